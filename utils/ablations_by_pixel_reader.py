@@ -25,7 +25,7 @@ from siming_tasks.data.minimal_pairs import minimal_pairs_of
 from siming_tasks.options import Options
 from siming_tasks.parsing import format_answers, parse_reply
 from siming_tasks.report.table import to_markdown
-from siming_tasks.report.tables.controls import ablation_section
+from siming_tasks.report.tables.comparison import ablation_section
 from siming_tasks.results.discovery import run_at
 from siming_tasks.results.read_predictions import write_predictions
 from siming_tasks.results.record import Conditions, Record

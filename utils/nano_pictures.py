@@ -23,7 +23,7 @@ from nano_table import TOP, VIEWS, judged, kept, said
 
 from siming_tasks.models.nano.exam_judge import Watcher
 from siming_tasks.models.nano.frame_features import WEIGHTS
-from siming_tasks.report.charts.forest_plot import STYLE
+from siming_tasks.report.forest_plot import STYLE
 
 OUT = Path(__file__).parents[1] / "docs" / "pictures"
 COLOURS = dict(zip(VIEWS, ("#0072b2", "#d55e00", "#007a59"), strict=True))

@@ -43,7 +43,7 @@ def compare(
     from siming_tasks.analysis.compare_runs import compare as compare_runs
     from siming_tasks.analysis.input_controls import analyse_ablations
     from siming_tasks.common.sanitize import literal
-    from siming_tasks.report.tables.controls import ablation_section
+    from siming_tasks.report.tables.comparison import ablation_section
     from siming_tasks.results.comparable import check_allowed
     from siming_tasks.results.discovery import find_runs
     from siming_tasks.results.run import read_run
@@ -122,14 +122,14 @@ def _print_repeats(
 
 def _section(run_comparison: RunComparison, dataset: Dataset, *, joint: bool) -> Section:
     """The comparison of one setting: the runs, the video's contribution and the human ratio."""
-    from siming_tasks.report.tables import comparison, controls, raters
+    from siming_tasks.report.tables import comparison, raters
 
     best_first = comparison.ranked_runs(run_comparison.comparison)
     section = comparison.comparison_section(run_comparison.comparison, joint=joint)
     if run_comparison.two_way:
         two_way = {run: run_comparison.two_way[run] for run in best_first if run in run_comparison.two_way}
         section += comparison.two_way_section(two_way)
-    section += controls.contribution_section(run_comparison.contribution, best_first)
+    section += comparison.contribution_section(run_comparison.contribution, best_first)
     if run_comparison.human_ratio:
         rows = {run: run_comparison.human_ratio[run] for run in best_first if run in run_comparison.human_ratio}
         return [*section, *raters.human_ratio_section(rows, run_comparison.physicians)]

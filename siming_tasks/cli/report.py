@@ -56,7 +56,7 @@ def view(
     no_browser: bool = cli.switch("print the address only"),
 ) -> None:
     """Serve the report until the process is interrupted."""
-    from siming_tasks.report.media_links import read_media_links
+    from siming_tasks.report.viewer_files import read_media_links
     from siming_tasks.tools.local_server.local_server import serve
     from siming_tasks.tools.local_server.report_viewer import ViewedReport, application, find_dataset
 

@@ -68,8 +68,7 @@ def raters(
     from siming_tasks.analysis.pass_decisions import PASS_MARK
     from siming_tasks.analysis.psychometrics import psychometrics
     from siming_tasks.analysis.rater_agreement import inter_rater_tables
-    from siming_tasks.report.tables.psychometrics import psychometrics_section
-    from siming_tasks.report.tables.raters import rater_pairs_section, rater_section
+    from siming_tasks.report.tables.raters import psychometrics_section, rater_pairs_section, rater_section
 
     dataset = chosen.open()
     tables = inter_rater_tables(dataset, options, raters)
@@ -99,7 +98,7 @@ def diagnose(
     from siming_tasks.analysis.input_controls import analyse_ablations
     from siming_tasks.analysis.run_analyses import diagnose as diagnose_run
     from siming_tasks.common.errors import DataError
-    from siming_tasks.report.tables.controls import ablation_section
+    from siming_tasks.report.tables.comparison import ablation_section
     from siming_tasks.report.tables.diagnosis import diagnosis_section
     from siming_tasks.results.discovery import run_at
     from siming_tasks.results.run import read_run
@@ -217,7 +216,7 @@ def lint_table(
     as_json: bool = cli.switch("print JSON instead of Markdown", "--json"),
 ) -> int:
     """Print the report; 1 if numbers contradict each other."""
-    from siming_tasks.report.published_tables.read import paper_tables, read_document
+    from siming_tasks.report.published_tables import paper_tables, read_document
     from siming_tasks.tools.table_lint.lint import lint
 
     document = paper_tables() if file == "paper" else read_document(Path(file))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial as bind
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +27,15 @@ from siming_tasks.data.minimal_pairs import read_pairs
 from siming_tasks.options import Options
 from siming_tasks.report.downloads import summary_markdown, write_downloads
 from siming_tasks.report.leaderboard import build_leaderboard
-from siming_tasks.report.media_links import Media, MediaLinks, VideoLinker, write_media_links
 from siming_tasks.report.pages import disagreements, leaderboard, methods, minimal_pairs, model, steps, videos
 from siming_tasks.report.pages.site import Page, ReportContents
 from siming_tasks.report.run_analysis import RunAnalysis, analyze_run
+from siming_tasks.report.viewer_files import Media, MediaLinks, VideoLinker, write_media_links
 from siming_tasks.results.discovery import RunSource, find_runs, unique_names
 from siming_tasks.tasks import UNALTERED_TASKS
 
-__all__ = ["FORMAT", "PAGES", "TITLE", "available_cores", "page_facts", "write_report"]
-
 FORMAT = "siming-report-1"
 TITLE = "SiMing-Bench report"
-
 PAGES: tuple[Page, ...] = (
     leaderboard.PAGE,
     steps.PAGE,
@@ -96,10 +93,8 @@ def write_report(
     """
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]) and not _is_report(out):
         raise DataError(f"{out}: exists and is not a report. Name another folder, or delete it.")
-    sources: list[RunSource] = []
-    for run in runs:
-        sources += [run] if isinstance(run, RunSource) else find_runs([str(run)])
-    sources = unique_names(sources)
+    found = [[run] if isinstance(run, RunSource) else find_runs([str(run)]) for run in runs]
+    sources = unique_names([source for group in found for source in group])
     pairs = tuple(read_pairs(dataset))
     with _in_place_of(out) as part, _worker_map(jobs, max(len(sources), len(UNALTERED_TASKS))) as apply:
 
@@ -107,23 +102,17 @@ def write_report(
             done = apply(function, items)
             return list(tqdm(done, total=len(items), unit=unit, desc=description, disable=not progress))
 
-        analyze = functools.partial(_analyze, dataset=dataset, options=options, pairs=pairs, folder=part / "data",
-                                    partial=partial, allow=allow)  # fmt: skip
+        analyze = bind(analyze_run, dataset=dataset, options=options, pairs=pairs, replies=part / "data",
+                       partial=partial, allow=allow)  # fmt: skip
         analyses = run_all(analyze, sources, "run", "Runs")
-        rank = functools.partial(_rank, analyses=analyses, dataset=dataset, options=options, allow=allow)
+        rank = bind(build_leaderboard, analyses, dataset, options=options, allow=allow)
         boards = dict(zip(UNALTERED_TASKS, run_all(rank, UNALTERED_TASKS, "table", "Tables"), strict=True))
         report = _report_json(analyses, dataset, options, boards) | {"title": one_line(title, 120)}
-        with atomic_write(part / "report.json") as stream:
-            stream.write(json.dumps(report, allow_nan=False))  # a string, on one line: ten times as fast
-        with atomic_write(part / "report.md") as stream:
-            stream.write(summary_markdown(report))
         link = VideoLinker(media, dataset, out, part)
-        links = {video.video_id: link(video) or "" for video in dataset.videos if media == "link"}
-        write_media_links(part, MediaLinks(dataset.digest, dataset.name, links))
+        _write_summary(part, report, link)
         contents = ReportContents(part, page_facts(report, pairs), report, tuple(analyses), dataset, pairs, link)
         contents.site.static()
-        write = functools.partial(_write_part, contents)
-        run_all(write, _parts(pairs, jobs), "part", "Pages")
+        run_all(bind(_write_part, contents), _parts(pairs, jobs), "part", "Pages")
     return out
 
 
@@ -151,35 +140,15 @@ def _limit_threads() -> None:
     threadpool_limits(1)
 
 
-def _analyze(
-    source: RunSource,
-    *,
-    dataset: Dataset,
-    options: Options,
-    pairs: Sequence[Mapping[str, Any]],
-    folder: Path,
-    partial: bool,
-    allow: Collection[str],
-) -> RunAnalysis:
-    return analyze_run(source, dataset, options, pairs, folder / source.slug, partial=partial, allow=allow)
-
-
-def _rank(
-    setting: str, *, analyses: Sequence[RunAnalysis], dataset: Dataset, options: Options, allow: Collection[str]
-) -> dict[str, Any] | None:
-    return build_leaderboard(analyses, dataset, setting, options, allow)
-
-
 def _parts(pairs: Sequence[Mapping[str, Any]], jobs: int) -> list[tuple[int | None, int, int]]:
     """Work that can be done side by side: place in :data:`PAGES`, share and shares; None stands for the downloads.
 
     The longest parts come first, so that no worker begins one when the others are done.
     """
     parts: list[tuple[int | None, int, int]] = []
-    for place, page in enumerate(PAGES):
-        if page.present(pairs):
-            parts += [(place, share, jobs) for share in range(jobs)] if page.shared else [(place, 0, 1)]
-    parts.sort(key=lambda part: not PAGES[part[0] or 0].shared)
+    for place, page in sorted(enumerate(PAGES), key=lambda item: not item[1].shared):
+        shares = jobs if page.shared else 1
+        parts += [(place, share, shares) for share in range(shares) if page.present(pairs)]
     return [*parts, (None, 0, 1)]
 
 
@@ -239,26 +208,31 @@ def _report_json(
         },
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
         "options": {name: getattr(options, name) for name in ("rater", "mapping", "positive", "resamples", "seed")},
-        "runs": [_run_json(analysis) for analysis in analyses],
+        "runs": [
+            {
+                "name": run.source.name,
+                "slug": run.source.slug,
+                "role": run.source.role,
+                "source": redact(run.source.path.name),
+                "facts": {name: value for name, value in run.source.facts.items() if name != "data_folder"},
+                **{name: getattr(run, name) for name in ("warnings", "replies", "prompts")},
+                **{name: getattr(run, name) for name in ("gains", "ablations", "settings")},
+            }
+            for run in analyses
+        ],
         "standings": boards,
     }
 
 
-def _run_json(analysis: RunAnalysis) -> dict[str, Any]:
-    source = analysis.source
-    return {
-        "name": source.name,
-        "slug": source.slug,
-        "role": source.role,
-        "source": redact(source.path.name),
-        "facts": {name: value for name, value in source.facts.items() if name != "data_folder"},
-        "warnings": list(analysis.warnings),
-        "replies": analysis.replies,
-        "prompts": dict(analysis.prompts),
-        "gains": dict(analysis.gains),
-        "ablations": dict(analysis.ablations),
-        "settings": dict(analysis.settings),
-    }
+def _write_summary(part: Path, report: Mapping[str, Any], link: VideoLinker) -> None:
+    """Write ``report.json``, ``report.md`` and the links to the videos."""
+    with atomic_write(part / "report.json") as stream:
+        stream.write(json.dumps(report, allow_nan=False))  # a string, on one line: ten times as fast
+    with atomic_write(part / "report.md") as stream:
+        stream.write(summary_markdown(report))
+    videos = link.dataset.videos if link.media == "link" else ()
+    links = {video.video_id: link(video) or "" for video in videos}
+    write_media_links(part, MediaLinks(link.dataset.digest, link.dataset.name, links))
 
 
 def page_facts(report: Mapping[str, Any], pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

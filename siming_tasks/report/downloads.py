@@ -15,11 +15,11 @@ from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import literal, one_line
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE
 from siming_tasks.metrics.thresholds import COMPARABLE
-from siming_tasks.report.charts.forest_plot import build_forest_plot, write_forest_plot
+from siming_tasks.report.charts import ROLES
+from siming_tasks.report.forest_plot import build_forest_plot, write_forest_plot
 from siming_tasks.report.formatting import plain_number
-from siming_tasks.report.roles import ROLES
 from siming_tasks.report.table import Cell, Column, Name, Number, Section, Table, to_markdown
-from siming_tasks.report.tables.controls import ABLATION_CAPTION
+from siming_tasks.report.tables.comparison import ABLATION_CAPTION
 from siming_tasks.report.verdict import describe_corrections, verdict_sentences
 from siming_tasks.tasks import TASKS
 

@@ -5,30 +5,12 @@ Text for terminals and files uses ASCII signs and ``-`` for no value; pages use 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # tables of words need no arrays
     from siming_tasks.metrics.estimate import Estimate
     from siming_tasks.metrics.intervals import Proportion
-
-__all__ = [
-    "page_count",
-    "page_estimate",
-    "page_interval",
-    "page_number",
-    "page_percent",
-    "page_points",
-    "page_pvalue",
-    "page_signed",
-    "plain_difference",
-    "plain_number",
-    "plain_percent",
-    "plain_proportion",
-    "plain_pvalue",
-    "plain_value",
-    "usage_line",
-]
 
 
 def plain_number(value: float | None, digits: int = 3) -> str:
@@ -74,12 +56,17 @@ def plain_proportion(share: Proportion) -> str:
     return f"{share.value:.2f} [{share.low:.2f}, {share.high:.2f}] ({share.count}/{share.n})"
 
 
+def mean_and_range(values: Iterable[float | None]) -> tuple[str, str]:
+    """The mean, and the smallest ``to`` the largest, of those values that are known; ``-`` for none."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return "-", "-"
+    return f"{sum(known) / len(known):.3f}", f"{min(known):.3f} to {max(known):.3f}"
+
+
 def page_number(value: float | None, digits: int = 3) -> str:
     """A number with a true minus sign and no negative zero; an en dash for None."""
-    if value is None:
-        return "–"
-    text = f"{value:.{digits}f}"
-    return ("" if float(text) == 0 else "−") + text[1:] if text.startswith("-") else text
+    return "–" if value is None else plain_number(value, digits).replace("-", "−")
 
 
 def page_signed(value: float | None, digits: int = 3) -> str:
@@ -100,11 +87,6 @@ def page_points(value: float | None) -> str:
     if value is None or value != value:
         return "–"
     return page_number(value, next((digits for digits in (0, 1) if round(value, digits) == value), 2))
-
-
-def page_count(value: int) -> str:
-    """A whole number with thousands separated."""
-    return f"{value:,}"
 
 
 def page_pvalue(p: float | None) -> str:
@@ -138,14 +120,13 @@ def usage_line(usage: Mapping[str, Any], videos: int) -> str:
     """
 
     def known_for(total: Mapping[str, Any]) -> str:
-        """The number of requests that a total is known for, where that is not all of them."""
         return "" if total["requests"] == usage["requests"] else f" (of {total['requests']:,} requests)"
 
-    def tokens(name: str) -> str:
-        total = usage.get(name)
-        return f"{total['total']:,}{known_for(total)}" if total else "?"
-
-    parts = [f"{tokens('prompt_tokens')} tokens in, {tokens('completion_tokens')} out"]
+    read, written = (
+        f"{total['total']:,}{known_for(total)}" if (total := usage.get(name)) else "?"
+        for name in ("prompt_tokens", "completion_tokens")
+    )
+    parts = [f"{read} tokens in, {written} out"]
     for currency, cost in (usage.get("cost") or {}).items():
         share = f", {cost['total'] / videos:.4g} a video" if videos and cost["requests"] == usage["requests"] else ""
         parts.append(f"{cost['total']:.4g} {currency}{share}{known_for(cost)}")

@@ -18,7 +18,7 @@ from siming_tasks.metrics.no_video_baselines import JUDGES
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
-from siming_tasks.report.roles import ORDER
+from siming_tasks.report.charts import ORDER
 from siming_tasks.report.run_analysis import RunAnalysis
 from siming_tasks.report.verdict import RankedRun, build_verdict, shuffle_p_value
 from siming_tasks.results.comparable import TaskRun, comparison_entries, groups
@@ -44,7 +44,7 @@ def build_leaderboard(
 
     Returns:
         ``metric`` (orders the rows), ``metrics`` (columns), ``rows`` (``name``, ``slug``, ``role``, a key of
-        :data:`siming_tasks.report.roles.ROLES`; ``metrics`` of what was answered, ``imputed`` with missing answers as
+        :data:`siming_tasks.report.charts.ROLES`; ``metrics`` of what was answered, ``imputed`` with missing answers as
         full points or "correct", ``lift``, ``note``, ``standing``, ``better``, ``unranked``: why it has no rank though
         it takes part, ``apart``: under which other conditions it was made), ``folded``: runs of judges that have a row
         already, ``videos`` that the ranking rests on, ``comparison`` or ``not_compared``, and ``verdict``

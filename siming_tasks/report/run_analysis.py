@@ -34,8 +34,6 @@ from siming_tasks.results.run import Run, read_run
 from siming_tasks.results.usage import load_prices, usage_by_video
 from siming_tasks.tasks import ABLATION_TASKS, benchmark_task
 
-__all__ = ["RunAnalysis", "analyze_run", "minimal_pair_results"]
-
 
 @dataclass(frozen=True, eq=False)
 class RunAnalysis:
@@ -94,7 +92,7 @@ def analyze_run(
         dataset: what it was asked about.
         options: label mapping, positive class, rater, resamples, seed.
         pairs: counterfactual minimal pairs of the data set.
-        replies: folder for the viewer's files of raw replies; None writes none.
+        replies: folder for the viewer's files of raw replies, a folder of its own for each run; None writes none.
         partial: count only the requests that have a record as asked.
         allow: differences between runs to accept (:data:`siming_tasks.results.comparable.DIFFERENCES`).
 
@@ -102,7 +100,7 @@ def analyze_run(
         DataError: the run cannot be read, holds nothing, or was made with other data.
     """
     quotes = ErrorQuoteSampler(dataset, options.rater)
-    with ReplyFiles(source.slug, replies) if replies else nullcontext() as files:
+    with ReplyFiles(source.slug, replies / source.slug) if replies else nullcontext() as files:
 
         def keep_reply(record: Record, line: Mapping[str, Any]) -> None:
             if files:
@@ -111,19 +109,20 @@ def analyze_run(
 
         run = read_run(source, dataset, partial=partial, allow=allow, seen=keep_reply if files else None)
         if files:
-            plain_records = [rows for name, rows in run.records.items() if name not in ABLATION_TASKS]
-            files.put_rest([record for rows in plain_records for record in rows])
+            for name, records in run.records.items():
+                files.put_rest(records if name not in ABLATION_TASKS else ())
     prices = load_prices(options.prices) if options.prices else None
     ablations = {name: items for name in run.settings if (items := analyse_ablations(run, name, options, allow))}
     task_runs = {name: TaskRun.of(run, name, options.rater) for name in run.settings if name not in ABLATION_TASKS}
     settings: dict[str, dict[str, Any]] = {}
     for name, task_run in task_runs.items():
-        evaluation = evaluate_matrix(task_run.panel, options)
+        matrix = task_run.panel
+        evaluation = evaluate_matrix(matrix, options)
         settings[name] = {
             "numbers": run.evaluate(name, options, evaluation=evaluation),
-            **_diagnose(task_run.panel, dataset, options, evaluation.metrics),
-            "totals": _video_totals(task_run.panel),
-            "pairs": minimal_pair_results(task_run.panel, pairs),
+            **_diagnose(matrix, dataset, options, evaluation.metrics),
+            "totals": _video_totals(matrix),
+            "pairs": minimal_pair_results(matrix, pairs),
             "usage": usage_by_video(run.records[name], prices),
         }
     if not settings and run.settings:
@@ -131,12 +130,11 @@ def analyze_run(
         raise DataError(why + "Run both with one --output_path.")
     if not settings:
         raise DataError(f"{source.path}: answers no question of {dataset.name}. Is it the right dataset (--data)?")
-    matrices = {name: task_run.panel for name, task_run in task_runs.items()}
     return RunAnalysis(
         source,
         settings,
         task_runs,
-        gains=_clip_gains(matrices, options),
+        gains=_clip_gains({name: task_run.panel for name, task_run in task_runs.items()}, options),
         warnings=_warnings(run, settings),
         replies=files.count if files else 0,
         prompts={name: _prompt_fingerprint(run.records[name]) for name in settings},
@@ -157,15 +155,10 @@ def minimal_pair_results(matrix: ScoreMatrix, pairs: Sequence[Mapping[str, Any]]
     unchanged = np.zeros(first.shape, dtype=np.bool_)
     for index, pair in enumerate(asked):
         unchanged[index, [column[step] for step in pair["unchanged_steps"]]] = True
-    score = score_minimal_pairs(
-        first,
-        second,
-        np.array([column[pair["step_id"]] for pair in asked], dtype=np.int64),
-        np.array([pair["direction"] for pair in asked], dtype=np.float64),
-        unchanged,
-        [pair["kind"] for pair in asked],
-        matrix.answer,
-    )
+    changed = np.array([column[pair["step_id"]] for pair in asked], dtype=np.int64)
+    direction = np.array([pair["direction"] for pair in asked], dtype=np.float64)
+    kinds = [pair["kind"] for pair in asked]
+    score = score_minimal_pairs(first, second, changed, direction, unchanged, kinds, matrix.answer)
     results: dict[str, Any] = plain(score.to_json())
     return results
 
@@ -173,22 +166,22 @@ def minimal_pair_results(matrix: ScoreMatrix, pairs: Sequence[Mapping[str, Any]]
 def _diagnose(
     matrix: ScoreMatrix, dataset: Dataset, options: Options, metrics: Mapping[str, Estimate]
 ) -> dict[str, Any]:
-    """``contribution`` and ``diagnostics`` (None without labels) and ``misses``: each step's label confusion."""
+    """``contribution`` and ``diagnostics`` (None without labels) and ``misses``: each step's label confusion.
+
+    Rows of a confusion are the reference's labels: four for points, correct and wrong for verdicts.
+    """
     if not (matrix.counted & matrix.answered).any():
         return {"contribution": None, "diagnostics": None, "misses": {}}
+    misses = {}
+    for step in matrix.step_ids:
+        tally = Tally.of(matrix.subset([step]), options.mapping)
+        counts, k = (tally.labels, 4) if matrix.answer == "score" else (tally.verdicts, 2)
+        misses[step] = counts.sum(axis=0).reshape(k, k).astype(int).tolist()
     return {
         "contribution": run_video_contribution(matrix, options, metrics).to_json(),
         "diagnostics": diagnose_scores(matrix, dataset, options).to_json(),
-        "misses": {step: _label_confusion(matrix.subset([step]), options) for step in matrix.step_ids},
+        "misses": misses,
     }
-
-
-def _label_confusion(matrix: ScoreMatrix, options: Options) -> list[list[int]]:
-    """Counts of one step, rows = reference: four labels for points, correct and wrong for verdicts."""
-    tally = Tally.of(matrix, options.mapping)
-    counts, k = (tally.labels, 4) if matrix.answer == "score" else (tally.verdicts, 2)
-    confusion: list[list[int]] = counts.sum(axis=0).reshape(k, k).astype(int).tolist()
-    return confusion
 
 
 def _video_totals(matrix: ScoreMatrix) -> list[tuple[str, float, float]]:
@@ -201,20 +194,16 @@ def _video_totals(matrix: ScoreMatrix) -> list[tuple[str, float, float]]:
 
 def _clip_gains(matrices: Mapping[str, ScoreMatrix], options: Options) -> dict[str, Any]:
     """The change of the headline metric from the full video to the step's own clip, by kind of answer."""
+    resamples = min(DETAIL_RESAMPLES, options.resamples)
     gains: dict[str, Any] = {}
     for answer in ANSWERS:
         full, clip = (matrices.get(benchmark_task(scope, answer).name) for scope in SCOPES)
         if full is None or clip is None or not (full.counted.any() and clip.counted.any()):
             continue
         with suppress(DataError):  # too few shared videos, or nothing answered: there is no difference to state
-            comparison = compare_scores(
-                [ComparisonEntry("clip", clip), ComparisonEntry("full", full)],
-                allow=("videos", "steps"),
-                mapping=options.mapping,
-                positive=options.positive,
-                resamples=min(DETAIL_RESAMPLES, options.resamples),
-                seed=options.seed,
-            )
+            entries = [ComparisonEntry("clip", clip), ComparisonEntry("full", full)]
+            comparison = compare_scores(entries, allow=("videos", "steps"), mapping=options.mapping,
+                                        positive=options.positive, resamples=resamples, seed=options.seed)  # fmt: skip
             item = next((item for item in comparison.differences if item.metric == headline(answer)), None)
             if item:
                 gains[answer] = {"value": item.value, "low": item.low, "high": item.high, "p": item.p}
@@ -228,16 +217,16 @@ def _prompt_fingerprint(records: Sequence[Record]) -> str | None:
 
 
 def _warnings(run: Run, settings: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    warnings = []
+    warnings: list[str] = []
     for name, part in settings.items():
         have, asked, expected = len(run.records[name]), len(run.asked(name)), part["numbers"]["requests"]["expected"]
+        failed = part["numbers"]["statuses"].get("request_failed", 0)
         if asked < expected:
             warnings.append(f"{name}: the run was limited to {asked:,} of {expected:,} questions.")
         if have < asked:
             warnings.append(
                 f"{name}: the run has replies to {have:,} of {asked:,} questions; the others count as missing."
             )
-        failed = part["numbers"]["statuses"].get("request_failed", 0)
         if failed:
             warnings.append(f"{name}: {failed:,} requests failed before any model answered (counted as missing).")
     return tuple(warnings)

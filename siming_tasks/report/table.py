@@ -11,29 +11,15 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from siming_tasks.common.sanitize import cell as spreadsheet_cell
 from siming_tasks.common.sanitize import literal, one_line
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
-
-__all__ = [
-    "UNDEFINED_NOTE",
-    "Block",
-    "Cell",
-    "Column",
-    "Name",
-    "Number",
-    "Section",
-    "Table",
-    "drawable",
-    "escape_tex",
-    "to_markdown",
-]
 
 UNDEFINED_NOTE = "0.000* is undefined, printed as zero."
 _STARRED_NUMBER = re.compile(r"\d\*")
@@ -50,6 +36,9 @@ _TEX_SIGNS = {
     '"': r"\textquotedbl{}",
     "†": r"\textsuperscript{\dag}",
 }
+Item = TypeVar("Item")
+Cell = object
+"""A :class:`Name`, a :class:`Number`, None (printed as ``-``), or what ``str`` writes, such as an estimate."""
 
 
 class Name(str):
@@ -95,12 +84,7 @@ class Number:
         if self.percent:
             return rf"{100 * self.value:.1f}\,\%"
         text = f"${self.value:.{self.digits}f}$"
-        if self.low is None:
-            return text
-        return f"{text} $[{self.low:.{self.digits}f}, {self.high:.{self.digits}f}]$"
-
-
-Cell = str | Name | Number | int | float | bool | None
+        return text if self.low is None else f"{text} $[{self.low:.{self.digits}f}, {self.high:.{self.digits}f}]$"
 
 
 @dataclass(frozen=True)
@@ -136,18 +120,26 @@ class Table:
     rules: Collection[int] = ()
 
     @classmethod
-    def of(
-        cls,
-        labels: Iterable[str],
-        rows: Iterable[Sequence[Cell]],
-        *,
-        left: Collection[int] = (0,),
-        caption: str = "",
-        notes: Sequence[str] = (),
-    ) -> Table:
+    def of(cls, labels: Iterable[str], rows: Iterable[Sequence[Cell]], *, left: Collection[int] = (0,),
+           caption: str = "", notes: Sequence[str] = ()) -> Table:  # fmt: skip
         """A table whose columns of text are those at the positions ``left``; the others hold numbers."""
         columns = [Column(label, "left" if index in left else "right") for index, label in enumerate(labels)]
         return cls(columns, [tuple(row) for row in rows], caption, notes)
+
+    @classmethod
+    def of_items(
+        cls, items: Iterable[Item], columns: Mapping[str, Callable[[Item], Cell]], *, caption: str = ""
+    ) -> Table:
+        """A row for each item; ``columns`` says what stands under each heading. The first column holds text.
+
+        Example:
+            >>> print(Table.of_items([2, 3], {"number": str, "square": lambda n: n * n}).to_markdown())
+            | number | square |
+            | :-- | --: |
+            | 2 | 4 |
+            | 3 | 9 |
+        """
+        return cls.of(columns, [[write(item) for write in columns.values()] for item in items], caption=caption)
 
     def explained(self) -> Table:
         """The same table with a note on ``0.000*`` if a cell has such a mark."""
@@ -163,13 +155,16 @@ class Table:
             | :--- | ----: |
             | a\|b |   0.5 |
         """
-        cells = [[_markdown_cell(column.heading) for column in self.columns]]
-        cells += [[_markdown_cell(cell) for cell in row] for row in self.rows]
+        rows: list[Sequence[Cell]] = [[column.heading for column in self.columns], *self.rows]
+        cells = [
+            [literal(cell) if isinstance(cell, Name) else _BARE_PIPE.sub(r"\1\|", _text(cell)) for cell in row]
+            for row in rows
+        ]
         rules = [{"left": ":--", "right": "--:", "center": ":-:"}[column.align] for column in self.columns]
         if aligned:
             cells, rules = self._padded(cells)
         lines = ["| " + " | ".join(row) + " |" for row in (cells[0], rules, *cells[1:])]
-        return "\n\n".join(["\n".join(lines), *self._below()])
+        return "\n\n".join(["\n".join(lines), *self.below()])
 
     def to_tex(self) -> str:
         """A ``tabular`` with booktabs rules; the caption is its last row, over all columns."""
@@ -198,16 +193,16 @@ class Table:
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        drawn = RichTable(
-            box=SIMPLE, pad_edge=False, collapse_padding=True, header_style="bold cyan", border_style="cyan"
-        )
+        style: Any = {"header_style": "bold cyan", "border_style": "cyan"}
+        drawn = RichTable(box=SIMPLE, pad_edge=False, collapse_padding=True, **style)
         for column in self.columns:
             drawn.add_column(Text(one_line(column.heading)), justify=column.align, overflow="fold")
         for row in self.rows:
-            drawn.add_row(*(Text(one_line("-" if cell is None else cell)) for cell in row))
+            drawn.add_row(*(Text(_text(cell)) for cell in row))
         return drawn
 
-    def _below(self) -> list[str]:
+    def below(self) -> list[str]:
+        """Paragraphs below the table: caption and notes."""
         return [*([self.caption] if self.caption else []), *self.notes]
 
     def _padded(self, cells: list[list[str]]) -> tuple[list[list[str]], list[str]]:
@@ -224,8 +219,7 @@ class Table:
             space = " " * (width - cell_len(text))
             return space + text if column.align == "right" else text + space
 
-        padded = [[pad(*item) for item in zip(row, widths, self.columns, strict=True)] for row in cells]
-        return padded, rules
+        return [[pad(*item) for item in zip(row, widths, self.columns, strict=True)] for row in cells], rules
 
 
 Block = str | Table
@@ -241,11 +235,7 @@ def to_markdown(section: Iterable[Block], *, aligned: bool = False) -> str:
 def drawable(section: Iterable[Block]) -> Iterator[Any]:
     """Pieces that a terminal draws for a section: Markdown text, and rich tables with their notes."""
     for block in section:
-        if isinstance(block, str):
-            yield block
-        else:
-            yield block.to_rich()
-            yield from block._below()
+        yield from [block] if isinstance(block, str) else [block.to_rich(), *block.below()]
 
 
 def escape_tex(text: str) -> str:
@@ -253,10 +243,8 @@ def escape_tex(text: str) -> str:
     return "".join(_TEX_SIGNS.get(letter, letter) for letter in one_line(text))
 
 
-def _markdown_cell(cell: Cell) -> str:
-    if isinstance(cell, Name):
-        return literal(cell)
-    return _BARE_PIPE.sub(r"\1\|", one_line("-" if cell is None else cell))
+def _text(cell: Cell) -> str:
+    return one_line("-" if cell is None else cell)
 
 
 def _tex_cell(cell: Cell) -> str:
@@ -265,9 +253,9 @@ def _tex_cell(cell: Cell) -> str:
     return "--" if cell is None else escape_tex(str(cell))
 
 
-def _csv_cell(cell: Cell) -> Any:
+def _csv_cell(cell: Cell) -> object:
     if isinstance(cell, Number):
         return "" if cell.value is None or cell.undefined else cell.value
-    if isinstance(cell, str):
-        return spreadsheet_cell(one_line(cell))
-    return "" if cell is None else cell
+    if isinstance(cell, int | float):
+        return cell
+    return "" if cell is None else spreadsheet_cell(one_line(cell))

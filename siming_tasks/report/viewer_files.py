@@ -1,20 +1,27 @@
-"""Data files of the video viewer: raw replies, the rubric, prompts, frame times and why points were lost.
+"""Data files of the video viewer: raw replies, the rubric, prompts, frame times, why points were lost, video links.
 
 Pages opened from disk may not fetch(), but they may load scripts; each file is a script of ``SIMING.<function>(...)``
 calls with nothing but JSON in them, and the viewer loads it when it is looked at. A prompt is named by the hash that
 the run's records state, so that a prompt of another version is never shown for it. Model text is data: it is cut to a
-bearable length and written so that no page takes it for markup or script.
+bearable length and written so that no page takes it for markup or script. ``media.json`` alone is no script: from it
+``siming view`` reads the links to the videos again.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 import orjson
+from pydantic import TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
 
 from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.common.files import atomic_write, read_text
@@ -30,35 +37,52 @@ from siming_tasks.tasks import ABLATION_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, step_spans
 from siming_tasks.tasks.prompt import build_prompt, prompt_hash
 
-__all__ = [
-    "HEAD",
-    "TAIL",
-    "FrameSpacing",
-    "PromptFiles",
-    "ReplyFiles",
-    "raw_reply",
-    "reasons_for_lost_points",
-    "script_json",
-    "shorten",
-    "write_frame_times",
-    "write_rubric_script",
-]
-
-
 _MEDIA = (
     "mode", "n_frames", "file_frames", "indices", "range", "start", "end", "fps", "file_fps", "size", "sampler",
     "reader", "density", "encoding",
 )  # fmt: skip
+HEAD, TAIL = 8_000, 4_000
+"""Characters of a long reply that are kept from its beginning and its end."""
+MAX_LOG_BYTES = 20_000_000
+"""Bytes of an event log that is read."""
+LINKS_FILE, MAX_LINKS_BYTES = "media.json", 64_000_000
+
+Media = Literal["link", "copy", "none"]
+FrameSpacing = Literal["even", "listed", "unknown"]
 
 
 def raw_reply(line: Mapping[str, Any]) -> str | None:
     """The reply in a line of a sample log or prediction file, as text; None if the line has none."""
-    reply = next(
-        (line[key] for key in ("filtered_resps", "resps", "response", "reply") if line.get(key) is not None), None
-    )
+    keys = ("filtered_resps", "resps", "response", "reply")
+    reply = next((line[key] for key in keys if line.get(key) is not None), None)
     while isinstance(reply, list) and len(reply) == 1:
         reply = reply[0]
     return reply if reply is None or isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+
+
+def shorten(text: str) -> str:
+    """At most :data:`HEAD` + :data:`TAIL` characters, saying how many are left out in between."""
+    if len(text) <= HEAD + TAIL:
+        return text
+    return f"{text[:HEAD]}\n⟦{len(text) - HEAD - TAIL:,} characters left out⟧\n{text[-TAIL:]}"
+
+
+def script_json(value: Any) -> str:
+    """JSON that can stand in a script or a page: pure ASCII, and without a character that HTML gives a meaning to.
+
+    NaN and infinity become null.
+    """
+    try:
+        data = orjson.dumps(value)  # ten times as fast, but neither for half surrogate pairs nor as pure ASCII
+        text = data.decode("ascii")
+    except (TypeError, UnicodeDecodeError):
+        text = json.dumps(plain(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def script_call(function: str, *values: Any) -> str:
+    """A line of a data file, which the viewer's ``SIMING.<function>`` is called by."""
+    return f"SIMING.{function}({script_json(values)[1:-1]});\n"
 
 
 class ReplyFiles:
@@ -113,59 +137,23 @@ class ReplyFiles:
 
     def _write(self, record: Record, reply: str | None) -> None:
         if self._stream is None or record.video_id != self._video:
-            if self._stream:
-                self._stream.close()
+            self.__exit__()
             self._video = record.video_id
             self._stream = (self.folder / f"{self._video}.js").open("a", encoding="utf-8")
-        self._stream.write(_call(self.slug, record, reply))
+        entry = {
+            "status": record.status,
+            "answers": record.answers,
+            "missing": record.missing,
+            "prompt": record.conditions.prompt,
+            "media": redact({key: record.media[key] for key in _MEDIA if record.media.get(key) is not None}),
+            "length": None if reply is None else len(reply),
+        }
+        if reply is not None and record.status == "request_failed":
+            # the host's error text, which may hold an address or a header with a secret
+            reply = str(redact(reply))
+        entry["reply"] = None if reply is None else visible(shorten(reply))
+        self._stream.write(script_call("put", self.slug, record.id, entry))
         self._written.add(record.id)
-
-
-def _public(record: Record, reply: str) -> str:
-    """The reply; a failed request's is the host's error text, which may hold an address or a header with a secret."""
-    return str(redact(reply)) if record.status == "request_failed" else reply
-
-
-def _call(slug: str, record: Record, reply: str | None) -> str:
-    media = record.media
-    entry = {
-        "status": record.status,
-        "answers": record.answers,
-        "missing": record.missing,
-        "prompt": record.conditions.prompt,
-        "media": redact({key: media[key] for key in _MEDIA if media.get(key) is not None}),
-        "length": None if reply is None else len(reply),
-        "reply": None if reply is None else visible(shorten(_public(record, reply))),
-    }
-    return f"SIMING.put({script_json([slug, record.id, entry])[1:-1]});\n"
-
-
-HEAD, TAIL = 8_000, 4_000
-"""Characters of a long reply that are kept from its beginning and its end."""
-
-
-def shorten(text: str) -> str:
-    """At most :data:`HEAD` + :data:`TAIL` characters, saying how many are left out in between."""
-    if len(text) <= HEAD + TAIL:
-        return text
-    return f"{text[:HEAD]}\n⟦{len(text) - HEAD - TAIL:,} characters left out⟧\n{text[-TAIL:]}"
-
-
-def script_json(value: Any) -> str:
-    """JSON that can stand in a script or a page: pure ASCII, and without a character that HTML gives a meaning to.
-
-    NaN and infinity become null.
-    """
-    try:
-        data = orjson.dumps(value)  # ten times as fast, but neither for half surrogate pairs nor as pure ASCII
-        text = data.decode("ascii")
-    except (TypeError, UnicodeDecodeError):
-        text = json.dumps(plain(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-MAX_LOG_BYTES = 20_000_000
-"""Bytes of an event log that is read."""
 
 
 def write_rubric_script(out: Path, rubric: Rubric) -> None:
@@ -181,7 +169,7 @@ def write_rubric_script(out: Path, rubric: Rubric) -> None:
         for step in rubric.steps
     }
     with atomic_write(out / "rubric.js") as stream:
-        stream.write(f"SIMING.rubric({script_json(steps)});\n")
+        stream.write(script_call("rubric", steps))
 
 
 class PromptFiles:
@@ -202,10 +190,8 @@ class PromptFiles:
         """The prompts of one video's questions."""
         for setting in self.settings:
             names = asked_steps(setting, video)
-            groups = [(name,) for name in names] if setting.scope == "clip" else [names] if names else []
-            for group in groups:
-                group_ids = set(group)
-                steps = [step for step in self.dataset.rubric.steps if step.id in group_ids]
+            for group in [(name,) for name in names] if setting.scope == "clip" else [names] if names else []:
+                steps = [step for step in self.dataset.rubric.steps if step.id in group]
                 spans = step_spans(setting, video, [step.id for step in steps])
                 if (key := (setting.name, group, spans)) in self._known:
                     continue
@@ -213,7 +199,7 @@ class PromptFiles:
                 text = build_prompt(setting, steps, spans, self.dataset.rubric)
                 name = prompt_hash(setting, text)
                 with atomic_write(self.out / "prompts" / f"{name}.js") as stream:
-                    stream.write(f"SIMING.prompt({script_json([name, visible(text)])[1:-1]});\n")
+                    stream.write(script_call("prompt", name, visible(text)))
 
 
 def reasons_for_lost_points(dataset: Dataset, video: Video) -> dict[str, list[str]]:
@@ -228,11 +214,8 @@ def reasons_for_lost_points(dataset: Dataset, video: Video) -> dict[str, list[st
     except (DataError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
     labelled = {label.step_id for label in video.applicable if label.consensus is not None}
-    return {
-        step: [_reason(loss, dataset.rubric) for loss in lost]
-        for step, lost in lost_by_step.items()
-        if step in labelled
-    }
+    rubric = dataset.rubric
+    return {step: [_reason(loss, rubric) for loss in lost] for step, lost in lost_by_step.items() if step in labelled}
 
 
 def _reason(loss: Mapping[str, Any], rubric: Rubric) -> str:
@@ -243,9 +226,6 @@ def _reason(loss: Mapping[str, Any], rubric: Rubric) -> str:
         return f"{cause}{name} failed before{cost}"
     observable = (error.observable for step in rubric.steps for error in step.errors if error.id == cause)
     return f"{next(observable, cause)}{cost}"
-
-
-FrameSpacing = Literal["even", "listed", "unknown"]
 
 
 def write_frame_times(out: Path, video_id: str, media: Path) -> FrameSpacing:
@@ -268,5 +248,72 @@ def write_frame_times(out: Path, video_id: str, media: Path) -> FrameSpacing:
     if len(times) < 3 or np.abs(times - even).max() <= even[1] / 2:
         return "even"
     with atomic_write(out / "frames" / f"{video_id}.js") as stream:
-        stream.write(f"SIMING.frames({script_json(times.round(3).tolist())});\n")
+        stream.write(script_call("frames", times.round(3).tolist()))
     return "listed"
+
+
+class VideoLinker(NamedTuple):
+    """Address of a video's file for pages one folder down: a relative link, a copy in the report, or none at all.
+
+    Attributes:
+        media: which of the three.
+        dataset: where the files are.
+        out: where the report will be.
+        part: where it is being written.
+    """
+
+    media: Media
+    dataset: Dataset
+    out: Path
+    part: Path
+
+    def __call__(self, video: Video) -> str | None:
+        """The address, percent-encoded; None without videos."""
+        if self.media == "none":
+            return None
+        source = self.dataset.media_path(video)
+        if self.media == "link":
+            return quote(Path(os.path.relpath(source.resolve(), (self.out / "videos").resolve())).as_posix())
+        target = self.part / "media" / f"{video.video_id}{source.suffix}"
+        if not target.exists():
+            target.parent.mkdir(exist_ok=True)
+            shutil.copyfile(source, target)
+        return quote(f"../media/{target.name}")
+
+
+@dataclass(frozen=True)
+class MediaLinks:
+    """The videos that the pages link to.
+
+    Attributes:
+        dataset: digest of the data set.
+        name: its name.
+        videos: by id, the link as seen from one folder down; none for a report without videos or with copies of them.
+    """
+
+    dataset: str
+    name: str
+    videos: dict[str, str]
+
+
+def write_media_links(folder: Path, links: MediaLinks) -> None:
+    """Write the links into the report."""
+    with atomic_write(folder / LINKS_FILE) as stream:
+        json.dump(asdict(links), stream)
+
+
+def read_media_links(folder: Path) -> MediaLinks:
+    """The links of a report.
+
+    Raises:
+        DataError: the folder is no report, or one of an older version.
+    """
+    if not (folder / "index.html").is_file():
+        raise DataError(f"{folder}: no report. Give the folder that `siming report --out` wrote.")
+    path = folder / LINKS_FILE
+    if not path.is_file():
+        raise DataError(f"{folder}: has no {LINKS_FILE}. Write the report again with this version of siming-tasks.")
+    try:
+        return TypeAdapter(MediaLinks).validate_json(read_text(path, MAX_LINKS_BYTES))
+    except ValidationError:
+        raise DataError(f"{path}: cannot be read. Write the report again.") from None

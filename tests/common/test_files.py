@@ -19,7 +19,7 @@ from siming_tasks.common.files import open_regular, read_bytes, read_yaml, sha25
 from siming_tasks.data import open_dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.withholding import with_labels
-from siming_tasks.report.published_tables.read import read_document
+from siming_tasks.report.published_tables import read_document
 from siming_tasks.results.discovery import run_at
 from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.rubrics import load_rubric

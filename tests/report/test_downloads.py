@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from siming_tasks.cli import main
-from siming_tasks.report.charts.forest_plot import Band, ForestPlot, ForestRow, write_forest_plot
-from siming_tasks.report.charts.page_charts import Mark
+from siming_tasks.report.charts import Mark
+from siming_tasks.report.forest_plot import Band, ForestPlot, ForestRow, write_forest_plot
 from siming_tasks.tasks import BENCHMARK_TASKS
 
 

@@ -209,7 +209,7 @@ def test_a_prediction_file_without_replies(lab, tmp_path: Path) -> None:
     coverage = found.settings["full_score"]["numbers"]["metrics"]["coverage"]["value"]
     assert coverage == pytest.approx(3 / 4)  # the fourth video has no line and counts as missing
     assert found.warnings == ("full_score: the run has replies to 3 of 4 questions; the others count as missing.",)
-    entry = (tmp_path / "data" / f"{records[0]['video_id']}.js").read_text()
+    entry = (tmp_path / "data" / "mine" / f"{records[0]['video_id']}.js").read_text()
     assert '"reply":null' in entry
 
 

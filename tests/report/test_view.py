@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 import pytest
 
 from siming_tasks.cli import main
-from siming_tasks.report.media_links import read_media_links
+from siming_tasks.report.viewer_files import read_media_links
 from tests.report.serving import Served, viewing
 
 

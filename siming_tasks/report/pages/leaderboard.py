@@ -8,112 +8,85 @@ from typing import Any
 from siming_tasks.common.schema import ANSWERS, SCOPES
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.metrics.thresholds import FEWEST, TRUSTED
-from siming_tasks.report.charts.forest_plot import forest_plot_svg
+from siming_tasks.report.charts import ORDER
+from siming_tasks.report.forest_plot import build_forest_plot, draw_forest_plot
 from siming_tasks.report.pages.site import Page, ReportContents
-from siming_tasks.report.published_tables.model import COLUMNS
-from siming_tasks.report.published_tables.read import paper_tables
-from siming_tasks.report.roles import ORDER
+from siming_tasks.report.published_tables import COLUMNS, paper_tables
 from siming_tasks.report.verdict import describe_corrections, describe_scale, verdict_sentences
 from siming_tasks.tasks import TASKS, benchmark_task
-
-__all__ = ["PAGE"]
 
 
 def _write(contents: ReportContents, share: int, shares: int) -> None:
     """Write ``index.html``."""
-    site, report = contents.site, contents.report
+    report, videos = contents.report, contents.report["dataset"]["videos"]
     boards = [_board(board) for board in report["standings"].values() if board]
-    first = next((board for board in boards if board["verdict"]["runs"]), boards[0])
-    site.page(
+    contents.site.page(
         "index.html",
         "leaderboard.html",
         runs=report["runs"],
         boards=boards,
-        first=first,
+        first=next((board for board in boards if board["verdict"]["runs"]), boards[0]),
         slugs={run["name"]: run["slug"] for run in report["runs"]},
         shown={row["role"] for board in boards for row in board["rows"]},
         glance=_overview_rows(boards),
         gains=_gains(report["runs"]),
         gain_metrics=[headline(answer) for answer in ANSWERS],
         paper=_published_tables(),
-        few=_few_videos_flag(report["dataset"]["videos"]),
+        few="no-interval" if videos < FEWEST else "few-videos" if videos < TRUSTED else None,
     )
 
 
-def _overview_rows(boards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The headline metric of every judge in every setting; rows in the order of the first table that has them."""
-    lines_by_judge: dict[str, dict[str, Any]] = {}
-    for index, board in enumerate(boards):
-        for row in board["rows"]:
-            line = lines_by_judge.setdefault(
-                f"{row['role']} {row['name']}",
-                {key: row[key] for key in ("name", "slug", "role")} | {"cells": [None] * len(boards)},
-            )
-            line["cells"][index] = {
-                **row["imputed"][board["metric"]],
-                "unranked": row["unranked"],
-                "first": row["name"] in board["verdict"]["top"] and board["verdict"]["tested"],
-            }
-    lines = sorted(lines_by_judge.values(), key=lambda line: ORDER[line["role"]])
-    for line in lines:
-        known = [cell for cell in line["cells"] if cell]
-        line["unranked"] = all(cell["unranked"] for cell in known)
-    return sorted(lines, key=lambda line: (ORDER[line["role"]], line["unranked"]))
-
-
 def _board(board: Mapping[str, Any]) -> dict[str, Any]:
-    name, metric = board["setting"], board["metric"]
-    rows = [_row(row, board) for row in board["rows"]]
-    title, question = TASKS[name].title, TASKS[name].description
-    comparison: Any = board["comparison"]
-    printed = CATALOGUE[metric].title
+    """One leaderboard with its chart, its sentences and, for each row, what the table prints beside the estimates."""
+    metric, task, verdict, comparison = board["metric"], TASKS[board["setting"]], board["verdict"], board["comparison"]
+    rows = []
+    for row in board["rows"]:
+        flags, requests = row["metrics"][metric]["flags"], row.get("requests")
+        rows.append({
+            "standing": None,
+            **row,
+            "no_video": verdict["no_video"].get(row["name"]),
+            "gap": verdict["humans"].get(row["name"]),
+            "rivals": len(comparison["runs"]) - 1 if comparison else 0,
+            "partial": bool(requests) and requests["answered"] < requests["expected"],
+            "constant": "constant-prediction" in flags and row["role"] == "model",
+        })  # fmt: skip
+    chart = None
+    if figure := build_forest_plot(board):
+        alt = (
+            f"{figure.title}: {figure.axis} of {len(figure.rows)} judges with intervals, sorted; numbers in the table."
+        )
+        chart = draw_forest_plot(figure, alt)
+    reasons = dict.fromkeys(row["metrics"][metric]["reason"] for row in rows)
     return {
-        "setting": name,
-        "title": title,
-        "question": question,
-        "metric": metric,
-        "metric_name": printed,
-        "metrics": board["metrics"],
+        **board,
+        "title": task.title,
+        "question": task.description,
+        "metric_name": CATALOGUE[metric].title,
         "rows": rows,
-        "chart": forest_plot_svg(board),
-        "verdict": board["verdict"],
+        "chart": chart,
         "words": verdict_sentences(board),
         "corrections": describe_corrections(board),
         "scale": describe_scale(metric),
-        "empty": _empty_chart_reason(board),
-        "humans": bool(board["verdict"]["humans"]),
-        "folded": board["folded"],
-        "models": board["models"],
-        "not_compared": board["not_compared"],
+        "empty": " ".join(filter(None, reasons)) or "No run answered anything.",
+        "humans": bool(verdict["humans"]),
         "pairs": [item for item in comparison["differences"] if item["metric"] == metric] if comparison else [],
         "detectable": comparison["detectable"].get(metric) if comparison else None,
     }
 
 
-def _few_videos_flag(videos: int) -> str | None:
-    """The flag of a report on few videos; None for many."""
-    return "no-interval" if videos < FEWEST else "few-videos" if videos < TRUSTED else None
-
-
-def _empty_chart_reason(board: Mapping[str, Any]) -> str:
-    """The reason why there is nothing to draw."""
-    reasons = dict.fromkeys(row["metrics"][board["metric"]]["reason"] for row in board["rows"])
-    return " ".join(reason for reason in reasons if reason) or "No run answered anything."
-
-
-def _row(row: Mapping[str, Any], board: Mapping[str, Any]) -> dict[str, Any]:
-    coverage = row["metrics"]["coverage"]["value"]
-    requests: Any = row.get("requests")
-    return {
-        "standing": None,
-        **row,
-        "no_video": board["verdict"]["no_video"].get(row["name"]),
-        "gap": board["verdict"]["humans"].get(row["name"]),
-        "rivals": len(board["comparison"]["runs"]) - 1 if board["comparison"] else 0,
-        "not_comparable": coverage is not None and "not-comparable" in row["metrics"][board["metric"]]["flags"],
-        "partial": bool(requests) and requests["answered"] < requests["expected"],
-        "constant": "constant-prediction" in row["metrics"][board["metric"]]["flags"] and row["role"] == "model",
-    }
+def _overview_rows(boards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The headline metric of every judge in every setting; rows in the order of the first table that has them."""
+    lines_by_judge: dict[tuple[str, str], dict[str, Any]] = {}
+    for index, board in enumerate(boards):
+        for row in board["rows"]:
+            line = {key: row[key] for key in ("name", "slug", "role")} | {"cells": [None] * len(boards)}
+            line = lines_by_judge.setdefault((row["role"], row["name"]), line)
+            first = row["name"] in board["verdict"]["top"] and board["verdict"]["tested"]
+            line["cells"][index] = {**row["imputed"][board["metric"]], "unranked": row["unranked"], "first": first}
+    for line in lines_by_judge.values():
+        line["unranked"] = all(cell["unranked"] for cell in line["cells"] if cell)
+    return sorted(lines_by_judge.values(), key=lambda line: (ORDER[line["role"]], line["unranked"]))
 
 
 def _gains(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -122,11 +95,9 @@ def _gains(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for run in runs:
         cells: list[Any] = []
         for answer in ANSWERS:
-            names = [benchmark_task(scope, answer).name for scope in SCOPES]
-            shown = [run["settings"].get(name) for name in names]
-            pair = [part and part["numbers"]["metrics"][headline(answer)] for part in shown]
-            gain = run["gains"].get(answer)
-            cells += [*pair, gain]
+            parts = [run["settings"].get(benchmark_task(scope, answer).name) for scope in SCOPES]
+            cells += [part and part["numbers"]["metrics"][headline(answer)] for part in parts]
+            cells.append(run["gains"].get(answer))
         if any(cells[2::3]):
             rows.append({"name": run["name"], "cells": cells})
     return rows
@@ -134,20 +105,13 @@ def _gains(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _published_tables() -> dict[str, Any]:
     document = paper_tables()
-    tables = []
+    tables: list[dict[str, Any]] = []
     for table in document.tables:
-        if table.name in ("Table 4", "Table 5"):
-            names = list(dict.fromkeys(name for row in table.rows for name in row.values))
-            tables.append(
-                {
-                    "name": f"{table.name} ({'full videos' if table.name == 'Table 4' else 'step clips'})",
-                    "note": table.note,
-                    "columns": [COLUMNS[name] for name in names],
-                    "rows": [
-                        {"name": row.name, "cells": [row.values[name].text for name in names]} for row in table.rows
-                    ],
-                }
-            )
+        if evidence := {"Table 4": "full videos", "Table 5": "step clips"}.get(table.name):
+            names = dict.fromkeys(name for row in table.rows for name in row.values)
+            rows = [{"name": row.name, "cells": [row.values[name].text for name in names]} for row in table.rows]
+            columns = [COLUMNS[name] for name in names]
+            tables.append({"name": f"{table.name} ({evidence})", "note": table.note, "columns": columns, "rows": rows})
     return {"reference": document.reference, "tables": tables}
 
 

@@ -5,24 +5,20 @@ from __future__ import annotations
 from siming_tasks.report.pages.site import Page, ReportContents
 from siming_tasks.report.pages.steps import rubric_note
 
-__all__ = ["PAGE"]
-
 
 def _write(contents: ReportContents, share: int, shares: int) -> None:
     """Write ``methods.html``."""
-    report, dataset = contents.report, contents.dataset
-    facts = report["dataset"]
-    rubric = f"{dataset.rubric.rubric_id} {dataset.rubric.version}"
+    report, rubric, facts = contents.report, contents.dataset.rubric, contents.report["dataset"]
     rows = [
         ("dataset", f"{facts['name']} {facts['version']}{' (synthetic)' if report['synthetic'] else ''}"),
         ("digest", facts["digest"]),
         ("license", str(facts["license"] or "not stated")),
         ("videos", str(facts["videos"])),
-        ("rubric", f"{rubric}, {facts['steps']} steps, {facts['points']:g} points"),
+        ("rubric", f"{rubric.rubric_id} {rubric.version}, {facts['steps']} steps, {facts['points']:g} points"),
         ("scored with", ", ".join(f"{key} {value}" for key, value in report["options"].items())),
         ("siming-tasks", report["version"]),
     ]
-    contents.site.page("methods.html", "methods.html", facts=rows, rubric_note=rubric_note(dataset.rubric))
+    contents.site.page("methods.html", "methods.html", facts=rows, rubric_note=rubric_note(rubric))
 
 
 PAGE = Page(_write, "How to read this", "methods.html")

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from siming_tasks.common.schema import ANSWERS, SCOPES
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
-from siming_tasks.report.charts.page_charts import (
-    Mark,
-    dumbbell_chart,
-    interval_chart,
-    scatter_chart,
-    stacked_parts_chart,
-)
+from siming_tasks.report.charts import Mark, dumbbell_chart, interval_chart, scatter_chart, stacked_parts_chart
 from siming_tasks.report.formatting import page_number, usage_line
 from siming_tasks.report.pages.site import Page, ReportContents, answer_address, disagreements_address
-from siming_tasks.report.tables.controls import ABLATION_CAPTION as CAPTION
-from siming_tasks.report.tables.controls import READS_LABELS
+from siming_tasks.report.tables.comparison import ABLATION_CAPTION, READS_LABELS
 from siming_tasks.results.discovery import RequestSlice
 from siming_tasks.results.lmms_eval_commands import command_of
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tasks import TASKS, UNALTERED_TASKS, benchmark_task
-
-__all__ = ["PAGE"]
-
 
 SPLIT = (
     ("prior", "which steps usually fail"),
@@ -54,66 +44,70 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
         )
 
 
+def _lead_sentence(run: Mapping[str, Any]) -> str:
+    """The judge in a sentence."""
+    if run["role"] == "reference":
+        return (
+            "A reference judge without a model: it proves the road from prompt to metric and gives the numbers a scale."
+        )
+    if run["role"] == "supervised":
+        return "Learnt from the labels of the data set's other videos (cross-fitted): a yardstick, no ranked model."
+    model = run["facts"].get("model")
+    return f"Run through lmms-eval as “{model}”." if model else "Read from a prediction file."
+
+
 def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: Rubric) -> dict[str, Any]:
-    analysis = run["settings"][name]
-    numbers, diagnostics, contribution = (analysis[key] for key in ("numbers", "diagnostics", "contribution"))
-    board = report["standings"][name]
-    metric, answer = board["metric"], TASKS[name].answer
-    row, folded = (next((item for item in rows if item["slug"] == run["slug"]), None) for rows in
-                   (board["rows"], board["folded"]))  # fmt: skip
-    human = next((row["metrics"][metric] for row in board["rows"] if row["role"] == "human"), None)
+    """One setting: its estimates, and the diagnosis where any step with a reference was answered."""
+    analysis, board = run["settings"][name], report["standings"][name]
+    numbers, metric = analysis["numbers"], board["metric"]
+    estimates, imputed = numbers["metrics"], numbers["imputed"]
+    row, folded = (
+        next((item for item in board[rows] if item["slug"] == run["slug"]), None) for rows in ("rows", "folded")
+    )
     values: dict[str, Any] = {
         "setting": name,
         "title": TASKS[name].title,
-        "answer": answer,
+        "answer": TASKS[name].answer,
         "metric": metric,
         "metrics": board["metrics"],
-        "headline": [(m, numbers["metrics"][m], numbers["imputed"].get(m)) for m in board["metrics"]],
-        "incomplete": any(numbers["imputed"].get(m, e) != e for m, e in numbers["metrics"].items()),
+        "headline": [(m, estimates[m], imputed.get(m)) for m in board["metrics"]],
+        "incomplete": any(imputed.get(m, estimate) != estimate for m, estimate in estimates.items()),
         "unranked": row["unranked"] if row and row["role"] == "model" else None,
         "stands_for": folded["row"] if folded else None,
-        "human": human,
-        "lift": (contribution or {}).get("lift", {}).get(metric),
-        "notes": _notes(numbers["metrics"]),
-        "diagnostics": diagnostics,
-        "contribution": contribution,
-        "nothing": None if diagnostics else _no_diagnosis(report),
+        "human": next((row["metrics"][metric] for row in board["rows"] if row["role"] == "human"), None),
+        "lift": (analysis["contribution"] or {}).get("lift", {}).get(metric),
+        "notes": _notes(estimates),
+        "diagnostics": analysis["diagnostics"],
+        "contribution": analysis["contribution"],
+        "nothing": None,
         "statuses": [(status, n) for status, n in numbers["statuses"].items() if n],
         "missing": list(numbers["missing"].items()),
         "media": _media(numbers["media"]),
         "totals": analysis["totals"],
         "scatter": None,
         "ablations": run.get("ablations", {}).get(name, ()),
-        "ablations_caption": CAPTION,
+        "ablations_caption": ABLATION_CAPTION,
         "reads_labels": READS_LABELS if run["role"] == "reference" else None,
     }
-    if diagnostics is None:
-        return values
+    if analysis["diagnostics"]:
+        return values | _diagnosis(name, run, report, rubric)
+    withheld = "The labels are withheld: there is nothing to compare the answers with."
+    unanswered = "No step with a reference was answered: there is nothing to diagnose."
+    return values | {"nothing": withheld if report["dataset"]["withheld"] else unanswered}
+
+
+def _diagnosis(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: Rubric) -> dict[str, Any]:
+    """Tables and charts of a diagnosed setting: skills, confusion, steps, parts of the agreement, totals."""
+    analysis, slug = run["settings"][name], run["slug"]
     titles = {skill.id: skill.name for skill in rubric.skills}
+    numbers, confusion = analysis["numbers"], analysis["numbers"]["extra"]["confusion"]
     full = numbers["imputed_per_skill"]
-    values["skills"] = [
-        (titles.get(skill, skill), row, full.get(skill, {})) for skill, row in numbers["per_skill"].items()
-    ]
-    values["confusion"] = _confusion(numbers["extra"]["confusion"])
-    values["steps_chart"] = _steps_chart(name, run["slug"], diagnostics["steps"]["rows"], rubric)
-    split = {key: contribution["parts"][key]["value"] or 0.0 for key in ("prior", "video", "local")}
-    values["split_chart"] = stacked_parts_chart(
-        [(run["name"], split)],
-        axis=CATALOGUE[metric].title,
-        alt="Prior, video and local part of the agreement: " + ", ".join(f"{k} {v:.3f}" for k, v in split.items()),
-    )
-    if analysis["totals"]:
-        values["scatter"] = scatter_chart(
-            analysis["totals"],
-            top=report["dataset"]["points"],
-            axes=("reference total", "total by this judge"),
-            alt="Totals of every video by the reference and by this judge; the numbers are in the table below.",
-            href=lambda video: f"../{answer_address(name, video, run['slug'])}",
-        )
-    return values
-
-
-def _steps_chart(name: str, slug: str, rows: Sequence[Mapping[str, Any]], rubric: Rubric) -> Any:
+    shaded = []
+    for i, (level, counts) in enumerate(zip(confusion["levels"], confusion["counts"], strict=True)):
+        total = sum(counts) or 1
+        shades = [min(4, round(5 * n / total + 0.3)) for n in counts]
+        cells = [{"count": n, "heat": shades[j], "diagonal": i == j} for j, n in enumerate(counts)]
+        shaded.append((level, cells))
     marks = [
         Mark.of(
             f"{row['step_id']} {rubric.by_id[row['step_id']].name}",
@@ -122,34 +116,28 @@ def _steps_chart(name: str, slug: str, rows: Sequence[Mapping[str, Any]], rubric
             beside=(row["human"] or {}).get("value"),
             href=f"../{disagreements_address(name, run=slug, step=row['step_id'])}",
         )
-        for row in rows
+        for row in analysis["diagnostics"]["steps"]["rows"]
     ]
-    return interval_chart(marks, axis="kappa", beside="physicians",
-                     alt="Kappa of every step with intervals; the numbers are in the table below.")  # fmt: skip
-
-
-def _no_diagnosis(report: Mapping[str, Any]) -> str:
-    """The reason why there is no diagnosis."""
-    if report["dataset"]["withheld"]:
-        return "The labels are withheld: there is nothing to compare the answers with."
-    return "No step with a reference was answered: there is nothing to diagnose."
-
-
-def _confusion(confusion: Mapping[str, Any]) -> dict[str, Any]:
-    """Counts with a shade for their share of the row."""
-    rows = []
-    for i, counts in enumerate(confusion["counts"]):
-        total = sum(counts) or 1
-        rows.append(
-            (
-                confusion["levels"][i],
-                [
-                    {"count": n, "heat": min(4, round(5 * n / total + 0.3)), "diagonal": i == j}
-                    for j, n in enumerate(counts)
-                ],
-            )
+    steps_alt = "Kappa of every step with intervals; the numbers are in the table below."
+    split = {key: analysis["contribution"]["parts"][key]["value"] or 0.0 for key in ("prior", "video", "local")}
+    split_alt = "Prior, video and local part of the agreement: " + ", ".join(f"{k} {v:.3f}" for k, v in split.items())
+    scatter = None
+    if analysis["totals"]:
+        scatter = scatter_chart(
+            analysis["totals"],
+            top=report["dataset"]["points"],
+            axes=("reference total", "total by this judge"),
+            alt="Totals of every video by the reference and by this judge; the numbers are in the table below.",
+            href=lambda video: f"../{answer_address(name, video, slug)}",
         )
-    return {"levels": confusion["levels"], "rows": rows}
+    axis = CATALOGUE[report["standings"][name]["metric"]].title
+    return {
+        "skills": [(titles.get(id, id), row, full.get(id, {})) for id, row in numbers["per_skill"].items()],
+        "confusion": {"levels": confusion["levels"], "rows": shaded},
+        "steps_chart": interval_chart(marks, axis="kappa", beside="physicians", alt=steps_alt),
+        "split_chart": stacked_parts_chart([(run["name"], split)], axis=axis, alt=split_alt),
+        "scatter": scatter,
+    }
 
 
 def _notes(metrics: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -158,9 +146,8 @@ def _notes(metrics: Mapping[str, Mapping[str, Any]]) -> list[str]:
     for name, estimate in metrics.items():
         for note in [*filter(None, [estimate["reason"]]), *(FLAGS[flag] for flag in estimate["flags"])]:
             names_by_note.setdefault(note, []).append(CATALOGUE[name].title)
-    return [
-        note if len(names) == len(metrics) else f"{', '.join(names)}: {note}" for note, names in names_by_note.items()
-    ]
+    all_of = len(metrics)
+    return [note if len(names) == all_of else f"{', '.join(names)}: {note}" for note, names in names_by_note.items()]
 
 
 def _media(media: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -177,51 +164,36 @@ def _media(media: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _full_against_clip(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Per-step kappa of full video and clip, for scores and for errors."""
-    scatters = []
+    charts = []
     for answer in ANSWERS:
-        pair = [benchmark_task(scope, answer).name for scope in SCOPES]
-        both = [run["settings"].get(name, {}).get("diagnostics") for name in pair]
-        if all(both):
-            rows = [
-                (a["step_id"], a["kappa"], b["kappa"])
-                for a, b in zip(*(part["steps"]["rows"] for part in both), strict=True)
-            ]
-            word = "Scores" if answer == "score" else "Errors"
-            chart = dumbbell_chart(
-                [name for name, _, _ in rows],
-                [a["value"] for _, a, _ in rows],
-                [b["value"] for _, _, b in rows],
-                names=("full video", "clip"),
-                axis="kappa",
-                alt=f"{word}: kappa of every step from the full video and from the clip; numbers in the table below.",
-            )
-            caption = f"{word}: kappa of each step from the full video (circle) and from its clip (square)."
-            scatters.append({"chart": chart, "caption": caption, "rows": rows})
-    return scatters
+        parts = [run["settings"].get(benchmark_task(scope, answer).name, {}) for scope in SCOPES]
+        if not all(part.get("diagnostics") for part in parts):
+            continue
+        full, clip = (part["diagnostics"]["steps"]["rows"] for part in parts)
+        rows = [(a["step_id"], a["kappa"], b["kappa"]) for a, b in zip(full, clip, strict=True)]
+        word = "Scores" if answer == "score" else "Errors"
+        chart = dumbbell_chart(
+            [name for name, _, _ in rows],
+            [a["value"] for _, a, _ in rows],
+            [b["value"] for _, _, b in rows],
+            names=("full video", "clip"),
+            axis="kappa",
+            alt=f"{word}: kappa of every step from the full video and from the clip; numbers in the table below.",
+        )
+        caption = f"{word}: kappa of each step from the full video (circle) and from its clip (square)."
+        charts.append({"chart": chart, "caption": caption, "rows": rows})
+    return charts
 
 
 _SHOWN_FACTS = ("judge", "trained", "model", "model_args", "date", "lmms_eval_version", "git_hash", "batch_size",
           "generation", "gen_kwargs", "seeds", "limit", "offset")  # fmt: skip
-
 _UNKNOWN_VALUES = (None, "unknown@unknown")
 """Values that lmms-eval writes where it cannot tell."""
 
 
-def _lead_sentence(run: Mapping[str, Any]) -> str:
-    """The judge in a sentence."""
-    if run["role"] == "reference":
-        return (
-            "A reference judge without a model: it proves the road from prompt to metric and gives the numbers a scale."
-        )
-    if run["role"] == "supervised":
-        return "Learnt from the labels of the data set's other videos (cross-fitted): a yardstick, no ranked model."
-    model = run["facts"].get("model")
-    return f"Run through lmms-eval as “{model}”." if model else "Read from a prediction file."
-
-
 def _facts(run: Mapping[str, Any], report: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Facts of how the run was made and scored, as rows of a table."""
-    known = dict(run["facts"])
+    known, dataset = run["facts"], report["dataset"]
     rows = [("source", run["source"]), ("raw replies", f"{run['replies']:,}")]
     rows += [(key.replace("_", " "), str(known[key])) for key in _SHOWN_FACTS if known.get(key) not in _UNKNOWN_VALUES]
     if known.get("seconds"):
@@ -233,23 +205,20 @@ def _facts(run: Mapping[str, Any], report: Mapping[str, Any]) -> list[tuple[str,
         if used := part["numbers"]["usage"]:
             rows.append((f"{name} took", usage_line(used, len(part["usage"]))))
             rows += [(f"{name} answered by", ", ".join(used["served"]))] if used["served"] else []
-    dataset = report["dataset"]
     rows.append(("dataset", f"{dataset['name']} {dataset['version']}, {dataset['digest']}"))
-    options = ", ".join(f"{key} {value}" for key, value in report["options"].items())
-    return [*rows, ("scored with", options)]
+    return [*rows, ("scored with", ", ".join(f"{key} {value}" for key, value in report["options"].items()))]
 
 
 def _usage_by_video(run: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Requests, tokens and cost of each video, all settings together, as far as they are known."""
     rows: dict[str, dict[str, Any]] = {}
-    for part in run["settings"].values():
-        for video, used in part["usage"].items():
-            row = rows.setdefault(video, {"video": video, "requests": 0, "read": 0, "written": 0, "cost": {}})
-            row["requests"] += used["requests"]
-            for to, name in (("read", "prompt_tokens"), ("written", "completion_tokens")):
-                row[to] = None if row[to] is None or used[name] is None else row[to] + used[name]["total"]
-            for currency, cost in used["cost"].items():
-                row["cost"][currency] = row["cost"].get(currency, 0.0) + cost["total"]
+    for video, used in (item for part in run["settings"].values() for item in part["usage"].items()):
+        row = rows.setdefault(video, {"video": video, "requests": 0, "read": 0, "written": 0, "cost": {}})
+        row["requests"] += used["requests"]
+        for to, name in (("read", "prompt_tokens"), ("written", "completion_tokens")):
+            row[to] = None if row[to] is None or used[name] is None else row[to] + used[name]["total"]
+        for currency, cost in used["cost"].items():
+            row["cost"][currency] = row["cost"].get(currency, 0.0) + cost["total"]
     return [{**row, "cost": ", ".join(f"{x:.4g} {unit}" for unit, x in row["cost"].items())} for row in rows.values()]
 
 

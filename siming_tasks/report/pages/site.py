@@ -20,37 +20,22 @@ from siming_tasks.common.sanitize import visible
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, FEWEST, MIN_ANSWERED, THIN, TRUSTED
-from siming_tasks.report.formatting import (
-    page_count,
-    page_number,
-    page_percent,
-    page_points,
-    page_pvalue,
-    page_signed,
-)
-from siming_tasks.report.roles import ROLES
+from siming_tasks.report import formatting
+from siming_tasks.report.charts import ROLES
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
-    from siming_tasks.report.media_links import VideoLinker
     from siming_tasks.report.run_analysis import RunAnalysis
-
-__all__ = [
-    "DIFFERENCE_KINDS",
-    "POLICY",
-    "DifferenceKind",
-    "Page",
-    "ReportContents",
-    "Site",
-    "answer_address",
-    "disagreements_address",
-]
+    from siming_tasks.report.viewer_files import VideoLinker
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
     "base-uri 'none'; form-action 'none'"
 )
 """No inline script or style, nothing from the network, no forms: model text cannot act even if escaping failed."""
+
+VERDICTS = ("correct", "incorrect")
+"""Words of a verdict; its number is that of the predicted class."""
 
 DifferenceKind = Literal["miss", "alarm", "lenient", "strict", "none"]
 DIFFERENCE_KINDS: dict[DifferenceKind, str] = {
@@ -63,14 +48,8 @@ DIFFERENCE_KINDS: dict[DifferenceKind, str] = {
 """Ways in which an answer can differ from the reference. A miss is a step with less than full points that was called
 fully correct; a false alarm is the opposite."""
 
-_LIMITS = {
-    "alpha": ALPHA,
-    "comparable": COMPARABLE,
-    "min_answered": MIN_ANSWERED,
-    "thin": THIN,
-    "trusted": TRUSTED,
-    "fewest": FEWEST,
-}
+_LIMITS = {"alpha": ALPHA, "comparable": COMPARABLE, "min_answered": MIN_ANSWERED, "thin": THIN, "trusted": TRUSTED,
+           "fewest": FEWEST}  # fmt: skip
 
 
 class Site:
@@ -91,23 +70,17 @@ class Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self.environment.filters.update(
-            num=page_number,
-            pct=page_percent,
-            points=page_points,
-            count=page_count,
-            p=page_pvalue,
-            signed=page_signed,
-            metric=lambda name: CATALOGUE[name].title,
-        )
-        self.environment.globals.update(
-            site=facts,
-            csp=POLICY,
-            flags=FLAGS,
-            limits=_LIMITS,
-            roles=ROLES,
-            disagreements_address=disagreements_address,
-        )
+        self.environment.filters |= {
+            "num": formatting.page_number,
+            "pct": formatting.page_percent,
+            "points": formatting.page_points,
+            "count": "{:,}".format,
+            "p": formatting.page_pvalue,
+            "signed": formatting.page_signed,
+            "metric": lambda name: CATALOGUE[name].title,
+        }
+        self.environment.globals |= {"site": facts, "csp": POLICY, "flags": FLAGS, "limits": _LIMITS, "roles": ROLES,
+                                     "disagreements_address": disagreements_address}  # fmt: skip
 
     def page(self, path: str, template: str, **values: Any) -> None:
         """Render a template to ``path`` (relative, with slashes)."""
@@ -171,38 +144,29 @@ class Page:
     present: Callable[[Sequence[Mapping[str, Any]]], bool] = lambda pairs: True
 
 
-def disagreements_address(
-    setting: str,
-    *,
-    run: str | None = None,
-    step: str | None = None,
-    skill: str | None = None,
-    video: str | None = None,
-    kind: DifferenceKind | None = None,
-    truth: int | None = None,
-    said: int | None = None,
-    raters: Literal["agreed", "disputed"] | None = None,
-) -> str:
+def neighbours(ids: Sequence[str], index: int) -> dict[str, str | None]:
+    """The pages before and after one of a row of pages; None at the ends."""
+    return {"before": ids[index - 1] if index else None, "after": ids[index + 1] if index + 1 < len(ids) else None}
+
+
+_FILTERS = ("run", "step", "skill", "video", "kind", "truth", "said", "raters")
+
+
+def disagreements_address(setting: str, **filters: str | int | None) -> str:
     """The address, from the report's folder, of the answers of a setting that differ from the reference.
 
     Args:
         setting: its name.
-        run: slug of a run.
-        step: id of a step.
-        skill: id of a skill.
-        video: id of a video.
-        kind: how they differ.
-        truth: row of the setting's confusion table.
-        said: column of it; with the same row, the answers that agree.
-        raters: steps on which the physicians gave the same points, or did not.
+        filters: ``run`` (slug), ``step``, ``skill``, ``video`` (ids), ``kind`` (:data:`DIFFERENCE_KINDS`), ``truth``
+            and ``said`` (row and column of the setting's confusion table; the same for answers that agree),
+            ``raters`` (``agreed`` or ``disputed``: the physicians gave the same points, or did not).
 
     Example:
         >>> disagreements_address("full_error", run="my-model", truth=1, said=0)
         'disagreements/index.html#setting=full_error&run=my-model&truth=1&said=0'
     """
-    filters = {"setting": setting, "run": run, "step": step, "skill": skill, "video": video, "kind": kind,
-               "truth": truth, "said": said, "raters": raters}  # fmt: skip
-    return "disagreements/index.html#" + urlencode({key: value for key, value in filters.items() if value is not None})
+    known = [(name, filters[name]) for name in sorted(filters, key=_FILTERS.index) if filters[name] is not None]
+    return "disagreements/index.html#" + urlencode([("setting", setting), *known])
 
 
 def answer_address(setting: str, video: str, run: str | None = None, step: str | None = None) -> str:

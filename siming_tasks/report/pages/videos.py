@@ -17,7 +17,7 @@ from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.kappa import LabelMapping, ordinal_labels
 from siming_tasks.parsing.lexicon import NOT_VISIBLE
 from siming_tasks.report.formatting import page_points
-from siming_tasks.report.pages.site import DifferenceKind, Page, ReportContents, Site
+from siming_tasks.report.pages.site import VERDICTS, DifferenceKind, Page, ReportContents, Site, neighbours
 from siming_tasks.report.run_analysis import RunAnalysis
 from siming_tasks.report.viewer_files import (
     PromptFiles,
@@ -27,9 +27,6 @@ from siming_tasks.report.viewer_files import (
 )
 from siming_tasks.results.evaluate_records import build_reference_matrix
 from siming_tasks.tasks import TASKS, benchmark_task
-
-__all__ = ["PAGE", "RunAnswers", "difference_kind", "list_videos"]
-
 
 NO_MEDIA = "The report was made without videos (--video-files none)."
 LEGEND = (
@@ -41,35 +38,33 @@ LEGEND = (
 
 def _write(contents: ReportContents, share: int, shares: int) -> None:
     """Write every ``shares``-th video's page, beginning with the ``share``-th; the first share writes the index too."""
-    site, dataset = contents.site, contents.dataset
-    mapping: LabelMapping = contents.report["options"]["mapping"]
+    site, dataset, analyses = contents.site, contents.dataset, contents.analyses
+    ids, raters = [video.video_id for video in dataset.videos], dataset.physicians
     answers = {
-        name: [RunAnswers(run, run.matrices[name], name) for run in contents.analyses if name in run.matrices]
+        name: [RunAnswers(run, run.matrices[name], name) for run in analyses if name in run.matrices]
         for name in TASKS
+        if any(name in run.matrices for run in analyses)
     }
-    answers = {name: runs for name, runs in answers.items() if runs}
-    raters = dataset.physicians
     if share == 0:
         list_videos(site, dataset, answers, raters)
         write_rubric_script(site.out, dataset.rubric)
-    labels, prompts = _labels(dataset, mapping), PromptFiles(site.out, dataset, answers)
-    for index in range(share, len(dataset.videos), shares):
+    labels, prompts = _labels(dataset, contents.report["options"]["mapping"]), PromptFiles(site.out, dataset, answers)
+    for index in range(share, len(ids), shares):
         video = dataset.videos[index]
         source, lost = contents.link(video), reasons_for_lost_points(dataset, video)
         prompts.write(video)
         site.page(
-            f"videos/{video.video_id}.html",
+            f"videos/{ids[index]}.html",
             "video.html",
-            video={"id": video.video_id},
-            before=dataset.videos[index - 1].video_id if index else None,
-            after=dataset.videos[index + 1].video_id if index + 1 < len(dataset.videos) else None,
+            video={"id": ids[index]},
+            **neighbours(ids, index),
             media=source,
-            frames=write_frame_times(site.out, video.video_id, dataset.media_path(video)) if source else "unknown",
+            frames=write_frame_times(site.out, ids[index], dataset.media_path(video)) if source else "unknown",
             no_media=NO_MEDIA,
             skills=dataset.rubric.skills,
             duration=video.duration,
             raters=raters,
-            parts=[_sheet(name, video, dataset, runs, raters, labels, lost) for name, runs in answers.items()],
+            parts=[_sheet(name, video, dataset, runs, labels, lost) for name, runs in answers.items()],
             legend=LEGEND,
         )
 
@@ -78,16 +73,18 @@ def _labels(dataset: Dataset, mapping: LabelMapping) -> dict[tuple[str, str], in
     """Label 0..3 of the consensus by video and step; withheld ones are absent."""
     matrix = build_reference_matrix(dataset, benchmark_task("full", "score").name)
     labels: Any = ordinal_labels(matrix.reference, matrix.max_score, mapping)
-    return {
-        (matrix.video_ids[v], matrix.step_ids[s]): int(labels[v, s])
-        for v, s in np.argwhere(matrix.counted)
-    }  # fmt: skip
+    known = np.argwhere(matrix.counted)
+    return {(matrix.video_ids[v], matrix.step_ids[s]): int(labels[v, s]) for v, s in known}
 
 
-def _sum(video: Video, rater: str) -> float | None:
-    """A rater's total of a video; None unless every applicable step has points."""
-    points = [label.scores.get(rater) for label in video.applicable]
-    return None if not points or any(value is None for value in points) else sum(value or 0.0 for value in points)
+def _rater_totals(video: Video, raters: Sequence[str]) -> dict[str, Any]:
+    """Totals of the consensus and of the raters; None unless every applicable step has points."""
+
+    def total(rater: str) -> float | None:
+        points = [label.scores.get(rater) for label in video.applicable]
+        return None if not points or any(value is None for value in points) else sum(value or 0.0 for value in points)
+
+    return {"reference": total(CONSENSUS), "raters": [total(rater) for rater in raters]}
 
 
 def _sheet(
@@ -95,39 +92,35 @@ def _sheet(
     video: Video,
     dataset: Dataset,
     answers: Sequence[RunAnswers],
-    raters: Sequence[str],
     labels: Mapping[tuple[str, str], int],
     lost: Mapping[str, Sequence[str]],
 ) -> dict[str, Any]:
+    """One setting on a video's page: a row for each step with everybody's answers, and the totals."""
     rows = []
     for label in video.applicable:
         step = dataset.rubric.by_id[label.step_id]
-        rows.append(
-            {
-                "id": step.id,
-                "name": step.name,
-                "skill": dataset.rubric.skill_of[step.id],
-                "lost": json.dumps(list(map(visible, lost[step.id]))) if lost.get(step.id) else "",
-                "max": step.max_score,
-                "start": label.start,
-                "end": label.end,
-                "label": labels.get((video.video_id, step.id), 3),
-                "reference": label.consensus,
-                "raters": [label.scores.get(rater) for rater in raters],
-                "cells": Markup(
-                    "".join(run.cell(video.video_id, step.id, label.consensus, step.max_score) for run in answers)
-                ),
-            }
-        )
+        cells = (run.cell(video.video_id, step.id, label.consensus, step.max_score) for run in answers)
+        rows.append({
+            "id": step.id,
+            "name": step.name,
+            "skill": dataset.rubric.skill_of[step.id],
+            "lost": json.dumps(list(map(visible, lost[step.id]))) if lost.get(step.id) else "",
+            "max": step.max_score,
+            "start": label.start,
+            "end": label.end,
+            "label": labels.get((video.video_id, step.id), 3),
+            "reference": label.consensus,
+            "raters": [label.scores.get(rater) for rater in dataset.physicians],
+            "cells": Markup("".join(cells)),
+        })  # fmt: skip
     return {
         "setting": name,
         "scope": TASKS[name].scope,
         "title": TASKS[name].title,
-        "runs": [run.heading for run in answers],
+        "runs": [run.source for run in answers],
         "rows": rows,
         "max": sum(row["max"] for row in rows),
-        "reference": _sum(video, CONSENSUS),
-        "raters": [_sum(video, rater) for rater in raters],
+        **_rater_totals(video, dataset.physicians),
         "totals": [run.total(video.video_id) for run in answers],
     }
 
@@ -138,17 +131,11 @@ def list_videos(
     """Write the list of all videos with everybody's totals in the first setting; the browser pages and searches it."""
     name = next(iter(answers))
     unit = "points, full marks " + page_points(dataset.rubric.max_score)
-    rows = [
-        {
-            "id": video.video_id,
-            "site": video.site,
-            "duration": video.duration,
-            "reference": _sum(video, CONSENSUS),
-            "raters": [_sum(video, rater) for rater in raters],
-            "cells": [(run.total(video.video_id), run.source.slug) for run in answers[name]],
-        }
-        for video in dataset.videos
-    ]
+    rows = []
+    for video in dataset.videos:
+        cells = [(run.total(video.video_id), run.source.slug) for run in answers[name]]
+        facts = {"id": video.video_id, "site": video.site, "duration": video.duration, "cells": cells}
+        rows.append(facts | _rater_totals(video, raters))
     site.page(
         "videos/index.html",
         "videos.html",
@@ -156,7 +143,7 @@ def list_videos(
         setting=name,
         sites=any(video.site for video in dataset.videos),
         raters=raters,
-        runs=[run.heading for run in answers[name]],
+        runs=[run.source for run in answers[name]],
         videos=rows,
     )
 
@@ -164,14 +151,14 @@ def list_videos(
 class RunAnswers:
     """One run's answers to one setting, by video and step."""
 
-    def __init__(self, run: RunAnalysis, matrix: ScoreMatrix, setting: str = "") -> None:
-        self.source, self.matrix = run.source, matrix
+    def __init__(self, run: RunAnalysis, matrix: ScoreMatrix, setting: str) -> None:
+        self.source, self.answer = run.source, matrix.answer
         self.claimed = run.claimed.get(setting, {})
-        self.abstained = matrix.abstained.tolist()
         self.row = {video: index for index, video in enumerate(matrix.video_ids)}
         self.column = {step: index for index, step in enumerate(matrix.step_ids)}
-        self.predicted = matrix.predicted.tolist()
-        self.asked = matrix.asked.tolist()
+        # lists: millions of single cells are read, which NumPy is slow at
+        self.predicted, self.asked = matrix.predicted.tolist(), matrix.asked.tolist()
+        self.abstained = matrix.abstained.tolist()
         if matrix.answer == "score":
             self.totals = totals(matrix)[1].tolist()
         else:
@@ -194,24 +181,19 @@ class RunAnswers:
             return "<td></td>"
         value = self.predicted[v][s]
         if value != value:
-            word = NOT_VISIBLE if self.abstained[v][s] else "–"
-            return f'<td class="num"><button type="button" class="m" data-d="none">{word}</button></td>'
-        kind = difference_kind(value, reference, top, self.matrix.answer)
-        mark = f' data-d="{kind}"' if kind else ""
-        if claim := self.claimed.get((video_id, step_id)):
-            mark += f' data-claim="{" ".join(f"{second:.2f}" for part in claim for second in part)}"'
-        if self.matrix.answer == "score":
-            gap = "" if reference is None or value == reference else _difference_text(value - reference)
-            return f'<td class="num"><button type="button"{mark}>{page_points(value)}{gap}</button></td>'
-        word = "incorrect" if value else "correct"
-        if kind:
-            word += " <i>missed</i>" if kind == "miss" else " <i>false alarm</i>"
-        return f'<td class="num"><button type="button"{mark}>{word}</button></td>'
-
-    @property
-    def heading(self) -> dict[str, str]:
-        """Slug, name and role of the run, for the heading of its column."""
-        return {"slug": self.source.slug, "name": self.source.name, "role": self.source.role}
+            kind, text = "none", NOT_VISIBLE if self.abstained[v][s] else "–"
+            attributes = ' class="m"'
+        else:
+            kind, attributes = difference_kind(value, reference, top, self.answer) or "", ""
+            if self.answer == "error":
+                text = VERDICTS[bool(value)] + {"miss": " <i>missed</i>", "alarm": " <i>false alarm</i>"}.get(kind, "")
+            else:
+                gap = 0.0 if reference is None else value - reference
+                text = page_points(value) + (f" <i>{'+' if gap > 0 else ''}{page_points(gap)}</i>" if gap else "")
+        attributes += f' data-d="{kind}"' if kind else ""
+        if value == value and (claim := self.claimed.get((video_id, step_id))):
+            attributes += f' data-claim="{" ".join(f"{second:.2f}" for part in claim for second in part)}"'
+        return f'<td class="num"><button type="button"{attributes}>{text}</button></td>'
 
 
 def difference_kind(value: float, reference: float | None, top: float, answer: Answer) -> DifferenceKind | None:
@@ -231,10 +213,6 @@ def difference_kind(value: float, reference: float | None, top: float, answer: A
     if answer == "error" or value == reference:
         return None
     return "lenient" if value > reference else "strict"
-
-
-def _difference_text(value: float) -> str:
-    return f" <i>{'+' if value > 0 else ''}{page_points(value)}</i>"
 
 
 PAGE = Page(_write, "Videos", "videos/index.html", shared=True)

@@ -1,19 +1,22 @@
-"""Sections on several runs: estimates with ranks, paired differences, intervals over videos and steps, repeats."""
+"""Sections on runs side by side: comparison, repeats, what the video contributed, and what survives each ablation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from siming_tasks.analysis.comparison import Comparison
 from siming_tasks.analysis.variance_sources import CLAIMS, DECODING_SHARE, Repeatability
+from siming_tasks.analysis.video_contribution import NO_VIDEO_BASELINES, PARTS, VideoContribution
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS, Estimate
 from siming_tasks.metrics.thresholds import ALPHA, POWER, TRUSTED
-from siming_tasks.report.formatting import plain_number, plain_pvalue, plain_value
+from siming_tasks.report.formatting import plain_difference, plain_number, plain_pvalue, plain_value
 from siming_tasks.report.table import UNDEFINED_NOTE, Cell, Name, Section, Table
 
-__all__ = ["comparison_section", "ranked_runs", "repeats_section", "two_way_section"]
+if TYPE_CHECKING:
+    from siming_tasks.analysis.input_controls import AblationResult
 
 RANKS_CAPTION = "95 % intervals over videos; in parentheses the rank and its 95 % interval."
 IMPUTED_CAPTION = (
@@ -33,6 +36,23 @@ REPEATS_CAPTION = (
     "what it would not. Runs needed: to average, so that decoding adds at most "
     f"{DECODING_SHARE:.0%} to the standard error."
 )
+ABLATION_CAPTION = (
+    "Ablations ask the same questions on altered evidence and are no benchmark rows. Kept: ablation / plain, on the "
+    "steps that were answered both times, both resampled by the same videos; 1 is a judge that did not need what the "
+    "ablation took away. History: the steps that depend on what went before."
+)
+READS_LABELS = "This judge reads labels, not videos: no ablation can change its answers."
+CONTRIBUTION_CAPTION = (
+    "prior: which steps are usually failed, needs no video; video: an overall impression; local: this step in this "
+    "video. They add up to the metric. p: the predictions fit another video as well. Lift: the metric minus that of "
+    "the best no-video baseline, paired."
+)
+MISMATCH_CAPTION = "Above 0 the totals agree more than the steps account for: an overall impression, not the steps."
+
+
+def labels(metrics: Iterable[str]) -> list[str]:
+    """Labels of metrics, for the heading of a table."""
+    return [CATALOGUE[name].label for name in metrics]
 
 
 def comparison_section(comparison: Comparison, *, joint: bool = False) -> Section:
@@ -49,15 +69,17 @@ def comparison_section(comparison: Comparison, *, joint: bool = False) -> Sectio
         section.append(f"**Differences between the runs that were allowed: {', '.join(options['allowed'])}.**")
     if comparison.n_videos < TRUSTED:
         section.append(f"**{FLAGS['few-videos']}**")
-    section += [*_estimate_tables(comparison), *_notes(comparison), *_differences(comparison, joint=joint)]
+    section += [*_estimate_tables(comparison), *_notes(comparison), *_footnote(comparison)]
+    if comparison.differences:
+        section.append(_differences(comparison, joint=joint))
     if comparison.detectable:
         rows = [
             [
                 CATALOGUE[name].label,
-                *map(plain_number, (effect.against_zero, effect.between_two, effect.corrected)),
-                str(effect.pairs),
+                *map(plain_number, (item.against_zero, item.between_two, item.corrected)),
+                item.pairs,
             ]
-            for name, effect in comparison.detectable.items()
+            for name, item in comparison.detectable.items()
         ]
         head = ["metric", "one run against 0", "two runs", "two runs, Holm", "over comparisons"]
         section.append(Table.of(head, rows, caption=DETECTABLE_CAPTION))
@@ -71,97 +93,42 @@ def ranked_runs(comparison: Comparison) -> list[str]:
     return sorted(comparison.runs, key=lambda run: ranks[run].rank if run in ranks else last)
 
 
-def two_way_section(runs: Mapping[str, Mapping[str, Estimate]]) -> Section:
-    """Intervals over videos and steps of several runs, with what each kind of interval claims."""
-    metrics = list(next(iter(runs.values())))
-    head = ["over videos and steps", *(CATALOGUE[name].label for name in metrics)]
-    rows = [[Name(run), *(str(row[name]) for name in metrics)] for run, row in runs.items()]
-    return [Table.of(head, rows).explained(), "\n".join(CLAIMS.values())]
-
-
-def repeats_section(repeats: Mapping[str, Repeatability]) -> Section:
-    """A row for each metric of runs that one judge made on the same videos."""
-    rows = [
-        [
-            CATALOGUE[metric].label,
-            ", ".join(map(plain_number, row.values)),
-            *map(plain_number, (row.mean, row.decoding_sd, row.video_stderr)),
-            "-" if row.runs_needed is None else str(row.runs_needed),
-        ]
-        for metric, row in repeats.items()
-    ]
-    head = ["metric", "each run", "mean", "sd between runs (decoding)", "standard error (videos)", "runs needed"]
-    return [Table.of(head, rows, left=(0, 1), caption=REPEATS_CAPTION)]
-
-
 def _estimate_tables(comparison: Comparison) -> Section:
     """One table of ranked estimates; where answers are missing, first what was answered, then the imputed values."""
     metrics = list(next(iter(comparison.estimates.values())))
-    runs = ranked_runs(comparison)
 
-    def table(label: str, names: Sequence[str], caption: str) -> Table:
-        rows = [[Name(run), *(_ranked_cell(comparison, run, name) for name in names)] for run in runs]
-        return Table.of([label, *(CATALOGUE[name].label for name in names)], rows, caption=caption)
+    def table(label: str, names: Sequence[str], cell: Callable[[str, str], str], caption: str) -> Table:
+        rows = [[Name(run), *(cell(run, name) for name in names)] for run in ranked_runs(comparison)]
+        return Table.of([label, *labels(names)], rows, caption=caption)
+
+    def answered(run: str, name: str) -> str:
+        estimate = comparison.estimates[run][name]
+        return plain_value(estimate) if estimate.low is None else str(estimate)
+
+    def ranked(run: str, name: str) -> str:
+        if not CATALOGUE[name].compared:
+            return plain_value(comparison.estimates[run][name])
+        estimate, rank = comparison.imputed[run][name], comparison.ranks.get(name, {}).get(run)
+        return f"{estimate} ({rank.rank}; {rank.low}-{rank.high})" if rank else str(estimate)
 
     if comparison.complete:
-        return [table("run", metrics, RANKS_CAPTION)]
-    answered = [[Name(run), *(_answered_cell(comparison.estimates[run][name]) for name in metrics)] for run in runs]
-    head = ["run", *(CATALOGUE[name].label for name in metrics)]
-    caption = "Of what each run answered; 95 % intervals over videos."
+        return [table("run", metrics, ranked, RANKS_CAPTION)]
     compared = [name for name in metrics if CATALOGUE[name].compared]
+    caption = "Of what each run answered; 95 % intervals over videos."
     return [
-        Table.of(head, answered, caption=caption),
-        table("missing answers imputed", compared, IMPUTED_CAPTION),
+        table("run", metrics, answered, caption),
+        table("missing answers imputed", compared, ranked, IMPUTED_CAPTION),
     ]
-
-
-def _answered_cell(estimate: Estimate) -> str:
-    return plain_value(estimate) if estimate.low is None else str(estimate)
-
-
-def _ranked_cell(comparison: Comparison, run: str, metric: str) -> str:
-    if not CATALOGUE[metric].compared:
-        return plain_value(comparison.estimates[run][metric])
-    estimate, rank = comparison.imputed[run][metric], comparison.ranks.get(metric, {}).get(run)
-    return f"{estimate} ({rank.rank}; {rank.low}-{rank.high})" if rank else str(estimate)
-
-
-def _differences(comparison: Comparison, *, joint: bool) -> Section:
-    """Every paired difference with its interval and p, the primary metric first."""
-    if not comparison.differences:
-        return []
-    head = ["metric", "a", "b", "a - b", "95 % interval", "p", "p (Holm)", *(["p (max-T)"] if joint else [])]
-    head += [] if comparison.complete else ["both answered"]
-    rows: list[list[Cell]] = []
-    for item in sorted(comparison.differences, key=lambda item: not item.primary):
-        interval = "-" if item.low is None or item.high is None else f"{item.low:+.3f} .. {item.high:+.3f}"
-        row: list[Cell] = [CATALOGUE[item.metric].label, Name(item.a), Name(item.b), f"{item.value:+.3f}", interval]
-        row += [plain_pvalue(item.p), plain_pvalue(item.p_holm), *([plain_pvalue(item.p_max_t)] if joint else [])]
-        if not comparison.complete:
-            both = "-" if item.answered is None else f"{item.answered:+.3f} (p {plain_pvalue(item.answered_p)})"
-            row.append(both + ("" if item.holds else " ✗"))
-        rows.append(row)
-    secondary = sum(not item.primary for item in comparison.differences)
-    caption = (
-        f"{CATALOGUE[comparison.primary].label} is the primary metric, Holm over its {len(rows) - secondary} "
-        "comparisons"
-        + (f"; the others are secondary, Holm over all their {secondary}" if secondary else "")
-        + ". Interval and p of a difference are the jackknife's t over videos. Judge a difference by its own row; "
-        "whether the intervals of two runs overlap says nothing about it."
-    )
-    notes = () if comparison.complete else (NOT_IN_ANSWERS,)
-    return [Table.of(head, rows, caption=caption, notes=notes)]
 
 
 def _notes(comparison: Comparison) -> list[str]:
     """Undefined values, reasons and flags, a paragraph for each run that has any."""
-    notes = [
-        f"{literal(run)} is not compared in {CATALOGUE[name].label}: {reason}"
-        for name, reasons in comparison.skipped.items()
-        for run, reason in reasons.items()
-    ]
-    if any("tailed" in estimate.flags for row in comparison.estimates.values() for estimate in row.values()):
-        notes.insert(0, FLAGS["tailed"])  # a property of the videos, so of every run
+    estimates = [estimate for row in comparison.estimates.values() for estimate in row.values()]
+    # a property of the videos, so of every run
+    notes = [FLAGS["tailed"]] if any("tailed" in estimate.flags for estimate in estimates) else []
+    for name, reasons in comparison.skipped.items():
+        label = CATALOGUE[name].label
+        notes += [f"{literal(run)} is not compared in {label}: {reason}" for run, reason in reasons.items()]
     for name, ranks in comparison.ranks.items():
         notes += [
             f"{literal(run)} is not ranked above {', '.join(map(literal, rank.tied_with))} in "
@@ -181,17 +148,132 @@ def _notes(comparison: Comparison) -> list[str]:
             for note, metrics in metrics_by_note.items()
         ]
         notes += [f"{literal(run)}: {' '.join(parts)}"] if parts else []
-    if any(estimate.undefined for row in comparison.estimates.values() for estimate in row.values()):
-        notes.append(UNDEFINED_NOTE)
+    return [*notes, *([UNDEFINED_NOTE] if any(estimate.undefined for estimate in estimates) else [])]
+
+
+def _footnote(comparison: Comparison) -> list[str]:
+    """Agreement with chance taken otherwise, which is printed but never compared."""
+    rows = [(run, comparison.footnote[run]) for run in ranked_runs(comparison) if run in comparison.footnote]
     coefficients = [
         f"{literal(run)} {plain_number(row['gwet_ac2'])}, {plain_number(row['krippendorff_alpha'])}"
-        for run, row in (
-            (run, comparison.footnote[run]) for run in ranked_runs(comparison) if run in comparison.footnote
-        )
+        for run, row in rows
     ]
     always_correct = next(iter(comparison.footnote.values()))["gwet_ac2_of_always_correct"]
-    notes.append(
+    return [
         f"Footnote, chance taken otherwise (Gwet's AC2, Krippendorff's alpha): {'; '.join(coefficients)}. Calling "
         f"everything correct has an AC2 of {plain_number(always_correct)}."
+    ]
+
+
+def _differences(comparison: Comparison, *, joint: bool) -> Table:
+    """Every paired difference with its interval and p, the primary metric first."""
+    complete = comparison.complete
+    head = ["metric", "a", "b", "a - b", "95 % interval", "p", "p (Holm)", *(["p (max-T)"] if joint else [])]
+    rows = []
+    for item in sorted(comparison.differences, key=lambda item: not item.primary):
+        interval = "-" if item.low is None or item.high is None else f"{item.low:+.3f} .. {item.high:+.3f}"
+        row: list[Cell] = [CATALOGUE[item.metric].label, Name(item.a), Name(item.b), f"{item.value:+.3f}", interval]
+        row += map(plain_pvalue, [item.p, item.p_holm, *([item.p_max_t] if joint else [])])
+        if not complete:
+            both = "-" if item.answered is None else f"{item.answered:+.3f} (p {plain_pvalue(item.answered_p)})"
+            row.append(both + ("" if item.holds else " ✗"))
+        rows.append(row)
+    secondary = sum(not item.primary for item in comparison.differences)
+    caption = (
+        f"{CATALOGUE[comparison.primary].label} is the primary metric, Holm over its {len(rows) - secondary} "
+        "comparisons"
+        + (f"; the others are secondary, Holm over all their {secondary}" if secondary else "")
+        + ". Interval and p of a difference are the jackknife's t over videos. Judge a difference by its own row; "
+        "whether the intervals of two runs overlap says nothing about it."
     )
-    return notes
+    more, notes = ([], ()) if complete else (["both answered"], (NOT_IN_ANSWERS,))
+    return Table.of([*head, *more], rows, caption=caption, notes=notes)
+
+
+def two_way_section(runs: Mapping[str, Mapping[str, Estimate]]) -> Section:
+    """Intervals over videos and steps of several runs, with what each kind of interval claims."""
+    metrics = list(next(iter(runs.values())))
+    rows = [[Name(run), *map(row.get, metrics)] for run, row in runs.items()]
+    table = Table.of(["over videos and steps", *labels(metrics)], rows)
+    return [table.explained(), "\n".join(CLAIMS.values())]
+
+
+def repeats_section(repeats: Mapping[str, Repeatability]) -> Section:
+    """A row for each metric of runs that one judge made on the same videos."""
+    rows = [
+        [
+            CATALOGUE[metric].label,
+            ", ".join(map(plain_number, row.values)),
+            *map(plain_number, (row.mean, row.decoding_sd, row.video_stderr)),
+            row.runs_needed,
+        ]
+        for metric, row in repeats.items()
+    ]
+    head = ["metric", "each run", "mean", "sd between runs (decoding)", "standard error (videos)", "runs needed"]
+    return [Table.of(head, rows, left=(0, 1), caption=REPEATS_CAPTION)]
+
+
+def contribution_section(runs: Mapping[str, VideoContribution], order: Sequence[str] = ()) -> Section:
+    """The split of every run's metric with its p-value and lift, then the no-video baselines.
+
+    The no-video baselines are over the steps that the first run answered; the shuffled self is made of its answers.
+
+    Args:
+        runs: what the video contributed, by run.
+        order: of the rows (default: as given).
+    """
+    first_name, first = next(iter(runs.items()))
+    metric, ordered = first.metric, {name: runs[name] for name in order or runs if name in runs}
+    rows = []
+    for name, run in ordered.items():
+        lift = f"{run.lift[metric].estimate} over {run.lift[metric].over}" if metric in run.lift else "-"
+        parts = [run.parts[part] for part in ("total", *PARTS)]
+        rows.append([Name(name), *parts, plain_pvalue(run.shuffle_p.get(metric)), lift])
+    split = Table.of(["run", CATALOGUE[metric].label, *PARTS, "p", "lift"], rows)
+    metrics = [name for name in first.rows["run"] if CATALOGUE[name].compared]
+    baselines = Table.of(
+        ["no-video baseline", *labels(metrics)],
+        [[row, *(first.rows[row][name] for name in metrics)] for row in NO_VIDEO_BASELINES],
+    )
+    section: Section = [split.explained(), CONTRIBUTION_CAPTION, baselines.explained()]
+    section.append("; ".join(f"{row}: {meaning}" for row, meaning in NO_VIDEO_BASELINES.items()) + ".")
+    if len(ordered) > 1:
+        section.append(f"The run whose answers these are: {literal(first_name)}.")
+    if any(run.excess_correlation for run in ordered.values()):
+        excess = [
+            [Name(name), *(run.excess_correlation[key] for key in ("plcc", "implied", "excess"))]
+            for name, run in ordered.items()
+        ]
+        head = ["run", CATALOGUE["plcc"].label, "implied by the steps", "excess"]
+        section.append(Table.of(head, excess, caption=MISMATCH_CAPTION))
+    return section
+
+
+def ablation_section(ablations: Sequence[AblationResult], *, reads_labels: bool = False) -> Section:
+    """A table and one sentence for each input ablation of one setting of one run.
+
+    Args:
+        ablations: at least one.
+        reads_labels: the judge is one of the reference judges.
+    """
+    rows = [
+        [
+            f"{item.ablation.name}: {item.ablation.title}",
+            plain_value(item.headline.plain),
+            item.headline.ablated,
+            plain_difference(item.headline.change),
+            item.headline.retained,
+            item.history.retained if item.history else None,
+            None if item.headline.ablated.coverage is None else f"{item.headline.ablated.coverage:.1%}",
+        ]
+        for item in ablations
+        if item.headline
+    ]
+    section: Section = []
+    if rows:
+        metric = next(item.headline.metric for item in ablations if item.headline)
+        plain = f"{CATALOGUE[metric].label}, plain"
+        head = ["ablation", plain, "ablation", "change", "kept", "kept, history", "both answered"]
+        section.append(Table.of(head, rows))
+    section.append("\n".join(f"* {item.sentence}" for item in ablations))
+    return [*section, *([READS_LABELS] if reads_labels else []), ABLATION_CAPTION]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from itertools import groupby
 
 from siming_tasks.analysis.diagnosis import Diagnostics
-from siming_tasks.analysis.label_agreement import TotalsAgreement
+from siming_tasks.analysis.label_agreement import StepRow
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.metrics.thresholds import TRUSTED
 from siming_tasks.report.formatting import (
+    mean_and_range,
     plain_difference,
     plain_number,
     plain_proportion,
@@ -19,8 +20,6 @@ from siming_tasks.report.formatting import (
     plain_value,
 )
 from siming_tasks.report.table import Cell, Name, Section, Table
-
-__all__ = ["diagnosis_section"]
 
 SHADE = "▒"
 """Mark of a step with too few imperfect videos to read anything into its kappa."""
@@ -32,79 +31,65 @@ def diagnosis_section(diagnosis: Diagnostics, title: str) -> Section:
     if diagnosis.coverage is not None:
         coverage = f"{diagnosis.coverage:.1%} of the asked steps answered"
     resamples = f", from {diagnosis.options['resamples']:,} resamples" if "resamples" in diagnosis.options else ""
-    return [
+    section: Section = [
         f"# Diagnostics: {literal(title)}",
         f"{diagnosis.videos} videos, {coverage}. 95 % intervals in brackets{resamples}; the unit of resampling is the "
         "video. "
         "`*` marks an undefined value, `-` no data." + f" {FLAGS['few-videos']}" * (diagnosis.videos < TRUSTED),
-        *_steps(diagnosis),
-        *_severity(diagnosis),
-        *_history(diagnosis),
-        *_state(diagnosis),
-        *_sequence(diagnosis),
-        *_disputed(diagnosis),
-        *_exam_decisions(diagnosis),
-        *_clusters(diagnosis),
-        *_replaced_physician(diagnosis),
-        *_physician_pairs(diagnosis),
-        *_choices(diagnosis),
     ]
+    for part in (_steps, _severity, _history, _state, _sequence, _disputed, _exam_decisions, _clusters,
+                 _replaced_physician, _physician_pairs, _choices):  # fmt: skip
+        section += part(diagnosis)
+    return section
 
 
 def _steps(diagnosis: Diagnostics) -> Section:
-    with_physicians = any(row.human for row in diagnosis.steps.rows)
-    head = ["step", "imperfect", "kappa", "SE", "sensitivity", "specificity", "bias"]
-    rows: list[list[Cell]] = []
-    for row in diagnosis.steps.rows:
-        share = "-" if row.prevalence.value is None else f"{row.imperfect} ({row.prevalence.value:.0%})"
-        cells: list[Cell] = [
-            Name(f"{SHADE} " * row.thin + row.step_id),
-            share,
-            plain_value(row.kappa, 2),
-            f"{row.kappa.stderr:.2f}" if row.kappa.stderr else "-",
-            plain_value(row.sensitivity, 2),
-            plain_value(row.specificity, 2),
-            plain_difference(row.bias, 2, interval=False),
-        ]
-        rows.append([*cells, plain_value(row.human, 2)] if with_physicians else cells)
-    table = Table.of([*head, "physicians"] if with_physicians else head, rows)
+    columns: dict[str, Callable[[StepRow], Cell]] = {
+        "step": lambda row: Name(f"{SHADE} " * row.thin + row.step_id),
+        "imperfect": lambda row: (
+            None if row.prevalence.value is None else f"{row.imperfect} ({row.prevalence.value:.0%})"
+        ),
+        "kappa": lambda row: plain_value(row.kappa, 2),
+        "SE": lambda row: f"{row.kappa.stderr:.2f}" if row.kappa.stderr else None,
+        "sensitivity": lambda row: plain_value(row.sensitivity, 2),
+        "specificity": lambda row: plain_value(row.specificity, 2),
+        "bias": lambda row: plain_difference(row.bias, 2, interval=False),
+    }
+    if any(row.human for row in diagnosis.steps.rows):
+        columns["physicians"] = lambda row: plain_value(row.human, 2)
+    table = Table.of_items(diagnosis.steps.rows, columns)
     return ["## Steps", table, f"{diagnosis.steps.caveat} {SHADE} = shaded."]
 
 
 def _severity(diagnosis: Diagnostics) -> Section:
     severity = diagnosis.severity
-    rows = [
-        ["called less than correct", str(severity.called_wrong)],
-        ["less than correct", str(severity.prevalence)],
-        ["offset", plain_difference(severity.offset)],
+    rows: list[tuple[str, Cell]] = [
+        ("called less than correct", severity.called_wrong),
+        ("less than correct", severity.prevalence),
+        ("offset", plain_difference(severity.offset)),
     ]
-    for pair, limits in (("judge - reference", severity.totals), ("physician A - B", severity.human)):
-        rows += [[f"{pair}: {name}", text] for name, text in _limits_of_agreement(limits)]
+    for pair, totals in (("judge - reference", severity.totals), ("physician A - B", severity.human)):
+        if totals:
+            limits = f"{plain_difference(totals.lower, 2)} to {plain_difference(totals.upper, 2)}"
+            rows += [
+                (f"{pair}: bias, points", plain_difference(totals.bias, 2)),
+                (f"{pair}: standard deviation", plain_value(totals.sd, 2)),
+                (f"{pair}: limits of agreement", limits),
+                (f"{pair}: slope: change of the difference per point", plain_difference(totals.slope, 2)),
+                (f"{pair}: ICC(A,1) of totals", totals.icc),
+                (f"{pair}: Lin's concordance of totals", totals.concordance),
+            ]
     return ["## Severity", Table.of(["", "value"], rows), severity.caveat]
-
-
-def _limits_of_agreement(limits: TotalsAgreement | None) -> Iterator[tuple[str, str]]:
-    if limits:
-        yield "bias, points", plain_difference(limits.bias, 2)
-        yield "standard deviation", plain_value(limits.sd, 2)
-        yield "limits of agreement", f"{plain_difference(limits.lower, 2)} to {plain_difference(limits.upper, 2)}"
-        yield "slope: change of the difference per point", plain_difference(limits.slope, 2)
-        yield "ICC(A,1) of totals", str(limits.icc)
-        yield "Lin's concordance of totals", str(limits.concordance)
 
 
 def _history(diagnosis: Diagnostics) -> Section:
     history = diagnosis.history
-    rows = [
-        [
-            f"{scope} ({history.steps[scope]} steps)",
-            str(kappa),
-            *([str(history.human_kappa[scope])] if history.human_kappa else []),
-        ]
-        for scope, kappa in history.kappa.items()
-    ]
-    physicians = [plain_difference(history.human)] if history.human else []
-    rows.append(["local - history", plain_difference(history.contrast), *physicians])
+    rows: list[list[Cell]] = []
+    for scope, kappa in history.kappa.items():
+        physicians = [history.human_kappa[scope]] if history.human_kappa else []
+        rows.append([f"{scope} ({history.steps[scope]} steps)", kappa, *physicians])
+    contrast = [plain_difference(history.human)] if history.human else []
+    rows.append(["local - history", plain_difference(history.contrast), *contrast])
     text = ""
     if history.rank is not None:
         text = f"A share of {history.rank:.3f} of random assignments has a contrast at least as large. "
@@ -116,21 +101,21 @@ def _history(diagnosis: Diagnostics) -> Section:
 
 def _state(diagnosis: Diagnostics) -> Section:
     state = diagnosis.state
-    kappas = (
-        ("kappa, a required step failed", state.kappa_failed),
-        ("kappa, none failed", state.kappa_passed),
-        ("physicians, a required step failed", state.human_failed),
-        ("physicians, none failed", state.human_passed),
-    )
-    rows = [[name, str(value), f"{value.n_items}"] for name, value in kappas if value]
-    for name, value in (
-        ("carried forward: reference", state.propagation_reference),
-        ("carried forward: judge, by the true state", state.propagation_judge),
-        ("carried forward: judge, by its own answers", state.propagation_own_state),
-        ("... expected from its hit rate", state.expected),
-        ("shortfall: expected - judge, by the true state", state.shortfall),
-    ):
-        rows.append([name, plain_difference(value), f"{value.n_items}"])
+    kappas = {
+        "kappa, a required step failed": state.kappa_failed,
+        "kappa, none failed": state.kappa_passed,
+        "physicians, a required step failed": state.human_failed,
+        "physicians, none failed": state.human_passed,
+    }
+    differences = {
+        "carried forward: reference": state.propagation_reference,
+        "carried forward: judge, by the true state": state.propagation_judge,
+        "carried forward: judge, by its own answers": state.propagation_own_state,
+        "... expected from its hit rate": state.expected,
+        "shortfall: expected - judge, by the true state": state.shortfall,
+    }
+    rows: list[list[Cell]] = [[name, value, value.n_items] for name, value in kappas.items() if value]
+    rows += [[name, plain_difference(value), value.n_items] for name, value in differences.items()]
     note = (
         f"{state.requirements} requirements. *Carried forward* is the share of steps less than fully correct after a "
         "failed requirement, minus the share of the same steps after none."
@@ -140,13 +125,12 @@ def _state(diagnosis: Diagnostics) -> Section:
 
 def _sequence(diagnosis: Diagnostics) -> Section:
     sequence = diagnosis.sequence
-    median = "no video diverges" if sequence.median is None else f"step {sequence.median:g}"
     rows = [
-        ["gain over the best constant", plain_difference(sequence.gain)],
-        ["credit", str(sequence.credit)],
-        ["best constant", str(sequence.constant)],
-        ["videos without divergence", str(sequence.flawless)],
-        ["median first divergence", median],
+        ("gain over the best constant", plain_difference(sequence.gain)),
+        ("credit", sequence.credit),
+        ("best constant", sequence.constant),
+        ("videos without divergence", sequence.flawless),
+        ("median first divergence", "no video diverges" if sequence.median is None else f"step {sequence.median:g}"),
     ]
     return ["## Sequence", Table.of(["", "value"], rows), sequence.caveat]
 
@@ -156,8 +140,8 @@ def _disputed(diagnosis: Diagnostics) -> Section:
     if disputed is None:
         return ["## Agreed and disputed steps", "Needs the labels of both physicians."]
     rows = [
-        ["agreed", plain_proportion(disputed.agreed), plain_proportion(disputed.agreed_constant)],
-        ["disputed", plain_proportion(disputed.disputed), plain_proportion(disputed.disputed_constant)],
+        ["agreed", *map(plain_proportion, (disputed.agreed, disputed.agreed_constant))],
+        ["disputed", *map(plain_proportion, (disputed.disputed, disputed.disputed_constant))],
     ]
     sides = (
         f"On disputed steps the judge has physician A's label in {plain_proportion(disputed.with_a)}, B's in "
@@ -171,17 +155,18 @@ def _exam_decisions(diagnosis: Diagnostics) -> Section:
     exam = diagnosis.exam
     if exam is None:
         return ["## Exam decisions", "Needs points; this setting asks for verdicts."]
-    rows = [
-        ["false pass (unsafe)", plain_proportion(exam.false_pass)],
-        ["false fail", plain_proportion(exam.false_fail)],
-        ["pass by the reference", plain_proportion(exam.pass_rate_reference)],
-        ["passed by the judge", plain_proportion(exam.pass_rate_judge)],
-        ["failed must-pass steps not seen", plain_proportion(exam.missed_must_pass)],
-        ["decided alike", plain_proportion(exam.consistency)],
-        ["kappa of decisions", str(exam.kappa)],
-    ]
+    shares = {
+        "false pass (unsafe)": exam.false_pass,
+        "false fail": exam.false_fail,
+        "pass by the reference": exam.pass_rate_reference,
+        "passed by the judge": exam.pass_rate_judge,
+        "failed must-pass steps not seen": exam.missed_must_pass,
+        "decided alike": exam.consistency,
+    }
+    rows: list[tuple[str, Cell]] = [(name, plain_proportion(share)) for name, share in shares.items()]
+    rows.append(("kappa of decisions", exam.kappa))
     if exam.human and exam.human_kappa:
-        rows += [["physicians decide alike", plain_proportion(exam.human)], ["their kappa", str(exam.human_kappa)]]
+        rows += [("physicians decide alike", plain_proportion(exam.human)), ("their kappa", exam.human_kappa)]
     marks = [
         [f"{mark.pass_mark:.0%}", *map(plain_proportion, (mark.consistency, mark.false_pass, mark.false_fail))]
         for mark in exam.marks
@@ -204,10 +189,9 @@ def _clusters(diagnosis: Diagnostics) -> Section:
         with_ranges = any(row.left_out for row in clusters.metrics.values())
         rows = []
         for name, row in clusters.metrics.items():
-            known = [value for value in row.left_out.values() if value is not None]
-            spread = f"{min(known):.3f} to {max(known):.3f}" if known else "-"
             cells = [plain_number(value) for value in (row.value, row.by_video, row.by_cluster)]
-            rows.append([CATALOGUE[name].label, *cells, *([spread] if with_ranges else [])])
+            spread = [mean_and_range(row.left_out.values())[1]] if with_ranges else []
+            rows.append([CATALOGUE[name].label, *cells, *spread])
         head = ["", "value", "SE over videos", f"SE over {kind}s", *([f"without one {kind}"] if with_ranges else [])]
         note = (
             f"{clusters.names} {kind}s, up to {clusters.largest} videos each. Videos of one {kind} are not "
@@ -219,30 +203,20 @@ def _clusters(diagnosis: Diagnostics) -> Section:
 
 
 def _replaced_physician(diagnosis: Diagnostics) -> Section:
-    replaced = diagnosis.non_inferiority
+    title, replaced = "## In the place of a physician", diagnosis.non_inferiority
     if replaced is None:
-        return ["## In the place of a physician", "Needs two physicians' labels of the same videos."]
-    rows = [
-        [
-            Name(name),
-            f"{row.judge:.3f}",
-            f"{row.physician:.3f}",
-            plain_pvalue(row.p_value),
-            "yes" if row.holds else "no",
-        ]
-        for name, row in replaced.physicians.items()
-    ]
+        return [title, "Needs two physicians' labels of the same videos."]
+    rows = []
+    for name, row in replaced.physicians.items():
+        shares = [f"{row.judge:.3f}", f"{row.physician:.3f}"]
+        rows.append([Name(name), *shares, plain_pvalue(row.p_value), "yes" if row.holds else "no"])
     note = (
         f"At what share of the steps is the judge, and the physician, at least as near to the others? Not inferior: "
         f"the physician is less than {replaced.margin:g} ahead (one-sided t test over videos, Benjamini-Yekutieli). "
         f"Win rate {replaced.win_rate:.2f}; at least 0.5 speaks for the judge. A missing answer counts as worse than "
         "any."
     )
-    return [
-        "## In the place of a physician",
-        Table.of(["left out", "judge", "physician", "p", "not inferior"], rows),
-        note,
-    ]
+    return [title, Table.of(["left out", "judge", "physician", "p", "not inferior"], rows), note]
 
 
 def _physician_pairs(diagnosis: Diagnostics) -> Section:
@@ -253,9 +227,9 @@ def _physician_pairs(diagnosis: Diagnostics) -> Section:
     rows = []
     for name in next(iter(pairs.values())):
         values = [pair.get(name) for pair in pairs.values()]
-        known = [value for value in values if value is not None]
-        spread = f"{sum(known) / len(known):.3f} ({min(known):.3f} to {max(known):.3f})" if known else "-"
-        rows.append([name, *("-" if value is None else f"{value:.3f}" for value in values), spread])
+        mean, spread = mean_and_range(values)
+        cells = [None if value is None else f"{value:.3f}" for value in values]
+        rows.append([name, *cells, "-" if mean == "-" else f"{mean} ({spread})"])
     note = (
         f"{len(pairs)} pairs of physicians. The columns and rows of physicians in the tables above are "
         f"{next(iter(pairs))}; here every pair, with the mean and the range over the pairs."

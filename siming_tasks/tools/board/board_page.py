@@ -9,8 +9,8 @@ from typing import Any
 from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.metrics.thresholds import COMPARABLE, TRUSTED
-from siming_tasks.report.charts.forest_plot import ForestPlot, ForestRow, draw_forest_plot, reference_bands
-from siming_tasks.report.charts.page_charts import Mark
+from siming_tasks.report.charts import Mark
+from siming_tasks.report.forest_plot import ForestPlot, ForestRow, draw_forest_plot, reference_bands
 from siming_tasks.report.formatting import page_estimate
 from siming_tasks.report.pages.site import Site
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS

@@ -16,8 +16,8 @@ from siming_tasks.common.errors import DataError, SimingError
 from siming_tasks.common.files import inside
 from siming_tasks.common.sanitize import visible
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.report.media_links import MediaLinks
 from siming_tasks.report.pages.site import POLICY
+from siming_tasks.report.viewer_files import MediaLinks
 from siming_tasks.tools.local_server.access_key import AccessKey, ServedSite, require_key
 from siming_tasks.tools.local_server.playable_video import playable
 

@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterator
 
 from scipy.optimize import brentq
 
-from siming_tasks.report.published_tables.model import COLUMNS, Finding, Row, Table
-from siming_tasks.report.published_tables.numbers import Printed
+from siming_tasks.report.published_tables import COLUMNS, Finding, Printed, Row, Table
 
 ROUNDING = "Every printed number was rounded to its last digit."
 SAME_ITEMS = "All rows were scored on the same items with the same positive class."

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from siming_tasks.common.sanitize import literal
-from siming_tasks.report.published_tables.model import COLUMNS, KINDS, Document, Finding, Table
-from siming_tasks.report.published_tables.numbers import Printed
+from siming_tasks.report.published_tables import COLUMNS, KINDS, Document, Finding, Printed, Table
 from siming_tasks.tools.table_lint import binary, noise
 
 SLACK = 1e-9
@@ -61,7 +60,7 @@ def lint(document: Document) -> LintReport:
     A table without the numbers that a check needs is passed over, and so are numbers that leave their metric's range.
 
     Args:
-        document: published tables (:func:`siming_tasks.report.published_tables.read.read_document`).
+        document: published tables (:func:`siming_tasks.report.published_tables_document`).
     """
     outside = {table.name: tuple(_check_ranges(table)) for table in document.tables}
     document = replace(document, tables=tuple(_within_ranges(table) for table in document.tables))

@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 from scipy import stats
 
-from siming_tasks.report.published_tables.model import COLUMNS, Document, Finding, Kind, Table
+from siming_tasks.report.published_tables import COLUMNS, Document, Finding, Kind, Table
 
 FIELLER = 1.06
 LEVEL = 0.05

@@ -15,10 +15,8 @@ from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.options import Options
-from siming_tasks.report.charts.forest_plot import COLOURS, SHAPES
-from siming_tasks.report.charts.svg import _SHAPES as OUTLINES
+from siming_tasks.report.charts import ROLES
 from siming_tasks.report.leaderboard import build_leaderboard
-from siming_tasks.report.roles import ROLES
 from siming_tasks.report.run_analysis import analyze_run
 from siming_tasks.results.discovery import find_runs, run_at
 from siming_tasks.results.record import has_supervised_judge
@@ -210,4 +208,6 @@ def test_it_stands_beside_the_models_and_has_no_rank(short_demo: Path, mine: Bas
         ("model", "m"), ("model", "n"), ("supervised", "a"), ("supervised", "b"), ("human", "second physician")
     ]  # fmt: skip
     assert {row["name"] for row in table["rows"] if row.get("standing")} == {"m", "n"}
-    assert set(SHAPES) == set(COLOURS) == set(ROLES) <= set(OUTLINES)
+    for signs in ([role.mark, role.outline, role.symbol, role.colour] for role in ROLES.values()):
+        assert all(signs)
+    assert len({role.mark for role in ROLES.values()}) == len({role.symbol for role in ROLES.values()}) == len(ROLES)

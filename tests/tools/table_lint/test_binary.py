@@ -8,7 +8,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from siming_tasks.report.published_tables.numbers import parse
+from siming_tasks.report.published_tables import parse
 from siming_tasks.tools.table_lint import binary as lint_binary
 from siming_tasks.tools.table_lint.binary import f1_range, highest_prevalence, implied_prevalence
 

@@ -16,7 +16,7 @@ from scipy import stats
 
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
-from siming_tasks.report.published_tables.read import document_from, paper_tables, read_document
+from siming_tasks.report.published_tables import document_from, paper_tables, read_document
 from siming_tasks.tools.table_lint import binary
 from siming_tasks.tools.table_lint.lint import lint
 from siming_tasks.tools.table_lint.noise import best_of_k, differences, homogeneity

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siming_tasks.report.published_tables.numbers import factors, parse, parse_with_delta
+from siming_tasks.report.published_tables import factors, parse, parse_with_delta
 
 
 @pytest.mark.parametrize(

@@ -16,35 +16,13 @@ from markupsafe import Markup
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import visible
 from siming_tasks.metrics.catalogue import CATALOGUE
-from siming_tasks.report.charts.page_charts import ChartRows, Mark, draw_mark
-from siming_tasks.report.charts.svg import Axis, area, line, text
+from siming_tasks.report.charts import ROLES, Axis, ChartRows, Mark, area, line, text
 from siming_tasks.report.formatting import page_estimate, page_signed, plain_pvalue
 from siming_tasks.tasks import TASKS
-
-__all__ = [
-    "Band",
-    "ForestPlot",
-    "ForestRow",
-    "build_forest_plot",
-    "draw_forest_plot",
-    "forest_plot_svg",
-    "reference_bands",
-    "write_forest_plot",
-]
 
 WIDTH, RIGHT, ABOVE = 960.0, 316.0, 38.0
 LEAST_SCALE = (0.0, 0.5)
 """Stretch of the axis that is always shown, so that noise does not fill the figure."""
-
-COLOURS = {
-    "model": "#0072b2",
-    "reference": "#a8477e",
-    "supervised": "#8a5a00",
-    "human": "#007a59",
-    "no_video": "#747474",
-}
-SHAPES = {"model": "o", "reference": "^", "supervised": "v", "human": "D", "no_video": "s"}
-FORMATS = ("svg", "pdf")
 STYLE: Any = {"font.size": 8, "font.family": "DejaVu Sans", "svg.fonttype": "none", "pdf.fonttype": 42,
               "svg.hashsalt": "siming", "axes.spines.top": False, "axes.spines.right": False,
               "axes.spines.left": False, "text.usetex": False, "text.parse_math": False}  # fmt: skip
@@ -94,35 +72,30 @@ class ForestPlot:
         """The axis that shows every value and interval, both bands, and never less than :data:`LEAST_SCALE`."""
         marks = [x for row in self.rows for x in (row.mark.value, row.mark.low, row.mark.high) if x is not None]
         bands = [x for band in (self.humans, self.no_video) if band for x in (band.low, band.high)]
-        return Axis.around([*LEAST_SCALE, *marks, *bands], 0, 1)
+        return Axis.around([*LEAST_SCALE, *marks, *bands])
 
 
 def build_forest_plot(board: Mapping[str, Any]) -> ForestPlot | None:
     """The figure of one setting's leaderboard; None if no row has a value."""
-    metric = board["metric"]
+    metric, against_physicians = board["metric"], board["verdict"]["humans"]
+    known = [row for row in board["rows"] if row["imputed"][metric]["value"] is not None]
+    if not known:
+        return None
     sign = CATALOGUE[metric].sign
-    rows = [row for row in board["rows"] if row["imputed"][metric]["value"] is not None]
-    if not rows:
-        return None
-    rows.sort(key=lambda row: (row["imputed"][metric]["undefined"], -sign * row["imputed"][metric]["value"]))
-    humans, no_video = reference_bands(rows, metric)
-    return ForestPlot(
-        title=TASKS[board["setting"]].title,
-        axis=CATALOGUE[metric].title,
-        rows=[_forest_row(row, board) for row in rows],
-        humans=humans,
-        no_video=no_video,
-        difference_heading="from the physicians" if board["verdict"]["humans"] else "",
-    )
-
-
-def forest_plot_svg(board: Mapping[str, Any]) -> Markup | None:
-    """The figure of one setting's leaderboard as part of a page; None if no row has a value."""
-    figure = build_forest_plot(board)
-    if figure is None:
-        return None
-    alt = f"{figure.title}: {figure.axis} of {len(figure.rows)} judges with intervals, sorted; numbers in the table."
-    return draw_forest_plot(figure, alt)
+    known.sort(key=lambda row: (row["imputed"][metric]["undefined"], -sign * row["imputed"][metric]["value"]))
+    rows = []
+    for row in known:
+        thin = bool(row["unranked"]) and row["slug"] is not None
+        difference = against_physicians.get(row["name"])
+        difference_text = "not ranked" if thin else ""
+        if difference and difference["value"] is not None:
+            p = "" if difference["p_holm"] is None else f", p {plain_pvalue(difference['p_holm'])}"
+            difference_text = page_signed(difference["value"]) + p
+        mark = Mark.of(row["name"], row["imputed"][metric], role=row["role"], thin=thin)
+        rows.append(ForestRow(mark, page_estimate(row["imputed"][metric]), difference_text))
+    heading = "from the physicians" if against_physicians else ""
+    title, axis = TASKS[board["setting"]].title, CATALOGUE[metric].title
+    return ForestPlot(title, axis, rows, *reference_bands(known, metric), heading)
 
 
 def reference_bands(rows: Sequence[Mapping[str, Any]], metric: str) -> tuple[Band | None, Band | None]:
@@ -130,11 +103,9 @@ def reference_bands(rows: Sequence[Mapping[str, Any]], metric: str) -> tuple[Ban
 
     The band is over all pairs of physicians, its line the mean of their values.
     """
-    known = [row for row in rows if row["imputed"][metric]["value"] is not None]
-    known = [row for row in known if not row["imputed"][metric]["undefined"]]
-    humans, no_video = (
-        [row["imputed"][metric] for row in known if row["role"] == role] for role in ("human", "no_video")
-    )
+    known = [(row["role"], row["imputed"][metric]) for row in rows]
+    known = [(role, item) for role, item in known if item["value"] is not None and not item["undefined"]]
+    humans, no_video = ([item for role, item in known if role == wanted] for wanted in ("human", "no_video"))
     band = zone = None
     if humans:
         ends = [x for item in humans for x in (item["value"], item["low"], item["high"]) if x is not None]
@@ -146,34 +117,21 @@ def reference_bands(rows: Sequence[Mapping[str, Any]], metric: str) -> tuple[Ban
     return band, zone
 
 
-def _forest_row(row: Mapping[str, Any], board: Mapping[str, Any]) -> ForestRow:
-    estimate = row["imputed"][board["metric"]]
-    mark = Mark.of(row["name"], estimate, role=row["role"], thin=bool(row["unranked"]) and row["slug"] is not None)
-    difference = board["verdict"]["humans"].get(row["name"])
-    difference_text = "not ranked" if mark.thin else ""
-    if difference and difference["value"] is not None:
-        p = "" if difference["p_holm"] is None else f", p {plain_pvalue(difference['p_holm'])}"
-        difference_text = page_signed(difference["value"]) + p
-    return ForestRow(mark, page_estimate(estimate), difference_text)
-
-
 def draw_forest_plot(figure: ForestPlot, alt: str) -> Markup:
     """The figure as SVG, once for screens and once for phones; ``alt`` says in a sentence what it shows."""
     svg = Markup("")
     for kind in ("wide", "narrow"):
-        frame = ChartRows([row.mark.label for row in figure.rows], figure.scale, kind, right=RIGHT, above=ABOVE,
-                          width=WIDTH)  # fmt: skip
+        labels = [row.mark.label for row in figure.rows]
+        frame = ChartRows(labels, figure.scale, kind, right=RIGHT, above=ABOVE, width=WIDTH)
         parts = _draw_bands(figure, frame)
         value_x, difference_x = frame.axis.stop + 14, frame.axis.stop + 166
         for y, row in zip(frame.ys, figure.rows, strict=True):
-            parts += draw_mark(row.mark, frame.axis, y)
+            parts += row.mark.draw(frame.axis, y)
             if kind == "narrow":
                 parts.append(text("said end", frame.width - 4, y - 11, row.value_text))
             else:
-                parts += [
-                    text("said", value_x, y + 4, row.value_text),
-                    text("said", difference_x, y + 4, row.difference_text),
-                ]
+                parts.append(text("said", value_x, y + 4, row.value_text))
+                parts.append(text("said", difference_x, y + 4, row.difference_text))
         if kind == "wide":
             headings = [(value_x, figure.axis)]
             headings += [(difference_x, figure.difference_heading)] if figure.humans else []
@@ -184,28 +142,20 @@ def draw_forest_plot(figure: ForestPlot, alt: str) -> Markup:
 
 def _draw_bands(figure: ForestPlot, frame: ChartRows) -> list[Markup]:
     """Both bands behind the marks, each named above on a line of its own."""
-    parts = []
+    parts, at = [], frame.axis.at
     top, height = frame.above, frame.bottom - frame.above
-    if figure.no_video:
-        start, stop = frame.axis.start, frame.axis.at(figure.no_video.high)
-        tip = f"{figure.no_video.label}: up to {figure.no_video.high:.3f}"
-        parts += [
-            area("zone", start, top, stop - start, height, tip),
-            text("said zone", start + 4, top - 8, figure.no_video.label),
-        ]
-    if figure.humans:
-        start, stop = frame.axis.at(figure.humans.low), frame.axis.at(figure.humans.high)
-        tip = f"{figure.humans.label}: {figure.humans.low:.3f} to {figure.humans.high:.3f}"
-        half = 3.2 * len(figure.humans.label)  # half the width of the label, which must not leave the figure
-        middle = frame.axis.at((figure.humans.low + figure.humans.high) / 2)
-        middle = max(min(middle, frame.width - half), half)
-        parts += [
-            area("band", start, top, stop - start, height, tip),
-            text("said band", middle, top - 23, figure.humans.label),
-        ]
-        if figure.humans.value is not None:
-            x = frame.axis.at(figure.humans.value)
-            parts.append(line("ceiling", x, top, x, frame.bottom))
+    if zone := figure.no_video:
+        start = frame.axis.start
+        parts.append(area("zone", start, top, at(zone.high) - start, height, f"{zone.label}: up to {zone.high:.3f}"))
+        parts.append(text("said zone", start + 4, top - 8, zone.label))
+    if band := figure.humans:
+        tip = f"{band.label}: {band.low:.3f} to {band.high:.3f}"
+        half = 3.2 * len(band.label)  # half the width of the label, which must not leave the figure
+        middle = max(min(at((band.low + band.high) / 2), frame.width - half), half)
+        parts.append(area("band", at(band.low), top, at(band.high) - at(band.low), height, tip))
+        parts.append(text("said band", middle, top - 23, band.label))
+        if band.value is not None:
+            parts.append(line("ceiling", at(band.value), top, at(band.value), frame.bottom))
     return parts
 
 
@@ -222,40 +172,38 @@ def write_forest_plot(figure: ForestPlot, folder: Path, name: str, *, synthetic:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    written = []
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of signs in a name that the font lacks: the SVG has them as text
         canvas = Figure(figsize=(6.9, 0.75 + 0.19 * len(figure.rows)), layout="constrained")
         FigureCanvasAgg(canvas)
-        _plot(canvas.subplots(), figure, synthetic=synthetic)
-        written = []
-        for kind in FORMATS:
-            path = folder / f"{name}.{kind}"
-            metadata = {"Date": None} if kind == "svg" else {"CreationDate": None}
-            with atomic_write(path, "wb") as stream:
-                canvas.savefig(stream, format=kind, metadata=metadata)
-            written.append(path)
+        axes = canvas.subplots()
+        _plot(axes, figure)
+        axes.set_title(figure.title + (" (SYNTHETIC data)" if synthetic else ""), fontsize=8.5, loc="left")
+        for kind, date in (("svg", "Date"), ("pdf", "CreationDate")):
+            written.append(folder / f"{name}.{kind}")
+            with atomic_write(written[-1], "wb") as stream:
+                canvas.savefig(stream, format=kind, metadata={date: None})
     return written
 
 
-def _plot(axes: Any, figure: ForestPlot, *, synthetic: bool) -> None:
-    scale, n = figure.scale, len(figure.rows)
-    if figure.no_video:
-        axes.axvspan(scale.low, figure.no_video.high, color=COLOURS["no_video"], alpha=0.13, lw=0)
-        axes.text(scale.low, -0.75, f" {figure.no_video.label}", color=COLOURS["no_video"], fontsize=7)
-    if figure.humans:
-        axes.axvspan(figure.humans.low, figure.humans.high, color=COLOURS["human"], alpha=0.16, lw=0)
-        middle = (figure.humans.low + figure.humans.high) / 2
-        axes.text(middle, -0.75, figure.humans.label, color=COLOURS["human"], fontsize=7, ha="center")
-        if figure.humans.value is not None:
-            axes.axvline(figure.humans.value, color=COLOURS["human"], lw=0.9, ls="--")
+def _plot(axes: Any, figure: ForestPlot) -> None:
+    scale, n, paint = figure.scale, len(figure.rows), {role: row.colour for role, row in ROLES.items()}
+    if zone := figure.no_video:
+        axes.axvspan(scale.low, zone.high, color=paint["no_video"], alpha=0.13, lw=0)
+        axes.text(scale.low, -0.75, f" {zone.label}", color=paint["no_video"], fontsize=7)
+    if band := figure.humans:
+        axes.axvspan(band.low, band.high, color=paint["human"], alpha=0.16, lw=0)
+        axes.text((band.low + band.high) / 2, -0.75, band.label, color=paint["human"], fontsize=7, ha="center")
+        if band.value is not None:
+            axes.axvline(band.value, color=paint["human"], lw=0.9, ls="--")
     axes.axvline(0, color="#555", lw=0.6)
     for place, row in enumerate(figure.rows):
-        mark = row.mark
-        colour, alpha = COLOURS[mark.role], 0.4 if mark.thin else 1.0
+        mark, style = row.mark, {"color": paint[row.mark.role], "alpha": 0.4 if row.mark.thin else 1.0}
         if mark.value is not None:
             if mark.low is not None and mark.high is not None:
-                axes.plot([mark.low, mark.high], [place, place], color=colour, lw=1.2, alpha=alpha)
-            axes.plot([mark.value], [place], SHAPES[mark.role], color=colour, ms=4.2, alpha=alpha)
+                axes.plot([mark.low, mark.high], [place, place], lw=1.2, **style)
+            axes.plot([mark.value], [place], ROLES[mark.role].symbol, ms=4.2, **style)
         axes.annotate(row.value_text, (1, place), xycoords=("axes fraction", "data"), xytext=(6, 0), va="center",
                       fontsize=7, textcoords="offset points", annotation_clip=False)  # fmt: skip
     axes.set_yticks(range(n), [visible(row.mark.label) for row in figure.rows])
@@ -263,4 +211,3 @@ def _plot(axes: Any, figure: ForestPlot, *, synthetic: bool) -> None:
     axes.set_ylim(n - 0.5, -1.1)
     axes.set_xlim(scale.low, scale.high)
     axes.set_xlabel(figure.axis)
-    axes.set_title(figure.title + (" (SYNTHETIC data)" if synthetic else ""), fontsize=8.5, loc="left")
