@@ -80,11 +80,9 @@ def export(
     """Write the run in the wanted format."""
     from siming_tasks.common.errors import OptionsError
     from siming_tasks.results.discovery import find_runs
-    from siming_tasks.tools.exchange.every_eval_ever_export import write_every_eval_ever
-    from siming_tasks.tools.exchange.exported_run import read_exported_run
-    from siming_tasks.tools.exchange.inspect_export import write_inspect
-    from siming_tasks.tools.exchange.latex_export import write_latex
-    from siming_tasks.tools.exchange.request_and_step_tables import write_jsonl, write_parquet
+    from siming_tasks.tools.exchange.every_eval_ever import write_every_eval_ever
+    from siming_tasks.tools.exchange.exported_run import read_exported_run, write_jsonl, write_latex, write_parquet
+    from siming_tasks.tools.exchange.inspect_logs import write_inspect
 
     sources = find_runs(run_paths)
     if len(sources) > 1 and form != "latex":

@@ -1,27 +1,31 @@
-"""A run as exports take it: records, replies, numbers, and the labels only where they may leave."""
+"""A run as exports take it (records, replies, numbers, labels only where they may leave), and its own tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import atomic_path, atomic_write
 from siming_tasks.common.redact import redact
-from siming_tasks.common.schema import CONSENSUS, verdict_word
+from siming_tasks.common.schema import CONSENSUS, Answer, verdict_word
 from siming_tasks.data import Dataset
+from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, select
 from siming_tasks.options import Options
+from siming_tasks.parsing import Parsed
+from siming_tasks.report.table import Cell, Column, Name, Number, Table, escape_tex
 from siming_tasks.report.viewer_files import raw_reply
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run, read_run, score_run
-from siming_tasks.tasks import TASKS
-from siming_tasks.tasks.expected_requests import step_spans, steps_of
+from siming_tasks.tasks import RECORD_FIELDS, TASKS
+from siming_tasks.tasks.expected_requests import expected_requests, record_id, step_spans, steps_of
 from siming_tasks.tasks.prompt import build_prompt
 from siming_tasks.tasks.prompting import PromptOptions, steps_in_part
-
-__all__ = ["ExportedRun", "read_exported_run"]
 
 PARTED = "\n\n---\n\n"
 """Between the prompts, and the replies, of an exam that was asked about in parts."""
@@ -29,13 +33,10 @@ PARTED = "\n\n---\n\n"
 
 @dataclass(frozen=True)
 class ExportedRun:
-    """One run.
+    """One run, and how it is scored.
 
-    Attributes:
-        run: what was read.
-        options: how it is scored.
-        replies: by the id of the request, where the run's files hold them.
-        labels: whether the consensus of each step may be written.
+    ``replies`` are by the id of the request, where the run's files hold them; ``labels``: the consensus of each step
+    may be written.
     """
 
     run: Run
@@ -70,6 +71,10 @@ class ExportedRun:
             "dataset_digest": self.dataset.digest,
         }
 
+    def title(self, setting: str) -> str:
+        """Name of a setting that says where the data are simulated."""
+        return f"siming_{setting}" + (f" [SYNTHETIC {self.dataset.name}]" if self.dataset.synthetic else "")
+
     def records(self) -> Iterator[Record]:
         """All records, setting by setting."""
         for name in self.run.settings:
@@ -77,11 +82,7 @@ class ExportedRun:
 
     def prompt(self, record: Record) -> str:
         """The text that was asked; frames are not in it. That of an exam asked about in parts is all of them."""
-        setting, video, rubric = (
-            TASKS[record.setting],
-            self.dataset.video(record.video_id),
-            self.dataset.rubric,
-        )
+        setting, video, rubric = TASKS[record.setting], self.dataset.video(record.video_id), self.dataset.rubric
         every = steps_of(setting, video, record.step_id)
         style = PromptOptions.from_label(record.conditions.asking).style
         texts = []
@@ -96,24 +97,20 @@ class ExportedRun:
 
     def answers(self, record: Record) -> dict[str, float | str]:
         """A record's answers: points, or the two words."""
-        return {step: answer_in_words(record.setting, value) for step, value in record.answers.items()}
+        points = TASKS[record.setting].answer == "score"
+        return {step: value if points else verdict_word(value) for step, value in record.answers.items()}
 
     def reference(self, record: Record) -> dict[str, float | str]:
         """The consensus on the steps that a record is about, as answers are written; empty unless labels may leave."""
         if not self.labels:
             return {}
         setting, video = TASKS[record.setting], self.dataset.video(record.video_id)
-        best = self.dataset.rubric.by_id
-        points = {name: video.step(name).scores.get(CONSENSUS) for name in steps_of(setting, video, record.step_id)}
+        consensus = {name: video.step(name).scores.get(CONSENSUS) for name in steps_of(setting, video, record.step_id)}
+        known = {name: value for name, value in consensus.items() if value is not None}
         if setting.answer == "score":
-            return {name: value for name, value in points.items() if value is not None}
-        wrong = {name: float(value < best[name].max_score) for name, value in points.items() if value is not None}
-        return {name: answer_in_words(setting.name, value) for name, value in wrong.items()}
-
-
-def answer_in_words(setting: str, value: float) -> float | str:
-    """An answer as people write it."""
-    return value if TASKS[setting].answer == "score" else verdict_word(value)
+            return {**known}
+        best = self.dataset.rubric.by_id
+        return {name: verdict_word(float(value < best[name].max_score)) for name, value in known.items()}
 
 
 def read_exported_run(
@@ -133,17 +130,122 @@ def read_exported_run(
     """
     if labels and (kept or dataset.withheld or dataset.meta.get("labels") == "withheld"):
         raise DataError(f"{dataset.root}: the labels are withheld and do not leave. Leave --with-labels out.")
-    replies_by_setting: dict[str, dict[str, str]] = {}
+    parts: dict[str, dict[str, str]] = {}
 
     def seen(record: Record, line: Mapping[str, Any]) -> None:
-        mine = replies_by_setting.setdefault(record.id, {})
-        mine.pop(part := record.conditions.part, None)
+        replies = parts.setdefault(record.id, {})
+        replies.pop(part := record.conditions.part, None)
         if (reply := raw_reply(line)) is not None:
             failed = record.status == "request_failed"  # the host's error text, which may hold a secret
-            mine[part] = str(redact(reply)) if failed else reply
+            replies[part] = str(redact(reply)) if failed else reply
 
     run = read_run(source, dataset, seen=seen)
-    replies = {
-        name: PARTED.join(texts[part] for part in sorted(texts)) for name, texts in replies_by_setting.items() if texts
-    }
+    replies = {name: PARTED.join(texts[part] for part in sorted(texts)) for name, texts in parts.items() if texts}
     return ExportedRun(run, options, replies, labels)
+
+
+def write_jsonl(exported: ExportedRun, out: Path) -> None:
+    """One object per request: what was asked and shown, how the reply was read, the reply itself."""
+    kept = ("id", "setting", "video_id", "step_id", "status", "missing", *RECORD_FIELDS, "prompt", "media", "usage")
+    with atomic_write(out) as stream:
+        for record in exported.records():
+            content = record.to_json()
+            line = {
+                **exported.about,
+                **{key: content[key] for key in kept if content.get(key) is not None},
+                "answers": exported.answers(record),
+                "reply": exported.replies.get(record.id),
+                **({"reference": exported.reference(record)} if exported.labels else {}),
+            }
+            stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def write_parquet(exported: ExportedRun, out: Path) -> None:
+    """A table with one row per asked step; its metadata say what it is of, too."""
+    import pyarrow
+    import pyarrow.parquet
+
+    words, numbers, truths = pyarrow.string(), pyarrow.float64(), pyarrow.bool_()
+    types = {"synthetic": truths, "abstained": truths, "n_frames": pyarrow.int64()}
+    types |= {"prompt_tokens": pyarrow.int64(), "completion_tokens": pyarrow.int64()}
+    types |= dict.fromkeys(("max_score", "points", "fps", "reference_points"), numbers)
+    rows = list(_step_rows(exported))
+    schema = pyarrow.schema(
+        [(name, types.get(name, words)) for name in rows[0]],
+        metadata={key: str(value) for key, value in exported.about.items()},
+    )
+    with atomic_path(out) as part:
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows, schema=schema), part)
+
+
+def _step_rows(exported: ExportedRun) -> Iterator[dict[str, Any]]:
+    """One row per asked step; a request without a line has status ``no_line``."""
+    rubric = exported.dataset.rubric
+    for name in exported.run.settings:
+        setting, asked = TASKS[name], exported.run.asked(name)
+        points = setting.answer == "score"
+        records = {record.id: record for record in exported.run.records[name]}
+        for video_id, step_id in expected_requests(setting, exported.dataset.videos):
+            if (request := record_id(name, video_id, step_id)) not in asked:
+                continue
+            record = records.get(request) or Record(name, video_id, step_id, Parsed("no_line"))
+            answers, reference = exported.answers(record), exported.reference(record)
+            media, usage = record.media, record.conditions.usage or {}
+            for step in steps_of(setting, exported.dataset.video(video_id), step_id):
+                answer, best = answers.get(step), reference.get(step)
+                yield {
+                    **exported.about,
+                    "id": record.id,
+                    "setting": name,
+                    "video_id": video_id,
+                    "step_id": step,
+                    "skill": rubric.skill_of[step],
+                    "max_score": rubric.by_id[step].max_score,
+                    "status": record.status,
+                    "missing": record.missing.get(step),
+                    "abstained": step in record.parsed.abstained,
+                    "points": answer if points else None,
+                    "verdict": None if points else answer,
+                    "media_mode": media.get("mode"),
+                    **{key: media.get(key) for key in ("n_frames", "fps")},
+                    **{key: usage.get(key) for key in ("prompt_tokens", "completion_tokens")},
+                    **({"reference_points": best if points else None} if exported.labels else {}),
+                    **({"reference_verdict": None if points else best} if exported.labels else {}),
+                }
+
+
+def write_latex(runs: Sequence[ExportedRun], out: Path) -> None:
+    """Tables for a paper (``booktabs``), one line per run and setting: every metric with its interval, the coverage."""
+    first = runs[0]
+    label = "SYNTHETIC data: simulated exams, no finding about any model. " if first.dataset.synthetic else ""
+    answers = dict.fromkeys(TASKS[name].answer for exported in runs for name in exported.results)
+    tables = [_latex_table(runs, answer).to_tex() for answer in answers]
+    caption = (
+        f"{label}{escape_tex(first.dataset.name)} {escape_tex(first.dataset.version)}; "
+        r"95\,\% intervals by resampling of videos. Missing answers are left out; coverage is the share answered. "
+        "--: undefined."
+    )
+    digests = "".join(f"% {escape_tex(exported.run.name)}: dataset {exported.dataset.digest}\n" for exported in runs)
+    with atomic_write(out) as stream:
+        stream.write(f"% Needs \\usepackage{{booktabs}}.\n{digests}\\begin{{table}}\n\\centering\n")
+        stream.write("\n\\par\\medskip\n".join(tables))
+        stream.write(f"\n\\caption{{{caption}}}\n\\end{{table}}\n")
+
+
+def _latex_table(runs: Sequence[ExportedRun], answer: Answer) -> Table:
+    """The settings that ask for points, or those that ask for verdicts."""
+    metrics = [name for name in select(answer) if name != COVERAGE]
+    columns = [Column("run", "left"), Column("setting", "left")]
+    columns += [Column(CATALOGUE[metric].label, "center") for metric in metrics] + [Column("coverage", "center")]
+    rows: list[list[Cell]] = []
+    for exported in runs:
+        for setting, result in exported.results.items():
+            if TASKS[setting].answer == answer:
+                estimates = [result["metrics"][metric] for metric in metrics]
+                cells = [
+                    Number(item["value"], item["low"], item["high"], undefined=bool(item["undefined"]))
+                    for item in estimates
+                ]
+                coverage = f"{result['metrics'][COVERAGE]['value']:.3f}"
+                rows.append([Name(exported.run.name), TASKS[setting].title, *cells, coverage])
+    return Table(columns, rows)

@@ -12,8 +12,6 @@ from siming_tasks.common.redact import redact
 from siming_tasks.data import Dataset
 from siming_tasks.data.staging import stage
 
-__all__ = ["Gate", "Pushed", "push"]
-
 Gate = Literal["auto", "manual", "no"]
 
 
@@ -55,12 +53,11 @@ def push(
     with tempfile.TemporaryDirectory(prefix="siming-push-") as name:
         folder = Path(name)
         files = tuple(stage(dataset, folder, labels=labels, gated=gate != "no"))
-        return Pushed(files, None if dry else _send(folder, repo, gate, private, branch, _message(dataset)))
-
-
-def _message(dataset: Dataset) -> str:
-    label = "SYNTHETIC " if dataset.synthetic else ""
-    return f"{label}{dataset.name} {dataset.version}, digest {dataset.digest[:12]}"
+        if dry:
+            return Pushed(files, None)
+        label = "SYNTHETIC " if dataset.synthetic else ""
+        message = f"{label}{dataset.name} {dataset.version}, digest {dataset.digest[:12]}"
+        return Pushed(files, _send(folder, repo, gate, private, branch, message))
 
 
 def _send(folder: Path, repo: str, gate: Gate, private: bool, branch: str | None, message: str) -> str:

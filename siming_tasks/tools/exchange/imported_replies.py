@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.files import atomic_write
+from siming_tasks.common.files import atomic_write, open_regular, read_text
+from siming_tasks.common.redact import redact
 from siming_tasks.tasks import TASKS
-from siming_tasks.tools.exchange.inspect_import import inspect_replies
-from siming_tasks.tools.exchange.vlmevalkit_import import vlmevalkit_replies
+from siming_tasks.tools.exchange.inspect_logs import inspect_replies
 
-__all__ = ["IMPORTERS", "import_replies"]
+MAX_BYTES = 2_000_000_000
+CELL = 32_767
+"""Characters that a cell of a workbook holds: a longer reply was cut there."""
+_FAILED = "Failed to obtain answer via API"
+"""Text that VLMEvalKit writes in place of a reply that it did not get (``vlmeval/api/base.py``)."""
 
-Reply = Mapping[str, Any]
-"""``id`` of the request, ``reply`` or ``error``, perhaps ``usage``."""
-
-IMPORTERS: Mapping[str, Callable[[Path, int | None], Iterator[tuple[str, Reply]]]] = {
-    "inspect": inspect_replies,
-    "vlmevalkit": vlmevalkit_replies,
-}
-"""By the harness's name: reads a file; gives the place of each reply (for errors) and the reply. The number is an epoch
-(None: there is only one)."""
+_Rows = Iterator[tuple[int, Mapping[str, Any]]]
 
 
 def import_replies(file: Path, form: str, out: Path, *, epoch: int | None = None) -> dict[str, int]:
@@ -41,26 +40,99 @@ def import_replies(file: Path, form: str, out: Path, *, epoch: int | None = None
     Raises:
         DataError: the file cannot be read, a reply is to no request of ours, or a request is answered twice.
     """
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
+    places: dict[str, str] = {}
     with atomic_write(out) as stream:
-        for reply in _distinct_requests(IMPORTERS[form](file, epoch)):
-            setting = reply["id"].partition("/")[0]
-            counts[setting] = counts.get(setting, 0) + 1
+        for place, reply in IMPORTERS[form](file, epoch):
+            request = str(reply["id"])
+            setting, slash, _ = request.partition("/")
+            if setting not in TASKS or not slash:
+                fix = "Ask with the requests of `siming run requests`, and keep their ids."
+                raise DataError(f"{place}: {request[:200]!r} is no id of a request. {fix}")
+            if request in places:
+                fix = "Keep one, or name the repetition (--epoch)."
+                raise DataError(f"{place}: {request!r} is answered in {places[request]} already. {fix}")
+            places[request] = place
+            counts[setting] += 1
             stream.write(json.dumps(reply, ensure_ascii=False) + "\n")
         if not counts:
             raise DataError(f"{file}: holds no reply to a request of `siming run requests`.")
     return counts
 
 
-def _distinct_requests(replies: Iterable[tuple[str, Reply]]) -> Iterator[Reply]:
-    places: dict[str, str] = {}
-    for place, reply in replies:
-        request = str(reply["id"])
-        if request.partition("/")[0] not in TASKS or "/" not in request:
-            fix = "Ask with the requests of `siming run requests`, and keep their ids."
-            raise DataError(f"{place}: {request[:200]!r} is no id of a request. {fix}")
-        if request in places:
-            fix = "Keep one, or name the repetition (--epoch)."
-            raise DataError(f"{place}: {request!r} is answered in {places[request]} already. {fix}")
-        places[request] = place
-        yield reply
+def vlmevalkit_replies(file: Path, epoch: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Place and reply of every row of a VLMEvalKit result: a table with its data set's columns and ``prediction``.
+
+    The id of the request stands in the column ``id`` or, without one, ``index``. Pickles are not read: they run code.
+
+    Raises:
+        DataError: it is no ``.xlsx``, ``.tsv``, ``.csv`` or ``.json`` file, or has no such columns.
+    """
+    if epoch is not None:
+        raise DataError(f"{file}: files of VLMEvalKit have no epochs. Leave --epoch out.")
+    suffix = file.suffix.lower()
+    if suffix not in _READ:
+        raise DataError(f"{file}: a result file is one of {', '.join(_READ)}. Save it as one of these.")
+    for number, row in _READ[suffix](file):
+        place = f"{file}:{number}"
+        if "prediction" not in row or not (name := next((name for name in ("id", "index") if name in row), None)):
+            raise DataError(f"{place}: needs the columns `prediction` and `index` (or `id`). Is it the result file?")
+        text = row["prediction"]
+        reply = None if text is None or text != text else text if isinstance(text, str) else json.dumps(text)
+        line: dict[str, Any] = {"id": str(row[name]), "reply": reply}
+        if reply is not None and _FAILED in reply[:200]:
+            line |= {"reply": None, "error": str(redact(reply[:500]))}
+        elif reply is not None and len(reply) == CELL and suffix == ".xlsx":
+            line["usage"] = {"finish_reason": "length"}
+        yield place, line
+
+
+def _workbook(file: Path) -> _Rows:
+    import openpyxl
+
+    try:
+        with open_regular(file) as stream:
+            book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+            rows = book.worksheets[0].iter_rows(values_only=True)
+            head = [str(name) for name in next(rows, ())]
+            for number, row in enumerate(rows, 2):
+                if any(cell is not None for cell in row):
+                    yield number, dict(zip(head, row, strict=False))
+    except DataError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a workbook of strangers, through a reader that raises whatever it likes
+        raise DataError(f"{file}: not a workbook that can be read ({type(error).__name__}). Save it as .tsv.") from None
+
+
+def _csv_lines(file: Path) -> _Rows:
+    csv.field_size_limit(min(sys.maxsize, MAX_BYTES))
+    lines = read_text(file, MAX_BYTES).splitlines(keepends=True)
+    reader = csv.DictReader(lines, delimiter="\t" if file.suffix.lower() == ".tsv" else ",")
+    try:
+        for row in reader:
+            yield reader.line_num, {name: value or None for name, value in row.items() if name is not None}
+    except csv.Error as error:
+        raise DataError(f"{file}:{reader.line_num}: {error}. Save it as .xlsx.") from None
+
+
+def _json(file: Path) -> _Rows:
+    try:
+        content = json.loads(read_text(file, MAX_BYTES))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{file}: not JSON ({error}).") from None
+    if isinstance(content, dict) and all(isinstance(column, dict) for column in content.values()):  # pandas: by column
+        keys = dict.fromkeys(key for column in content.values() for key in column)
+        content = [{name: column.get(key) for name, column in content.items()} for key in keys]
+    if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
+        raise DataError(f"{file}: neither a list of rows nor columns. Is it the result file?")
+    yield from enumerate(content, 1)
+
+
+_READ: dict[str, Callable[[Path], _Rows]] = {".xlsx": _workbook, ".tsv": _csv_lines, ".csv": _csv_lines, ".json": _json}
+
+IMPORTERS: Mapping[str, Callable[[Path, int | None], Iterator[tuple[str, Mapping[str, Any]]]]] = {
+    "inspect": inspect_replies,
+    "vlmevalkit": vlmevalkit_replies,
+}
+"""By the harness's name: reads a file; gives the place of each reply (for errors), and its request's ``id``, ``reply``
+or ``error``, perhaps ``usage``. The number is an epoch (None: there is only one)."""

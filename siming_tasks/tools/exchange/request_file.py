@@ -1,23 +1,27 @@
-"""The exact requests of a run as a file, so that anybody can answer them by other means than lmms-eval."""
+"""The exact requests of a run as a file, so that anybody can answer them by other means than lmms-eval.
+
+They have the forms of other harnesses, and their media as data URLs or as files beside them.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.common.files import atomic_write
+from siming_tasks.common.files import atomic_path, atomic_write, sha256_file
 from siming_tasks.data import Dataset
-from siming_tasks.media import Backend
+from siming_tasks.media import Backend, StoredImage
 from siming_tasks.options import Options
 from siming_tasks.plugin.hooks.docs import documents, generation_kwargs
+from siming_tasks.plugin.hooks.messages import doc_to_messages, doc_to_text, doc_to_visual
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
 from siming_tasks.tasks import TASKS
-from siming_tasks.tools.exchange.request_formats import REQUEST_FORMATS, InlineMedia, MediaFolder
-
-__all__ = ["RequestFile", "media_folder", "write_requests"]
 
 ANYBODY = Backend("requests", images="several", video="as it likes", blind=True, encodes=True)
 """Backend of an unknown model: it takes frames unless an option says otherwise, encoded as the run says."""
@@ -45,7 +49,7 @@ def write_requests(
     form: str = "openai",
     files: bool = False,
     limit: int | None = None,
-    watched: Any = None,
+    watched: Callable[[Sequence[Doc]], Iterable[Doc]] = iter,
 ) -> RequestFile:
     """Write one line per request: its id, what it is about, and what a model is to be sent.
 
@@ -53,7 +57,7 @@ def write_requests(
         options: of the run: data set, frames, sizes, encoding, cache.
         settings: names, in the order in which their requests are written.
         out: the file; ``<stem>_media/`` beside it takes the media if ``files``.
-        form: a key of :data:`siming_tasks.tools.exchange.request_formats.REQUEST_FORMATS`.
+        form: ``openai`` (as the OpenAI API takes it), ``qwen`` (as Qwen's processors do) or ``plain`` (media, a text).
         files: media as files beside ``out`` instead of ``data:`` URLs.
         limit: only the first so many requests of each setting, as lmms-eval's ``--limit`` has it.
         watched: is given the list of documents and gives them back one by one, such as a progress bar.
@@ -66,31 +70,80 @@ def write_requests(
     RUN.begin(options)
     dataset = RUN.current_dataset()
     docs = [doc for name in settings for doc in documents(TASKS[name], dataset)[:limit]]
-    place = MediaFolder(media_folder(out)) if files else InlineMedia()
-    asked = generation_kwargs()
+    media = _Media(media_folder(out) if files else None)
+    generation = generation_kwargs()
     with RUN.evaluating(ANYBODY), atomic_write(out) as stream:
-        for doc in _watched_documents(docs, watched):
-            sent = REQUEST_FORMATS[form](doc, place)
-            about = {
+        for doc in watched(docs):
+            sent = _plain(doc, media) if form == "plain" else _chat(doc, media, form)
+            asking, part = RUN.prompting_of(TASKS[doc["setting"]]).label, doc.get("part", "")
+            line = {
                 **{key: doc[key] for key in ("id", "setting", "video_id")},
                 "step_id": doc["step_id"] or None,
                 "synthetic": dataset.synthetic,
                 "dataset": dataset.digest,
                 "prompt": RUN.dataset_of(doc).prompt(doc, options.prompt)[1],
-                **_question_variant(doc),
+                # The way in which the question is put, where that is not the benchmark's own.
+                **({"asking": asking} if asking else {}),
+                **({"part": part} if part else {}),
                 "media": RUN.media_of(doc),
-                "generation": asked,
+                "generation": generation,
+                **sent,
             }
-            stream.write(json.dumps({**about, **sent}, ensure_ascii=False) + "\n")
+            stream.write(json.dumps(line, ensure_ascii=False) + "\n")
     return RequestFile(out, len(docs), dataset)
 
 
-def _question_variant(doc: Doc) -> dict[str, str]:
-    """The way in which the question is put, where that is not the benchmark's own."""
-    words, part = RUN.prompting_of(TASKS[doc["setting"]]).label, doc.get("part", "")
-    return {**({"asking": words} if words else {}), **({"part": part} if part else {})}
+@dataclass(frozen=True)
+class _Media:
+    """Addresses of frames and videos: ``data:`` URLs, or files in a folder beside the requests.
+
+    A file is there once, under the digest of its content; it is named relative to the requests.
+    """
+
+    folder: Path | None
+
+    def image(self, image: StoredImage) -> str:
+        """One frame, in the run's encoding."""
+        if self.folder is None:
+            return image.data_url()
+        encoding, data = image.encoded()
+        suffix = "jpg" if encoding.format == "jpeg" else encoding.format
+        target = self.folder / f"{hashlib.sha256(data).hexdigest()[:32]}.{suffix}"
+        if not target.is_file():
+            with atomic_write(target, "wb") as stream:
+                stream.write(data)
+        return f"{self.folder.name}/{target.name}"
+
+    def video(self, path: str) -> str:
+        """A video file."""
+        if self.folder is None:
+            return f"data:video/mp4;base64,{base64.b64encode(Path(path).read_bytes()).decode('ascii')}"
+        target = self.folder / f"{sha256_file(Path(path))[:32]}{Path(path).suffix}"
+        if not target.is_file():
+            with atomic_path(target) as part:
+                shutil.copyfile(path, part)
+        return f"{self.folder.name}/{target.name}"
 
 
-def _watched_documents(docs: list[dict[str, str]], watched: Any) -> Iterator[Doc]:
-    watched_docs: Iterable[Doc] = watched(docs) if watched else docs
-    yield from watched_docs
+def _chat(doc: Doc, media: _Media, form: str) -> dict[str, Any]:
+    """The turns of chat models: each frame after its time, the prompt last."""
+
+    def part(content: Mapping[str, Any]) -> dict[str, Any]:
+        kind = "image" if content["type"] == "image" else "video"
+        if content["type"] == "text":
+            return dict(content)
+        url = media.image(content["url"]) if kind == "image" else media.video(content["url"])
+        if form == "qwen":
+            return {"type": kind, kind: url}
+        return {"type": f"{kind}_url", f"{kind}_url": {"url": url}}
+
+    turns = doc_to_messages(doc)
+    return {"messages": [{"role": turn["role"], "content": list(map(part, turn["content"]))} for turn in turns]}
+
+
+def _plain(doc: Doc, media: _Media) -> dict[str, Any]:
+    """The request of simple models: all media, then one text that tells the frames' times."""
+    shown = doc_to_visual(doc)
+    if shown and isinstance(shown[0], str):
+        return {"video": media.video(shown[0]), "text": doc_to_text(doc)}
+    return {"images": [media.image(item) for item in shown], "text": doc_to_text(doc)}

@@ -1,0 +1,151 @@
+"""Logs of Inspect (``.eval`` or ``.json``), written and read by Inspect itself."""
+
+from __future__ import annotations
+
+import datetime
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.common.errors import DataError, OptionsError
+from siming_tasks.common.files import atomic_path, canonical_json
+from siming_tasks.common.redact import redact
+from siming_tasks.results.record import Record
+from siming_tasks.tasks.prompt import PROMPT_VERSION
+from siming_tasks.tools.exchange.exported_run import ExportedRun
+
+NO_REPLY = "siming_reply_unknown"
+"""Mark of a sample that was exported from a file of answers without the replies they were read from."""
+
+
+def _inspect_log() -> Any:
+    try:
+        return importlib.import_module("inspect_ai.log")
+    except ImportError:
+        raise OptionsError("Inspect is not installed: pip install 'siming-tasks[inspect]'.") from None
+
+
+def write_inspect(exported: ExportedRun, out: Path) -> list[Path]:
+    """Write ``out/siming_<setting>.eval``, which ``inspect view`` opens.
+
+    A sample's input is the prompt; which frames were shown stands in its metadata. Its score ``read`` is the status of
+    the reply; ``exact``, the share of steps answered as the consensus has them, is there only where labels may leave.
+    Numbers are left out where the labels are withheld.
+
+    Raises:
+        OptionsError: Inspect is not installed.
+    """
+    log = _inspect_log()
+    files = []
+    for name in exported.run.settings:
+        path = out / f"siming_{name}.eval"
+        with atomic_path(path) as part:
+            log.write_eval_log(_log(log, exported, name), part, format="eval")
+        files.append(path)
+    return files
+
+
+def _log(log: Any, exported: ExportedRun, name: str) -> Any:
+    records, dataset = exported.run.records[name], exported.dataset
+    note = "SYNTHETIC: simulated exams; no finding about any model." if dataset.synthetic else ""
+    about = {**exported.about, "settings": name, "note": note}
+    now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    scores = []
+    if not dataset.withheld:
+        estimates = exported.results[name]["metrics"]
+        metrics = {
+            metric: log.EvalMetric(name=metric, value=estimate["value"], metadata=estimate)
+            for metric, estimate in estimates.items()
+            if estimate["value"] is not None and not estimate["undefined"]
+        }
+        undefined = {metric: estimate["reason"] for metric, estimate in estimates.items() if metric not in metrics}
+        score = log.EvalScore(name="siming", scorer="siming", metrics=metrics, metadata={"undefined": undefined})
+        scores.append(score)
+    spec = log.EvalSpec(
+        created=now,
+        task=f"siming_{name}",
+        task_display_name=exported.title(name),
+        task_version=PROMPT_VERSION,
+        dataset=log.EvalDataset(name=dataset.name, samples=len(records), sample_ids=[record.id for record in records]),
+        model=exported.run.name,
+        config=log.EvalConfig(),
+        tags=["SYNTHETIC"] if dataset.synthetic else None,
+        metadata=about,
+    )
+    done = sum(record.status != "request_failed" for record in records)
+    return log.EvalLog(
+        status="success",
+        eval=spec,
+        results=log.EvalResults(total_samples=len(records), completed_samples=done, scores=scores, metadata=about),
+        stats=log.EvalStats(started_at=now, completed_at=now),
+        samples=[_sample(log, exported, record) for record in records],
+    )
+
+
+def _sample(log: Any, exported: ExportedRun, record: Record) -> Any:
+    from inspect_ai.model import ModelOutput
+    from inspect_ai.scorer import Score
+
+    reply, answers, reference = exported.replies.get(record.id), exported.answers(record), exported.reference(record)
+    read = canonical_json(answers)
+    scores = {"read": Score(value=record.status, answer=read)}
+    if reference:
+        share = sum(answers.get(step) == value for step, value in reference.items()) / len(reference)
+        scores["exact"] = Score(value=share, answer=read)
+    cut = (record.conditions.usage or {}).get("finish_reason") == "length"
+    failed = record.status == "request_failed"
+    error = log.EvalError(message=reply or record.status, traceback="", traceback_ansi="") if failed else None
+    about = {"media": record.media, "missing": record.missing, "prompt": record.conditions.prompt}
+    return log.EvalSample(
+        id=record.id,
+        epoch=1,
+        input=exported.prompt(record),
+        target=canonical_json(reference) if reference else "",
+        output=ModelOutput.from_content(exported.run.name, reply or "", stop_reason="max_tokens" if cut else "stop"),
+        scores=scores,
+        metadata=about if reply is not None or failed else {**about, NO_REPLY: True},
+        error=error,
+    )
+
+
+def inspect_replies(file: Path, epoch: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Place and reply of every sample of a log, one in memory at a time.
+
+    The sample's id is the request's; what ended in an error is a request that failed.
+
+    Raises:
+        OptionsError: Inspect is not installed.
+        DataError: not a log, or no sample of that epoch.
+    """
+    log = _inspect_log()
+    if not file.is_file():
+        raise DataError(f"{file}: no such file. Give the log (.eval) of the run.")
+    samples = iter(log.read_eval_log_samples(file, all_samples_required=False))
+    while True:
+        try:
+            sample = next(samples, None)
+        except Exception as error:  # noqa: BLE001 - a file of strangers, and a reader that raises whatever it likes
+            raise DataError(f"{file}: Inspect cannot read it ({type(error).__name__}). Is it a log?") from None
+        if sample is None:
+            return
+        if (sample.metadata or {}).get(NO_REPLY):
+            raise DataError(f"{file}: was exported from answers without replies. Score the file that it was made of.")
+        if epoch in (None, sample.epoch):
+            yield f"{file}, sample {str(sample.id)[:200]!r}, epoch {sample.epoch}", _reply(sample)
+
+
+def _reply(sample: Any) -> dict[str, Any]:
+    if sample.error:
+        return {"id": str(sample.id), "reply": None, "error": str(redact(sample.error.message))[:500]}
+    output = sample.output
+    if output is None or not output.choices:
+        return {"id": str(sample.id), "reply": None, "error": "no output in the log"}
+    ended = output.choices[0].stop_reason
+    usage = {
+        "prompt_tokens": output.usage and output.usage.input_tokens,
+        "completion_tokens": output.usage and output.usage.output_tokens,
+        "finish_reason": "length" if ended in ("max_tokens", "model_length") else ended,
+        "model": str(redact(output.model))[:200] or None,
+    }
+    return {"id": str(sample.id), "reply": output.completion, "usage": usage}
