@@ -18,6 +18,8 @@ from filelock import FileLock
 
 from siming_tasks.tools.simulator import make_demo
 
+pytest_plugins = ["tests.lmms_eval_runs"]
+
 FAST = (
     *("metrics", "parsing", "rubrics", "tasks", "analysis/test_power.py", "tools/table_lint"),
     *("report/test_table.py", "report/test_formatting.py", "test_options.py"),

@@ -20,9 +20,7 @@ from typing import Any
 import pytest
 
 from siming_tasks.rubrics import default_rubric
-from tests.plugin.conftest import command, environment, host, warm
-
-__all__ = ["command", "host", "warm"]
+from tests.lmms_eval_runs import environment
 
 ROOT = Path(__file__).parents[2]
 START = 600

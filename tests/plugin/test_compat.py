@@ -250,7 +250,7 @@ def test_the_installed_lmms_eval_has_this_touch_point(name: str) -> None:
 
 @pytest.mark.host
 def test_simple_evaluate_is_replaced_before_a_program_takes_it_out(warm: Any, tmp_path: Path) -> None:
-    from tests.plugin.conftest import environment
+    from tests.lmms_eval_runs import environment
 
     script = tmp_path / "early.py"
     script.write_text(

@@ -175,7 +175,7 @@ def test_replies_of_predict_only_can_be_scored(
 
 @pytest.mark.host
 def test_lmms_eval_lists_our_models(warm: Any, tmp_path: Path) -> None:
-    from tests.plugin.conftest import environment
+    from tests.lmms_eval_runs import environment
 
     assert warm.run(["models"], tmp_path, environment(), tmp_path / "log") == 0
     assert "siming_reference" in (tmp_path / "log").read_text()

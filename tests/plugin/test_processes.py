@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.plugin.conftest import TIMEOUT, Run, environment
+from tests.lmms_eval_runs import TIMEOUT, Run, Warm, environment
 
 pytestmark = pytest.mark.host
 
@@ -32,7 +32,9 @@ def free_port() -> int:
 class Nodes:
     """One torchrun agent for each node, all on this machine, with a shared output folder."""
 
-    def __init__(self, folder: Path, shared: Path, data: Path, nodes: int, ranks: int, *arguments: str) -> None:
+    def __init__(
+        self, folder: Path, shared: Path, data: Path, nodes: int, ranks: int, warm: Warm | None, *arguments: str
+    ) -> None:
         self.folder, port = folder, free_port()
         folder.mkdir()
         env = environment(
@@ -40,9 +42,11 @@ class Nodes:
         )
         self.agents = []
         for rank in range(nodes):
-            launcher = [sys.executable, "-m", "torch.distributed.run", "--nnodes", str(nodes), "--node_rank", str(rank)]
-            launcher += ["--nproc_per_node", str(ranks), "--master_addr", "127.0.0.1", "--master_port", str(port)]
-            argv = [*launcher, "-m", "lmms_eval", *arguments, "--output_path", str(folder / "out"), "--log_samples"]
+            launcher = [warm.command("torchrun")] if warm else [sys.executable, "-m", "torch.distributed.run"]
+            launcher += ["--nnodes", str(nodes), "--node_rank", str(rank), "--nproc_per_node", str(ranks)]
+            launcher += ["--master_addr", "127.0.0.1", "--master_port", str(port)]
+            launcher += ["--no-python", warm.command()] if warm else ["-m", "lmms_eval"]
+            argv = [*launcher, *arguments, "--output_path", str(folder / "out"), "--log_samples"]
             with (folder / f"log{rank}").open("w") as log:
                 self.agents.append(
                     subprocess.Popen(
@@ -65,11 +69,12 @@ class Nodes:
 
 
 @pytest.fixture
-def nodes(tmp_path: Path, shared: Path, short_demo: Path) -> Any:
+def nodes(tmp_path: Path, shared: Path, short_demo: Path, warm: Warm) -> Any:
     started: list[Nodes] = []
 
-    def start(name: str, *arguments: str, count: int = 2, ranks: int = 1) -> Nodes:
-        started.append(Nodes(tmp_path / name, shared, short_demo, count, ranks, *arguments))
+    def start(name: str, *arguments: str, count: int = 2, ranks: int = 1, forks: bool = True) -> Nodes:
+        server = warm if forks else None
+        started.append(Nodes(tmp_path / name, shared, short_demo, count, ranks, server, *arguments))
         return started[-1]
 
     yield start
@@ -99,7 +104,7 @@ def test_two_nodes_with_uneven_shares_give_the_numbers_of_one(
 
 def test_a_dead_rank_ends_the_run_and_a_rerun_finishes(nodes: Callable[..., Nodes]) -> None:
     """The other rank does not wait for ever, and nothing that it leaves looks like a result."""
-    dying = nodes("dying", *reference("rater_b"), count=1, ranks=2)
+    dying = nodes("dying", *reference("rater_b"), count=1, ranks=2, forks=False)
     until = time.monotonic() + TIMEOUT
     while not re.search("Building contexts .* on rank 1", dying.log(0)) and time.monotonic() < until:
         time.sleep(0.05)

@@ -13,7 +13,6 @@ import pytest
 from siming_tasks.data import open_dataset, withhold
 from siming_tasks.options import Options
 from siming_tasks.results.run import score_predictions
-from tests.plugin.conftest import TWO_PROCESSES
 
 pytestmark = pytest.mark.host
 
@@ -67,9 +66,11 @@ def work(run: Any, name: str) -> tuple[set[int], int]:
     return ranks, int(scored)
 
 
-def test_two_processes_give_the_numbers_of_one(host: Callable[..., Any], short_demo: Path) -> None:
+def test_two_processes_give_the_numbers_of_one(
+    host: Callable[..., Any], two_processes: tuple[str, ...], short_demo: Path
+) -> None:
     single = host(*arguments("rater_b"), data=short_demo, name="one", **FEW)
-    two = host(*arguments("rater_b"), data=short_demo, name="two", launcher=TWO_PROCESSES, **FEW)
+    two = host(*arguments("rater_b"), data=short_demo, name="two", launcher=two_processes, **FEW)
     for name in NAMES:
         requests = len(single.samples(name))
         assert work(single, name) == ({0}, requests)

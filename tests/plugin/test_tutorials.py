@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from siming_tasks.common.doc_pages import pages
+from tests.lmms_eval_runs import Warm
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,9 +32,13 @@ PAGES = {name: path.read_text(encoding="utf-8") for name, path in pages().items(
 
 @pytest.mark.host
 @pytest.mark.parametrize("names", tutorials.CHAINS, ids=lambda names: names[0])
-def test_commands_of_the_tutorials_give_the_documented_output(names: tuple[str, ...], tmp_path: Path) -> None:
+def test_commands_of_the_tutorials_give_the_documented_output(
+    names: tuple[str, ...], tmp_path: Path, warm: Warm
+) -> None:
+    """Their lmms-eval runs in forks of one process."""
+    path = os.pathsep.join([str(Path(warm.command()).parent), str(Path(sys.executable).parent), os.environ["PATH"]])
     with tutorials.served() as server:
-        assert tutorials.walk(names, tmp_path, {**server, "SIMING_RESAMPLES": "500"}) == []
+        assert tutorials.walk(names, tmp_path, {**server, "SIMING_RESAMPLES": "500", "PATH": path}) == []
 
 
 def test_every_tutorial_is_run_and_skipped_commands_state_a_reason() -> None:

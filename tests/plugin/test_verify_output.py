@@ -19,7 +19,7 @@ from siming_tasks.data import open_dataset, withhold
 from siming_tasks.plugin import verify_output
 from siming_tasks.plugin.hooks import evaluation, process_results
 from siming_tasks.plugin.hooks.run_context import RUN
-from tests.plugin.conftest import files_end_at
+from tests.lmms_eval_runs import files_end_at
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]  # warnings of the host's own imports
 
@@ -55,10 +55,10 @@ def whole(path: Path) -> bool:
 
 
 def test_a_full_disk_is_reported_as_an_error(
-    host: Callable[..., Any], command: tuple[str, ...], short_demo: Path
+    host: Callable[..., Any], forked: tuple[str, ...], short_demo: Path
 ) -> None:
     """The four logs of whole exams fit into 150 kB each, those of 132 clips do not."""
-    run = host(*reference(tasks="siming_full,siming_clip"), data=short_demo, launcher=prepared(command, 150_000))
+    run = host(*reference(tasks="siming_full,siming_clip"), data=short_demo, launcher=prepared(forked, 150_000))
     assert run.code == 1
     assert len(run.samples("full_score")) == len(run.samples("full_error")) == 4
     assert run.task("clip_score")["qwk"] == 1.0  # the results file is whole
@@ -74,7 +74,7 @@ def test_a_full_disk_is_reported_as_an_error(
 
 
 def test_an_interrupt_leaves_whole_files_or_none(
-    host: Callable[..., Any], command: tuple[str, ...], short_demo: Path, tmp_path: Path
+    host: Callable[..., Any], forked: tuple[str, ...], short_demo: Path, tmp_path: Path
 ) -> None:
     """Ctrl-C as soon as the first log of the clips shows; wherever it strikes, no name of a whole file is on a part."""
     script = tmp_path / "interrupt.py"
@@ -82,7 +82,7 @@ def test_an_interrupt_leaves_whole_files_or_none(
     run = host(
         *reference(tasks="siming_clip_score"),
         data=short_demo,
-        launcher=(sys.executable, str(script), *prepared(command)),
+        launcher=(sys.executable, str(script), *prepared(forked)),
     )
     files = [path for path in run.folder.rglob("*") if path.is_file()]
     assert files and all(whole(path) for path in files if path.suffix in (".json", ".jsonl"))

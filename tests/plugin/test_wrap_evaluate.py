@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.plugin.conftest import environment
+from tests.lmms_eval_runs import environment
 from tests.plugin.serving import Server, completion
 from tests.plugin.test_api_models import MODEL_ARGS
 

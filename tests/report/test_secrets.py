@@ -25,34 +25,38 @@ PLACES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_no_secret_of_a_run_gets_out(lab, make_run, tmp_path: Path, place: str, capsys) -> None:
-    secret = f"q{secrets.token_hex(12)}"
-    hide = PLACES[place]
-    failed = {0: f"[LMMS_EVAL_REQUEST_FAILED] GET https://host.example/v1?key={secret}: 401"}
-    run = make_run(lab.dataset, tmp_path / "run", model="example/m", settings=("full_score",), replies=failed)
-    results = run / "20260102_030405_results.json"
-    found = json.loads(results.read_text())
-    found["config"] |= {"model_args": hide(secret), "gen_kwargs": {"extra": hide(secret)}}
-    found["configs"]["siming_full_score"] |= {"generation_kwargs": {"headers": {"x-api-key": secret}},
-                                              "metadata": {"version": f"https://me:{secret}@host.example"}}  # fmt: skip
-    found["model_name"] = hide(secret) if isinstance(hide(secret), str) else None
-    results.write_text(json.dumps(found))
-    log = run / "20260102_030405_samples_siming_full_score.jsonl"
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
-    for line in lines:
-        line["siming_stderr"]["media"]["reader"] = f"https://me:{secret}@host.example"
-    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    data = ["--data", str(lab.dataset.root)]
-    assert main(["report", str(run), *data, "--out", str(tmp_path / "out" / "report"), "--resamples", "10"]) == 0
-    archive = tmp_path / "out" / "a.zip"
-    card = ["--description", f"https://me:{secret}@host.example", "--url", f"https://me:{secret}@host.example/x"]
-    assert main(["board", "submit", str(run), *data, "--out", str(archive), *card]) == 0
-    with zipfile.ZipFile(archive) as packed:
-        packed.extractall(tmp_path / "out" / "unpacked")
-    assert main(["board", "build", str(tmp_path / "out"), *data, "--out", str(tmp_path / "out" / "board")]) == 0
-    assert main(["score", str(lab.dataset.root), str(run), "--resamples", "10"]) == 0
-    _nowhere(secret, tmp_path / "out", capsys)
+def test_no_secret_of_a_run_gets_out(lab, make_run, tmp_path: Path, capsys) -> None:
+    """One run for each place, all in one report and on one board."""
+    data, out = ["--data", str(lab.dataset.root)], tmp_path / "out"
+    planted = {place: f"q{secrets.token_hex(12)}" for place in PLACES}
+    for place, secret in planted.items():
+        hide = PLACES[place]
+        failed = {0: f"[LMMS_EVAL_REQUEST_FAILED] GET https://host.example/v1?key={secret}: 401"}
+        run = make_run(lab.dataset, tmp_path / place, model="example/m", settings=("full_score",), replies=failed)
+        results = run / "20260102_030405_results.json"
+        found = json.loads(results.read_text())
+        found["config"] |= {"model_args": hide(secret), "gen_kwargs": {"extra": hide(secret)}}
+        found["configs"]["siming_full_score"] |= {"generation_kwargs": {"headers": {"x-api-key": secret}},
+                                                  "metadata": {"version": f"https://me:{secret}@host.example"}}  # fmt: skip
+        found["model_name"] = hide(secret) if isinstance(hide(secret), str) else None
+        results.write_text(json.dumps(found))
+        log = run / "20260102_030405_samples_siming_full_score.jsonl"
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        for line in lines:
+            line["siming_stderr"]["media"]["reader"] = f"https://me:{secret}@host.example"
+        log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        card = ["--description", f"https://me:{secret}@host.example", "--url", f"https://me:{secret}@host.example/x"]
+        assert main(["board", "submit", str(run), *data, "--out", str(out / f"{place}.zip"), *card]) == 0
+        with zipfile.ZipFile(out / f"{place}.zip") as packed:
+            packed.extractall(out / "unpacked" / place)
+        assert main(["score", str(lab.dataset.root), str(run), "--resamples", "10"]) == 0
+    runs = [str(tmp_path / place) for place in planted]
+    assert main(["report", *runs, *data, "--out", str(out / "report"), "--resamples", "10"]) == 0
+    assert main(["board", "build", str(out), *data, "--out", str(out / "board"), "--resamples", "10"]) == 0
+    texts = "".join(capsys.readouterr())
+    assert len(planted) == 8
+    for secret in planted.values():
+        _nowhere(secret, out, texts)
 
 
 def test_no_secret_of_a_path_gets_out(lab, make_run, tmp_path: Path, capsys, caplog) -> None:
@@ -90,7 +94,7 @@ def test_no_secret_of_a_path_gets_out(lab, make_run, tmp_path: Path, capsys, cap
     for line in ("data check --quick", "data check --quick --json", "data check --restate", "study raters", "run plan"):
         assert main([*line.split(), "--data", str(folder)]) in (0, 1)
     assert secret not in caplog.text
-    _nowhere(secret, out, capsys)
+    _nowhere(secret, out, "".join(capsys.readouterr()))
 
 
 def test_no_secret_of_a_submission_gets_out(lab, make_run, tmp_path: Path, capsys) -> None:
@@ -109,11 +113,11 @@ def test_no_secret_of_a_submission_gets_out(lab, make_run, tmp_path: Path, capsy
         new.writestr("submission.json", json.dumps(about))
         new.writestr("predictions.jsonl", old.read("predictions.jsonl"))
     assert main(["board", "build", str(tmp_path / "inbox"), *data, "--out", str(tmp_path / "out" / "board")]) == 0
-    _nowhere(secret, tmp_path / "out", capsys)
+    _nowhere(secret, tmp_path / "out", "".join(capsys.readouterr()))
 
 
-def _nowhere(secret: str, folder: Path, capsys) -> None:
+def _nowhere(secret: str, folder: Path, printed: str) -> None:
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert len(files) > 3
     assert [path for path in files if secret.encode() in path.read_bytes() or secret in str(path)] == []
-    assert secret not in "".join(capsys.readouterr())
+    assert secret not in printed

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.data.conftest import _good, edit, folder
-from tests.plugin.conftest import host, warm
 from tests.report.conftest import exams, make_run
 
-__all__ = ["_good", "edit", "exams", "folder", "host", "make_run", "warm"]
+__all__ = ["_good", "edit", "exams", "folder", "make_run"]
 
 
 @pytest.fixture(scope="session")

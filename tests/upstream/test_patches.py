@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from filelock import FileLock
 
 from tests.upstream.scratch import HOST, UPSTREAM, copied, run_tests
 
@@ -24,30 +26,42 @@ def apply(patch: Path, folder: Path, *options: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def failures(folder: Path) -> dict[str, dict[str, str]]:
+Outcomes = dict[str, dict[str, str]]
+
+
+def failures(folder: Path) -> Outcomes:
     """Run the tests of all patches on the copy in one process; by patch, each test's failure (empty: it passed)."""
     done, report = run_tests(folder, *[path.with_suffix(".py") for path in PATCHES])
     assert done.returncode in (0, 1), done.stdout[-3000:]
-    outcomes: dict[str, dict[str, str]] = {name: {} for name in NAMES}
+    failed: Outcomes = {name: {} for name in NAMES}
     for case in ElementTree.parse(report).iter("testcase"):
         wrong = [part for part in case if part.tag in ("failure", "error", "skipped")]
-        outcomes[str(case.get("classname"))][str(case.get("name"))] = "".join(
+        failed[str(case.get("classname"))][str(case.get("name"))] = "".join(
             f"{part.get('message')}\n{part.text}" for part in wrong
         )
-    return outcomes
+    return failed
+
+
+def outcomes(shared: Path, name: str, patches: list[Path]) -> Outcomes:
+    """The failures in a copy with these patches; found once for all processes of a test run."""
+    with FileLock(shared / f"{name}.lock"):
+        if not (file := shared / f"{name}.json").exists():
+            (folder := shared / name).mkdir()
+            copied(folder)
+            for patch in patches:
+                apply(patch, folder)
+            file.write_text(json.dumps(failures(folder)))
+    return json.loads(file.read_text())
 
 
 @pytest.fixture(scope="module")
-def before(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
-    return failures(copied(tmp_path_factory.mktemp("before")))
+def before(shared: Path) -> Outcomes:
+    return outcomes(shared, "upstream_before", [])
 
 
 @pytest.fixture(scope="module")
-def after(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
-    folder = copied(tmp_path_factory.mktemp("after"))
-    for patch in PATCHES:
-        apply(patch, folder)
-    return failures(folder)
+def after(shared: Path) -> Outcomes:
+    return outcomes(shared, "upstream_after", PATCHES)
 
 
 @pytest.mark.parametrize("patch", PATCHES, ids=NAMES)
@@ -69,7 +83,7 @@ def test_a_patch_applies_alone_and_has_a_test_and_a_text(patch: Path, tmp_path: 
 
 @pytest.mark.host
 @pytest.mark.parametrize("name", NAMES)
-def test_the_fault_occurs_as_described(name: str, before: dict[str, dict[str, str]]) -> None:
+def test_the_fault_occurs_as_described(name: str, before: Outcomes) -> None:
     assert before[name] and all(before[name].values()), "a test passes without the patch"
     (shown,) = re.findall(r"^    (\S.*)$", (UPSTREAM / f"{name}.md").read_text(), flags=re.MULTILINE)
     assert any(shown in failure for failure in before[name].values()), "\n".join(before[name].values())
@@ -77,5 +91,5 @@ def test_the_fault_occurs_as_described(name: str, before: dict[str, dict[str, st
 
 @pytest.mark.host
 @pytest.mark.parametrize("name", NAMES)
-def test_the_patch_mends_it(name: str, after: dict[str, dict[str, str]]) -> None:
+def test_the_patch_mends_it(name: str, after: Outcomes) -> None:
     assert after[name] and not any(after[name].values()), "\n".join(after[name].values())

@@ -1,4 +1,4 @@
-"""Eight full-length exams, encoded, and the messages that the hooks make of their clips."""
+"""Four full-length exams, encoded, and the messages that the hooks make of their clips."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Clips:
 
 @pytest.fixture(scope="session")
 def exams(shared: Path) -> Path:
-    """Eight exams of a seed of their own, at full length: the judge was trained on no other pace."""
+    """Four exams of a seed of their own, at full length: the judge was trained on no other pace."""
     with FileLock(shared / "nano_exams.lock"):
-        return make_demo(shared / "nano_exams", videos=8, seed=9191, jobs=2, progress=False, contact=False)
+        return make_demo(shared / "nano_exams", videos=4, seed=9191, jobs=2, progress=False, contact=False)
 
 
 @pytest.fixture(scope="module")
 def clips(exams: Path, tmp_path_factory: pytest.TempPathFactory) -> Clips:
-    """Messages of ``clip_error``, made by the hooks from the encoded videos, images decoded: more than a gigabyte."""
+    """Messages of ``clip_error``, made by the hooks from the encoded videos, images decoded: half a gigabyte."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SIMING_DATA", str(exams))
         patch.setenv("SIMING_CACHE", str(tmp_path_factory.mktemp("cache")))

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 from sklearn.metrics import matthews_corrcoef
 
 from siming_tasks.models.nano.exam_judge import Watcher
@@ -100,15 +99,10 @@ WAYS = {
 """Smallest loss of MCC under each corruption of the input."""
 
 
-@pytest.fixture(scope="module")
-def whole(watcher: Watcher, clips: Clips) -> float:
-    return mcc(watcher, clips)
-
-
-def test_the_whole_path_gives_the_documented_mcc(whole: float) -> None:
-    assert 0.7 <= whole <= 0.98  # 0.90 in docs/explanation/nano.md; eight exams scatter
-
-
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__.strip("_"))
-def test_a_broken_path_costs(way: Callable[..., Any], watcher: Watcher, clips: Clips, whole: float) -> None:
-    assert whole - mcc(watcher, clips, way) >= WAYS[way]
+def test_the_whole_path_gives_the_documented_mcc_and_each_broken_one_costs(watcher: Watcher, clips: Clips) -> None:
+    """One test, since the pictures of the clips fill half a gigabyte of the process that has them."""
+    whole = mcc(watcher, clips)
+    assert 0.7 <= whole <= 0.98  # 0.90 in docs/explanation/nano.md; four exams scatter
+    losses = {way: whole - mcc(watcher, clips, way) for way in WAYS}
+    assert len(losses) == 10
+    assert {way.__name__: loss for way, loss in losses.items() if loss < WAYS[way]} == {}

@@ -215,9 +215,9 @@ def test_a_limit_of_cost_stops_a_run_that_then_goes_on(runs: Runs, tmp_path: Pat
     assert "SIMING_LIMIT_COST=1 cannot be kept: SIMING_PRICES names no price table." in unpriced.output
 
 
-def test_a_full_disk_warns_and_the_run_goes_on(runs: Runs, command: tuple[str, ...]) -> None:
+def test_a_full_disk_warns_and_the_run_goes_on(runs: Runs, forked: tuple[str, ...]) -> None:
     """The run goes on and says loudly that it keeps nothing more; no half line is ever read as a reply."""
-    full, sent = runs("openai", launcher=(sys.executable, "-c", FULL, *command))
+    full, sent = runs("openai", launcher=(sys.executable, "-c", FULL, *forked))
     assert sent == REQUESTS and full.code == 1  # its results do not fit either, which is said too
     assert full.output.count("REPLIES ARE NOT KEPT: ") == 1 and "File too large" in full.output
     (file,) = runs.replies.rglob("*.jsonl")

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from tests.plugin.conftest import TWO_PROCESSES
-
 pytestmark = pytest.mark.host
 
 PLUGIN = """
@@ -68,7 +66,7 @@ def plugin(tmp_path: Path) -> Path:
 
 
 def test_a_rerun_after_a_killed_process_asks_only_for_missing_replies(
-    host: Callable[..., Any], short_demo: Path, plugin: Path, tmp_path: Path
+    host: Callable[..., Any], two_processes: tuple[str, ...], short_demo: Path, plugin: Path, tmp_path: Path
 ) -> None:
     """One model over both, so that the second time both must take part in every batch, though one has less to ask."""
 
@@ -76,7 +74,7 @@ def test_a_rerun_after_a_killed_process_asks_only_for_missing_replies(
         log = tmp_path / f"{name}.asked"
         rerun = host(
             "--model", "slowly", "--model_args", "together=1", "--tasks", "siming_clip_score", "--limit", "24",
-            data=short_demo, name=name, launcher=TWO_PROCESSES,
+            data=short_demo, name=name, launcher=two_processes,
             **{"SIMING_REPLIES": str(tmp_path / "kept"), "SIMING_CLIP_FRAMES": "2", "SIMING_FRAME_SIZE": "32",
                "SIMING_MEDIA": "video", "ASKED": str(log), "PYTHONPATH": str(plugin),
                "PYTHONWARNINGS": "ignore", **env},

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from siming_tasks.plugin.response_cache.store import CachedReply, ReplyStore
-from tests.plugin.conftest import files_end_at
+from tests.lmms_eval_runs import files_end_at
 
 
 def reply(number: int, text: str = "") -> CachedReply:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.plugin.conftest import host, warm
 from tests.plugin.hooks.conftest import begin, other_demo, run
 from tests.report.conftest import exams, make_run
 
-__all__ = ["begin", "exams", "host", "make_run", "other_demo", "run", "warm"]
+__all__ = ["begin", "exams", "make_run", "other_demo", "run"]

@@ -1,14 +1,17 @@
-"""Running the real lmms-eval command and reading what it leaves behind."""
+"""Fixtures that run the real lmms-eval command; the results that it leaves behind."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,16 +21,11 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
+from tests.plugin import warm_client
 from tests.plugin.serving import Server
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 TIMEOUT = 600
-
-TWO_PROCESSES = (
-    *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"),
-    *("-m", "lmms_eval"),
-)
-"""A launcher that runs lmms-eval in two processes on this machine."""
 
 
 @contextmanager
@@ -69,39 +67,59 @@ class Run:
 
 
 class Warm:
-    """The process of ``warm.py``, started when it is first asked for a run."""
+    """A server of ``warm.py``, one for all processes of a test run, started when it is first asked for."""
 
-    process: subprocess.Popen[str] | None = None
-    pid = 0
-    """Process id of the present run, or of the last one."""
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.socket = folder / "warm.sock"
+        self.lease: socket.socket | None = None
+        self.process: subprocess.Popen[bytes] | None = None
+        self.pid = 0
+        """Process id of the present run, or of the last one."""
 
-    def run(self, argv: list[str], cwd: Path, env: dict[str, str], output: Path, **script: str) -> int:
+    def start(self) -> None:
+        """Connect to the server, which ends when nobody is connected any more; the first one starts it."""
+        if self.lease:
+            return
+        with FileLock(self.folder / "warm.lock"):
+            if not self.socket.exists():
+                server = [sys.executable, str(Path(warm_client.__file__).with_name("warm.py")), str(self.socket)]
+                self.process = subprocess.Popen(server, stdin=subprocess.DEVNULL, env=environment())
+                while not self.socket.exists():
+                    assert self.process.poll() is None, "the server did not start"
+                    time.sleep(0.02)
+                for name, script in (("lmms-eval", ""), ("torchrun", torchrun_module())):
+                    text = f"#!{sys.executable} -IS\n{Path(warm_client.__file__).read_text()}\nmain({script!r})\n"
+                    (self.folder / name).write_text(text)
+                    (self.folder / name).chmod(0o755)
+            self.lease = warm_client.connect(str(self.socket), {"lease": True})
+
+    def command(self, name: str = "lmms-eval") -> str:
+        """An executable that runs ``lmms-eval`` or ``torchrun`` in a fork of the server."""
+        self.start()
+        return str(self.folder / name)
+
+    def run(self, argv: list[str], cwd: Path, env: dict[str, str], output: Path, script: str = "") -> int:
         """Run ``lmms-eval`` (or a script) with these arguments in a fork; its exit code (negative: a signal)."""
-        if self.process is None:
-            self.process = subprocess.Popen(
-                [sys.executable, str(Path(__file__).with_name("warm.py"))],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
-                env=environment(),
-            )  # fmt: skip
-            assert self.read() == "ready"
-        assert self.process.stdin is not None
-        job = {"argv": argv, "cwd": str(cwd), "env": env, "output": str(output), **script}
-        self.process.stdin.write(json.dumps(job) + "\n")
-        self.pid = int(self.read())
-        killer = threading.Timer(TIMEOUT, os.kill, (self.pid, signal.SIGKILL))
-        killer.start()
-        try:
-            return int(self.read())
-        finally:
-            killer.cancel()
-
-    def read(self) -> str:
-        assert self.process is not None and self.process.stdout is not None
-        return self.process.stdout.readline().strip()
+        self.start()
+        job = {"argv": argv, "cwd": str(cwd), "env": env, "script": script}
+        with Path(os.devnull).open("rb") as nothing, output.open("wb") as log:
+            files = nothing.fileno(), log.fileno(), log.fileno()
+            connection = warm_client.connect(str(self.socket), job, files)
+        with connection, connection.makefile() as answers:
+            self.pid = int(answers.readline())
+            killer = threading.Timer(TIMEOUT, os.kill, (self.pid, signal.SIGKILL))
+            killer.start()
+            try:
+                return int(answers.readline())
+            finally:
+                killer.cancel()
 
     def close(self) -> None:
-        if self.process is not None:
-            self.process.__exit__(None, None, None)  # closes the pipes, which ends it, and waits
+        if self.lease:
+            self.lease.close()
+        if self.process:
+            self.process.wait()  # for the last lease
 
 
 def environment(**env: str) -> dict[str, str]:
@@ -111,11 +129,31 @@ def environment(**env: str) -> dict[str, str]:
     return {**ours, **loopback, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", **env}
 
 
+def torchrun_module() -> str:
+    """The file of torchrun's command."""
+    spec = importlib.util.find_spec("torch")
+    assert spec is not None and spec.origin is not None
+    return str(Path(spec.origin).parent / "distributed" / "run.py")
+
+
 @pytest.fixture(scope="session")
-def warm() -> Iterator[Warm]:
-    process = Warm()
-    yield process
-    process.close()
+def warm(shared: Path) -> Iterator[Warm]:
+    (folder := shared / "warm").mkdir(exist_ok=True)
+    server = Warm(folder)
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def forked(warm: Warm) -> tuple[str, ...]:
+    """The console script as a launcher, for a process with limits and signals of its own; a fork does the work."""
+    return (warm.command(),)
+
+
+@pytest.fixture(scope="session")
+def two_processes(warm: Warm) -> tuple[str, ...]:
+    """A launcher that runs lmms-eval in two processes on this machine: torchrun, its ranks forks of the server."""
+    return (warm.command("torchrun"), "--standalone", "--nproc_per_node", "2", "--no-python", warm.command())
 
 
 @pytest.fixture
@@ -143,7 +181,7 @@ def host(tmp_path: Path, shared: Path, warm: Warm) -> Callable[..., Run]:
         settings["SIMING_REPLIES"] = str(folder / "replies")  # each run asks anew unless a test says otherwise
         env = environment(**{**settings, **({"SIMING_DATA": str(data)} if data else {}), **env})
         if not launcher:
-            code = warm.run(argv, folder, env, folder / "log", **({"script": script} if script else {}))
+            code = warm.run(argv, folder, env, folder / "log", script)
             return Run(code, (folder / "log").read_text(errors="replace"), out)
         done = subprocess.run(
             [*launcher, *argv], cwd=folder, env=env, text=True, errors="replace", timeout=TIMEOUT,
