@@ -9,8 +9,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from siming_tasks.cli import main
 
 PLACES: dict[str, Any] = {
@@ -36,8 +34,8 @@ def test_no_secret_of_a_run_gets_out(lab, make_run, tmp_path: Path, capsys) -> N
         results = run / "20260102_030405_results.json"
         found = json.loads(results.read_text())
         found["config"] |= {"model_args": hide(secret), "gen_kwargs": {"extra": hide(secret)}}
-        found["configs"]["siming_full_score"] |= {"generation_kwargs": {"headers": {"x-api-key": secret}},
-                                                  "metadata": {"version": f"https://me:{secret}@host.example"}}  # fmt: skip
+        found["configs"]["siming_full_score"]["generation_kwargs"] = {"headers": {"x-api-key": secret}}
+        found["configs"]["siming_full_score"]["metadata"] = {"version": f"https://me:{secret}@host.example"}
         found["model_name"] = hide(secret) if isinstance(hide(secret), str) else None
         results.write_text(json.dumps(found))
         log = run / "20260102_030405_samples_siming_full_score.jsonl"
