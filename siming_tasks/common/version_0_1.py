@@ -34,9 +34,6 @@ _KEYS = {
 }
 """Keys of results files that have another name today."""
 
-_RUBRIC_KEYS = {"score_increment": "grain", "stated_score_increment": "stated_grain"}
-"""Names of version 0.1 by the present names of a rubric's fields."""
-
 
 def present_name(name: str) -> str:
     """Name of a setting or task, or id of a request, with the present name of its ablation.
@@ -82,21 +79,35 @@ def cache_key_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def former_rubric(rubric: Any) -> Any:
-    """Name a rubric's fields as version 0.1 did: digests of data sets are computed of that.
+    """Name a rubric's score increments as version 0.1 did: digests of data sets are computed of that.
 
     Args:
         rubric: in plain JSON types.
     """
-    if isinstance(rubric, dict):
-        return {_RUBRIC_KEYS.get(key, key): former_rubric(value) for key, value in rubric.items()}
-    return [former_rubric(item) for item in rubric] if isinstance(rubric, list) else rubric
+    return _rename_increments(rubric, "score_increment", "grain")
 
 
 def translate_rubric(rubric: Any) -> Any:
     """Translate a rubric file's content: ``score_increment`` in place of ``grain``."""
-    if isinstance(rubric, dict):
-        return {"score_increment" if key == "grain" else key: translate_rubric(item) for key, item in rubric.items()}
-    return [translate_rubric(item) for item in rubric] if isinstance(rubric, list | tuple) else rubric
+    return _rename_increments(rubric, "grain", "score_increment")
+
+
+def _rename_increments(rubric: Any, old: str, new: str) -> Any:
+    """A rubric with a key renamed at the top and in its steps; skills, facts and sources keep the author's words."""
+
+    def renamed(entry: Any) -> Any:
+        return {new if key == old else key: item for key, item in entry.items()} if isinstance(entry, dict) else entry
+
+    rubric = renamed(rubric)
+    skills = rubric.get("skills") if isinstance(rubric, dict) else None
+    if not isinstance(skills, list | tuple):
+        return rubric
+    changed = []
+    for skill in skills:
+        if isinstance(skill, dict) and isinstance(skill.get("steps"), list | tuple):
+            skill = {**skill, "steps": [renamed(step) for step in skill["steps"]]}
+        changed.append(skill)
+    return {**rubric, "skills": changed}
 
 
 def translate_row(row: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import re
 
 from siming_tasks.parsing.grammar import DENIED, NEUTRAL, key_of
 from siming_tasks.parsing.lexicon import ABSTENTIONS, CORRECT, ERROR, INCORRECT, NO, NO_VALUE, SYMBOLS, YES, fold_value
-from siming_tasks.rubrics.score_increment import WHOLE, is_on_increment
+from siming_tasks.rubrics.rubric import WHOLE, is_on_increment
 
 MAX_VALUE = 256
 """A longer text is an explanation, not a value."""

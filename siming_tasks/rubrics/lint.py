@@ -7,11 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 
 from siming_tasks.common.errors import Problem
-from siming_tasks.rubrics.conflicts import Place
 from siming_tasks.rubrics.load import line_of
-from siming_tasks.rubrics.rubric import Rubric, RubricStep
-
-__all__ = ["lint_rubric", "reachable", "stated_ranges"]
+from siming_tasks.rubrics.rubric import Place, Rubric, RubricStep, allowed_points
 
 _BLANK = re.compile(r"(?i)^\W*(?:to ?do|tbd|tba|fixme|x+|n/?a|待定|同上|ditto)?\W*$")
 _NO_PARTIAL = re.compile(
@@ -83,7 +80,10 @@ def _overlaps(step: RubricStep) -> Found:
         for unit in ranges[first].keys() & ranges[second].keys():
             (low, high), (from_, to) = ranges[first][unit], ranges[second][unit]
             if max(low, from_) < min(high, to):
-                what = f"`{first}` and `{second}` overlap: {_shown(low, high)} and {_shown(from_, to)} {unit}."
+                both = " and ".join(
+                    f"over {a:g}" if b == float("inf") else f"{a:g}-{b:g}" for a, b in ((low, high), (from_, to))
+                )
+                what = f"`{first}` and `{second}` overlap: {both} {unit}."
                 yield ("criteria", second), "criteria-overlap", what, "Let one end where the other begins."
 
 
@@ -108,10 +108,6 @@ def _value(text: str) -> float:
     return float(text.replace(",", "."))
 
 
-def _shown(low: float, high: float) -> str:
-    return f"over {low:g}" if high == float("inf") else f"{low:g}-{high:g}"
-
-
 def reachable(step: RubricStep) -> set[float]:
     """The points that remain after some of the step's errors, each at most once.
 
@@ -128,9 +124,8 @@ def reachable(step: RubricStep) -> set[float]:
 
 def _points(step: RubricStep) -> Found:
     """Points that no combination of errors leaves, and points in the criteria that the step does not have."""
-    levels = [level * step.score_increment for level in range(round(step.max_score / step.score_increment) + 1)]
     left = reachable(step)
-    if step.errors and (missing := [f"{level:g}" for level in levels if level not in left]):
+    if step.errors and (missing := [f"{level:g}" for level in allowed_points(step) if level not in left]):
         shown = ", ".join(missing[:6]) + (", ..." if len(missing) > 6 else "")
         what = f"no combination of its errors leaves {shown} of {step.max_score:g} points."
         yield ("errors",), "points-unreachable", what, "Add an error for what costs that much, or correct a deduction."

@@ -14,10 +14,19 @@ from pydantic import BaseModel, ValidationError
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import DataError, Problem, RubricError
 from siming_tasks.common.files import read_yaml, yaml_lines
-from siming_tasks.rubrics.conflicts import Conflict, Place, conflicts
-from siming_tasks.rubrics.rubric import Criteria, Evidence, Requirement, Rubric, RubricStep, Skill, StepError
-
-__all__ = ["DEFAULT_ID", "default_rubric", "line_of", "load_rubric", "rubric_from"]
+from siming_tasks.common.version_0_1 import translate_rubric
+from siming_tasks.rubrics.rubric import (
+    Conflict,
+    Criteria,
+    Evidence,
+    Place,
+    Requirement,
+    Rubric,
+    RubricStep,
+    Skill,
+    StepError,
+    conflicts,
+)
 
 MODELS: Mapping[str, type[BaseModel]] = {
     "skills": Skill,
@@ -49,25 +58,22 @@ def rubric_from(data: Any, source: str = "rubric", lines: Callable[[], Mapping[P
     except ValidationError as error:
         items = error.errors(include_url=False)
     deeper = {item["loc"][:depth] for item in items for depth in range(len(item["loc"]))}
-    faults = list(conflicts(data))
+    faults = list(conflicts(translate_rubric(data)))
     named = {conflict.what for conflict in faults}
     for item in items:
-        what = item["msg"].removeprefix("Value error, ")
+        what, value = item["msg"].removeprefix("Value error, "), item.get("input")
         # a list whose entries are wrong is also called too short
         if what not in named and (item["loc"] not in deeper or item["type"] == "value_error"):
-            faults.append(Conflict(item["loc"], what + _found(item), _fix(item)))
+            if item["type"] not in ("value_error", "missing", "extra_forbidden") and isinstance(
+                value, str | int | float
+            ):
+                what += f", found {str(value)[:60]!r}"  # where pydantic's words do not give the wrong value
+            faults.append(Conflict(item["loc"], what, _fix(item)))
     where = lines() if lines else {}
-    problems = [
-        Problem(
-            code="rubric-invalid",
-            file=source,
-            line=line_of(each.place, where),
-            field=".".join(map(str, each.place)) or None,
-            what=f"{each.what}.",
-            fix=each.fix,
-        )
-        for each in faults
-    ]
+    problems = []
+    for place, what, fix in faults:
+        field = ".".join(map(str, place)) or None
+        problems.append(Problem("rubric-invalid", f"{what}.", fix, source, line_of(place, where), field))
     raise RubricError.of(sorted(problems, key=lambda problem: problem.line or 0), shown=20) from None
 
 
@@ -91,12 +97,6 @@ def _fix(item: Any) -> str:
     if kind == "string_type" and isinstance(item["input"], int | float):
         return f"Put it in quotes, such as '{item['input']}'."
     return "Correct that entry; siming_tasks/rubrics/default.yaml is a complete example."
-
-
-def _found(item: Any) -> str:
-    """The wrong value, where pydantic's words do not give it."""
-    value, shown = item.get("input"), item["type"] not in ("value_error", "missing", "extra_forbidden")
-    return f", found {str(value)[:60]!r}" if shown and isinstance(value, str | int | float) else ""
 
 
 def load_rubric(path: str | Path) -> Rubric:

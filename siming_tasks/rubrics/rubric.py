@@ -1,17 +1,92 @@
-"""The rubric as frozen, self-checking models (file contract: ``schema_version: 1``)."""
+"""The rubric as frozen, self-checking models (file contract: ``schema_version: 1``), and what its entries contradict.
+
+A rubric may state the score increment (``score_increment: 0.5`` for the rubric, for a step). Where it does not, half
+points are taken from what can be seen of them: a maximum, a deduction or a cap with a half in it, or criteria that
+speak of them ("-0.5 each").
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from siming_tasks.common.files import MAX_NUMBER
 from siming_tasks.common.version_0_1 import translate_rubric
-from siming_tasks.rubrics.conflicts import conflicts
-from siming_tasks.rubrics.score_increment import Points, ScoreIncrement, is_on_increment, visible_score_increment
 
-__all__ = ["Criteria", "Evidence", "Requirement", "Rubric", "RubricStep", "Skill", "StepError", "allowed_points"]
+WHOLE, HALF = 1.0, 0.5
+HALF_POINTS_HINT = (
+    "If half points are meant, write `score_increment: 0.5` in the rubric (for all steps, or for this one)."
+)
+"""Way out of a message where a half point meets whole ones."""
+
+_HALVES = re.compile(
+    r"(?<![0-9.,])[0-9]{0,3}[.,]50?\s*-?\s*(?:(?:points?|pts?|marks?)\b|分)"  # 0.5 points, 1.5分
+    r"|(?<![0-9.])[-\u2212\u2013][0-9]{0,2}[.,]50?(?=\s*(?:each\b|[)）,;]))"  # (-0.5), -0.5 each
+    r"|\bhalf an? (?:point|mark)\b|半分",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+
+Place = tuple[str | int, ...]
+"""Keys and positions down to an entry: ``("skills", 0, "steps", 2, "id")``."""
+
+
+def is_on_increment(points: float, score_increment: float) -> bool:
+    """Test whether points are a multiple of the score increment.
+
+    Example:
+        >>> [is_on_increment(points, HALF) for points in (1.5, 1.25, float("nan"))], is_on_increment(1.5, WHOLE)
+        ([True, False, False], False)
+    """
+    return float(points / score_increment).is_integer()
+
+
+def named(score_increment: float) -> str:
+    """``whole``, or ``whole and half``."""
+    return "whole" if score_increment == WHOLE else "whole and half"
+
+
+def visible_score_increment(numbers: Iterable[float], texts: Iterable[str]) -> float:
+    """The score increment that a step shows by its points and its criteria.
+
+    Example:
+        >>> visible_score_increment([2, 1], ["(-1)"]), visible_score_increment([2.5], [])
+        (1.0, 0.5)
+        >>> visible_score_increment([2], ["Late: -0.5 each."])
+        0.5
+    """
+    halves = not all(is_on_increment(number, WHOLE) for number in numbers) or any(map(_HALVES.search, texts))
+    return HALF if halves else WHOLE
+
+
+def _parse_number(value: Any) -> Any:
+    """Text of a file as people read it: 010 is 10, and ``yes``, ``1:30`` and ``2,5`` are no numbers."""
+    if isinstance(value, bool) or (isinstance(value, str) and not _NUMBER.fullmatch(value.strip())):
+        shown = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value[:40]
+        raise ValueError(f"`{shown}` is not a number; write points such as 2 or 2.5")
+    return value
+
+
+def _check_half_points(value: float) -> float:
+    if not is_on_increment(value, HALF):
+        raise ValueError(f"{value:g} is neither whole nor half points; write the scale in larger points")
+    return value
+
+
+def _check_increment(value: float) -> float:
+    if value not in (WHOLE, HALF):
+        raise ValueError(f"{value:g} is no score_increment; 1 (whole points) and 0.5 (half points) are")
+    return value
+
+
+Points = Annotated[float, BeforeValidator(_parse_number), AfterValidator(_check_half_points)]
+"""A number of points, whole or half."""
+ScoreIncrement = Annotated[float, BeforeValidator(_parse_number), AfterValidator(_check_increment)]
+"""1 (whole points) or 0.5 (half points)."""
 
 Id = Field(pattern=r"^[A-Za-z0-9_-]+$", max_length=64)
 Text = Field(min_length=1, max_length=2000)
@@ -92,18 +167,14 @@ class RubricStep(_Model):
     name_zh: str | None = None
     note: str | None = None
 
-    def _points(self) -> list[tuple[str, float]]:
-        """Everything that the step says in points."""
-        points = [("max_score", self.max_score)]
-        points += [(f"the deduction of {error.id!r}", error.deduct) for error in self.errors]
-        return points + [("a cap", each.cap) for each in self.requires if each.cap is not None]
-
     @cached_property
     def score_increment(self) -> float:
         """1.0 (whole points) or 0.5 (half points): stated for the step or the rubric, else what the step shows."""
         if self.stated_score_increment is not None:
             return self.stated_score_increment
-        return visible_score_increment((value for _, value in self._points()), self.criteria.model_dump().values())
+        caps = [need.cap for need in self.requires if need.cap is not None]
+        numbers = [self.max_score, *(error.deduct for error in self.errors), *caps]
+        return visible_score_increment(numbers, self.criteria.model_dump().values())
 
     def on_scale(self, points: float) -> bool:
         """Test whether these are points that the step can be given: from 0 to its maximum, on its score increment."""
@@ -124,15 +195,6 @@ class Skill(_Model):
     name: str = Text
     steps: tuple[RubricStep, ...] = Field(min_length=1)
     name_zh: str | None = None
-
-
-def _with_score_increment(skill: Any, score_increment: Any) -> Any:
-    if not isinstance(skill, dict) or not isinstance(skill.get("steps"), list | tuple):
-        return skill
-    steps = [
-        {"score_increment": score_increment, **step} if isinstance(step, dict) else step for step in skill["steps"]
-    ]
-    return {**skill, "steps": steps}
 
 
 class Rubric(_Model):
@@ -160,7 +222,14 @@ class Rubric(_Model):
         score_increment = data.get("score_increment") if isinstance(data, dict) else None
         if score_increment is None or not isinstance(data.get("skills"), list | tuple):
             return data
-        return {**data, "skills": [_with_score_increment(skill, score_increment) for skill in data["skills"]]}
+        skills = []
+        for skill in data["skills"]:
+            if isinstance(skill, dict) and isinstance(skill.get("steps"), list | tuple):
+                stated = {"score_increment": score_increment}
+                steps = [stated | step if isinstance(step, dict) else step for step in skill["steps"]]
+                skill = {**skill, "steps": steps}
+            skills.append(skill)
+        return {**data, "skills": skills}
 
     @model_validator(mode="after")
     def _consistent(self) -> Rubric:
@@ -198,3 +267,123 @@ def allowed_points(step: RubricStep) -> tuple[float, ...]:
         (0.0, 1.0, 2.0)
     """
     return tuple(step.score_increment * count for count in range(round(step.max_score / step.score_increment) + 1))
+
+
+class Conflict(NamedTuple):
+    """A fault between entries: where the second of them is, what is wrong, how to fix it."""
+
+    place: Place
+    what: str
+    fix: str
+
+
+_Entries = list[tuple[Place, Mapping[str, Any]]]
+
+
+def conflicts(data: Any) -> Iterator[Conflict]:
+    """All contradictions between the entries of a rubric, also in a file that has other faults.
+
+    Args:
+        data: what a rubric file holds, or the dump of a rubric; entries of a wrong type are passed over.
+    """
+    skills = _entries(data, "skills", ())
+    steps = [entry for place, skill in skills for entry in _entries(skill, "steps", place)]
+    errors = [entry for place, step in steps for entry in _entries(step, "errors", place)]
+    for kind, entries in (("skill id", skills), ("step id", steps), ("error id", errors)):
+        seen: set[str] = set()
+        for place, entry in entries:
+            if isinstance(name := entry.get("id"), str):
+                if name in seen:
+                    yield Conflict((*place, "id"), f"{kind} {name!r} appears twice", "Rename one.")
+                seen.add(name)
+    first: dict[str, str] = {}
+    for place, step in steps:
+        if isinstance(name := step.get("id"), str):
+            known = first.setdefault(name.casefold().replace("-", "_"), name)
+            if known != name:
+                what = f"step ids {[known, name]!r} differ only in case or dashes; replies could not be told apart"
+                yield Conflict((*place, "id"), what, "Rename one.")
+    yield from _requirements(steps)
+    sources = data.get("sources") if isinstance(data, Mapping) else None
+    for place, step in steps:
+        yield from _points(place, step, data)
+        for at, fact in _entries(step, "facts", place):
+            if fact.get("source") not in (sources if isinstance(sources, Mapping) else {}):
+                what = f"step {step.get('id')!r} cites source {fact.get('source')!r}, which `sources` lacks"
+                yield Conflict((*at, "source"), what, "Add it there, or correct the name.")
+
+
+def _entries(owner: Any, key: str, place: Place) -> _Entries:
+    """The entries of a list that are mappings, with their places."""
+    entries = owner.get(key) if isinstance(owner, Mapping) else None
+    listed = enumerate(entries if isinstance(entries, list | tuple) else ())
+    return [((*place, key, index), entry) for index, entry in listed if isinstance(entry, Mapping)]
+
+
+def _requirements(steps: _Entries) -> Iterator[Conflict]:
+    """Requirements of steps that do not come before the step that names them."""
+    names = [step.get("id") for _, step in steps]
+    needs = {
+        str(step.get("id")): [str(need.get("id")) for _, need in _entries(step, "requires", place)]
+        for place, step in steps
+    }
+    earlier: set[Any] = set()
+    for place, step in steps:
+        name = step.get("id")
+        for at, need in _entries(step, "requires", place):
+            target = need.get("id")
+            if not isinstance(target, str) or target in earlier:
+                continue
+            what = f"step {name!r} requires {target!r}, which is "
+            if target not in names:
+                yield Conflict((*at, "id"), f"{what}no step of this rubric", "Correct the id, or delete the entry.")
+                continue
+            circle = _circle(str(name), needs)
+            what += "a later step or itself" + (f" (a circle: {' → '.join(circle)})" if circle else "")
+            yield Conflict((*at, "id"), what, "Only what was done before can be required: name an earlier step.")
+        if isinstance(name, str):
+            earlier.add(name)
+
+
+def _circle(start: str, needs: Mapping[str, list[str]]) -> list[str]:
+    """The way along requirements from a step back to itself, if there is one."""
+    ways, seen = [[start]], {start}
+    while ways:
+        way = ways.pop(0)
+        for target in needs.get(way[-1], []):
+            if target == start:
+                return [*way, start]
+            if target in needs and target not in seen:
+                seen.add(target)
+                ways.append([*way, target])
+    return []
+
+
+def _points(place: Place, step: Mapping[str, Any], data: Any) -> Iterator[Conflict]:
+    """Deductions above the maximum, and half points where whole ones are stated."""
+    most = _number(step.get("max_score"))
+    points = [((*place, "max_score"), "max_score", most)]
+    for at, error in _entries(step, "errors", place):
+        cost = _number(error.get("deduct"))
+        points.append(((*at, "deduct"), f"the deduction of {error.get('id')!r}", cost))
+        if most is not None and cost is not None and cost > most > 0:
+            what = f"error {error.get('id')!r} deducts {cost:g} of {most:g} points"
+            yield Conflict((*at, "deduct"), what, "Deduct at most `max_score`.")
+    points += [((*at, "cap"), "a cap", _number(need.get("cap"))) for at, need in _entries(step, "requires", place)]
+    of_all = data.get("score_increment") if isinstance(data, Mapping) else None
+    stated = step.get("score_increment", step.get("stated_score_increment")) or of_all
+    for at, name, value in points if _number(stated) == WHOLE else ():
+        if value is not None and not is_on_increment(value, WHOLE):
+            what = f"score_increment is {WHOLE:g}, but {name} is {value:g}; state `score_increment: 0.5` for this step"
+            yield Conflict(at, what, "Or write whole points.")
+
+
+def _number(value: Any) -> float | None:
+    """A number, also one that is still text, as a file has it; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str) or len(str(value)) > MAX_NUMBER:
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if abs(number) < 1e9 else None

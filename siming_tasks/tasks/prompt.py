@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from siming_tasks.common.files import sha256_json
 from siming_tasks.common.version_0_1 import former_request_id
 from siming_tasks.rubrics import DEFAULT_ID, Rubric, RubricStep
-from siming_tasks.rubrics.score_increment import WHOLE
+from siming_tasks.rubrics.rubric import WHOLE
 from siming_tasks.tasks.expected_requests import Span
 from siming_tasks.tasks.prompt_text import ONE_JSON_OBJECT
 from siming_tasks.tasks.registry import BENCHMARK_TASKS, TASKS, TaskSpec

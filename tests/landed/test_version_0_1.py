@@ -14,10 +14,12 @@ import pytest
 
 import siming_tasks as st
 from siming_tasks.cli import main
+from siming_tasks.common.errors import RubricError
 from siming_tasks.common.version_0_1 import cache_key_facts, former_rubric, present_name, translate_results
+from siming_tasks.data.digest import content_digest
 from siming_tasks.plugin.response_cache.store import ReplyStore
 from siming_tasks.results.discovery import run_at
-from siming_tasks.rubrics import load_rubric
+from siming_tasks.rubrics import load_rubric, rubric_from
 from tests.landed.conftest import HERE, numbers
 
 COMMANDS = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))["commands"]
@@ -111,6 +113,24 @@ def test_grain_is_the_score_increment(landed: Path) -> None:
     assert {step.score_increment for step in rubric.steps} == {1.0, 0.5}
     former = json.dumps(former_rubric(rubric.model_dump(mode="json")))
     assert "grain" in former and "score_increment" not in former
+
+
+def test_facts_and_sources_keep_their_own_words() -> None:
+    """The digest is the one that version 0.1 computed of this rubric."""
+    step: dict[str, Any] = {"id": "s_01", "name": "a", "requirement": "b", "max_score": 2, "grain": 0.5,
+            "criteria": {"full": "f", "partial": "p", "fail": "n"},
+            "facts": [{"grain": "coarse", "score_increment": "2 mg", "source": "g"}]}  # fmt: skip
+    content = {"schema_version": 1, "rubric_id": "r", "version": "1", "grain": 1,
+               "sources": {"g": {"grain": "fine", "score_increment": 3}},
+               "skills": [{"id": "k", "name": "K", "steps": [step]}]}  # fmt: skip
+    rubric = rubric_from(content)
+    assert (rubric.score_increment, rubric.steps[0].score_increment) == (1, 0.5)
+    assert rubric.steps[0].facts == tuple(step["facts"]) and rubric.sources == content["sources"]
+    digest = "333eb70f9cde113c95818bbc8d2b2dfbe53637476ae0b29ae5557254ff296e8c"
+    assert content_digest(rubric, [], {}) == digest
+    step |= {"grain": 1, "max_score": 2.5}
+    with pytest.raises(RubricError, match=r"skills\.0\.steps\.0\.max_score: score_increment is 1"):
+        rubric_from(content)
 
 
 def test_a_submission_archive_is_accepted(siming: Callable[[str], str]) -> None:

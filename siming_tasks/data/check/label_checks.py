@@ -16,7 +16,7 @@ from siming_tasks.common.schema import CONSENSUS, StepLabel, Video
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import StepRow, VideoRow
-from siming_tasks.rubrics.score_increment import HALF_POINTS_HINT, is_on_increment
+from siming_tasks.rubrics.rubric import HALF_POINTS_HINT, is_on_increment
 
 _FILE = "videos.jsonl"
 _SHORT = 0.2

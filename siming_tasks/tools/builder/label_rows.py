@@ -10,7 +10,7 @@ from typing import Any
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric
-from siming_tasks.rubrics.score_increment import HALF, HALF_POINTS_HINT, is_on_increment, named
+from siming_tasks.rubrics.rubric import HALF, HALF_POINTS_HINT, is_on_increment, named
 from siming_tasks.tools.builder.mapping import VIDEO_FIELDS, Layout, Words, rater_named
 from siming_tasks.tools.builder.sheet_tables import (
     TIME_CODE,
