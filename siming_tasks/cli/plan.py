@@ -30,9 +30,8 @@ _BYTES_PER_PIXEL = {"jpeg90": 0.33, "jpeg75": 0.18, "jpeg60": 0.13, "jpeg40": 0.
 @cli.command()
 def recipe(model: str | None = cli.word("[MODEL]", "one of them; without it, a list")) -> None:
     """Print a recipe, or the table of all."""
+    from siming_tasks.models.recipes import as_text, recipes
     from siming_tasks.models.recipes import recipe as find_recipe
-    from siming_tasks.models.recipes import recipes
-    from siming_tasks.models.recipes.recipe_text import as_text
 
     if model:
         print(as_text(find_recipe(model)))

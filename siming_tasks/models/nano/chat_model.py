@@ -16,8 +16,6 @@ from tqdm import tqdm
 from siming_tasks.common.errors import SimingError
 from siming_tasks.models.nano.exam_judge import Watcher
 
-__all__ = ["SimingNano"]
-
 logger = logging.getLogger(__name__)
 
 

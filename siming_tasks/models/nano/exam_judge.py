@@ -1,7 +1,4 @@
-"""A chat message as ``siming_nano`` understands it: what is asked, what is shown, when. It knows nothing else.
-
-The whole judge without a framework: messages in, a reply in the prompt's JSON out.
-"""
+"""The whole judge without a framework: messages in, a reply in the prompt's JSON out. It knows nothing else."""
 
 from __future__ import annotations
 
@@ -22,11 +19,14 @@ from siming_tasks.models.nano.frame_features import WEIGHTS, FrameReader, part, 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Question", "Sight", "Watcher", "question", "sight"]
+Messages = Sequence[Mapping[str, Any]]
 
 _STEP = re.compile(r"^\[([^\[\]\n]+)\] .*\(maximum ([0-9.]+) points?\b", re.MULTILINE)
 _FRAME = re.compile(r"Frame at (\d+(?:\.\d+)?) s:")
 _KEY = re.compile(r'the single key "(scores|score|verdicts|verdict)"')
+
+_REMEMBERED = 100_000
+"""Frames whose features are kept (50 MB): a clip is asked about twice."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ class Sight:
     times: NDArray[np.float32]
 
 
-def question(messages: Sequence[Mapping[str, Any]]) -> Question:
+def question(messages: Messages) -> Question:
     """Question that the messages ask."""
-    text = "\n".join(part["text"] for part in _parts(messages) if part.get("type") == "text")
+    text = "\n".join(piece["text"] for piece in _pieces(messages) if piece.get("type") == "text")
     keys = _KEY.findall(text)
     return Question({step: float(top) for step, top in _STEP.findall(text)}, keys[-1] if keys else "")
 
 
-def sight(messages: Sequence[Mapping[str, Any]], frames: int) -> Sight | None:
+def sight(messages: Messages, frames: int) -> Sight | None:
     """Pictures that the messages show: images with their times, or up to ``frames`` frames of a video file.
 
     Returns:
@@ -73,7 +73,7 @@ def sight(messages: Sequence[Mapping[str, Any]], frames: int) -> Sight | None:
     """
     pictures, times = [], []
     time: float | None = None
-    for piece in _parts(messages):
+    for piece in _pieces(messages):
         kind = piece.get("type")
         if kind == "text":
             caption = _FRAME.search(piece["text"])
@@ -87,12 +87,12 @@ def sight(messages: Sequence[Mapping[str, Any]], frames: int) -> Sight | None:
     return Sight(pictures, np.array(times, np.float32)) if pictures else None
 
 
-def _parts(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    parts: list[Mapping[str, Any]] = []
+def _pieces(messages: Messages) -> list[Mapping[str, Any]]:
+    pieces: list[Mapping[str, Any]] = []
     for message in messages:
         content = message["content"]
-        parts += [{"type": "text", "text": content}] if isinstance(content, str) else content
-    return parts
+        pieces += [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return pieces
 
 
 def _of_file(path: Path, frames: int) -> Sight:
@@ -105,10 +105,6 @@ def _of_file(path: Path, frames: int) -> Sight:
     shown = {index: frame.to_ndarray(format="rgb24") for index, frame in decode(path, timeline, indices.tolist())}
     times = timeline.times[indices] - timeline.times[0]
     return Sight([shown[index] for index in indices.tolist()], times.astype(np.float32))
-
-
-_REMEMBERED = 100_000
-"""Frames whose features are kept (50 MB): a clip is asked about twice."""
 
 
 class Watcher:
@@ -132,13 +128,14 @@ class Watcher:
         facts = self.reader.facts
         self.frames, self.clip_frames, self.facts = frames, clip_frames, facts
         self._number = {step: number for number, step in enumerate(facts.steps)}
+        self._top = dict(zip(facts.steps, facts.maxima, strict=True))
         net = StepJudge(len(self.reader.names), len(facts.steps), int(max(facts.maxima)))
         net.load_state_dict(part(self.reader.tensors, "judge"), strict=False)
         self.net = net.eval().to(self.reader.device)
         self._known: dict[bytes, NDArray[np.float32]] = {}
         self.silent: Counter[str] = Counter()
 
-    def replies(self, conversations: Sequence[Sequence[Mapping[str, Any]]]) -> list[str]:
+    def replies(self, conversations: Sequence[Messages]) -> list[str]:
         """One reply per conversation, in order; conversations with one step and with many may be mixed."""
         asked = [question(messages) for messages in conversations]
         shown = [
@@ -146,20 +143,10 @@ class Watcher:
             for messages, wanted in zip(conversations, asked, strict=True)
         ]
         seen = self._read([media.pictures if media else () for media in shown])
-        return [self._reply(*each) for each in zip(asked, shown, seen, strict=True)]
-
-    def points(
-        self, features: NDArray[np.float32], times: NDArray[np.float32], steps: Sequence[str], clip: bool
-    ) -> Any:
-        """Probabilities of 0, 1, 2 ... points of known steps, shape (steps, most + 1)."""
-        import torch
-
-        with torch.inference_mode():
-            logits = self.logits(torch.from_numpy(features), torch.from_numpy(times), steps, clip)
-            return torch.softmax(logits, -1).cpu().numpy()
+        return [self._reply(*conversation) for conversation in zip(asked, shown, seen, strict=True)]
 
     def logits(self, features: torch.Tensor, times: torch.Tensor, steps: Sequence[str], clip: bool) -> torch.Tensor:
-        """The same before they are probabilities; points that a step does not have are out of reach."""
+        """Logits of 0, 1, 2 ... points of known steps, shape (steps, most + 1); what a step lacks is out of reach."""
         import torch
 
         device, numbers = self.reader.device, [self._number[step] for step in steps]
@@ -174,43 +161,40 @@ class Watcher:
         return logits.masked_fill(torch.arange(logits.shape[-1], device=device) > top[:, None], -1e4)
 
     def _reply(self, asked: Question, shown: Sight | None, features: NDArray[np.float32]) -> str:
-        known = [s for s, top in asked.steps.items() if s in self._number and self._top(s) == top]
+        import torch
+
+        known = [step for step, top in asked.steps.items() if self._top.get(step) == top]
         if len(known) < len(asked.steps):
             self.silent["steps it was not trained for"] += len(asked.steps) - len(known)
         if shown is None or not asked.key or not known:
             self.silent["no picture with its time" if shown is None else "nothing it can answer"] += 1
             return "{}"
-        chances = self.points(features, shown.times, known, asked.clip)
-        answers = {step: self._say(step, chance, asked.key) for step, chance in zip(known, chances, strict=True)}
+        with torch.inference_mode():
+            logits = self.logits(torch.from_numpy(features), torch.from_numpy(shown.times), known, asked.clip)
+            chances = torch.softmax(logits, -1).cpu().numpy()
+        answers: dict[str, int | str] = {}
+        for step, chance in zip(known, chances, strict=True):
+            wrong = 1 - chance[int(self._top[step])] > self.facts.threshold
+            verdict = "incorrect" if wrong else "correct"
+            answers[step] = int(chance.argmax()) if asked.key.startswith("score") else verdict
         return json.dumps({asked.key: answers[known[0]] if asked.clip else answers})
-
-    def _say(self, step: str, chance: NDArray[np.float32], key: str) -> int | str:
-        if key.startswith("score"):
-            return int(chance.argmax())
-        wrong = 1 - chance[int(self._top(step))] > self.facts.threshold
-        return "incorrect" if wrong else "correct"
-
-    def _top(self, step: str) -> float:
-        return self.facts.maxima[self._number[step]]
 
     def _read(self, shown: Sequence[Sequence[Any]]) -> list[NDArray[np.float32]]:
         """The features of the pictures of each conversation; a picture seen before is not read again."""
         if len(self._known) > _REMEMBERED:
             self._known.clear()
-        arrays = [[_array(picture) for picture in pictures] for pictures in shown]
-        names = [[_name(array) for array in images] for images in arrays]
-        every = zip(
-            (name for images in names for name in images), (array for images in arrays for array in images), strict=True
-        )
-        new = {name: pixels(array) for name, array in every if name not in self._known}
+        new: dict[bytes, NDArray[np.uint8]] = {}
+        names: list[list[bytes]] = []
+        for pictures in shown:
+            names.append([])
+            for picture in pictures:
+                rgb = picture if isinstance(picture, np.ndarray) else picture.convert("RGB")
+                array = np.ascontiguousarray(rgb, dtype=np.uint8)
+                shape = str(array.shape).encode()[:16]
+                name = hashlib.blake2b(array.tobytes(), digest_size=16, person=shape).digest()
+                names[-1].append(name)
+                if name not in self._known:
+                    new[name] = pixels(array)
         self._known.update(zip(new, self.reader.features(list(new.values())), strict=True))
         nothing = np.zeros((0, len(self.reader.names)), np.float32)
         return [np.stack([self._known[name] for name in images]) if images else nothing for images in names]
-
-
-def _array(picture: Any) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(picture if isinstance(picture, np.ndarray) else picture.convert("RGB"), dtype=np.uint8)
-
-
-def _name(array: NDArray[np.uint8]) -> bytes:
-    return hashlib.blake2b(array.tobytes(), digest_size=16, person=str(array.shape).encode()[:16]).digest()

@@ -1,6 +1,4 @@
-"""The trained weights: one safetensors file of this package, known by its digest.
-
-Frames to features: the frozen frame encoder, for whoever wants to build on it.
+"""Frames to features: the trained weights, and the frozen frame encoder for whoever wants to build on it.
 
 ``FrameReader().embeddings(pictures)`` gives 192 numbers for each picture, whatever it shows.
 """
@@ -21,12 +19,9 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
 
 if TYPE_CHECKING:
-    from torch import nn
-if TYPE_CHECKING:
     import torch
     from PIL.Image import Image
-
-__all__ = ["DIGEST_FILE", "WEIGHTS", "Facts", "FrameReader", "best_device", "load", "pixels", "save"]
+    from torch import nn
 
 WEIGHTS = Path(__file__).with_name("siming_nano.safetensors")
 DIGEST_FILE = Path(__file__).with_name("siming_nano.sha256")
@@ -93,11 +88,19 @@ def load(path: Path = WEIGHTS, digest: str | None = None) -> tuple[Mapping[str, 
     if actual != expected:
         raise DataError(f"{path}: the weights have the digest {actual[:12]}, not {expected[:12]}. {again}")
     with safe_open(str(path), "pt") as stored:
-        facts = json.loads(stored.metadata()["facts"])
-    settings: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()
+        facts: dict[str, Any] = json.loads(stored.metadata()["facts"])
+    values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in facts.items()}
+    return unpacked(content), Facts(**values), actual
+
+
+def part(tensors: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The tensors of one of the two networks, at full precision."""
+    start = f"{name}."
+    return {
+        key.removeprefix(start): value.float() if value.is_floating_point() else value
+        for key, value in tensors.items()
+        if key.startswith(start)
     }
-    return unpacked(content), Facts(**settings), actual
 
 
 def best_device(wanted: str | None = None) -> torch.device:
@@ -132,6 +135,7 @@ class FrameReader:
     Attributes:
         facts: what the weights were trained for.
         digest: of the weights.
+        names: of the features, in order.
 
     Raises:
         DataError: the weights are missing or not the ones that belong here.
@@ -143,15 +147,11 @@ class FrameReader:
         from siming_tasks.models.nano.networks import FrameEncoder
 
         self.tensors, self.facts, self.digest = load(weights)
+        self.names = (*self.facts.continuous, *self.facts.binary)
         self.device, self.batch = best_device(device), batch
         net = FrameEncoder(len(self.facts.continuous), len(self.facts.binary))
         net.load_state_dict(part(self.tensors, "encoder"))
         self.net = net.eval().to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the features, in order."""
-        return (*self.facts.continuous, *self.facts.binary)
 
     def features(self, pictures: Sequence[Image | NDArray[np.uint8]]) -> NDArray[np.float32]:
         """Features of each picture, shape (pictures, features): see :attr:`names`; made for drawn exams."""
@@ -179,13 +179,3 @@ class FrameReader:
                 tensor = self.tensor(pictures[first : first + self.batch])
                 features.append(getattr(self.net, what)(tensor).float().cpu().numpy())
         return np.concatenate(features)
-
-
-def part(tensors: Any, name: str) -> dict[str, Any]:
-    """The tensors of one of the two networks, at full precision."""
-    start = f"{name}."
-    return {
-        key.removeprefix(start): value.float() if value.is_floating_point() else value
-        for key, value in tensors.items()
-        if key.startswith(start)
-    }

@@ -7,11 +7,10 @@ word in a bubble). What is not in the picture has the neutral value 0: a feature
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["BINARY", "CONTINUOUS", "FEATURES", "PHRASES", "features_of"]
 
 _PERSON = {"x": 60, "crouch": 0.3, "lean": 15, "bow": 10, "gx": 0.5, "gy": 0.3, "lx": 30, "ly": 20, "rx": 30, "ry": 20}
 _CENTER = {
@@ -85,50 +84,44 @@ def features_of(
         Shape (frames, features), in the order of :data:`FEATURES`.
     """
     state = dict(zip(channels, rows.T, strict=True))
-    seen = _seen(state)
+    seen = _visible(state)
     out = np.zeros((len(rows), len(FEATURES)), np.float32)
 
-    def put(name: str, channel: str, values: NDArray[np.float64]) -> None:
-        out[:, _AT[name]] = np.where(seen.get(channel, True), values, 0.0)
+    def put(name: str, values: NDArray[Any], channel: str = "") -> None:
+        out[:, _AT[name]] = np.where(seen.get(channel or name, True), values, 0.0)
 
     for name in CONTINUOUS:
-        put(name, name, (state[name] - _CENTER.get(name, 0.0)) / _SCALE[name])
+        put(name, (state[name] - _CENTER.get(name, 0.0)) / _SCALE[name])
     for name in (*_SWITCHES, "me_puff"):
-        put(name, name, (state[name] > 0.5).astype(float))
-    for number in (1, 2):
-        put(f"a_pad{number} stuck", f"a_pad{number}x", (state[f"a_pad{number}z"] >= 0).astype(float))
+        put(name, state[name] > 0.5)
+    for pad in ("a_pad1", "a_pad2"):
+        put(f"{pad} stuck", state[f"{pad}z"] >= 0, f"{pad}x")
     for name, values in _STATES.items():
         for value in values:
-            put(f"{name}={value}", name, (np.round(state[name]) == value).astype(float))
+            put(f"{name}={value}", np.round(state[name]) == value, name)
     for frame, texts in enumerate(utterances):
         for text in texts:
-            out[frame, [_AT[name] for name in _heard(text)]] = 1.0
+            names = [f"says {text}"] if text in PHRASES else []
+            if text.isdecimal():
+                number = int(text)
+                names = ["counts seconds" if number >= 1000 else "counts"]
+                names += [f"tens={min(number % 1000 // 10, 4)}", f"ones={number % 10}"]
+            out[frame, [_AT[name] for name in names]] = 1.0
     return out
 
 
-def _seen(state: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.bool_]]:
+def _visible(state: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.bool_]]:
     """Frames in which a channel is visible, for the channels that are not always visible."""
     device = (state["a_seen"] > 0.5) & (state["a_x"] > -20)
     bag, mask = state["b_seen"] > 0.5, state["o_seen"] > 0.5
-    seen: dict[str, NDArray[np.bool_]] = {"p_hx": state["p_depth"] > 0.3, "p_hz": state["p_depth"] > 0.3}
-    seen["p_wet"] = seen["p_flap"] = state["p_cloth"] > 0.3
-    seen["p_debris"] = state["p_mouth"] > 0.4
-    pads = [state[f"a_pad{number}"] > 0.5 for number in (1, 2)]
+    seen: dict[str, NDArray[np.bool_]] = dict.fromkeys(("p_hx", "p_hz"), state["p_depth"] > 0.3)
+    seen |= dict.fromkeys(("p_wet", "p_flap"), state["p_cloth"] > 0.3) | {"p_debris": state["p_mouth"] > 0.4}
     seen |= dict.fromkeys(("a_seen", "a_x", "a_y", "a_mode"), device)
-    seen["a_plug"] = device & (pads[0] | pads[1])
-    stuck = [on & (state[f"a_pad{number}z"] >= 0) for number, on in enumerate(pads, 1)]
-    seen["a_curl"] = stuck[0] | stuck[1]
-    for number, (on, there) in enumerate(zip(pads, stuck, strict=True), 1):
-        seen |= {f"a_pad{number}x": on, f"a_pad{number}y": on, f"a_pad{number}z": there}
+    pads = {pad: state[pad] > 0.5 for pad in ("a_pad1", "a_pad2")}
+    stuck = {pad: on & (state[f"{pad}z"] >= 0) for pad, on in pads.items()}
+    seen |= {"a_plug": device & (pads["a_pad1"] | pads["a_pad2"]), "a_curl": stuck["a_pad1"] | stuck["a_pad2"]}
+    for pad, on in pads.items():
+        seen |= {f"{pad}x": on, f"{pad}y": on, f"{pad}z": stuck[pad]}
     seen |= {f"b_{name}": bag for name in ("seen", "x", "y", "sq", "tube", "res", "flow", "size", "fault", "leak")}
-    gripped = state["me_grip"] > 0.5
-    seen |= {"me_lshape": ~gripped, "me_rshape": ~gripped}
+    seen |= dict.fromkeys(("me_lshape", "me_rshape"), ~(state["me_grip"] > 0.5))
     return seen | {f"o_{name}": mask for name in ("seen", "x", "y")}
-
-
-def _heard(text: str) -> tuple[str, ...]:
-    if text.isdecimal():
-        number = int(text)
-        kind = "counts seconds" if number >= 1000 else "counts"
-        return kind, f"tens={min(number % 1000 // 10, 4)}", f"ones={number % 10}"
-    return (f"says {text}",) if text in PHRASES else ()

@@ -1,31 +1,19 @@
-"""The frame encoder: a plain convolutional network from the pixels of one frame to what the frame shows.
-
-The judge: from the features of a few frames and their times to the points of the steps that are asked about.
-
-Every asked step is a query that looks at the frames by attention; the queries then look at each other, because what was
-done in one step can decide another. A clip is a video with one query.
-"""
+"""The two networks: from a frame's pixels to what it shows, and from what some frames show to the points of steps."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-__all__ = ["SIZE", "FrameEncoder", "StepJudge"]
-
 SIZE = (480, 272)
 """Width and height, in pixels, of the picture that the encoder sees."""
 
-
-def _layer(inputs: int, outputs: int, *, stride: int = 1, kernel: int = 3) -> nn.Sequential:
-    padding = 1 if kernel == 3 else 0
-    return nn.Sequential(
-        nn.Conv2d(inputs, outputs, kernel, stride, padding, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True)
-    )
+_PERIODS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+"""Half periods, in seconds, of the waves by which a time is told."""
 
 
 class FrameEncoder(nn.Module):
-    """Reads the visible state of one frame.
+    """Reads the visible state of one frame: a plain convolutional network.
 
     Args:
         continuous: how many continuous features there are; they come first.
@@ -53,10 +41,9 @@ class FrameEncoder(nn.Module):
     def forward(self, pictures: Tensor) -> Tensor:
         """Raw outputs, shape (frames, features): values of the continuous features, logits of the binary ones.
 
-        Args:
-            pictures: RGB in [-0.5, 0.5], shape (frames, 3, 272, 480).
+        ``pictures``: RGB in [-0.5, 0.5], shape (frames, 3, 272, 480).
         """
-        raw: Tensor = self.head(self.body(pictures).float())
+        raw: Tensor = self.head(self.embedding(pictures))
         return raw
 
     def features(self, pictures: Tensor) -> Tensor:
@@ -74,8 +61,9 @@ class FrameEncoder(nn.Module):
         return hidden
 
 
-_PERIODS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-"""Half periods, in seconds, of the waves by which a time is told."""
+def _layer(inputs: int, outputs: int, *, stride: int = 1, kernel: int = 3) -> nn.Sequential:
+    convolution = nn.Conv2d(inputs, outputs, kernel, stride, padding=1 if kernel == 3 else 0, bias=False)
+    return nn.Sequential(convolution, nn.BatchNorm2d(outputs), nn.ReLU(inplace=True))
 
 
 class _Look(nn.Module):
@@ -100,6 +88,9 @@ class _Look(nn.Module):
 
 class StepJudge(nn.Module):
     """Scores steps from frames whose state has been read.
+
+    Every asked step is a query that looks at the frames by attention; the queries then look at each other, because what
+    was done in one step can decide another. A clip is a video with one query.
 
     Args:
         features: how many features a frame has.
@@ -136,8 +127,13 @@ class StepJudge(nn.Module):
             steps: numbers of the asked steps, shape (videos, asked).
             clip: 1 where only the step's own seconds are shown, else 0, shape (videos,).
         """
+        gap = torch.diff(times, dim=1, prepend=times[:, :1])
+        length = times.amax(1, keepdim=True).expand_as(times)
+        waves = times.unsqueeze(-1) * torch.pi / torch.tensor(_PERIODS, device=times.device)
+        plain = torch.stack([times / 30, gap.clamp(-20, 20), length / 30], -1)
+        of_times = torch.cat([plain, torch.sin(waves), torch.cos(waves)], -1)
         here = (~missing).unsqueeze(-1).float()
-        frames = nn.functional.gelu(self.enter(torch.cat([features, self._time(times)], -1))) * here
+        frames = nn.functional.gelu(self.enter(torch.cat([features, of_times], -1))) * here
         for layer, norm in zip(self.around, self.calm, strict=False):
             step = layer(norm(frames).mul(here).transpose(1, 2)).transpose(1, 2)
             frames = frames + nn.functional.gelu(step) * here
@@ -148,10 +144,3 @@ class StepJudge(nn.Module):
         weights = self.score(steps).view(*steps.shape, self.width, -1)
         logits: Tensor = torch.einsum("bqd,bqdk->bqk", queries, weights) + self.lean(steps)
         return logits
-
-    def _time(self, times: Tensor) -> Tensor:
-        gap = torch.diff(times, dim=1, prepend=times[:, :1])
-        length = times.amax(1, keepdim=True).expand_as(times)
-        waves = times.unsqueeze(-1) * torch.pi / torch.tensor(_PERIODS, device=times.device)
-        plain = torch.stack([times / 30, gap.clamp(-20, 20), length / 30], -1)
-        return torch.cat([plain, torch.sin(waves), torch.cos(waves)], -1)

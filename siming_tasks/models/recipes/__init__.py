@@ -1,6 +1,285 @@
 """Recipes to run the paper's models and their successors, and limits of services: dated facts, kept as data."""
 
-from siming_tasks.models.recipes.run_recipes import Recipe, recipe, recipes
-from siming_tasks.models.recipes.services import Service, Weight, service_at, service_of_backend, services
+from __future__ import annotations
 
-__all__ = ["Recipe", "Service", "Weight", "recipe", "recipes", "service_at", "service_of_backend", "services"]
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar
+
+from siming_tasks.common.errors import DataError, OptionsError
+from siming_tasks.common.files import read_yaml
+from siming_tasks.media import PAPER_FRAMES
+
+T = TypeVar("T")
+
+CHECKED = ("run", "read", "not verified")
+
+BASE64 = 4 / 3
+"""Characters a byte."""
+
+OVERHEAD = 100_000
+"""Bytes of a request that are no image: the prompt, the times, names of fields."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Recipe to run one model.
+
+    Attributes:
+        title: of the model.
+        where: its id on the Hugging Face hub, or its name at the service.
+        checked: when the facts were looked up.
+        how: of its command: ``run`` (to its end, by a test), ``read`` (in the code of its class) or ``not verified``.
+        facts: of everything else: ``read`` (in pages and code) or ``not verified``.
+        paper: its name in the paper's table 6; empty for a model that is not in the paper.
+        successor_of: recipe of the paper's model that it comes after.
+        model: backend of lmms-eval; empty if none takes it.
+        variables: environment of the run besides SIMING_FRAMES.
+        frames: of a full video, where the paper's table does not say.
+        server: command that serves it, for backends that ask a server.
+        context: tokens that the server must allow.
+        memory: what the weights need, in words.
+        licence: and gate.
+        service: entry of :func:`services` whose limits hold.
+        retired: since when, or from when on, the service does not answer (any more).
+        undone: why the command cannot be run without the model itself; empty if it was run.
+    """
+
+    name: str
+    title: str
+    where: str
+    checked: date
+    how: str
+    facts: str
+    licence: str
+    paper: str = ""
+    successor_of: str = ""
+    model: str = ""
+    model_args: Mapping[str, Any] = field(default_factory=dict)
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    frames: int | None = None
+    server: str = ""
+    context: int | None = None
+    memory: str = ""
+    service: str = ""
+    retired: date | None = None
+    undone: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def full_frames(self) -> int:
+        """Frames of a full video: the paper's table 6, if the model is in it."""
+        return PAPER_FRAMES[self.paper] if self.paper else self.frames or 64
+
+    def command(self, tasks: str = "siming", output: str = "") -> str:
+        """The lmms-eval command; empty if no backend takes the model."""
+        if not self.model:
+            return ""
+        variables = {"SIMING_FRAMES": self.full_frames, **self.variables}
+        words = ["lmms-eval", "--model", self.model]
+        words += ["--model_args", ",".join(f"{key}={value}" for key, value in self.model_args.items())]
+        words += ["--tasks", tasks, "--log_samples", "--output_path", output or f"runs/{self.name}"]
+        return " ".join([*(f"{key}={shlex.quote(str(value))}" for key, value in variables.items()), shlex.join(words)])
+
+
+@dataclass(frozen=True)
+class Weight:
+    """Contents of one request: images, bytes of all and of the largest (before base64), the longest side in pixels."""
+
+    images: int
+    total: int
+    largest: int
+    side: int
+
+    @property
+    def request(self) -> float:
+        """Bytes of the request."""
+        return self.total * BASE64 + OVERHEAD
+
+
+@dataclass(frozen=True)
+class Service:
+    """One service's limits on a request.
+
+    Attributes:
+        title: of the service.
+        checked: when the limits were looked up.
+        source: where, in words.
+        request_mb: megabytes (10^6 bytes) of the whole request.
+        images: number of images.
+        image_mb: megabytes of one image; None: not stated.
+        side_above_20_images: pixels of a side if there are more than 20 images; None: no such rule.
+        reply_tokens: tokens that lmms-eval lets it reply at most; None: what the task asks.
+        hosts: ends of the host names that it answers at.
+        backends: of lmms-eval that always ask it.
+    """
+
+    name: str
+    title: str
+    checked: date
+    source: str
+    request_mb: float
+    images: int
+    image_mb: float | None = None
+    side_above_20_images: int | None = None
+    reply_tokens: int | None = None
+    hosts: tuple[str, ...] = ()
+    backends: tuple[str, ...] = ()
+    note: str = ""
+
+    def refuses(self, weight: Weight) -> list[str]:
+        """Reasons to refuse a request, with the number of images that would fit; empty if it is accepted."""
+        reasons, largest, side = [], weight.largest * BASE64 / 1e6, self.side_above_20_images
+        if weight.images > self.images:
+            reasons.append(f"{weight.images} images, and at most {self.images} are taken")
+        if weight.request > self.request_mb * 1e6:
+            size = f"{weight.request / 1e6:.1f} MB, and at most {self.request_mb:g} MB are taken"
+            reasons.append(f"{size}: {self.fitting(weight)} such images fit")
+        if self.image_mb and weight.largest * BASE64 > self.image_mb * 1e6:
+            reasons.append(f"an image of {largest:.1f} MB, and at most {self.image_mb:g} are taken")
+        if side and weight.images > 20 and weight.side > side:
+            reasons.append(f"more than 20 images with a side above {side} pixels")
+        return reasons
+
+    def fitting(self, weight: Weight) -> int:
+        """Number of images of this kind that fit into a request."""
+        mean = weight.total / max(1, weight.images)
+        return min(self.images, int((self.request_mb * 1e6 - OVERHEAD) / (mean * BASE64))) if mean else self.images
+
+
+def _read_entries(file: str, kind: Callable[..., T]) -> dict[str, T]:
+    """Entries of a file of this package by name; a list in it is a tuple."""
+    path = Path(str(resources.files("siming_tasks.models.recipes") / file))
+    rows: dict[str, dict[str, Any]] = read_yaml(path)
+    entries = {}
+    for name, row in rows.items():
+        values = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+        try:
+            entries[name] = kind(name=name, **values)
+        except TypeError as error:
+            raise DataError(f"{path}: {name}: {error}.") from None
+        if isinstance(entry := entries[name], Recipe) and (
+            {entry.how, entry.facts} - set(CHECKED) or (entry.paper and entry.paper not in PAPER_FRAMES)
+        ):
+            raise DataError(f"{path}: {name}: `how`, `facts` or `paper` is none of the known words.")
+    return entries
+
+
+@lru_cache(maxsize=1)
+def recipes() -> dict[str, Recipe]:
+    """Every recipe by name: the paper's models in the order of its tables, then their successors."""
+    return _read_entries("recipes.yaml", Recipe)
+
+
+@lru_cache(maxsize=1)
+def services() -> dict[str, Service]:
+    """Every service whose limits are known, by name."""
+    return _read_entries("services.yaml", Service)
+
+
+def recipe(name: str) -> Recipe:
+    """One recipe by its name; case, spaces, dashes and dots do not matter.
+
+    Raises:
+        OptionsError: there is none of that name; names all.
+    """
+
+    def letters(text: str) -> str:
+        return "".join(letter for letter in text.casefold() if letter.isalnum())
+
+    known = {letters(key): entry for key, entry in recipes().items()}
+    if letters(name) not in known:
+        raise OptionsError(f"There is no recipe {name!r}. There are {', '.join(recipes())}.")
+    return known[letters(name)]
+
+
+def service_at(host: str) -> Service | None:
+    """The service that answers at a host name; None for one's own servers and others of which nothing is known."""
+    ends = {end: service for service in services().values() for end in service.hosts}
+    return next((ends[end] for end in ends if host == end or host.endswith(f".{end}")), None)
+
+
+def service_of_backend(name: str) -> Service | None:
+    """The service that a backend of lmms-eval always asks; None where its arguments say."""
+    return next((service for service in services().values() if name in service.backends), None)
+
+
+INTRO = """# Recipes
+
+How to run the paper's twelve models and some successors. `siming run recipe` lists them, `siming run recipe NAME`
+prints one; both and this page are made of `siming_tasks/models/recipes/recipes.yaml` (`python
+utils/make_recipe_page.py`). A test parses
+every command against the installed lmms-eval: its backend exists and its class takes the arguments. Another runs it.
+
+What the paper does not say of any model: the size of the images, how many frames a clip was given, the snapshot of a
+service, the length of replies, the effort of reasoning. Ours are 896 pixels (`SIMING_FRAME_SIZE`), 16 frames
+(`SIMING_CLIP_FRAMES`) and 4,096 tokens.
+
+The command: *run* to its end as printed, all four tasks, at a server on loopback that stands for the service or for
+vLLM (`tests/models/recipes/test_dry_run.py`: the model's name, number of frames, tokens and replies are what they
+should be);
+*read* in the code of its class; *not verified*. The facts (names, dates, memory, licence): *read* in pages and code, or
+*not verified*. No recipe was run with the real weights or the real service.
+"""
+
+LIMITS = """## What services accept
+
+Before its first request a run encodes a few of its requests, from different videos; if the service that the model
+object asks would refuse one, the run ends with one sentence that says how many frames fit. `siming run plan --model
+NAME` estimates the same without a model. Limits change: `SIMING_LIMITS=off` asks all the same.
+
+| service | MB a request | images | as of | source |
+|---|---|---|---|---|
+"""
+
+
+def as_text(entry: Recipe) -> str:
+    """One recipe for a terminal."""
+    facts = (f"{key}: {value}" for key, value in _facts(entry))
+    return "\n".join([f"{entry.title} ({entry.name})", *facts, *_commands(entry)])
+
+
+def as_page() -> str:
+    """All recipes and limits as the page ``docs/howto/recipes.md``."""
+
+    def section(entry: Recipe) -> str:
+        facts = "\n".join(f"* {key}: {value}" for key, value in _facts(entry))
+        commands = "\n".join(_commands(entry))
+        return f"### {entry.title}\n\n{facts}\n" + (f"\n```sh\n{commands}\n```\n" if commands else "")
+
+    parts = [INTRO, "## The paper's models\n", *(section(entry) for entry in recipes().values() if entry.paper)]
+    parts += ["## Successors\n", *(section(entry) for entry in recipes().values() if not entry.paper)]
+    rows = [
+        f"| {service.title} | {service.request_mb:g} | {service.images} | {service.checked} | {service.source}"
+        f"{f'. {service.note}' if service.note else ''} |\n"
+        for service in services().values()
+    ]
+    return "\n".join(parts) + "\n" + LIMITS + "".join(rows)
+
+
+def _facts(entry: Recipe) -> Iterator[tuple[str, str]]:
+    yield "model", entry.where
+    yield "as of", f"{entry.checked}; command {entry.how}, facts {entry.facts}"
+    if entry.undone:
+        yield "no dry run", entry.undone
+    if entry.successor_of:
+        yield "after", recipes()[entry.successor_of].title
+    yield "frames of a full video", f"{entry.full_frames}{' (table 6 of the paper)' if entry.paper else ''}"
+    if entry.context:
+        yield "context", f"{entry.context:,} tokens"
+    if entry.memory:
+        yield "memory", entry.memory
+    yield "licence", entry.licence
+    if entry.retired:
+        tense = "CANNOT be run again: retired" if entry.retired <= entry.checked else "will be retired"
+        yield "service", f"{tense} on {entry.retired}"
+    yield from (("note", note) for note in entry.notes)
+
+
+def _commands(entry: Recipe) -> list[str]:
+    return [line for line in (entry.server, entry.command()) if line]

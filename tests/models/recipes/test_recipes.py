@@ -18,8 +18,7 @@ from PIL import Image
 from siming_tasks.cli import main
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import PAPER_FRAMES
-from siming_tasks.models.recipes import Weight, recipe, recipes, service_at, service_of_backend, services
-from siming_tasks.models.recipes.recipe_text import as_page
+from siming_tasks.models.recipes import Weight, as_page, recipe, recipes, service_at, service_of_backend, services
 
 MB = 1_000_000
 
