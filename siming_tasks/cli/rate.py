@@ -35,13 +35,11 @@ def rate(
     from siming_tasks.data import open_dataset, verify_media
     from siming_tasks.tasks import TASKS
     from siming_tasks.tools.local_server.local_server import serve
-    from siming_tasks.tools.station.adjudicate import Adjudication
     from siming_tasks.tools.station.answer_as_model import AsModel
     from siming_tasks.tools.station.app import application
     from siming_tasks.tools.station.event_log import EventLog
-    from siming_tasks.tools.station.rater import rater_name
-    from siming_tasks.tools.station.rating import Rating
     from siming_tasks.tools.station.station_exams import find_exams
+    from siming_tasks.tools.station.worklist import Adjudication, Rating, rater_name
 
     _refuse_conflicts(adjudicate, rater, raters, as_model, setting, out, rubric)
     folder = dir.expanduser()

@@ -13,8 +13,8 @@ from siming_tasks.rubrics import Rubric
 from siming_tasks.tools.builder.mapping import Kind
 from siming_tasks.tools.builder.sheet_tables import Column, Sheet, SheetRow
 from siming_tasks.tools.builder.video_files import VideoFiles
-from siming_tasks.tools.station.event_log import EventLog, ExamState, Known, is_event_log, replay_exams, rubric_digest
-from siming_tasks.tools.station.event_log.events import ADJUDICATION, RATING
+from siming_tasks.tools.station.event_log import ADJUDICATION, RATING, EventLog, Known, is_event_log, rubric_digest
+from siming_tasks.tools.station.replay import ExamState, replay_exams
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,136 @@
-"""A server on this machine only, at a port of its own, until it is interrupted."""
+"""Pages on this machine: for whoever has the key and uses this machine's name, with videos that browsers play."""
 
 from __future__ import annotations
 
 import logging
 import os
+import secrets
 import socket
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from siming_tasks.common.errors import OptionsError
-from siming_tasks.tools.local_server.access_key import AccessKey
+from siming_tasks.common.errors import OptionsError, SimingError
+from siming_tasks.common.sanitize import visible
+from siming_tasks.media import VIDEO, Budget, read_timeline, view
+from siming_tasks.media.container import open_video
 
-__all__ = ["serve"]
+__all__ = ["AccessKey", "ServedSite", "not_found", "play", "require_key", "serve"]
 
-HOST = "127.0.0.1"
+_HOST = "127.0.0.1"
+_HOSTS = (_HOST, "localhost")
+"""Host names by which a browser may call this server: any other comes from a page that had its name point here."""
+_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+}
+_CONTINUE_PAGE = """<!doctype html><html lang="en"><title>{title}</title><link rel="icon" href="{icon}">
+<meta http-equiv="refresh" content="0;url=/">
+<p><a href="/">To the {what}</a></p></html>"""
+_NO_KEY = "This is a {what}, and this browser has not got its key. Open the whole address that `{command}` printed."
+_CODECS = {
+    ".mp4": ("h264", "av1", "vp9"),
+    ".m4v": ("h264",),
+    ".mov": ("h264",),
+    ".webm": ("vp8", "vp9", "av1"),
+}
+"""Containers and codecs that today's browsers play without help."""
+
+
+@dataclass(frozen=True)
+class ServedSite:
+    """A site that is served to this machine.
+
+    Attributes:
+        title: of the page that takes the key.
+        what: the same in a sentence.
+        command: that starts it.
+        icon: its address.
+        headers: of every answer, beside the ones that all have.
+    """
+
+    title: str
+    what: str
+    command: str
+    icon: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AccessKey:
+    """The key to a site: ``token`` in the address, or ``cookie`` with it; ``ticket`` is a token that opens once.
+
+    The address that a browser is started with stands in the list of processes, which every user of the machine can
+    read: it holds the ticket.
+    """
+
+    token: str
+    ticket: str
+    cookie: str
+
+    @classmethod
+    def new(cls, cookie: str) -> AccessKey:
+        """A key that nobody can guess."""
+        return cls(secrets.token_urlsafe(32), secrets.token_urlsafe(32), cookie)
+
+
+class _KeyMiddleware:
+    """Lets in who has the token or its cookie; puts the safety headers on every answer."""
+
+    def __init__(self, app: ASGIApp, key: AccessKey, site: ServedSite) -> None:
+        self.app, self.key, self.site, self.tickets = app, key, site, {key.ticket}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+
+        async def safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = {**_HEADERS, **self.site.headers}
+                more = [(name.encode(), text.encode()) for name, text in headers.items()]
+                message["headers"] = [*message["headers"], *more]
+            await send(message)
+
+        await self._respond(Request(scope))(scope, receive, safely)
+
+    def _respond(self, request: Request) -> ASGIApp:
+        token = request.query_params.get("token", "")
+        if request.url.path == "/" and (self._is_token(token) or token in self.tickets):
+            self.tickets.discard(token)
+            # The page itself goes on: after a redirect, a strict cookie is not sent if a link elsewhere led here.
+            response = Response(_CONTINUE_PAGE.format(**vars(self.site)), media_type="text/html")
+            response.set_cookie(self.key.cookie, self.key.token, path="/", httponly=True, samesite="strict")
+            return response
+        own = f"{request.url.scheme}://{request.headers.get('host')}"
+        same_origin = request.headers.get("origin", own) == own
+        allowed = same_origin and self._is_token(request.cookies.get(self.key.cookie, ""))
+        return self.app if allowed else PlainTextResponse(_NO_KEY.format(**vars(self.site)), 403)
+
+    def _is_token(self, text: str) -> bool:
+        return secrets.compare_digest(text.encode(), self.key.token.encode())
+
+
+def require_key(routes: Sequence[BaseRoute], key: AccessKey, site: ServedSite) -> Starlette:
+    """An application whose routes are open to who has the key, and to nobody else."""
+    middleware = [
+        Middleware(TrustedHostMiddleware, allowed_hosts=_HOSTS, www_redirect=False),
+        Middleware(_KeyMiddleware, key=key, site=site),
+    ]
+    app = Starlette(routes=routes, middleware=middleware)
+    app.router.redirect_slashes = False
+    return app
 
 
 def serve(
@@ -25,7 +139,7 @@ def serve(
     """Serve an application until the process is interrupted; returns then.
 
     Args:
-        application: is given the key that opens it (:func:`siming_tasks.tools.local_server.access_key.require_key`).
+        application: is given the key that opens it (:func:`require_key`).
         name: of the key's cookie; the port is added, since cookies do not know ports.
         port: 0 takes a free one.
         browser: open the page in the user's browser.
@@ -35,12 +149,12 @@ def serve(
         OptionsError: the port is taken.
     """
     try:
-        bound = socket.create_server((HOST, port))
+        bound = socket.create_server((_HOST, port))
     except OSError as error:
         raise OptionsError(f"--port {port}: {os.strerror(error.errno or 0)}. Leave it out for a free one.") from None
     number = bound.getsockname()[1]
     key = AccessKey.new(f"{name}_{number}")
-    address = f"http://{HOST}:{number}/?token="
+    address = f"http://{_HOST}:{number}/?token="
     app = application(key)
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
@@ -62,3 +176,33 @@ def serve(
         pass
     finally:
         bound.close()
+
+
+def not_found() -> Response:
+    """The answer for whatever is not served."""
+    return PlainTextResponse("Not Found", 404)
+
+
+def play(video: Callable[[], tuple[Path, str]], cache: Path, refused: int) -> Response:
+    """A video as browsers play it: its own file where they can, else a copy of exactly its frames, without sound.
+
+    Args:
+        video: gives its path and the SHA-256 of its content, or refuses it with a message of ours.
+        cache: the cache folder, where the copy is made on first use.
+        refused: status of the answer when the file is refused or cannot be read.
+    """
+    try:
+        path, digest = video()
+        kind = "video/webm" if path.suffix.lower() == ".webm" else "video/mp4"
+        with open_video(path) as (container, stream):
+            context = stream.codec_context
+            known = context.codec.canonical_name in _CODECS.get(path.suffix.lower(), ())
+            plays = known and context.pix_fmt in ("yuv420p", "yuvj420p") and len(container.streams.video) == 1
+        if not plays:
+            whole = (0.0, read_timeline(path).duration)
+            copy = view(path, digest=digest, span=whole, budget=Budget(1), mode=VIDEO, cache=cache)
+            assert copy.path is not None
+            path, kind = copy.path, "video/mp4"
+    except SimingError as error:
+        return PlainTextResponse(visible(str(error)), refused)
+    return FileResponse(path, media_type=kind)

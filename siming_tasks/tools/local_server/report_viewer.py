@@ -9,17 +9,15 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from siming_tasks.common.errors import DataError, SimingError
+from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import inside
-from siming_tasks.common.sanitize import visible
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.report.pages.site import POLICY
 from siming_tasks.report.viewer_files import MediaLinks
-from siming_tasks.tools.local_server.access_key import AccessKey, ServedSite, require_key
-from siming_tasks.tools.local_server.playable_video import playable
+from siming_tasks.tools.local_server.local_server import AccessKey, ServedSite, not_found, play, require_key
 
 __all__ = ["ViewedReport", "application", "find_dataset"]
 
@@ -50,9 +48,7 @@ class ViewedReport:
     """A report with the data set whose videos it shows.
 
     Attributes:
-        folder: the report.
-        links: to its videos.
-        dataset: None: they were not found, or the report needs none.
+        dataset: None: the videos were not found, or the report needs none.
         cache: where copies are made of videos that browsers do not play.
     """
 
@@ -84,13 +80,8 @@ class ViewedReport:
 def find_dataset(folder: Path, links: MediaLinks, named: Path | None) -> Dataset | None:
     """The data set that a report was made of; None if none is named and the links lead to none.
 
-    Args:
-        folder: the report.
-        links: of the report.
-        named: by the user.
-
     Raises:
-        DataError: the named folder is no data set, or another one.
+        DataError: the folder ``named`` by the user is no data set, or another one.
     """
     if named:
         dataset = open_dataset(named, media=False)
@@ -120,26 +111,16 @@ def application(viewed: ViewedReport, *, key: AccessKey) -> Starlette:
     def page(request: Request) -> Response:
         address = f"/{request.path_params['path']}"
         if dataset and address in videos:
-            return _video(dataset, videos[address], viewed.cache)
+            video = dataset.video(videos[address])
+            # The digest refuses a file that is not the one stated.
+            return play(
+                lambda: (dataset.media_path(video), dataset.media_digest(video, viewed.cache)), viewed.cache, 404
+            )
         try:
             file = inside(viewed.folder, address.lstrip("/") or "index.html")
         except ValueError:
-            return _not_found()
+            return not_found()
         kind = KINDS.get(file.suffix)
-        return FileResponse(file, media_type=kind) if kind and file.is_file() else _not_found()
+        return FileResponse(file, media_type=kind) if kind and file.is_file() else not_found()
 
     return require_key([Route("/{path:path}", page, methods=["GET"])], key, SITE)
-
-
-def _video(dataset: Dataset, name: str, cache: Path) -> Response:
-    video = dataset.video(name)
-    try:
-        digest = dataset.media_digest(video, cache)  # refuses a file that is not the one stated
-        path, kind = playable(dataset.media_path(video), digest, cache)
-    except SimingError as error:
-        return PlainTextResponse(visible(str(error)), 404)
-    return FileResponse(path, media_type=kind)
-
-
-def _not_found() -> Response:
-    return PlainTextResponse("Not Found", 404)

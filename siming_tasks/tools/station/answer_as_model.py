@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -17,16 +16,18 @@ from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
 from siming_tasks.results.read_predictions import write_predictions
 from siming_tasks.results.record import Conditions, Record
+from siming_tasks.rubrics import RubricStep
 from siming_tasks.tasks import TaskSpec
 from siming_tasks.tasks.expected_requests import expected_requests, record_id, steps_of
 from siming_tasks.tasks.prompt import build_prompt, prompt_frame, template_hash
-from siming_tasks.tools.station.event_log import EventLog, Known, replay
+from siming_tasks.tools.station.event_log import EventLog, Known
+from siming_tasks.tools.station.replay import replay
 from siming_tasks.tools.station.station_exams import Exam
 from siming_tasks.tools.station.worklist import Frames, Item, Work
 
 __all__ = ["AsModel"]
 
-WRITTEN_EVERY = 10.0
+_WRITTEN_EVERY = 10.0
 """Seconds between two writings of the prediction file while the work goes on; the event log has every event at once."""
 
 
@@ -49,7 +50,7 @@ class AsModel(Work):
     ) -> None:
         self.dataset, self.setting, self.options, self.out = dataset, setting, options, out
         self.policy = Policy.of(options)
-        self.kinds = ("points",) if setting.answer == "score" else ("verdict",)  # type: ignore[misc]
+        self.kinds = ("points",) if setting.answer == "score" else ("verdict",)
         self._written = 0.0
         exams = {}
         for video in dataset.videos:
@@ -61,12 +62,9 @@ class AsModel(Work):
             Item(exams[name], steps_of(setting, dataset.video(name), step), record_id(setting.name, name, step), step)
             for name, step in expected_requests(setting, dataset.videos)
         ]
-        conditions = [
-            dataset.digest,
-            template_hash(setting, dataset.rubric),
-            {**self.policy.facts(), "media": FRAMES.name},
-        ]
-        work = f"{setting.name}/{sha256_json(conditions)[:12]}"
+        shown = {**self.policy.facts(), "media": FRAMES.name}
+        conditions = sha256_json([dataset.digest, template_hash(setting, dataset.rubric), shown])
+        work = f"{setting.name}/{conditions[:12]}"
         super().__init__(event_log, work, rater, dataset.rubric, items)
         self.write()
 
@@ -91,8 +89,7 @@ class AsModel(Work):
 
     def shown(self, item: Item) -> dict[str, Any]:
         """Question of the request in the words of its prompt."""
-        rules = [step for step in self.rubric.steps if step.id in item.steps]
-        return {"task": prompt_frame(self.setting, rules, self.rubric)}
+        return {"task": prompt_frame(self.setting, self._rules(item), self.rubric)}
 
     def picture(self, item: Item, frame: int) -> Path | None:
         """A shown frame as it is in the store, from which models get it."""
@@ -105,7 +102,7 @@ class AsModel(Work):
     def event(self, number: int, name: Any, step: Any, kind: Any, value: Any) -> dict[str, Any]:
         """As :meth:`Work.event`; the prediction file follows within seconds."""
         news = super().event(number, name, step, kind, value)
-        if time.monotonic() - self._written > WRITTEN_EVERY:
+        if time.monotonic() - self._written > _WRITTEN_EVERY:
             with suppress(DataError):  # the event is in the event log; the end of the work says what is wrong
                 self.write()
         return news
@@ -120,7 +117,20 @@ class AsModel(Work):
         Raises:
             DataError: it cannot be written.
         """
-        records = list(self._records())
+        records = []
+        for item, events in sorted(zip(self.items, self.events(), strict=True), key=lambda pair: pair[0].key):
+            state = replay(events)
+            if state.left(item.steps):
+                continue
+            answers = {}
+            for step in item.steps:  # as a record has it: points, or 1 for incorrect
+                given = state.step(step)
+                answers[step] = float(given.verdict == "incorrect" if given.points is None else given.points)
+            media = next((event.value for event in reversed(events) if event.kind == "open"), None)
+            prompt = sha256_json(build_prompt(self.setting, self._rules(item), None, self.rubric))[:12]
+            conditions = Conditions(prompt=prompt, dataset=self.dataset.digest, media=media or {})
+            reply = Parsed("ok", answers)
+            records.append(Record.from_reply(self.setting.name, item.exam.name, item.part, reply, conditions))
         try:
             write_predictions(records, self.out)
         except OSError as error:
@@ -130,17 +140,8 @@ class AsModel(Work):
         self._written = time.monotonic()
         return len(records)
 
-    def _records(self) -> Iterator[Record]:
-        for item, mine in sorted(zip(self.items, self.events(), strict=True), key=lambda pair: pair[0].key):
-            state = replay(mine)
-            if state.left(item.steps):
-                continue
-            answers = {step: _answer(state.step(step).points, state.step(step).verdict) for step in item.steps}
-            media = next((event.value for event in reversed(mine) if event.kind == "open"), None)
-            rules = [step for step in self.rubric.steps if step.id in item.steps]
-            prompt = sha256_json(build_prompt(self.setting, rules, None, self.rubric))[:12]
-            conditions = Conditions(prompt=prompt, dataset=self.dataset.digest, media=media or {})
-            yield Record.from_reply(self.setting.name, item.exam.name, item.part, Parsed("ok", answers), conditions)
+    def _rules(self, item: Item) -> list[RubricStep]:
+        return [step for step in self.rubric.steps if step.id in item.steps]
 
     def _seen(self, item: Item) -> View:
         video = self.dataset.video(item.exam.name)
@@ -157,10 +158,3 @@ class AsModel(Work):
             cache_gb=self.options.cache_gb,
             also=self.policy.requests(video, [self.setting]),
         )
-
-
-def _answer(points: float | None, verdict: str | None) -> float:
-    """As a record has it: points, or 1 for incorrect."""
-    if points is not None:
-        return float(points)
-    return float(verdict == "incorrect")

@@ -16,8 +16,7 @@ from starlette.routing import Route
 
 from siming_tasks.common.errors import SimingError
 from siming_tasks.common.sanitize import visible
-from siming_tasks.tools.local_server.access_key import AccessKey, ServedSite, require_key
-from siming_tasks.tools.local_server.playable_video import playable
+from siming_tasks.tools.local_server.local_server import AccessKey, ServedSite, not_found, play, require_key
 from siming_tasks.tools.station.worklist import Item, Refusal, Work
 
 __all__ = ["POLICY", "application"]
@@ -28,14 +27,12 @@ POLICY = (
 )
 HEADERS = {"content-security-policy": POLICY, "cache-control": "no-store"}
 STATIC = {
-    "station.css": "text/css",
-    "station.js": "text/javascript",
-    "player.js": "text/javascript",
-    "sheet.js": "text/javascript",
-    "keys.js": "text/javascript",
-    "line.js": "text/javascript",
-    "icon.svg": "image/svg+xml",
+    "/": ("page.html", "text/html"),
+    "/station.css": ("station.css", "text/css"),
+    "/icon.svg": ("icon.svg", "image/svg+xml"),
+    **{f"/{name}.js": (f"{name}.js", "text/javascript") for name in ("station", "player", "sheet", "keys", "line")},
 }
+"""The page and its parts by address: file and media type."""
 MAX_BODY = 20_000
 """Bytes of an event: a comment of 2,000 characters and its keys."""
 SITE = ServedSite("Rating station", "rating station", "siming data rate", "/icon.svg", HEADERS)
@@ -57,40 +54,37 @@ def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
     def media(request: Request) -> Response:
         item = item_of(request)
         if item is None or work.mode == "model":  # who answers as a model sees what the model sees
-            return _nothing()
+            return not_found()
         if changed := item.exam.changed():
             return PlainTextResponse(visible(changed), 409)
-        try:
-            path, kind = playable(item.exam.path, item.exam.digest, cache)
-        except SimingError as error:
-            return PlainTextResponse(visible(str(error)), 409)
-        return FileResponse(path, media_type=kind)
+        return play(lambda: (item.exam.path, item.exam.digest), cache, 409)
 
     def frame(request: Request) -> Response:
         item = item_of(request)
         path = work.picture(item, int(request.path_params["frame"])) if item else None
-        return FileResponse(path, media_type="image/jpeg") if path else _nothing()
+        return FileResponse(path, media_type="image/jpeg") if path else not_found()
+
+    def number_of(body: dict[str, Any]) -> int:
+        number = body.get("item")
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(work.items):
+            raise Refusal("There is no such exam.")
+        return number
 
     def opened(body: dict[str, Any]) -> dict[str, Any]:
-        return work.open(_number(body, work), body.get("id"))
+        return work.open(number_of(body), body.get("id"))
 
     def acted(body: dict[str, Any]) -> dict[str, Any]:
-        return work.event(_number(body, work), body.get("id"), body.get("step"), body.get("kind"), body.get("value"))
+        return work.event(number_of(body), *(body.get(name) for name in ("id", "step", "kind", "value")))
 
     routes = [
-        Route("/", _static("page.html", "text/html")),
-        *(Route(f"/{name}", _static(name, kind)) for name, kind in STATIC.items()),
+        *(Route(path, _static(name, kind)) for path, (name, kind) in STATIC.items()),
         Route("/work", lambda request: JSONResponse(work.start())),
-        Route("/open", _told(opened), methods=["POST"]),
-        Route("/act", _told(acted), methods=["POST"]),
+        Route("/open", _answer_json(opened), methods=["POST"]),
+        Route("/act", _answer_json(acted), methods=["POST"]),
         Route("/media/{number:int}", media),
         Route("/frame/{number:int}/{frame:int}", frame),
     ]
     return require_key(routes, key, SITE)
-
-
-def _nothing() -> Response:
-    return PlainTextResponse("Not Found", 404)
 
 
 def _static(name: str, kind: str) -> Callable[[Request], Response]:
@@ -98,7 +92,7 @@ def _static(name: str, kind: str) -> Callable[[Request], Response]:
     return lambda request: Response(content, media_type=kind)
 
 
-def _told(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Request], Awaitable[Response]]:
+def _answer_json(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Request], Awaitable[Response]]:
     """An endpoint that takes a JSON object and answers with one, or with a sentence about why not."""
 
     async def endpoint(request: Request) -> Response:
@@ -115,16 +109,7 @@ def _told(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Reque
             return JSONResponse({"error": "Not a JSON object."}, 400)
         try:
             return JSONResponse(await run_in_threadpool(answer, body))
-        except Refusal as refused:
-            return JSONResponse({"error": visible(str(refused))}, 409)
-        except SimingError as error:  # the disk is full, the video went away
-            return JSONResponse({"error": visible(str(error))}, 500)
+        except (Refusal, SimingError) as error:  # of the second kind: the disk is full, the video went away
+            return JSONResponse({"error": visible(str(error))}, 409 if isinstance(error, Refusal) else 500)
 
     return endpoint
-
-
-def _number(body: dict[str, Any], work: Work) -> int:
-    number = body.get("item")
-    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(work.items):
-        raise Refusal("There is no such exam.")
-    return number

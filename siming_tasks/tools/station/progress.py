@@ -18,12 +18,24 @@ from siming_tasks.options import Options
 from siming_tasks.report.formatting import plain_number
 from siming_tasks.report.table import Name, Section, Table
 from siming_tasks.report.tables.raters import rater_pairs_section, rater_section
-from siming_tasks.tools.station.adjudicate import differ
-from siming_tasks.tools.station.event_log import Event, EventLog, ExamState, replay
-from siming_tasks.tools.station.event_log.events import ADJUDICATION, RATING
-from siming_tasks.tools.station.event_log.replay import seconds_by_step
+from siming_tasks.tools.station.event_log import ADJUDICATION, RATING, Event, EventLog
+from siming_tasks.tools.station.replay import ExamState, events_by_exam, replay, replay_exams, seconds_by_step
+from siming_tasks.tools.station.worklist import differ
 
 __all__ = ["Pace", "Progress", "StepDoubt", "progress_section", "read_progress"]
+
+
+_COMMENTS = 3
+"""Comments shown of a step."""
+
+_PACE = (
+    "Minutes: median of the finished exams; seconds: median of the decided steps. A gap of more than ten minutes "
+    "between two events counts for nothing."
+)
+_DOUBT = (
+    "Where two raters often differ, or write comments, the rubric may be unclear. They differ by other points, or if "
+    "only one of them says N/A."
+)
 
 
 @dataclass(frozen=True)
@@ -101,16 +113,24 @@ def read_progress(path: Path, options: Options, names: Sequence[str] | None = No
         for name in names or ():
             if name not in known:
                 raise DataError(f"{path}: {name!r} has rated nothing; {', '.join(known) or 'nobody'} has.")
-        work: dict[tuple[str, str], list[Event]] = {}
-        for event in event_log.events(RATING):
-            work.setdefault((event.rater, event.exam), []).append(event)
-        states = {key: replay(mine) for key, mine in work.items()}
+        work = events_by_exam(event_log.events(RATING))
+        states = {key: replay(events) for key, events in work.items()}
+        videos = []
+        for digest, exam in event_log.exams().items():
+            sides = {rater: state for (rater, of), state in states.items() if of == digest}
+            points = {step: {rater: side.step(step).points for rater, side in sides.items()} for step in exam.steps}
+            given = {step: {rater: p for rater, p in by.items() if p is not None} for step, by in points.items()}
+            labels = [StepLabel(step, scores=scores, applicable=bool(scores)) for step, scores in given.items()]
+            videos.append(Video(exam.name, "", 1.0, tuple(labels)))
+        # The points so far as a data set without files: what the tables of raters are made of.
+        dataset = Dataset(path, path.name, "", event_log.synthetic, "", event_log.rubric, tuple(videos), {})
+        tables = []
+        for pair in [tuple(names)] if names else combinations(known, 2):
+            if any(set(pair) <= set(step.scores) for video in videos for step in video.applicable):
+                tables += inter_rater_tables(dataset, options, pair)
         raters = {name: _pace(event_log, name, work, states) for name in known}
-        dataset = _dataset(event_log, states)
-        tables = _tables(dataset, options, names, known)
-        return Progress(
-            path.name, event_log.synthetic, len(event_log.exams()), raters, _doubts(event_log, states), tables
-        )
+        doubts = _doubts(event_log, states)
+        return Progress(path.name, event_log.synthetic, len(videos), raters, doubts, tables)
     finally:
         event_log.close()
 
@@ -122,121 +142,65 @@ def _pace(
     states: Mapping[tuple[str, str], ExamState],
 ) -> Pace:
     exams = event_log.exams()
-    mine = {exam: state for (rater, exam), state in states.items() if rater == name and state.steps}
-    done = [exam for exam, state in mine.items() if not state.left(exams[exam].steps)]
-    steps = [
+    begun = {exam: state for (rater, exam), state in states.items() if rater == name and state.steps}
+    minutes = [state.seconds / 60 for exam, state in begun.items() if not state.left(exams[exam].steps)]
+    seconds = [
         seconds
-        for exam, state in mine.items()
+        for exam, state in begun.items()
         for step, seconds in seconds_by_step(work[name, exam]).items()
         if state.step(step).decided
     ]
     return Pace(
-        len(done),
-        len(mine),
+        len(minutes),
+        len(begun),
         len(event_log.orders(name, RATING)),
-        median(mine[exam].seconds / 60 for exam in done) if done else None,
-        median(steps) if steps else None,
+        median(minutes) if minutes else None,
+        median(seconds) if seconds else None,
     )
 
 
 def _doubts(event_log: EventLog, states: Mapping[tuple[str, str], ExamState]) -> dict[str, StepDoubt]:
     doubts = {step.id: StepDoubt() for step in event_log.rubric.steps}
-    decided = {
-        event.exam: replay(event_log.events(ADJUDICATION, CONSENSUS, event.exam))
-        for event in event_log.events(ADJUDICATION)
+    adjudicated = {
+        exam: state
+        for (rater, exam), state in replay_exams(event_log.events(ADJUDICATION)).items()
+        if rater == CONSENSUS
     }
     for digest, exam in event_log.exams().items():
-        states_of_exam = {rater: state for (rater, of), state in sorted(states.items()) if of == digest}
+        sides = [state for (_, of), state in sorted(states.items()) if of == digest]
         for step in exam.steps:
-            doubt, sides = doubts[step], [state.step(step) for state in states_of_exam.values()]
-            for first, second in combinations([side for side in sides if side.decided], 2):
+            doubt, given = doubts[step], [side.step(step) for side in sides]
+            for first, second in combinations([side for side in given if side.decided], 2):
                 doubt.pairs += 1
                 doubt.differ += differ(first, second)
-            doubt.adjudicated += digest in decided and decided[digest].step(step).decided
-            doubt.comments += [side.comment for side in sides if side.comment]
+            doubt.adjudicated += digest in adjudicated and adjudicated[digest].step(step).decided
+            doubt.comments += [side.comment for side in given if side.comment]
     order = sorted(doubts, key=lambda step: (-(doubts[step].share or 0), -len(doubts[step].comments)))
     return {step: doubts[step] for step in order}
 
 
-def _dataset(event_log: EventLog, states: Mapping[tuple[str, str], ExamState]) -> Dataset:
-    """The points so far as a data set without files: what the tables of raters are made of."""
-    videos = []
-    for digest, exam in event_log.exams().items():
-        labels = []
-        for step in exam.steps:
-            sides = {rater: state.step(step) for (rater, of), state in states.items() if of == digest}
-            scores = {rater: side.points for rater, side in sides.items() if side.points is not None}
-            labels.append(StepLabel(step, scores=scores, applicable=bool(scores)))
-        videos.append(Video(exam.name, "", 1.0, tuple(labels)))
-    return Dataset(
-        event_log.path, event_log.path.name, "", event_log.synthetic, "", event_log.rubric, tuple(videos), {}
-    )
-
-
-def _tables(
-    dataset: Dataset, options: Options, names: Sequence[str] | None, known: Sequence[str]
-) -> tuple[InterRaterTable, ...]:
-    pairs = [tuple(names)] if names else list(combinations(known, 2))
-    both = [
-        pair
-        for pair in pairs
-        if any(set(pair) <= set(step.scores) for video in dataset.videos for step in video.applicable)
-    ]
-    return tuple(table for pair in both for table in inter_rater_tables(dataset, options, pair))
-
-
-COMMENTS = 3
-"""Comments shown of a step."""
-
-PACE = (
-    "Minutes: median of the finished exams; seconds: median of the decided steps. A gap of more than ten minutes "
-    "between two events counts for nothing."
-)
-DOUBT = (
-    "Where two raters often differ, or write comments, the rubric may be unclear. They differ by other points, or if "
-    "only one of them says N/A."
-)
-
-
 def progress_section(progress: Progress) -> Section:
     """Exams that each rater has finished, steps that raters differ on or comment, and how far raters agree."""
-    rows = [
-        [
-            Name(name),
-            str(pace.finished),
-            str(pace.begun),
-            str(pace.of),
-            plain_number(pace.minutes, 1),
-            plain_number(pace.seconds, 0),
-        ]
-        for name, pace in progress.raters.items()
-    ]
-    head = ["rater", "finished", "begun", "exams", "minutes an exam", "seconds a step"]
     section: Section = [
         f"## Ratings so far in {literal(progress.name)}{', SYNTHETIC data' if progress.synthetic else ''}",
         f"{progress.exams} exams.",
-        Table.of(head, rows, caption=PACE),
     ]
+    rows = []
+    for name, pace in progress.raters.items():
+        speed = [plain_number(pace.minutes, 1), plain_number(pace.seconds, 0)]
+        rows.append([Name(name), str(pace.finished), str(pace.begun), str(pace.of), *speed])
+    head = ["rater", "finished", "begun", "exams", "minutes an exam", "seconds a step"]
+    section.append(Table.of(head, rows, caption=_PACE))
     unclear = {step: doubt for step, doubt in progress.steps.items() if doubt.differ or doubt.comments}
     if unclear:
-        rows = [
-            [
-                Name(step),
-                str(doubt.pairs),
-                str(doubt.differ),
-                "-" if doubt.share is None else f"{100 * doubt.share:.0f} %",
-                str(doubt.adjudicated),
-                str(len(doubt.comments)),
-            ]
-            for step, doubt in unclear.items()
-        ]
+        rows, comments = [], []
+        for step, doubt in unclear.items():
+            share = "-" if doubt.share is None else f"{100 * doubt.share:.0f} %"
+            counts = [str(doubt.pairs), str(doubt.differ), share, str(doubt.adjudicated), str(len(doubt.comments))]
+            rows.append([Name(step), *counts])
+            comments += [f"* {literal(step)}: {literal(comment)}" for comment in doubt.comments[:_COMMENTS]]
         head = ["step", "scored by two", "differ", "share", "adjudicated", "comments"]
-        comments = [
-            f"* {literal(step)}: {literal(comment)}"
-            for step, doubt in unclear.items()
-            for comment in doubt.comments[:COMMENTS]
-        ]
-        section.append(Table.of(head, rows, caption=DOUBT))
+        section.append(Table.of(head, rows, caption=_DOUBT))
         section += ["\n".join(comments)] if comments else []
     section.append("### Agreement so far")
     if not progress.tables:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,12 +10,12 @@ from tqdm import tqdm
 from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.common.files import digest_of, known_digest
 from siming_tasks.data import open_dataset
-from siming_tasks.media import Timeline, read_timeline
+from siming_tasks.media import read_timeline
 from siming_tasks.rubrics import Rubric, default_rubric, load_rubric
 from siming_tasks.tools.builder.video_files import VideoFiles
 from siming_tasks.tools.station.event_log import rubric_digest
 
-__all__ = ["Exam", "Exams", "find_exams", "is_dataset"]
+__all__ = ["Exam", "Exams", "find_exams"]
 
 
 @dataclass(frozen=True)
@@ -43,14 +42,6 @@ class Exam:
             same = False
         return "" if same else f"{self.name} was replaced or changed while it was being rated. Put the video back."
 
-    def timeline(self) -> Timeline:
-        """Times of the frames.
-
-        Raises:
-            MediaError: the file cannot be read.
-        """
-        return read_timeline(self.path)
-
 
 @dataclass(frozen=True)
 class Exams:
@@ -59,11 +50,6 @@ class Exams:
     rubric: Rubric
     exams: tuple[Exam, ...]
     synthetic: bool = False
-
-
-def is_dataset(folder: Path) -> bool:
-    """True if a folder is a built data set."""
-    return (folder / "dataset.yaml").is_file()
 
 
 def find_exams(folder: Path, cache: Path, rubric: Path | None = None) -> Exams:
@@ -77,42 +63,29 @@ def find_exams(folder: Path, cache: Path, rubric: Path | None = None) -> Exams:
     Raises:
         DataError: no video, two copies of one, a damaged one, or a data set with another rubric than ``rubric``.
     """
-    if is_dataset(folder):
-        return _dataset(folder, cache, rubric)
-    chosen = load_rubric(rubric) if rubric else default_rubric()
-    steps = tuple(step.id for step in chosen.steps)
-    files = VideoFiles(folder).files
-    digests = _digests(files, cache)
-    exams = [
-        Exam(path.relative_to(folder).as_posix(), path, digest, steps)
-        for path, digest in zip(files, digests, strict=True)
-    ]
-    return Exams(chosen, _checked(exams))
-
-
-def _dataset(folder: Path, cache: Path, rubric: Path | None) -> Exams:
-    dataset = open_dataset(folder)
-    if rubric and rubric_digest(load_rubric(rubric)) != rubric_digest(dataset.rubric):
-        raise DataError(f"{rubric}: is not the rubric of the data set {folder}. Leave out --rubric.")
-    digests = _digests([dataset.media_path(video) for video in dataset.videos], cache)
-    exams = []
-    for video, digest in zip(dataset.videos, digests, strict=True):
-        dataset.media_digest(video, cache)  # refuses a file that is not the one stated
-        steps = tuple(step.step_id for step in video.steps)
-        exams.append(Exam(video.video_id, dataset.media_path(video), digest, steps))
-    return Exams(dataset.rubric, _checked(exams), dataset.synthetic)
-
-
-def _digests(paths: Sequence[Path], cache: Path) -> list[str]:
+    dataset = open_dataset(folder) if (folder / "dataset.yaml").is_file() else None
+    given = load_rubric(rubric) if rubric else None
+    if dataset:
+        if given and rubric_digest(given) != rubric_digest(dataset.rubric):
+            raise DataError(f"{rubric}: is not the rubric of the data set {folder}. Leave out --rubric.")
+        chosen, synthetic = dataset.rubric, dataset.synthetic
+        names = [
+            (video.video_id, dataset.media_path(video), tuple(step.step_id for step in video.steps))
+            for video in dataset.videos
+        ]
+    else:
+        chosen, synthetic = given or default_rubric(), False
+        steps = tuple(step.id for step in chosen.steps)
+        names = [(path.relative_to(folder).as_posix(), path, steps) for path in VideoFiles(folder).files]
     try:
-        new = sum(known_digest(path, cache) is None for path in paths)
-        shown = tqdm(paths, "Reading the videos once", unit="video", leave=False, disable=new < 2)
-        return [digest_of(path, cache) for path in shown]
+        new = sum(known_digest(path, cache) is None for _, path, _ in names)
+        shown = tqdm(names, "Reading the videos once", unit="video", leave=False, disable=new < 2)
+        exams = [Exam(name, path, digest_of(path, cache), steps) for name, path, steps in shown]
     except OSError as error:
         raise DataError(f"{error.filename}: cannot be read ({error.strerror}).") from None
-
-
-def _checked(exams: Sequence[Exam]) -> tuple[Exam, ...]:
+    if dataset:
+        for video in dataset.videos:
+            dataset.media_digest(video, cache)  # refuses a file that is not the one stated
     first: dict[str, Exam] = {}
     problems = []
     for exam in exams:
@@ -120,9 +93,9 @@ def _checked(exams: Sequence[Exam]) -> tuple[Exam, ...]:
             problems.append(f"{exam.name!r} is the same video as {first[exam.digest].name!r}. Take one of them away.")
         else:
             try:
-                exam.timeline()
+                read_timeline(exam.path)
             except MediaError as error:
                 problems.append(str(error))
     if problems:
         raise DataError("\n".join(problems[:20]))
-    return tuple(exams)
+    return Exams(chosen, tuple(exams), synthetic)

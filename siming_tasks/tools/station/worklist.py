@@ -1,23 +1,33 @@
-"""Worklist of one rater: items in an order, each with a state that its events come to."""
+"""Worklist of one rater: items in an order, each with a state that its events come to; rating and adjudication."""
 
 from __future__ import annotations
 
+import hashlib
 import re
+import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.sanitize import visible
-from siming_tasks.rubrics import Rubric, RubricStep, allowed_points
-from siming_tasks.tools.station.event_log import Event, EventLog, ExamState, check_event, replay
-from siming_tasks.tools.station.rater import shuffled
-from siming_tasks.tools.station.station_exams import Exam
+from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.media import read_timeline
+from siming_tasks.rubrics import Rubric, allowed_points
+from siming_tasks.tools.station.event_log import ADJUDICATION, RATING, Event, EventLog, Known, check_event
+from siming_tasks.tools.station.replay import ExamState, StepState, replay, replay_exams
+from siming_tasks.tools.station.station_exams import Exam, Exams
 
-__all__ = ["Frames", "Item", "Refusal", "Work"]
+__all__ = ["Adjudication", "Frames", "Item", "Rating", "Refusal", "Work", "differ", "rater_name"]
 
-_ACT_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
+_MAX_NAME = 60
+"""Characters of a rater's name."""
+_EVENT_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
 
 
 class Refusal(Exception):
@@ -42,13 +52,33 @@ class Frames:
     end: float
 
 
+def rater_name(text: str) -> str:
+    """A rater's name as the event log has it.
+
+    Raises:
+        OptionsError: it is empty, too long, holds characters that cannot be seen, or is the consensus'.
+    """
+    name = unicodedata.normalize("NFC", " ".join(text.split()))
+    if not name or len(name) > _MAX_NAME or visible(name) != name:
+        raise OptionsError(f"--rater {text!r:.80} must be 1 to {_MAX_NAME} visible characters.")
+    if name.casefold() == CONSENSUS:
+        raise OptionsError("--rater consensus is kept for --adjudicate. Give the physician's own name.")
+    return name
+
+
+def shuffled(keys: Iterable[str], rater: str, work: str) -> list[str]:
+    """The items in an order that rater, work and data decide, the same whenever it is asked for."""
+    ordered = sorted(keys)
+    seed = hashlib.sha256("\0".join([rater, work, *ordered]).encode()).digest()
+    return [ordered[place] for place in np.random.default_rng(list(seed)).permutation(len(ordered))]
+
+
 class Work(ABC):
     """One rater's work on the items of a folder; all state is in the event log.
 
     Attributes:
-        event log: where events go.
-        rater: who events.
-        rubric: of the steps.
+        event_log: where events go.
+        name: of the work in the event log.
         items: in this rater's order.
     """
 
@@ -57,14 +87,13 @@ class Work(ABC):
     heading: ClassVar[str] = "Rating station"
     nothing: ClassVar[str] = "There is nothing to rate."
     unit: ClassVar[str] = "exams"
-    kinds: ClassVar[tuple[str, ...]]
+    kinds: tuple[str, ...] = ("points", "applicable", "start", "end", "comment")
     """Acts on steps that this work takes."""
 
     def __init__(self, event_log: EventLog, name: str, rater: str, rubric: Rubric, items: Sequence[Item]) -> None:
         self.event_log, self.name, self.rater, self.rubric = event_log, name, rater, rubric
         by_key = {item.key: item for item in items}
-        wanted = shuffled([item.key for item in items], rater, name)
-        order = event_log.order(rater, name, wanted)
+        order = event_log.order(rater, name, shuffled([item.key for item in items], rater, name))
         self.items = [by_key[key] for key in order if key in by_key]
 
     @abstractmethod
@@ -88,12 +117,26 @@ class Work(ABC):
         """Number of undecided steps of every item."""
         return [len(replay(events).left(item.steps)) for item, events in zip(self.items, self.events(), strict=True)]
 
-    def left(self, item: Item, state: ExamState | None = None) -> list[str]:
-        """Steps of the item that are not decided."""
-        return (state or self.state(item)).left(item.steps)
-
     def start(self) -> dict[str, Any]:
         """Data that the page needs once: the rubric, and the progress of each item."""
+        skills = [
+            {
+                "name": skill.name,
+                "zh": skill.name_zh,
+                "steps": [
+                    {
+                        "id": step.id,
+                        "name": step.name,
+                        "zh": step.name_zh,
+                        "requirement": step.requirement,
+                        "criteria": step.criteria.model_dump(),
+                        "points": allowed_points(step),
+                    }
+                    for step in skill.steps
+                ],
+            }
+            for skill in self.rubric.skills
+        ]
         return {
             "mode": self.mode,
             "title": self.heading,
@@ -102,10 +145,7 @@ class Work(ABC):
             "rater": visible(self.rater),
             "synthetic": self.event_log.synthetic,
             "rubric": visible(self.rubric.title or self.rubric.rubric_id),
-            "skills": [
-                {"name": skill.name, "zh": skill.name_zh, "steps": [_step(step) for step in skill.steps]}
-                for skill in self.rubric.skills
-            ],
+            "skills": skills,
             "items": [
                 {"left": left, "of": len(item.steps)} for item, left in zip(self.items, self.open_steps(), strict=True)
             ],
@@ -115,8 +155,7 @@ class Work(ABC):
         """Data that the page needs of one item; opening it is an event."""
         item = self._item(number)
         frames = self.frames(item)
-        who = {"work": self.name, "rater": self.rater, "exam": item.exam.digest}
-        self.event_log.append(_name(name), **who, step=item.part, kind="open", value=self.facts(item))
+        self._append(item, name, item.part, "open", self.facts(item))
         player = {**asdict(frames), **self.player(number)}
         return {**self.shown(item), "name": self.title(item), "steps": item.steps, "player": player} | self.news(item)
 
@@ -127,7 +166,7 @@ class Work(ABC):
             number: of the item.
             name: of the event, made by the page, so that one sent twice is done once.
             step: rubric step of the item; what undo and redo are about is the item.
-            kind: see :mod:`siming_tasks.tools.station.event_log.events`.
+            kind: see :mod:`siming_tasks.tools.station.event_log`.
             value: as there, but ``start`` and ``end`` are numbers of frames.
 
         Raises:
@@ -144,9 +183,32 @@ class Work(ABC):
             value = self._seconds(item, step, kind, value)
         if wrong := check_event(self.rubric, step, kind, value):
             raise Refusal(wrong[0].upper() + wrong[1:])
-        who = {"work": self.name, "rater": self.rater, "exam": item.exam.digest}
-        self.event_log.append(_name(name), **who, step=step, kind=kind, value=value)
+        self._append(item, name, step, kind, value)
         return self.news(item)
+
+    def _item(self, number: int) -> Item:
+        item = self.items[number]
+        if changed := item.exam.changed():
+            raise Refusal(changed)
+        return item
+
+    def _append(self, item: Item, name: Any, step: str | None, kind: str, value: Any) -> None:
+        if not isinstance(name, str) or not _EVENT_ID.fullmatch(name):
+            raise Refusal("The event has no proper name.")
+        who = {"work": self.name, "rater": self.rater, "exam": item.exam.digest}
+        self.event_log.append(name, **who, step=step, kind=kind, value=value)
+
+    def _seconds(self, item: Item, step: str | None, kind: str, frame: Any) -> float:
+        """Seconds at which a marked frame begins (start) or ends (end), so that the span holds both frames whole."""
+        shown = self.frames(item)
+        if isinstance(frame, bool) or not isinstance(frame, int) or not 0 <= frame < len(shown.times):
+            raise Refusal(f"The video has no frame {frame!r:.40}.")
+        at = (*shown.times, shown.end)[frame + (kind == "end")]
+        now = self.state(item).step(step or "")
+        other, side, name = (now.end, "before", "end") if kind == "start" else (now.start, "after", "start")
+        if other is not None and (at >= other if kind == "start" else at <= other):
+            raise Refusal(f"The {kind} would not be {side} it: the {name} is at {other:.2f} s. Clear it first.")
+        return at
 
     def news(self, item: Item) -> dict[str, Any]:
         """The state of an item as the page shows it."""
@@ -155,7 +217,7 @@ class Work(ABC):
             "state": {step: asdict(state.step(step)) for step in item.steps if step in state.steps},
             "undo": state.last and [state.last.step, state.last.kind],
             "redo": state.undone and [state.undone.step, state.undone.kind],
-            "left": len(self.left(item, state)),
+            "left": len(state.left(item.steps)),
             "seconds": round(state.seconds),
         }
 
@@ -187,41 +249,95 @@ class Work(ABC):
         """Further data of the item for the page."""
         return {}
 
-    def _item(self, number: int) -> Item:
-        item = self.items[number]
-        if changed := item.exam.changed():
-            raise Refusal(changed)
-        return item
 
-    def _seconds(self, item: Item, step: str | None, kind: str, frame: Any) -> float:
-        """Seconds at which a marked frame begins (start) or ends (end), so that the span holds both frames whole."""
-        shown = self.frames(item)
-        if isinstance(frame, bool) or not isinstance(frame, int) or not 0 <= frame < len(shown.times):
-            raise Refusal(f"The video has no frame {frame!r:.40}.")
-        at = (*shown.times, shown.end)[frame + (kind == "end")]
-        now = self.state(item).step(step or "")
-        other = now.end if kind == "start" else now.start
-        if other is not None and (at >= other if kind == "start" else at <= other):
-            where = f"the {'end' if kind == 'start' else 'start'} is at {other:.2f} s"
-            raise Refusal(
-                f"The {kind} would not be {'before' if kind == 'start' else 'after'} it: {where}. Clear it first."
-            )
-        return at
+@lru_cache(maxsize=8)
+def _frames_of(exam: Exam) -> Frames:
+    """Times of all frames of an exam; the last few exams are kept."""
+    timeline = read_timeline(exam.path)
+    return Frames(tuple(round(time, 6) for time in timeline.times.tolist()), round(timeline.duration, 6))
 
 
-def _name(name: Any) -> str:
-    if not isinstance(name, str) or not _ACT_ID.fullmatch(name):
-        raise Refusal("The event has no proper name.")
-    return name
+class Rating(Work):
+    """The work of ``siming data rate DIR --rater NAME``: every step of every exam, blind to everybody else."""
+
+    mode = "rate"
+
+    def __init__(self, event_log: EventLog, rater: str, exams: Exams) -> None:
+        event_log.know(Known(exam.name, exam.digest, exam.steps) for exam in exams.exams)
+        items = [Item(exam, exam.steps, exam.digest) for exam in exams.exams]
+        super().__init__(event_log, RATING, rater, exams.rubric, items)
+
+    def frames(self, item: Item) -> Frames:
+        """All frames of the video."""
+        return _frames_of(item.exam)
 
 
-def _step(step: RubricStep) -> dict[str, Any]:
-    """A step as the page shows it."""
-    return {
-        "id": step.id,
-        "name": step.name,
-        "zh": step.name_zh,
-        "requirement": step.requirement,
-        "criteria": step.criteria.model_dump(),
-        "points": allowed_points(step),
-    }
+def differ(first: StepState, second: StepState) -> bool:
+    """True if two raters gave a step other points, or only one of them says that it applies."""
+    return (first.points, first.applicable) != (second.points, second.applicable)
+
+
+class Adjudication(Work):
+    """The work of ``siming data rate DIR --adjudicate``; its events are those of the rater ``consensus``.
+
+    The steps on which two raters differ are shown with what both gave, and nobody's name. Only exams that both raters
+    have finished are shown; ``waiting`` counts the others.
+    """
+
+    mode = "adjudicate"
+    heading = "Adjudication"
+    nothing = "There is nothing to decide: the two raters agree wherever both have finished."
+
+    def __init__(self, event_log: EventLog, exams: Exams, raters: Sequence[str] | None = None) -> None:
+        event_log.know(Known(exam.name, exam.digest, exam.steps) for exam in exams.exams)
+        known = event_log.raters(RATING)
+        chosen = list(dict.fromkeys(raters or known))
+        names = ", ".join(map(repr, known)) or "nobody"
+        if unknown := [name for name in chosen if name not in known]:
+            raise OptionsError(f"--raters: {unknown[0]!r} rated nothing in {event_log.path}; {names} did.")
+        if len(chosen) != 2:
+            what = f"--adjudicate needs two raters; in {event_log.path} rated {names}"
+            raise OptionsError(f"{what}. Say --raters A B.")
+        states = replay_exams(event_log.events(RATING))
+        self._both: dict[str, tuple[ExamState, ...]] = {}
+        self.waiting = 0
+        items = []
+        for exam in exams.exams:
+            both = tuple(states.get((rater, exam.digest), ExamState()) for rater in chosen)
+            self._both[exam.digest] = both
+            if any(state.left(exam.steps) for state in both):
+                self.waiting += 1
+            elif steps := tuple(step for step in exam.steps if differ(*(state.step(step) for state in both))):
+                items.append(Item(exam, steps, exam.digest))
+        super().__init__(event_log, ADJUDICATION, CONSENSUS, exams.rubric, items)
+
+    def frames(self, item: Item) -> Frames:
+        """All frames of the video."""
+        return _frames_of(item.exam)
+
+    def remark(self) -> str:
+        """Number of exams that cannot be adjudicated yet."""
+        return f"; {self.waiting} exams are not finished by both raters yet" if self.waiting else ""
+
+    def shown(self, item: Item) -> dict[str, Any]:
+        """Points of the raters in an order that says nothing, and the moment: all that either of them marked."""
+        scores, moments = {}, {}
+        for step in item.steps:
+            both = [state.step(step) for state in self._both[item.exam.digest]]
+            scores[step] = [
+                {
+                    "points": state.points,
+                    "applicable": state.applicable,
+                    "comment": visible(state.comment),
+                    "span": state.span,
+                }
+                for state in both[:: _side(item, step)]
+            ]
+            if spans := [state.span for state in both if state.span]:
+                moments[step] = [min(start for start, _ in spans), max(end for _, end in spans)]
+        return {"scores": scores, "moments": moments}
+
+
+def _side(item: Item, step: str) -> int:
+    """1 or -1, as by a coin for every step of every exam, and the same whenever it is asked for."""
+    return 1 if hashlib.sha256(f"{item.exam.digest}/{step}".encode()).digest()[0] % 2 else -1

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from siming_tasks.tools.station.event_log import EventLog
-from siming_tasks.tools.station.rating import Rating
 from siming_tasks.tools.station.station_exams import find_exams
+from siming_tasks.tools.station.worklist import Rating
 from tests.data.conftest import STEPS, make_folder
 
 

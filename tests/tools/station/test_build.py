@@ -14,11 +14,9 @@ from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import check_dataset, open_dataset
 from siming_tasks.tools.builder import BuildOptions, UseRatings, build_dataset
-from siming_tasks.tools.station.adjudicate import Adjudication
 from siming_tasks.tools.station.event_log import EventLog
-from siming_tasks.tools.station.rating import Rating
 from siming_tasks.tools.station.station_exams import Exams, find_exams
-from siming_tasks.tools.station.worklist import Refusal, Work
+from siming_tasks.tools.station.worklist import Adjudication, Rating, Refusal, Work
 from tests.tools.station.conftest import STEPS, rubric_of
 
 NA = "N/A"
@@ -239,9 +237,8 @@ def test_adjudication_shows_what_differs_and_no_name(rated: EventLog, exams: Exa
 
 def test_which_of_two_comes_first_says_nothing() -> None:
     """Over many steps, either rater stands first about as often: within four standard errors of a half."""
-    from siming_tasks.tools.station.adjudicate import _side
     from siming_tasks.tools.station.station_exams import Exam
-    from siming_tasks.tools.station.worklist import Item
+    from siming_tasks.tools.station.worklist import Item, _side
 
     item = Item(Exam("x", Path("x"), "f" * 64, ()), (), "x")
     first = sum(_side(item, f"step_{number}") == 1 for number in range(1000))

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from siming_tasks.cli import main
-from siming_tasks.tools.local_server.access_key import AccessKey
+from siming_tasks.tools.local_server.local_server import AccessKey
 from siming_tasks.tools.station.app import application
-from siming_tasks.tools.station.rater import rater_name
+from siming_tasks.tools.station.worklist import rater_name
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_a_ticket_is_accepted_once(videos: Path, rubric: Path, tmp_path: Path) -
     from starlette.testclient import TestClient
 
     from siming_tasks.tools.station.event_log import EventLog
-    from siming_tasks.tools.station.rating import Rating
     from siming_tasks.tools.station.station_exams import find_exams
+    from siming_tasks.tools.station.worklist import Rating
 
     exams = find_exams(videos, tmp_path, rubric)
     work = Rating(EventLog.begin(tmp_path / "s.sqlite", exams.rubric), "x", exams)

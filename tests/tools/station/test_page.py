@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from siming_tasks.tools.station.event_log import EventLog, replay_exams
+from siming_tasks.tools.station.event_log import EventLog
+from siming_tasks.tools.station.replay import replay_exams
 from tests.conftest import NEEDS_BROWSER, kill_chromium, open_chromium
 from tests.tools.station.conftest import UNEVEN, Station, rubric_of
 from tests.tools.station.pages import complaints, current, keys, saved, text, visit, wait

@@ -1,4 +1,15 @@
-"""The event log: what a station writes into its file, and what anybody reads there."""
+"""Event log of a rating station: an append-only SQLite file of events, and what anybody reads there.
+
+::
+
+    about    key, value                     rubric and its digest, tool, date, whether the data are synthetic
+    exams    digest, name, steps            SHA-256 of the video, its name in the folder, its score sheet (JSON)
+    orders   rater, work, place, item       in which order a rater gets the exams
+    acts     seq, id, time, work, rater, exam, step, kind, value (JSON)
+
+Write-ahead logging lets several stations write and others read at the same time; ``synchronous=FULL`` waits for the
+disk before an event is acknowledged, so that neither a killed process nor a power cut takes it back.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +19,124 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from siming_tasks import __version__
 from siming_tasks.common.errors import DataError
-from siming_tasks.rubrics import Rubric, rubric_from
-from siming_tasks.tools.station.event_log.events import Event, check_event
-from siming_tasks.tools.station.event_log.file import (
-    check_ours,
-    connect,
-    is_event_log,
-    make_tables,
-    rubric_digest,
-    said,
-)
+from siming_tasks.common.files import open_regular, sha256_json
+from siming_tasks.rubrics import Rubric, allowed_points, rubric_from
 
-__all__ = ["EventLog", "Known"]
+RATING, ADJUDICATION = "rate", "adjudicate"
+"""Kinds of work in an event log: scoring and marking spans; deciding where two raters differ."""
+ABOUT_STEP = ("points", "verdict", "applicable", "start", "end", "comment")
+"""Acts that set a step's field; the value None clears it."""
+ABOUT_EXAM = ("open", "undo", "redo")
+"""Acts about an exam, or about one step where each is a question of its own: it was brought to the screen (the value
+says what a model would have been shown); the last event was taken back; the last undo was taken back."""
+MAX_COMMENT = 2_000
+"""Characters of a comment."""
+MAX_SECONDS = 86_400
+"""Of a video; no step has as many points."""
 
+_APPLICATION = 0x53694D52  # "SiMR": says whose file it is
+_VERSION = 1
+_MAGIC = b"SQLite format 3\0"
+_WAIT = 30.0
+"""Seconds to wait for another process that is writing."""
+_COLUMNS = "id, time, work, rater, exam, step, kind, value"
+_INSERT = f"INSERT OR IGNORE INTO acts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _RESTORE = "Restore a copy, or begin another file with --store."
+_SCHEMA = """
+CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE exams (digest TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, steps TEXT NOT NULL);
+CREATE TABLE orders (
+  rater TEXT NOT NULL, work TEXT NOT NULL, place INTEGER NOT NULL, item TEXT NOT NULL,
+  PRIMARY KEY (rater, work, place), UNIQUE (rater, work, item)
+);
+CREATE TABLE acts (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  id TEXT NOT NULL UNIQUE,
+  time TEXT NOT NULL,
+  work TEXT NOT NULL,
+  rater TEXT NOT NULL,
+  exam TEXT NOT NULL REFERENCES exams (digest),
+  step TEXT,
+  kind TEXT NOT NULL,
+  value TEXT NOT NULL
+);
+CREATE INDEX acts_of_an_exam ON acts (work, rater, exam, seq);
+CREATE TRIGGER acts_stay BEFORE UPDATE ON acts BEGIN SELECT RAISE(ABORT, 'acts are never changed'); END;
+CREATE TRIGGER acts_remain BEFORE DELETE ON acts BEGIN SELECT RAISE(ABORT, 'acts are never deleted'); END;
+"""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One row of the event log.
+
+    Attributes:
+        seq: ascending over the whole event log, never used twice.
+        time: when it was written, ISO 8601, UTC.
+        work: ``rate``, ``adjudicate`` or a setting with its conditions.
+        exam: SHA-256 of the video.
+        step: rubric step; None for an event about the whole exam.
+        kind: one of :data:`ABOUT_STEP` and :data:`ABOUT_EXAM`.
+        value: points; ``correct`` or ``incorrect``; a bool; seconds; text; None clears.
+    """
+
+    seq: int
+    time: str
+    work: str
+    rater: str
+    exam: str
+    step: str | None
+    kind: str
+    value: Any
+
+
+def check_event(rubric: Rubric, step: str | None, kind: str, value: Any) -> str | None:
+    """Reason why an event cannot stand in a log under this rubric, in one sentence; None if it can."""
+    if kind in ABOUT_EXAM:
+        fits = value is None or (kind == "open" and isinstance(value, dict))
+        return None if fits and (step is None or step in rubric.by_id) else f"{kind} takes no value."
+    if kind not in ABOUT_STEP:
+        return f"there is no event {kind!r:.40}."
+    rule = rubric.by_id.get(step or "")
+    if rule is None:
+        return f"the rubric has no step {step!r:.80}."
+    if value is None:
+        return None
+    number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_SECONDS  # no NaN
+    if kind == "points":
+        allowed = allowed_points(rule)
+        if not number or value not in allowed:
+            return f"{value!r:.40} is not on the scale of {rule.id}: {', '.join(f'{each:g}' for each in allowed)}."
+    elif kind in ("start", "end") and not number:
+        return f"{kind} must be seconds of the video, found {value!r:.40}."
+    elif kind == "applicable" and not isinstance(value, bool):
+        return f"applicable must be true or false, found {value!r:.40}."
+    elif kind == "verdict" and value not in ("correct", "incorrect"):
+        return f"a verdict is correct or incorrect, found {value!r:.40}."
+    elif kind == "comment" and not (isinstance(value, str) and len(value) <= MAX_COMMENT):
+        return f"a comment is text of at most {MAX_COMMENT:,} characters."
+    return None
+
+
+def is_event_log(path: Path) -> bool:
+    """True if a file is an SQLite file, by its first bytes (False if it cannot be read)."""
+    try:
+        with open_regular(path) as stream:
+            return stream.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def rubric_digest(rubric: Rubric) -> str:
+    """Digest of a rubric's content, however its file is laid out."""
+    return sha256_json(rubric.model_dump(mode="json"))
 
 
 class Known(NamedTuple):
@@ -50,6 +160,12 @@ class EventLog:
         self.path = path
         self._connection = connection
         self._lock = threading.RLock()
+        (mark,), (version,) = (self._rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
+        if mark != _APPLICATION:
+            raise DataError(f"{path}: is another program's SQLite file. Name another file with --store.")
+        if version != _VERSION:
+            what = f"was written by another version of siming-tasks (format {version})"
+            raise DataError(f"{path}: {what}. Use that version.")
         about = dict(self._rows("SELECT key, value FROM about"))
         try:
             self.rubric = rubric_from(json.loads(about["rubric"]), f"{path} (rubric)")
@@ -69,17 +185,15 @@ class EventLog:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         except OSError as error:
             raise DataError(f"{path}: cannot be written ({error.strerror}). Name another file with --store.") from None
-        with said(path):
-            connection = connect(path, "rw")
+        with _sqlite_messages(path):
+            connection = _connect(path, "rw")
             if connection.execute("PRAGMA journal_mode=WAL").fetchone() != ("wal",):
-                raise DataError(
-                    f"{path}: lies where SQLite cannot keep its log. Name a file on a local disk (--store)."
-                )
+                what = "lies where SQLite cannot keep its log"
+                raise DataError(f"{path}: {what}. Name a file on a local disk (--store).")
             connection.execute("BEGIN IMMEDIATE")  # of two stations that begin together, one makes the tables
             if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-                make_tables(connection, rubric, synthetic)
+                _make_tables(connection, rubric, synthetic)
             connection.execute("COMMIT")
-            check_ours(path, connection)
             event_log = cls(path, connection)
         if rubric_digest(event_log.rubric) != rubric_digest(rubric):
             what = f"was begun with another rubric ({event_log.rubric.rubric_id} {event_log.rubric.version})."
@@ -99,10 +213,9 @@ class EventLog:
         if not is_event_log(path):
             missing = "is no event log of `siming data rate`" if path.exists() else "no such file"
             raise DataError(f"{path}: {missing}. Give the file that `siming data rate` names when it starts.")
-        with said(path):
-            connection = connect(path, "ro")
+        with _sqlite_messages(path):
+            connection = _connect(path, "ro")
             connection.execute("PRAGMA query_only=ON")
-            check_ours(path, connection)
             return cls(path, connection)
 
     def close(self) -> None:
@@ -135,15 +248,14 @@ class EventLog:
         """All exams by their digest."""
         rows = self._rows("SELECT name, digest, steps FROM exams ORDER BY rowid")
         try:
-            known = [Known(name, digest, tuple(json.loads(steps))) for name, digest, steps in rows]
-            if all(isinstance(exam.name + exam.digest, str) and self._on_sheet(exam.steps) for exam in known):
-                return {exam.digest: exam for exam in known}
+            known = {digest: Known(name, digest, tuple(json.loads(steps))) for name, digest, steps in rows}
+            sheets = [exam.steps for exam in known.values()]
+            on_sheet = all(len(set(steps)) == len(steps) and set(steps) <= set(self.rubric.by_id) for steps in sheets)
+            if on_sheet and all(isinstance(exam.name + exam.digest, str) for exam in known.values()):
+                return known
         except (TypeError, ValueError, RecursionError):
             pass
         raise DataError(f"{self.path}: the list of exams is damaged. {_RESTORE}")
-
-    def _on_sheet(self, steps: tuple[Any, ...]) -> bool:
-        return len(set(steps)) == len(steps) and set(steps) <= set(self.rubric.by_id)
 
     def order(self, rater: str, work: str, items: Sequence[str]) -> list[str]:
         """The recorded order of a rater's items; new ones of ``items`` are recorded behind those that are there."""
@@ -171,12 +283,8 @@ class EventLog:
             DataError: it could not be written.
         """
         now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-        row = (name, now, work, rater, exam, step, kind, json.dumps(value))
         with self._writing():
-            self._connection.execute(
-                "INSERT OR IGNORE INTO acts (id, time, work, rater, exam, step, kind, value) VALUES (?,?,?,?,?,?,?,?)",
-                row,
-            )
+            self._connection.execute(_INSERT, (name, now, work, rater, exam, step, kind, json.dumps(value)))
             ((seq,),) = self._rows("SELECT seq FROM acts WHERE id = ?", name)
         return int(seq)
 
@@ -193,13 +301,11 @@ class EventLog:
             what = "has another rubric, or one of the two is SYNTHETIC"
             raise DataError(f"{other.path}: {what}; it cannot be joined with {self.path}.")
         self.know(other.exams().values())
-        columns = "id, time, work, rater, exam, step, kind, value"
-        rows = other._rows(f"SELECT {columns} FROM acts ORDER BY seq")
+        rows = other._rows(f"SELECT {_COLUMNS} FROM acts ORDER BY seq")
         orders = other._rows("SELECT rater, work, place, item FROM orders ORDER BY rater, work, place")
         with self._writing():
             before = self._connection.total_changes
-            marks = ", ".join("?" * 8)
-            self._connection.executemany(f"INSERT OR IGNORE INTO acts ({columns}) VALUES ({marks})", rows)
+            self._connection.executemany(_INSERT, rows)
             new = self._connection.total_changes - before
             self._connection.executemany("INSERT OR IGNORE INTO orders VALUES (?, ?, ?, ?)", orders)
         return new
@@ -212,18 +318,16 @@ class EventLog:
         """
         filters = {name: text for name, text in (("work", work), ("rater", rater), ("exam", exam)) if text is not None}
         where = " AND ".join(f"{name} = ?" for name in filters) or "1"
-        columns = "seq, time, work, rater, exam, step, kind, value"
-        rows = self._rows(f"SELECT {columns} FROM acts WHERE {where} ORDER BY seq", *filters.values())
-        exams = self.exams()
-        events = [self._act(row) for row in rows]
+        query = f"SELECT seq, {_COLUMNS} FROM acts WHERE {where} ORDER BY seq"
+        exams, events = self.exams(), [self._event(row) for row in self._rows(query, *filters.values())]
         for event in events:
             wrong = check_event(self.rubric, event.step, event.kind, event.value)
             if wrong or event.exam not in exams:
                 raise DataError(f"{self.path}: event {event.seq}: {wrong or 'there is no such exam.'} {_RESTORE}")
         return events
 
-    def _act(self, row: tuple[Any, ...]) -> Event:
-        seq, time, work, rater, exam, step, kind, value = row
+    def _event(self, row: tuple[Any, ...]) -> Event:
+        seq, _, time, work, rater, exam, step, kind, value = row
         try:
             whole = all(isinstance(text, str) for text in (work, rater, exam, kind, step or ""))
             if whole and datetime.fromisoformat(time).tzinfo is not None:
@@ -237,18 +341,14 @@ class EventLog:
         rows = self._rows("SELECT DISTINCT rater FROM acts WHERE work = ? AND step IS NOT NULL ORDER BY rater", work)
         return [name for (name,) in rows]
 
-    def works(self) -> list[str]:
-        """The works that there are events of, sorted."""
-        return [work for (work,) in self._rows("SELECT DISTINCT work FROM acts ORDER BY work")]
-
     def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        with self._lock, said(self.path):
+        with self._lock, _sqlite_messages(self.path):
             return self._connection.execute(query, values).fetchall()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """One transaction, all of it or nothing."""
-        with self._lock, said(self.path):
+        with self._lock, _sqlite_messages(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -256,3 +356,37 @@ class EventLog:
             except BaseException:
                 self._connection.execute("ROLLBACK")
                 raise
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    """An open connection, ``rw`` or ``ro``, that several threads may use and that believes nothing the file defines."""
+    address = f"{path.absolute().as_uri()}?mode={mode}"
+    connection = sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+    for setting in ("trusted_schema=OFF", "cell_size_check=ON", "foreign_keys=ON", "synchronous=FULL"):
+        connection.execute(f"PRAGMA {setting}")
+    return connection
+
+
+def _make_tables(connection: sqlite3.Connection, rubric: Rubric, synthetic: bool) -> None:
+    """Make an empty file an event log."""
+    for statement in _SCHEMA.split(";\n"):
+        connection.execute(statement)
+    about = {
+        "rubric": json.dumps(rubric.model_dump(mode="json"), ensure_ascii=False),
+        "rubric_digest": rubric_digest(rubric),
+        "synthetic": json.dumps(synthetic),
+        "tool": f"siming-tasks {__version__}",
+        "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+    }
+    connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
+    connection.execute(f"PRAGMA application_id={_APPLICATION}")
+    connection.execute(f"PRAGMA user_version={_VERSION}")
+
+
+@contextmanager
+def _sqlite_messages(path: Path) -> Iterator[None]:
+    """SQLite's message about the file in a sentence."""
+    try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # its own message may hold what it could not read
+        raise DataError(f"{path}: {error}. Is the disk full, or the file damaged or another program's?") from None

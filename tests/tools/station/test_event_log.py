@@ -16,8 +16,8 @@ import pytest
 from siming_tasks.common.errors import DataError, SimingError
 from siming_tasks.rubrics import Rubric, allowed_points, rubric_from
 from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_sheet
-from siming_tasks.tools.station.event_log import Event, EventLog, Known, replay
-from siming_tasks.tools.station.event_log.replay import seconds_by_step
+from siming_tasks.tools.station.event_log import Event, EventLog, Known
+from siming_tasks.tools.station.replay import replay, seconds_by_step
 from tests.tools.station.conftest import STEPS, rubric_of
 
 EXAM = "a" * 64
@@ -107,7 +107,7 @@ def test_event_log_is_private_and_append_only(tmp_path: Path, three: Rubric) -> 
 
 
 def test_each_rater_has_a_stable_order(tmp_path: Path, three: Rubric) -> None:
-    from siming_tasks.tools.station.rater import shuffled
+    from siming_tasks.tools.station.worklist import shuffled
 
     keys = [f"{number:064x}" for number in range(20)]
     mine, theirs = shuffled(keys, "a", "rate"), shuffled(keys, "b", "rate")

@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
+from typing import Any
 
-from siming_tasks.tools.station.event_log.events import ABOUT_STEP, Event
+from siming_tasks.tools.station.event_log import ABOUT_STEP, Event
 
-__all__ = ["BREAK", "ExamState", "StepState", "replay", "replay_exams", "seconds_by_step"]
+__all__ = ["ExamState", "StepState", "events_by_exam", "replay", "replay_exams", "seconds_by_step"]
 
-BREAK = 600.0
+_BREAK = 600.0
 """Seconds between two events above which the physician was elsewhere: such a gap counts for nothing."""
 
 
@@ -36,18 +37,8 @@ class StepState:
         """``(start, end)`` if both are marked."""
         return None if self.start is None or self.end is None else (self.start, self.end)
 
-    def after(self, event: Event) -> StepState:
-        """The state when the event has been done: points and "not applicable" put each other out."""
-        if event.kind in ("points", "verdict"):
-            return replace(self, applicable=True, **{event.kind: event.value})
-        if event.kind == "applicable":
-            return replace(self, applicable=event.value is not False, points=None, verdict=None)
-        if event.kind == "comment":
-            return replace(self, comment=event.value or "")
-        return replace(self, **{event.kind: event.value})
 
-
-NOTHING = StepState()
+_UNTOUCHED = StepState()
 
 
 @dataclass(frozen=True)
@@ -61,7 +52,7 @@ class ExamState:
 
     def step(self, step_id: str) -> StepState:
         """The state of a step; an untouched one has none of it."""
-        return self.steps.get(step_id, NOTHING)
+        return self.steps.get(step_id, _UNTOUCHED)
 
     def left(self, steps: Collection[str]) -> list[str]:
         """Those of the steps that are not decided yet."""
@@ -84,17 +75,29 @@ def replay(events: Iterable[Event]) -> ExamState:
     steps: dict[str, StepState] = {}
     for event in done:
         assert event.step is not None
-        steps[event.step] = steps.get(event.step, NOTHING).after(event)
+        change: dict[str, Any] = {event.kind: event.value}
+        if event.kind in ("points", "verdict"):  # points and "not applicable" put each other out
+            change["applicable"] = True
+        elif event.kind == "applicable":
+            change = {"applicable": event.value is not False, "points": None, "verdict": None}
+        elif event.kind == "comment":
+            change["comment"] = event.value or ""
+        steps[event.step] = replace(steps.get(event.step, _UNTOUCHED), **change)
     seconds = sum(gap for gap, _ in _gaps(events))
     return ExamState(steps, done[-1] if done else None, undone[-1] if undone else None, seconds)
 
 
 def replay_exams(events: Iterable[Event]) -> dict[tuple[str, str], ExamState]:
     """By rater and exam, what the events of one work come to."""
-    sorted_out: dict[tuple[str, str], list[Event]] = {}
+    return {key: replay(own) for key, own in events_by_exam(events).items()}
+
+
+def events_by_exam(events: Iterable[Event]) -> dict[tuple[str, str], list[Event]]:
+    """Events by rater and exam."""
+    by_exam: dict[tuple[str, str], list[Event]] = {}
     for event in events:
-        sorted_out.setdefault((event.rater, event.exam), []).append(event)
-    return {key: replay(mine) for key, mine in sorted_out.items()}
+        by_exam.setdefault((event.rater, event.exam), []).append(event)
+    return by_exam
 
 
 def seconds_by_step(events: Iterable[Event]) -> dict[str, float]:
@@ -112,6 +115,6 @@ def _gaps(events: list[Event]) -> list[tuple[float, Event]]:
     gaps = []
     for (before, after), event in zip(pairwise(times), events[1:], strict=True):
         gap = (after - before).total_seconds()
-        if event.kind != "open" and 0 <= gap <= BREAK:
+        if event.kind != "open" and 0 <= gap <= _BREAK:
             gaps.append((gap, event))
     return gaps
