@@ -105,7 +105,6 @@ class Comparison:
     """Result of :func:`compare_scores`.
 
     Attributes:
-        n_videos: number of videos that all runs share.
         primary: the declared primary metric; all others are secondary.
         estimates: by run and metric, of the answers that each run gave.
         imputed: by run and metric, with every missing answer as full points or "correct"; ranks and tests use these.
@@ -154,16 +153,9 @@ def compare_scores(
     Ranks and tests take a missing answer as full points or "correct", and a lead must hold on the items that both
     answered. Interval and p-value of a difference are the jackknife's t over videos, so they never disagree. There are
     two families for Holm's correction: all comparisons of the primary metric (the headline of this kind of answer), and
-    all comparisons of the secondary ones.
-
-    Args:
-        runs: at least two, on the same videos, steps and reference with equal facts.
-        allow: differences to accept, see :func:`siming_tasks.metrics.alignment.align`.
-        against: compare every other run with this one instead of all pairs.
-        mapping: how points become labels for kappa.
-        positive: the class of precision, recall and F1.
-        resamples: bootstrap resamples, of the runs' own intervals and ranks.
-        seed: of the resamples.
+    all comparisons of the secondary ones. ``allow`` has differences to accept
+    (:func:`siming_tasks.metrics.alignment.align`); with ``against`` every other run is compared with that one instead
+    of all pairs.
 
     Raises:
         DataError: fewer than two runs, videos or resamples, runs that are not comparable, or an unknown ``against``.

@@ -42,17 +42,11 @@ class Diagnostics:
     """Result of :func:`diagnose_matrix`.
 
     Attributes:
-        answer: ``score`` or ``error``.
         coverage: answered / asked steps, None if nothing was asked.
-        history: local against history steps.
-        state: agreement by the state of required steps, error propagation.
-        sequence: first divergence and sequential credit.
         disputed: agreed and disputed steps; None without two raters.
         exam: pass decisions; None for verdicts.
-        choices: metrics under other label mappings, fills and positive classes.
         clusters: standard errors if students, or sites, are what was sampled; empty if the data do not know them.
-        non_inferiority: test of the judge in the place of a physician; None without two physicians who scored the same
-            videos.
+        non_inferiority: None without two physicians who scored the same videos.
         pairs: with more than two physicians, numbers of each pair and of the judge where they agreed and differed; else
             empty. The physicians beside the judge are then the first pair.
         options: options of the diagnosis, as far as the caller states them.
@@ -142,12 +136,8 @@ def diagnose_with_raters(
 ) -> Diagnostics:
     """:func:`diagnose_matrix` with any number of physicians: pair by pair, the first pair beside the judge.
 
-    Args:
-        matrix: reference and judge.
-        rubric: of the matrix's steps.
-        physicians: by name, points in the matrix's order, ``float[V, S]``; those of one alone are not used.
-        seed: of the resamples, the same for every pair.
-        options: of :func:`diagnose_matrix`.
+    ``physicians``: by name, points in the matrix's order, ``float[V, S]``; those of one alone are not used. ``seed``:
+    the same for every pair.
     """
     diagnostics = {
         f"{b} against {a}": diagnose_matrix(

@@ -35,20 +35,12 @@ def human_ratio(
     """Mean of metric(run, rater) over the raters / mean of metric(rater, rater) over their pairs, bootstrapped jointly.
 
     1 is a run that agrees with a physician as well as another physician does. Comparing with the consensus instead
-    would flatter the physicians, who made it.
-
-    Args:
-        run: the run; its own reference is ignored.
-        raters: each rater's points as the reference of the run's videos and steps; at least two. What not all of them
-            have scored is left out.
-        mapping: how points become labels for kappa.
-        positive: the class of F1.
-        resamples: bootstrap resamples.
-        seed: of them.
+    would flatter the physicians, who made it. The run's own reference is ignored; ``raters`` have each rater's points
+    as the reference of the run's videos and steps. What not all of them have scored is left out.
 
     Returns:
-        By symmetric metric (which physician is called the reference must not matter);
-            undefined where the raters do not agree beyond chance.
+        By symmetric metric (which physician is called the reference must not matter); undefined where the raters do
+        not agree beyond chance.
 
     Raises:
         DataError: fewer than two raters, panels that are not of the same videos and steps, or no step was scored by
@@ -96,12 +88,7 @@ def human_difference(
 def _tallies(
     run: ScoreMatrix, raters: Sequence[ScoreMatrix], mapping: LabelMapping, positive: Positive
 ) -> tuple[list[Tally], list[Tally]]:
-    """A run judged by each rater, and the raters judged by each other, on what all have scored, in symmetric metrics.
-
-    Raises:
-        DataError: fewer than two raters, panels that are not of the same videos and steps, or no step was scored by
-            all raters.
-    """
+    """A run judged by each rater, and the raters by each other, on what all have scored, in symmetric metrics."""
     if len(raters) < 2:
         raise DataError(f"The human ratio needs the labels of two raters; {len(raters)} given.")
     nothing = np.full(raters[0].reference.shape, np.nan)
@@ -158,13 +145,9 @@ class NonInferiority:
 def non_inferiority(judge: FloatArray, physicians: Mapping[str, FloatArray], margin: float = MARGIN) -> NonInferiority:
     """The alternative annotator test (Calderon, Reichart & Dror 2025).
 
-    Each physician is left out in turn, and judge and physician are compared with the others.
-
-    Args:
-        judge: labels ``float64[V, S]``; NaN at a step that two physicians have labelled is a missing answer, which is
-            worse than any: leaving out hard steps gains nothing.
-        physicians: labels of each, ``float64[V, S]``; NaN where there is none.
-        margin: see :data:`MARGIN`.
+    Each physician is left out in turn, and judge and physician are compared with the others. Labels are ``float64[V,
+    S]``; NaN where a physician gave none. NaN of the judge at a step that two physicians have labelled is a missing
+    answer, which is worse than any: leaving out hard steps gains nothing.
 
     Raises:
         DataError: fewer than two physicians, a margin outside 0..1, or fewer than two videos that two have scored.

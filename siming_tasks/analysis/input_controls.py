@@ -118,11 +118,7 @@ def analyse_ablations(
 ) -> tuple[AblationResult, ...]:
     """Every ablation that a run made of a setting, in their usual order; none if the plain task was not asked.
 
-    Args:
-        run: run whose records hold both.
-        setting: name of the plain setting.
-        options: rater, label mapping, positive class, resamples and seed.
-        allow: differences to accept (:data:`siming_tasks.results.comparable.DIFFERENCES`).
+    ``allow`` has differences to accept (:data:`siming_tasks.results.comparable.DIFFERENCES`).
     """
     names = [name for name in ABLATION_TASKS if TASKS[name].base_task == setting and run.records.get(name)]
     if not names or not run.records.get(setting):
@@ -175,16 +171,7 @@ def ablation_effects(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> dict[str, AblationEffect]:
-    """Effect of an ablation by metric.
-
-    Args:
-        plain: answers to the plain task.
-        ablated: answers to the ablation, about the same rubric; videos that are not in both are left out.
-        steps: only these; None: all.
-        mapping: how points become labels for kappa.
-        positive: the class of precision, recall and F1.
-        resamples: bootstrap resamples.
-        seed: of the resamples.
+    """Effect of an ablation by metric, on ``steps`` (None: all) of the videos that are in both.
 
     Returns:
         Every metric but those that can be had by answering the same everywhere. ``coverage`` of the estimates is the
@@ -272,7 +259,7 @@ def score_minimal_pairs(
         Steps elsewhere count if both answers are there.
 
     Raises:
-        ValueError: the shapes do not belong together, a direction is not +1 or -1, or a target step is ``unchanged``.
+        ValueError: shapes do not belong together, a direction is not +1 or -1, or a target step is ``unchanged``.
     """
     number = int(first.shape[0])
     shapes = (second.shape == first.shape, unchanged.shape == first.shape, target.shape == (number,))

@@ -44,15 +44,12 @@ class Psychometrics:
     """Everything that could be computed; what could not stands in ``missing`` with the reason.
 
     Attributes:
-        raters: the physicians, R.
-        videos: videos in the data set.
-        complete: videos and steps that all of them scored; totals, reliability and generalisability rest on these.
+        complete: videos and steps that all raters scored; totals, reliability and generalisability rest on these.
         icc: of the totals, as shares of the available points.
         concordance: Lin's coefficient of each pair.
         limits: Bland-Altman of each pair, first minus second, as shares of the available points.
         generalizability: variance components of points / maximum.
         designs: what other numbers of raters would reach; steps fixed, and steps as a sample.
-        rasch: steps' difficulty and raters' severity.
         sites: steps that are harder at one site than at another for trainees of the same ability.
         cuts: pass marks from examinees.
         decisions: accuracy and consistency at the pass mark and at each of ``cuts``.
@@ -85,14 +82,10 @@ def psychometrics(
     pass_mark: float = PASS_MARK,
     borderline: float | None = None,
 ) -> Psychometrics:
-    """Everything at once.
+    """Everything at once, of two physicians or more; of ``names`` only, the consensus too if it is named.
 
-    Args:
-        dataset: with the labels of two physicians or more.
-        options: the seed.
-        names: only these raters, the consensus too if it is named (default: every physician).
-        pass_mark: share of the points that passes, for the accuracy of decisions.
-        borderline: the global rating that means borderline, for borderline regression.
+    ``pass_mark``: share of the points that passes, for the accuracy of decisions. ``borderline``: the global rating
+    that means borderline, for borderline regression. Of ``options`` only the seed counts.
 
     Raises:
         DataError: fewer than two physicians.

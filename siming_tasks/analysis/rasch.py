@@ -52,14 +52,11 @@ class Facet:
 
 @dataclass(frozen=True)
 class Rasch:
-    """The fitted model.
+    """The fitted model: by name, difficulty of ``steps`` and severity of ``raters``.
 
     Attributes:
-        steps: by name, difficulty.
-        raters: by name, severity.
         left_out: steps without an estimate, since every judgment of them is the same (too easy or too hard to tell).
-        trainees: used: neither all nor none of their judgments are "fully correct".
-        extreme: trainees not used for that reason.
+        trainees: used: neither all nor none of their judgments are "fully correct"; ``extreme``: the others.
         loglik: conditional log-likelihood.
     """
 
@@ -263,11 +260,8 @@ def differential(
 ) -> SiteDifferences:
     """Difficulties of each site against those of the rest (Wald test on conditional estimates).
 
-    Args:
-        correct: ``float64[P, I, R]`` as for :func:`rasch`.
-        sites: of each trainee; None is unknown and belongs to no site.
-        step_ids: I names.
-        raters: R names.
+    ``correct``: ``float64[P, I, R]`` as for :func:`rasch`; ``sites``: of each trainee, None is unknown and belongs to
+    none.
 
     Raises:
         DataError: fewer than two sites with :data:`FEWEST` trainees.

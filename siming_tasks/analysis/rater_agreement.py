@@ -82,14 +82,8 @@ def inter_rater_table(
 ) -> InterRaterTable:
     """The inter-rater table (the paper's table 3) with intervals over videos.
 
-    Args:
-        first: a score panel whose reference holds rater one's points; its predictions are ignored.
-        second: the same for rater two.
-        consensus: the same for the adjudicated labels, if there are any.
-        names: of the two raters.
-        mapping: how points become labels for kappa.
-        resamples: bootstrap resamples.
-        seed: of them.
+    ``first`` and ``second`` are score panels whose references hold the raters' points (their predictions are ignored),
+    ``consensus`` the same for the adjudicated labels, if there are any.
 
     Raises:
         DataError: no step was scored by both raters, or a panel is not of scores.
@@ -164,10 +158,7 @@ def inter_rater_tables(
 ) -> list[InterRaterTable]:
     """The inter-rater table of every pair of physicians, in the order of their names; empty with fewer than two.
 
-    Args:
-        dataset: with labels before adjudication.
-        options: label mapping, resamples and seed.
-        names: only these raters, at least two.
+    With ``names`` of these raters only, at least two.
 
     Raises:
         DataError: there is no such rater, or no step was scored by both of a pair that was asked for.

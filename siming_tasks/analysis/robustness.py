@@ -118,15 +118,8 @@ def cluster_errors(
 ) -> ClusterErrors | None:
     """Leave out each cluster in turn (delete-a-group jackknife).
 
-    It holds with few clusters, where a bootstrap of them would draw the same ones over and over.
-
-    Args:
-        matrix: answers of the run and their reference.
-        clusters: by video, the name of its cluster, or None.
-        kind: kind of the clusters.
-        mapping: how points become labels.
-        positive: the positive class of precision, recall and F1.
-        each: give the value without each cluster.
+    It holds with few clusters, where a bootstrap of them would draw the same ones over and over. ``clusters``: by
+    video, the name of its cluster, or None; ``each``: give the value without each cluster.
 
     Returns:
         None where no cluster has two videos, or all videos are in one.

@@ -28,13 +28,8 @@ class CutScore:
 def borderline_regression(shares: FloatArray, ratings: FloatArray, borderline: float) -> CutScore:
     """The total that the regression of totals on global ratings predicts for a borderline examinee.
 
-    Args:
-        shares: of the available points, ``float64[V]``; NaN is left out.
-        ratings: the examiners' global rating of each examinee, ``float64[V]``; NaN is left out.
-        borderline: the rating that means borderline.
-
-    Returns:
-        With the standard error of the regression's mean at that rating.
+    Of shares of the available points and the examiners' ratings, ``float64[V]`` each, NaN left out; with the standard
+    error of the regression's mean at the rating that means borderline.
 
     Raises:
         DataError: fewer than three examinees with both, or ratings that do not vary.
@@ -55,11 +50,8 @@ def borderline_regression(shares: FloatArray, ratings: FloatArray, borderline: f
 def contrasting_groups(shares: FloatArray, able: BoolArray, resamples: int = 1000, seed: int = 0) -> CutScore:
     """The total at which normal curves through the able and the other examinees cross, between their means.
 
-    Args:
-        shares: of the available points, ``float64[V]``; NaN is left out.
-        able: who is competent by another judgment than the total, ``bool[V]``.
-        resamples: of the examinees within each group, for the standard error.
-        seed: of the resamples.
+    Of shares of the available points, ``float64[V]``, NaN left out; ``able``, ``bool[V]``: who is competent by another
+    judgment than the total. The standard error is that of resamples of the examinees within each group.
 
     Raises:
         DataError: fewer than three examinees in a group, a group without spread, or able ones who do not do better.
@@ -116,11 +108,9 @@ class Classification:
         reliability: of the totals, as given.
         length: effective test length: independent right/wrong items that would be as reliable.
         accuracy: probability that observed and true decision are alike.
-        false_pass: probability of passing with a true score below the cut.
-        false_fail: probability of failing with a true score at or above it.
+        false_pass: probability of passing with a true score below the cut; ``false_fail``: of failing at or above it.
         consistency: probability that two parallel exams decide alike.
         kappa: of those two decisions; None if everybody is decided alike.
-        true: the fitted distribution of true scores.
     """
 
     cut: float
@@ -137,10 +127,8 @@ class Classification:
 def livingston_lewis(shares: FloatArray, reliability: float, cut: float) -> Classification:
     """Accuracy and consistency of pass or fail (Livingston & Lewis 1995).
 
-    Args:
-        shares: of the available points, ``float64[V]`` in 0..1; NaN is left out.
-        reliability: of the totals, between 0 and 1.
-        cut: share that passes, between 0 and 1.
+    Of shares of the available points, ``float64[V]`` in 0..1, NaN left out; ``reliability`` of the totals and ``cut``,
+    the share that passes, are between 0 and 1.
 
     Raises:
         DataError: arguments out of range, fewer than ten totals, or totals that do not vary.

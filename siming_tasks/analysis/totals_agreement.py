@@ -170,6 +170,7 @@ def bland_altman(first: FloatArray, second: FloatArray) -> BlandAltman:
         slope = Estimate(0.0, undefined=True, n_videos=n, n_items=n, reason="All means of two totals are equal: 0/0.")
     else:
         line = linregress(middle, gap)
-        slope = around(float(line.slope), float(line.stderr), n - 2)
+        # SciPy has no error of the slope where the difference is the same in every video: the line is exact.
+        slope = around(float(line.slope), 0.0 if np.ptp(gap) == 0 else float(line.stderr), n - 2)
     lower, upper = around(bias - Z * sd, limit), around(bias + Z * sd, limit)
     return BlandAltman(around(bias, sd / math.sqrt(n)), sd, lower, upper, slope)

@@ -58,17 +58,12 @@ def repeatability(
     mapping: LabelMapping = "absolute",
     positive: Positive = "error",
 ) -> dict[str, Repeatability]:
-    """Split the variance of every metric into decoding and videos.
+    """Split the variance of every metric into decoding and videos, from at least two runs of the same judge.
 
     The variance of a run over videos, by the jackknife, holds both: decoding is drawn anew for every video. The
     variance between runs on the same videos is decoding alone; the rest belongs to the videos. The mean of r runs has
-    the variance ``video_stderr^2 + decoding_sd^2 / r``.
-
-    Args:
-        runs: at least two runs of the same judge, on the same videos, steps and reference.
-        allow: differences to accept, see :func:`siming_tasks.metrics.alignment.align`.
-        mapping: how points become labels for kappa.
-        positive: the class of precision, recall and F1.
+    the variance ``video_stderr^2 + decoding_sd^2 / r``. ``allow`` has differences to accept
+    (:func:`siming_tasks.metrics.alignment.align`).
 
     Raises:
         DataError: fewer than two runs, or they were not asked the same questions.

@@ -57,11 +57,8 @@ def _expected_products(once: StepSums, squared: StepSums) -> FloatArray:
     With every video once this is sum x * sum y / n. A resample repeats videos; a plain shuffle of it would give a video
     its own predictions more often than once in n, and look better than it is. So pairs of different videos are
     averaged, and the one in n that stays in place is put back. In deviations from the step's means, where all pairs
-    sum to zero: different pairs average -q / (1 - q) times the equal ones, with q the share of equal pairs.
-
-    Args:
-        once: sums with the weights.
-        squared: sums with the squared weights, that is over pairs of a video with itself.
+    sum to zero: different pairs average -q / (1 - q) times the equal ones, with q the share of equal pairs. ``squared``
+    are sums with the squared weights, that is over pairs of a video with itself.
     """
     number, sum_x, sum_y, sum_xy = once
     equal_n, equal_x, equal_y, equal_xy = squared
@@ -343,15 +340,9 @@ def video_contribution(
 ) -> VideoContribution:
     """Decomposition, shuffle test, no-video baselines and lift of one run; the unit of resampling is the video.
 
-    Args:
-        matrix: answers of the run and their reference.
-        mapping: how points become labels for kappa.
-        positive: the class of precision, recall and F1.
-        resamples: bootstrap resamples, shared by everything here.
-        permutations: exchanges of whole videos for the shuffle p-values.
-        seed: of both.
-        known: the run's own metrics if they were computed already, perhaps with more resamples: they stand as they are.
-        no_video: the same of the no-video baselines on the steps that the run answered (:func:`no_video_estimates`).
+    ``permutations`` are exchanges of whole videos for the shuffle p-values. ``known`` are the run's own metrics if they
+    were computed already, perhaps with more resamples: they stand as they are; ``no_video`` those of the no-video
+    baselines on the steps that the run answered (:func:`no_video_estimates`).
     """
     matrix = matrix.sorted()
     run = Tally.of(matrix, mapping, positive)

@@ -85,3 +85,9 @@ def test_too_few_totals_give_no_value() -> None:
     assert bland_altman(np.ones(2), np.ones(2)).bias.value is None
     with pytest.raises(DataError, match="two raters"):
         icc(np.ones((5, 1)))
+
+
+def test_totals_that_differ_by_a_constant_have_a_certain_slope_of_zero() -> None:
+    found = bland_altman(np.arange(6.0) + 1, np.arange(6.0))
+    assert (found.bias.value, found.sd, found.lower.value, found.upper.value) == (1.0, 0.0, 1.0, 1.0)
+    assert (found.slope.value, found.slope.stderr, found.slope.low, found.slope.high) == (0.0, 0.0, 0.0, 0.0)

@@ -108,15 +108,10 @@ def _of_file(path: Path, frames: int) -> Sight:
 
 
 class Watcher:
-    """Reads frames, judges steps.
+    """Reads frames, judges steps, on a GPU where there is one.
 
-    Args:
-        device: where it computes; default: a GPU where there is one.
-        frames, clip_frames: frames taken of a video file of an exam, of a clip, where it gets files.
-        weights: the file.
-
-    Attributes:
-        silent: how often it did not answer, by reason.
+    ``frames``, ``clip_frames``: taken of a video file of an exam, of a clip, where it gets files. ``silent``: how often
+    it did not answer, by reason.
     """
 
     def __init__(

@@ -66,11 +66,7 @@ def save(encoder: nn.Module, judge: nn.Module, facts: Facts, path: Path = WEIGHT
 
 
 def load(path: Path = WEIGHTS, digest: str | None = None) -> tuple[Mapping[str, Any], Facts, str]:
-    """The tensors by name, what they are for, and their digest.
-
-    Args:
-        path: the weights.
-        digest: what their SHA-256 must be; default: what the file beside them says.
+    """The tensors by name, what they are for, and their SHA-256, which the file beside them states.
 
     Raises:
         DataError: the file is missing, or is not the one that belongs here.
@@ -125,17 +121,9 @@ def pixels(picture: Image | NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 class FrameReader:
-    """The frozen frame encoder of ``siming_nano``.
+    """The frozen frame encoder of ``siming_nano``, ``batch`` frames at a time, on a GPU where there is one.
 
-    Args:
-        device: where it computes; default: a GPU where there is one.
-        batch: frames at a time.
-        weights: the file.
-
-    Attributes:
-        facts: what the weights were trained for.
-        digest: of the weights.
-        names: of the features, in order.
+    ``facts`` say what the weights were trained for, ``names`` the features in order, ``digest`` which weights they are.
 
     Raises:
         DataError: the weights are missing or not the ones that belong here.

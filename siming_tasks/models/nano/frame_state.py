@@ -73,15 +73,10 @@ _AT = {name: number for number, name in enumerate(FEATURES)}
 def features_of(
     rows: NDArray[np.float64], utterances: Sequence[Sequence[str]], channels: Sequence[str]
 ) -> NDArray[np.float32]:
-    """The features of frames whose state is known.
+    """The features of frames whose state is known, shape (frames, features), in the order of :data:`FEATURES`.
 
-    Args:
-        rows: the state at each frame, shape (frames, channels).
-        utterances: the texts in the bubbles at each frame.
-        channels: names of the columns of ``rows``.
-
-    Returns:
-        Shape (frames, features), in the order of :data:`FEATURES`.
+    ``rows``: the state at each frame, shape (frames, channels), columns named by ``channels``; ``utterances``: the
+    texts in the bubbles at each frame.
     """
     state = dict(zip(channels, rows.T, strict=True))
     seen = _visible(state)

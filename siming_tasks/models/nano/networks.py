@@ -13,13 +13,7 @@ _PERIODS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 
 
 class FrameEncoder(nn.Module):
-    """Reads the visible state of one frame: a plain convolutional network.
-
-    Args:
-        continuous: how many continuous features there are; they come first.
-        binary: how many binary ones.
-        hidden: width of the layer before them.
-    """
+    """Reads the visible state of one frame by convolutions: continuous features first, then binary ones."""
 
     def __init__(self, continuous: int, binary: int, hidden: int = 192) -> None:
         super().__init__()
@@ -89,16 +83,9 @@ class _Look(nn.Module):
 class StepJudge(nn.Module):
     """Scores steps from frames whose state has been read.
 
-    Every asked step is a query that looks at the frames by attention; the queries then look at each other, because what
-    was done in one step can decide another. A clip is a video with one query.
-
-    Args:
-        features: how many features a frame has.
-        steps: how many steps the judge knows.
-        most: the highest number of points of any step.
-        width: of its layers.
-        heads: of attention.
-        looks: rounds of attention.
+    Every asked step is a query that looks at the frames by attention, in rounds (``looks``); the queries then look at
+    each other, because what was done in one step can decide another. A clip is a video with one query. ``most`` is the
+    highest number of points of any step.
     """
 
     def __init__(
