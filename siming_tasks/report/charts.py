@@ -18,15 +18,9 @@ from siming_tasks.common.sanitize import visible
 
 
 class Role(NamedTuple):
-    """One kind of judge that a row of a table can stand for.
+    """One kind of judge: its sign beside a name, its title in a key, and what follows its name where there is no sign.
 
-    Attributes:
-        mark: its sign beside a name.
-        title: what it is called in a key.
-        suffix: what follows its name where there is no sign beside it.
-        outline: of its marks on a page, around 0, 0, so that it can be told without its colour.
-        symbol: of its marks in a Matplotlib figure.
-        colour: in a Matplotlib figure; that of pages stands in the style sheet.
+    ``outline`` (around 0, 0) tells its marks on a page without colour; ``symbol`` and ``colour`` are Matplotlib's.
     """
 
     mark: str
@@ -113,15 +107,11 @@ def text(kind: str, x: float, y: float, content: str) -> Markup:
 
 
 def marker(kind: str, x: float, y: float, tip: str, *, behind: Markup | str = "", href: str = "") -> Markup:
-    """A mark with what it says on hover.
+    """A mark with its middle at ``x``, ``y`` and what it says on hover.
 
-    Args:
-        kind: classes; the first is a key of :data:`ROLES`, or ``clip``, and gives the outline.
-        x: of its middle.
-        y: of its middle.
-        tip: shown on hover, over ``behind`` too.
-        behind: drawn first, such as the line of an interval.
-        href: where a click leads; the Tab key passes by, since the table behind the chart leads there too.
+    The first class in ``kind`` is a key of :data:`ROLES`, or ``clip``, and gives the outline. ``behind`` is drawn
+    first, such as the line of an interval. A click leads to ``href``; the Tab key passes by, since the table behind the chart
+    leads there too.
     """
     form = '<g class="{}"><title>{}</title>{}<path class="dot" transform="translate({:g} {:g})" d="{}"/></g>'
     drawn = Markup(form).format(kind, visible(tip), behind, x, y, _OUTLINES[kind.split()[0]])
@@ -146,13 +136,8 @@ def _horizontal_axis(axis: Axis, top: float, bottom: float, label: str, most: in
 class ChartRows:
     """A line for each label, with a horizontal axis below; the left margin follows the labels.
 
-    Args:
-        labels: of the lines.
-        scale: of the values.
-        kind: ``narrow`` puts each label above its line, for phones; ``wide`` says that there is a narrow one too.
-        right: room for what stands at the right of the lines.
-        above: room for what stands above them.
-        width: of the whole.
+    ``narrow`` puts each label above its line, for phones; ``wide`` says that there is a narrow one too. ``right`` and
+    ``above`` are the room for what stands at the right of the lines and above them.
     """
 
     def __init__(self, labels: Sequence[str], scale: Axis, kind: str = "", *, right: float = 14.0, above: float = TOP,
@@ -181,16 +166,8 @@ class ChartRows:
 class Mark:
     """One value with its interval on a line of its own.
 
-    Attributes:
-        label: of the line.
-        value: None for none.
-        low: lower end of the interval; None without one.
-        high: upper end.
-        role: kind of judge.
-        thin: drawn pale.
-        beside: a second value.
-        bound: a limit that is drawn across the line.
-        href: where a click leads.
+    ``thin`` is drawn pale, ``beside`` is a second value, ``bound`` a limit that is drawn across the line; ``href`` is
+    where a click leads.
     """
 
     label: str
@@ -232,12 +209,8 @@ def interval_chart(
 ) -> Markup:
     """A dot and its interval for each mark, first on top; zero is drawn as a line. Twice: for screens, and for phones.
 
-    Args:
-        marks: at least one.
-        axis: what is on the axis.
-        alt: the chart in a sentence, for people who cannot see it.
-        beside: what the second mark of each line is.
-        reach: never show less than this stretch, so that noise does not fill the chart.
+    ``alt`` is the chart in a sentence, for people who cannot see it; ``beside`` says what the second mark of each line
+    is. Never less than ``reach`` is shown, so that noise does not fill the chart.
     """
     numbers = [x for mark in marks for x in (mark.value, mark.low, mark.high, mark.beside, mark.bound) if x is not None]
     scale, svg = Axis.around([*reach, *numbers]), Markup("")

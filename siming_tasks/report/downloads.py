@@ -23,8 +23,6 @@ from siming_tasks.report.tables.comparison import ABLATION_CAPTION
 from siming_tasks.report.verdict import describe_corrections, verdict_sentences
 from siming_tasks.tasks import TASKS
 
-__all__ = ["answered_table", "paper_table", "summary_markdown", "values_table", "write_downloads"]
-
 SYNTHETIC = "SYNTHETIC data: simulated exams, labels and raters."
 _KEY = (
     "A model that does not beat the best of the no-video baselines has shown nothing about the video. 0.000\\* is "
@@ -69,7 +67,12 @@ def summary_markdown(report: Mapping[str, Any]) -> str:
     )
     for setting, board in report["standings"].items():
         if board:
-            section += [f"## {TASKS[setting].title}", _verdict_paragraph(board), answered_table(board)]
+            sentences = [
+                "".join(literal(text) if is_name else text for text, is_name in sentence)
+                for sentence in verdict_sentences(board)
+            ]
+            verdict = " ".join([f"**{sentences[0]}**", *sentences[1:], describe_corrections(board)]).strip()
+            section += [f"## {TASKS[setting].title}", verdict, answered_table(board)]
     section.append(_KEY)
     ablations = [
         f"- {literal(run['name'])}, {TASKS[setting].title}: {literal(ablation['sentence'])}"
@@ -88,22 +91,20 @@ def summary_markdown(report: Mapping[str, Any]) -> str:
 def answered_table(board: Mapping[str, Any]) -> Table:
     """One leaderboard: what was answered, and the imputed value in parentheses where that is another one."""
     columns = [Column("rank"), Column("judge", "left"), *(Column(CATALOGUE[name].title) for name in board["metrics"])]
-    rows: list[list[Cell]] = []
+    rows = []
     for row in board["rows"]:
         rank = row.get("standing")
-        unranked = " †" if row["unranked"] and row["slug"] else ""
-        cells: list[Cell] = []
+        cells: list[Cell] = [f"{rank['rank']} ({rank['low']}-{rank['high']})" if rank else "", _judge(row, " †")]
         for name in board["metrics"]:
-            answered = row["metrics"][name]
+            answered, imputed = row["metrics"][name], row["imputed"].get(name)
             if name == COVERAGE:
                 cells.append(Number(answered["value"], percent=True))
-            else:
-                cells.append(_answered_and_imputed(answered, row["imputed"][name]))
-        rows.append([
-            f"{rank['rank']} ({rank['low']}-{rank['high']})" if rank else "",
-            Name(row["name"] + ROLES[row["role"]].suffix + unranked),
-            *cells,
-        ])  # fmt: skip
+                continue
+            text = str(_number(answered)).replace("*", "\\*")
+            if imputed["value"] not in (None, answered["value"]):
+                text += f" (imputed: {plain_number(imputed['value'])})"
+            cells.append(text)
+        rows.append(cells)
     return Table(columns, rows)
 
 
@@ -112,22 +113,17 @@ def paper_table(board: Mapping[str, Any], report: Mapping[str, Any]) -> Table:
     primary = board["metric"]
     metrics = [primary, *(name for name in board["metrics"] if name != primary)]
     columns = [Column("Rank"), Column("Judge", "left"), *(Column(CATALOGUE[name].title) for name in metrics)]
-    rows: list[list[Cell]] = []
-    rules = []
-    for place, row in enumerate(board["rows"]):
-        if place and row["role"] != board["rows"][place - 1]["role"]:
-            rules.append(place)
-        unranked = "†" if row["unranked"] and row["slug"] else ""
-        cells = [
-            Number(row["metrics"][name]["value"], percent=True)
-            if name == COVERAGE
-            else _number(row["imputed"][name], interval=name == primary)
-            for name in metrics
-        ]
-        rank = row.get("standing")
-        name = one_line(row["name"]) + ROLES[row["role"]].suffix + unranked
-        rows.append([str(rank["rank"]) if rank else "", Name(name), *cells])
+    rows, roles = [], [row["role"] for row in board["rows"]]
+    for row in board["rows"]:
+        cells: list[Cell] = [str(row["standing"]["rank"]) if row.get("standing") else "", _judge(row, "†")]
+        for name in metrics:
+            if name == COVERAGE:
+                cells.append(Number(row["metrics"][name]["value"], percent=True))
+            else:
+                cells.append(_number(row["imputed"][name], interval=name == primary))
+        rows.append(cells)
     caption = "Missing answers as full points; 95\\,\\% intervals over videos. \\dag: not ranked."
+    rules = [place for place in range(1, len(roles)) if roles[place] != roles[place - 1]]
     return Table(columns, rows, f"{SYNTHETIC} {caption}" if report["synthetic"] else caption, rules=rules)
 
 
@@ -143,39 +139,26 @@ def values_table(board: Mapping[str, Any], report: Mapping[str, Any]) -> Table:
         *("beats_no_video", "beats_no_video_p_holm"),
     ]
     data = "synthetic" if report["synthetic"] else report["dataset"]["name"]
-    rows: list[list[Cell]] = []
+    rows = []
     for row in board["rows"]:
         rank, verdict = row.get("standing") or {}, board["verdict"]
         physicians, no_video = verdict["humans"].get(row["name"], {}), verdict["no_video"].get(row["name"], {})
-        estimates: list[Cell] = [
-            None if row[kind][name]["undefined"] and end == "value" else row[kind][name][end]
-            for kind in ("metrics", "imputed")
-            for name in compared
-            for end in ends.values()
-        ]
+        estimates = [row[kind][name] for kind in ("metrics", "imputed") for name in compared]
         rows.append([
-            data, board["setting"], Name(row["name"]), row["role"], *map(rank.get, ("rank", "low", "high")),
-            (row["unranked"] or "") if row["slug"] else "", row["metrics"][COVERAGE]["value"], *estimates,
-            *map(physicians.get, ("value", "low", "high", "p_holm")), *map(no_video.get, ("beats", "p_holm")),
+            *(data, board["setting"], Name(row["name"]), row["role"], *map(rank.get, ("rank", "low", "high"))),
+            *((row["unranked"] or "") if row["slug"] else "", row["metrics"][COVERAGE]["value"]),
+            *(None if e["undefined"] and end == "value" else e[end] for e in estimates for end in ends.values()),
+            *map(physicians.get, ("value", "low", "high", "p_holm")),
+            *map(no_video.get, ("beats", "p_holm")),
         ])  # fmt: skip
     return Table.of(labels, rows)
 
 
-def _verdict_paragraph(board: Mapping[str, Any]) -> str:
-    """The verdict, with the names of runs as literal text."""
-    sentences = [
-        "".join(literal(text) if is_name else text for text, is_name in sentence)
-        for sentence in verdict_sentences(board)
-    ]
-    return " ".join([f"**{sentences[0]}**", *sentences[1:], describe_corrections(board)]).strip()
+def _judge(row: Mapping[str, Any], unranked: str) -> Name:
+    """The name with its role, and a mark where a run is not ranked."""
+    return Name(one_line(row["name"]) + ROLES[row["role"]].suffix + unranked * bool(row["unranked"] and row["slug"]))
 
 
 def _number(estimate: Mapping[str, Any], *, interval: bool = True) -> Number:
     low, high = (estimate["low"], estimate["high"]) if interval else (None, None)
     return Number(estimate["value"], low, high, undefined=bool(estimate["undefined"]))
-
-
-def _answered_and_imputed(answered: Mapping[str, Any], imputed: Mapping[str, Any]) -> str:
-    text = str(_number(answered)).replace("*", "\\*")
-    same = imputed["value"] is None or imputed["value"] == answered["value"]
-    return text if same else f"{text} (imputed: {plain_number(imputed['value'])})"

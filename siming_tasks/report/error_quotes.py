@@ -18,30 +18,29 @@ from siming_tasks.data import Dataset
 from siming_tasks.results.record import Record
 from siming_tasks.tasks import TASKS
 
-__all__ = ["ErrorQuote", "ErrorQuoteSampler", "cluster_quotes", "sentences_about"]
-
-
 MAX_QUOTES = 300
 """Quotes that are kept of a run in a setting."""
 MAX_CHARACTERS = 400
 """Characters of a quote."""
 MAX_READ = 60_000
 """Characters of a reply that are searched."""
+MAX_CLUSTERED = 1_000
+"""Quotes that are clustered; more of them say the same."""
+MIN_QUOTES, MAX_CLUSTERS, EXAMPLES, TERMS = 8, 8, 3, 4
+SEED = 0
+DENIALS = {"no", "not", "nobody", "none", "never", "nothing", "without", "cannot"}
+"""Words that say what went wrong, although they are on every list of idle ones."""
 
 _JSON = re.compile(r"```.*?(?:```|\\Z)|\{[^{}]*\}|[{}\[\]]", re.DOTALL)
 _SENTENCE = re.compile(r"[^.!?\n。！？]+[.!?。！？]?")
+_TOKEN = re.compile(r"\bno\b|[a-zäöüßéèàñç]{3,}|[\u4e00-\u9fff]{2}")
 
 
 @dataclass(frozen=True, order=True)
 class ErrorQuote:
-    """Words about one step of one exam that was judged wrong.
+    """Words about one step of one exam that was judged wrong (``kind``: ``miss`` or ``alarm``), on one line.
 
-    Attributes:
-        order: decides which are kept; the same for the same request, whatever else there is.
-        video: the exam.
-        step: the step.
-        kind: ``miss`` or ``alarm``.
-        text: the words, one line.
+    ``order`` decides which are kept; it is the same for the same request, whatever else there is.
     """
 
     order: str
@@ -51,22 +50,19 @@ class ErrorQuote:
     text: str
 
 
-class ErrorQuoteSampler:
-    """A bounded, repeatable sample of what a run writes about its misses and false alarms.
+RunQuote = tuple[str, str, ErrorQuote]
+"""Slug and name of the run, and the quote."""
 
-    Args:
-        dataset: the reference.
-        rater: whose points are the reference.
-    """
+
+class ErrorQuoteSampler:
+    """A bounded, repeatable sample of what a run writes about its misses and false alarms, by this rater's points."""
 
     def __init__(self, dataset: Dataset, rater: str) -> None:
         self.dataset, self.rater = dataset, rater
         self._kept: dict[str, list[tuple[int, ErrorQuote]]] = {}
+        names = {step.id: f"{re.escape(step.id)}|{re.escape(step.name)}" for step in dataset.rubric.steps}
         self._names = {
-            step.id: re.compile(
-                rf"(?<![A-Za-z0-9_])(?:{re.escape(step.id)}|{re.escape(step.name)})(?![A-Za-z0-9])", re.I
-            )
-            for step in dataset.rubric.steps
+            id: re.compile(rf"(?<![A-Za-z0-9_])(?:{name})(?![A-Za-z0-9])", re.I) for id, name in names.items()
         }
 
     def put(self, record: Record, reply: str | None) -> None:
@@ -82,14 +78,14 @@ class ErrorQuoteSampler:
                 continue
             order = blake2b(f"{record.id} {step_id}".encode(), digest_size=8).hexdigest()
             kept = self._kept.setdefault(record.setting, [])
-            if (len(kept) >= MAX_QUOTES and -kept[0][0] <= int(order, 16)) or any(
-                order == quote.order for _, quote in kept
-            ):
+            full = len(kept) >= MAX_QUOTES
+            # the heap's first has the largest order: what comes after it would leave at once
+            if (full and -kept[0][0] <= int(order, 16)) or any(order == quote.order for _, quote in kept):
                 continue
             text = _JSON.sub(" ", reply[:MAX_READ]) if text is None else text
             if quoted := sentences_about(text, None if record.step_id else self._names[step_id]):
                 quote = ErrorQuote(order, video.video_id, step_id, "alarm" if called else "miss", quoted)
-                (heapq.heappushpop if len(kept) >= MAX_QUOTES else heapq.heappush)(kept, (-int(order, 16), quote))
+                (heapq.heappushpop if full else heapq.heappush)(kept, (-int(order, 16), quote))
 
     def by_setting(self) -> dict[str, list[ErrorQuote]]:
         """The quotes of each setting, in an order that does not depend on that of the log."""
@@ -109,8 +105,7 @@ def sentences_about(text: str, name: re.Pattern[str] | None) -> str:
     """
     sentences = _SENTENCE.findall(text)
     if name is not None:
-        about = [sentence for sentence in sentences if name.search(sentence)]
-        sentences = [name.sub("", sentence) for sentence in about]
+        sentences = [name.sub("", sentence) for sentence in sentences if name.search(sentence)]
     words = " ".join(" ".join(sentence.split()).strip(" :-*#`\"',") for sentence in sentences)
     words = visible(str(redact(" ".join(words.split()))))
     if len(re.findall(r"[^\W\d_]{2,}", words)) < 3 and not re.search(r"[\u4e00-\u9fff]{6}", words):
@@ -118,21 +113,8 @@ def sentences_about(text: str, name: re.Pattern[str] | None) -> str:
     return words if len(words) <= MAX_CHARACTERS else f"…{words[-MAX_CHARACTERS:]}"
 
 
-MIN_QUOTES, MAX_CLUSTERS, EXAMPLES, TERMS = 8, 8, 3, 4
-MAX_CLUSTERED = 1_000
-"""Quotes that are clustered; more of them say the same."""
-SEED = 0
-DENIALS = {"no", "not", "nobody", "none", "never", "nothing", "without", "cannot"}
-"""Words that say what went wrong, although they are on every list of idle ones."""
-
-RunQuote = tuple[str, str, ErrorQuote]
-"""Slug and name of the run, and the quote."""
-
-_TOKEN = re.compile(r"\bno\b|[a-zäöüßéèàñç]{3,}|[\u4e00-\u9fff]{2}")
-
-
 def cluster_quotes(quotes: Sequence[RunQuote]) -> list[dict[str, Any]]:
-    """Groups of like error_quotes, the largest first: k-means of their tf-idf words, as many groups as fit best.
+    """Groups of like quotes, the largest first: k-means of their tf-idf words, as many groups as fit best.
 
     Args:
         quotes: of any number of runs, in any order.
@@ -140,7 +122,7 @@ def cluster_quotes(quotes: Sequence[RunQuote]) -> list[dict[str, Any]]:
     Returns:
         ``count``, ``share`` of all, ``terms`` (words that stand out), ``kinds`` and ``runs`` (how often each),
         ``examples`` (three, nearest to the middle, of different exams where there are). Empty for fewer than
-        eight error_quotes.
+        eight quotes.
     """
     chosen = sorted(quotes, key=lambda item: (item[2].order, item[0]))[:MAX_CLUSTERED]
     if len(chosen) < MIN_QUOTES:
@@ -148,33 +130,27 @@ def cluster_quotes(quotes: Sequence[RunQuote]) -> list[dict[str, Any]]:
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 
     idle = ENGLISH_STOP_WORDS - DENIALS
-    words = TfidfVectorizer(
-        analyzer=lambda text: [word for word in _tokens(text) if word not in idle],
-        sublinear_tf=True,
-        min_df=2,
-        max_df=0.9,
-    )
+
+    def tokens(text: str) -> list[str]:
+        return [word for word in _TOKEN.findall(text.lower()) if word not in idle]
+
+    words = TfidfVectorizer(analyzer=tokens, sublinear_tf=True, min_df=2, max_df=0.9)
     try:
         table = words.fit_transform([item[2].text for item in chosen])
     except ValueError:  # no word is said twice, or all say the same
-        return [_cluster(chosen, np.arange(len(chosen)), np.zeros(len(chosen)), [], len(chosen))]
-    labels, distance, centres = _fit_clusters(table)
-    names = words.get_feature_names_out()
-    clusters = []
-    for label in range(len(centres)):
-        rows = np.flatnonzero(labels == label)
+        return [_cluster(chosen, np.arange(len(chosen)), np.zeros(len(chosen)), [])]
+    model = _fit_clusters(table)
+    names, distance, clusters = words.get_feature_names_out(), model.transform(table), []
+    for label, centre in enumerate(model.cluster_centers_):
+        rows = np.flatnonzero(model.labels_ == label)
         if len(rows):
-            terms = [str(names[k]) for k in np.argsort(-centres[label])[:TERMS] if centres[label][k] > 0]
-            clusters.append(_cluster(chosen, rows, distance[rows, label], terms, len(chosen)))
+            terms = [str(names[k]) for k in np.argsort(-centre)[:TERMS] if centre[k] > 0]
+            clusters.append(_cluster(chosen, rows, distance[rows, label], terms))
     return sorted(clusters, key=lambda cluster: -cluster["count"])
 
 
-def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(text.lower())
-
-
-def _fit_clusters(table: Any) -> tuple[Any, Any, Any]:
-    """Cluster labels, distances to the centres, and the centres, for the number of groups with the best silhouette."""
+def _fit_clusters(table: Any) -> Any:
+    """The k-means model with the number of groups that has the best silhouette."""
     from sklearn.cluster import KMeans
     from sklearn.metrics import silhouette_score
 
@@ -187,22 +163,20 @@ def _fit_clusters(table: Any) -> tuple[Any, Any, Any]:
         fit = silhouette_score(table, model.labels_, sample_size=min(500, table.shape[0]), random_state=SEED)
         if best is None or fit > best[0] + 0.01:
             best = (fit, model)
-    model = best[1] if best else KMeans(1, n_init=1, random_state=SEED).fit(table)
-    return model.labels_, model.transform(table), model.cluster_centers_
+    return best[1] if best else KMeans(1, n_init=1, random_state=SEED).fit(table)
 
 
-def _cluster(chosen: Sequence[RunQuote], rows: Any, distance: Any, terms: list[str], total: int) -> dict[str, Any]:
+def _cluster(chosen: Sequence[RunQuote], rows: Any, distance: Any, terms: list[str]) -> dict[str, Any]:
     nearest = [chosen[row] for row in rows[np.argsort(distance, kind="stable")]]
     examples: list[RunQuote] = []
-    for other in ({"video", "text"}, {"video"}, {"text"}, set()):  # of other exams, in other words, if there are
+    for other in (("video", "text"), ("video",), ("text",), ()):  # of other exams, in other words, if there are
         for item in nearest:
-            if item not in examples and all(
-                getattr(item[2], name) != getattr(example[2], name) for example in examples for name in other
-            ):
+            differs = [getattr(item[2], name) != getattr(known[2], name) for known in examples for name in other]
+            if item not in examples and all(differs):
                 examples.append(item)
     return {
         "count": len(rows),
-        "share": len(rows) / total,
+        "share": len(rows) / len(chosen),
         "terms": terms,
         "kinds": Counter(chosen[row][2].kind for row in rows),
         "runs": Counter(chosen[row][1] for row in rows).most_common(),

@@ -49,15 +49,10 @@ class ForestRow:
 
 @dataclass(frozen=True)
 class ForestPlot:
-    """Contents of the figure, whoever draws it.
+    """Contents of the figure, whoever draws it: the judges, best first, on the axis.
 
-    Attributes:
-        title: of the figure.
-        axis: what is on the axis.
-        rows: the judges, best first.
-        humans: the physicians' agreement with each other.
-        no_video: from the left end to the best of the no-video baselines.
-        difference_heading: heading of the rows' differences.
+    ``humans`` is the physicians' agreement with each other, ``no_video`` goes from the left end to the best of the
+    no-video baselines.
     """
 
     title: str
@@ -160,14 +155,7 @@ def _draw_bands(figure: ForestPlot, frame: ChartRows) -> list[Markup]:
 
 
 def write_forest_plot(figure: ForestPlot, folder: Path, name: str, *, synthetic: bool) -> list[Path]:
-    """Write ``<name>.svg`` and ``<name>.pdf``; the same report gives the same files.
-
-    Args:
-        figure: what to draw.
-        folder: where.
-        name: of the files, without ending.
-        synthetic: say in the figure that its data are.
-    """
+    """Write ``<name>.svg`` and ``<name>.pdf``, which say if data are synthetic; the same report gives the same files."""
     import matplotlib as mpl  # not at import time: slow
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

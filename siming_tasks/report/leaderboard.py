@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from siming_tasks.analysis.comparison import Comparison, compare_scores
-from siming_tasks.analysis.rater_agreement import RaterPair, rater_pairs
+from siming_tasks.analysis.rater_agreement import rater_pairs
 from siming_tasks.analysis.video_contribution import no_video_estimates, no_video_matrices
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset
@@ -20,16 +20,13 @@ from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
 from siming_tasks.report.charts import ORDER
 from siming_tasks.report.run_analysis import RunAnalysis
-from siming_tasks.report.verdict import RankedRun, build_verdict, shuffle_p_value
+from siming_tasks.report.verdict import RankedRun, build_verdict
 from siming_tasks.results.comparable import TaskRun, comparison_entries, groups
 from siming_tasks.results.evaluate_records import build_reference_matrix
 from siming_tasks.tasks import TASKS
 
-__all__ = ["baseline_rows", "build_leaderboard", "merge_duplicate_judges"]
-
 _NO_VIDEO_KINDS = {"all_correct": "always correct", "all_failed": "always failed", "step_prior": "step prior"}
 """Reference judges that are no-video baselines already, by kind."""
-
 _ROUNDED = "A run of this judge gives points that a reply may give, so it differs a little."
 _INFLATED = "judged against a consensus that it helped to make: inflated; the physicians’ own row is not"
 
@@ -50,18 +47,19 @@ def build_leaderboard(
         already, ``videos`` that the ranking rests on, ``comparison`` or ``not_compared``, and ``verdict``
         (:func:`siming_tasks.report.verdict.build_verdict`).
     """
-    entered = [run for run in analyses if setting in run.matrices]
+    entered = {run.source.name: run for run in analyses if setting in run.matrices}
     if not entered:
         return None
     answer = TASKS[setting].answer
     metric = headline(answer)
     labels = build_reference_matrix(dataset, setting, options.rater)
-    rows = [_run_row(run, setting, metric) for run in entered] + baseline_rows(dataset, setting, options, labels)
-    rows, merged = merge_duplicate_judges(rows, entered, dataset.physicians)
-    judges = {row["name"] for row in rows if row["slug"]}
-    models = [run for run in entered if run.source.role == "model"]
-    contest = models or [run for run in entered if run.source.name in judges]
-    too_little = {run.source.name: _reason_not_ranked(run, setting, metric, labels) for run in entered}
+    rows = [_run_row(run, setting, metric) for run in entered.values()]
+    rows, merged = _merge_duplicate_judges(
+        [*rows, *baseline_rows(dataset, setting, options, labels)], entered, dataset.physicians
+    )
+    models = [run for run in entered.values() if run.source.role == "model"]
+    contest = models or [entered[row["name"]] for row in rows if row["slug"]]
+    too_little = {name: _reason_not_ranked(run, setting, metric, labels) for name, run in entered.items()}
 
     def weight(group: Sequence[TaskRun]) -> tuple[int, int, int]:
         fit = [task_run for task_run in group if not too_little[task_run.name]]
@@ -80,13 +78,16 @@ def build_leaderboard(
     except DataError as error:
         not_compared = next(iter(apart.values()), str(error)) if len(ranked) < 2 else str(error)
     rows.sort(key=lambda row: (ORDER[row["role"]], *_sort_key(row, metric), row["name"]))
-    shuffle_p = {run.source.name: shuffle_p_value(run.settings[setting], metric) for run in entered}
-    ranked_runs = [RankedRun(task_run.name, task_run.panel, shuffle_p[task_run.name]) for task_run in ranked]
+    ranked_runs = []
+    for task_run in ranked:
+        contribution = entered[task_run.name].settings[setting]["contribution"] or {}
+        shuffle_p = (contribution.get("shuffle_p") or {}).get(metric)
+        ranked_runs.append(RankedRun(task_run.name, task_run.panel, shuffle_p))
     return {
         "setting": setting,
         "answer": answer,
         "metric": metric,
-        "metrics": list(entered[0].settings[setting]["numbers"]["metrics"]),
+        "metrics": list(next(iter(entered.values())).settings[setting]["numbers"]["metrics"]),
         "comparison": comparison.to_json() if comparison else None,
         "not_compared": not_compared,
         "rows": rows,
@@ -96,74 +97,6 @@ def build_leaderboard(
         "of": len(labels.video_ids),
         "verdict": build_verdict(ranked_runs, comparison, dataset, setting, metric, options),
     }
-
-
-def baseline_rows(dataset: Dataset, setting: str, options: Options, labels: ScoreMatrix) -> list[dict[str, Any]]:
-    """The rows of the physicians and the no-video baselines, by the same code as the models' rows; none without labels.
-
-    Args:
-        dataset: with labels.
-        setting: name.
-        options: label mapping, positive class, resamples and seed.
-        labels: everything that a complete run is asked, with its reference.
-    """
-    if not labels.counted.any():
-        return []
-    resampling: dict[str, Any] = {"resamples": options.resamples, "seed": options.seed}
-    pairs = rater_pairs(dataset, setting)
-    rows = []
-    for pair in pairs:
-        tally = Tally.of(pair.panel.sorted(), options.mapping, options.positive)
-        name = "second physician" if len(pairs) == 1 else f"{pair.second} against {pair.first}"
-        rows.append(_baseline_row(name, "human", estimates({"row": tally}, **resampling)["row"], _note(pair, setting)))
-    scoring = {**resampling, "mapping": options.mapping, "positive": options.positive}
-    for name, metrics in no_video_estimates(no_video_matrices(labels), **scoring).items():
-        meaning = JUDGES[name].what
-        note = f"{meaning[0].upper()}{meaning[1:]}."
-        rows.append(_baseline_row(name.replace("-", " "), "no_video", metrics, note))
-    return rows
-
-
-def merge_duplicate_judges(
-    rows: Sequence[dict[str, Any]], analyses: Sequence[RunAnalysis], physicians: Sequence[str]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """One row for each judge: runs of physicians and no-video baselines leave the table, and are named with their row.
-
-    Args:
-        rows: of all runs, the physicians and the no-video baselines.
-        analyses: of the runs.
-        physicians: their names.
-
-    Returns:
-        The rows that stay, and those that left it with ``row``, the name of the one that stands for them (None: no row
-        does, for want of a second physician), and ``why``.
-    """
-    kinds = {run.source.name: run.source.kind for run in analyses}
-    baselines = {row["name"] for row in rows if row["slug"] is None}
-    human = next((row["name"] for row in rows if row["role"] == "human"), None)
-    kept, merged = [], []
-    for row in rows:
-        kind = kinds.get(row["name"]) if row["slug"] else None
-        if kind in physicians:
-            merged.append({**row, "row": human, "why": _INFLATED})
-        elif kind in _NO_VIDEO_KINDS and _NO_VIDEO_KINDS[kind] in baselines:
-            why = _ROUNDED if kind == "step_prior" else "The same answers."
-            merged.append({**row, "row": _NO_VIDEO_KINDS[kind], "why": why})
-        else:
-            kept.append(row)
-    return kept, merged
-
-
-def _note(pair: RaterPair, setting: str) -> str:
-    evidence = " (both saw the whole video)." if TASKS[setting].scope == "clip" else "."
-    return f"{pair.second} judged against {pair.first}{evidence}"
-
-
-def _baseline_row(name: str, role: str, metrics: Mapping[str, Estimate], note: str) -> dict[str, Any]:
-    values = plain(metrics)
-    imputed = {key: item for key, item in values.items() if CATALOGUE[key].compared}  # nothing is missing here
-    return {"name": name, "slug": None, "role": role, "metrics": values, "imputed": imputed, "lift": None,
-            "note": note}  # fmt: skip
 
 
 def _run_row(run: RunAnalysis, setting: str, metric: str) -> dict[str, Any]:
@@ -179,6 +112,60 @@ def _run_row(run: RunAnalysis, setting: str, metric: str) -> dict[str, Any]:
         "requests": numbers["requests"],
         "note": None,
     }
+
+
+def baseline_rows(dataset: Dataset, setting: str, options: Options, labels: ScoreMatrix) -> list[dict[str, Any]]:
+    """The rows of the physicians and the no-video baselines, by the same code as the models' rows; none without labels.
+
+    ``labels`` is everything that a complete run is asked, with its reference.
+    """
+    if not labels.counted.any():
+        return []
+    resampling: dict[str, Any] = {"resamples": options.resamples, "seed": options.seed}
+    rows = []
+
+    def add(name: str, role: str, metrics: Mapping[str, Estimate], note: str) -> None:
+        values = plain(metrics)
+        imputed = {key: item for key, item in values.items() if CATALOGUE[key].compared}  # nothing is missing here
+        row = {"name": name, "slug": None, "role": role, "metrics": values, "imputed": imputed}
+        rows.append({**row, "lift": None, "note": note})
+
+    pairs = rater_pairs(dataset, setting)
+    evidence = " (both saw the whole video)" if TASKS[setting].scope == "clip" else ""
+    for pair in pairs:
+        tally = Tally.of(pair.panel.sorted(), options.mapping, options.positive)
+        name = "second physician" if len(pairs) == 1 else f"{pair.second} against {pair.first}"
+        note = f"{pair.second} judged against {pair.first}{evidence}."
+        add(name, "human", estimates({"row": tally}, **resampling)["row"], note)
+    scoring = {**resampling, "mapping": options.mapping, "positive": options.positive}
+    for name, metrics in no_video_estimates(no_video_matrices(labels), **scoring).items():
+        meaning = JUDGES[name].what
+        add(name.replace("-", " "), "no_video", metrics, f"{meaning[0].upper()}{meaning[1:]}.")
+    return rows
+
+
+def _merge_duplicate_judges(
+    rows: Sequence[dict[str, Any]], entered: Mapping[str, RunAnalysis], physicians: Sequence[str]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """One row for each judge: runs of physicians and no-video baselines leave the table, and are named with their row.
+
+    Returns:
+        The rows that stay, and those that left it with ``row``, the name of the one that stands for them (None: no row
+        does, for want of a second physician), and ``why``.
+    """
+    baselines = {row["name"] for row in rows if row["slug"] is None}
+    human = next((row["name"] for row in rows if row["role"] == "human"), None)
+    kept, merged = [], []
+    for row in rows:
+        kind = entered[row["name"]].source.kind if row["slug"] else None
+        if kind in physicians:
+            merged.append({**row, "row": human, "why": _INFLATED})
+        elif kind in _NO_VIDEO_KINDS and _NO_VIDEO_KINDS[kind] in baselines:
+            why = _ROUNDED if kind == "step_prior" else "The same answers."
+            merged.append({**row, "row": _NO_VIDEO_KINDS[kind], "why": why})
+        else:
+            kept.append(row)
+    return kept, merged
 
 
 def _reason_not_ranked(run: RunAnalysis, setting: str, metric: str, labels: ScoreMatrix) -> str | None:
@@ -198,14 +185,11 @@ def _reason_not_ranked(run: RunAnalysis, setting: str, metric: str, labels: Scor
 def _add_ranks(rows: list[dict[str, Any]], comparison: Comparison, metric: str) -> None:
     """Give each compared row its rank and the runs that it is better than after Holm's correction."""
     ranks = comparison.ranks.get(metric, {})
+    won = [item for item in comparison.differences if item.metric == metric and item.better]
     for row in rows:
-        if row["slug"] and row["name"] in ranks:
-            row["standing"] = vars(ranks[row["name"]])
-            row["better"] = [
-                item.b if item.a == row["name"] else item.a
-                for item in comparison.differences
-                if item.metric == metric and item.better == row["name"]
-            ]
+        if row["slug"] and (name := row["name"]) in ranks:
+            row["standing"] = vars(ranks[name])
+            row["better"] = [item.b if item.a == name else item.a for item in won if item.better == name]
 
 
 def _sort_key(row: Mapping[str, Any], metric: str) -> tuple[bool, float, float, float]:

@@ -49,12 +49,10 @@ class Name(str):
 
 @dataclass(frozen=True)
 class Number:
-    """A value with its interval.
+    """A value with its interval, if it has one.
 
     Attributes:
         value: None prints as ``-`` (``--`` in TeX, an empty cell in CSV).
-        low: lower end of the interval; None without one.
-        high: upper end.
         digits: after the point, in every form but CSV, which has full precision.
         percent: ``value`` is a share from 0 to 1, printed as a percentage with one digit.
         undefined: the formula is 0/0 here: marked with ``*``, and no value at all in TeX and CSV.
@@ -103,14 +101,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows, with what stands below them.
+    """Columns and rows, with a caption and footnotes (a paragraph each) below them.
 
-    Attributes:
-        columns: from left to right.
-        rows: as many cells each as there are columns.
-        caption: a sentence below the table; empty for none.
-        notes: footnotes, a paragraph each, such as what a mark in a cell means.
-        rules: positions of rows that a horizontal rule precedes; drawn in TeX alone, since the other forms have none.
+    ``rules`` are the positions of rows that a horizontal rule precedes, in TeX alone: the other forms have none.
     """
 
     columns: Sequence[Column]

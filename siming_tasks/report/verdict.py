@@ -9,15 +9,14 @@ sentence claims what :func:`build_verdict` has not tested.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from siming_tasks.analysis.comparison import Comparison
 from siming_tasks.analysis.human_ceiling import human_difference
-from siming_tasks.analysis.paired_tests import Paired, holm, paired_difference
+from siming_tasks.analysis.paired_tests import holm, paired_difference
 from siming_tasks.analysis.rater_agreement import rater_pairs, rater_references
 from siming_tasks.analysis.video_contribution import no_video_matrices
 from siming_tasks.data import Dataset
@@ -36,21 +35,8 @@ from siming_tasks.report.formatting import (
     page_signed,
 )
 
-__all__ = [
-    "RankedRun",
-    "Sentence",
-    "build_verdict",
-    "describe_corrections",
-    "describe_scale",
-    "headline_sentence",
-    "plain_sentences",
-    "shuffle_p_value",
-    "verdict_sentences",
-]
 
-
-@dataclass(frozen=True, eq=False)
-class RankedRun:
+class RankedRun(NamedTuple):
     """A run that is ranked: its answers, and the shuffle p of its headline (None if it is undefined)."""
 
     name: str
@@ -82,33 +68,22 @@ def build_verdict(
         ``pairs``: how many; ``humans`` and ``no_video``: by run, the test against the physicians (empty without two),
         and against the no-video baselines.
     """
-    verdict: dict[str, Any] = {"runs": [run.name for run in ranked]}
-    verdict |= {"top": [], "behind": [], "tested": False, "pairs": 0}
-    if comparison is None:
-        verdict["top"] = [run.name for run in ranked]
-    else:
-        verdict |= _best_runs(comparison, metric)
-    verdict["humans"] = _against_physicians(ranked, dataset, setting, metric, options)
-    verdict["no_video"] = _against_no_video(ranked, metric, options)
-    return verdict
-
-
-def _best_runs(comparison: Comparison, metric: str) -> dict[str, Any]:
-    """The run with the best rank, those that it is not better than, and those that it is."""
-    ranks = comparison.ranks.get(metric, {})
-    value = {name: comparison.imputed[name][metric].value or 0.0 for name in ranks}
-    order = sorted(ranks, key=lambda name: (ranks[name].rank, -CATALOGUE[metric].sign * value[name], name))
-    if not order:
-        return {}
-    rows = [item for item in comparison.differences if item.metric == metric]
-    beaten = {item.a if item.better == item.b else item.b for item in rows if item.better == order[0]}
-    tested = [item for item in rows if item.p_holm is not None]
-    return {
-        "top": [name for name in order if name not in beaten],
-        "behind": [name for name in order if name in beaten],
-        "tested": len(tested) == len(rows),
-        "pairs": len(tested),
-    }
+    names = [run.name for run in ranked]
+    best: dict[str, Any] = {"top": [] if comparison else names, "behind": [], "tested": False, "pairs": 0}
+    if comparison and (ranks := comparison.ranks.get(metric)):
+        value = {name: comparison.imputed[name][metric].value or 0.0 for name in ranks}
+        order = sorted(ranks, key=lambda name: (ranks[name].rank, -CATALOGUE[metric].sign * value[name], name))
+        pairs = [item for item in comparison.differences if item.metric == metric]
+        beaten = {item.a if item.better == item.b else item.b for item in pairs if item.better == order[0]}
+        tested = sum(item.p_holm is not None for item in pairs)
+        best = {
+            "top": [name for name in order if name not in beaten],
+            "behind": [name for name in order if name in beaten],
+            "tested": tested == len(pairs),
+            "pairs": tested,
+        }
+    humans = _against_physicians(ranked, dataset, setting, metric, options)
+    return {"runs": names, **best, "humans": humans, "no_video": _against_no_video(ranked, metric, options)}
 
 
 def _against_physicians(
@@ -117,18 +92,16 @@ def _against_physicians(
     """By run, agreement with the physicians minus theirs with each other; ``side`` is 0 if no difference is found."""
     if not ranked or not rater_pairs(dataset, setting):
         return {}
-    scoring: Any = {"mapping": options.mapping, "positive": options.positive}
-    gaps = [
-        human_difference(run.matrix, *rater_references(dataset, setting, run.matrix), **scoring)[metric]
-        for run in ranked
-    ]
-    corrected = _holm([gap.p for gap in gaps])
-    return {run.name: _gap(gap, p) for run, gap, p in zip(ranked, gaps, corrected, strict=True)}
-
-
-def _gap(gap: Paired, p: float | None) -> dict[str, Any]:
-    sure = p is not None and p <= ALPHA
-    return plain({**gap._asdict(), "p_holm": p, "side": int(np.sign(gap.value)) if sure else 0})  # type: ignore[no-any-return]
+    gaps = []
+    for run in ranked:
+        references = rater_references(dataset, setting, run.matrix)
+        differences = human_difference(run.matrix, *references, mapping=options.mapping, positive=options.positive)
+        gaps.append(differences[metric])
+    tests = {}
+    for run, gap, p in zip(ranked, gaps, _holm([gap.p for gap in gaps]), strict=True):
+        side = int(np.sign(gap.value)) if p is not None and p <= ALPHA else 0
+        tests[run.name] = plain({**gap._asdict(), "p_holm": p, "side": side})
+    return tests
 
 
 def _against_no_video(ranked: Sequence[RankedRun], metric: str, options: Options) -> dict[str, Any]:
@@ -147,10 +120,14 @@ def _against_no_video(ranked: Sequence[RankedRun], metric: str, options: Options
 
 def _hardest_baseline(run: RankedRun, metric: str, options: Options) -> tuple[str | None, float | None]:
     """The baseline with the largest p-value against a run, and that p; None where no test is defined."""
-    own = _tally(run.matrix.imputed(), metric, options)
+
+    def tally(matrix: ScoreMatrix) -> Tally:
+        return Tally.of(matrix.sorted(), options.mapping, options.positive, [metric])
+
+    own = tally(run.matrix.imputed())
     p_values: dict[str, float] = {}
     for name, matrix in no_video_matrices(run.matrix).items():
-        rival = _tally(matrix, metric, options)
+        rival = tally(matrix)
         lead = paired_difference(own, rival)[metric]
         ahead = CATALOGUE[metric].sign * lead.value > 0
         if math.isnan(rival.observed[metric]) or (ahead and lead.stderr == 0):  # a lead that never varies has no p
@@ -164,26 +141,17 @@ def _hardest_baseline(run: RankedRun, metric: str, options: Options) -> tuple[st
     return over, p_values[over]
 
 
-def _tally(matrix: ScoreMatrix, metric: str, options: Options) -> Tally:
-    return Tally.of(matrix.sorted(), options.mapping, options.positive, [metric])
-
-
 def _holm(p: Sequence[float]) -> list[float | None]:
     """Holm's p of those that are known; None for the others."""
-    known = [k for k, value in enumerate(p) if not math.isnan(value)]
-    corrected: list[float | None] = [None] * len(p)
-    for k, value in zip(known, holm(np.array([p[k] for k in known], float)).tolist(), strict=True):
-        corrected[k] = value
-    return corrected
-
-
-def shuffle_p_value(part: Mapping[str, Any], metric: str) -> float | None:
-    """The shuffle p of the headline metric of an analyzed setting; None without labels."""
-    return ((part["contribution"] or {}).get("shuffle_p") or {}).get(metric)
+    values = np.array(p, float)
+    known = ~np.isnan(values)
+    values[known] = holm(values[known])
+    return [None if math.isnan(value) else value for value in values.tolist()]
 
 
 Sentence = list[tuple[str, bool]]
-
+RUN = "\0"
+"""Stands for the name of a run while a sentence is written; no text that is shown holds it."""
 _SCALES = {
     "qwk": "1: every label as the reference has it; 0: no better than chance or a constant; larger is better",
     "mcc": "1: every error found and none invented; 0: no better than chance or a constant; larger is better",
@@ -197,145 +165,144 @@ def describe_scale(metric: str) -> str:
     return _SCALES.get(metric, f"{page_number(row.low, 0)} to {page_number(row.high, 0)}; {up} is better")
 
 
-def plain_sentences(sentences: Sequence[Sentence]) -> str:
+def _sentence(text: str, *names: str) -> Sentence:
+    """The parts of a text in which each :data:`RUN` stands for the next of the names."""
+    first, *others = text.split(RUN, len(names))  # a reason that is quoted may hold anything
+    parts: Sentence = [(first, False)]
+    for name, words in zip(names, others, strict=True):
+        parts += [(name, True), (words, False)]
+    return parts
+
+
+def plain_sentences(sentences: Iterable[Sentence]) -> str:
     """Sentences as plain text."""
     return " ".join("".join(text for text, _ in sentence) for sentence in sentences)
 
 
-def headline_sentence(board: Mapping[str, Any]) -> Sentence:
-    """The best judge in one sentence, or the reason why there is none."""
+def verdict_sentences(board: Mapping[str, Any]) -> list[Sentence]:
+    """The whole verdict: the headline, the physicians, the no-video baselines, what is not ranked."""
+    first = _headline(board) if board["verdict"]["runs"] else _nobody_ranked(board)
+    return [first, *_physician_sentences(board), *_no_video_sentences(board), *_unranked_sentences(board)]
+
+
+def _headline(board: Mapping[str, Any]) -> Sentence:
+    """The best judge in one sentence."""
     verdict, rows = board["verdict"], {row["name"]: row for row in board["rows"]}
-    ranked, metric = verdict["runs"], CATALOGUE[board["metric"]].title.removesuffix(" (quadratic)")
-    judges = [row for row in board["rows"] if row["slug"]]
+    ranked, top, behind = (verdict[key] for key in ("runs", "top", "behind"))
+    metric = CATALOGUE[board["metric"]].title.removesuffix(" (quadratic)")
+    kind = "model" if board["models"] else "reference judge"
 
     def value(name: str) -> str:
         return page_estimate(rows[name]["imputed"][board["metric"]])
 
-    if not ranked:
-        return _nobody_ranked(board, judges)
-    top, behind = verdict["top"], verdict["behind"]
-    kind = "model" if board["models"] else "reference judge"
+    first = top[0] if top and len(ranked) > 1 else ranked[0]
     if len(ranked) == 1:
-        only = "is the only one that can be ranked" if len(judges) > 1 else "was run alone"
-        return [(ranked[0], True), (f" {only}: {metric} {value(ranked[0])}.", False)]
-    first: Sentence = [(top[0], True)] if top else [(ranked[0], True)]
+        others = sum(row["slug"] is not None for row in board["rows"]) > 1
+        only = "is the only one that can be ranked" if others else "was run alone"
+        return _sentence(f"{RUN} {only}: {metric} {value(first)}.", first)
     if board["videos"] < FEWEST:
-        most = f" has the largest {metric} of {len(ranked)} {kind}s, {value(first[0][0])}"
-        return [*first, (f"{most}; below {FEWEST} videos nothing is tested.", False)]
+        most = f"has the largest {metric} of {len(ranked)} {kind}s, {value(first)}"
+        return _sentence(f"{RUN} {most}; below {FEWEST} videos nothing is tested.", first)
     if len(top) == 1:
         ahead = f"the other {kind}" if len(behind) == 1 else f"each of the other {len(behind)} {kind}s"
-        sure = f"ahead of {ahead} beyond chance"
-        return [("Best: ", False), *first, (f", {metric} {value(top[0])}, {sure}.", False)]
+        return _sentence(f"Best: {RUN}, {metric} {value(first)}, ahead of {ahead} beyond chance.", first)
     lead = "it is" if len(top) > 2 else "the first is"
     tail = f"; {lead} ahead of the other {len(behind)} beyond chance" if behind else ""
     if len(top) == 2:
-        return [*first, (f" ({metric} {value(top[0])}) and ", False), (top[1], True),
-                (f" ({value(top[1])}) cannot be told apart{tail}.", False)]  # fmt: skip
+        text = f"{RUN} ({metric} {value(first)}) and {RUN} ({value(top[1])}) cannot be told apart{tail}."
+        return _sentence(text, *top)
     if not behind:
-        return [(f"None of the {len(top)} {kind}s can be told apart from the first, ", False), *first,
-                (f", {metric} {value(top[0])}.", False)]  # fmt: skip
+        none = f"None of the {len(top)} {kind}s can be told apart from the first"
+        return _sentence(f"{none}, {RUN}, {metric} {value(first)}.", first)
     among = f"{len(top) - 1} of the other {len(ranked) - 1} {kind}s"
-    most = f" has the largest {metric}, {value(top[0])}"
-    return [*first, (f"{most}, but cannot be told apart from {among}{tail}.", False)]
+    most = f"has the largest {metric}, {value(first)}"
+    return _sentence(f"{RUN} {most}, but cannot be told apart from {among}{tail}.", first)
 
 
-def _nobody_ranked(board: Mapping[str, Any], judges: Sequence[Mapping[str, Any]]) -> Sentence:
+def _nobody_ranked(board: Mapping[str, Any]) -> Sentence:
     """The reason why no run is ranked."""
+    judges = [(row["name"], row["metrics"][board["metric"]]) for row in board["rows"] if row["slug"]]
     if not judges:
-        return [("Only physicians and no-video baselines were run: there is no model to judge.", False)]
-    runs = "run" if len(judges) == 1 else f"{len(judges)} runs"
-    if all(row["metrics"][board["metric"]]["value"] is None for row in judges):
+        return _sentence("Only physicians and no-video baselines were run: there is no model to judge.")
+    if all(estimate["value"] is None for _, estimate in judges):
+        runs, be = ("run", "is") if len(judges) == 1 else (f"{len(judges)} runs", "are")
         if not any(row["role"] == "no_video" for row in board["rows"]):
-            return [(f"The labels are withheld: how good the {runs if len(judges) > 1 else 'run'} "
-                     f"{'are' if len(judges) > 1 else 'is'} cannot be said.", False)]  # fmt: skip
-        return [(f"Nothing can be said of the {runs}: no step that has a label was answered.", False)]
-    fullest = max(judges, key=lambda row: row["metrics"][board["metric"]]["coverage"] or 0.0)
-    share = page_percent(fullest["metrics"][board["metric"]]["coverage"])
-    if fullest["metrics"][board["metric"]]["undefined"]:
-        return [(f"No run can be ranked: the {CATALOGUE[board['metric']].title} of ", False), (fullest["name"], True),
-                (" is undefined.", False)]  # fmt: skip
-    return [("No run is complete enough to be ranked; ", False), (fullest["name"], True),
-            (f" answered most, {share} of what it was asked.", False)]  # fmt: skip
-
-
-def verdict_sentences(board: Mapping[str, Any]) -> list[Sentence]:
-    """The whole verdict: the headline, the physicians, the no-video baselines, what is not ranked."""
-    return [
-        headline_sentence(board),
-        *_physician_sentences(board),
-        *_no_video_sentences(board),
-        *_unranked_sentences(board),
-    ]
+            return _sentence(f"The labels are withheld: how good the {runs} {be} cannot be said.")
+        return _sentence(f"Nothing can be said of the {runs}: no step that has a label was answered.")
+    name, fullest = max(judges, key=lambda judge: judge[1]["coverage"] or 0.0)
+    if fullest["undefined"]:
+        return _sentence(f"No run can be ranked: the {CATALOGUE[board['metric']].title} of {RUN} is undefined.", name)
+    share = page_percent(fullest["coverage"])
+    most = f"answered most, {share} of what it was asked"
+    return _sentence(f"No run is complete enough to be ranked; {RUN} {most}.", name)
 
 
 def _physician_sentences(board: Mapping[str, Any]) -> Iterator[Sentence]:
-    humans = [row for row in board["rows"] if row["role"] == "human"]
-    verdict = board["verdict"]
+    verdict, humans = board["verdict"], [row for row in board["rows"] if row["role"] == "human"]
     if not any(row["role"] == "no_video" for row in board["rows"]):
         return  # no labels at all
     if not humans:
-        yield [("No two physicians scored the same steps, so there is no human ceiling.", False)]
+        yield _sentence("No two physicians scored the same steps, so there is no human ceiling.")
         return
     values = [page_estimate(row["imputed"][board["metric"]]) for row in humans]
     line = f"Physicians agree with each other at {' and '.join(values)}"
     first = next(iter(verdict["top"] or verdict["runs"]), None)
     gap = verdict["humans"].get(first)
     if gap is None or gap["value"] is None:
-        yield [(f"{line}.", False)]
+        yield _sentence(f"{line}.")
         return
     way = "more than they do with each other" if gap["value"] > 0 else "less than they do with each other"
     sure = f"{way} (p {page_pvalue(gap['p_holm'])})" if gap["side"] else "no difference beyond chance"
-    if gap["p_holm"] is None:
-        sure = "not tested"
+    sure = "not tested" if gap["p_holm"] is None else sure
     difference = page_signed(gap["value"]) + page_interval(gap, signed=True)
-    yield [(f"{line}; ", False), (str(first), True),
-           (f"’s agreement with them differs from that by {difference}: {sure}.", False)]  # fmt: skip
+    text = f"{line}; {RUN}’s agreement with them differs from that by {difference}: {sure}."
+    yield _sentence(text, str(first))
 
 
 def _no_video_sentences(board: Mapping[str, Any]) -> Iterator[Sentence]:
     no_video = board["verdict"]["no_video"]
     tested = {name: item for name, item in no_video.items() if item["p"] is not None}
+    won = sum(item["beats"] for item in tested.values())
     if not no_video or board["videos"] < FEWEST:
         return
     if not tested:
-        yield [("Whether it beats the no-video baselines cannot be tested.", False)]
-        return
-    won = [name for name, item in tested.items() if item["beats"]]
-    lost = [name for name in tested if name not in won]
-    if len(tested) == 1:
-        over = "" if won else f" (not beyond chance: {tested[lost[0]]['over'].replace('-', ' ')})"
-        yield [(f"It {'beats' if won else 'does not beat'} every no-video baseline{over}.", False)]
+        yield _sentence("Whether it beats the no-video baselines cannot be tested.")
+    elif len(tested) == 1:
+        (item,) = tested.values()
+        over = "" if won else f" (not beyond chance: {item['over'].replace('-', ' ')})"
+        yield _sentence(f"It {'beats' if won else 'does not beat'} every no-video baseline{over}.")
     elif not won:
-        yield [(f"None of the {len(tested)} beats every no-video baseline.", False)]
+        yield _sentence(f"None of the {len(tested)} beats every no-video baseline.")
     else:
         kind = "models" if board["models"] else "judges without a model"
-        all_of = f"All {len(tested)}" if not lost else f"{len(won)} of {len(tested)}"
-        verb = "beats" if len(won) == 1 and lost else "beat"
-        yield [(f"{all_of} {kind} {verb} every no-video baseline.", False)]
+        all_of = f"All {len(tested)}" if won == len(tested) else f"{won} of {len(tested)}"
+        yield _sentence(f"{all_of} {kind} {'beats' if won == 1 else 'beat'} every no-video baseline.")
 
 
 def _unranked_sentences(board: Mapping[str, Any]) -> Iterator[Sentence]:
+    if not board["verdict"]["runs"]:
+        return
     judges = [row for row in board["rows"] if row["slug"] and (row["role"] == "model" or not board["models"])]
     out = [row for row in judges if row["unranked"]]
-    if board["verdict"]["runs"] and out:
-        if len(out) == 1:
-            yield [(out[0]["name"], True), (f" is not ranked: {out[0]['unranked']}", False)]
-        else:
-            yield [(f"{len(out)} runs are not ranked.", False)]
-    if board["verdict"]["runs"] and board["videos"] < board["of"]:
-        yield [(f"This rests on {board['videos']} of {board['of']} videos.", False)]
+    if len(out) == 1:
+        yield _sentence(f"{RUN} is not ranked: {out[0]['unranked']}", out[0]["name"])
+    elif out:
+        yield _sentence(f"{len(out)} runs are not ranked.")
+    if board["videos"] < board["of"]:
+        yield _sentence(f"This rests on {board['videos']} of {board['of']} videos.")
 
 
 def describe_corrections(board: Mapping[str, Any]) -> str:
     """The tests and their corrections in a sentence; empty if there was none."""
     verdict = board["verdict"]
+    humans, no_video = (
+        sum(item["p_holm"] is not None for item in verdict[key].values()) for key in ("humans", "no_video")
+    )
     families = [
         (verdict["pairs"], "pair", "pairs of runs"),
-        (sum(item["p_holm"] is not None for item in verdict["humans"].values()), "difference from the physicians",
-         "differences from the physicians"),
-        (sum(item["p_holm"] is not None for item in verdict["no_video"].values()),
-         "test against the no-video baselines", "tests against the no-video baselines"),
-    ]  # fmt: skip
+        (humans, "difference from the physicians", "differences from the physicians"),
+        (no_video, "test against the no-video baselines", "tests against the no-video baselines"),
+    ]
     counts = [f"{n} {plural if n > 1 else singular}" for n, singular, plural in families if n]
     if not counts:
         return ""

@@ -88,13 +88,8 @@ def script_call(function: str, *values: Any) -> str:
 class ReplyFiles:
     """Writes ``<folder>/<video_id>.js`` for every video of a run, while the run is read.
 
-    Args:
-        slug: the run's.
-        folder: of this run's files; is created.
-
-    Attributes:
-        count: number of requests with a reply; one that was asked again has its last. An exam that was asked about in
-            parts counts once and has the replies to all of them.
+    ``count`` is the number of requests with a reply; one that was asked again has its last. An exam that was asked
+    about in parts counts once and has the replies to all of them.
     """
 
     def __init__(self, slug: str, folder: Path) -> None:
@@ -173,13 +168,7 @@ def write_rubric_script(out: Path, rubric: Rubric) -> None:
 
 
 class PromptFiles:
-    """Writes ``prompts/<hash>.js`` for every prompt that these settings ask, each once.
-
-    Args:
-        out: the report.
-        dataset: what is asked about.
-        settings: names of the settings that any run answers.
-    """
+    """Writes ``prompts/<hash>.js`` into a report for every prompt that these settings ask, each once."""
 
     def __init__(self, out: Path, dataset: Dataset, settings: Iterable[str]) -> None:
         self.out, self.dataset = out, dataset
@@ -229,12 +218,7 @@ def _reason(loss: Mapping[str, Any], rubric: Rubric) -> str:
 
 
 def write_frame_times(out: Path, video_id: str, media: Path) -> FrameSpacing:
-    """Write the frame times of a video if the viewer needs them; returns what it may assume about their spacing.
-
-    Args:
-        out: the report; gets ``frames/<video_id>.js`` if the times have to be listed.
-        video_id: the video.
-        media: its file.
+    """Write ``frames/<video_id>.js`` if the viewer needs it; returns what it may assume about the frames' spacing.
 
     Returns:
         ``even`` if no frame is further than half a period from an even spacing, ``listed`` if the file was written
@@ -255,11 +239,7 @@ def write_frame_times(out: Path, video_id: str, media: Path) -> FrameSpacing:
 class VideoLinker(NamedTuple):
     """Address of a video's file for pages one folder down: a relative link, a copy in the report, or none at all.
 
-    Attributes:
-        media: which of the three.
-        dataset: where the files are.
-        out: where the report will be.
-        part: where it is being written.
+    ``out`` is where the report will be, ``part`` where it is being written.
     """
 
     media: Media
@@ -283,12 +263,9 @@ class VideoLinker(NamedTuple):
 
 @dataclass(frozen=True)
 class MediaLinks:
-    """The videos that the pages link to.
+    """Digest and name of the data set, and by video the link that pages one folder down have.
 
-    Attributes:
-        dataset: digest of the data set.
-        name: its name.
-        videos: by id, the link as seen from one folder down; none for a report without videos or with copies of them.
+    There are none in a report without videos, or with copies of them.
     """
 
     dataset: str

@@ -53,12 +53,7 @@ _LIMITS = {"alpha": ALPHA, "comparable": COMPARABLE, "min_answered": MIN_ANSWERE
 
 
 class Site:
-    """A folder of pages under construction.
-
-    Args:
-        out: the folder.
-        facts: what every page shows: ``title``, ``pages``, ``synthetic``, ``dataset``, ``options``...
-    """
+    """A folder of pages under construction; every page shows ``facts`` (title, navigation, data set, options)."""
 
     def __init__(self, out: Path, facts: Mapping[str, Any]) -> None:
         self.out = out
@@ -97,16 +92,10 @@ class Site:
 
 @dataclass(frozen=True)
 class ReportContents:
-    """Everything that the pages of a report are written from.
+    """Everything that the pages of a report are written from, into the folder ``out``.
 
-    Attributes:
-        out: the folder that the pages are written to.
-        facts: what every page shows, with the navigation.
-        report: the numbers, as they stand in ``report.json``.
-        analyses: of the runs.
-        dataset: exams, spans and labels.
-        pairs: counterfactual minimal pairs of the data set; empty for none.
-        link: address of a video's file as seen from one folder down, or None to leave it out.
+    ``facts`` is what every page shows, with the navigation; ``report`` holds the numbers as they stand in
+    ``report.json``; ``pairs`` are the data set's minimal pairs; ``link`` gives the address of a video's file.
     """
 
     out: Path

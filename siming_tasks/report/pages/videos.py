@@ -199,11 +199,7 @@ class RunAnswers:
 def difference_kind(value: float, reference: float | None, top: float, answer: Answer) -> DifferenceKind | None:
     """Kind of difference between an answer and the reference's points; None if it does not, or if there is none.
 
-    Args:
-        value: points, or for verdicts 1.0 (wrong) and 0.0.
-        reference: points.
-        top: the step's maximum.
-        answer: which of the two ``value`` is.
+    ``value`` is points, or for verdicts 1.0 (wrong) and 0.0; ``top`` is the step's maximum.
     """
     if reference is None:
         return None

@@ -56,12 +56,7 @@ def labels(metrics: Iterable[str]) -> list[str]:
 
 
 def comparison_section(comparison: Comparison, *, joint: bool = False) -> Section:
-    """Estimates with ranks, differences, detectable effects, and what each rests on.
-
-    Args:
-        comparison: of at least two runs.
-        joint: print the step-down max-T p-values beside Holm's.
-    """
+    """Estimates with ranks, differences (``joint``: max-T p-values beside Holm's), detectable effects, and notes."""
     options = comparison.options
     facts = "".join(f", {name} {literal(value)}" for name, value in options["facts"].items())
     section: Section = [f"{len(comparison.runs)} runs over the same {comparison.n_videos} videos{facts}."]
@@ -214,13 +209,9 @@ def repeats_section(repeats: Mapping[str, Repeatability]) -> Section:
 
 
 def contribution_section(runs: Mapping[str, VideoContribution], order: Sequence[str] = ()) -> Section:
-    """The split of every run's metric with its p-value and lift, then the no-video baselines.
+    """The split of every run's metric with its p-value and lift (in this ``order``), then the no-video baselines.
 
     The no-video baselines are over the steps that the first run answered; the shuffled self is made of its answers.
-
-    Args:
-        runs: what the video contributed, by run.
-        order: of the rows (default: as given).
     """
     first_name, first = next(iter(runs.items()))
     metric, ordered = first.metric, {name: runs[name] for name in order or runs if name in runs}
@@ -250,12 +241,7 @@ def contribution_section(runs: Mapping[str, VideoContribution], order: Sequence[
 
 
 def ablation_section(ablations: Sequence[AblationResult], *, reads_labels: bool = False) -> Section:
-    """A table and one sentence for each input ablation of one setting of one run.
-
-    Args:
-        ablations: at least one.
-        reads_labels: the judge is one of the reference judges.
-    """
+    """A table and one sentence for each input ablation of one setting of one run."""
     rows = [
         [
             f"{item.ablation.name}: {item.ablation.title}",
