@@ -110,8 +110,8 @@ def marker(kind: str, x: float, y: float, tip: str, *, behind: Markup | str = ""
     """A mark with its middle at ``x``, ``y`` and what it says on hover.
 
     The first class in ``kind`` is a key of :data:`ROLES`, or ``clip``, and gives the outline. ``behind`` is drawn
-    first, such as the line of an interval. A click leads to ``href``; the Tab key passes by, since the table behind the chart
-    leads there too.
+    first, such as the line of an interval. A click leads to ``href``; the Tab key passes by, since the table behind
+    the chart leads there too.
     """
     form = '<g class="{}"><title>{}</title>{}<path class="dot" transform="translate({:g} {:g})" d="{}"/></g>'
     drawn = Markup(form).format(kind, visible(tip), behind, x, y, _OUTLINES[kind.split()[0]])

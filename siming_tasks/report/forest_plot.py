@@ -155,7 +155,7 @@ def _draw_bands(figure: ForestPlot, frame: ChartRows) -> list[Markup]:
 
 
 def write_forest_plot(figure: ForestPlot, folder: Path, name: str, *, synthetic: bool) -> list[Path]:
-    """Write ``<name>.svg`` and ``<name>.pdf``, which say if data are synthetic; the same report gives the same files."""
+    """Write ``<name>.svg`` and ``<name>.pdf``, which say if data are synthetic; one report gives the same files."""
     import matplotlib as mpl  # not at import time: slow
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

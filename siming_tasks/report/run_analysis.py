@@ -43,8 +43,7 @@ class RunAnalysis:
         source: the run.
         settings: by setting: ``numbers`` (:func:`~siming_tasks.results.evaluate_records.evaluate_records`),
             ``contribution`` and ``diagnostics`` (None without labels), ``misses`` (label confusion of each step),
-            ``totals`` of the videos,
-            ``pairs`` (results on the data set's minimal pairs; None without), ``usage`` of each video.
+            ``totals`` of the videos, ``pairs`` (results on the minimal pairs; None without), ``usage`` of each video.
         task_runs: by setting, what comparisons need: all questions that were asked, and under which conditions.
         gains: clip minus full video, paired, by kind of answer; absent unless the run did both.
         warnings: what a reader must know before comparing this run.
@@ -52,8 +51,7 @@ class RunAnalysis:
         prompts: by setting, a fingerprint of all prompts of the run; None if it does not state them.
         error_quotes: by setting, quotes about steps that it judges wrong; only if replies were kept.
         ablations: by setting, what survives each ablation
-            (:meth:`siming_tasks.analysis.input_controls.AblationResult.to_json`); ablations are in no other
-            field.
+            (:meth:`siming_tasks.analysis.input_controls.AblationResult.to_json`); ablations are in no other field.
         claimed: by setting, by video and step the parts that its answers rest on where the answer format asks for
             them, in seconds of the video; what to draw under a step's own span.
     """

@@ -11,9 +11,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from siming_tasks.common.sanitize import cell as spreadsheet_cell
 from siming_tasks.common.sanitize import literal, one_line
@@ -36,7 +36,6 @@ _TEX_SIGNS = {
     '"': r"\textquotedbl{}",
     "†": r"\textsuperscript{\dag}",
 }
-Item = TypeVar("Item")
 Cell = object
 """A :class:`Name`, a :class:`Number`, None (printed as ``-``), or what ``str`` writes, such as an estimate."""
 
@@ -118,21 +117,6 @@ class Table:
         """A table whose columns of text are those at the positions ``left``; the others hold numbers."""
         columns = [Column(label, "left" if index in left else "right") for index, label in enumerate(labels)]
         return cls(columns, [tuple(row) for row in rows], caption, notes)
-
-    @classmethod
-    def of_items(
-        cls, items: Iterable[Item], columns: Mapping[str, Callable[[Item], Cell]], *, caption: str = ""
-    ) -> Table:
-        """A row for each item; ``columns`` says what stands under each heading. The first column holds text.
-
-        Example:
-            >>> print(Table.of_items([2, 3], {"number": str, "square": lambda n: n * n}).to_markdown())
-            | number | square |
-            | :-- | --: |
-            | 2 | 4 |
-            | 3 | 9 |
-        """
-        return cls.of(columns, [[write(item) for write in columns.values()] for item in items], caption=caption)
 
     def explained(self) -> Table:
         """The same table with a note on ``0.000*`` if a cell has such a mark."""

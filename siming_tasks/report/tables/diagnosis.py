@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import groupby
 
 from siming_tasks.analysis.diagnosis import Diagnostics
-from siming_tasks.analysis.label_agreement import StepRow
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
@@ -44,20 +42,17 @@ def diagnosis_section(diagnosis: Diagnostics, title: str) -> Section:
 
 
 def _steps(diagnosis: Diagnostics) -> Section:
-    columns: dict[str, Callable[[StepRow], Cell]] = {
-        "step": lambda row: Name(f"{SHADE} " * row.thin + row.step_id),
-        "imperfect": lambda row: (
-            None if row.prevalence.value is None else f"{row.imperfect} ({row.prevalence.value:.0%})"
-        ),
-        "kappa": lambda row: plain_value(row.kappa, 2),
-        "SE": lambda row: f"{row.kappa.stderr:.2f}" if row.kappa.stderr else None,
-        "sensitivity": lambda row: plain_value(row.sensitivity, 2),
-        "specificity": lambda row: plain_value(row.specificity, 2),
-        "bias": lambda row: plain_difference(row.bias, 2, interval=False),
-    }
-    if any(row.human for row in diagnosis.steps.rows):
-        columns["physicians"] = lambda row: plain_value(row.human, 2)
-    table = Table.of_items(diagnosis.steps.rows, columns)
+    with_physicians = any(row.human for row in diagnosis.steps.rows)
+    rows = []
+    for row in diagnosis.steps.rows:
+        share = None if row.prevalence.value is None else f"{row.imperfect} ({row.prevalence.value:.0%})"
+        kappa = [plain_value(row.kappa, 2), f"{row.kappa.stderr:.2f}" if row.kappa.stderr else None]
+        rates = [plain_value(rate, 2) for rate in (row.sensitivity, row.specificity)]
+        cells = [Name(f"{SHADE} " * row.thin + row.step_id), share, *kappa, *rates]
+        cells.append(plain_difference(row.bias, 2, interval=False))
+        rows.append([*cells, plain_value(row.human, 2)] if with_physicians else cells)
+    head = ["step", "imperfect", "kappa", "SE", "sensitivity", "specificity", "bias"]
+    table = Table.of([*head, "physicians"] if with_physicians else head, rows)
     return ["## Steps", table, f"{diagnosis.steps.caveat} {SHADE} = shaded."]
 
 
