@@ -181,7 +181,8 @@ def test_steps_that_the_network_does_not_know_are_missing(few: Path, options: Op
 def test_the_command_fine_tunes_one_network(few: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out.jsonl"
     command = ["run", "baseline", str(few), "--fine-tune", "--folds", "2", "--frames", "2", "--clip-frames", "1",
-               "--device", "cpu", "--epochs", "1", "--cache", str(tmp_path / "cache"), "--out", str(out)]  # fmt: skip
+               "--frame-size", "480", "--device", "cpu", "--epochs", "1", "--cache", str(tmp_path / "cache"),
+               "--out", str(out)]  # fmt: skip
     assert main([*command, "--backbone", "org/name"]) == 2
     assert "Leave one of --fine-tune and --backbone out" in capsys.readouterr().err
     assert main([word for word in command if word != "--fine-tune"]) == 2
