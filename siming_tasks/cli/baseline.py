@@ -9,6 +9,7 @@ from typing import Any
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import marked_name, say
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options, Whole
 
 
@@ -34,7 +35,6 @@ def baseline(
     """Train the baseline and write its predictions; 1 if videos could not be read."""
     from tqdm import tqdm
 
-    from siming_tasks.common.errors import OptionsError
     from siming_tasks.tools.baseline.encoders import BackboneFeatures, NanoFeatures
     from siming_tasks.tools.baseline.predict import write_baseline
     from siming_tasks.tools.baseline.tuning import Tuner

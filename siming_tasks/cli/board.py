@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import say, show_problems
+from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.options import Decimal, Options
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ def submit(
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
 ) -> int:
     """Write or check an archive; 1 if it is not fit to be sent."""
-    from siming_tasks.common.errors import DataError
     from siming_tasks.results.discovery import find_runs
     from siming_tasks.tools.board.admission import admit, refusal
 
@@ -70,7 +70,6 @@ def _pack(
     """Write the archive of the one run in ``sources`` and return its path."""
     from pydantic import ValidationError
 
-    from siming_tasks.common.errors import DataError, OptionsError
     from siming_tasks.results.record import has_supervised_judge
     from siming_tasks.results.run import read_run
     from siming_tasks.tasks import ABLATION_TASKS, TASKS

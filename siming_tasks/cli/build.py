@@ -8,6 +8,7 @@ from typing import Any
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import say, show_markdown, show_problems
+from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.options import Decimal, Whole
 
 
@@ -20,7 +21,6 @@ def template(
     skill: tuple[str, ...] = cli.several("ID", "only this skill; may be repeated"),
 ) -> None:
     """Write the workbook and name the next command."""
-    from siming_tasks.common.errors import OptionsError
     from siming_tasks.rubrics import load_rubric
     from siming_tasks.tools.builder.template import MAX_RATERS, write_template
 
@@ -73,7 +73,6 @@ def build(
     jobs: int = cli.option("N", "videos worked on at once (default 2)", Whole(), 2),
 ) -> None:
     """Build the folder and name the next command."""
-    from siming_tasks.common.errors import DataError, OptionsError
     from siming_tasks.tools.builder import BuildOptions, UseRatings, build_dataset
 
     listing = list_only or draft

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import FOLDED, count_problems, fold_problems, plural, print_json, say
+from siming_tasks.common.errors import OptionsError, Problem, RubricError
 from siming_tasks.options import Whole
 
 
@@ -65,8 +66,6 @@ def rubric(
     skill: tuple[str, ...] = cli.several("ID", "show: only this one; may be repeated"),
 ) -> int:
     """Check or show the rubric; 1 if it has errors."""
-    from siming_tasks.common.errors import OptionsError
-
     other_flags = {"--html": html, "--skill": skill} if action == "check" else {"--json": as_json}
     if misplaced := [flag for flag, value in other_flags.items() if value]:
         raise OptionsError(f"{misplaced[0]} does not go with `siming data rubric {action}`.")
@@ -75,7 +74,6 @@ def rubric(
 
 def _check_rubric(path: Path | None, as_json: bool) -> int:
     """Print all findings; 1 if there are errors."""
-    from siming_tasks.common.errors import Problem, RubricError
     from siming_tasks.common.files import yaml_lines
     from siming_tasks.rubrics import default_rubric, load_rubric
     from siming_tasks.rubrics.lint import lint_rubric
@@ -104,7 +102,6 @@ def _check_rubric(path: Path | None, as_json: bool) -> int:
 
 def _show_rubric(file: Path | None, html: Path | None, skill: Sequence[str]) -> int:
     """Print the sheet, or write it as a page; 0."""
-    from siming_tasks.common.errors import OptionsError
     from siming_tasks.common.files import atomic_write
     from siming_tasks.report.rubric_sheet import render_rubric_html, render_rubric_text
     from siming_tasks.rubrics import default_rubric, load_rubric

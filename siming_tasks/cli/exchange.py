@@ -8,6 +8,7 @@ from typing import Any
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import marked_name, say, show_problems
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options, Whole
 
 
@@ -29,7 +30,6 @@ def requests(
     """Write the requests and say how they are answered."""
     from tqdm import tqdm
 
-    from siming_tasks.common.errors import OptionsError
     from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
     from siming_tasks.tools.exchange.request_file import media_folder, write_requests
 
@@ -78,7 +78,6 @@ def export(
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
 ) -> None:
     """Write the run in the wanted format."""
-    from siming_tasks.common.errors import OptionsError
     from siming_tasks.results.discovery import find_runs
     from siming_tasks.tools.exchange.every_eval_ever import write_every_eval_ever
     from siming_tasks.tools.exchange.exported_run import read_exported_run, write_jsonl, write_latex, write_parquet

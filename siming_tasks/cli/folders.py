@@ -7,6 +7,7 @@ from typing import Literal
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import marked_name, say
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options, Whole
 
 _OPERATIONS: tuple[Literal["drop", "freeze", "swap"], ...] = ("drop", "freeze", "swap")
@@ -45,7 +46,6 @@ def push(
     options: Options = cli.option_flags("cache"),
 ) -> None:
     """Upload the data set, or list what would be uploaded."""
-    from siming_tasks.common.errors import OptionsError
     from siming_tasks.data import is_hub_name
     from siming_tasks.tools.exchange.hub_upload import push as push_dataset
 

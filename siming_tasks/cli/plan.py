@@ -11,6 +11,7 @@ import click
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import show_markdown
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Decimal, Options, Whole
 
 if TYPE_CHECKING:
@@ -62,7 +63,6 @@ def plan(
     price_out: float | None = cli.option("P", "price of a million output tokens", Decimal(least=0)),
 ) -> None:
     """Work out the run and print it."""
-    from siming_tasks.common.errors import OptionsError
     from siming_tasks.media import Policy
     from siming_tasks.media.model_figures import TOKEN_FORMULAS
     from siming_tasks.media.run_plan import ExamFacts, identical_exams, plan_run
@@ -120,7 +120,6 @@ def plan(
 
 def _frames_and_service(name: str) -> tuple[int | None, Service | None]:
     """Frames of a full video and the service that is asked, as far as the name of a model or service says."""
-    from siming_tasks.common.errors import OptionsError
     from siming_tasks.media import preset
     from siming_tasks.models.recipes import recipe, recipes, services
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import say
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options, Share, Whole
 
 
@@ -22,7 +23,6 @@ def prepare(
     """Print the estimate, do the work under a progress bar, list what could not be decoded."""
     from tqdm import tqdm
 
-    from siming_tasks.common.errors import OptionsError
     from siming_tasks.media import Job, Policy
     from siming_tasks.media.prefetch import Outcome, estimate
     from siming_tasks.media.prefetch import prepare as run
@@ -76,7 +76,6 @@ def shards(
     slurm: bool = cli.switch("print an array script for sbatch"),
 ) -> None:
     """Print the commands of every shard and the one that joins them."""
-    from siming_tasks.common.errors import OptionsError
     from siming_tasks.media import Policy
     from siming_tasks.results.lmms_eval_commands import settings_named, slurm_script
     from siming_tasks.results.lmms_eval_commands import shards as divide
@@ -117,7 +116,6 @@ def join(
     partial: bool = cli.switch("join although requests are missing, and say which"),
 ) -> None:
     """Write the joined run and count its requests."""
-    from siming_tasks.common.errors import OptionsError
     from siming_tasks.results.discovery import find_runs
     from siming_tasks.results.join_shards import join_shards
     from siming_tasks.tasks import TASKS

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from siming_tasks.cli import parameters as cli
+from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.options import Options, Whole
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ def rate(
     options: Options = cli.option_flags("frames", "clip_frames", "frame_size", "clip_density", "cache", "cache_gb"),
 ) -> None:
     """Serve the page until the process is interrupted, and say how much is rated."""
-    from siming_tasks.common.errors import DataError
     from siming_tasks.data import open_dataset, verify_media
     from siming_tasks.tasks import TASKS
     from siming_tasks.tools.local_server.local_server import serve
@@ -93,7 +93,6 @@ def _refuse_conflicts(
     rubric: Path | None,
 ) -> None:
     """Refuse flags that do not go together, before anything is read."""
-    from siming_tasks.common.errors import OptionsError
     from siming_tasks.tasks import BENCHMARK_TASKS
 
     settings = ", ".join(BENCHMARK_TASKS)

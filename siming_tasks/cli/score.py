@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import print_json, say, show_markdown, show_problems
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Decimal, Options
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ def score(
     as_json: bool = cli.switch("print one JSON object", "--json"),
 ) -> int:
     """Print the metrics of a run; 1 if ``--validate-only`` finds that it cannot be used."""
-    from siming_tasks.common.errors import OptionsError
     from siming_tasks.results.discovery import run_at
     from siming_tasks.results.run import load_run, read_run, score_run, validation
 

@@ -12,6 +12,7 @@ import click
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import print_json, show_markdown
+from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.sanitize import literal
 from siming_tasks.options import Decimal, Options, Whole
 
@@ -49,7 +50,6 @@ def raters(
     as_json: bool = cli.switch("print one JSON object instead of Markdown", "--json"),
 ) -> None:
     """Print the inter-rater table of every pair, or how far the rating in an event log is."""
-    from siming_tasks.common.errors import DataError, OptionsError
     from siming_tasks.tools.station.event_log import is_event_log
 
     if chosen.word and is_event_log(Path(chosen.word)):
@@ -97,7 +97,6 @@ def diagnose(
     """Print one report for each setting of the run."""
     from siming_tasks.analysis.input_controls import analyse_ablations
     from siming_tasks.analysis.run_analyses import diagnose as diagnose_run
-    from siming_tasks.common.errors import DataError
     from siming_tasks.report.tables.comparison import ablation_section
     from siming_tasks.report.tables.diagnosis import diagnosis_section
     from siming_tasks.results.discovery import run_at
