@@ -11,7 +11,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -206,21 +206,11 @@ class Edited:
     """
 
     dataset: Dataset
-    edits: Mapping[str, int]
-    pairs: Mapping[str, int]
+    edits: Counter[str]
+    pairs: Counter[str]
     certain: int
-    unsure: Mapping[str, int]
+    unsure: Counter[str]
     without: Sequence[str]
-
-
-@dataclass
-class _Made:
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    pairs: list[dict[str, Any]] = field(default_factory=list)
-    media: dict[str, str] = field(default_factory=dict)
-    edits: Counter[str] = field(default_factory=Counter)
-    unsure: Counter[str] = field(default_factory=Counter)
-    certain: int = 0
 
 
 def edit_dataset(
@@ -263,69 +253,74 @@ def edit_dataset(
     part = out.with_name(f".{out.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     (part / "media").mkdir(parents=True)
-    made = _Made()
+    rows: list[dict[str, Any]] = []
+    pairs: list[dict[str, Any]] = []
+    media: dict[str, str] = {}
+    made: Counter[str] = Counter()
+    unsure: Counter[str] = Counter()
+    certain = 0
     try:
         with tqdm(total=sum(1 + len(edits) for _, edits in chosen if edits), unit="video", disable=not progress) as bar:
             for video, edits in chosen:
-                for _ in _make_videos(dataset, video, edits, part, made) if edits else ():
+                for row, edit, labels in _make_videos(dataset, video, edits, part) if edits else ():
+                    rows.append(row)
+                    media[row["media"]] = sha256_file(part / row["media"])
+                    if edit and labels:
+                        made[edit.operation] += 1
+                        certain += len(labels.points)
+                        unsure.update(map(_reason, labels.unsure.values()))
+                        pairs += _pairs(dataset, video, edit, labels, row["video_id"])
                     bar.update()
-        _write(dataset, part, made)
+        _write(dataset, part, rows, pairs, media)
         os.replace(part, out)
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    kinds = Counter(pair["kind"] for pair in made.pairs)
-    return Edited(open_dataset(out), made.edits, kinds, made.certain, made.unsure, without)
+    kinds = Counter(pair["kind"] for pair in pairs)
+    return Edited(open_dataset(out), made, kinds, certain, unsure, without)
 
 
-def _make_videos(dataset: Dataset, video: Video, edits: Sequence[Edit], part: Path, made: _Made) -> Iterator[None]:
-    """The untouched copy and the edits of one video; a yield after each."""
+def _reason(why: str) -> str:
+    """Without the names of steps, so that reasons can be counted."""
+    why = "requires a step that is not certain" if why.startswith("requires ") else why
+    return "has a changed step as its context" if why.endswith(" as its context") else why
+
+
+def _make_videos(
+    dataset: Dataset, video: Video, edits: Sequence[Edit], part: Path
+) -> Iterator[tuple[dict[str, Any], Edit | None, Labels | None]]:
+    """The untouched copy and the edits of one video, each with its object of ``videos.jsonl``.
+
+    Raters are kept where the step is as they saw it.
+    """
     source = dataset.media_path(video)
     timeline = read_timeline(source)
-    for number, edit in enumerate((None, *edits)):
-        film = film_of(video, timeline, edit)
-        name = f"{video.video_id}_{number}"
-        media = f"media/{name}.mp4"
-        write_sequence(source, timeline, film.shown.tolist(), film.pts, part / media)
-        made.media[media] = sha256_file(part / media)
-        labels = None if edit is None else labels_after(video, dataset.rubric, edit)
-        made.rows.append(_row(video, name, media, film, labels, edit))
-        if edit is not None and labels is not None:
-            made.edits[edit.operation] += 1
-            made.certain += len(labels.points)
-            for why in labels.unsure.values():
-                # Without the names of steps, so that reasons can be counted.
-                why = "requires a step that is not certain" if why.startswith("requires ") else why
-                why = "has a changed step as its context" if why.endswith(" as its context") else why
-                made.unsure[why] += 1
-            made.pairs += _pairs(dataset, video, edit, labels, f"{video.video_id}_0", name)
-        yield
-
-
-def _row(video: Video, name: str, media: str, film: Film, labels: Labels | None, edit: Edit | None) -> dict[str, Any]:
-    """The object of ``videos.jsonl``; raters are kept where the step is as they saw it."""
-    steps = []
-    for step in video.steps:
-        if not step.applicable:
-            steps.append({"step_id": step.step_id, "applicable": False})
-            continue
-        scores: dict[str, float | None] = dict(step.scores)
-        if labels is not None and step.step_id in labels.unsure:
-            scores = {}
-        elif labels is not None and labels.points[step.step_id] != step.consensus:
-            scores = {CONSENSUS: labels.points[step.step_id]}
-        start, end = film.spans.get(step.step_id, (None, None))
-        steps.append({"step_id": step.step_id, "start": start, "end": end, "score": scores})
     extra = {key: value for key, value in video.extra.items() if key not in ("sha256", "canary")}
     who = {"student": video.video_id, **extra, "source_video": video.video_id}
     site = {"site": video.site} if video.site is not None else {}
-    what = {"edit": {"operation": edit.operation, "step_id": edit.step} if edit else {"operation": "none"}}
-    return {"video_id": name, "media": media, "duration": film.duration, **site, **who, **what, "steps": steps}
+    for number, edit in enumerate((None, *edits)):
+        film = film_of(video, timeline, edit)
+        name = f"{video.video_id}_{number}"
+        write_sequence(source, timeline, film.shown.tolist(), film.pts, part / "media" / f"{name}.mp4")
+        labels = labels_after(video, dataset.rubric, edit) if edit else None
+        steps: list[dict[str, Any]] = []
+        for step in video.steps:
+            if not step.applicable:
+                steps.append({"step_id": step.step_id, "applicable": False})
+                continue
+            scores: dict[str, float | None] = dict(step.scores)
+            if labels is not None and step.step_id in labels.unsure:
+                scores = {}
+            elif labels is not None and labels.points[step.step_id] != step.consensus:
+                scores = {CONSENSUS: labels.points[step.step_id]}
+            start, end = film.spans.get(step.step_id, (None, None))
+            steps.append({"step_id": step.step_id, "start": start, "end": end, "score": scores})
+        what = {"edit": {"operation": edit.operation, "step_id": edit.step} if edit else {"operation": "none"}}
+        head = {"video_id": name, "media": f"media/{name}.mp4", "duration": film.duration}
+        yield {**head, **site, **who, **what, "steps": steps}, edit, labels
 
 
-def _pairs(
-    dataset: Dataset, video: Video, edit: Edit, labels: Labels, untouched: str, name: str
-) -> Iterator[dict[str, Any]]:
+def _pairs(dataset: Dataset, video: Video, edit: Edit, labels: Labels, name: str) -> Iterator[dict[str, Any]]:
     """A line for every label that the edit changed; the others that are certain must not move."""
     changed = labels.changed(video)
     omitted = f"{edit.step}.omitted"
@@ -336,7 +331,7 @@ def _pairs(
         yield {
             "pair_id": f"{name}-{step}",
             "kind": "local" if own else "history",
-            "video_a": untouched,
+            "video_a": f"{video.video_id}_0",
             "video_b": name,
             "changed_act": [event],
             "step_id": step,
@@ -346,9 +341,11 @@ def _pairs(
         }
 
 
-def _write(dataset: Dataset, part: Path, made: _Made) -> None:
+def _write(
+    dataset: Dataset, part: Path, rows: list[dict[str, Any]], pairs: list[dict[str, Any]], media: dict[str, str]
+) -> None:
     with atomic_write(part / "pairs.jsonl") as stream:
-        stream.writelines(json.dumps(pair) + "\n" for pair in made.pairs)
+        stream.writelines(json.dumps(pair) + "\n" for pair in pairs)
     info = {
         "name": f"{dataset.name}-edits",
         "version": dataset.version,
@@ -361,4 +358,4 @@ def _write(dataset: Dataset, part: Path, made: _Made) -> None:
         "created": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
         "edits": {"tool": f"siming-tasks {__version__}", "source": dataset.digest},
     }
-    write_folder(part, dataset.root / "rubric.yaml", made.rows, info, made.media)
+    write_folder(part, dataset.root / "rubric.yaml", rows, info, media)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import digest_of
@@ -13,8 +15,14 @@ from siming_tasks.rubrics import Rubric
 from siming_tasks.tools.builder.mapping import Kind
 from siming_tasks.tools.builder.sheet_tables import Column, Sheet, SheetRow
 from siming_tasks.tools.builder.video_files import VideoFiles
-from siming_tasks.tools.station.event_log import ADJUDICATION, RATING, EventLog, Known, is_event_log, rubric_digest
+from siming_tasks.tools.station.event_log import ADJUDICATION, RATING, EventLog, is_event_log, rubric_digest
 from siming_tasks.tools.station.replay import ExamState, replay_exams
+
+_COLUMNS: Mapping[Kind, tuple[str, ...]] = {
+    "labels": ("video_id", "step_id", "rater", "points", "start", "end"),
+    "spans": ("video_id", "step_id", "start", "end"),
+    "adjudicated": ("video_id", "step_id", CONSENSUS),
+}
 
 
 @dataclass(frozen=True)
@@ -40,99 +48,77 @@ def ratings_sheet(path: Path, rubric: Rubric, kind: Kind, use: UseRatings) -> tu
     Raises:
         DataError: it is no event log, or has another rubric than the build.
     """
-    event_log = EventLog.read(path)
-    try:
+    with closing(EventLog.read(path)) as event_log:
         if rubric_digest(event_log.rubric) != rubric_digest(rubric):
             logged = f"{event_log.rubric.rubric_id} {event_log.rubric.version}"
             raise DataError(f"{path}: was rated by another rubric ({logged}). Give that one as --rubric.")
-        return _Ratings(path, event_log, use).sheet(kind)
-    finally:
-        event_log.close()
+        exams = list(event_log.exams().values())
+        states = replay_exams([*event_log.events(RATING), *event_log.events(ADJUDICATION)])
+    problems: list[Problem] = []
 
+    def add(code: str, what: str, fix: str, *, warning: bool = False) -> None:
+        problems.append(Problem(code, what, fix, str(path), severity="warning" if warning else "error"))
 
-class _Ratings:
-    def __init__(self, path: Path, event_log: EventLog, use: UseRatings) -> None:
-        self.file, self.use, self.problems = str(path), use, list[Problem]()
-        self.exams = event_log.exams()
-        self.states = replay_exams([*event_log.events(RATING), *event_log.events(ADJUDICATION)])
-        self.raters = sorted({rater for rater, _ in self.states} - {CONSENSUS})
-        self.differing: list[str] = []
-        self.unmarked: list[str] = []
-        if use.spans_from and use.spans_from not in self.raters:
-            shown = ", ".join(self.raters) or "nobody"
-            self._problem("rater-unknown", f"{use.spans_from!r} rated nothing here.", f"--spans-from takes {shown}.")
-
-    def sheet(self, kind: Kind) -> tuple[Sheet, list[Problem]]:
-        names = {
-            "labels": ("video_id", "step_id", "rater", "points", "start", "end"),
-            "spans": ("video_id", "step_id", "start", "end"),
-            "adjudicated": ("video_id", "step_id", CONSENSUS),
-        }[kind]
-        rows = []
-        undecided = 0
-        for exam in self.exams.values():
-            states = {rater: self.states.get((rater, exam.digest), ExamState()) for rater in self.raters}
-            states = {rater: state for rater, state in states.items() if state.steps}
+    raters = sorted({rater for rater, _ in states} - {CONSENSUS})
+    if use.spans_from and use.spans_from not in raters:
+        fix = f"--spans-from takes {', '.join(raters) or 'nobody'}."
+        add("rater-unknown", f"{use.spans_from!r} rated nothing here.", fix)
+    rows: list[dict[str, Any]] = []
+    differing: list[str] = []
+    unmarked: list[str] = []
+    undecided = 0
+    for exam in exams:
+        begun = {rater: states.get((rater, exam.digest), ExamState()) for rater in raters}
+        begun = {rater: state for rater, state in begun.items() if state.steps}
+        for rater, state in list(begun.items()) if kind == "labels" else ():
+            if left := state.left(exam.steps):
+                shown = ", ".join(left[:5]) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
+                fix = "Finish it in `siming data rate`, or leave out such exams with --finished."
+                fix = "It is left out." if use.finished else fix
+                what = f"{rater} has not finished {exam.name!r}: {shown}."
+                add("exam-unfinished", what, fix, warning=use.finished)
+                del begun[rater]
+        agreed = states.get((CONSENSUS, exam.digest), ExamState())
+        for step in exam.steps:
+            span, wrong = _span(step, begun, agreed, use.spans_from)
+            differing += [f"{exam.name} {step}"] if wrong == "differs" else []
+            unmarked += [f"{exam.name} {step}"] if wrong == "unmarked" else []
+            where = {"video_id": exam.name, "step_id": step}
+            when = {name: at for name, at in zip(("start", "end"), span, strict=True) if at is not None}
+            points = dict(_given(step, begun, agreed))
+            undecided += CONSENSUS not in points and len(set(points.values())) > 1
             if kind == "labels":
-                states = {rater: state for rater, state in states.items() if self._is_finished(exam, rater, state)}
-            agreed = self.states.get((CONSENSUS, exam.digest), ExamState())
-            for step in exam.steps:
-                start, end = self._span(exam, step, states, agreed)
-                where = {"video_id": exam.name, "step_id": step}
-                when = {name: at for name, at in (("start", start), ("end", end)) if at is not None}
-                points = dict(_given(step, states, agreed))
-                undecided += CONSENSUS not in points and len(set(points.values())) > 1
-                if kind == "labels":
-                    rows += [{**where, **when, "rater": who, "points": what} for who, what in points.items()]
-                elif kind == "spans":
-                    rows += [{**where, **when}] if when else []
-                else:
-                    rows += [{**where, CONSENSUS: points[CONSENSUS]}] if CONSENSUS in points else []
-        if self.differing and kind != "adjudicated":
-            what = f"raters marked {len(self.differing)} steps differently, the first being {self.differing[0]}."
-            fix = f"Say whose marks are the spans: --spans-from {' or '.join(map(repr, self.raters))}."
-            self._problem("span-differs", what, fix)
-        if self.unmarked and kind != "adjudicated":
-            what = f"{len(self.unmarked)} steps are marked by others and not by {self.use.spans_from!r}, the first"
-            self._problem("span-missing", f"{what} being {self.unmarked[0]}.", "They have no clip.", warning=True)
-        if kind == "labels" and undecided:
-            what = f"raters differ on {undecided} steps that nobody has adjudicated."
-            fix = "Decide them with `siming data rate DIR --adjudicate`."
-            self._problem("adjudication-open", what, fix, warning=True)
-        if not rows and not self.problems:
-            self._problem("nothing-rated", f"holds no {kind}.", "Is it the right file?")
-        columns = tuple(Column(name, (name,)) for name in names)
-        sheet_rows = tuple(SheetRow(number, cells) for number, cells in enumerate(rows, 1))
-        return Sheet(None, columns, sheet_rows, self.file, ()), self.problems
+                rows += [{**where, **when, "rater": who, "points": what} for who, what in points.items()]
+            elif kind == "spans":
+                rows += [{**where, **when}] if when else []
+            else:
+                rows += [{**where, CONSENSUS: points[CONSENSUS]}] if CONSENSUS in points else []
+    if differing and kind != "adjudicated":
+        what = f"raters marked {len(differing)} steps differently, the first being {differing[0]}."
+        add("span-differs", what, f"Say whose marks are the spans: --spans-from {' or '.join(map(repr, raters))}.")
+    if unmarked and kind != "adjudicated":
+        what = f"{len(unmarked)} steps are marked by others and not by {use.spans_from!r}, the first being"
+        add("span-missing", f"{what} {unmarked[0]}.", "They have no clip.", warning=True)
+    if kind == "labels" and undecided:
+        what = f"raters differ on {undecided} steps that nobody has adjudicated."
+        add("adjudication-open", what, "Decide them with `siming data rate DIR --adjudicate`.", warning=True)
+    if not rows and not problems:
+        add("nothing-rated", f"holds no {kind}.", "Is it the right file?")
+    columns = tuple(Column(name, (name,)) for name in _COLUMNS[kind])
+    return Sheet(None, columns, tuple(SheetRow(at, cells) for at, cells in enumerate(rows, 1)), str(path), ()), problems
 
-    def _is_finished(self, exam: Known, rater: str, state: ExamState) -> bool:
-        """True if every step is decided; if not, the exam is named."""
-        if not (left := state.left(exam.steps)):
-            return True
-        shown = ", ".join(left[:5]) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
-        fix = "Finish it in `siming data rate`, or leave out such exams with --finished."
-        fix = "It is left out." if self.use.finished else fix
-        what = f"{rater} has not finished {exam.name!r}: {shown}."
-        self._problem("exam-unfinished", what, fix, warning=self.use.finished)
-        return False
 
-    def _span(
-        self, exam: Known, step: str, states: Mapping[str, ExamState], agreed: ExamState
-    ) -> tuple[float | None, float | None]:
-        if agreed.step(step).span:
-            return agreed.step(step).start, agreed.step(step).end
-        marked = {rater: (at.start, at.end) for rater, state in states.items() for at in [state.step(step)]}
-        marked = {rater: span for rater, span in marked.items() if span != (None, None)}
-        if self.use.spans_from:
-            if marked and self.use.spans_from not in marked:
-                self.unmarked.append(f"{exam.name} {step}")
-            return marked.get(self.use.spans_from, (None, None))
-        if len(set(marked.values())) > 1:
-            self.differing.append(f"{exam.name} {step}")
-        return next(iter(marked.values()), (None, None))
-
-    def _problem(self, code: str, what: str, fix: str, *, warning: bool = False) -> None:
-        self.problems.append(Problem(code, what, fix, self.file, severity="warning" if warning else "error"))
+def _span(
+    step: str, states: Mapping[str, ExamState], agreed: ExamState, spans_from: str | None
+) -> tuple[tuple[float | None, float | None], str]:
+    """Start and end of a step (None: not marked); ``unmarked`` or ``differs`` if the raters' marks do not decide it."""
+    if agreed.step(step).span:
+        return (agreed.step(step).start, agreed.step(step).end), ""
+    marked = {rater: (at.start, at.end) for rater, state in states.items() for at in [state.step(step)]}
+    marked = {rater: span for rater, span in marked.items() if span != (None, None)}
+    if spans_from:
+        return marked.get(spans_from, (None, None)), "unmarked" if marked and spans_from not in marked else ""
+    return next(iter(marked.values()), (None, None)), "differs" if len(set(marked.values())) > 1 else ""
 
 
 def _given(step: str, states: Mapping[str, ExamState], agreed: ExamState) -> Iterator[tuple[str, float | str]]:
@@ -161,16 +147,16 @@ def ratings_problems(
         return [Problem("ratings-unused", what, "Leave them out.")]
     problems = []
     for path in paths:
-        event_log = EventLog.read(path)
-        if event_log.synthetic and not synthetic:
+        with closing(EventLog.read(path)) as event_log:
+            simulated, exams = event_log.synthetic, list(event_log.exams().values())
+        if simulated and not synthetic:
             what = "the rated videos are SYNTHETIC."
             problems.append(Problem("synthetic-unsaid", what, "Add --synthetic.", str(path)))
-        for exam in event_log.exams().values():
+        for exam in exams:
             files = videos.find(exam.name)
             if len(files) == 1 and (digest := digest_of(files[0])) != exam.digest:
                 what = f"{files[0]} is not the video that was rated as {exam.name!r}"
                 both = f"(rated {exam.digest[:12]}, found {digest[:12]})"
                 fix = "Give the folder of the rated files as --videos."
                 problems.append(Problem("media-differs", f"{what} {both}.", fix, str(path)))
-        event_log.close()
     return problems

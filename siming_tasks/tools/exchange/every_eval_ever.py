@@ -83,7 +83,7 @@ def _aggregate(exported: ExportedRun, now: str) -> dict[str, Any]:
             "source_type": "evaluation_run",
             "source_organization_name": "unknown",
             "evaluator_relationship": "other",
-            "additional_details": {"synthetic": _synthetic(exported), **undefined},
+            "additional_details": {"synthetic": json.dumps(exported.dataset.synthetic), **undefined},
         },
         "eval_library": {**library, "additional_details": {"task_suite": f"siming-tasks {__version__}"}},
         "model_info": {
@@ -110,7 +110,7 @@ def _result(exported: ExportedRun, name: str, metric: str, estimate: Mapping[str
         uncertainty["confidence_interval"] = {**interval, "method": "resampling of videos"}
     uncertainty["num_samples"] = estimate["n_videos"]
     uncertainty["num_bootstrap_samples"] = exported.options.resamples
-    facts = {"version": dataset.version, "digest": dataset.digest, "synthetic": _synthetic(exported)}
+    facts = {"version": dataset.version, "digest": dataset.digest, "synthetic": json.dumps(exported.dataset.synthetic)}
     return {
         "evaluation_result_id": f"{name}/{metric}",
         "evaluation_name": exported.title(name),
@@ -170,9 +170,5 @@ def _instances(exported: ExportedRun, run: Mapping[str, Any]) -> Iterator[dict[s
             "answer_attribution": [extracted],
             "evaluation": {"score": sum(met) / len(met), "is_correct": all(met)},
             **({"error": record.status} if record.status != "ok" else {}),
-            "metadata": {"synthetic": _synthetic(exported), "prompt": str(record.conditions.prompt)},
+            "metadata": {"synthetic": json.dumps(exported.dataset.synthetic), "prompt": str(record.conditions.prompt)},
         }
-
-
-def _synthetic(exported: ExportedRun) -> str:
-    return "true" if exported.dataset.synthetic else "false"
