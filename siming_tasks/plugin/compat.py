@@ -23,8 +23,8 @@ from siming_tasks.common.errors import SimingError
 logger = logging.getLogger(__name__)
 
 Use = Literal["replaced", "replaced during a run", "read"]
-Wrap = Callable[[Any], Any]
-"""Makes the replacement of a function from the function."""
+Wrap = Callable[..., Any]
+"""Replacement of a function, which gets that function before its arguments."""
 
 INHERITED = "inherited from object"
 """Signature of a method that the class must not define itself."""
@@ -233,7 +233,7 @@ def replace(name: str, wrap: Wrap) -> None:
 
     Args:
         name: a key of :data:`TOUCH_POINTS`.
-        wrap: makes the replacement.
+        wrap: the replacement.
     """
     place = _checked(name)
     if place and not getattr(place[2], _MARK, False):
@@ -346,7 +346,10 @@ def _find(point: TouchPoint) -> _Place | str:
 
 def _set(place: _Place, wrap: Wrap) -> None:
     owner, attribute, original = place
-    replacement = wrap(original)
+
+    def replacement(*args: Any, **kwargs: Any) -> Any:
+        return wrap(original, *args, **kwargs)
+
     if inspect.isfunction(original):  # inspect.signature() of a class must not come to object.__new__
         functools.update_wrapper(replacement, original)
     setattr(replacement, _MARK, True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -71,79 +71,62 @@ def manifests() -> list[Any]:
 
 def wrap_evaluation() -> None:
     """Replace ``simple_evaluate`` and ``evaluate`` of lmms-eval. Does nothing the second time."""
-    compat.replace("lmms_eval.evaluator:simple_evaluate", _wrap_simple_evaluate)
-    compat.replace("lmms_eval.evaluator:evaluate", _wrap_evaluate)
+    compat.replace("lmms_eval.evaluator:simple_evaluate", _checked_simple_evaluate)
+    compat.replace("lmms_eval.evaluator:evaluate", _checked_evaluate)
 
 
-def _index_our_folder(initialize_tasks: Callable[..., Any]) -> Callable[..., Any]:
-    def index_with_our_folder(self: Any, include_path: Any = None, include_defaults: bool = True) -> Any:
-        paths = [include_path] if isinstance(include_path, str) else list(include_path or [])
-        if include_defaults and tasks_path() not in paths:
-            paths.append(tasks_path())
-        if compat.is_imported("lmms_eval.evaluator"):
-            wrap_evaluation()
-        return initialize_tasks(self, include_path=paths or None, include_defaults=include_defaults)
-
-    return index_with_our_folder
+def _index_our_folder(initialize_tasks: Any, self: Any, include_path: Any = None, include_defaults: bool = True) -> Any:
+    paths = [include_path] if isinstance(include_path, str) else list(include_path or [])
+    if include_defaults and tasks_path() not in paths:
+        paths.append(tasks_path())
+    if compat.is_imported("lmms_eval.evaluator"):
+        wrap_evaluation()
+    return initialize_tasks(self, include_path=paths or None, include_defaults=include_defaults)
 
 
-def _check_chosen_tasks(match_tasks: Callable[..., Any]) -> Callable[..., Any]:
-    def match_and_check(self: Any, task_list: Any) -> Any:
-        names = match_tasks(self, task_list)
-        if any(map(is_siming_task, names)):
-            wrap_evaluation()
-            with _one_message(True):  # the command line is the only caller
-                check_data(names)
-            verify_output.install()
-        return names
-
-    return match_and_check
-
-
-def _check_loaded_tasks(load_task_or_group: Callable[..., Any]) -> Callable[..., Any]:
-    def check_and_load(self: Any, task_list: Any = None, *args: Any, **kwargs: Any) -> Any:
-        names = [task_list] if isinstance(task_list, str) else list(task_list or [])
-        if any(map(is_siming_task, names)):
-            wrap_evaluation()
+def _check_chosen_tasks(match_tasks: Any, self: Any, task_list: Any) -> Any:
+    names = match_tasks(self, task_list)
+    if any(map(is_siming_task, names)):
+        wrap_evaluation()
+        with _one_message(True):  # the command line is the only caller
             check_data(names)
-        return load_task_or_group(self, task_list, *args, **kwargs)
+        verify_output.install()
+    return names
 
-    return check_and_load
+
+def _check_loaded_tasks(load_task_or_group: Any, self: Any, task_list: Any = None, *args: Any, **kwargs: Any) -> Any:
+    names = [task_list] if isinstance(task_list, str) else list(task_list or [])
+    if any(map(is_siming_task, names)):
+        wrap_evaluation()
+        check_data(names)
+    return load_task_or_group(self, task_list, *args, **kwargs)
 
 
-def _wrap_simple_evaluate(simple_evaluate: Callable[..., Any]) -> Callable[..., Any]:
-    signature = inspect.signature(simple_evaluate)
+def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) -> Any:
+    bound = inspect.signature(simple_evaluate).bind_partial(*args, **kwargs).arguments
+    tasks = bound.get("tasks") or []
+    ours = [task for task in ([tasks] if isinstance(tasks, str) else tasks) if is_siming_task(task)]
+    model = bound.get("model")
+    if not ours or not isinstance(model, str):  # of an object, evaluate knows more
+        return simple_evaluate(*args, **kwargs)
+    with _one_message(bound.get("cli_args") is not None):
+        specs = check_data(ours)
+        arguments = _arguments_of_command(model, bound)
+        mode = check_run_arguments(arguments, RUN.policy, specs)
+    added = _missing_arguments(arguments.backend, mode, arguments.model_arguments)
 
-    def checked_simple_evaluate(*args: Any, **kwargs: Any) -> Any:
-        bound = signature.bind_partial(*args, **kwargs).arguments
-        tasks = bound.get("tasks") or []
-        ours = [task for task in ([tasks] if isinstance(tasks, str) else tasks) if is_siming_task(task)]
-        model = bound.get("model")
-        if not ours or not isinstance(model, str):  # of an object, evaluate knows more
+    def get_model_with_arguments(get_model: Any, model_name: str, force_simple: bool = False) -> Any:
+        model_class = get_model(model_name, force_simple)
+        return _WithArguments(model_class, added) if added and model_name == model else model_class
+
+    if added:
+        logger.warning("siming-tasks: %s is given %s (%s).", model, _listed(added), see("models"))
+    token = _LOADED_BY_NAME.set(True)
+    try:
+        with compat.replaced({"lmms_eval.models:get_model": get_model_with_arguments}):
             return simple_evaluate(*args, **kwargs)
-        with _one_message(bound.get("cli_args") is not None):
-            specs = check_data(ours)
-            arguments = _arguments_of_command(model, bound)
-            mode = check_run_arguments(arguments, RUN.policy, specs)
-        added = _missing_arguments(arguments.backend, mode, arguments.model_arguments)
-
-        def wrap_get_model(get_model: Callable[..., Any]) -> Callable[..., Any]:
-            def get_model_with_arguments(model_name: str, force_simple: bool = False) -> Any:
-                model_class = get_model(model_name, force_simple)
-                return _WithArguments(model_class, added) if added and model_name == model else model_class
-
-            return get_model_with_arguments
-
-        if added:
-            logger.warning("siming-tasks: %s is given %s (%s).", model, _listed(added), see("models"))
-        token = _LOADED_BY_NAME.set(True)
-        try:
-            with compat.replaced({"lmms_eval.models:get_model": wrap_get_model}):
-                return simple_evaluate(*args, **kwargs)
-        finally:
-            _LOADED_BY_NAME.reset(token)
-
-    return checked_simple_evaluate
+    finally:
+        _LOADED_BY_NAME.reset(token)
 
 
 def _arguments_of_command(model: str, arguments: Mapping[str, Any]) -> RunArguments:
@@ -190,41 +173,38 @@ class _WithArguments:
         return self.model_class.create_from_arg_string(arg_string, {**(additional_config or {}), **self.arguments})
 
 
-def _wrap_evaluate(evaluate: Callable[..., Any]) -> Callable[..., Any]:
-    def checked_evaluate(lm: Any, task_dict: Any, *args: Any, **kwargs: Any) -> Any:
-        tasks = _our_tasks(task_dict)
-        if not tasks:
-            return evaluate(lm, task_dict, *args, **kwargs)
-        for task in tasks.values():
-            _record_with_predict_only(task)
-        modality, size = getattr(lm, "modality", None), getattr(lm, "batch_size", 1)
-        backend = backend_with_arguments(
-            backend_of(base.__module__ for base in type(lm).__mro__),
-            {"pass_video_url": getattr(lm, "pass_video_url", "")},
-        )
-        arguments = RunArguments(
-            type(lm).__name__, backend, {"modality": modality}, size if isinstance(size, int) else 1,
-            system_instruction=kwargs.get("system_instruction"),
-        )  # fmt: skip
-        command_line = kwargs.get("cli_args") is not None
-        with (
-            _one_message(command_line), RUN.evaluating(backend, modality), replies_kept(lm), stored_images_sent(),
-        ):  # fmt: skip
-            specs = [spec for spec in TASKS.values() if spec.task_name in tasks]
-            mode = check_run_arguments(arguments, RUN.policy, specs)
-            compat.refuse_if_changed()
-            made_with = None if _LOADED_BY_NAME.get() else arguments_of(lm)
-            if made_with is not None and (missing := _missing_arguments(backend, mode, made_with)):
-                logger.warning(
-                    "siming-tasks: this %s was made without %s, which it would be given by its name. "
-                    "Results may differ (%s).", type(lm).__name__, _listed(missing), see("models"),
-                )  # fmt: skip
-            check_request_sizes(lm, tasks.values())
-            if "response_cache" in kwargs:
-                kwargs["response_cache"] = host_cache_for_other_tasks(kwargs["response_cache"], lm)
-            return evaluate(lm, task_dict, *args, **kwargs)
-
-    return checked_evaluate
+def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwargs: Any) -> Any:
+    tasks = _our_tasks(task_dict)
+    if not tasks:
+        return evaluate(lm, task_dict, *args, **kwargs)
+    for task in tasks.values():
+        _record_with_predict_only(task)
+    modality, size = getattr(lm, "modality", None), getattr(lm, "batch_size", 1)
+    backend = backend_with_arguments(
+        backend_of(base.__module__ for base in type(lm).__mro__),
+        {"pass_video_url": getattr(lm, "pass_video_url", "")},
+    )
+    arguments = RunArguments(
+        type(lm).__name__, backend, {"modality": modality}, size if isinstance(size, int) else 1,
+        system_instruction=kwargs.get("system_instruction"),
+    )  # fmt: skip
+    command_line = kwargs.get("cli_args") is not None
+    with (
+        _one_message(command_line), RUN.evaluating(backend, modality), replies_kept(lm), stored_images_sent(),
+    ):  # fmt: skip
+        specs = [spec for spec in TASKS.values() if spec.task_name in tasks]
+        mode = check_run_arguments(arguments, RUN.policy, specs)
+        compat.refuse_if_changed()
+        made_with = None if _LOADED_BY_NAME.get() else arguments_of(lm)
+        if made_with is not None and (missing := _missing_arguments(backend, mode, made_with)):
+            logger.warning(
+                "siming-tasks: this %s was made without %s, which it would be given by its name. "
+                "Results may differ (%s).", type(lm).__name__, _listed(missing), see("models"),
+            )  # fmt: skip
+        check_request_sizes(lm, tasks.values())
+        if "response_cache" in kwargs:
+            kwargs["response_cache"] = host_cache_for_other_tasks(kwargs["response_cache"], lm)
+        return evaluate(lm, task_dict, *args, **kwargs)
 
 
 @contextmanager

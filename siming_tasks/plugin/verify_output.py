@@ -58,8 +58,8 @@ class _SavedRun:
 def install() -> None:
     """Make lmms-eval's ``EvaluationTracker`` read back what it writes. Does nothing the second time."""
     savers: dict[str, compat.Wrap] = {
-        "lmms_eval.loggers:EvaluationTracker.save_results_aggregated": _verify_results,
-        "lmms_eval.loggers:EvaluationTracker.save_results_samples": _verify_samples,
+        "lmms_eval.loggers:EvaluationTracker.save_results_aggregated": _save_and_verify_results,
+        "lmms_eval.loggers:EvaluationTracker.save_results_samples": _save_and_verify_samples,
     }
     # one without the other would end a run as incomplete, or never say that it is
     if all(compat.fetch(name) is not None for name in savers):
@@ -67,50 +67,41 @@ def install() -> None:
             compat.replace(name, wrap)
 
 
-def _verify_results(save_results_aggregated: Callable[..., Any]) -> Callable[..., Any]:
-    def save_and_verify(self: Any, results: Any, samples: Any, datetime_str: str) -> None:
-        if not hasattr(self, "output_path") or not hasattr(self, "general_config_tracker"):
-            logger.warning(
-                "siming-tasks: lmms-eval has changed, and nothing checks that files of this run are complete."
-            )
-            save_results_aggregated(self, results=results, samples=samples, datetime_str=datetime_str)
-            return
-        date, waiting = _free_second(self, datetime_str), set(results["configs"]) if samples is not None else set()
-        run = self._siming_run = _SavedRun(results, date, waiting, samples is not None)
+def _save_and_verify_results(save: Any, self: Any, results: Any, samples: Any, datetime_str: str) -> None:
+    if not hasattr(self, "output_path") or not hasattr(self, "general_config_tracker"):
+        logger.warning("siming-tasks: lmms-eval has changed, and nothing checks that files of this run are complete.")
+        save(self, results=results, samples=samples, datetime_str=datetime_str)
+        return
 
-        def is_complete(lines: Iterable[str]) -> bool:
-            json.loads("".join(lines))
-            return True
+    def is_complete(lines: Iterable[str]) -> bool:
+        json.loads("".join(lines))
+        return True
 
-        with _complete_or_renamed(self, run, RESULTS, is_complete):
-            save_results_aggregated(self, results=results, samples=samples, datetime_str=date)
-        for name, task in results["results"].items():
-            # predictions of withheld labels that could not be written: the results say so with an empty name
-            evaluation = task.get("siming_stderr,none")
-            if isinstance(evaluation, Mapping) and evaluation.get("predictions", "") is None:
-                file = f"siming_predictions_{name.removeprefix('siming_')}.jsonl"
-                run.incomplete.append(Path(self.output_path or ".", file))
-        _finish(self, run)
-
-    return save_and_verify
+    date, waiting = _free_second(self, datetime_str), set(results["configs"]) if samples is not None else set()
+    run = self._siming_run = _SavedRun(results, date, waiting, samples is not None)
+    with _complete_or_renamed(self, run, RESULTS, is_complete):
+        save(self, results=results, samples=samples, datetime_str=date)
+    for name, task in results["results"].items():
+        # predictions of withheld labels that could not be written: the results say so with an empty name
+        evaluation = task.get("siming_stderr,none")
+        if isinstance(evaluation, Mapping) and evaluation.get("predictions", "") is None:
+            file = f"siming_predictions_{name.removeprefix('siming_')}.jsonl"
+            run.incomplete.append(Path(self.output_path or ".", file))
+    _finish(self, run)
 
 
-def _verify_samples(save_results_samples: Callable[..., Any]) -> Callable[..., Any]:
-    def save_and_verify(self: Any, task_name: str, samples: Sized) -> None:
-        run: _SavedRun | None = getattr(self, "_siming_run", None)
-        if run is None:
-            save_results_samples(self, task_name=task_name, samples=samples)
-            return
+def _save_and_verify_samples(save: Any, self: Any, task_name: str, samples: Sized) -> None:
+    def is_complete(lines: Iterable[str]) -> bool:
+        return sum(1 for line in lines if json.loads(line) and line.endswith("\n")) == len(samples)
 
-        def is_complete(lines: Iterable[str]) -> bool:
-            return sum(1 for line in lines if json.loads(line) and line.endswith("\n")) == len(samples)
-
-        with _complete_or_renamed(self, run, f"samples_{task_name}.jsonl", is_complete):
-            save_results_samples(self, task_name=task_name, samples=samples)
-        run.waiting.discard(task_name)
-        _finish(self, run)
-
-    return save_and_verify
+    run: _SavedRun | None = getattr(self, "_siming_run", None)
+    if run is None:
+        save(self, task_name=task_name, samples=samples)
+        return
+    with _complete_or_renamed(self, run, f"samples_{task_name}.jsonl", is_complete):
+        save(self, task_name=task_name, samples=samples)
+    run.waiting.discard(task_name)
+    _finish(self, run)
 
 
 def _folder(tracker: Any) -> Path:

@@ -77,7 +77,7 @@ def install_everything() -> None:
     register.wrap_evaluation()
     verify_output.install()
     with (
-        compat.replaced({"lmms_eval.models:get_model": lambda get_model: lambda *_: get_model()}),
+        compat.replaced({"lmms_eval.models:get_model": lambda get_model, *_: get_model()}),
         stored_images_sent(),
     ):
         pass

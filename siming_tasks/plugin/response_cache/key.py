@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from abc import ABC
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
@@ -45,16 +45,11 @@ class UnidentifiedModel(Exception):
     """Reason why a model's replies may depend on something that cannot be read: another model could look the same."""
 
 
-def remember_arguments(_: Callable[..., Any]) -> Callable[..., Any]:
+def remember_arguments(_: Any, cls: type, *args: Any, **kwargs: Any) -> Any:
     """Replacement of ``lmms.__new__``, so that every model object remembers the arguments of its class."""
-    base: Any = sys.modules["lmms_eval.api.model"].lmms
-
-    def new_with_arguments(cls: type, *args: Any, **kwargs: Any) -> Any:
-        model = super(base, cls).__new__(cls)
-        model.__dict__["_siming_made"] = (args, kwargs)
-        return model
-
-    return new_with_arguments
+    model = super(sys.modules["lmms_eval.api.model"].lmms, cls).__new__(cls)
+    model.__dict__["_siming_made"] = (args, kwargs)
+    return model
 
 
 def arguments_of(model: object) -> Mapping[str, Any] | None:
