@@ -29,7 +29,7 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from siming_tasks.media import Budget, Encoding, FrameStore, Job, Request, StoredImage, prepare, read_media_info, view
+from siming_tasks.media import Budget, Encoding, FrameStore, Job, Request, StoredImage, prepare, read_timeline, view
 
 STEPS, FULL, CLIP = 33, 64, 16
 QUIET = 1e9
@@ -96,7 +96,7 @@ def naive_clips(path: Path) -> None:
 
 def clips(path: Path) -> list[tuple[int, int]]:
     """33 equal spans as frame ranges."""
-    borders = np.linspace(0, read_media_info(path).n_frames, STEPS + 1, dtype=int)
+    borders = np.linspace(0, read_timeline(path).n_frames, STEPS + 1, dtype=int)
     return [(int(first), int(last) - 1) for first, last in pairwise(borders)]
 
 
@@ -194,9 +194,13 @@ def main() -> None:
 
 def report(path: Path, wall: dict[str, float], cpu: dict[str, float], stored: int, size: int, peak: float) -> None:
     """Print the table and the ratios that matter."""
-    facts = read_media_info(path)
+    timeline = read_timeline(path)
+    with av.open(str(path)) as container:
+        picture = container.streams.video[0]
+        size = f"{picture.width} x {picture.height}"
     floor, full, _, clip, once, again, least, sent = wall
-    print(f"{facts.width} x {facts.height}, {facts.duration:.0f} s at {facts.fps:g} frames/s, {os.cpu_count()} cores")
+    rate = float(timeline.rate)
+    print(f"{size}, {timeline.duration:.0f} s at {rate:g} frames/s, {os.cpu_count()} cores")
     print(f"{'':44}{'wall s':>8}{'cpu s':>8}{'x floor':>9}")
     for name in wall:
         print(f"{name:44}{wall[name]:8.2f}{cpu[name]:8.2f}{wall[name] / wall[floor]:9.2f}")

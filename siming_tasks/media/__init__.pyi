@@ -1,5 +1,3 @@
-from .decode import MediaInfo as MediaInfo
-from .decode import read_media_info as read_media_info
 from .model_figures import PAPER_FRAMES as PAPER_FRAMES
 from .model_figures import preset as preset
 from .modes import FRAMES as FRAMES

@@ -110,9 +110,6 @@ class Colour:
             "dst_color_range": LIMITED_RANGE,
         }
 
-    def __str__(self) -> str:
-        return f"{MATRIX_NAMES[self.matrix]}, {'full' if self.full else 'limited'} range" if self.coded else "rgb"
-
 
 def copy_colour_tags(source: VideoCodecContext, target: VideoCodecContext, matrix: int, full: bool) -> None:
     """Tag what will be encoded: matrix and range as given, primaries and transfer curve as the source says."""

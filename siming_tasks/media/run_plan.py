@@ -12,7 +12,7 @@ import numpy as np
 
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.schema import StepLabel, Video
-from siming_tasks.media.decode import read_media_info
+from siming_tasks.media.decode import decode
 from siming_tasks.media.model_figures import TOKEN_FORMULAS
 from siming_tasks.media.picture import fit_size
 from siming_tasks.media.policy import Policy, unobservable_reason
@@ -45,8 +45,9 @@ class ExamFacts:
             MediaError: the file is not a readable video.
         """
         timeline = read_timeline(path)
-        info = read_media_info(path, timeline=timeline)
-        return cls(video, timeline, info.width, info.height)
+        ((_, frame),) = decode(path, timeline, [0])
+        size = (frame.height, frame.width) if frame.rotation % 180 else (frame.width, frame.height)
+        return cls(video, timeline, *size)
 
     @property
     def duration(self) -> float:

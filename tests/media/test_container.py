@@ -19,15 +19,22 @@ from av.stream import Disposition
 
 import siming_tasks
 from siming_tasks.common.errors import MediaError
-from siming_tasks.media import Budget, read_media_info, read_timeline, view
+from siming_tasks.common.schema import Video
+from siming_tasks.media import Budget, read_timeline, view
 from siming_tasks.media.container import open_video
 from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import to_rgb
+from siming_tasks.media.run_plan import ExamFacts
+
+
+def n_streams(path: Any) -> int:
+    with open_video(path) as (container, _):
+        return len(container.streams.video)
 
 
 def refusal(path: Path) -> str:
     with pytest.raises(MediaError) as caught:
-        read_media_info(path)
+        read_timeline(path)
     message = str(caught.value)
     assert message.startswith(f"{path}: ")
     return message.removeprefix(f"{path}: ")
@@ -133,7 +140,7 @@ def test_a_name_is_never_an_address(videos: Any, tmp_path: Path, monkeypatch: py
     whole = videos.get("plain").read_bytes()
     for name in ("subfile,,start,0,end,0,,:a.mp4", "concat:a.mp4|b.mp4", "file:a.mp4", "data:a.mp4", "%03d.mp4"):
         Path(name).write_bytes(whole)
-        assert read_media_info(Path(name)).n_frames == 60
+        assert read_timeline(Path(name)).n_frames == 60
 
 
 def test_pipes_and_folders_are_refused_without_waiting(tmp_path: Path) -> None:
@@ -220,19 +227,19 @@ def test_the_main_stream_is_shown_everywhere(
 
     path = several(tmp_path / f"v.{suffix}", videos, streams)
     (width, height), frames, _ = streams[shown]
-    facts = read_media_info(path, full=True)
-    assert (facts.stream, facts.n_streams) == (shown, 2)
-    assert (facts.width, facts.height, facts.n_frames) == (width, height, frames)
-    timeline = read_timeline(path)
+    with open_video(path) as (container, stream):
+        assert (container.streams.video.index(stream), len(container.streams.video)) == (shown, 2)
+    timeline, exam = read_timeline(path), ExamFacts.read(path, Video("v", "v", 1.0, ()))
+    assert (exam.width, exam.height, timeline.n_frames) == (width, height, frames)
     assert not timeline.standard, "other readers may take the other stream"
     numbers = [videos.number(to_rgb(frame)) for _, frame in decode(path, timeline, range(frames))]
     assert numbers == list(range(frames))
     clip = view(path, span=None, budget=Budget(4), mode="video", cache=tmp_path / "c").path
     assert clip not in (None, path)
-    assert (read_media_info(clip).n_streams, read_media_info(clip).n_frames) == (1, frames)
+    assert (n_streams(clip), read_timeline(clip).n_frames) == (1, frames)
     built = normalise(path, tmp_path / "built.mp4")
     assert (built.frames, built.width, built.height) == (frames, width, height)
-    assert read_media_info(tmp_path / "built.mp4").n_streams == 1
+    assert n_streams(tmp_path / "built.mp4") == 1
 
 
 def test_a_cover_picture_is_no_video(videos: Any, tmp_path: Path) -> None:
@@ -240,7 +247,7 @@ def test_a_cover_picture_is_no_video(videos: Any, tmp_path: Path) -> None:
     with open_video(path) as (container, stream):
         assert len(container.streams.video) == 2
         assert (stream.width, stream.height) == SMALL
-    assert read_media_info(path).n_frames == 30
+    assert read_timeline(path).n_frames == 30
 
 
 def test_sound_with_a_cover_picture_holds_no_video(videos: Any, tmp_path: Path) -> None:

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from siming_tasks.common.errors import MediaError
-from siming_tasks.media import read_media_info, read_timeline
+from siming_tasks.common.schema import Video
+from siming_tasks.media import read_timeline
 from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import fit_size, to_jpeg, to_rgb
+from siming_tasks.media.run_plan import ExamFacts
 from siming_tasks.media.timeline import Timeline
 
 SHAPES = [
@@ -79,9 +81,9 @@ def test_rotation_is_applied_as_players_do(videos: Any) -> None:
         path = videos.get(f"rotated_{degrees}")
         ((_, frame),) = decode(path, read_timeline(path), [30])
         assert np.array_equal(to_rgb(frame), np.rot90(upright, -degrees // 90))
-        info = read_media_info(path)
-        assert (info.width, info.height) == ((48, 80) if degrees != 180 else (80, 48))
-        assert info.rotation % 360 == -degrees % 360
+        exam = ExamFacts.read(path, Video("v", "v", 1.0, ()))
+        assert (exam.width, exam.height) == ((48, 80) if degrees != 180 else (80, 48))
+        assert frame.rotation % 360 == -degrees % 360
 
 
 def test_a_4k_ten_bit_frame_is_scaled_on_the_way(videos: Any) -> None:
@@ -126,7 +128,8 @@ def test_opencv_writes_the_jpeg_that_pillow_writes(videos: Any) -> None:
 
 def refusal(path: Path, full: bool = False) -> str:
     with pytest.raises(MediaError) as caught:
-        read_media_info(path, full=full)
+        timeline = read_timeline(path)
+        list(decode(path, timeline, range(timeline.n_frames if full else 1)))
     message = str(caught.value)
     assert message.startswith(f"{path}: ")
     return message.removeprefix(f"{path}: ")
@@ -200,7 +203,7 @@ def test_a_damaged_frame_is_named_with_its_time(videos: Any, tmp_path: Path, whe
         data[offset] ^= 0xA5
     path = tmp_path / "bad.mp4"
     path.write_bytes(data)
-    assert read_media_info(path).n_frames == 60, "the packets are all there; only decoding can tell"
+    assert read_timeline(path).n_frames == 60, "the packets are all there; only decoding can tell"
     message = refusal(path, full=True)
     assert message.startswith("the frame at 1.200 s")
     assert "damaged" in message
@@ -214,31 +217,33 @@ def test_a_damaged_frame_is_named_with_its_time(videos: Any, tmp_path: Path, whe
 # Facts of a file ------------------------------------------------------------------------------------------
 
 
-def test_media_info_counts_frames_and_ignores_the_header(videos: Any) -> None:
-    info = read_media_info(videos.get("trimmed"))
+def test_timelines_count_frames_and_ignore_the_header(videos: Any) -> None:
+    timeline = read_timeline(videos.get("trimmed"))
     with av.open(str(videos.get("trimmed"))) as container:
         assert container.streams.video[0].frames == 60
-    assert info.n_frames == 25
-    assert info.duration == pytest.approx(1.0)
+    assert timeline.n_frames == 25
+    assert timeline.duration == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
     ("shape", "expected"),
     [
-        ("plain", {"n_frames": 60, "fps": 25.0, "width": 80, "height": 48, "codec": "h264", "variable_rate": False}),
-        ("hevc", {"n_frames": 60, "codec": "hevc", "pix_fmt": "yuv420p", "has_audio": False}),
-        ("vfr", {"n_frames": 60, "variable_rate": True}),
+        ("plain", {"n_frames": 60, "fps": 25.0, "width": 80, "height": 48, "pix_fmt": "yuv420p"}),
+        ("hevc", {"n_frames": 60, "pix_fmt": "yuv420p"}),
+        ("vfr", {"n_frames": 60}),
         ("odd", {"width": 81, "height": 49, "pix_fmt": "yuv444p"}),
         ("ten_bit", {"pix_fmt": "yuv420p10le", "rotation": 0}),
-        ("one_frame", {"n_frames": 1, "duration": 0.04, "variable_rate": False}),
+        ("one_frame", {"n_frames": 1, "duration": 0.04}),
     ],
 )
-def test_media_info_states_the_facts_of_a_file(videos: Any, shape: str, expected: dict[str, Any]) -> None:
-    quick, full = read_media_info(videos.get(shape)).to_json(), read_media_info(videos.get(shape), full=True).to_json()
-    assert {name: quick[name] for name in expected} == pytest.approx(expected)
-    assert full.pop("decoded")
-    assert not quick.pop("decoded")
-    assert quick == full
+def test_the_facts_of_a_file_are_counted(videos: Any, shape: str, expected: dict[str, Any]) -> None:
+    path = videos.get(shape)
+    timeline, exam = read_timeline(path), ExamFacts.read(path, Video("v", "v", 1.0, ()))
+    ((_, frame),) = decode(path, timeline, [0])
+    facts = {"n_frames": timeline.n_frames, "fps": float(timeline.rate), "duration": timeline.duration,
+             "width": exam.width, "height": exam.height, "pix_fmt": frame.format.name,
+             "rotation": frame.rotation}  # fmt: skip
+    assert {name: facts[name] for name in expected} == pytest.approx(expected)
 
 
 def test_timelines_survive_json(videos: Any) -> None:

@@ -195,6 +195,11 @@ def test_other_weights_under_the_same_name_are_asked_anew(tmp_path: Path, ask: C
     assert ask(Echo(pretrained=str(folder)))[1] == 3
 
 
+def test_an_argument_that_cannot_be_a_name_of_the_hub_has_no_files(ask: Callable[..., Any]) -> None:
+    """The hub's library refuses some names that look like its own; the run ended there, with exit code 0."""
+    assert fingerprint_of(Echo(pretrained="a--b/c"))["files"] == {}
+
+
 def test_replies_of_an_unidentified_model_are_not_kept(ask: Callable[..., Any], tmp_path: Path) -> None:
     assert [ask(Echo(pretrained=object()))[1] for _ in range(2)] == [3, 3]  # type: ignore[arg-type]
     assert not (tmp_path / "kept").exists()
