@@ -21,9 +21,7 @@ from siming_tasks.common.errors import DataError
 
 MAX_YAML_BYTES = 4_000_000
 MAX_YAML_DEPTH = 50
-MAX_NUMBER = 100
-"""Characters of a number in a YAML file; Python takes quadratic time for one of a million."""
-
+MAX_NUMBER = 100  # characters of a number in a YAML file; Python takes quadratic time for one of a million
 _Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml, where PyYAML was built with it
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-MAX_LINE = 2_000
-"""Characters of a message's line: a key of a megabyte in somebody's file is named by its beginning."""
+MAX_LINE = 2_000  # characters of a message's line: a key of a megabyte in somebody's file is named by its beginning
 
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"

@@ -17,15 +17,9 @@ Answer = Literal["score", "error"]
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
-
-CORRECT, INCORRECT = "correct", "incorrect"
-"""The two verdicts, in prompts, replies, prediction files and reports."""
-
-CONSENSUS = "consensus"
-"""Name of the reference rater in every ``score`` mapping."""
-
-RESAMPLES = 10_000
-"""Resamples of the cluster bootstrap, unless another number is asked for."""
+CORRECT, INCORRECT = "correct", "incorrect"  # the two verdicts, in prompts, replies, prediction files and reports
+CONSENSUS = "consensus"  # name of the reference rater in every ``score`` mapping
+RESAMPLES = 10_000  # resamples of the cluster bootstrap, unless another number is asked for
 
 
 def verdict_word(value: float) -> str:

@@ -19,9 +19,7 @@ from siming_tasks.data.row_schema import DatasetInfo, VideoRow, problems_of
 from siming_tasks.media.container import open_video
 from siming_tasks.rubrics import Rubric, load_rubric
 
-MAX_PROBLEMS = 10_000
-"""Findings after which a file is left: it is another kind of file."""
-
+MAX_PROBLEMS = 10_000  # findings after which a file is left: it is another kind of file
 SPAN_TOLERANCE = 0.05
 """Seconds by which a span may pass the stated duration: a frame or two of rounding in a score sheet."""
 

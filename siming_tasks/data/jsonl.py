@@ -14,11 +14,8 @@ import orjson
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.files import open_regular
 
-MAX_LINE = 4_000_000
-"""Longest line in bytes. A row of 33 steps has about 5,000; a longer line is another kind of file."""
-
-MAX_NESTS = 500
-"""Objects and lists of a line that is read quickly: a row of 33 steps has 67."""
+MAX_LINE = 4_000_000  # longest line in bytes. A row of 33 steps has about 5,000; a longer line is another kind of file.
+MAX_NESTS = 500  # objects and lists of a line that is read quickly: a row of 33 steps has 67
 
 
 def read_jsonl(

@@ -29,10 +29,7 @@ from siming_tasks.data.folder_files import write_croissant
 from siming_tasks.data.row_schema import DatasetInfo
 
 _log = logging.getLogger(__name__)
-
-_WORTH_A_WORD = 2_000_000_000
-"""Bytes above which reading them is announced: some seconds."""
-
+_WORTH_A_WORD = 2_000_000_000  # bytes above which reading them is announced: some seconds
 _READING = "Reading %d videos (%.1f GB) once, to make sure that they are those that the labels were made for."
 _MAX_CARD = 4_000_000
 

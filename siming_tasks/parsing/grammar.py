@@ -16,8 +16,7 @@ from functools import lru_cache
 
 from siming_tasks.parsing.lexicon import fold_name
 
-STATED, NEUTRAL, DENIED = 1, 0, -1
-"""Meanings of a yes under a key: the step is correct, nothing, the step is wrong."""
+STATED, NEUTRAL, DENIED = 1, 0, -1  # meanings of a yes under a key: the step is correct, nothing, the step is wrong
 
 
 def _set(text: str) -> frozenset[str]:
@@ -26,29 +25,18 @@ def _set(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Family:
-    """Keys that mean the same.
+    """Keys that mean the same."""
 
-    Attributes:
-        name: what the table calls it.
-        says: what a value under such a key is, for the table.
-        words: at least one of these is among the words of the key,
-        with_: and all others are among these or :data:`ANYWHERE`; None: whatever stands beside them.
-        chinese: what a Chinese key, or the Chinese part of one, is.
-        takes: the kinds of question ("score", "error") that its value can answer.
-        holds: those whose answers may stand in a bracket under it.
-        polarity: what a yes says; None: what it says under the key outside.
-        nouns: whether "error" is a verdict here (and not the report of a failure).
-    """
-
-    name: str
-    says: str
-    words: frozenset[str] = frozenset()
+    name: str  # what the table calls it
+    says: str  # what a value under such a key is, for the table
+    words: frozenset[str] = frozenset()  # at least one of these is among the words of the key,
+    # and all others are among these or :data:`ANYWHERE`; None: whatever stands beside them
     with_: frozenset[str] | None = frozenset()
-    chinese: str = r"(?!)"
-    takes: str = ""
-    holds: str = ""
-    polarity: int | None = None
-    nouns: bool = True
+    chinese: str = r"(?!)"  # what a Chinese key, or the Chinese part of one, is
+    takes: str = ""  # the kinds of question ("score", "error") that its value can answer
+    holds: str = ""  # those whose answers may stand in a bracket under it
+    polarity: int | None = None  # what a yes says; None: what it says under the key outside
+    nouns: bool = True  # whether "error" is a verdict here (and not the report of a failure)
 
     def answers(self, answer: str) -> bool:
         """Test whether its value can be the answer to this kind of question."""
@@ -258,9 +246,7 @@ STEP = Family("asked step", "points, or a verdict in words", takes="score error"
 NEGATIONS = _set("no not non without free zero never n't")
 """Turn a "correct?" into an "error?" and back: ``no_errors``, ``error_free``, ``not_correct``."""
 
-MAX_KEY = 400
-"""A longer key is no name."""
-
+MAX_KEY = 400  # A longer key is no name
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LATIN = re.compile(r"[a-z]+(?:'t)?|#")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
@@ -269,8 +255,7 @@ _TOP = re.compile(
     r"|\b0\s*(?:-|–|to|~|至|到)\s*(?P<to>[0-9]{1,4}(?:\.5)?)(?![0-9])"
 )
 _BY_NAME = {family.name: family for family in FAMILIES}
-_BARRING = FAMILIES[:7]
-"""One word of these decides what a key means, whatever else is in it."""
+_BARRING = FAMILIES[:7]  # one word of these decides what a key means, whatever else is in it
 _VERDICT, _STATED, _DENIED = (_BY_NAME[name] for name in ("verdict", "correct?", "error?"))
 
 

@@ -15,10 +15,7 @@ from siming_tasks.parsing.values import abstains, last_number, points, verdict
 from siming_tasks.rubrics import RubricStep
 
 _POINTS = re.compile(r"\s*(?:points?|pts?|marks?|分|)\s*", re.IGNORECASE)
-
-Reading = float | str
-"""An answer, one of the missing reasons, or ``abstained``."""
-
+Reading = float | str  # an answer, one of the missing reasons, or ``abstained``
 _Readings = defaultdict[str, list[Reading]]
 _Entries = list[tuple[Key, str | None, Value]]
 """The meaning of each key of a bracket, the key as written, and the value."""

@@ -21,9 +21,7 @@ from enum import Enum
 MAX_DEPTH = 64
 """Brackets nested deeper than this are skipped: no answer lies there, and walking the result stays shallow."""
 
-MAX_ESCAPED = 256
-"""Longer strings are neither keys nor answers; their escapes stay as they are."""
-
+MAX_ESCAPED = 256  # longer strings are neither keys nor answers; their escapes stay as they are
 _CLOSERS = {'"': '"', "'": "'", "`": "`", "＂": "＂", "“": '”“"', "”": '”“"', "‘": "’‘'", "’": "’‘'"}
 _STOP = r"{}\[\]｛｝［］:：,，、;；\"“”＂\n"
 _TOKEN = re.compile(
@@ -94,11 +92,7 @@ class Group:
 
 
 Value = Scalar | Group | Broken
-
-
-_COLON = ":"
-"""Stands between key and value among the parts of an entry."""
-
+_COLON = ":"  # stands between key and value among the parts of an entry
 _Part = Scalar | Group | Broken | str
 
 

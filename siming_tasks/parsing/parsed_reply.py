@@ -19,8 +19,7 @@ FAILURE_MARKER = "[LMMS_EVAL_REQUEST_FAILED"
 BUDGET_MARKER = "[LMMS_EVAL_BUDGET_EXCEEDED"
 """Beginning of the text that lmms-eval writes for a request that was not sent because too much was spent."""
 
-ABSTAINED = "abstained"
-"""Status of a reply, and reading of a step, that is neither an answer nor missing."""
+ABSTAINED = "abstained"  # status of a reply, and reading of a step, that is neither an answer nor missing
 
 STATUSES = (
     *("ok", ABSTAINED, "request_failed", "empty", "truncated"),
@@ -50,21 +49,16 @@ could mean two things (key, place, polarity or scale are open); no answer in its
 
 @dataclass(frozen=True)
 class Parsed:
-    """The answers of one reply to the steps that it was asked about.
+    """The answers of one reply to the steps that it was asked about."""
 
-    Attributes:
-        status: one of :data:`STATUSES`.
-        answers: step id -> points (answer "score"), or 1.0 for incorrect and 0.0 for correct (answer "error").
-        missing: every other asked step -> one of :data:`MISSING`.
-        abstained: the steps that the reply calls not visible, in the order asked; only where it may say so.
-        details: name of a detail -> step id -> what the reply states of it, for every step for which it can be read;
-            only the details that were asked for (:mod:`siming_tasks.tasks.answer_formats`).
-    """
-
-    status: str
+    status: str  # one of :data:`STATUSES`
+    # step id -> points (answer "score"), or 1.0 for incorrect and 0.0 for correct (answer "error")
     answers: Mapping[str, float] = field(default_factory=dict)
-    missing: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)  # every other asked step -> one of :data:`MISSING`
+    # the steps that the reply calls not visible, in the order asked; only where it may say so
     abstained: tuple[str, ...] = ()
+    # name of a detail -> step id -> what the reply states of it, for every step for which it can be read; only the
+    # details that were asked for (:mod:`siming_tasks.tasks.answer_formats`)
     details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 

@@ -30,8 +30,7 @@ _FAILED = re.compile(
 _BLOCKED = "[SAFETY_BLOCKED"
 """Beginning of the text in which models/simple/gemini.py reports that the service refused to answer."""
 _NO_ANSWER = ("absent", "unreadable", "cut_off")
-_GAP = re.compile(r"[ \t\r,;]*\n?[ \t\r]*")
-"""Between brackets that belong together: one object per line."""
+_GAP = re.compile(r"[ \t\r,;]*\n?[ \t\r]*")  # between brackets that belong together: one object per line
 _FAILED_UNLESS_READ = re.compile(r"\s*Error: |.*Error: can only concatenate str ", re.DOTALL)
 
 

@@ -16,14 +16,11 @@ from siming_tasks.rubrics import RubricStep
 
 @dataclass(frozen=True)
 class StepDetail:
-    """One kind of detail.
+    """One kind of detail."""
 
-    Attributes:
-        keys: words of which a JSON key has at least one where the detail stands under it (``evidence``, ``依据``).
-        read: the value as written and its step, to what it says; None where it cannot be read. It must be hashable.
-    """
-
+    # words of which a JSON key has at least one where the detail stands under it (``evidence``, ``依据``)
     keys: frozenset[str]
+    # the value as written and its step, to what it says; None where it cannot be read. It must be hashable
     read: Callable[[Value, RubricStep], Any]
 
 
@@ -63,8 +60,7 @@ def read_step_details(groups: Iterable[Group], names: StepNames, detail: StepDet
 TimeSpans = tuple[tuple[float, float], ...]
 """Parts of what is shown, (start, end) in seconds from its start, sorted; empty: the reply says that none does."""
 
-MAX_SPANS = 64
-"""Parts that one answer may name."""
+MAX_SPANS = 64  # parts that one answer may name
 
 _TIME = (
     r"(?:(?P<{0}m>[0-9]{{1,3}}):(?=[0-9]{{2}}(?![0-9])))?"

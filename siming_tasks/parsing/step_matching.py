@@ -22,9 +22,7 @@ _HALF = "½"
 _WITH_HALF = re.compile(
     r"(max(?:imum)?\W{0,3}|满分\W{0,2}|\bof )?([0-9]{1,4})[.,]5(?![0-9])(?=\s*(points?\b|pts\b|分)?)"
 )
-_ALLOWED = ("half", "points", "allowed")
-"""End of the heading of a step with half points in prompts; models copy it."""
-
+_ALLOWED = ("half", "points", "allowed")  # end of the heading of a step with half points in prompts; models copy it
 _Words = tuple[str, ...]
 _Steps = Set[int]
 

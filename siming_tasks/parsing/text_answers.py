@@ -19,19 +19,14 @@ from siming_tasks.parsing.step_matching import StepNames, words
 from siming_tasks.parsing.values import abstains, points, verdict
 from siming_tasks.rubrics import RubricStep
 
-MAX_PLAIN = 20_000
-"""In a longer text no plain answer is looked for."""
-
+MAX_PLAIN = 20_000  # in a longer text no plain answer is looked for
 _JSON = re.compile(r"[{｛]\s*[\"'“‘]|[{｛][^{}]{0,80}[\"'”’]?\s*[:：]")
 _RULE = re.compile(r"\s*\|?\s*:?-{2,}[-:|\s]*")
 _MARKDOWN = re.compile(r"\*\*|__|`|^\s*(?:[-*•·+>]\s+|#{1,6}\s+)")
 _SPLIT = re.compile(r"[:：=→|]|\s[-–—]\s")
 _TITLED = re.compile(r"(?P<title>[^:：=?？]{1,60}?)\s*(?:[:：=?？]+|\bis\b:?|为|是(?!否))\s*(?P<value>.{1,200})")
 _BOXED = re.compile(r"\$*\\boxed\{(?:\\text\{)?([^{}]{1,80})\}*\$*\.?")
-_LATIN = frozenset(word for word in ERROR if word.isascii())
-"""Alone they may be the beginning of a failure's report."""
-
-
+_LATIN = frozenset(word for word in ERROR if word.isascii())  # alone they may be the beginning of a failure's report
 _Entry = tuple[str | None, Value]
 
 

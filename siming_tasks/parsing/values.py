@@ -9,9 +9,7 @@ from siming_tasks.parsing.grammar import DENIED, NEUTRAL, key_of
 from siming_tasks.parsing.lexicon import ABSTENTIONS, CORRECT, ERROR, INCORRECT, NO, NO_VALUE, SYMBOLS, YES, fold_value
 from siming_tasks.rubrics.rubric import WHOLE, is_on_increment
 
-MAX_VALUE = 256
-"""A longer text is an explanation, not a value."""
-
+MAX_VALUE = 256  # A longer text is an explanation, not a value
 _NUM = r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:e[+-]?[0-9]{1,4})?"
 _UNIT = r"(?: (?:points?|pts?\.?|marks?|分) \s* )?"
 _OF = r"(?: / | out\ of\b (?:\ a\ (?:possible|maximum|total)\b (?:\ of\b)?)? | of\b )"

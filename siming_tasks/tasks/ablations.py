@@ -20,32 +20,22 @@ if TYPE_CHECKING:  # listing the tasks must not load arrays: the command line st
 
 @dataclass(frozen=True)
 class InputAblation:
-    """One way of altering what a question shows; false in a condition where it alters nothing.
+    """One way of altering what a question shows; false in a condition where it alters nothing."""
 
-    Attributes:
-        name: stands in the names of its tasks and in records; empty for the input as it is.
-        title: for people, in a few words.
-        shown: what is shown, in a sentence.
-        without: ends the sentence "87 % of kappa survives ...".
-        shows_media: whether anything is shown at all.
-        shows_times: whether the prompt says when each frame was.
-        shows_other_exam: whether the frames are those of another exam.
-        frame_order: places of the shown frames in order (``int64[F]``), of how many and for which request; None: all.
-        frame_times: when the shown frames were, from the times of all frames (``float64[N]``, seconds) and the places;
-            None: frames at other places take the times of those that they replace.
-        changes: the conditions that it changes by what it is; in all others its task must be asked as its base task is
-            (:mod:`siming_tasks.results.comparable`).
-    """
-
-    name: str
-    title: str = ""
-    shown: str = ""
-    without: str = ""
-    shows_media: bool = True
-    shows_times: bool = True
-    shows_other_exam: bool = False
+    name: str  # stands in the names of its tasks and in records; empty for the input as it is
+    title: str = ""  # for people, in a few words
+    shown: str = ""  # what is shown, in a sentence
+    without: str = ""  # ends the sentence "87 % of kappa survives ..."
+    shows_media: bool = True  # whether anything is shown at all
+    shows_times: bool = True  # whether the prompt says when each frame was
+    shows_other_exam: bool = False  # whether the frames are those of another exam
+    # places of the shown frames in order (``int64[F]``), of how many and for which request; None: all
     frame_order: Callable[[int, str], NDArray[np.int64]] | None = None
+    # when the shown frames were, from the times of all frames (``float64[N]``, seconds) and the places; None: frames
+    # at other places take the times of those that they replace
     frame_times: Callable[[NDArray[Any], NDArray[np.int64]], NDArray[Any]] | None = None
+    # the conditions that it changes by what it is; in all others its task must be asked as its base task is
+    # (:mod:`siming_tasks.results.comparable`)
     changes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
@@ -71,8 +61,7 @@ def _shuffled(number: int, request: str) -> NDArray[np.int64]:
     return order
 
 
-UNALTERED = InputAblation("")
-"""The input as it is."""
+UNALTERED = InputAblation("")  # the input as it is
 
 INPUT_ABLATIONS: Mapping[str, InputAblation] = MappingProxyType(
     {

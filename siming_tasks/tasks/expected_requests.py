@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from siming_tasks.common.schema import Video
 from siming_tasks.tasks.registry import TaskSpec
 
-Span = tuple[float, float] | None
-"""Part of a video that shows a step, (start, end) in seconds; None: no part is marked."""
+Span = tuple[float, float] | None  # part of a video that shows a step, (start, end) in seconds; None: no part is marked
 
 
 def record_id(task_name: str, video_id: str, step_id: str | None = None) -> str:

@@ -20,13 +20,9 @@ UNITS = ("all", "skill", "step")
 
 @dataclass(frozen=True)
 class Question:
-    """One request.
+    """One request: of which video, for a clip about which step, and all steps that it asks about.
 
-    Attributes:
-        video_id: of which video.
-        step_id: about which step, for a clip.
-        part: of the exam, where it is asked about in parts: ``step:cpr_01`` or ``skill:cpr``; else empty.
-        steps: the steps that it asks about.
+    ``part``: of the exam, where it is asked about in parts: ``step:cpr_01`` or ``skill:cpr``; else empty.
     """
 
     video_id: str
@@ -37,14 +33,11 @@ class Question:
 
 @dataclass(frozen=True)
 class PromptOptions:
-    """The two options that change how a task's questions are put.
+    """The two options that change how a task's questions are put."""
 
-    Attributes:
-        style: ``plain``: the JSON object and nothing else; ``reasoned``: think step by step, then the object.
-        unit: what one request about a full video asks about: ``all`` of its steps, one ``skill``, one ``step``.
-    """
-
+    # ``plain``: the JSON object and nothing else; ``reasoned``: think step by step, then the object
     style: str = "plain"
+    # what one request about a full video asks about: ``all`` of its steps, one ``skill``, one ``step``
     unit: str = "all"
 
     @classmethod
@@ -69,8 +62,7 @@ class PromptOptions:
     @property
     def title_suffix(self) -> str:
         """The end of a title: `` (reasoned, by step)``, or empty."""
-        words = [self.style] if self.style != "plain" else []
-        words += [f"by {self.unit}"] if self.unit != "all" else []
+        words = [self.style] * (self.style != "plain") + [f"by {self.unit}"] * (self.unit != "all")
         return f" ({', '.join(words)})" if words else ""
 
     def for_task(self, task: TaskSpec) -> PromptOptions:
@@ -79,8 +71,8 @@ class PromptOptions:
 
     def changed_options(self) -> dict[str, str]:
         """The options that differ from the benchmark's, under their own names; part of every cache key of a run."""
-        options = (("prompt", self.style, "plain"), ("ask", self.unit, "all"))
-        return {name: value for name, value, default in options if value != default}
+        options = {"prompt": self.style, "ask": self.unit}
+        return {name: value for name, value in options.items() if value not in ("plain", "all")}
 
     def questions(self, task: TaskSpec, videos: Iterable[Video], skill_of: Mapping[str, str]) -> Iterator[Question]:
         """Every request of a complete run over these videos, in the order in which they are made."""
@@ -98,8 +90,7 @@ class PromptOptions:
                     yield Question(video.video_id, step_id, f"{unit}:{group}", tuple(members))
 
 
-DEFAULT_PROMPTING = PromptOptions()
-"""The benchmark's own prompt options."""
+DEFAULT_PROMPTING = PromptOptions()  # the benchmark's own prompt options
 
 
 def steps_in_part(part: str, names: Sequence[str], skill_of: Mapping[str, str]) -> tuple[str, ...]:

@@ -14,44 +14,26 @@ from siming_tasks.tasks.prompt_text import FULL_ROLE_WITH_TIMES, NO_VIDEO_ROLES,
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """One way of asking a model about an exam.
+    """One way of asking a model about an exam."""
 
-    Attributes:
-        name: stands in record ids, prediction files, reports; its task is called ``siming_<name>``.
-        title: for people, in a few words.
-        description: what is shown and asked, in a sentence.
-        scope: one request shows the whole video (``full``) or one step's seconds (``clip``).
-        answer: the model gives points (``score``) or a verdict (``error``).
-        role: how the prompt begins: who the model is and what it sees; ``{of}``, ``{called}`` and ``{where}`` are the
-            exam's (:class:`siming_tasks.tasks.prompt.ExamContext`).
-        question: what the prompt asks for.
-        reply: the form of the answer; ``{n}`` is the number of steps, ``{max_score}`` the scale of the first.
-        half_point_texts: ``question`` and ``reply`` where a step that is asked about has half points.
-        group: the group of lmms-eval tasks that it belongs to.
-        folder: where its task file lies below ``yaml_tasks``; empty for the top.
-        is_benchmark: one of the paper's four; the others are controls, which no table mixes with them.
-        shows_step_times: the prompt says of every step when the video shows it.
-        answer_format: what the reply must state, how it is read and scored.
-        ablation: how the input is altered; false where it is not.
-        base_task: of an ablation, the name of the task whose input is altered.
-    """
-
-    name: str
-    title: str
-    description: str
-    scope: Scope
-    answer: Answer
+    name: str  # stands in record ids, prediction files, reports; its task is called ``siming_<name>``
+    title: str  # for people, in a few words
+    description: str  # what is shown and asked, in a sentence
+    scope: Scope  # one request shows the whole video (``full``) or one step's seconds (``clip``)
+    answer: Answer  # the model gives points (``score``) or a verdict (``error``)
+    # how the prompt begins: who the model is and what it sees; ``{of}``, ``{called}`` and ``{where}`` are the exam's
+    # (:class:`siming_tasks.tasks.prompt.ExamContext`)
     role: str
-    question: str
-    reply: str
-    half_point_texts: tuple[str, str]
-    group: str
-    folder: str = ""
-    is_benchmark: bool = True
-    shows_step_times: bool = False
-    answer_format: AnswerFormat = BENCHMARK_FORMAT
-    ablation: InputAblation = UNALTERED
-    base_task: str = ""
+    question: str  # what the prompt asks for
+    reply: str  # the form of the answer; ``{n}`` is the number of steps, ``{max_score}`` the scale of the first
+    half_point_texts: tuple[str, str]  # ``question`` and ``reply`` where a step that is asked about has half points
+    group: str  # the group of lmms-eval tasks that it belongs to
+    folder: str = ""  # where its task file lies below ``yaml_tasks``; empty for the top
+    is_benchmark: bool = True  # one of the paper's four; the others are controls, which no table mixes with them
+    shows_step_times: bool = False  # the prompt says of every step when the video shows it
+    answer_format: AnswerFormat = BENCHMARK_FORMAT  # what the reply must state, how it is read and scored
+    ablation: InputAblation = UNALTERED  # how the input is altered; false where it is not
+    base_task: str = ""  # of an ablation, the name of the task whose input is altered
 
     def texts(self, half_points: bool) -> tuple[str, str]:
         """``question`` and ``reply``, for whole points only or for half points as well."""
@@ -173,8 +155,7 @@ STANDARD_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if 
 UNALTERED_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if not task.ablation)
 """Names of the tasks that show an exam as it was: all but the ablations."""
 
-ABLATION_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if task.ablation)
-"""Names of the ablations."""
+ABLATION_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if task.ablation)  # names of the ablations
 
 TASK_GROUPS: dict[str, tuple[str, ...]] = {
     "siming": tuple(dict.fromkeys(TASKS[name].group for name in BENCHMARK_TASKS)),
@@ -208,9 +189,8 @@ def list_tasks(group: str = "") -> tuple[TaskSpec, ...]:
         >>> [task.task_name for task in list_tasks("siming_clip")]
         ['siming_clip_score', 'siming_clip_error']
     """
-    if not group:
-        return tuple(TASKS.values())
-    if not (tasks := tasks_of(group)):
+    tasks = tasks_of(group) if group else tuple(TASKS.values())
+    if not tasks:
         raise OptionsError(f"There is no group or task {group!r}. Groups are {', '.join(TASK_GROUPS)}.")
     return tasks
 

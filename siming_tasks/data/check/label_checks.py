@@ -29,8 +29,7 @@ def label_problems(dataset: Dataset) -> Iterator[Problem]:
     for video in dataset.videos:
         yield from _steps(dataset, video)
     yield from _scores(dataset)
-    yield from _names(dataset)
-    yield from _splits(dataset)
+    yield from _names_and_splits(dataset)
 
 
 def _warn(dataset: Dataset, video: Video | None, code: str, what: str, fix: str, where: str | None = None) -> Problem:
@@ -63,7 +62,10 @@ def _keys(dataset: Dataset) -> Iterator[Problem]:
 def _orders(dataset: Dataset) -> Iterator[Problem]:
     """Spans out of order, overlapping, very short; steps that overlap in most videos are judged at once on purpose."""
     timed = {video.video_id: [step for step in video.applicable if step.span] for video in dataset.videos}
-    overlaps = {name: _overlaps(steps) for name, steps in timed.items()}
+    overlaps: dict[str, list[tuple[str, str]]] = {}
+    for name, steps in timed.items():
+        pairs = pairwise(sorted(steps, key=_start))
+        overlaps[name] = [(a.step_id, b.step_id) for a, b in pairs if a.end is not None and _start(b) < a.end - 1e-6]
     count = Counter(pair for pairs in overlaps.values() for pair in pairs)
     usual = {pair for pair, times in count.items() if times >= max(3, len(dataset.videos) / 2)}
     for video in dataset.videos:
@@ -73,19 +75,13 @@ def _orders(dataset: Dataset) -> Iterator[Problem]:
             fix = "Fine if the trainee did it in that order."
             yield _odd(dataset, _warn(dataset, video, "span-order", what, fix, "steps"))
         for both in (True, False):
-            pairs = ["/".join(pair) for pair in overlaps[video.video_id] if (pair in usual) is both]
-            if pairs:
-                what = f"the spans of {_shown(pairs)} overlap{', as in most videos' * both}."
+            if named := ["/".join(pair) for pair in overlaps[video.video_id] if (pair in usual) is both]:
+                what = f"the spans of {_shown(named)} overlap{', as in most videos' * both}."
                 problem = _warn(dataset, video, "span-overlap", what, "Fine if the steps were done at once.", "steps")
                 yield replace(problem, severity="note") if both else _odd(dataset, problem)
         if short := [step.step_id for step in steps if step.span and step.span[1] - step.span[0] < _SHORT]:
             what = f"the spans of {_shown(short)} are shorter than {_SHORT} s."
             yield _warn(dataset, video, "span-short", what, "Check them.", "steps")
-
-
-def _overlaps(steps: list[StepLabel]) -> list[tuple[str, str]]:
-    by_time = sorted(steps, key=_start)
-    return [(a.step_id, b.step_id) for a, b in pairwise(by_time) if a.end is not None and _start(b) < a.end - 1e-6]
 
 
 def _odd(dataset: Dataset, problem: Problem) -> Problem:
@@ -160,7 +156,8 @@ def _scores(dataset: Dataset) -> Iterator[Problem]:
         yield _warn(dataset, None, "labels-constant", what, "Add videos with the other outcome.", CONSENSUS)
 
 
-def _names(dataset: Dataset) -> Iterator[Problem]:
+def _names_and_splits(dataset: Dataset) -> Iterator[Problem]:
+    """Ids and files that two videos share, and the same student or site on both sides of a split."""
     folded = Counter(video.video_id.casefold() for video in dataset.videos)
     for video in dataset.videos:
         if folded[video.video_id.casefold()] > 1:
@@ -171,10 +168,6 @@ def _names(dataset: Dataset) -> Iterator[Problem]:
         if shared[video.media] > 1:
             what = f"{video.media} belongs to {shared[video.media]} videos."
             yield _warn(dataset, video, "media-shared", what, "Fine if it shows several exams.", "media")
-
-
-def _splits(dataset: Dataset) -> Iterator[Problem]:
-    """The same student or site on both sides of a split."""
     for key in ("student", "site"):
         splits: defaultdict[str, set[str]] = defaultdict(set)
         for video in dataset.videos:

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
-SAMPLES = 16
-"""Pictures per video that are kept, small and grey, to find copies and empty recordings."""
-
+SAMPLES = 16  # pictures per video that are kept, small and grey, to find copies and empty recordings
 _THUMB = (32, 24)
 _BROKEN = (
     ("cut short or damaged:", "media-truncated"),
@@ -45,18 +43,12 @@ UUID, ENCODERS = 16, (b"x264 - core", b"x265 (build")
 
 @dataclass(frozen=True)
 class Inspection:
-    """Properties of one media file and the problems found in it.
+    """Properties of one media file and the problems found in it."""
 
-    Attributes:
-        problems: findings.
-        sha256: of the file; None after a quick look.
-        frames: decoded pictures; None after a quick look.
-        pictures: ``[SAMPLES, 24, 32]`` grey pictures evenly over the video; None after a quick look or if unreadable.
-    """
-
-    problems: tuple[Problem, ...]
-    sha256: str | None = None
-    frames: int | None = None
+    problems: tuple[Problem, ...]  # findings
+    sha256: str | None = None  # of the file; None after a quick look
+    frames: int | None = None  # decoded pictures; None after a quick look
+    # ``[SAMPLES, 24, 32]`` grey pictures evenly over the video; None after a quick look or if unreadable
     pictures: NDArray[np.float32] | None = None
 
 
@@ -100,38 +92,36 @@ class _About:
 
 def _header(about: _About, container: InputContainer, stream: VideoStream) -> Iterator[Problem]:
     """Problems in the container's header."""
-    rebuild = "`siming data build` writes it as every reader expects."
+
+    def odd(code: str, what: str, fix: str = "`siming data build` writes it as every reader expects.") -> Problem:
+        return about.problem(code, what, fix, "warning")
+
     form, codec, pixels = container.format.name, stream.codec_context.name, stream.pix_fmt
-    gamut = WIDE_GAMUTS.get(stream.codec_context.color_primaries)
+    size, videos = f"{stream.width}x{stream.height}", container.streams.video
     if "mp4" not in form:
-        what = f"is called .mp4 but is {form.split(',')[0]}; some readers go by the name."
-        yield about.problem("media-container", what, rebuild, "warning")
+        yield odd("media-container", f"is called .mp4 but is {form.split(',')[0]}; some readers go by the name.")
     if codec != "h264" or pixels not in ("yuv420p", "yuvj420p"):
-        what = f"is {codec} {pixels}; some models read only 8-bit H.264 4:2:0."
-        yield about.problem("media-codec", what, rebuild, "warning")
+        yield odd("media-codec", f"is {codec} {pixels}; some models read only 8-bit H.264 4:2:0.")
     if stream.width % 2 or stream.height % 2:
-        what = f"has odd sides ({stream.width}x{stream.height}); some readers refuse it."
-        yield about.problem("media-odd-size", what, rebuild, "warning")
-    if gamut:
-        what = f"has wide-gamut colours ({gamut}), which models are shown pale."
-        yield about.problem("media-colours", what, rebuild, "warning")
+        yield odd("media-odd-size", f"has odd sides ({size}); some readers refuse it.")
+    if gamut := WIDE_GAMUTS.get(stream.codec_context.color_primaries):
+        yield odd("media-colours", f"has wide-gamut colours ({gamut}), which models are shown pale.")
     if container.streams.audio:
         what = "has sound; voices identify people, and models may hear the examiner."
-        yield about.problem("media-audio", what, "Leave it out unless it is meant to be there.", "warning")
+        yield odd("media-audio", what, "Leave it out unless it is meant to be there.")
     others = [other.type for other in container.streams if other.type not in ("video", "audio")]
-    if others or len(container.streams.video) > 1:
+    if others or len(videos) > 1:
         what = f"has further streams ({', '.join(others) or 'a second video'})."
-        if len(container.streams.video) > 1:
-            number, size = container.streams.video.index(stream) + 1, f"{stream.width}x{stream.height}"
-            what += f" Video stream {number} of {len(container.streams.video)} ({size}) is the one that is shown."
-        yield about.problem("media-streams", what, rebuild, "warning")
+        if len(videos) > 1:
+            what += f" Video stream {videos.index(stream) + 1} of {len(videos)} ({size}) is the one that is shown."
+        yield odd("media-streams", what)
     tags = dict(container.metadata)
     for other_stream in container.streams:
         tags.update(other_stream.metadata)
     tags = {name: value for name, value in tags.items() if value and not value.startswith("SYNTHETIC")}
     if left := sorted(tags.keys() - _HARMLESS):
         what = f"carries metadata ({', '.join(left[:6])}), which may tell when, where and by whom it was filmed."
-        yield about.problem("media-metadata", what, rebuild, "warning")
+        yield odd("media-metadata", what)
 
 
 def _timing(about: _About, timeline: Timeline) -> Iterator[Problem]:

@@ -111,10 +111,8 @@ def check_dataset(
     if root.is_dir():
         problems += _strays(root, dataset)
     rank = {"error": 0, "warning": 1, "note": 2}
-    order = sorted(
-        problems, key=lambda item: (rank[item.severity], item.file or "", item.line or 0, item.code, item.what)
-    )
-    return CheckReport(root, tuple(dict.fromkeys(order)), summary)
+    problems.sort(key=lambda item: (rank[item.severity], item.file or "", item.line or 0, item.code, item.what))
+    return CheckReport(root, tuple(dict.fromkeys(problems)), summary)
 
 
 def _inspect_all(

@@ -17,8 +17,7 @@ __all__ = [
     "FormatMetric",
 ]
 
-BENCHMARK_FORMAT = AnswerFormat()
-"""One answer for every step and nothing else."""
+BENCHMARK_FORMAT = AnswerFormat()  # one answer for every step and nothing else
 
 ANSWER_FORMATS: Mapping[str, AnswerFormat] = MappingProxyType(
     {form.name: form for form in (AbstentionFormat(), EvidenceFormat(), NamedErrorsFormat())}

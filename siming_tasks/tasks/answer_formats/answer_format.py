@@ -25,12 +25,7 @@ Spans = tuple[tuple[float, float], ...]
 
 
 class FormatMetric(NamedTuple):
-    """A metric that a format adds to lmms-eval's table.
-
-    Attributes:
-        key: which of the format's results it prints.
-        higher_is_better: for lmms-eval's arrow.
-    """
+    """A metric that a format adds to lmms-eval's table: the one of its results under ``key``, with an arrow."""
 
     key: str
     higher_is_better: bool
@@ -40,17 +35,9 @@ class FormatMetric(NamedTuple):
 class FormatInputs:
     """The data of one task of one run, from which a format computes its results.
 
-    Attributes:
-        records: of the task, each request once.
-        scores: reference and predicted judgments, videos and steps sorted by id.
-        videos: the rows of ``scores``.
-        steps: the columns of ``scores``.
-        scope: of the task's requests.
-        unobservable: gives ``bool[V, S]``: the steps without the evidence that the rubric asks for in what was shown;
-            it raises DataError where that is not known.
-        mapping: how points become labels.
-        resamples: of the bootstrap over videos.
-        seed: of the bootstrap.
+    ``records`` has each request once; ``videos`` and ``steps`` are rows and columns of ``scores``, sorted by id.
+    ``unobservable`` gives ``bool[V, S]``: the steps without the evidence that the rubric asks for in what was shown; it
+    raises DataError where that is not known. ``mapping`` says how points become labels; the bootstrap is over videos.
     """
 
     records: Sequence[Record]
@@ -65,33 +52,22 @@ class FormatInputs:
 
 
 class AnswerFormat:
-    """The benchmark's answer format: one answer for every asked step; the base of all others.
+    """The benchmark's answer format: one answer for every asked step; the base of all others."""
 
-    Attributes:
-        name: ends the names of its tasks (``siming_full_score_<name>``); empty for the benchmark's.
-        title: ends the titles of its tasks.
-        question: ends the sentence that says what its tasks ask.
-        answers: the kinds of answer that it is made for.
-        statuses: the statuses that a reply can have.
-        record_fields: names of the fields that it adds to records, each a list of step ids or a dict by step id.
-        reply_keys: of the fields that are details, the key under which a reply states them beside every answer.
-        result_name: key of its results among those of a task; empty where it has none.
-        metrics: the metrics that it adds, by their names in lmms-eval's table.
-        step_template: what a prompt says of a step beyond the rubric's criteria; part of the prompt's hash.
-    """
-
-    name: ClassVar[str] = ""
-    title: ClassVar[str] = ""
-    question: ClassVar[str] = ""
-    answers: ClassVar[tuple[Answer, ...]] = ("score", "error")
+    name: ClassVar[str] = ""  # ends the names of its tasks (``siming_full_score_<name>``); empty for the benchmark's
+    title: ClassVar[str] = ""  # ends the titles of its tasks
+    question: ClassVar[str] = ""  # ends the sentence that says what its tasks ask
+    answers: ClassVar[tuple[Answer, ...]] = ("score", "error")  # the kinds of answer that it is made for
+    # the statuses that a reply can have
     statuses: ClassVar[tuple[str, ...]] = tuple(status for status in STATUSES if status != ABSTAINED)
+    # names of the fields that it adds to records, each a list of step ids or a dict by step id
     record_fields: ClassVar[Mapping[str, type]] = {}
+    # of the fields that are details, the key under which a reply states them beside every answer
     reply_keys: ClassVar[Mapping[str, str]] = {}
-    result_name: ClassVar[str] = ""
-    metrics: ClassVar[Mapping[str, FormatMetric]] = {}
+    result_name: ClassVar[str] = ""  # key of its results among those of a task; empty where it has none
+    metrics: ClassVar[Mapping[str, FormatMetric]] = {}  # the metrics that it adds, by their names in lmms-eval's table
+    # what a prompt says of a step beyond the rubric's criteria; part of the prompt's hash
     step_template: ClassVar[str] = ""
-
-    # The prompt.
 
     def reply_text(self, scope: Scope, answer: Answer, half_points: bool = False) -> str:
         """The section of the prompt that says what the reply looks like."""
@@ -100,8 +76,6 @@ class AnswerFormat:
     def step_text(self, step: RubricStep) -> str | None:
         """Text of the prompt on a step beyond the rubric's criteria, made of ``step_template``; None for no text."""
         return None
-
-    # The reply.
 
     @property
     def details(self) -> Mapping[str, StepDetail]:
@@ -113,8 +87,6 @@ class AnswerFormat:
         from siming_tasks.parsing import parse_reply
 
         return parse_reply(reply, steps, answer, abstain=ABSTAINED in self.statuses, details=self.details)
-
-    # Records and prediction files.
 
     def field_types(self) -> Mapping[str, Any]:
         """Types of the record's fields, as pydantic takes them."""
@@ -149,19 +121,12 @@ class AnswerFormat:
         """The fields of a record that lmms-eval's aggregators need."""
         return {name: record.get(name) or kind() for name, kind in self.record_fields.items()}
 
-    # Results and their text.
-
     def compute_results(self, inputs: FormatInputs) -> Any:
         """The format's results, a dataclass or mapping of estimates; only called where it has a ``result_name``."""
         raise NotImplementedError(f"{type(self).__name__} states a result_name and computes nothing")
 
     def render_lines(self, task_name: str, result: Mapping[str, Any]) -> list[str]:
-        """The lines of text beneath a table of metrics.
-
-        Args:
-            task_name: of the task.
-            result: all results of the task; those of the format are under ``result_name``, or absent.
-        """
+        """The lines of text beneath a table of metrics; ``result`` holds all results of the task, by name."""
         return []
 
     def video_spans(self, records: Sequence[Record], videos: Mapping[str, Video], scope: Scope) -> dict[Any, Spans]:

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from siming_tasks.parsing.step_details import StepDetail
     from siming_tasks.rubrics import RubricStep
 
-MAX_REASON = 500
-"""Characters of a reason that are kept."""
-
+MAX_REASON = 500  # characters of a reason that are kept
 _ERROR_KEYS = frozenset(("error", "errors", "错误", "失误"))
 _REASON_KEYS = frozenset(("reason", "reasons", "rationale", "原因", "理由"))
 _NO_ERROR = frozenset(("none", "no_error", "no_errors", "无"))
