@@ -59,10 +59,7 @@ def _as_written(node: yaml.Node | None, wanted: Any) -> None:
     YAML 1.1 makes false of ``no``, 90 of ``1:30``, 8 of ``010``, 1.1 of ``1.10`` and a date of ``2024-01-01``. Where a
     field is text, the text is meant; where it is a number, the model reads the digits as people do, or refuses the
     words. Fields of any type keep YAML's own reading.
-
-    Args:
-        node: a composed document; changed in place.
-        wanted: a pydantic model or a type of its fields.
+    ``wanted`` is a pydantic model or a type of its fields.
     """
     kinds = _kinds(wanted)
     if isinstance(node, yaml.ScalarNode):
@@ -98,8 +95,7 @@ def _kinds(wanted: Any) -> list[Any]:
 def open_regular(path: Path) -> Iterator[IO[bytes]]:
     """Open a regular file for reading, and nothing else: a pipe or device would keep its reader waiting or never end.
 
-    Raises:
-        OSError: it cannot be opened, or is a folder, a pipe, a socket or a device (errno ``EINVAL``).
+    It raises OSError, with errno ``EINVAL`` for a folder, a pipe, a socket or a device.
     """
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     mode = os.fstat(handle).st_mode
@@ -154,11 +150,7 @@ def read_text(path: Path, most: int, fix: str = "") -> str:
 
 
 def read_yaml(path: Path, model: Any = None) -> Any:
-    """Read a YAML file safely.
-
-    Args:
-        path: the file.
-        model: the pydantic model that it is meant for: where that wants text or numbers, scalars are what was written.
+    """Read a YAML file safely; where the ``model`` it is meant for wants text or numbers, scalars are as written.
 
     Raises:
         DataError: the file is missing, no regular file, over 4 MB, not UTF-8, not YAML, uses aliases, repeats a key or
@@ -268,12 +260,7 @@ _identities: dict[tuple[str, int, int, int, int, int], str] = {}
 def digest_of(path: Path, cache: Path | None = None) -> str:
     """Compute the hex SHA-256 of a file, read at most once as long as it looks the same.
 
-    Args:
-        path: the file.
-        cache: where it is kept for later processes; None keeps it for this process only.
-
-    Raises:
-        OSError: the file cannot be read. (A cache that cannot be written is no error.)
+    It is kept for later processes in the cache, where there is one; one that cannot be written is no error.
     """
     if known := known_digest(path, cache):
         return known

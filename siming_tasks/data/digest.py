@@ -19,10 +19,8 @@ _ENDS = 65_536
 def content_digest(rubric: Rubric, videos: Iterable[Mapping[str, Any] | str], media: Mapping[str, str]) -> str:
     """Hex SHA-256 of rubric, label rows and media digests together: that of the JSON object of the three.
 
-    Args:
-        rubric: the checked rubric (defaults filled in, so that formatting does not count).
-        videos: the objects of ``videos.jsonl``, in file order, or their :func:`canonical_json`.
-        media: SHA-256 of each media file by its path relative to the folder.
+    The rubric has its defaults filled in, so that formatting does not count. ``videos`` are the objects of
+    ``videos.jsonl`` in file order, or their :func:`canonical_json`; ``media`` the SHA-256 of each file by its path.
     """
     # Digests outlive the names of fields: a data set that version 0.1 built keeps its digest.
     head = canonical_json({"media": dict(media), "rubric": former_rubric(rubric.model_dump(mode="json"))})[:-1]

@@ -98,12 +98,8 @@ def write_folder(
 ) -> None:
     """Write ``rubric.yaml``, ``videos.jsonl``, ``dataset.yaml``, ``README.md`` and ``croissant.json``.
 
-    Args:
-        root: the folder.
-        rubric_file: the rubric to copy.
-        rows: the objects of ``videos.jsonl``.
-        info: the content of ``dataset.yaml``, to which the digests are added.
-        media: SHA-256 of each media file by its path relative to the folder.
+    ``rows`` are the objects of ``videos.jsonl``, ``info`` is the content of ``dataset.yaml`` without the digests,
+    ``media`` the SHA-256 of each media file by its path relative to the folder.
     """
     shutil.copyfile(rubric_file, root / "rubric.yaml")
     rubric = load_rubric(root / "rubric.yaml")
@@ -173,12 +169,7 @@ def _card(info: Mapping[str, Any], rubric: Rubric, rows: Sequence[Mapping[str, A
 
 
 def _croissant(info: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
-    """The folder in Croissant 1.0 (ML Commons), the metadata format that dataset search engines read.
-
-    Args:
-        info: what ``dataset.yaml`` says.
-        files: SHA-256 of every file by its path relative to the folder.
-    """
+    """The folder in Croissant 1.0 (ML Commons), the metadata format that dataset search engines read."""
     kinds = {"jsonl": "application/jsonlines", "yaml": "application/yaml", "mp4": "video/mp4"}
     distribution = [
         {

@@ -24,14 +24,8 @@ def read_jsonl(
     """The objects of a JSON Lines file, one by one; a bad line is yielded as a :class:`Problem` and reading goes on.
 
     A byte-order mark, CRLF and empty lines are accepted. Reading stops at the first line over ``max_line`` bytes, so
-    that a file without newlines costs no memory.
-
-    Args:
-        path: the file.
-        name: how problems call it (default: its own name).
-        max_line: longest accepted line in bytes.
-        strict: refuse repeated keys, NaN, infinite numbers and half surrogates (lmms-eval's own logs may hold them:
-            NaN reads as None).
+    that a file without newlines costs no memory. ``name`` is how problems call the file. If ``strict``, repeated keys,
+    NaN, infinite numbers and half surrogates are refused (lmms-eval's own logs may hold them: NaN reads as None).
 
     Yields:
         ``(line number from 1, dict or Problem)``.
@@ -101,12 +95,7 @@ def _keys(value: dict[str, Any]) -> int:
 
 
 def parse_object(text: str, strict: bool = True) -> dict[str, Any]:
-    """One JSON object; if ``strict``, without repeated keys, NaN, infinite numbers and half surrogates.
-
-    Raises:
-        ValueError: with the reason, no full stop.
-        RecursionError: nested beyond reason.
-    """
+    """One JSON object under the rules of :func:`parse_value`; ValueError also for another value."""
     value = parse_value(text, strict)
     if not isinstance(value, dict):
         raise ValueError(f"found {type(value).__name__}")
@@ -114,7 +103,7 @@ def parse_object(text: str, strict: bool = True) -> dict[str, Any]:
 
 
 def parse_value(text: str, strict: bool = True) -> Any:
-    """Any JSON value, under the rules of :func:`parse_object`.
+    """Any JSON value; if ``strict``, without repeated keys, NaN, infinite numbers and half surrogates.
 
     Raises:
         ValueError: with the reason, no full stop.

@@ -27,12 +27,8 @@ def is_hub_name(text: str) -> bool:
 def resolve_dataset(settings: Options, named: str = "SIMING_DATA") -> Path:
     """The dataset folder that ``settings.data`` means; fetched or generated if need be.
 
-    Args:
-        settings: of the run.
-        named: the variable, flag or word that named it, for the error.
-
-    Raises:
-        DataError: there is no such folder, or the repository cannot be fetched; says what to do.
+    DataError: there is no such folder, or the repository cannot be fetched; says what to do about the variable, flag or
+    word that ``named`` it.
     """
     if not settings.data:
         return _demo(settings)
@@ -83,16 +79,8 @@ def fetch(
     """Download a repository, or find it in the local cache.
 
     ``HF_ENDPOINT``, ``HF_TOKEN``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` mean what they mean to ``huggingface_hub``.
-
-    Args:
-        repo: ``org/name``.
-        revision: branch, tag or commit (default: the main branch).
-        kind: of repository.
-        only: patterns of the files to take; None: all.
-        asked: what the user wrote before the name; begins the message.
-
-    Returns:
-        The snapshot folder, named by commit.
+    ``only`` are patterns of the files to take; ``asked`` is what the user wrote before the name: it begins the message.
+    The result is the snapshot folder, named by commit.
 
     Raises:
         DataError: gated, unknown, or unreachable and not cached; says what to do.

@@ -39,16 +39,9 @@ def stage(dataset: Dataset, folder: Path, *, labels: bool = False, gated: bool =
 
     ``dataset.yaml``, ``rubric.yaml``, ``videos.jsonl``, ``steps.jsonl`` (one flat row per step, for viewers), the card,
     ``croissant.json`` and the videos. Every data set has a canary from here on. An owner's own card is kept where it
-    can hold no label; the lines for the viewer at its head are ours.
-
-    Args:
-        dataset: with its media.
-        folder: exists and is empty.
-        labels: whether scores go along; otherwise what is laid out is what ``siming data split`` makes public.
-        gated: whether the card is to tell people what they agree to.
-
-    Returns:
-        The files, relative to the folder.
+    can hold no label; the lines for the viewer at its head are ours. Without ``labels`` it is what
+    ``siming data split`` makes public; ``gated``: the card tells people what they agree to.
+    The result is the files, relative to the folder.
 
     Raises:
         DataError: labels are wanted and withheld, or a video is not the one that is stated.

@@ -38,11 +38,7 @@ def verify_media(dataset: Dataset, cache: Path) -> None:
     """Check that every media file has the SHA-256 that ``dataset.yaml`` states; files without one are not read.
 
     A file is read once; what was found is kept in the cache for later processes as long as the file looks the same.
-    Processes that start together wait for the first.
-
-    Args:
-        dataset: opened with its media.
-        cache: the cache folder; one that cannot be written costs reading the files in every process.
+    Processes that start together wait for the first. A cache that cannot be written costs reading in every process.
 
     Raises:
         DataError: a file is another one; names the file, both digests and the way out. One problem per file.
@@ -74,14 +70,8 @@ def verify_media(dataset: Dataset, cache: Path) -> None:
 def restate(root: str | Path) -> tuple[str | None, str]:
     """Make ``dataset.yaml`` (and what repeats it: card, ``croissant.json``) state what the folder holds now.
 
-    Args:
-        root: a folder in which nothing is wrong but its digests.
-
-    Returns:
-        The digest stated before (None if there was none) and the new one.
-
-    Raises:
-        DataError: something else is wrong, or the folder is the copy of a hub's.
+    The result is the digest stated before (None if there was none) and the new one. DataError: something else than the
+    digests is wrong, or the folder is the copy of a hub's.
     """
     root = Path(root)
     dataset, problems = scan(root)

@@ -33,15 +33,8 @@ def withhold(root: str | Path, out: str | Path, key: str | Path) -> Dataset:
     """Write a copy of a dataset without labels, and the labels as one file to keep.
 
     The public part holds what a model must be shown and nothing else: ids, media, spans, which steps apply. Keys that
-    other tools added to the rows, event logs and label statistics do not travel.
-
-    Args:
-        root: the full dataset.
-        out: the public folder; must not exist.
-        key: the label file, outside ``out``; readable by its owner only.
-
-    Returns:
-        The public dataset.
+    other tools added to the rows, event logs and label statistics do not travel. The label file ``key`` lies outside
+    the public folder ``out``, readable by its owner only; neither may exist. The result is the public dataset.
 
     Raises:
         DataError: a target exists, the key would lie inside the public folder, or there is nothing to withhold.
@@ -103,16 +96,9 @@ def write_public(
     more: Mapping[str, Any] | None = None,
     place: Callable[[Path, Path], Any] = shutil.copyfile,
 ) -> None:
-    """Write the public part of a data set into an empty folder.
+    """Write the public part of a data set into an empty folder; ``more`` is added to ``dataset.yaml``.
 
-    Args:
-        dataset: with labels or without.
-        part: the folder.
-        more: added to ``dataset.yaml``.
-        place: puts a video's file in its place there (default: a copy).
-
-    Raises:
-        DataError: a video is not the one that is stated.
+    ``place`` puts a video's file in its place there (default: a copy). DataError: a video is not the one stated.
     """
     (part / "media").mkdir()
     rows: list[dict[str, Any]] = []

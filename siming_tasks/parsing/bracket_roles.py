@@ -78,11 +78,7 @@ _WORD = re.compile(r"[a-z']+|[\u3400-\u9fff]")
 def bracket_role(text: str, group: Group, previous: int, names: StepNames) -> str:
     """``answer``, ``revision`` (replaces what stands before), ``draft`` (counts only until replaced) or ``aside``.
 
-    Args:
-        text: the answer that the bracket stands in.
-        group: the bracket.
-        previous: where the bracket before it ends.
-        names: what the asked steps are called.
+    ``text`` is the answer that the bracket stands in, ``previous`` where the bracket before it ends.
     """
     # It is labelled by its line, or else by the line above if that introduces it.
     *above, label = FENCE.sub("", text[max(previous, group.start - 300) : group.start]).split("\n")

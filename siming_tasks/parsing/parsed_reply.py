@@ -74,18 +74,9 @@ def format_answers(
 
     ``{"scores": {id: points}}`` or ``{"verdicts": {id: "correct" | "incorrect"}}`` for several steps, ``{"score":
     points}`` or ``{"verdict": ...}`` for one. Asked steps without an answer are left out (``{}`` for one step).
-    ``parse_reply`` reads back the same answers.
-
-    Args:
-        answers: by step id.
-        steps: the asked ones.
-        answer: "score" for points, "error" for a verdict.
-        abstained: steps that are called not visible.
-        details: key -> step id -> what the reply states beside the answer, in plain JSON. With any, every answer is an
-            object that holds them; a step without a detail gets an empty list.
-
-    Raises:
-        KeyError: an answer for a step that was not asked.
+    ``abstained`` steps are called not visible. ``details`` has by key and step id what the reply states beside the
+    answer, in plain JSON: with any, every answer is an object that holds them, a step without one an empty list.
+    ``parse_reply`` reads back the same answers. KeyError: an answer for a step that was not asked.
     """
     asked = {step.id for step in steps}
     for step_id in (*answers, *abstained, *(name for values in (details or {}).values() for name in values)):

@@ -91,11 +91,8 @@ class StepNames:
     its maximum and words like "step", and all of them fit one step. A number is the one at the end of its id or its
     place in the list of asked steps. Alone, a number that means one step by id and another by place means none; one
     that several ids end with means a place only if the reply numbers all steps from 1 on. No number alone means
-    anything in a reply that counts from 0. A name that two steps share means neither.
-
-    Args:
-        steps: the asked steps in the order of the prompt.
-        numbers: the numbers that the reply uses as names.
+    anything in a reply that counts from 0. A name that two steps share means neither. ``steps`` are in the order of the
+    prompt, ``numbers`` those that the reply uses as names.
     """
 
     def __init__(self, steps: Sequence[RubricStep], numbers: Set[str] = frozenset()) -> None:
@@ -114,12 +111,10 @@ class StepNames:
                 self._by_number[number] = None
 
     def find(self, key: str, skill: str | None = None, *, by_number: bool = True) -> RubricStep | None:
-        """The step that ``key`` means, or None.
+        """The step that ``key`` (an id, name or number as written) means, or None.
 
-        Args:
-            key: an id, name or number as written.
-            skill: what the reply says the step is part of: in ``{"aed": {"3": ...}}`` 3 is aed_03.
-            by_number: whether a number alone may name a step.
+        ``skill`` is what the reply says that the step is part of: in ``{"aed": {"3": ...}}`` 3 is aed_03.
+        ``by_number``: a number alone may name a step.
         """
         parts = self._parts(words(key))
         place = None if parts is None or len(parts.numbers) > 1 else self._place_of(parts, skill, by_number)

@@ -115,11 +115,7 @@ def points(text: str, max_score: float, score_increment: float = WHOLE) -> float
 def verdict(text: str, polarity: int | None = NEUTRAL, *, nouns: bool = True, longest: int = MAX_VALUE) -> float | str:
     """1.0 for incorrect, 0.0 for correct; else a reason.
 
-    Args:
-        text: the value as written.
-        polarity: what a yes says under its key.
-        nouns: whether the word "error" is a verdict.
-        longest: a longer text is unreadable.
+    ``polarity`` says what a yes says under its key, ``nouns`` whether the word "error" is a verdict.
     """
     if len(text) > longest:
         return "unreadable"

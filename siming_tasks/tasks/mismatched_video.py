@@ -20,10 +20,6 @@ class MismatchedVideos:
     Passed over are videos without the step's clip, exams of the same ``student``, and counterfactual minimal pairs,
     which are nearly the same recording. Where that leaves none, first students, then the step itself do not count: then
     the next exam's part at the same share of its length is shown.
-
-    Args:
-        videos: of the data set.
-        minimal_pairs: pairs of video ids.
     """
 
     def __init__(self, videos: Sequence[Video], minimal_pairs: Collection[frozenset[str]] = ()) -> None:

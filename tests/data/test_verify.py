@@ -139,7 +139,7 @@ def test_processes_that_start_together_read_once(folder: Path, tmp_path: Path) -
         "from siming_tasks.data import open_dataset, verify_media\n"
         "from siming_tasks.common import files\n"
         "real = files.sha256_file\n"
-        "def slow(path): time.sleep(0.3); print(path.name); return real(path)\n"
+        "def slow(path): time.sleep(0.3); sys.stdout.write(path.name + chr(10)); return real(path)\n"
         "files.sha256_file = slow\n"
         "verify_media(open_dataset(sys.argv[1]), Path(sys.argv[2]))\n"
     )

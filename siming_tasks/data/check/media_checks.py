@@ -53,13 +53,9 @@ class Inspection:
 
 
 def inspect(path: Path, video: Video, line: int, quick: bool = False) -> Inspection:
-    """Open one video, compare it with its row and (unless ``quick``) decode every picture once.
+    """Open one video, compare it with its row on this line of ``videos.jsonl`` and decode every picture once.
 
-    Args:
-        path: the file.
-        video: its row.
-        line: where the row stands in ``videos.jsonl``.
-        quick: read headers and packets' timestamps only.
+    ``quick``: read headers and packets' timestamps only.
     """
     about = _About(video, line)
     try:
