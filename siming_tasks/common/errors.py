@@ -1,13 +1,5 @@
 """Errors that this package raises on purpose.
 
-::
-
-    SimingError
-    ├── OptionsError      an environment variable or option has an unusable value
-    ├── RubricError        a rubric file is wrong
-    ├── DataError          a dataset folder, label sheet or prediction file is wrong
-    └── MediaError         a video cannot be read as the dataset claims
-
 Every message says where the fault is, what was found, and the way out. A model's reply never raises: whatever a model
 writes becomes a counted status (see :mod:`siming_tasks.parsing`).
 """

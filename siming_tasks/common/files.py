@@ -101,19 +101,12 @@ def open_regular(path: Path) -> Iterator[IO[bytes]]:
     mode = os.fstat(handle).st_mode
     if not stat.S_ISREG(mode):
         os.close(handle)
-        kind = next((word for word, test in _KINDS.items() if test(mode)), "special file")
+        kinds = {"folder": stat.S_ISDIR, "pipe": stat.S_ISFIFO, "socket": stat.S_ISSOCK, "device": stat.S_ISCHR}
+        kinds["block device"] = stat.S_ISBLK
+        kind = next((word for word, test in kinds.items() if test(mode)), "special file")
         raise OSError(errno.EINVAL, f"a {kind}, and only regular files are read", str(path))
     with os.fdopen(handle, "rb") as stream:
         yield stream
-
-
-_KINDS = {
-    "folder": stat.S_ISDIR,
-    "pipe": stat.S_ISFIFO,
-    "socket": stat.S_ISSOCK,
-    "device": stat.S_ISCHR,
-    "block device": stat.S_ISBLK,
-}
 
 
 def read_bytes(path: Path, most: int, fix: str = "") -> bytes:

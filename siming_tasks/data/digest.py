@@ -10,7 +10,6 @@ from typing import Any
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.files import canonical_json, open_regular
 from siming_tasks.common.version_0_1 import former_rubric
-from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.rubrics import Rubric
 
 _ENDS = 65_536
@@ -30,12 +29,6 @@ def content_digest(rubric: Rubric, videos: Iterable[Mapping[str, Any] | str], me
         digest.update((f",{text}" if number else text).encode())
     digest.update(b"]}")
     return digest.hexdigest()
-
-
-def label_digest(root: Path, rubric: Rubric, media: Mapping[str, str]) -> str:
-    """:func:`content_digest` of what stands in a folder's ``videos.jsonl`` now."""
-    rows = (row for _, row in read_jsonl(root / "videos.jsonl") if isinstance(row, dict))
-    return content_digest(rubric, rows, media)
 
 
 def label_difference(root: Path, stated: str, digest: str) -> Problem:

@@ -18,7 +18,7 @@ from siming_tasks.rubrics import Rubric, load_rubric
 _OPEN = "*Not stated. To be answered by the owner of the data.*"
 
 _TEXT = """\
-# {name}
+# {info[name]}
 
 {synthetic}Videos of clinical skill exams with step scores, for SiMing-Bench (`siming-tasks`). {canary}
 
@@ -29,7 +29,7 @@ _TEXT = """\
 ## Composition
 
 * {videos} videos, {hours:.2f} h in all, {shortest:.1f} to {longest:.1f} s each; {sites} site(s).
-* Rubric `{rubric_id}` version {rubric_version}: {steps} steps in {skills} skill(s), {points:g} points.
+* Rubric `{rubric.rubric_id}` version {rubric.version}: {steps} steps in {skills} skill(s), {rubric.max_score:g} points.
 * {judged} judged steps; {clips} have a time span; {skipped} are marked as not applicable.
 * Raters: {raters}. Reference: `consensus` ({origins}).
 * {reference}
@@ -53,7 +53,7 @@ _TEXT = """\
 ## Distribution and maintenance
 
 * License: {license}. Who maintains it, where are errors reported? {open}
-* Content digest (SHA-256 of rubric, labels and media): `{digest}`
+* Content digest (SHA-256 of rubric, labels and media): `{info[digest]}`
 
 ```python
 from siming_tasks.data import open_dataset      # checks everything
@@ -141,7 +141,8 @@ def _card(info: Mapping[str, Any], rubric: Rubric, rows: Sequence[Mapping[str, A
     durations = [row["duration"] for row in rows]
     sources = info.get("label_sources") or {}
     text = _TEXT.format(
-        name=info["name"],
+        info=info,
+        rubric=rubric,
         synthetic="**SYNTHETIC: no real exam, person or score.** " if info.get("synthetic") else "",
         canary=f"Please keep this canary with every copy: {info['canary']}" if info.get("canary") else "",
         open=_OPEN,
@@ -150,11 +151,8 @@ def _card(info: Mapping[str, Any], rubric: Rubric, rows: Sequence[Mapping[str, A
         shortest=min(durations),
         longest=max(durations),
         sites=len({row["site"] for row in rows if row.get("site")}) or "unstated number of",
-        rubric_id=rubric.rubric_id,
-        rubric_version=rubric.version,
         steps=len(rubric.steps),
         skills=len(rubric.skills),
-        points=rubric.max_score,
         judged=len(judged),
         clips=sum(step.get("start") is not None for step in judged),
         skipped=len(steps) - len(judged),
@@ -163,7 +161,6 @@ def _card(info: Mapping[str, Any], rubric: Rubric, rows: Sequence[Mapping[str, A
         reference=reference,
         processing=info.get("processing") or _OPEN,
         license=info.get("license") or "not stated",
-        digest=info["digest"],
     )
     return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---\n\n{text}"
 

@@ -24,8 +24,9 @@ from siming_tasks.common.files import (
 )
 from siming_tasks.common.processes import locked
 from siming_tasks.data.dataset import Dataset, scan
-from siming_tasks.data.digest import label_digest, media_difference
+from siming_tasks.data.digest import content_digest, media_difference
 from siming_tasks.data.folder_files import write_croissant
+from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import DatasetInfo
 
 _log = logging.getLogger(__name__)
@@ -83,7 +84,8 @@ def restate(root: str | Path) -> tuple[str | None, str]:
         raise DataError(f"{root}: a copy fetched from a hub is not changed here. Fetch it again, or copy the folder.")
     media = {video.media: sha256_file(dataset.media_path(video)) for video in dataset.videos}
     info = read_yaml(root / "dataset.yaml", DatasetInfo)
-    before, now = info.get("digest"), label_digest(root, dataset.rubric, media)
+    rows = (row for _, row in read_jsonl(root / "videos.jsonl") if isinstance(row, dict))
+    before, now = info.get("digest"), content_digest(dataset.rubric, rows, media)
     info |= {"digest": now, "media_sha256": dict(sorted(media.items()))}
     with atomic_write(root / "dataset.yaml") as stream:
         yaml.safe_dump(info, stream, sort_keys=False, allow_unicode=True)

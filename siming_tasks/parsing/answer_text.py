@@ -15,14 +15,9 @@ from dataclasses import dataclass
 
 from siming_tasks.parsing.lenient_json import Group, read
 
-MAX_REPLY = 1_000_000
-"""Characters at the end of a longer reply that are read: more than models write, thinking included."""
-
-MAX_ANSWER = 100_000
-"""Characters at the end of a longer answer (what follows the thinking) that are read: 3,000 on each of 33 steps."""
-
-MAX_HEAD = 25_000
-"""Characters at its beginning that are read too: some models answer, and then repeat themselves to the limit."""
+# Of a longer reply and a longer answer (what follows the thinking), only so many characters at the end are read: more
+# than models write, and 3,000 on each of 33 steps; and some at an answer's beginning: some models repeat themselves.
+MAX_REPLY, MAX_ANSWER, MAX_HEAD = 1_000_000, 100_000, 25_000
 
 _WORD = r"(?:[a-z]{1,16}[:_])?(?:think|thinking|thoughts?|reason|reasoning|reflection|analysis|scratchpad)"
 _OPEN = re.compile(
@@ -42,15 +37,12 @@ _FIRST = re.compile(rf"\s{{0,9}}(?:{_OPEN.pattern} | (?-i:analysis(?=[A-Z])))", 
 
 @dataclass(frozen=True)
 class Answered:
-    """The part of a reply that is its answer, the brackets in it, and whether the reply ended while thinking.
-
-    ``unread``: there are brackets in the middle of a long answer that are none of those that were read.
-    """
+    """The part of a reply that is its answer, and the brackets in it."""
 
     text: str
     groups: list[Group]
-    unfinished: bool
-    unread: bool = False
+    unfinished: bool  # the reply ended while thinking
+    unread: bool = False  # there are brackets in the middle of a long answer that are none of those that were read
 
 
 def set_apart(reply: str) -> Answered:

@@ -23,18 +23,13 @@ _Entries = list[tuple[Key, str | None, Value]]
 
 @dataclass(frozen=True)
 class _Place:
-    """Surroundings of a bracket.
+    """Surroundings of a bracket."""
 
-    ``skill``: what the reply calls the part that it is in. ``known``: only known wrappers are around it, so that a
-    plain ``score`` can mean our step. ``listed``: a bare list may be the answer. ``polarity``: what a yes says here.
-    ``top``: the maximum that the reply says holds here.
-    """
-
-    skill: str | None
-    known: bool
-    listed: bool
-    polarity: int
-    top: float | None = None
+    skill: str | None  # what the reply calls the part that it is in
+    known: bool  # only known wrappers are around it, so that a plain ``score`` can mean our step
+    listed: bool  # a bare list may be the answer
+    polarity: int  # what a yes says here
+    top: float | None = None  # the maximum that the reply says holds here
 
 
 class Collector:

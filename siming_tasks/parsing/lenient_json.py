@@ -18,9 +18,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 
-MAX_DEPTH = 64
-"""Brackets nested deeper than this are skipped: no answer lies there, and walking the result stays shallow."""
-
+MAX_DEPTH = 64  # brackets nested deeper are skipped: no answer lies there, and walking the result stays shallow
 MAX_ESCAPED = 256  # longer strings are neither keys nor answers; their escapes stay as they are
 _CLOSERS = {'"': '"', "'": "'", "`": "`", "＂": "＂", "“": '”“"', "”": '”“"', "‘": "’‘'", "’": "’‘'"}
 _STOP = r"{}\[\]｛｝［］:：,，、;；\"“”＂\n"
@@ -66,18 +64,14 @@ class Scalar:
 
 @dataclass(eq=False)
 class Group:
-    """A bracket: ``{`` or ``[``, its span in the text, and its entries in order; their key is None if they have none.
-
-    ``closed``: its own closing bracket was seen. ``odd``: something in it is unclosed or had to be marked ``BAD``.
-    ``torn``: a string in it runs over the end of a bracket, so that what follows may belong to another object.
-    """
+    """A bracket: ``{`` or ``[``, its span, and its entries in order; their key is None if they have none."""
 
     bracket: str
     start: int
     end: int = -1
-    closed: bool = False
-    odd: bool = False
-    torn: bool = False
+    closed: bool = False  # its own closing bracket was seen
+    odd: bool = False  # something in it is unclosed or had to be marked ``BAD``
+    torn: bool = False  # a string in it runs over the end of a bracket: what follows may belong to another object
     entries: list[tuple[str | None, Value]] = field(default_factory=list)
 
     @property

@@ -27,12 +27,10 @@ _FAILED = re.compile(
     r"|Video\s[^{}]{0,2000}\s(?:can\snot\sload|generate\sfailed),\scheck\sthe\ssource\s*\Z"
     r"|Can\snot\sinfer\sthe\sanswer\.\s*\Z)"
 )
-_BLOCKED = "[SAFETY_BLOCKED"
-"""Beginning of the text in which models/simple/gemini.py reports that the service refused to answer."""
+_BLOCKED = "[SAFETY_BLOCKED"  # begins the text in which models/simple/gemini.py reports that the service refused
 _NO_ANSWER = ("absent", "unreadable", "cut_off")
 _GAP = re.compile(r"[ \t\r,;]*\n?[ \t\r]*")  # between brackets that belong together: one object per line
 _FAILED_UNLESS_READ = re.compile(r"\s*Error: |.*Error: can only concatenate str ", re.DOTALL)
-
 
 _JUDGE = (
     r"(?:assess|evaluate|view|access|score|judge|determine|process|provide|see|watch|rate|analy[sz]e|verify|open|give"

@@ -47,14 +47,11 @@ def _half(match: re.Match[str]) -> str:
 
 
 class _Vocabulary(NamedTuple):
-    """Names of the asked steps, whatever the reply. A step stands as its place in the list.
+    """Names of the asked steps, whatever the reply. A step stands as its place in the list."""
 
-    ``labels``: ids and names; ``numbers``: numbers at the end of ids; ``groups``: ids without their number.
-    """
-
-    labels: Mapping[_Words, _Steps]
-    numbers: Mapping[str, _Steps]
-    groups: Mapping[_Words, _Steps]
+    labels: Mapping[_Words, _Steps]  # ids and names
+    numbers: Mapping[str, _Steps]  # numbers at the end of ids
+    groups: Mapping[_Words, _Steps]  # ids without their number
 
 
 @lru_cache(maxsize=512)

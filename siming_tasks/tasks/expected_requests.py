@@ -43,11 +43,7 @@ def expected_ids(task: TaskSpec, videos: Iterable[Video]) -> Iterator[str]:
 
 
 class Requests:
-    """The requests of a task by their number from 0 in the order of :func:`expected_requests`; no list of them.
-
-    Attributes:
-        count: how many there are.
-    """
+    """The requests of a task by their number from 0 in the order of :func:`expected_requests`, ``count`` in all."""
 
     def __init__(self, task: TaskSpec, videos: Iterable[Video]) -> None:
         self.count = 0

@@ -9,14 +9,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Answer, Scope
 from siming_tasks.parsing.lexicon import NOT_VISIBLE
 from siming_tasks.parsing.parsed_reply import STATUSES, Parsed
-from siming_tasks.tasks.answer_formats.answer_format import (
-    AnswerFormat,
-    FormatInputs,
-    FormatMetric,
-    Record,
-    format_share,
-    format_value,
-)
+from siming_tasks.tasks.answer_formats.answer_format import AnswerFormat, FormatInputs, FormatMetric, Record
 
 if TYPE_CHECKING:
     from siming_tasks.metrics.abstention import Abstention
@@ -94,10 +87,10 @@ class AbstentionFormat(AnswerFormat):
         """Share, precision and recall of the abstentions, and agreement at full coverage."""
         if not (numbers := result.get(self.result_name)):
             return []
-        justified = f"precision {format_value(numbers['precision'])}, recall {format_value(numbers['recall'])}"
-        share, area = format_share(numbers["abstained"]), format_value(numbers["area"])
-        gain = f"{format_value(numbers['gain'], '+')} over the step prior"
+        justified = f"precision {self.value_text(numbers['precision'])}, recall {self.value_text(numbers['recall'])}"
+        share, area = self.share_text(numbers["abstained"]), self.value_text(numbers["area"])
+        gain = f"{self.value_text(numbers['gain'], '+')} over the step prior"
         return [
             f"{task_name}: {share} called not visible ({justified}); AURC {area}",
-            f"  at full coverage, with the step prior for these: {format_value(numbers['headline'])}, {gain}",
+            f"  at full coverage, with the step prior for these: {self.value_text(numbers['headline'])}, {gain}",
         ]

@@ -125,6 +125,16 @@ class AnswerFormat:
         """The format's results, a dataclass or mapping of estimates; only called where it has a ``result_name``."""
         raise NotImplementedError(f"{type(self).__name__} states a result_name and computes nothing")
 
+    @staticmethod
+    def value_text(estimate: Mapping[str, Any], sign: str = "") -> str:
+        """An estimate's value with three decimals, or ``-``."""
+        return "-" if estimate["value"] is None else f"{estimate['value']:{sign}.3f}"
+
+    @staticmethod
+    def share_text(estimate: Mapping[str, Any]) -> str:
+        """An estimate's value as a whole percentage, or ``-``."""
+        return "-" if estimate["value"] is None else f"{100 * estimate['value']:.0f} %"
+
     def render_lines(self, task_name: str, result: Mapping[str, Any]) -> list[str]:
         """The lines of text beneath a table of metrics; ``result`` holds all results of the task, by name."""
         return []
@@ -136,13 +146,3 @@ class AnswerFormat:
 
 def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
-
-
-def format_value(estimate: Mapping[str, Any], sign: str = "") -> str:
-    """An estimate's value with three decimals, or ``-``."""
-    return "-" if estimate["value"] is None else f"{estimate['value']:{sign}.3f}"
-
-
-def format_share(estimate: Mapping[str, Any]) -> str:
-    """An estimate's value as a whole percentage, or ``-``."""
-    return "-" if estimate["value"] is None else f"{100 * estimate['value']:.0f} %"

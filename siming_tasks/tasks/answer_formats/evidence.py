@@ -6,15 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from siming_tasks.common.schema import Answer, Scope, Video
-from siming_tasks.tasks.answer_formats.answer_format import (
-    AnswerFormat,
-    FormatInputs,
-    FormatMetric,
-    Record,
-    Spans,
-    format_share,
-    format_value,
-)
+from siming_tasks.tasks.answer_formats.answer_format import AnswerFormat, FormatInputs, FormatMetric, Record, Spans
 from siming_tasks.tasks.prompt_text import reply_with_details
 
 if TYPE_CHECKING:
@@ -116,12 +108,12 @@ class EvidenceFormat(AnswerFormat):
         """Share of answers with evidence, its overlap with the steps' spans, and right answers for a wrong reason."""
         if not (numbers := result.get(self.result_name)):
             return []
-        lines = [f"{task_name}: seconds named for {format_share(numbers['claimed'])} of the answers"]
+        lines = [f"{task_name}: seconds named for {self.share_text(numbers['claimed'])} of the answers"]
         if numbers["iou"]["value"] is not None:
             for key, name in (("iou", "temporal IoU"), ("hit", "pointed into the step")):
-                chance = ", ".join(f"{row} {format_value(values[key])}" for row, values in numbers["chance"].items())
-                lines.append(f"  {name} {format_value(numbers[key])} (by chance: {chance})")
-            right, wrong = format_share(numbers["elsewhere"]), format_share(numbers["elsewhere_wrong"])
+                chance = ", ".join(f"{row} {self.value_text(values[key])}" for row, values in numbers["chance"].items())
+                lines.append(f"  {name} {self.value_text(numbers[key])} (by chance: {chance})")
+            right, wrong = self.share_text(numbers["elsewhere"]), self.share_text(numbers["elsewhere_wrong"])
             lines.append(f"  rest on other seconds than the step's: {right} of the right answers, {wrong} of the wrong")
         return lines
 

@@ -7,13 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from siming_tasks.common.schema import Answer, Scope
-from siming_tasks.tasks.answer_formats.answer_format import (
-    AnswerFormat,
-    FormatInputs,
-    FormatMetric,
-    format_share,
-    format_value,
-)
+from siming_tasks.tasks.answer_formats.answer_format import AnswerFormat, FormatInputs, FormatMetric
 from siming_tasks.tasks.prompt_text import reply_with_details
 
 if TYPE_CHECKING:
@@ -133,12 +127,14 @@ class NamedErrorsFormat(AnswerFormat):
         """Shares of answers with errors and with a reason, and how well the errors agree with the labels'."""
         if not (numbers := result.get(self.result_name)):
             return []
-        shares = f"{format_share(numbers['listed'])} of the answers, a reason for {format_share(numbers['reasoned'])}"
+        shares = (
+            f"{self.share_text(numbers['listed'])} of the answers, a reason for {self.share_text(numbers['reasoned'])}"
+        )
         lines = [f"{task_name}: errors listed for {shares}"]
         if numbers["f1"]["value"] is None:
             return [*lines, f"  agreement of the named errors has no value: {numbers['f1']['reason']}"]
-        values = ", ".join(f"{key} {format_value(numbers[key])}" for key in ("precision", "recall"))
-        return [*lines, f"  F1 of the named errors {format_value(numbers['f1'])} ({values})"]
+        values = ", ".join(f"{key} {self.value_text(numbers[key])}" for key in ("precision", "recall"))
+        return [*lines, f"  F1 of the named errors {self.value_text(numbers['f1'])} ({values})"]
 
 
 def read_error_ids(value: Value, step: RubricStep) -> tuple[str, ...] | None:
