@@ -35,7 +35,7 @@ def baseline(
     """Train the baseline and write its predictions; 1 if videos could not be read."""
     from tqdm import tqdm
 
-    from siming_tasks.tools.baseline.encoders import BackboneFeatures, NanoFeatures
+    from siming_tasks.tools.baseline.features import BackboneFeatures, NanoFeatures
     from siming_tasks.tools.baseline.predict import write_baseline
     from siming_tasks.tools.baseline.tuning import Tuner
 

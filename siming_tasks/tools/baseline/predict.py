@@ -29,8 +29,7 @@ from siming_tasks.tools.baseline.crossfit import (
     folds_of,
     groups_of,
 )
-from siming_tasks.tools.baseline.encoders import Backbone
-from siming_tasks.tools.baseline.features import Media, features_of
+from siming_tasks.tools.baseline.features import Backbone, Media, features_of
 from siming_tasks.tools.baseline.tuning import Tuner, fine_tuned
 
 

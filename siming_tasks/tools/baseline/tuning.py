@@ -16,8 +16,7 @@ from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.media import Policy, View
 from siming_tasks.models.nano.frame_features import load
 from siming_tasks.tools.baseline.crossfit import BaselineResult, Exams, Key, StepJudgments
-from siming_tasks.tools.baseline.encoders import device_of
-from siming_tasks.tools.baseline.features import media_of, shown_facts, views_of
+from siming_tasks.tools.baseline.features import device_of, media_of, shown_facts, views_of
 
 if TYPE_CHECKING:
     import torch

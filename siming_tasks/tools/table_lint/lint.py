@@ -62,8 +62,9 @@ def lint(document: Document) -> LintReport:
     Args:
         document: published tables (:func:`siming_tasks.report.published_tables_document`).
     """
-    outside = {table.name: tuple(_check_ranges(table)) for table in document.tables}
-    document = replace(document, tables=tuple(_within_ranges(table) for table in document.tables))
+    checked = [_check_ranges(table) for table in document.tables]
+    outside = {table.name: findings for table, findings in checked}
+    document = replace(document, tables=tuple(table for table, _ in checked))
     by_table = {table.name: binary.common_prevalence(table) for table in document.tables}
     shared = {name: pair[0] for name, pair in by_table.items() if pair}
     anywhere = next(iter(shared.values()), None)
@@ -110,24 +111,22 @@ def _table_lines(table: Table, findings: list[Finding]) -> list[str]:
     return lines
 
 
-def _check_ranges(table: Table) -> Iterator[Finding]:
-    """Numbers that leave the range of their metric."""
+def _check_ranges(table: Table) -> tuple[Table, list[Finding]]:
+    """The table without the numbers that leave the range of their metric, and a finding about each of those."""
+    rows, findings = [], []
     for row in table.rows:
+        inside = {name: value for name, value in row.values.items() if value.within(*RANGES[name])}
         for name, value in row.values.items():
+            if name in inside:
+                continue
             low, high = RANGES[name]
-            if not value.within(low, high):
-                hint = " Write a percentage as 15.7%." if 1 < value.value <= 100 else ""
-                what = f"{COLUMNS[name]} is printed as {value.text}; it lies between {low:g} and {high:g}.{hint}"
-                yield Finding("out-of-range", "inconsistent", table.name, what, binary.ROUNDING, (row.name,), name)
-
-
-def _within_ranges(table: Table) -> Table:
-    """The table without the numbers that leave their range."""
-    rows = []
-    for row in table.rows:
-        values = {name: value for name, value in row.values.items() if value.within(*RANGES[name])}
-        rows.append(replace(row, values=values))
-    return replace(table, rows=tuple(rows))
+            hint = " Write a percentage as 15.7%." if 1 < value.value <= 100 else ""
+            what = f"{COLUMNS[name]} is printed as {value.text}; it lies between {low:g} and {high:g}.{hint}"
+            findings.append(
+                Finding("out-of-range", "inconsistent", table.name, what, binary.ROUNDING, (row.name,), name)
+            )
+        rows.append(replace(row, values=inside))
+    return replace(table, rows=tuple(rows)), findings
 
 
 def _check_f1(table: Table) -> Iterator[Finding]:

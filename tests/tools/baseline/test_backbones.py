@@ -41,7 +41,7 @@ from transformers import (
 
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError, OptionsError
-from siming_tasks.tools.baseline.encoders import BackboneFeatures
+from siming_tasks.tools.baseline.features import BackboneFeatures
 
 WIDTH = 16
 SMALL: dict[str, Any] = {"hidden_size": WIDTH, "num_hidden_layers": 1, "num_attention_heads": 2,
