@@ -41,9 +41,9 @@ def requests(
     def watched(docs: Any) -> Any:
         return tqdm(docs, unit="request", smoothing=0.1)
 
-    written = write_requests(options, names, out, form=messages, files=files, limit=limit, watched=watched)
-    beside = f", media in {media_folder(written.path)}" if files else ""
-    say(f"{written.path}: {written.requests:,} requests about {marked_name(written.dataset)}{beside}.")
+    dataset, count = write_requests(options, names, out, form=messages, files=files, limit=limit, watched=watched)
+    beside = f", media in {media_folder(out)}" if files else ""
+    say(f"{out}: {count:,} requests about {marked_name(dataset)}{beside}.")
     say('Answer them as lines {"id": ..., "reply": ...}; then: siming score ' + f"{options.data} REPLIES.jsonl")
 
 

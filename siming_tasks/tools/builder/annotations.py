@@ -238,11 +238,11 @@ def survey(
     rate: float | None = None,
     encoding: str | None = None,
 ) -> Survey:
-    """List the content of annotation files.
+    """List the content of annotation files (or of their folder), and the steps that the labels may mean.
 
     Args:
         spans: the files, or their folder.
-        rubric: whose steps the labels may mean.
+        rubric: with the steps.
         videos: the folder of the video files, to say which are missing.
         mapping: a mapping file that says something already.
         rate: frames per second of spans that are counted in frames.

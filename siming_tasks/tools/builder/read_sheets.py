@@ -74,17 +74,16 @@ def read_sheets(
         rubric: what the points refer to.
         words: the mapping; it remembers what was met.
         encoding: of a CSV file.
-        kind: a score sheet, a sheet of spans, or the list of adjudicated rows.
+        kind: of the sheets.
         raters: further names of raters that headings may have.
         spelling: the one spelling of a video's name that all its rows get; None: its normal form.
-        ratings: how the event log of a rating station is read, if the file is one.
+        ratings: how an event log is read.
 
     Raises:
         DataError: as :func:`read_labels`; ``.problems`` has whatever was found before.
     """
     files = [LabelFile(files)] if isinstance(files, Path) else files
-    owners = _owners(files, words)
-    problems = list(_owner_problems(files, owners))
+    owners, problems = _owners(files, words)
     failed: list[Problem] = []
     parts: list[Part] = []
     for file, owner in zip(files, owners, strict=True) if not problems else ():
@@ -172,38 +171,36 @@ def _layouts(
     return layouts
 
 
-def _owners(files: Sequence[LabelFile], words: Words) -> list[str | None]:
-    """Whose points a file holds if it does not say itself: as stated, else by its name if there are several files."""
-    names: list[str | None] = []
+def _owners(files: Sequence[LabelFile], words: Words) -> tuple[list[str | None], list[Problem]]:
+    """Whose points a file holds if it does not say itself: as stated, else by its name if there are several files.
+
+    One file twice, or two files of one rater, are findings.
+    """
+    owners: list[str | None] = []
+    problems: list[Problem] = []
     for file in files:
         word = file.rater or (str(plain(file.path.stem)) if len(files) > 1 else None)
         meaning = word and (words.meaning("raters", word) or rater_named(word))
-        names.append(CONSENSUS if word and folded(word) == CONSENSUS else meaning or word)
-    return names
-
-
-def _owner_problems(files: Sequence[LabelFile], owners: Sequence[str | None]) -> Iterator[Problem]:
-    """One file twice, or two files of one rater."""
-    for at, (file, name) in enumerate(zip(files, owners, strict=True)):
-        for other, known in zip(files[:at], owners[:at], strict=True):
+        owner = CONSENSUS if word and folded(word) == CONSENSUS else meaning or word
+        for other, known in zip(files, owners, strict=False):  # those before this file
             try:
                 twice = file.path.samefile(other.path)
             except OSError:
                 twice = file.path == other.path
             if twice:
-                yield Problem("two-sources", "is given twice.", "Give it once.", str(file.path))
-            elif name and known and folded(name) == folded(known):
-                what = f"would be the points of {name!r}, as those of {other.path}."
+                problems.append(Problem("two-sources", "is given twice.", "Give it once.", str(file.path)))
+            elif owner and known and folded(owner) == folded(known):
+                what = f"would be the points of {owner!r}, as those of {other.path}."
                 fix = "Say whose they are: --labels NAME=FILE, each with a name of its own."
-                yield Problem("two-sources", what, fix, str(file.path))
+                problems.append(Problem("two-sources", what, fix, str(file.path)))
+        owners.append(owner)
+    return owners, problems
 
 
 def _unequal(places: Mapping[str, Mapping[tuple[str, str], str]], partial: Collection[str]) -> Iterator[Problem]:
     """A finding for every file of one rater whose videos and steps are not those of the others.
 
-    Args:
-        places: by file, the (video, step) pairs that it has, and where.
-        partial: files that may have only some (the consensus).
+    ``places`` has the (video, step) pairs of each file, and where; ``partial`` files (the consensus) may lack some.
     """
     every: dict[tuple[str, str], str] = {}
     for file in places.keys() - partial or places:

@@ -27,15 +27,6 @@ ANYBODY = Backend("requests", images="several", video="as it likes", blind=True,
 """Backend of an unknown model: it takes frames unless an option says otherwise, encoded as the run says."""
 
 
-@dataclass(frozen=True)
-class RequestFile:
-    """A written file of requests, and how many it holds."""
-
-    path: Path
-    requests: int
-    dataset: Dataset
-
-
 def media_folder(out: Path) -> Path:
     """The folder for the frames of a file of requests, if they are not inside it."""
     return out.with_name(f"{out.stem}_media")
@@ -50,8 +41,8 @@ def write_requests(
     files: bool = False,
     limit: int | None = None,
     watched: Callable[[Sequence[Doc]], Iterable[Doc]] = iter,
-) -> RequestFile:
-    """Write one line per request: its id, what it is about, and what a model is to be sent.
+) -> tuple[Dataset, int]:
+    """Write one line per request: its id, what it is about, and what a model is to be sent; how many there are.
 
     Args:
         options: of the run: data set, frames, sizes, encoding, cache.
@@ -90,7 +81,7 @@ def write_requests(
                 **sent,
             }
             stream.write(json.dumps(line, ensure_ascii=False) + "\n")
-    return RequestFile(out, len(docs), dataset)
+    return dataset, len(docs)
 
 
 @dataclass(frozen=True)

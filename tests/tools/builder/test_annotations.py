@@ -19,7 +19,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.tools.builder import BuildOptions, build_dataset
 from siming_tasks.tools.builder.build_plan import Inputs, make_plan
 from tests.data.conftest import RUBRIC, write_video
-from tests.tools.builder.annotations.annotation_files import (
+from tests.tools.builder.annotation_files import (
     AGGREGATED,
     TABULAR,
     boris,
