@@ -218,11 +218,11 @@ def _compare_metrics(
     summarised = summaries(both, values, drawn, errors)
     imputed = {name: {metric: summarised[source[name]][metric] for metric in metrics} for name in tallies}
 
+    compared = {name: replace(tally, metrics=metrics) for name, tally in full.items()}
     on_imputed: dict[Pair, Mapping[str, Paired]] = {}
     on_answered: dict[Pair, AnsweredDifference] = {}
     for a, b in combinations(tallies, 2):
-        sides = (replace(full[name], metrics=metrics) for name in (a, b))
-        difference = paired_tests.paired_difference(*sides)
+        difference = paired_tests.paired_difference(compared[a], compared[b])
         answered = paired_tests.answered_difference(tallies[a], tallies[b], difference)
         on_imputed[a, b], on_imputed[b, a] = difference, paired_tests.negated(difference)
         on_answered[a, b], on_answered[b, a] = answered, answered.negated()
@@ -286,11 +286,9 @@ def _test_pairs(
 
 
 def capped_values(value: FloatArray, holds: BoolArray) -> FloatArray:
-    """Values to rank by, larger is better: never above that of a run over which a lead does not hold.
+    """Values ``float64[K]`` to rank by, larger is better: never above that of a run over which a lead does not hold.
 
-    Args:
-        value: metric of each run with missing answers imputed, ``float64[K]``.
-        holds: of (a, b), True if a lead of a over b is also a lead of a's answers, ``bool[K, K]``.
+    ``holds``, ``bool[K, K]``: of (a, b), True if a lead of a over b is also a lead of a's answers.
     """
     capped: FloatArray = value.copy()
     for k in np.argsort(value, kind="stable"):  # upwards, so that the values below are final

@@ -281,25 +281,25 @@ def score_minimal_pairs(
     coverage = float(answered.mean()) if number else None
     scored = [kind for kind, known in zip(kinds, answered, strict=True) if known]
 
-    def estimate(shares: NDArray[Any], nothing: str) -> Estimate:
-        """Share of hits with its Wilson interval, or mean of shares with a normal one; a pair is the unit."""
-        n = len(shares)
-        if n == 0:
-            return Estimate(None, reason=nothing, coverage=coverage)
-        value, stderr, low, high = float(shares.mean()), None, None, None
-        if shares.dtype == np.bool_:
-            interval = wilson(int(shares.sum()), n)
-            stderr, low, high = float(np.sqrt(value * (1 - value) / n)), interval.low, interval.high
-        elif n > 1:
-            stderr = float(shares.std(ddof=1) / np.sqrt(n))
-            low, high = max(value - Z * stderr, 0.0), min(value + Z * stderr, 1.0)
-        return Estimate(value, stderr, low, high, n_videos=2 * n, n_items=n, coverage=coverage)
-
-    none = "No pair was answered."
     return MinimalPairScores(
-        right=estimate(moved & ~strayed[answered].any(1), none),
-        moved=estimate(moved, none),
-        wrong_way=estimate(movement[answered] < 0, none),
-        elsewhere=estimate(share[answered & (comparable.sum(1) > 0)], "No pair was answered elsewhere."),
+        right=_mean_over_pairs(moved & ~strayed[answered].any(1), coverage),
+        moved=_mean_over_pairs(moved, coverage),
+        wrong_way=_mean_over_pairs(movement[answered] < 0, coverage),
+        elsewhere=_mean_over_pairs(share[answered & (comparable.sum(1) > 0)], coverage, " elsewhere"),
         bound=sum(kind == "local" for kind in scored) / len(scored) if scored else None,
     )
+
+
+def _mean_over_pairs(shares: NDArray[Any], coverage: float | None, where: str = "") -> Estimate:
+    """Share of hits with its Wilson interval, or mean of shares with a normal one; a pair is the unit."""
+    n = len(shares)
+    if n == 0:
+        return Estimate(None, reason=f"No pair was answered{where}.", coverage=coverage)
+    value, stderr, low, high = float(shares.mean()), None, None, None
+    if shares.dtype == np.bool_:
+        interval = wilson(int(shares.sum()), n)
+        stderr, low, high = float(np.sqrt(value * (1 - value) / n)), interval.low, interval.high
+    elif n > 1:
+        stderr = float(shares.std(ddof=1) / np.sqrt(n))
+        low, high = max(value - Z * stderr, 0.0), min(value + Z * stderr, 1.0)
+    return Estimate(value, stderr, low, high, n_videos=2 * n, n_items=n, coverage=coverage)

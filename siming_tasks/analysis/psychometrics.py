@@ -25,7 +25,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data import Dataset
 from siming_tasks.metrics.estimate import Estimate, plain
-from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray, ScoreMatrix
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.options import Options
 from siming_tasks.results.evaluate_records import build_reference_matrix
 from siming_tasks.tasks import benchmark_task
@@ -90,21 +90,10 @@ def psychometrics(
     Raises:
         DataError: fewer than two physicians.
     """
-    setting = benchmark_task("full", "score").name
-    panel = build_reference_matrix(dataset, setting, CONSENSUS).sorted()
-    points: dict[str, FloatArray] = {}
-    for name in names or dataset.physicians:
-        values = build_reference_matrix(dataset, setting, name).sorted().reference
-        points |= {} if np.isnan(values).all() else {name: values}
+    panel, points = _points_of_raters(dataset, names)
     raters, n = tuple(points), len(panel.video_ids)
-    if len(raters) < 2:
-        raise DataError(
-            f"Psychometrics of raters need two physicians; {dataset.name} has {', '.join(raters) or 'none'}."
-        )
     shares = np.stack([values / panel.max_score for values in points.values()], axis=2)
-    rows, columns = _complete(shares)
-    part, worth = shares[rows][:, columns], panel.max_score[columns]
-    totals = np.einsum("vsr,s->vr", part, worth) / worth.sum() if len(columns) else np.full((0, len(points)), np.nan)
+    part, totals = _complete_part(shares, panel.max_score)
     pairs = {f"{raters[a]} - {raters[b]}": totals[:, [a, b]].T for a, b in combinations(range(len(raters)), 2)}
     missing: dict[str, str] = {}
 
@@ -116,7 +105,9 @@ def psychometrics(
             return default
 
     study: GStudy | None = attempt("generalizability", lambda: g_study(part))
-    fixed, random = (decision_study(study, (1, 2, 3, 4), fixed=f) if study else [] for f in (True, False))
+    designs = [
+        d for fixed in (True, False) for d in (decision_study(study, (1, 2, 3, 4), fixed=fixed) if study else ())
+    ]
     correct = np.where(np.isnan(shares), np.nan, shares >= 1 - 1e-9)
     some = np.unique(np.linspace(0, n - 1, min(n, MOST_TRAINEES)).astype(np.int64))
     fitted = attempt("rasch", lambda: rasch(correct[some], panel.step_ids, raters))
@@ -126,38 +117,58 @@ def psychometrics(
     seed = (options or Options()).seed
     cut = attempt("cuts", lambda: _cut_score(dataset, panel, known, reference, of_consensus, borderline, seed))
     cuts = (cut,) if cut else ()
-
-    def decisions() -> tuple[Classification, ...]:
-        design = decision_study(study, (len(points),))[0] if study else None
-        if design is None or not design.absolute:
-            raise DataError("The reliability of the totals is unknown or 0.")
-        marks = [pass_mark, *(cut.value for cut in cuts)]
-        return tuple(livingston_lewis(of_consensus, design.absolute, mark) for mark in marks)
-
+    marks = [pass_mark, *(cut.value for cut in cuts)]
     return Psychometrics(
         raters=raters,
         videos=n,
-        complete=(len(rows), len(columns)),
+        complete=part.shape[:2],
         icc=icc(totals),
         concordance={name: concordance(*sides) for name, sides in pairs.items()},
         limits={name: bland_altman(*sides) for name, sides in pairs.items()},
         generalizability=study,
-        designs=(*fixed, *random),
+        designs=tuple(designs),
         rasch=fitted,
         sites=by_site,
         cuts=cuts,
-        decisions=attempt("decisions", decisions, ()),
+        decisions=attempt("decisions", lambda: _decisions(study, len(raters), of_consensus, marks), ()),
         missing=missing,
     )
 
 
-def _complete(shares: FloatArray) -> tuple[IntArray, IntArray]:
-    """Positions of videos and steps that everybody scored; a step that is often missing goes before the videos do."""
+def _points_of_raters(dataset: Dataset, names: Sequence[str] | None) -> tuple[ScoreMatrix, dict[str, FloatArray]]:
+    """The consensus, and by name the points ``[V, S]`` of the raters who scored anything, in its order."""
+    setting = benchmark_task("full", "score").name
+    points: dict[str, FloatArray] = {}
+    for name in names or dataset.physicians:
+        values = build_reference_matrix(dataset, setting, name).sorted().reference
+        points |= {} if np.isnan(values).all() else {name: values}
+    if len(points) < 2:
+        given = ", ".join(points) or "none"
+        raise DataError(f"Psychometrics of raters need two physicians; {dataset.name} has {given}.")
+    return build_reference_matrix(dataset, setting, CONSENSUS).sorted(), points
+
+
+def _complete_part(shares: FloatArray, max_score: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Shares ``[V, S, R]`` of the videos and steps that everybody scored, and their totals as shares ``[V, R]``."""
     known: BoolArray = np.asarray(~np.isnan(shares).any(axis=2))
     some: BoolArray = np.asarray(known.any(axis=1))
+    # A step that is often missing goes before the videos do.
     columns = np.flatnonzero(known[some].mean(axis=0) >= _RARELY_SCORED) if some.any() else np.arange(0)
     rows = np.flatnonzero(known[:, columns].all(axis=1)) if len(columns) else np.arange(0)
-    return rows, columns
+    part, worth = shares[rows][:, columns], max_score[columns]
+    if not len(columns):
+        return part, np.full((0, shares.shape[2]), np.nan)
+    return part, np.einsum("vsr,s->vr", part, worth) / worth.sum()
+
+
+def _decisions(
+    study: GStudy | None, raters: int, shares: FloatArray, marks: Sequence[float]
+) -> tuple[Classification, ...]:
+    """Accuracy and consistency at each mark, for totals as reliable as the mean of the raters."""
+    reliability = decision_study(study, (raters,))[0].absolute if study else None
+    if not reliability:
+        raise DataError("The reliability of the totals is unknown or 0.")
+    return tuple(livingston_lewis(shares, reliability, mark) for mark in marks)
 
 
 def _consensus_shares(panel: ScoreMatrix, points: Mapping[str, FloatArray]) -> tuple[BoolArray, FloatArray, FloatArray]:

@@ -84,23 +84,10 @@ def icc(totals: FloatArray) -> IntraclassCorrelation:
     if rows + rest <= _NOISE * max(1.0, float(np.square(x).mean())):
         none = _all_equal(n)
         return IntraclassCorrelation(none, none, none, none, k)
-    from scipy.stats import f as f_distribution  # not at import time: slow
-
-    def quantile(numerator_df: float, denominator_df: float) -> float:
-        return float(f_distribution.ppf(_TAIL, numerator_df, denominator_df))
-
     single_rater = float((rows - rest) / (rows + (k - 1) * rest + k / n * (columns - rest)))
-    low, high = 1.0, 1.0
-    if single_rater < 1 - _NOISE:  # McGraw & Wong 1996, table 7, case 2A
-        a = k * single_rater / (n * (1 - single_rater))
-        b = 1 + k * single_rater * (n - 1) / (n * (1 - single_rater))
-        spread = (a * columns) ** 2 / (k - 1) + (b * rest) ** 2 / ((n - 1) * (k - 1))
-        freedom = (a * columns + b * rest) ** 2 / spread
-        error, above, below = k * columns + (k * n - k - n) * rest, quantile(n - 1, freedom), quantile(freedom, n - 1)
-        low = float(n * (rows - above * rest) / (above * error + n * rows))
-        high = float(n * (below * rows - rest) / (error + n * below * rows))
+    low, high = _agreement_interval(single_rater, rows, columns, rest, n, k)
     f = float(rows / rest) if rest > 0 else math.inf
-    f_low, f_high = f / quantile(n - 1, (n - 1) * (k - 1)), f * quantile((n - 1) * (k - 1), n - 1)
+    f_low, f_high = f / _quantile(n - 1, (n - 1) * (k - 1)), f * _quantile((n - 1) * (k - 1), n - 1)
 
     def estimate(value: float, low: float, high: float) -> Estimate:
         return Estimate(value, low=low, high=high, n_videos=n, n_items=n)
@@ -118,6 +105,24 @@ def icc(totals: FloatArray) -> IntraclassCorrelation:
         mean_consistency=estimate(1 - 1 / f, 1 - 1 / f_low, 1 - 1 / f_high),
         raters=k,
     )
+
+
+def _agreement_interval(value: float, rows: float, columns: float, rest: float, n: int, k: int) -> tuple[float, float]:
+    """McGraw & Wong 1996, table 7, case 2A."""
+    if value >= 1 - _NOISE:
+        return 1.0, 1.0
+    a, b = k * value / (n * (1 - value)), 1 + k * value * (n - 1) / (n * (1 - value))
+    spread = (a * columns) ** 2 / (k - 1) + (b * rest) ** 2 / ((n - 1) * (k - 1))
+    freedom = (a * columns + b * rest) ** 2 / spread
+    error, above, below = k * columns + (k * n - k - n) * rest, _quantile(n - 1, freedom), _quantile(freedom, n - 1)
+    low, high = n * (rows - above * rest) / (above * error + n * rows), n * (below * rows - rest)
+    return float(low), float(high / (error + n * below * rows))
+
+
+def _quantile(numerator_df: float, denominator_df: float) -> float:
+    from scipy.stats import f  # not at import time: slow
+
+    return float(f.ppf(_TAIL, numerator_df, denominator_df))
 
 
 def _all_equal(n: int) -> Estimate:

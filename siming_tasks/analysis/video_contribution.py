@@ -349,10 +349,7 @@ def video_contribution(
     rows, values, drawn = _baseline_rows(run, resamples, seed)
     decomposition = AgreementDecomposition(matrix, mapping)
     metric = decomposition.metric
-    computed: dict[str, ShuffledAnswers | AgreementDecomposition | ExcessCorrelation] = {
-        "shuffled-self": ShuffledAnswers(run),
-        "parts": decomposition,
-    }
+    computed: dict[str, Any] = {"shuffled-self": ShuffledAnswers(run), "parts": decomposition}
     computed |= {"excess": ExcessCorrelation(matrix)} if matrix.answer == "score" else {}
 
     def compute(weights: FloatArray) -> dict[tuple[str, str], FloatArray]:
@@ -376,7 +373,7 @@ def video_contribution(
         why = rows["run"][base].reason or "The reference or the prediction has no spread: 0/0."
         return derived(run, base, derived_values[part, name], spread.get((part, name)), why=why)
 
-    options = {"mapping": mapping, "positive": positive, "resamples": resamples, "permutations": permutations}
+    options = {"mapping": mapping, "positive": positive, "resamples": resamples}
     lifted = select(matrix.answer, lifted=True) if run.size(metric)[1] else ()
     excess = {"plcc": rows["run"]["plcc"]} if "excess" in computed else {}
     return VideoContribution(
@@ -386,7 +383,7 @@ def video_contribution(
         rows=rows,
         lift={name: _lift(name, run, rows, values, drawn) for name in lifted},
         excess_correlation=excess | {name: estimate("excess", name) for name in ("implied", "excess") if excess},
-        options={**options, "seed": seed},
+        options={**options, "permutations": permutations, "seed": seed},
     )
 
 
