@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -10,8 +10,6 @@ import numpy as np
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.score_matrix import ScoreMatrix
-
-__all__ = ["ComparisonEntry", "align"]
 
 
 @dataclass(frozen=True)
@@ -38,39 +36,36 @@ def align(runs: Sequence[ComparisonEntry], allow: Collection[str] = ()) -> list[
     Raises:
         DataError: one sentence about the first difference that is not allowed, and the way out.
     """
-    _check_names(runs)
-    runs = [replace(run, panel=_asked(run)) for run in runs]
-    first = runs[0]
-    for a, b in combinations(runs, 2):
-        _check_facts(a, b, allow)
-    for other in runs[1:]:
-        for kind in ("video", "step"):
-            _check_same(kind, first, other, allow)
-    videos = sorted(set.intersection(*(set(run.panel.video_ids) for run in runs)))
-    steps = [name for name in first.panel.step_ids if all(name in run.panel.step_ids for run in runs)]
-    if not videos or not steps:
-        raise DataError(f"The runs share no {'steps' if videos else 'videos'}; there is nothing to compare.")
-    panels = [_select_matrix(run.panel, videos, steps) for run in runs]
-    for run, panel in zip(runs[1:], panels[1:], strict=True):
-        _check_questions(first.name, panels[0], run.name, panel, allow)
-    asked = np.logical_and.reduce([panel.asked for panel in panels])
-    return [replace(run, panel=replace(panel, asked=asked)) for run, panel in zip(runs, panels, strict=True)]
-
-
-def _check_names(runs: Sequence[ComparisonEntry]) -> None:
     if not runs:
         raise DataError("There is no run to compare. Give at least two.")
     names = [run.name for run in runs]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
+    if twice := [name for name in names if names.count(name) > 1]:
         raise DataError(f"Two runs are called {twice[0]!r}. Give each its own name.")
-
-
-def _asked(run: ComparisonEntry) -> ScoreMatrix:
-    kept = np.flatnonzero(run.panel.asked.any(axis=1))
-    if not len(kept):
-        raise DataError(f"Run {run.name!r} is empty: no question of it was found. Is it the right folder and setting?")
-    return run.panel.videos(kept)
+    asked_about: list[ComparisonEntry] = []
+    for run in runs:
+        kept = np.flatnonzero(run.panel.asked.any(axis=1))
+        if not len(kept):
+            what = f"Run {run.name!r} is empty: no question of it was found."
+            raise DataError(f"{what} Is it the right folder and setting?")
+        asked_about.append(replace(run, panel=run.panel.videos(kept)))
+    for a, b in combinations(asked_about, 2):
+        _check_facts(a, b, allow)
+    first = asked_about[0]
+    for other in asked_about[1:]:
+        for kind in ("video", "step"):
+            _check_same(kind, first, other, allow)
+    videos = sorted(set.intersection(*(set(run.panel.video_ids) for run in asked_about)))
+    steps = [name for name in first.panel.step_ids if all(name in run.panel.step_ids for run in asked_about)]
+    if not videos or not steps:
+        raise DataError(f"The runs share no {'steps' if videos else 'videos'}; there is nothing to compare.")
+    aligned = []
+    for run in asked_about:
+        row = {name: index for index, name in enumerate(run.panel.video_ids)}
+        aligned.append(replace(run, panel=run.panel.videos([row[name] for name in videos]).subset(steps)))
+    for run in aligned[1:]:
+        _check_questions(aligned[0], run, allow)
+    asked = np.logical_and.reduce([run.panel.asked for run in aligned])
+    return [replace(run, panel=replace(run.panel, asked=asked)) for run in aligned]
 
 
 def _check_facts(a: ComparisonEntry, b: ComparisonEntry, allow: Collection[str]) -> None:
@@ -88,23 +83,22 @@ def _check_facts(a: ComparisonEntry, b: ComparisonEntry, allow: Collection[str])
 
 
 def _check_same(kind: str, a: ComparisonEntry, b: ComparisonEntry, allow: Collection[str]) -> None:
-    if f"{kind}s" in allow:
-        return
     here, there = (set(getattr(run.panel, f"{kind}_ids")) for run in (a, b))
-    if here == there:
+    if here == there or f"{kind}s" in allow:
         return
-    rest = [(run.name, only) for run, only in ((a, here - there), (b, there - here)) if only]
-    parts = ", ".join(f"{len(only)} only in {name!r} ({_first_names(only)})" for name, only in rest)
+    parts = []
+    for run, only in ((a, sorted(here - there)), (b, sorted(there - here))):
+        if only:
+            listed = ", ".join(only[:3]) + (", ..." if len(only) > 3 else "")
+            parts.append(f"{len(only)} only in {run.name!r} ({listed})")
     raise DataError(
-        f"Runs {a.name!r} and {b.name!r} are over different {kind}s: {parts}. Compare runs over the same {kind}s, "
-        f"or allow the difference ({kind}s) to use the {len(here & there)} they share."
+        f"Runs {a.name!r} and {b.name!r} are over different {kind}s: {', '.join(parts)}. Compare runs over the same "
+        f"{kind}s, or allow the difference ({kind}s) to use the {len(here & there)} they share."
     )
 
 
-def _check_questions(
-    name: str, first: ScoreMatrix, other_name: str, other: ScoreMatrix, allow: Collection[str]
-) -> None:
-    pair = f"Runs {name!r} and {other_name!r}"
+def _check_questions(a: ComparisonEntry, b: ComparisonEntry, allow: Collection[str]) -> None:
+    pair, first, other = f"Runs {a.name!r} and {b.name!r}", a.panel, b.panel
     if not np.array_equal(first.max_score, other.max_score):
         step = first.step_ids[int(np.flatnonzero(first.max_score != other.max_score)[0])]
         raise DataError(f"{pair} have different points for step {step!r}. Use the same rubric for both.")
@@ -120,13 +114,3 @@ def _check_questions(
             f"{pair} are scored against different references. Use the same labels and rater for both, "
             "or allow the difference (reference)."
         )
-
-
-def _select_matrix(panel: ScoreMatrix, videos: Iterable[str], steps: Iterable[str]) -> ScoreMatrix:
-    row = {name: index for index, name in enumerate(panel.video_ids)}
-    return panel.videos([row[name] for name in videos]).subset(steps)
-
-
-def _first_names(names: Iterable[str], shown: int = 3) -> str:
-    listed = sorted(names)
-    return ", ".join(listed[:shown]) + (", ..." if len(listed) > shown else "")

@@ -23,11 +23,7 @@ def totals(panel: ScoreMatrix, times: FloatArray | None = None) -> tuple[FloatAr
     Videos have different points available where steps do not apply or have no clip; to correlate, see :func:`shares`.
     Missing answers are prorated: points earned / points available on the answered steps, times the points available.
     NaN on both sides where nothing counts or fewer than 80 % of the counted steps were answered. Rounded to 1e-9, so
-    that ties and constants are seen as such.
-
-    Args:
-        panel: points of V videos.
-        times: how often each step is taken, ``float64[S]``; once by default.
+    that ties and constants are seen as such. ``times``: how often each step is taken, ``float64[S]``; once by default.
     """
     times = np.ones(len(panel.step_ids)) if times is None else times
     counted, both = panel.counted, panel.counted & panel.answered
@@ -123,8 +119,7 @@ class Paired:
 def pearson(pairs: Paired, weights: FloatArray) -> FloatArray:
     """Pearson correlation of every row of ``weights`` (how often each video is taken, ``float64[B, V]``).
 
-    Returns:
-        ``float64[B]`` in [-1, 1]; NaN where a side is constant or fewer than two videos remain.
+    ``float64[B]`` in [-1, 1]; NaN where a side is constant or fewer than two videos remain.
     """
     if not len(pairs):
         return np.full(len(weights), np.nan)
@@ -135,14 +130,8 @@ def spearman(pairs: Paired, weights: FloatArray) -> FloatArray:
     """Spearman correlation (average ranks) of every row of ``weights``, exactly as if the rows were written out.
 
     The totals are sorted once and videos with the same two totals taken together; a resample's midranks follow from
-    cumulative weights: a group of m equal values after c smaller ones has rank c + (m + 1) / 2.
-
-    Args:
-        pairs: n totals.
-        weights: whole numbers, ``float64[B, V]``.
-
-    Returns:
-        ``float64[B]`` in [-1, 1]; NaN where a side is constant or fewer than two videos remain.
+    cumulative weights: a group of m equal values after c smaller ones has rank c + (m + 1) / 2. Weights are whole
+    numbers; shapes and range as in :func:`pearson`.
     """
     if not len(pairs) or np.ptp(pairs.x) == 0 or np.ptp(pairs.y) == 0:
         return np.full(len(weights), np.nan)
@@ -176,11 +165,8 @@ def fisher(sums: FloatArray, videos: int) -> FloatArray:
     """Linearised standard error of ``atanh`` of a Pearson correlation, ``float64[B]``.
 
     The influence of a video on r is ``zx zy - r (zx^2 + zy^2) / 2`` with zx, zy its standardised totals; its mean
-    square is a sum of moments up to the fourth.
-
-    Args:
-        sums: of :attr:`Paired.powers`, ``float64[B, 15]``.
-        videos: that have both totals.
+    square is a sum of moments up to the fourth. From the sums of :attr:`Paired.powers`, ``float64[B, 15]``, and the
+    number of videos that have both totals.
     """
     if videos < 2:
         return np.full(len(sums), np.nan)

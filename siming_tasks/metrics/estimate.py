@@ -9,8 +9,6 @@ from typing import Any
 
 from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, TRUSTED, UNDEFINED
 
-__all__ = ["FLAGS", "Estimate", "plain"]
-
 FLAGS: Mapping[str, str] = {
     "constant-prediction": "Every prediction is the same.",
     "constant-reference": "Every reference is the same.",
@@ -35,8 +33,7 @@ class Estimate:
     Attributes:
         value: None if there is no data; 0.0 if there is data but the metric is ``undefined`` (the paper's convention).
         stderr: standard error, or None.
-        low: lower end of the 95 % interval, or None.
-        high: upper end, or None.
+        low: lower end of the 95 % interval, or None; ``high`` is the upper end.
         n_videos: videos that the value rests on (the unit of resampling).
         n_items: steps that it rests on; for a correlation of totals, the videos again.
         undefined: the formula has no value here (0/0).
@@ -76,8 +73,7 @@ class Estimate:
                 if not math.isfinite(number):
                     raise ValueError(f"Estimate.{name} is {number}; use None for 'no value'")
                 object.__setattr__(self, name, float(number) + 0.0)  # + 0.0 turns -0.0 into 0.0
-        unknown = set(self.flags) - set(FLAGS)
-        if unknown:
+        if unknown := set(self.flags) - set(FLAGS):
             raise ValueError(f"Estimate: unknown flag {sorted(unknown)[0]!r}")
 
     def __str__(self) -> str:

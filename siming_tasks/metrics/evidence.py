@@ -13,8 +13,6 @@ from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, ratio
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 
-__all__ = ["CHANCE", "Evidence", "Span", "chance", "evidence", "iou", "merged", "pointed", "prior_spans"]
-
 Span = tuple[float, float]
 """(start, end) in seconds."""
 
@@ -92,8 +90,7 @@ def pointed(parts: Sequence[Span]) -> float:
 def chance(length: float, span: Span, duration: float) -> tuple[float, float, float]:
     """Exact expectations of a part of this length that begins anywhere in the video with equal chance.
 
-    Returns:
-        Expected IoU; chance that its middle lies in the span; chance of an IoU of at least 1/2.
+    They are the expected IoU, the chance that its middle lies in the span, and that of an IoU of at least 1/2.
     """
     length, true = min(length, duration), span[1] - span[0]
     room = duration - length
@@ -120,12 +117,8 @@ def chance(length: float, span: Span, duration: float) -> tuple[float, float, fl
 def prior_spans(spans: FloatArray, durations: FloatArray) -> FloatArray:
     """Usual place of each step: the mean share of the video before its start and end in the other videos, in seconds.
 
-    Args:
-        spans: ``float64[V, S, 2]`` in seconds, NaN without one.
-        durations: ``float64[V]``.
-
-    Returns:
-        ``float64[V, S, 2]``; NaN where no other video has the step.
+    From ``spans`` ``float64[V, S, 2]`` in seconds (NaN without one) and durations ``float64[V]``, the same shape; NaN
+    where no other video has the step.
     """
     shares = spans / durations[:, None, None]
     known = ~np.isnan(shares)
@@ -155,18 +148,18 @@ def evidence(
         answered: ``bool[V, S]``.
         right: the answer is that of the reference, ``bool[V, S]``.
         resamples: of the bootstrap.
-        seed: of it.
+        seed: of the bootstrap.
     """
     due = answered & ~np.isnan(spans).any(axis=2)
     usual = prior_spans(spans, durations)
     rows = ("judge", *CHANCE)
     got = {row: np.zeros((3, *due.shape)) for row in rows}
-    claimed, touching = np.zeros_like(due), np.zeros_like(due)
-    expected = np.zeros_like(due)
+    claimed, touching, expected = (np.zeros_like(due) for _ in range(3))
     for (v, s), claim in claims.items():
-        parts, duration = merged(claim, float(durations[v])), float(durations[v])
         if not (due[v, s] and claim):
             continue
+        duration = float(durations[v])
+        parts = merged(claim, duration)
         claimed[v, s] = True
         span = float(spans[v, s, 0]), float(spans[v, s, 1])
         length = sum(end - start for start, end in parts)

@@ -27,7 +27,7 @@ class Proportion:
     high: float | None
 
 
-def wilson(count: int, n: int, level: float = LEVEL) -> Proportion:
+def wilson(count: int, n: int) -> Proportion:
     """A share with its Wilson score interval (Wilson 1927), which stays inside 0..1 and has a width at 0 and 1.
 
     Example:
@@ -39,7 +39,7 @@ def wilson(count: int, n: int, level: float = LEVEL) -> Proportion:
         return Proportion(0, 0, None, None, None)
     from scipy.stats import binomtest  # not at import time: slow
 
-    interval = binomtest(count, n).proportion_ci(level, method="wilson")
+    interval = binomtest(count, n).proportion_ci(LEVEL, method="wilson")
     return Proportion(count, n, count / n, float(interval.low), float(interval.high))
 
 
@@ -136,13 +136,8 @@ def spread_of(
 ) -> Spread:
     """The interval that the metric's row asks for: studentised where it has a standard error, else percentile.
 
-    Args:
-        tally: of the data.
-        metric: name.
-        value: of the data.
-        drawn: of the resamples, ``float64[B]``.
-        errors: their standard errors (:meth:`siming_tasks.metrics.sufficient_stats.Tally.errors`).
-        own: that of the data.
+    ``drawn`` are the values of the resamples, ``float64[B]``, ``errors`` their standard errors
+    (:meth:`siming_tasks.metrics.sufficient_stats.Tally.errors`) and ``own`` that of the data.
     """
     row = CATALOGUE[metric]
     percentile = spreads({metric: drawn}, tally.size(metric)[0])[metric]

@@ -60,9 +60,7 @@ def ordinal_labels(points: ArrayLike, max_score: ArrayLike, mapping: LabelMappin
 def confusion(reference: NDArray[np.int8], predicted: NDArray[np.int8]) -> FloatArray:
     """Confusion counts of each row, ``float64[V, 16]``; column ``4 * reference + predicted``.
 
-    Args:
-        reference: labels 0..3, ``int8[V, S]``; -1 is no label.
-        predicted: the same shape; a pair with a -1 on either side is left out.
+    Labels are 0..3, ``int8[V, S]``; a pair with a -1 (no label) on either side is left out.
     """
     rows, cells = len(reference), _K * _K
     both = (reference >= 0) & (predicted >= 0)
@@ -74,13 +72,9 @@ def confusion(reference: NDArray[np.int8], predicted: NDArray[np.int8]) -> Float
 def qwk(counts: FloatArray) -> FloatArray:
     """Cohen's kappa with quadratic weights, by its moment form ``2 cov(x, y) / (var x + var y + (mean x - mean y)^2)``.
 
-    Equals equations 4-7 of the paper. Integer counts keep every sum exact, so a constant gives exactly 0.
-
-    Args:
-        counts: pooled confusion counts ``float64[..., 16]`` as :func:`confusion` lays them out.
-
-    Returns:
-        Kappa ``float64[...]`` in [-1, 1]; NaN where it is 0/0 (both sides constant on the same label, or no pairs).
+    Equals equations 4-7 of the paper. Integer counts keep every sum exact, so a constant gives exactly 0. From pooled
+    counts ``float64[..., 16]`` (:func:`confusion`) kappa ``float64[...]`` in [-1, 1]; NaN where it is 0/0 (both sides
+    constant on the same label, or no pairs).
 
     Example:
         >>> table = np.zeros((4, 4)); table[0, 0] = table[3, 3] = 5
@@ -110,13 +104,8 @@ def gwet(counts: FloatArray) -> FloatArray:
     """Gwet's AC2 with quadratic weights (of two labels: AC1) of pooled counts of two raters.
 
     ``(pa - pe) / (1 - pe)`` with pa the weighted agreement and ``pe = sum(w) / (k (k - 1)) * sum(q (1 - q))``, q the
-    mean share of each label (Gwet 2014, Handbook of Inter-Rater Reliability).
-
-    Args:
-        counts: ``float64[..., k * k]``, rows = one rater.
-
-    Returns:
-        ``float64[...]``; NaN without counts.
+    mean share of each label (Gwet 2014, Handbook of Inter-Rater Reliability). From ``float64[..., k * k]``, rows = one
+    rater, ``float64[...]``; NaN without counts.
     """
     k, table, near = _table_and_weights(counts)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -132,13 +121,7 @@ def krippendorff(counts: FloatArray) -> FloatArray:
     """Krippendorff's alpha for interval data (squared distances of the labels) of pooled counts of two raters.
 
     ``1 - observed / expected`` disagreement, expected from both raters' labels together, drawn without replacement
-    (Krippendorff 2011).
-
-    Args:
-        counts: ``float64[..., k * k]``, rows = one rater.
-
-    Returns:
-        ``float64[...]``; NaN where all labels are the same, or there are none.
+    (Krippendorff 2011). Shapes as in :func:`gwet`; NaN where all labels are the same, or there are none.
     """
     _, table, near = _table_and_weights(counts)
     apart = 1 - near

@@ -12,8 +12,6 @@ from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.ratio_estimates import estimate_stats, ratio
 from siming_tasks.metrics.score_matrix import BoolArray
 
-__all__ = ["NamedErrors", "named_errors"]
-
 NO_LABELS = "The labels state the errors of no answered step (`errors` of a step in videos.jsonl)."
 _NONE_NAMED = "The judge names no error of a step whose errors the labels state."
 _NONE_STATED = "The labels state no error of any answered step."

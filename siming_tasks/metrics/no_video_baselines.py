@@ -7,9 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
-
-__all__ = ["JUDGES", "NoVideoBaseline", "always_correct", "always_failed", "step_prior"]
+from siming_tasks.metrics.score_matrix import ScoreMatrix
 
 
 def always_correct(panel: ScoreMatrix) -> ScoreMatrix:
@@ -43,7 +41,11 @@ def step_prior(panel: ScoreMatrix) -> ScoreMatrix:
     others = known.sum(axis=0) - known
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(others > 0, (share.sum(axis=0) - share) / others, np.inf).round(9)  # unknown steps rank last
-    quantile = _rank(mean)
+    # Mid-quantile (k - 1/2) / S of each step within its row; ties in the order of the steps.
+    steps = known.shape[1]
+    order, middles = np.argsort(mean, axis=1, kind="stable"), (np.arange(steps) + 0.5) / max(1, steps)
+    quantile = np.empty_like(mean)
+    np.put_along_axis(quantile, order, np.broadcast_to(middles, mean.shape), axis=1)
     levels, code = np.unique(share, return_inverse=True)
     mine = np.zeros((len(share), len(levels)))
     np.add.at(mine, (np.nonzero(known)[0], code.reshape(share.shape)[known]), 1)
@@ -53,15 +55,6 @@ def step_prior(panel: ScoreMatrix) -> ScoreMatrix:
     predicted = np.where(below[:, -1:] > 0, predicted, np.nan)
     wrong = np.where(np.isnan(predicted), np.nan, predicted < 1)
     return panel.predicting(predicted * panel.max_score if panel.answer == "score" else wrong)
-
-
-def _rank(mean: FloatArray) -> FloatArray:
-    """Mid-quantile (k - 1/2) / S of each step within its row; ties in the order of the steps."""
-    steps = mean.shape[1]
-    order = np.argsort(mean, axis=1, kind="stable")
-    quantile = np.empty_like(mean)
-    np.put_along_axis(quantile, order, np.broadcast_to((np.arange(steps) + 0.5) / max(1, steps), mean.shape), axis=1)
-    return quantile
 
 
 class NoVideoBaseline(NamedTuple):

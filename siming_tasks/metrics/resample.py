@@ -115,17 +115,13 @@ def sample(
     return observed(compute, n_videos), replicates
 
 
-def spreads(replicates: Mapping[K, FloatArray], videos: Mapping[K, int] | int, level: float = LEVEL) -> dict[K, Spread]:
+def spreads(replicates: Mapping[K, FloatArray], videos: Mapping[K, int] | int) -> dict[K, Spread]:
     """Standard error and expanded percentile interval of bootstrap replicates; undefined ones are left out.
 
     A percentile interval of n videos is too short by the factor sqrt((n - 1) / n), and by the normal quantile in place
     of Student's; the expanded one takes the percentiles at which a normal distribution would make up for both:
-    ``tail = Phi(-sqrt(n / (n - 1)) t)`` (Hesterberg 2015).
-
-    Args:
-        replicates: by name, ``float64[B]``, NaN where undefined.
-        videos: that each rests on.
-        level: nominal coverage.
+    ``tail = Phi(-sqrt(n / (n - 1)) t)`` (Hesterberg 2015). Replicates are ``float64[B]``, NaN where undefined;
+    ``videos`` is the number that each rests on.
     """
     by_key: dict[K, Spread] = {}
     rows = max(1, 2 * _CELLS // max((len(drawn) for drawn in replicates.values()), default=1))
@@ -136,7 +132,7 @@ def spreads(replicates: Mapping[K, FloatArray], videos: Mapping[K, int] | int, l
         size = sizes[names[start]]
         chunk = [name for name in names[start : start + rows] if sizes[name] == size]
         start += len(chunk)
-        tail = _tail_probability(size, level)
+        tail = _tail_probability(size)
         drawn = np.stack([replicates[name] for name in chunk])
         missing = np.isnan(drawn)
         bounds = np.full((len(chunk), 4), np.nan)
@@ -151,11 +147,11 @@ def spreads(replicates: Mapping[K, FloatArray], videos: Mapping[K, int] | int, l
 
 
 @cache
-def _tail_probability(videos: int, level: float) -> float:
+def _tail_probability(videos: int) -> float:
     """The share of replicates beyond either end of an expanded percentile interval."""
     if videos < 2:
-        return (1 - level) / 2
-    return NormalDist().cdf(-math.sqrt(videos / (videos - 1)) * quantile_of_t(videos - 1, level))
+        return (1 - LEVEL) / 2
+    return NormalDist().cdf(-math.sqrt(videos / (videos - 1)) * quantile_of_t(videos - 1))
 
 
 def _stderr_and_bounds(values: FloatArray, tail: float) -> FloatArray:
@@ -166,14 +162,8 @@ def _stderr_and_bounds(values: FloatArray, tail: float) -> FloatArray:
 def studentised(value: float, error: float, drawn: FloatArray, errors: FloatArray) -> tuple[float, float]:
     """Interval from studentised resamples: what ``(drawn - value) / errors`` is at either tail, in units of ``error``.
 
-    Args:
-        value: of the data.
-        error: its standard error.
-        drawn: values of the resamples, ``float64[B]``, NaN where undefined.
-        errors: their standard errors.
-
-    Returns:
-        Both ends, the value between them; NaN if the value has no error, or most resamples have none.
+    ``drawn`` and ``errors``, ``float64[B]``, are values of the resamples (NaN where undefined) and their standard
+    errors. The value lies between the ends; both are NaN if it has no error, or most resamples have none.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         t = (drawn - value) / errors
@@ -184,11 +174,11 @@ def studentised(value: float, error: float, drawn: FloatArray, errors: FloatArra
     return value - max(upper, 0.0) * error, value - min(lower, 0.0) * error
 
 
-def quantile_of_t(freedom: int, level: float = LEVEL) -> float:
+def quantile_of_t(freedom: int) -> float:
     """Standard errors on either side of an interval from Student's distribution."""
     from scipy.special import stdtrit  # not at import time: slow
 
-    return float(stdtrit(freedom, (1 + level) / 2))
+    return float(stdtrit(freedom, (1 + LEVEL) / 2))
 
 
 def jackknife_error(left_out: FloatArray) -> float:

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Answer
 
-__all__ = ["BoolArray", "FloatArray", "IntArray", "ScoreMatrix"]
-
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -66,11 +64,13 @@ class ScoreMatrix:
     def __post_init__(self) -> None:
         for name in ("video_ids", "step_ids", "skills"):
             object.__setattr__(self, name, tuple(map(str, getattr(self, name))))
-        for name in ("max_score", "reference", "predicted"):
-            object.__setattr__(self, name, _frozen(getattr(self, name), np.float64))
-        object.__setattr__(self, "asked", _frozen(self.asked, np.bool_))
-        if self.fallback is not None:
-            object.__setattr__(self, "fallback", _frozen(self.fallback, np.float64))
+        for name in ("max_score", *self._arrays):
+            try:
+                array = np.array(getattr(self, name), dtype=np.bool_ if name == "asked" else np.float64)
+            except (TypeError, ValueError) as error:
+                raise DataError(f"ScoreMatrix: not an array of numbers: {error}.") from None
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
         self._check_shapes()
         self._check_values()
 
@@ -78,20 +78,17 @@ class ScoreMatrix:
         if self.answer not in ("score", "error"):
             raise DataError(f"ScoreMatrix: answer is {self.answer!r}; it must be 'score' or 'error'.")
         for kind, names in (("video", self.video_ids), ("step", self.step_ids)):
-            twice = [name for name, count in Counter(names).items() if count > 1]
-            if twice:
+            if twice := [name for name, count in Counter(names).items() if count > 1]:
                 raise DataError(f"ScoreMatrix: {kind} {twice[0]!r} appears twice. Keep one row for each {kind}.")
         if len(self.skills) != len(self.step_ids):
             raise DataError(
                 f"ScoreMatrix: {len(self.skills)} skills for {len(self.step_ids)} steps; give one for each step."
             )
-        expected: dict[str, tuple[int, ...]] = {"max_score": (len(self.step_ids),)}
-        expected |= {name: (len(self.video_ids), len(self.step_ids)) for name in self._arrays}
-        for name, shape in expected.items():
-            if getattr(self, name).shape != shape:
-                raise DataError(
-                    f"ScoreMatrix: {name} has shape {getattr(self, name).shape}, not {shape} (videos, steps)."
-                )
+        for name in ("max_score", *self._arrays):
+            rows = () if name == "max_score" else (len(self.video_ids),)
+            found, shape = getattr(self, name).shape, (*rows, len(self.step_ids))
+            if found != shape:
+                raise DataError(f"ScoreMatrix: {name} has shape {found}, not {shape} (videos, steps).")
 
     def _check_values(self) -> None:
         if not (np.isfinite(self.max_score) & (self.max_score > 0)).all():
@@ -105,9 +102,8 @@ class ScoreMatrix:
                 bad |= ~np.isnan(values) & (values != 0) & (values != 1)
             if bad.any():
                 v, s = np.argwhere(bad)[0]
-                scale = (
-                    f"0..{limit[s]:g}" if name == "reference" or self.answer == "score" else "0 (correct) or 1 (wrong)"
-                )
+                is_points = name == "reference" or self.answer == "score"
+                scale = f"0..{limit[s]:g}" if is_points else "0 (correct) or 1 (wrong)"
                 raise DataError(
                     f"ScoreMatrix: {name} of video {self.video_ids[v]!r}, step {self.step_ids[s]!r} is "
                     f"{values[v, s]:g}, not {scale}. An answer off the scale is a missing answer: use NaN."
@@ -157,8 +153,7 @@ class ScoreMatrix:
         """These steps only, in this order; DataError for a step that the panel lacks."""
         position = {name: index for index, name in enumerate(self.step_ids)}
         names = tuple(steps)
-        unknown = [name for name in names if name not in position]
-        if unknown:
+        if unknown := [name for name in names if name not in position]:
             raise DataError(f"ScoreMatrix: no step {unknown[0]!r}. It has {', '.join(self.step_ids)}.")
         index = np.array([position[name] for name in names], dtype=np.intp)
         arrays: dict[str, Any] = {name: getattr(self, name)[:, index] for name in self._arrays}
@@ -185,12 +180,3 @@ class ScoreMatrix:
     def predicting(self, predicted: FloatArray) -> ScoreMatrix:
         """The same questions with other answers (a baseline, another rater)."""
         return replace(self, predicted=predicted, fallback=None)
-
-
-def _frozen(values: Any, dtype: type) -> Any:
-    try:
-        array: NDArray[Any] = np.array(values, dtype=dtype)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"ScoreMatrix: not an array of numbers: {error}.") from None
-    array.setflags(write=False)
-    return array

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from statistics import NormalDist  # SciPy has it too, and takes a second to import
 
-__all__ = ["ALPHA", "COMPARABLE", "FEWEST", "LEVEL", "MIN_ANSWERED", "NOISE", "POWER", "SMALL_N", "TAILED", "THIN",
-           "TRUSTED", "UNDEFINED", "Z"]  # fmt: skip
-
 LEVEL = 0.95
 """Nominal coverage of every interval."""
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)

@@ -47,6 +47,7 @@ def test_correlations_of_every_resample(ties):
     weights = weights_of(25, 200)
     pairs = correlation.Paired(x, y)
     got = {f.__name__: f(pairs, weights) for f in (correlation.pearson, correlation.spearman)}
+    assert len(weights) == 200
     for b, row in enumerate(weights):
         taken = np.repeat(np.arange(25), row.astype(int))
         taken = taken[taken >= 3]
@@ -70,6 +71,7 @@ def test_step_metrics_of_every_resample(synthetic):
     weights = weights_of(15, 50)
     pooled = kappa.qwk(weights @ kappa.confusion(*labels))
     counts = weights @ classification.binary_counts(*wrong, np.ones_like(wrong[0]))
+    assert len(weights) == 50
     for b, row in enumerate(weights):
         taken = np.repeat(np.arange(15), row.astype(int))
         a, p = (side[taken].ravel() for side in labels)
@@ -113,7 +115,9 @@ def test_linearised_standard_errors_are_close_to_the_jackknife(synthetic, answer
     panel = synthetic(np.random.default_rng(3), videos=150, answer=answer, missing=0.02)
     tally = Tally.of(panel)
     left = tally.left_out
-    for name, error in tally.errors(tally.sums(np.ones((1, 150)))).items():
+    errors = tally.errors(tally.sums(np.ones((1, 150))))
+    assert set(errors) == ({"plcc", "qwk"} if answer == "score" else {"mcc", "precision", "recall", "f1"})
+    for name, error in errors.items():
         values = np.arctanh(left[name]) if name == "plcc" else left[name]
         assert error[0] == pytest.approx(np.sqrt(149 / 150 * ((values - values.mean()) ** 2).sum()), rel=0.06), name
 
@@ -123,6 +127,7 @@ def test_linearised_standard_errors_of_a_resample_are_those_of_the_videos_writte
     weights = weights_of(30, 5)
     tally = Tally.of(panel)
     found = tally.errors(tally.sums(weights))
+    assert len(weights) == 5 and set(found) == {"plcc", "qwk"}
     for b, row in enumerate(weights):
         taken = np.repeat(np.arange(30), row.astype(int))
         copy = replace(panel.videos(taken[:1]), video_ids=("v",))

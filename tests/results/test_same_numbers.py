@@ -316,6 +316,7 @@ def apart(studies: Sequence[RunAnalysis], data: Dataset, *allowed: str) -> bool:
 def test_report_ranks_what_compare_compares(
     matrix: dict[str, Path], studies: dict[str, RunAnalysis], exams: Dataset
 ) -> None:
+    assert len(PAIRS) > 5
     for one, other in PAIRS:
         said = apart([studies[one], studies[other]], exams), refused([matrix[one], matrix[other]], exams.root)
         assert said == (not together(one, other),) * 2, (one, other)
@@ -337,6 +338,7 @@ def test_the_board_notes_what_compare_refuses(matrix: dict[str, Path], exams: Da
     """A board asks everything of everybody: a limited run lacks the rest, and its row says so."""
     how = flags(exams.root, {"resamples": "2"})
     archives = {name: tmp_path / f"{name}.zip" for name in matrix if name != "clips"}
+    assert {"complete", "limited", "offset", "frames", "prompt"} <= archives.keys()
     for name, archive in archives.items():
         siming("board", "submit", matrix[name], "--name", name, "--out", archive, *how)
     for one, other in (("frames", "prompt"), *(("complete", name) for name in archives if name != "complete")):

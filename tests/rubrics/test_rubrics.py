@@ -64,6 +64,7 @@ def test_default_graph_by_hand() -> None:
 
 
 def test_every_level_of_a_scale_can_be_reached_by_named_errors() -> None:
+    assert len(default_rubric().steps) == 33
     for step in default_rubric().steps:
         assert {"omitted"} <= {error.name for error in step.errors}
         assert step.error("omitted").deduct == step.max_score
