@@ -103,7 +103,7 @@ def _check_claims(received: Received) -> None:
 
 
 def _findings(received: Received, settings: Mapping[str, Mapping[str, Any]], run: Run) -> Iterator[str]:
-    """What is odd about a submission, not why: gaps, constants, claims that its predictions do not give.
+    """Oddities of a submission, not their reasons: gaps, constants, claims that its predictions do not give.
 
     Args:
         received: the submission with its claims.

@@ -278,7 +278,7 @@ def _count_requests(dataset: Dataset) -> Counter[str]:
 
 
 def _line_fault(line: bytes, steps: int) -> str | None:
-    """What a line holds that is no answer; what is no JSON is left to whoever reads the lines."""
+    """Fault of a line that holds more than an answer; what is no JSON is left to whoever reads the lines."""
     if len(line) > _FULL_LINE:
         return f"a line of {len(line):,} bytes; at most {_FULL_LINE:,} are read."
     try:
