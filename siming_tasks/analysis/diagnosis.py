@@ -9,25 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from siming_tasks.analysis import label_agreement, procedure_state
 from siming_tasks.analysis.human_ceiling import NonInferiority, non_inferiority
-from siming_tasks.analysis.label_agreement import (
-    DisputedSteps,
-    Severity,
-    StepTable,
-    disputed_steps,
-    label_matrices,
-    severity,
-    step_table,
-)
 from siming_tasks.analysis.pass_decisions import PASS_MARK, PassDecisions, pass_decisions
-from siming_tasks.analysis.procedure_state import (
-    HistoryContrast,
-    RequiredStepState,
-    SequentialCredit,
-    history_contrast,
-    required_state,
-    sequential_credit,
-)
 from siming_tasks.analysis.robustness import AnalysisChoices, ClusterErrors, analysis_choices
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.classification import Positive
@@ -55,12 +39,12 @@ class Diagnostics:
     answer: str
     videos: int
     coverage: float | None
-    steps: StepTable
-    severity: Severity
-    history: HistoryContrast
-    state: RequiredStepState
-    sequence: SequentialCredit
-    disputed: DisputedSteps | None
+    steps: label_agreement.StepTable
+    severity: label_agreement.Severity
+    history: procedure_state.HistoryContrast
+    state: procedure_state.RequiredStepState
+    sequence: procedure_state.SequentialCredit
+    disputed: label_agreement.DisputedSteps | None
     exam: PassDecisions | None
     choices: AnalysisChoices
     non_inferiority: NonInferiority | None = None
@@ -108,19 +92,19 @@ def diagnose_matrix(
         raise DataError(f"Step {unknown[0]!r} is not in rubric {rubric.rubric_id!r}. Use the rubric of the data set.")
     if not matrix.video_ids or not matrix.step_ids:
         raise DataError("There is nothing to diagnose: no video has an answer to this setting.")
-    labels = label_matrices(matrix, rater_a, rater_b, mapping)
+    labels = label_agreement.label_matrices(matrix, rater_a, rater_b, mapping)
     asked = int(matrix.asked.sum())
     # In this order, which is that of the draws from `rng`.
     return Diagnostics(
         answer=matrix.answer,
         videos=len(matrix.video_ids),
         coverage=float(matrix.answered.sum()) / asked if asked else None,
-        steps=step_table(labels, resamples, rng),
-        severity=severity(labels, resamples, rng),
-        history=history_contrast(labels, rubric, resamples, rng),
-        state=required_state(labels, rubric, resamples, rng),
-        sequence=sequential_credit(labels, resamples, rng),
-        disputed=disputed_steps(labels),
+        steps=label_agreement.step_table(labels, resamples, rng),
+        severity=label_agreement.severity(labels, resamples, rng),
+        history=procedure_state.history_contrast(labels, rubric, resamples, rng),
+        state=procedure_state.required_state(labels, rubric, resamples, rng),
+        sequence=procedure_state.sequential_credit(labels, resamples, rng),
+        disputed=label_agreement.disputed_steps(labels),
         exam=pass_decisions(labels, rubric, resamples, rng, pass_mark),
         choices=analysis_choices(labels.scores, mapping, positive),
     )

@@ -10,16 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from siming_tasks.analysis import standard_setting
 from siming_tasks.analysis.generalizability import Design, GStudy, decision_study, g_study
 from siming_tasks.analysis.pass_decisions import PASS_MARK
 from siming_tasks.analysis.rasch import Rasch, SiteDifferences, differential, rasch
-from siming_tasks.analysis.standard_setting import (
-    Classification,
-    CutScore,
-    borderline_regression,
-    contrasting_groups,
-    livingston_lewis,
-)
 from siming_tasks.analysis.totals_agreement import BlandAltman, IntraclassCorrelation, bland_altman, concordance, icc
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import CONSENSUS
@@ -65,8 +59,8 @@ class Psychometrics:
     designs: tuple[Design, ...] = ()
     rasch: Rasch | None = None
     sites: SiteDifferences | None = None
-    cuts: tuple[CutScore, ...] = ()
-    decisions: tuple[Classification, ...] = ()
+    cuts: tuple[standard_setting.CutScore, ...] = ()
+    decisions: tuple[standard_setting.Classification, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -163,12 +157,12 @@ def _complete_part(shares: FloatArray, max_score: FloatArray) -> tuple[FloatArra
 
 def _decisions(
     study: GStudy | None, raters: int, shares: FloatArray, marks: Sequence[float]
-) -> tuple[Classification, ...]:
+) -> tuple[standard_setting.Classification, ...]:
     """Accuracy and consistency at each mark, for totals as reliable as the mean of the raters."""
     reliability = decision_study(study, (raters,))[0].absolute if study else None
     if not reliability:
         raise DataError("The reliability of the totals is unknown or 0.")
-    return tuple(livingston_lewis(shares, reliability, mark) for mark in marks)
+    return tuple(standard_setting.livingston_lewis(shares, reliability, mark) for mark in marks)
 
 
 def _consensus_shares(panel: ScoreMatrix, points: Mapping[str, FloatArray]) -> tuple[BoolArray, FloatArray, FloatArray]:
@@ -189,7 +183,7 @@ def _cut_score(
     shares: FloatArray,
     borderline: float | None,
     seed: int,
-) -> CutScore:
+) -> standard_setting.CutScore:
     """Cut score from the examiners' global ratings, or else from failed must-pass steps."""
     ratings = np.full(len(panel.video_ids), np.nan)
     for row, video in enumerate(panel.video_ids):
@@ -205,8 +199,8 @@ def _cut_score(
     if not np.isnan(ratings).all():
         if borderline is None:
             raise DataError("Borderline regression: say which global rating means borderline (--borderline).")
-        return borderline_regression(shares, ratings, borderline)
+        return standard_setting.borderline_regression(shares, ratings, borderline)
     if not must.any():
         raise DataError("No global rating in the data (`global_rating`), and no must-pass step in the rubric.")
     failed: BoolArray = np.asarray(((reference <= 0) & known)[:, must].any(axis=1))
-    return contrasting_groups(shares, ~failed, seed=seed)
+    return standard_setting.contrasting_groups(shares, ~failed, seed=seed)
