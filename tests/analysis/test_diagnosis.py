@@ -103,6 +103,7 @@ class TestSteps:
         predicted[rng.random((80, 5)) < 0.05] = np.nan
         panel = panel(reference, predicted, max_score=top)
         sheet = step_table(label_matrices(panel, panel.reference, human), 300, rng)
+        assert len(sheet.rows) == 5
         for s, row in enumerate(sheet.rows):
             keep = ~np.isnan(panel.predicted[:, s])
             points = panel.reference[keep, s], panel.predicted[keep, s]

@@ -78,7 +78,9 @@ def test_the_difference_is_paired(synthetic: Any) -> None:
 
 def test_answers_that_do_not_change_survive_whole(synthetic: Any) -> None:
     plain = synthetic(np.random.default_rng(6), videos=30)
-    for found in ablation_effects(plain, plain, **QUICK).values():
+    effects = ablation_effects(plain, plain, **QUICK)
+    assert list(effects) == ["plcc", "srcc", "qwk"]
+    for found in effects.values():
         assert (found.retained.value, found.change.value) == (1.0, 0.0)
         assert found.retained.low is None and "no-variation" in found.retained.flags
 

@@ -94,6 +94,7 @@ class TestModel:
                 assert score(reference, judged, metric)[i] == pytest.approx(expected[metric], abs=1e-9), metric
 
     def test_a_blind_judge_scores_zero_and_a_better_one_more(self, sample):
+        assert {"plcc", "qwk", "mcc", "f1"} <= set(select(lifted=True))
         for metric in select(lifted=True):
             values = [score(sample.reference, sample.judged(skill), metric) for skill in (0.0, 0.3, 0.6, 1.0)]
             means = [value.mean() for value in values]

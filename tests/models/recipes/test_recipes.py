@@ -80,6 +80,7 @@ def test_arguments_of_a_class_are_read_from_its_source() -> None:
 
 
 def test_server_limits_allow_the_frames_and_context() -> None:
+    assert any(entry.server for entry in recipes().values())
     for entry in recipes().values():
         if entry.server:
             words = shlex.split(entry.server)
