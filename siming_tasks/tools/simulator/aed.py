@@ -73,8 +73,7 @@ def _press_power(s: Choreography) -> None:
     s.wait(0.2)
     s.put(a_mode=AED_MODES["idle"])
     s.log("me", "switches the AED on")
-    s.say("aed", "Attach the pads.", 1.6)
-    s.wait(0.4)
+    s.say("aed", "Attach the pads.", 1.6, wait=0.4)
 
 
 def _bare_chest(s: Choreography) -> None:
@@ -90,22 +89,19 @@ def _bare_chest(s: Choreography) -> None:
             s.put(p_flap=1)
         s.me.reach((286, 178), (322, 214), 0.6)
         if bad("no_skin_check"):
-            s.me.look(0.8, 0)
-            s.wait(0.3)
+            s.me.look(0.8, 0, wait=0.3)
         else:
             for x in (276, 312, 290):
                 s.me.reach((x, 190), None, 0.3, (4, 0))
             s.put(p_wet=0)
-            s.me.say("Dry, no patches.", 1.3)
-            s.wait(0.9)
+            s.me.say("Dry, no patches.", 1.3, wait=0.9)
         s.me.rest()
 
 
 def _pads(s: Choreography) -> None:
     with s.step("aed_03") as bad:
         if bad("omitted"):
-            s.me.look(0.5, 0.4)
-            s.wait(1.5)
+            s.me.look(0.5, 0.4, wait=1.5)
         else:
             first, second = _PAD_1, _PAD_2
             if bad("slight_offset"):
@@ -208,8 +204,7 @@ def _warn(s: Choreography, words: str, *, spoken: bool, looked: bool) -> None:
         s.me.move(0.5, gx=-1, gy=0.4, lx=x - 54, ly=112)
         s.wait(0.3)
     else:
-        s.me.look(0.8, 0.6)
-        s.wait(1.7)
+        s.me.look(0.8, 0.6, wait=1.7)
 
 
 def _clear_for_analysis(s: Choreography, listens: bool) -> None:
@@ -247,8 +242,7 @@ def _follow_advice(s: Choreography, listens: bool) -> None:
         else:
             s.wait(1.2)
         if listens:
-            s.say("aed", "Shock advised. Charging.", 2.0)
-            s.wait(1.6)
+            s.say("aed", "Shock advised. Charging.", 2.0, wait=1.6)
             s.put(a_mode=AED_MODES["ready"])
         s.wait(0.8)
         if bad("omitted"):

@@ -91,8 +91,6 @@ class Choreography:
     """The script's tool: ``put`` and ``move`` channels, ``say`` words, ``step`` marks spans, ``now`` runs on.
 
     Args:
-        plan: which errors are made.
-        pace: how long things take.
         fps: step boundaries fall on frames of this rate.
         seed: decides between harmless variants.
         slots: least duration of a step's span in seconds, by step id (the videos of a minimal pair get equal ones).
@@ -158,8 +156,8 @@ class Choreography:
         """Factor that turns the rubric's seconds into seconds for :meth:`start` and :meth:`move`."""
         return self.pace.clock / self.pace.time
 
-    def say(self, who: str, text: str, seconds: float = 1.6, exact: bool = False) -> None:
-        """Words beginning now; time does not pass. With ``exact`` the pace does not shorten them."""
+    def say(self, who: str, text: str, seconds: float = 1.6, exact: bool = False, wait: float = 0.0) -> None:
+        """Words beginning now, then ``wait``. With ``exact`` the pace does not shorten the words."""
         length = max(seconds if exact else seconds * self.pace.time, 2 / self.fps)
         self._utterances = [
             replace(word, end=self.now) if word.who == who and word.end > self.now else word
@@ -167,6 +165,7 @@ class Choreography:
         ]
         self._utterances.append(Utterance(self.now, self.now + length, who, text))
         self.log(who, f"says: {text}")
+        self.wait(wait)
 
     def whole(self, time: float) -> float:
         """The end of the frame in which ``time`` lies."""
@@ -238,9 +237,10 @@ class Actor:
         """Move and go on from there."""
         self._stage.move(seconds, **self._named(values))
 
-    def look(self, gx: float, gy: float = 0.4, seconds: float = 0.25) -> None:
-        """Turn the head (-1 left to 1 right, -1 up to 1 down) while other things go on."""
+    def look(self, gx: float, gy: float, seconds: float = 0.25, wait: float = 0.0) -> None:
+        """Begin to turn the head (-1 left to 1 right, -1 up to 1 down), then wait."""
         self.start(seconds, gx=gx, gy=gy)
+        self._stage.wait(wait)
 
     def bend(self, lean: float, bow: float, seconds: float = 0.4, look: tuple[float, float] | None = None) -> None:
         """Begin to bend to the side and down, perhaps with a look."""
@@ -260,9 +260,9 @@ class Actor:
                 self.put(**{f"{hand}shape": form})
         self.move(seconds, **values)
 
-    def say(self, text: str, seconds: float = 1.6, exact: bool = False) -> None:
-        """Say something; time does not pass."""
-        self._stage.say(self.who, text, seconds, exact)
+    def say(self, text: str, seconds: float = 1.6, exact: bool = False, wait: float = 0.0) -> None:
+        """Say something, then wait."""
+        self._stage.say(self.who, text, seconds, exact, wait)
 
     def walk(self, x: float, seconds: float) -> None:
         """Go to ``x`` with the hands hanging or on the thighs."""

@@ -93,14 +93,9 @@ def technique_of(s: Choreography, flawed: bool = True) -> Technique:
 def compress(
     s: Choreography, strokes: int, how: Technique, *, counted: bool = True, pause_after: int | None = None
 ) -> None:
-    """The trainee compresses, from now on; true seconds, whatever the pace (a stroke must stay countable).
+    """The kneeling trainee compresses ``strokes`` times; true seconds, whatever the pace: a stroke must stay countable.
 
-    Args:
-        s: where the kneeling trainee is.
-        strokes: how many.
-        how: technique.
-        counted: count aloud.
-        pause_after: stop for a while after this many strokes, hands on the chest.
+    ``counted`` is counting aloud; after ``pause_after`` strokes there is a pause, hands on the chest.
     """
     here, y, bow = s.me.value("x"), 178 + 28 * how.z, 10.0 + 14.0 * (how.z - 0.5) + how.bent
     right = (here + 26, 160.0) if how.grip == 4 else (how.x + 3, y)

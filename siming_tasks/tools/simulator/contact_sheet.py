@@ -32,12 +32,7 @@ _DECIDES: Mapping[str, str] = {
 
 
 def deciding_moments(played: Performance, fps: int) -> dict[str, float]:
-    """Seconds of the video by step id, each within its step; the middle where nothing of the kind happens.
-
-    Args:
-        played: the exam.
-        fps: moments are middles of frames of this rate.
-    """
+    """Seconds of the video by step id, middles of frames; the step's middle where nothing of the kind happens."""
     columns = dict(zip(CHANNELS, played.sample(fps).T, strict=True))
     moments = {}
     for step, (start, end) in played.spans.items():
@@ -66,13 +61,9 @@ def deciding_moments(played: Performance, fps: int) -> dict[str, float]:
 
 
 class ContactSheet:
-    """Picks one frame of every step out of a passing stream of frames.
+    """Picks the frame of every step's moment (in seconds) out of a passing stream of ``fps`` frames a second.
 
-    Args:
-        moments: of each step in seconds.
-        names: of the steps.
-        faults: what went wrong, by step; steps done well are absent.
-        fps: of the stream.
+    ``faults`` says what went wrong, by step; steps done well are absent.
     """
 
     def __init__(

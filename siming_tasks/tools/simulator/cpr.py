@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from siming_tasks.tools.simulator.choreography import Choreography
 from siming_tasks.tools.simulator.compressions import Technique, compress, technique_of
 
@@ -14,34 +16,46 @@ def resuscitate(s: Choreography) -> None:
     _scene_safety(s)
     _responsiveness(s)
     if not late_help:
-        _call_for_help(s)
-    pulse_first = s.coin("pulse before breathing", 0.3)  # a legal order
-    for check in (_pulse, _breathing) if pulse_first else (_breathing, _pulse):
-        check(s)
-    _position_and_chest(s)
+        _unless_omitted(s, "cpr_03", _call_for_help)
+    checks = [("cpr_04", _breathing), ("cpr_05", _pulse)]
+    if s.coin("pulse before breathing", 0.3):  # a legal order
+        checks.reverse()
+    for step, act in (*checks, ("cpr_06", _lay_straight), ("cpr_07", _expose_chest)):
+        _unless_omitted(s, step, act)
+    with s.step("cpr_08") as bad:
+        if bad("omitted"):
+            s.base_x = 248.0
+        s.me.walk(s.base_x, 0.9)
+        s.me.look(0, 0.9, wait=0.6)
     how = technique_of(s)
     _first_set(s, how)
     if late_help:
-        _call_for_help(s)
-    _mouth(s)
+        _unless_omitted(s, "cpr_03", _call_for_help)
+    _unless_omitted(s, "cpr_15", _clear_mouth)
     _airway(s)
     _breaths(s)
     found_again = _cycles(s, how)
     # Whether the place is found again shows at the start of the second set, so hand placement is judged until then.
     s.spans["cpr_09"] = (s.spans["cpr_09"][0], max(s.spans["cpr_09"][1], s.whole(found_again)))
-    _reassess(s)
+    _unless_omitted(s, "cpr_19", _reassess)
+
+
+def _unless_omitted(s: Choreography, step: str, act: Callable[[Choreography, Callable[[str], bool]], None]) -> None:
+    """A step of which nothing is to be seen where it is left out."""
+    with s.step(step) as bad:
+        if not bad("omitted"):
+            act(s, bad)
+            s.me.rest()
 
 
 def _scene_safety(s: Choreography) -> None:
     with s.step("cpr_01") as bad:
-        s.me.look(0.7, 0.7)
-        s.wait(0.6)
+        s.me.look(0.7, 0.7, wait=0.6)
         if bad("omitted"):
             return
         if not bad("no_look_around"):
             for gx, gy in ((-1, 0), (-0.2, -0.8), (1, 0), (0.2, 0.9)):
-                s.me.look(gx, gy)
-                s.wait(0.75)
+                s.me.look(gx, gy, wait=0.75)
         if not bad("no_safe_signal"):
             s.me.look(0, 0.2)
             s.me.say("The scene is safe.", 1.8)
@@ -73,43 +87,34 @@ def _responsiveness(s: Choreography) -> None:
         for ear in ears:
             if bad("weak_call"):
                 s.me.look(0.3, 0.3)
-                s.me.say("hello", 0.9)
-                s.wait(0.9)
+                s.me.say("hello", 0.9, wait=0.9)
             else:
                 s.me.move(0.35, lean=46, bow=40 + 8 * ear, gx=0.9, gy=0.9)
-                s.me.say("HELLO! CAN YOU HEAR ME?" if ear == 0 else "WAKE UP!", 1.1)
-                s.wait(1.1)
+                s.me.say("HELLO! CAN YOU HEAR ME?" if ear == 0 else "WAKE UP!", 1.1, wait=1.1)
         s.me.rest()
 
 
-def _call_for_help(s: Choreography) -> None:
-    with s.step("cpr_03") as bad:
-        if bad("omitted"):
-            return
-        designated = not bad("nobody_designated") and not bad("shout_only")
-        if designated:
-            s.me.look(-1, -0.2)
-            s.me.reach((s.me.value("x") - 52, 92), None, 0.4, (2, 0))
-        else:
-            s.me.look(0, -0.6)
-            s.wait(0.4)
+def _call_for_help(s: Choreography, bad: Callable[[str], bool]) -> None:
+    designated = not bad("nobody_designated") and not bad("shout_only")
+    if designated:
+        s.me.look(-1, -0.2)
+        s.me.reach((s.me.value("x") - 52, 92), None, 0.4, (2, 0))
+    else:
+        s.me.look(0, -0.6, wait=0.4)
+    s.me.say("HELP!", 1.0, wait=1.2)
+    if bad("shout_only"):
         s.me.say("HELP!", 1.0)
-        s.wait(1.2)
-        if bad("shout_only"):
-            s.me.say("HELP!", 1.0)
-        else:
-            who = "You there:" if designated else "Somebody,"
-            what = "call 120!" if bad("phone_or_aed_missing") else "call 120, get the AED!"
-            s.me.say(f"{who} {what}", 2.2)
-            s.wait(1.0)
-            if designated:
-                s.aide.look(1, 0.2)
-                s.aide.say("OK!", 0.9)
-        s.wait(1.2)
+    else:
+        who = "You there:" if designated else "Somebody,"
+        what = "call 120!" if bad("phone_or_aed_missing") else "call 120, get the AED!"
+        s.me.say(f"{who} {what}", 2.2, wait=1.0)
         if designated:
-            s.aide.look(-1, 0.2)
-            s.aide.start(2.2, x=-60, lx=-82, rx=-38)
-        s.me.rest()
+            s.aide.look(1, 0.2)
+            s.aide.say("OK!", 0.9)
+    s.wait(1.2)
+    if designated:
+        s.aide.look(-1, 0.2)
+        s.aide.start(2.2, x=-60, lx=-82, rx=-38)
 
 
 def _check_seconds(s: Choreography, name: str, wrong: bool) -> float:
@@ -119,17 +124,12 @@ def _check_seconds(s: Choreography, name: str, wrong: bool) -> float:
     return 2.2 if s.coin(f"{name} too short", 0.6) else 13.5
 
 
-def _breathing(s: Choreography) -> None:
-    with s.step("cpr_04") as bad:
-        if bad("omitted"):
-            return
-        away = bad("no_view_of_chest")
-        s.me.bend(44, 26 if away else 44, 0.5, look=(1, -0.3) if away else (-1, 0.8))
-        s.wait(0.5)
-        s.hold(_check_seconds(s, "breathing", bad("timing")))
-        s.me.say("Not breathing.", 1.2)
-        s.wait(0.8)
-        s.me.rest()
+def _breathing(s: Choreography, bad: Callable[[str], bool]) -> None:
+    away = bad("no_view_of_chest")
+    s.me.bend(44, 26 if away else 44, 0.5, look=(1, -0.3) if away else (-1, 0.8))
+    s.wait(0.5)
+    s.hold(_check_seconds(s, "breathing", bad("timing")))
+    s.me.say("Not breathing.", 1.2, wait=0.8)
 
 
 def _at_neck(s: Choreography, left: tuple[float, float] | None = None, right: float = 347.0) -> None:
@@ -138,59 +138,45 @@ def _at_neck(s: Choreography, left: tuple[float, float] | None = None, right: fl
     s.me.reach(left, (right, 203.0), 0.5, (1, 1))
 
 
-def _pulse(s: Choreography) -> None:
-    with s.step("cpr_05") as bad:
-        if bad("omitted"):
-            return
-        seconds = _check_seconds(s, "pulse", bad("timing"))
-        if bad("wrong_site"):
-            _at_neck(s, right=372.0)  # the jaw
-        else:
-            _at_neck(s, left=(344, 186) if bad("both_sides") else None)
-        if bad("no_result_stated"):
-            s.hold(seconds)
-        else:
-            last = max(2, int(seconds)) - 1
-            for number in range(1, last + 1):
-                s.me.say(f"{1000 + number}", seconds / last * 0.9 * s.tick)
-                s.hold(seconds / last)
-            s.me.say("No pulse!", 1.3)
-        s.wait(0.8)
-        s.me.rest()
+def _pulse(s: Choreography, bad: Callable[[str], bool]) -> None:
+    seconds = _check_seconds(s, "pulse", bad("timing"))
+    if bad("wrong_site"):
+        _at_neck(s, right=372.0)  # the jaw
+    else:
+        _at_neck(s, left=(344, 186) if bad("both_sides") else None)
+    if bad("no_result_stated"):
+        s.hold(seconds)
+    else:
+        last = max(2, int(seconds)) - 1
+        for number in range(1, last + 1):
+            s.me.say(f"{1000 + number}", seconds / last * 0.9 * s.tick)
+            s.hold(seconds / last)
+        s.me.say("No pulse!", 1.3)
+    s.wait(0.8)
 
 
-def _position_and_chest(s: Choreography) -> None:
-    """The patient laid straight on the back, the chest exposed, the own place beside it."""
-    with s.step("cpr_06") as bad:
-        if not bad("omitted"):
-            if bad("neck_unprotected"):
-                s.me.bend(-14, 14, 0.5, look=(-0.8, 0.9))
-                s.me.reach((246, 196), (318, 208), 0.5, (4, 4))
-                for way in (5, -5, 4, 0):
-                    s.move(0.2, p_shake=way, p_twist=0.35 if way else 0.0)
-            else:
-                s.me.bend(0, 24, 0.5, look=(-0.8, 0.9))
-                s.me.reach((246, 196), (346, 208), 0.5, (4, 4))
-                s.move(0.8, p_twist=0.4 if bad("misaligned") else 0.0)
-            if not bad("misaligned"):
-                s.me.bend(44, 22, look=(1, 0.8))
-                s.me.reach(None, (388, 206), 0.4, (0, 0))
-                s.move(0.4, p_pillow=0)
-            s.me.rest()
-    with s.step("cpr_07") as bad:
-        if not bad("omitted"):
-            s.me.look(0, 0.9)
-            s.me.start(0.4, bow=14)
-            s.me.reach((288, 192), (304, 192), 0.4)
-            s.start(0.7, p_cloth=0.5)
-            s.me.reach((276, 182), (312, 203), 0.7)
-            s.me.rest()
-    with s.step("cpr_08") as bad:
-        if bad("omitted"):
-            s.base_x = 248.0
-        s.me.walk(s.base_x, 0.9)
-        s.me.look(0, 0.9)
-        s.wait(0.6)
+def _lay_straight(s: Choreography, bad: Callable[[str], bool]) -> None:
+    if bad("neck_unprotected"):
+        s.me.bend(-14, 14, 0.5, look=(-0.8, 0.9))
+        s.me.reach((246, 196), (318, 208), 0.5, (4, 4))
+        for way in (5, -5, 4, 0):
+            s.move(0.2, p_shake=way, p_twist=0.35 if way else 0.0)
+    else:
+        s.me.bend(0, 24, 0.5, look=(-0.8, 0.9))
+        s.me.reach((246, 196), (346, 208), 0.5, (4, 4))
+        s.move(0.8, p_twist=0.4 if bad("misaligned") else 0.0)
+    if not bad("misaligned"):
+        s.me.bend(44, 22, look=(1, 0.8))
+        s.me.reach(None, (388, 206), 0.4, (0, 0))
+        s.move(0.4, p_pillow=0)
+
+
+def _expose_chest(s: Choreography, _: Callable[[str], bool]) -> None:
+    s.me.look(0, 0.9)
+    s.me.start(0.4, bow=14)
+    s.me.reach((288, 192), (304, 192), 0.4)
+    s.start(0.7, p_cloth=0.5)
+    s.me.reach((276, 182), (312, 203), 0.7)
 
 
 def _locate(s: Choreography, how: Technique) -> None:
@@ -205,8 +191,7 @@ def _first_set(s: Choreography, how: Technique) -> None:
     has = s.plan.has
     with s.step("cpr_09", "cpr_10", "cpr_11", "cpr_12", "cpr_13", "cpr_14"):
         if has("cpr_09.omitted"):
-            s.me.look(0.5, 0.3)
-            s.wait(4)
+            s.me.look(0.5, 0.3, wait=4)
             s.me.rest()
             return
         _locate(s, how)
@@ -229,25 +214,21 @@ def _first_set(s: Choreography, how: Technique) -> None:
         s.me.rest()
 
 
-def _mouth(s: Choreography) -> None:
-    with s.step("cpr_15") as bad:
-        if bad("omitted"):
-            return
-        blind = bad("blind_sweep") or bad("no_look")
-        debris = s.coin("something in the mouth", 0.4) and not blind
-        s.put(p_debris=float(debris))
-        s.me.bend(40, 22, look=(-1, -0.3) if bad("no_look") else (0.8, 1))
-        s.me.reach((352, 206), (392, 184), 0.5)
-        s.move(0.4, p_mouth=1)
-        s.wait(0.8)
-        if debris or blind:
-            s.me.reach(None, (366, 172), 0.4, (0, 1))
-            s.me.move(0.25, rx=361)
-            s.me.move(0.25, rx=366)
-            s.put(p_debris=0)
-            s.me.reach(None, (392, 172), 0.3, (0, 1))
-        s.move(0.3, p_mouth=0.1)
-        s.me.rest()
+def _clear_mouth(s: Choreography, bad: Callable[[str], bool]) -> None:
+    blind = bad("blind_sweep") or bad("no_look")
+    debris = s.coin("something in the mouth", 0.4) and not blind
+    s.put(p_debris=float(debris))
+    s.me.bend(40, 22, look=(-1, -0.3) if bad("no_look") else (0.8, 1))
+    s.me.reach((352, 206), (392, 184), 0.5)
+    s.move(0.4, p_mouth=1)
+    s.wait(0.8)
+    if debris or blind:
+        s.me.reach(None, (366, 172), 0.4, (0, 1))
+        s.me.move(0.25, rx=361)
+        s.me.move(0.25, rx=366)
+        s.put(p_debris=0)
+        s.me.reach(None, (392, 172), 0.3, (0, 1))
+    s.move(0.3, p_mouth=0.1)
 
 
 def _airway(s: Choreography) -> None:
@@ -357,15 +338,10 @@ def _cycles(s: Choreography, how: Technique) -> float:
     return min(first_strokes, s.now)
 
 
-def _reassess(s: Choreography) -> None:
-    with s.step("cpr_19") as bad:
-        if bad("omitted"):
-            return
-        _at_neck(s)
-        s.me.bend(42, 40, look=(1, -0.3) if bad("one_sign_only") else (-1, 0.8))
-        s.hold(12.5 if bad("over_10s") else 5.5)
-        if not bad("no_statement"):
-            s.me.look(0, 0)
-            s.me.say("No pulse, go on!", 1.4)
-            s.wait(1.0)
-        s.me.rest()
+def _reassess(s: Choreography, bad: Callable[[str], bool]) -> None:
+    _at_neck(s)
+    s.me.bend(42, 40, look=(1, -0.3) if bad("one_sign_only") else (-1, 0.8))
+    s.hold(12.5 if bad("over_10s") else 5.5)
+    if not bad("no_statement"):
+        s.me.look(0, 0)
+        s.me.say("No pulse, go on!", 1.4, wait=1.0)

@@ -67,10 +67,7 @@ class MinimalPair:
 def simulate_pairs(number: int, seed: int = 0, rubric: Rubric | None = None) -> tuple[MinimalPair, ...]:
     """Minimal pairs with their labels, history and local in turn; the recipes repeat with other trainees and looks.
 
-    Args:
-        number: how many pairs.
-        seed: of trainees, raters, looks, and of which twin is video a.
-        rubric: default: the embedded one (the recipes are its).
+    ``seed`` is that of trainees, raters, looks, and of which twin is video a. The recipes are the embedded rubric's.
     """
     rubric = rubric or default_rubric()
     raters = draw_raters(rubric, np.random.default_rng([seed, 1]))

@@ -35,12 +35,7 @@ _RIM = 8
 
 
 class Scene:
-    """Draws the frames of one video; keeps what stands still between them.
-
-    Args:
-        look: of the video.
-        channels: names of the state's values, in order.
-    """
+    """Draws the frames of one video from values of ``channels``; keeps what stands still between them."""
 
     def __init__(self, look: Appearance, channels: Sequence[str]) -> None:
         self._look = look

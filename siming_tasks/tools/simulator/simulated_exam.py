@@ -50,11 +50,7 @@ class StepTruth:
 
 
 def effective_points(rubric: Rubric, raw: Mapping[str, float]) -> dict[str, float]:
-    """Points after the rubric's ``void`` and ``cap`` effects.
-
-    Args:
-        rubric: the score sheet.
-        raw: points of every step by its own execution, ``0 <= raw <= max_score``.
+    """Points after ``void`` and ``cap`` effects; ``raw`` is every step by its own execution, 0 to ``max_score``.
 
     Raises:
         KeyError: ``raw`` lacks a step of the rubric.
@@ -68,9 +64,7 @@ def effective_points(rubric: Rubric, raw: Mapping[str, float]) -> dict[str, floa
 def compute_true_scores(rubric: Rubric, errors: Mapping[str, tuple[str, ...]]) -> dict[str, StepTruth]:
     """The truth of every step of an exam.
 
-    Args:
-        rubric: the score sheet.
-        errors: ids (or names) of the errors made, by step id; a step that is not mentioned was performed well.
+    ``errors`` has ids (or names) of the errors made, by step id; a step that is not mentioned was performed well.
 
     Raises:
         KeyError: an error is not one of its step's.
@@ -162,9 +156,7 @@ class Exam:
     """A performed and rated exam.
 
     Attributes:
-        video_id: its name in the dataset.
         look: seed of everything that only changes the picture (room, camera, clothes, small motion).
-        plan: what the trainee does.
         truth: the true result of every step, by step id.
         scores: points by step id and rater (``rater_a``, ``rater_b``, ``consensus``).
     """
@@ -192,13 +184,7 @@ def examine(
 
 
 def simulate_labels(videos: int, seed: int = 0, rubric: Rubric | None = None) -> tuple[Exam, ...]:
-    """Exams with their labels and no pictures (thousands a second), the same for a seed on every machine.
-
-    Args:
-        videos: how many.
-        seed: of trainees and raters.
-        rubric: default: the embedded one.
-    """
+    """Exams with their labels and no pictures (thousands a second), the same for a seed on every machine."""
     rubric = rubric or default_rubric()
     raters = draw_raters(rubric, np.random.default_rng([seed, 1]))
     exams = []

@@ -104,12 +104,7 @@ def with_consequences(rubric: Rubric, chosen: Mapping[str, tuple[str, ...]], abi
     """A plan from chosen errors and what they entail.
 
     The first named wins: an error that cannot happen together with those already made, itself or by what it entails,
-    is not made.
-
-    Args:
-        rubric: whose steps and errors are meant.
-        chosen: ids or names of errors by step id.
-        ability: kept in the plan.
+    is not made. ``chosen`` has ids or names of errors by step id.
 
     Raises:
         KeyError: an id is unknown.

@@ -37,14 +37,10 @@ _GOP_SECONDS = 2
 def perform(
     plan: TraineeErrors, *, pace: Pace = FULL, fps: int = FPS, seed: int = 0, slots: Mapping[str, float] | None = None
 ) -> Performance:
-    """Play an exam of the embedded rubric's 33 steps.
+    """Play an exam of the embedded rubric's 33 steps; their spans fall on frames of rate ``fps``.
 
-    Args:
-        plan: which errors are made.
-        pace: :data:`FULL` or :data:`SHORT`.
-        fps: spans fall on frames of this rate.
-        seed: decides between harmless variants (tempo, legal orders, a wet chest...).
-        slots: least seconds of a step's span, by step id.
+    ``seed`` decides between harmless variants (tempo, legal orders, a wet chest...); ``slots`` has the least seconds of
+    a step's span, by step id.
     """
     quick = Choreography(plan, pace, fps, seed)
     tempo = pace.time * (0.95 + 0.12 * quick.coin("hurried") + 0.06 * quick.coin("slow hands"))
@@ -80,7 +76,7 @@ def frames(performance: Performance, appearance_seed: int, start: int = 0, stop:
 
 
 def encode(path: Path, frames: Iterable[NDArray[np.uint8]], *, fps: int, crf: int = 27) -> int:
-    """Write frames as H.264 (yuv420p in .mp4); nothing is left behind if ``frames`` raises.
+    """Write frames as H.264 (yuv420p in .mp4), nothing if ``frames`` raises; returns the number of frames.
 
     Closed groups of pictures of two seconds make it cheap to cut and to seek. The same frames give the same bytes at
     every call.
@@ -90,9 +86,6 @@ def encode(path: Path, frames: Iterable[NDArray[np.uint8]], *, fps: int, crf: in
         frames: images of shape (height, width, 3), BGR, even sides, all of one size.
         fps: constant frame rate; frame i is shown from ``i / fps`` to ``(i + 1) / fps`` seconds.
         crf: x264's constant rate factor (18: hardly a loss, 28: small).
-
-    Returns:
-        Number of frames written.
     """
     import av
     import cv2

@@ -39,13 +39,7 @@ SITE = ServedSite("Rating station", "rating station", "siming data rate", "/icon
 
 
 def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
-    """The application that serves one rater's work.
-
-    Args:
-        work: what is served; it is asked from several threads.
-        key: opens it.
-        cache: the cache folder.
-    """
+    """The application that serves one rater's work to who has the key; ``work`` is asked from several threads."""
 
     def item_of(request: Request) -> Item | None:
         number = int(request.path_params["number"])

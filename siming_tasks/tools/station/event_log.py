@@ -274,10 +274,7 @@ class EventLog:
     def append(
         self, name: str, *, work: str, rater: str, exam: str, kind: str, step: str | None = None, value: Any = None
     ) -> int:
-        """Write one event and wait until it is on the disk; an event of the same ``name`` is not written twice.
-
-        Returns:
-            Its number.
+        """Write one event, wait until it is on the disk, and return its number; the same ``name`` is not written twice.
 
         Raises:
             DataError: it could not be written.
@@ -289,10 +286,9 @@ class EventLog:
         return int(seq)
 
     def join(self, other: EventLog) -> int:
-        """Take over another event log's exams, orders and events; what is here already is not taken twice.
+        """Take over another event log's exams, orders and events, and return how many events were new.
 
-        Returns:
-            How many events were new. They keep their times and their order among themselves.
+        They keep their times and their order among themselves.
 
         Raises:
             DataError: another rubric, other data, or exams that do not fit together.

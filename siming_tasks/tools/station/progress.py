@@ -69,10 +69,7 @@ class Progress:
     """An event log as it is now.
 
     Attributes:
-        name: of the file.
-        synthetic: whether the videos are simulated.
         exams: how many it knows.
-        raters: pace by rater.
         steps: doubt by step; those on which raters differ most often come first, then those with most comments.
         tables: agreement of every pair of raters who have scored a step in common.
     """
@@ -99,10 +96,7 @@ class Progress:
 def read_progress(path: Path, options: Options, names: Sequence[str] | None = None) -> Progress:
     """Read an event log, also while stations write to it.
 
-    Args:
-        path: the event log.
-        options: label mapping, resamples and seed of the agreement.
-        names: agreement of these two raters only.
+    ``options`` has label mapping, resamples and seed of the agreement; ``names`` are the only two raters to compare.
 
     Raises:
         DataError: it is no event log, or a named rater has rated nothing.

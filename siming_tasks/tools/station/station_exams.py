@@ -55,10 +55,7 @@ class Exams:
 def find_exams(folder: Path, cache: Path, rubric: Path | None = None) -> Exams:
     """The exams of a folder, each file read once for its digest.
 
-    Args:
-        folder: of videos, or a built data set.
-        cache: where digests are kept.
-        rubric: for plain videos (default: the embedded one).
+    ``rubric`` is for plain videos (default: the embedded one).
 
     Raises:
         DataError: no video, two copies of one, a damaged one, or a data set with another rubric than ``rubric``.
