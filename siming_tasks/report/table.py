@@ -232,7 +232,5 @@ def _tex_cell(cell: Cell) -> str:
 
 def _csv_cell(cell: Cell) -> object:
     if isinstance(cell, Number):
-        return "" if cell.value is None or cell.undefined else cell.value
-    if isinstance(cell, int | float):
-        return cell
-    return "" if cell is None else spreadsheet_cell(one_line(cell))
+        return "" if cell.undefined else cell.value  # csv writes None as an empty cell
+    return cell if cell is None or isinstance(cell, int | float) else spreadsheet_cell(one_line(cell))

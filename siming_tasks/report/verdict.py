@@ -9,7 +9,7 @@ sentence claims what :func:`build_verdict` has not tested.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -172,11 +172,6 @@ def _sentence(text: str, *names: str) -> Sentence:
     for name, words in zip(names, others, strict=True):
         parts += [(name, True), (words, False)]
     return parts
-
-
-def plain_sentences(sentences: Iterable[Sentence]) -> str:
-    """Sentences as plain text."""
-    return " ".join("".join(text for text, _ in sentence) for sentence in sentences)
 
 
 def verdict_sentences(board: Mapping[str, Any]) -> list[Sentence]:

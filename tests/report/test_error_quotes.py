@@ -44,7 +44,9 @@ def test_similar_quotes_are_clustered() -> None:
 
 def test_examples_are_three_of_different_exams() -> None:
     words = [f"the elbows are bent in set number {name}" for name in ("one", "two", "three", "four", "five", "six")]
-    for group in cluster_quotes([*said(words * 3, "miss"), *said(MASK * 6, "alarm")]):
+    groups = cluster_quotes([*said(words * 3, "miss"), *said(MASK * 6, "alarm")])
+    assert groups
+    for group in groups:
         videos = [example["video"] for example in group["examples"]]
         assert len(videos) == 3 and len(set(videos)) == 3
 

@@ -278,6 +278,7 @@ def test_a_refused_archive_states_its_reason(hostile_board, name: str) -> None:
 def test_the_senders_check_decides_as_the_board(hostile_board, lab, capsys) -> None:
     root, entries, refused, *_ = hostile_board
     shown = {entry.received.path.name for entry in entries}
+    assert shown and refused
     for path in sorted((root / "inbox").iterdir()):
         code = main(["board", "submit", "--check", str(path), "--data", str(lab.dataset.root)])
         out, err = capsys.readouterr()

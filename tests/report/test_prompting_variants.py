@@ -20,23 +20,18 @@ from siming_tasks.results.record import Record
 from tests.records import record_json, write_predictions
 
 
+def submit(run: Path, exams: Dataset, folder: Path) -> int:
+    """Exit code of ``siming board submit``."""
+    data, out = ["--data", str(exams.root)], ["--out", str(folder / "s.zip")]
+    return main(["board", "submit", str(run), *data, *out, "--resamples", "50"])
+
+
 @pytest.mark.parametrize("name", ["full_score_abstain", "clip_error_evidence"])
 def test_a_board_takes_no_other_form(
     name: str, exams: Dataset, make_run: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = make_run(exams, tmp_path / "run", "rater_a", model="org/M", settings=(name,))
-    command = [
-        "board",
-        "submit",
-        str(run),
-        "--data",
-        str(exams.root),
-        "--out",
-        str(tmp_path / "s.zip"),
-        "--resamples",
-        "50",
-    ]
-    assert main(command) == 1
+    assert submit(run, exams, tmp_path) == 1
     assert f"holds siming_{name}, another form of the reply, which is no part" in capsys.readouterr().err
 
 
@@ -52,18 +47,7 @@ def reasoned(exams: Dataset, path: Path, **more: str) -> Path:
 
 def test_a_board_takes_no_other_question(exams: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = reasoned(exams, tmp_path / "p.jsonl", asking="reasoned")
-    command = [
-        "board",
-        "submit",
-        str(path),
-        "--data",
-        str(exams.root),
-        "--out",
-        str(tmp_path / "s.zip"),
-        "--resamples",
-        "50",
-    ]
-    assert main(command) == 1
+    assert submit(path, exams, tmp_path) == 1
     assert "asked otherwise (reasoned), which is no part of the benchmark" in capsys.readouterr().err
 
 

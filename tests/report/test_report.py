@@ -77,6 +77,7 @@ def test_no_page_can_run_or_style_anything_inline(pages: list[Page]) -> None:
 def test_every_link_leads_somewhere(pages: list[Page]) -> None:
     browser = next(page for page in pages if page.path.parent.name == "disagreements")
     ids = {page.path: {a["id"] for _, a in page.elements if a.get("id")} for page in pages}
+    followed = 0
     for page in pages:
         named = [a["id"] for _, a in page.elements if a.get("id")]
         assert len(named) == len(set(named)), page.path
@@ -88,12 +89,14 @@ def test_every_link_leads_somewhere(pages: list[Page]) -> None:
             assert not parts.scheme and not parts.netloc, link
             target = (page.path.parent / unquote(parts.path)).resolve() if parts.path else page.path
             assert target.is_file(), (page.path, link)
+            followed += 1
             if target.parent.name == "disagreements" and "=" in parts.fragment:
                 names = [a["value"] for tag, a in browser.elements if tag == "option" and a["value"]]
                 chosen = dict(parse_qsl(parts.fragment, strict_parsing=True))
                 assert {chosen[key] for key in ("setting", "run", "step") if key in chosen} <= set(names), link
             elif parts.fragment and "/" not in parts.fragment:
                 assert parts.fragment in ids[target], (page.path, link)
+    assert followed > 1000
 
 
 def test_numbers_are_those_of_the_library(lab) -> None:

@@ -19,7 +19,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.report.leaderboard import build_leaderboard
 from siming_tasks.report.run_analysis import analyze_run
-from siming_tasks.report.verdict import plain_sentences, verdict_sentences
+from siming_tasks.report.verdict import verdict_sentences
 from siming_tasks.results.discovery import find_runs
 from tests.report.conftest import write_run
 
@@ -77,7 +77,7 @@ def board(many: Dataset, tmp_path: Path) -> Board:
 
 
 def said(table: Mapping[str, Any]) -> str:
-    return plain_sentences(verdict_sentences(table))
+    return " ".join("".join(text for text, _ in sentence) for sentence in verdict_sentences(table))
 
 
 def labels(points: np.ndarray, top: np.ndarray) -> np.ndarray:
