@@ -107,38 +107,34 @@ def _against_physicians(
 def _against_no_video(ranked: Sequence[RankedRun], metric: str, options: Options) -> dict[str, Any]:
     """By run, the test that it beats every no-video baseline: the largest of the p-values against each of them.
 
-    A judge whose metric is undefined is no rival. ``over`` is the rival with the largest p. The run's own answers given
-    to other videos are a rival too, by the exchanges of videos.
+    A judge whose metric is undefined is no rival. ``over`` is the rival with the largest p; where no test is defined,
+    it and p are None. The run's own answers given to other videos are a rival too, by the exchanges of videos.
     """
-    hardest = [_hardest_baseline(run, metric, options) for run in ranked]
+
+    def tally(matrix: ScoreMatrix) -> Tally:
+        return Tally.of(matrix.sorted(), options.mapping, options.positive, [metric])
+
+    hardest: list[tuple[str | None, float | None]] = []
+    for run in ranked:
+        own = tally(run.matrix.imputed())
+        p_values: dict[str, float] = {}
+        for name, matrix in no_video_matrices(run.matrix).items():
+            rival = tally(matrix)
+            lead = paired_difference(own, rival)[metric]
+            ahead = CATALOGUE[metric].sign * lead.value > 0
+            if math.isnan(rival.observed[metric]) or (ahead and lead.stderr == 0):  # a lead that never varies has no p
+                continue
+            p_values[name] = lead.p if ahead or math.isnan(lead.p) else 1.0
+        if run.shuffle_p is not None:
+            p_values["shuffled-self"] = run.shuffle_p
+        undefined = any(map(math.isnan, [own.observed[metric], *p_values.values()]))
+        over = max(p_values, key=p_values.__getitem__) if p_values and not undefined else None
+        hardest.append((over, p_values[over] if over else None))
     corrected = _holm([math.nan if p is None else p for _, p in hardest])
     return {
         run.name: {"over": over, "p": p, "p_holm": p_holm, "beats": p_holm is not None and p_holm <= ALPHA}
         for run, (over, p), p_holm in zip(ranked, hardest, corrected, strict=True)
     }
-
-
-def _hardest_baseline(run: RankedRun, metric: str, options: Options) -> tuple[str | None, float | None]:
-    """The baseline with the largest p-value against a run, and that p; None where no test is defined."""
-
-    def tally(matrix: ScoreMatrix) -> Tally:
-        return Tally.of(matrix.sorted(), options.mapping, options.positive, [metric])
-
-    own = tally(run.matrix.imputed())
-    p_values: dict[str, float] = {}
-    for name, matrix in no_video_matrices(run.matrix).items():
-        rival = tally(matrix)
-        lead = paired_difference(own, rival)[metric]
-        ahead = CATALOGUE[metric].sign * lead.value > 0
-        if math.isnan(rival.observed[metric]) or (ahead and lead.stderr == 0):  # a lead that never varies has no p
-            continue
-        p_values[name] = lead.p if ahead or math.isnan(lead.p) else 1.0
-    if run.shuffle_p is not None:
-        p_values["shuffled-self"] = run.shuffle_p
-    if not p_values or any(map(math.isnan, p_values.values())) or math.isnan(own.observed[metric]):
-        return None, None
-    over = max(p_values, key=p_values.__getitem__)
-    return over, p_values[over]
 
 
 def _holm(p: Sequence[float]) -> list[float | None]:

@@ -9,7 +9,6 @@ from typing import Any
 
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
-from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.report.charts import Mark, interval_chart
 from siming_tasks.report.pages.site import VERDICTS, Page, ReportContents, neighbours
 from siming_tasks.report.run_analysis import RunAnalysis
@@ -121,20 +120,17 @@ def _answers(pair: Mapping[str, Any], analyses: Sequence[RunAnalysis]) -> list[d
     for run in analyses:
         source, cells = run.source, {}
         for name, matrix in run.matrices.items():
-            if all(pair[side] in matrix.video_ids for side in SIDES):
-                cells[name] = _cell(pair, matrix)
+            if not all(pair[side] in matrix.video_ids for side in SIDES):
+                continue
+            column, score = matrix.step_ids.index(pair["step_id"]), matrix.answer == "score"
+            a, b = (float(matrix.predicted[matrix.video_ids.index(pair[side]), column]) for side in SIDES)
+            moved = (b - a) * pair["direction"] * (1 if score else -1)
+            verdict = "noticed" if moved > 0 else "wrong way" if moved < 0 else "did not move"
+            said = ["–" if x != x else f"{x:g}" if score else VERDICTS[bool(x)] for x in (a, b)]
+            cells[name] = {"said": said, "verdict": "no answer" if moved != moved else verdict}
         if cells:
             rows.append({"name": source.name, "slug": source.slug, "role": source.role, "cells": cells})
     return rows
-
-
-def _cell(pair: Mapping[str, Any], matrix: ScoreMatrix) -> dict[str, Any]:
-    column, score = matrix.step_ids.index(pair["step_id"]), matrix.answer == "score"
-    a, b = (float(matrix.predicted[matrix.video_ids.index(pair[side]), column]) for side in SIDES)
-    moved = (b - a) * pair["direction"] * (1 if score else -1)
-    verdict = "noticed" if moved > 0 else "wrong way" if moved < 0 else "did not move"
-    said = ["–" if x != x else f"{x:g}" if score else VERDICTS[bool(x)] for x in (a, b)]
-    return {"said": said, "verdict": "no answer" if moved != moved else verdict}
 
 
 PAGE = Page(_write, "Pairs", "pairs/index.html", present=bool)

@@ -48,7 +48,13 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
     if share == 0:
         list_videos(site, dataset, answers, raters)
         write_rubric_script(site.out, dataset.rubric)
-    labels, prompts = _labels(dataset, contents.report["options"]["mapping"]), PromptFiles(site.out, dataset, answers)
+    mapping: LabelMapping = contents.report["options"]["mapping"]
+    consensus = build_reference_matrix(dataset, benchmark_task("full", "score").name)
+    levels: Any = ordinal_labels(consensus.reference, consensus.max_score, mapping)
+    labels = {
+        (consensus.video_ids[v], consensus.step_ids[s]): int(levels[v, s]) for v, s in np.argwhere(consensus.counted)
+    }
+    prompts = PromptFiles(site.out, dataset, answers)
     for index in range(share, len(ids), shares):
         video = dataset.videos[index]
         source, lost = contents.link(video), reasons_for_lost_points(dataset, video)
@@ -67,14 +73,6 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
             parts=[_sheet(name, video, dataset, runs, labels, lost) for name, runs in answers.items()],
             legend=LEGEND,
         )
-
-
-def _labels(dataset: Dataset, mapping: LabelMapping) -> dict[tuple[str, str], int]:
-    """Label 0..3 of the consensus by video and step; withheld ones are absent."""
-    matrix = build_reference_matrix(dataset, benchmark_task("full", "score").name)
-    labels: Any = ordinal_labels(matrix.reference, matrix.max_score, mapping)
-    known = np.argwhere(matrix.counted)
-    return {(matrix.video_ids[v], matrix.step_ids[s]): int(labels[v, s]) for v, s in known}
 
 
 def _rater_totals(video: Video, raters: Sequence[str]) -> dict[str, Any]:

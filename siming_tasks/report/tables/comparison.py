@@ -64,7 +64,7 @@ def comparison_section(comparison: Comparison, *, joint: bool = False) -> Sectio
         section.append(f"**Differences between the runs that were allowed: {', '.join(options['allowed'])}.**")
     if comparison.n_videos < TRUSTED:
         section.append(f"**{FLAGS['few-videos']}**")
-    section += [*_estimate_tables(comparison), *_notes(comparison), *_footnote(comparison)]
+    section += [*_estimate_tables(comparison), *_notes(comparison)]
     if comparison.differences:
         section.append(_differences(comparison, joint=joint))
     if comparison.detectable:
@@ -117,7 +117,7 @@ def _estimate_tables(comparison: Comparison) -> Section:
 
 
 def _notes(comparison: Comparison) -> list[str]:
-    """Undefined values, reasons and flags, a paragraph for each run that has any."""
+    """Undefined values, reasons and flags, a paragraph for each run that has any; then what is never compared."""
     estimates = [estimate for row in comparison.estimates.values() for estimate in row.values()]
     # a property of the videos, so of every run
     notes = [FLAGS["tailed"]] if any("tailed" in estimate.flags for estimate in estimates) else []
@@ -143,21 +143,18 @@ def _notes(comparison: Comparison) -> list[str]:
             for note, metrics in metrics_by_note.items()
         ]
         notes += [f"{literal(run)}: {' '.join(parts)}"] if parts else []
-    return [*notes, *([UNDEFINED_NOTE] if any(estimate.undefined for estimate in estimates) else [])]
-
-
-def _footnote(comparison: Comparison) -> list[str]:
-    """Agreement with chance taken otherwise, which is printed but never compared."""
+    notes += [UNDEFINED_NOTE] if any(estimate.undefined for estimate in estimates) else []
     rows = [(run, comparison.footnote[run]) for run in ranked_runs(comparison) if run in comparison.footnote]
     coefficients = [
         f"{literal(run)} {plain_number(row['gwet_ac2'])}, {plain_number(row['krippendorff_alpha'])}"
         for run, row in rows
     ]
     always_correct = next(iter(comparison.footnote.values()))["gwet_ac2_of_always_correct"]
-    return [
+    notes.append(
         f"Footnote, chance taken otherwise (Gwet's AC2, Krippendorff's alpha): {'; '.join(coefficients)}. Calling "
         f"everything correct has an AC2 of {plain_number(always_correct)}."
-    ]
+    )
+    return notes
 
 
 def _differences(comparison: Comparison, *, joint: bool) -> Table:
