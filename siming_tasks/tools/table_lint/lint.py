@@ -60,7 +60,7 @@ def lint(document: Document) -> LintReport:
     A table without the numbers that a check needs is passed over, and so are numbers that leave their metric's range.
 
     Args:
-        document: published tables (:func:`siming_tasks.report.published_tables_document`).
+        document: published tables (:func:`siming_tasks.report.published_tables.Document`).
     """
     checked = [_check_ranges(table) for table in document.tables]
     outside = {table.name: findings for table, findings in checked}
