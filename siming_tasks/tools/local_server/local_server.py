@@ -25,8 +25,6 @@ from siming_tasks.common.sanitize import visible
 from siming_tasks.media import VIDEO, Budget, read_timeline, view
 from siming_tasks.media.container import open_video
 
-__all__ = ["AccessKey", "ServedSite", "not_found", "play", "require_key", "serve"]
-
 _HOST = "127.0.0.1"
 _HOSTS = (_HOST, "localhost")
 """Host names by which a browser may call this server: any other comes from a page that had its name point here."""

@@ -19,8 +19,6 @@ from siming_tasks.report.pages.site import POLICY
 from siming_tasks.report.viewer_files import MediaLinks
 from siming_tasks.tools.local_server.local_server import AccessKey, ServedSite, not_found, play, require_key
 
-__all__ = ["ViewedReport", "application", "find_dataset"]
-
 HEADERS = {"content-security-policy": f"{POLICY}; frame-ancestors 'none'", "cache-control": "no-cache"}
 SITE = ServedSite("Report", "report", "siming view", "/static/icon.svg", HEADERS)
 KINDS = {

@@ -8,8 +8,6 @@ from siming_tasks.tools.simulator.choreography import Choreography
 from siming_tasks.tools.simulator.compressions import DEPTH, PERIOD, compress, technique_of
 from siming_tasks.tools.simulator.patient import AED_MODES, CM
 
-__all__ = ["defibrillate"]
-
 _AT = (398.0, 150.0)
 """Where the device belongs: beside the head."""
 _FAR = (128.0, 158.0)

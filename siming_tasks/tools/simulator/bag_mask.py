@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from siming_tasks.tools.simulator.choreography import Choreography
 
-__all__ = ["ventilate"]
-
 _EC, _SOFT, _PALM = 6.0, 7.0, 8.0
 """Hand shapes: E-C grip, three fingers under the chin, palm on top of the mask."""
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from siming_tasks.tools.simulator.trainee import TraineeErrors
 
-__all__ = ["CHANNELS", "Actor", "Choreography", "Pace", "Performance", "Utterance"]
-
 _FIGURE = {
     "seen": 0, "x": 60, "crouch": 0, "lean": 0, "bow": 0, "gx": 0, "gy": 0, "bare": 0, "puff": 0, "grip": 0,
     "lx": 36, "ly": 134, "rx": 84, "ry": 134, "lshape": 0, "rshape": 0,

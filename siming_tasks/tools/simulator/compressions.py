@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from siming_tasks.tools.simulator.choreography import Choreography
 from siming_tasks.tools.simulator.patient import CM
 
-__all__ = ["DEPTH", "PERIOD", "Technique", "compress", "technique_of"]
-
 PERIOD = 60 / 110
 """Seconds per stroke at a proper rate."""
 DEPTH = 5.5

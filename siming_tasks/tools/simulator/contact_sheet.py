@@ -12,8 +12,6 @@ from siming_tasks.common.files import atomic_path
 from siming_tasks.tools.simulator.canvas import Image
 from siming_tasks.tools.simulator.choreography import CHANNELS, Performance
 
-__all__ = ["ContactSheet", "deciding_moments"]
-
 _THUMB = (192, 108)
 _CAPTION = 30
 _COLUMNS = 6

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from siming_tasks.tools.simulator.choreography import Choreography
 from siming_tasks.tools.simulator.compressions import Technique, compress, technique_of
 
-__all__ = ["resuscitate"]
-
 
 def resuscitate(s: Choreography) -> None:
     """All steps in the order of the plan: before the first compression, the first set, airway, breaths, cycles."""

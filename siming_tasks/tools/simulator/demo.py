@@ -25,8 +25,6 @@ from siming_tasks.tools.simulator.minimal_pairs import pair_row, simulate_pairs
 from siming_tasks.tools.simulator.simulated_exam import Exam, simulate_labels
 from siming_tasks.tools.simulator.video import FPS, FULL, SHORT, encode, frames, perform
 
-__all__ = ["GENERATOR_VERSION", "make_demo"]
-
 GENERATOR_VERSION = "3"
 """Moves whenever a seed no longer gives the same rubric, labels, event logs or (apart from the encoder) pictures."""
 

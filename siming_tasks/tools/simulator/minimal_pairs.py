@@ -17,8 +17,6 @@ from siming_tasks.tools.simulator.simulated_exam import Exam, draw_raters, exami
 from siming_tasks.tools.simulator.trainee import TraineeErrors, draw_errors, with_consequences
 from siming_tasks.tools.simulator.video import FULL, SHORT, perform
 
-__all__ = ["HISTORY", "LOCAL", "MinimalPair", "pair_row", "simulate_pairs"]
-
 HISTORY: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("aed_08", ("aed_07.omitted",)),
     ("cpr_17", ("cpr_16.wrong_manoeuvre", "cpr_16.soft_tissue_or_mouth_closed")),

@@ -6,8 +6,6 @@ from math import cos, exp, pi, sin
 
 from siming_tasks.tools.simulator.canvas import Appearance, Pen, Point, State, shade
 
-__all__ = ["AED_MODES", "CM", "draw_aed", "draw_bag", "draw_oxygen_mask", "draw_patient", "draw_shadow"]
-
 CM = 2.2
 """Picture pixels per centimetre of chest compression."""
 AED_MODES = {"off": 0, "idle": 1, "analysing": 2, "ready": 3, "done": 4}

@@ -10,8 +10,6 @@ from math import hypot, pi, sin, sqrt
 
 from siming_tasks.tools.simulator.canvas import Appearance, Color, Pen, Point, State, shade
 
-__all__ = ["at_rest", "draw_body", "draw_clipboard", "draw_front", "draw_hands", "head_of", "sway_step"]
-
 _ARM = 41.0
 """Length of a bone of an arm."""
 _FAR_FLOOR = 168.0

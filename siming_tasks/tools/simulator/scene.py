@@ -20,8 +20,6 @@ from siming_tasks.tools.simulator.people import (
     sway_step,
 )
 
-__all__ = ["CLOCK", "Scene"]
-
 CLOCK = (318.0, 30.0)
 """Where the wall clock hangs; its hand moves, so it is drawn with the frame."""
 _EDGE = 112.0

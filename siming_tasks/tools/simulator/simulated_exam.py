@@ -21,8 +21,6 @@ from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric, RubricStep, default_rubric
 from siming_tasks.tools.simulator.trainee import TraineeErrors, draw_errors
 
-__all__ = ["Exam", "StepTruth", "compute_true_scores", "draw_raters", "effective_points", "examine", "simulate_labels"]
-
 
 @dataclass(frozen=True)
 class Loss:

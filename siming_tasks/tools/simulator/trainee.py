@@ -15,8 +15,6 @@ from scipy.special import expit
 
 from siming_tasks.rubrics import Rubric
 
-__all__ = ["CONFLICTS", "ENTAILS", "TraineeErrors", "draw_errors", "with_consequences"]
-
 CONFLICTS: tuple[frozenset[str], ...] = tuple(
     frozenset(names.split())
     for names in (

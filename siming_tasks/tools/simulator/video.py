@@ -20,8 +20,6 @@ from siming_tasks.tools.simulator.people import sway_step
 from siming_tasks.tools.simulator.scene import Scene
 from siming_tasks.tools.simulator.trainee import TraineeErrors
 
-__all__ = ["FPS", "FULL", "SHORT", "encode", "frames", "perform"]
-
 FPS = 10
 """Frames per second: five in a compression at a proper rate; the rubric asks for at most 8."""
 FULL = Pace(time=0.78)

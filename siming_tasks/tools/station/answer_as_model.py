@@ -25,8 +25,6 @@ from siming_tasks.tools.station.replay import replay
 from siming_tasks.tools.station.station_exams import Exam
 from siming_tasks.tools.station.worklist import Frames, Item, Work
 
-__all__ = ["AsModel"]
-
 _WRITTEN_EVERY = 10.0
 """Seconds between two writings of the prediction file while the work goes on; the event log has every event at once."""
 

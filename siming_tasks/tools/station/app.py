@@ -19,8 +19,6 @@ from siming_tasks.common.sanitize import visible
 from siming_tasks.tools.local_server.local_server import AccessKey, ServedSite, not_found, play, require_key
 from siming_tasks.tools.station.worklist import Item, Refusal, Work
 
-__all__ = ["POLICY", "application"]
-
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -22,9 +22,6 @@ from siming_tasks.tools.station.event_log import ADJUDICATION, RATING, Event, Ev
 from siming_tasks.tools.station.replay import ExamState, events_by_exam, replay, replay_exams, seconds_by_step
 from siming_tasks.tools.station.worklist import differ
 
-__all__ = ["Pace", "Progress", "StepDoubt", "progress_section", "read_progress"]
-
-
 _COMMENTS = 3
 """Comments shown of a step."""
 

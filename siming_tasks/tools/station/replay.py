@@ -10,8 +10,6 @@ from typing import Any
 
 from siming_tasks.tools.station.event_log import ABOUT_STEP, Event
 
-__all__ = ["ExamState", "StepState", "events_by_exam", "replay", "replay_exams", "seconds_by_step"]
-
 _BREAK = 600.0
 """Seconds between two events above which the physician was elsewhere: such a gap counts for nothing."""
 

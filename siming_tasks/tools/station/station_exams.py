@@ -15,8 +15,6 @@ from siming_tasks.rubrics import Rubric, default_rubric, load_rubric
 from siming_tasks.tools.builder.video_files import VideoFiles
 from siming_tasks.tools.station.event_log import rubric_digest
 
-__all__ = ["Exam", "Exams", "find_exams"]
-
 
 @dataclass(frozen=True)
 class Exam:

@@ -23,8 +23,6 @@ from siming_tasks.tools.station.event_log import ADJUDICATION, RATING, Event, Ev
 from siming_tasks.tools.station.replay import ExamState, StepState, replay, replay_exams
 from siming_tasks.tools.station.station_exams import Exam, Exams
 
-__all__ = ["Adjudication", "Frames", "Item", "Rating", "Refusal", "Work", "differ", "rater_name"]
-
 _MAX_NAME = 60
 """Characters of a rater's name."""
 _EVENT_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
