@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -168,7 +167,7 @@ def power(
         settings: dict[str, Any] = {"steps": steps, "prevalence": prevalence, "agreement": agreement}
         settings |= {"alpha": alpha, "power": wanted_power, "comparisons": test.comparisons}
         settings |= {"replicates": replicates, "seed": options.seed, "results": [item.to_json() for item in sizes]}
-        print(json.dumps({"synthetic": True, **settings}, indent=2))
+        print_json({"synthetic": True, **settings}, indent=2)
         return
     made = (
         f"Simulated: {steps} steps, {prevalence:.1%} not fully correct, raters' kappa {agreement:g}; "

@@ -31,7 +31,7 @@ SEED = 0
 DENIALS = {"no", "not", "nobody", "none", "never", "nothing", "without", "cannot"}
 """Words that say what went wrong, although they are on every list of idle ones."""
 
-_JSON = re.compile(r"```.*?(?:```|\\Z)|\{[^{}]*\}|[{}\[\]]", re.DOTALL)
+_JSON = re.compile(r"```.*?(?:```|\Z)|\{[^{}]*\}|[{}\[\]]", re.DOTALL)
 _SENTENCE = re.compile(r"[^.!?\n。！？]+[.!?。！？]?")
 _TOKEN = re.compile(r"\bno\b|[a-zäöüßéèàñç]{3,}|[\u4e00-\u9fff]{2}")
 

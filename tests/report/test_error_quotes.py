@@ -104,6 +104,16 @@ def test_only_what_was_judged_wrong_is_kept_and_not_without_end(lab) -> None:
     assert kept[0] == kept[1] == kept[2] and len(kept[0]) == MAX_QUOTES
 
 
+def test_an_unclosed_block_of_json_is_no_quote(lab) -> None:
+    """A reply that was cut in its block: the strings in it are no words of the judge about the step."""
+    dataset, step = lab.dataset, lab.dataset.rubric.steps[10]
+    video = next(video for video in dataset.videos if video.step(step.id).consensus == step.max_score)
+    sampler = ErrorQuoteSampler(dataset, "consensus")
+    reply = f'{step.id}: The elbows stay bent.\n```json\n"note": "{step.id} was given as an example of the form.'
+    sampler.put(Record("full_error", video.video_id, None, Parsed("ok", {step.id: 1.0})), reply)
+    assert [quote.text for quote in sampler.by_setting()["full_error"]] == ["The elbows stay bent."]
+
+
 def test_the_page_says_where_replies_hold_no_words(lab) -> None:
     page = (lab.out / "disagreements" / "prototypes.html").read_text()
     assert "The replies hold no words about steps that were judged wrong" in page
