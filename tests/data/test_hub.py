@@ -101,7 +101,7 @@ class Handler(BaseHTTPRequestHandler):
 def hub(folder: Path) -> Iterator[Hub]:
     server = Hub(("127.0.0.1", 0), Handler)
     server.root, server.seen = folder, []
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield server
     server.shutdown()

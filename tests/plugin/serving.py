@@ -28,7 +28,7 @@ class Server(ThreadingHTTPServer):
         self.answer, self.received, self.lock = answer, [], threading.Lock()
         self.options: list[dict[str, Any]] = []
         """Path of each request, and the fields of its body besides the messages."""
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     @property
     def port(self) -> int:

@@ -50,9 +50,8 @@ MODEL_ARGS = {
 
 @pytest.mark.parametrize("model", MODEL_ARGS)
 def test_every_frame_arrives_once_in_order_and_the_answers_come_back(
-    host: Callable[..., Any], command: tuple[str, ...], serve: Callable[..., Server], short_demo: Path,
-    tmp_path: Path, model: str,
-) -> None:  # fmt: skip
+    host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, tmp_path: Path, model: str
+) -> None:
     dataset = open_dataset(short_demo)
     frames = expected_frames(dataset, tmp_path / "cache")
     ask = judge("oracle", dataset)
@@ -67,7 +66,7 @@ def test_every_frame_arrives_once_in_order_and_the_answers_come_back(
     server = serve(oracle)
     run = host(
         "--model", model, "--model_args", MODEL_ARGS[model] + server.url, "--tasks", "siming_full,siming_clip",
-        "--limit", str(LIMIT), data=short_demo, launcher=command if model == "openai" else (),
+        "--limit", str(LIMIT), data=short_demo,
         SIMING_FRAMES=str(FRAMES), SIMING_CLIP_FRAMES=str(CLIP_FRAMES), SIMING_FRAME_SIZE=str(SIZE),
     )  # fmt: skip
     for name in ("full_score", "full_error", "clip_score", "clip_error"):

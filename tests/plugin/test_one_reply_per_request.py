@@ -61,7 +61,7 @@ class Messages(BaseHTTPRequestHandler):
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     http = ThreadingHTTPServer(("127.0.0.1", 0), Messages)
     http.bad = set()  # type: ignore[attr-defined]
-    threading.Thread(target=http.serve_forever, daemon=True).start()
+    threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True).start()
     monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{http.server_address[1]}")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     for name in ("NO_PROXY", "no_proxy"):

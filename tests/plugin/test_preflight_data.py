@@ -157,13 +157,11 @@ def test_the_real_command_refuses_clips_without_spans(host: Callable[..., Any], 
 
 
 @pytest.mark.host
-def test_the_real_command_stops_before_the_model_is_loaded(
-    host: Callable[..., Any], command: tuple[str, ...], copy: Path
-) -> None:
+def test_the_real_command_stops_before_the_model_is_loaded(host: Callable[..., Any], copy: Path) -> None:
     edit(copy, lambda rows: rows[0]["steps"][0].update(step_id="cpr_99"))
     run = host(
         "--model", "qwen2_5_vl", "--model_args", "pretrained=/no/such/model,device=cpu", "--tasks", "siming_full",
-        data=copy, launcher=command,
+        data=copy,
     )  # fmt: skip
     assert run.code == 1
     assert run.output.count("siming-tasks: ") == 1 and "cpr_99" in run.output

@@ -98,7 +98,7 @@ def hub(tmp_path: Path) -> Iterator[Writable]:
     server = Writable(("127.0.0.1", 0), Taking)
     server.root, server.seen, server.sent, server.blobs = tmp_path / "hub", [], [], {}
     server.root.mkdir()
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield server
     server.shutdown()
