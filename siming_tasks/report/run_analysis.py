@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +31,7 @@ from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.evaluate_records import claimed_spans, evaluate_matrix
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run, read_run
-from siming_tasks.results.usage import load_prices, usage_by_video
+from siming_tasks.results.usage import Prices, load_prices, usage_summary
 from siming_tasks.tasks import ABLATION_TASKS, benchmark_task
 
 
@@ -121,7 +121,7 @@ def analyze_run(
             **_diagnose(matrix, dataset, options, evaluation.metrics),
             "totals": _video_totals(matrix),
             "pairs": minimal_pair_results(matrix, pairs),
-            "usage": usage_by_video(run.records[name], prices),
+            "usage": _usage_by_video(run.records[name], prices),
         }
     if not settings and run.settings:
         why = f"{source.path}: holds ablations only, which say nothing without the plain tasks of the same run. "
@@ -228,3 +228,11 @@ def _warnings(run: Run, settings: Mapping[str, Mapping[str, Any]]) -> tuple[str,
         if failed:
             warnings.append(f"{name}: {failed:,} requests failed before any model answered (counted as missing).")
     return tuple(warnings)
+
+
+def _usage_by_video(records: Iterable[Record], prices: Prices | None) -> dict[str, dict[str, Any]]:
+    by_video: dict[str, list[Mapping[str, Any] | None]] = {}
+    for record in records:
+        by_video.setdefault(record.video_id, []).append(record.conditions.usage)
+    summaries = {video_id: usage_summary(usages, prices) for video_id, usages in by_video.items()}
+    return {video_id: summary for video_id, summary in summaries.items() if summary}

@@ -202,6 +202,7 @@ def evaluate_records(
         prompt["asking"] = ", ".join(words or "plain" for words in askings)
     requests = Requests(spec, dataset.videos).count
     numbers = evaluation.to_json()
+    prices = load_prices(options.prices) if options.prices else None
     return {
         "setting": setting,
         "synthetic": dataset.synthetic,
@@ -212,7 +213,7 @@ def evaluate_records(
         "statuses": {name: statuses.get(name, 0) for name in spec.answer_format.statuses},
         "missing": dict(sorted(missing.items())),
         "media": _media_summary(distinct),
-        "usage": usage_summary(distinct, load_prices(options.prices) if options.prices else None),
+        "usage": usage_summary((record.conditions.usage for record in distinct), prices),
         **numbers,
         **format_results(distinct, dataset, setting, options, asked=asked, without=without),
         "options": {**numbers["options"], "rater": options.rater, "clip_density": options.clip_density},

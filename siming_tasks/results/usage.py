@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -25,9 +25,6 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import read_yaml
 from siming_tasks.data.row_schema import problems_of
 from siming_tasks.parsing.parsed_reply import ABSTAINED
-
-if TYPE_CHECKING:
-    from siming_tasks.results.record import Record
 
 Tokens = Annotated[int, Field(strict=True, ge=0, le=10**12)]
 Short = Annotated[str, Field(max_length=200)]
@@ -140,19 +137,19 @@ def load_prices(path: str | Path) -> Prices:
     return Prices(table.currency, table.date.isoformat(), models)
 
 
-def usage_summary(records: Iterable[Record], prices: Prices | None = None) -> dict[str, Any] | None:
-    """Usage of the requests of some records together; None if none of them states any.
+def usage_summary(stated: Iterable[Mapping[str, Any] | None], prices: Prices | None = None) -> dict[str, Any] | None:
+    """Usage of some requests together; None if none of them states any.
 
     Args:
-        records: of one run.
-        prices: what their tokens cost; None: what each record says it cost.
+        stated: usage of each request of one run; None where nothing is known.
+        prices: what their tokens cost; None: what each request says it cost.
 
     Returns:
         ``requests`` with any usage, ``kept`` (answered by an earlier command); ``prompt_tokens``,
         ``completion_tokens`` and, by currency, ``cost``: ``total`` and of how many requests it is known
         (``requests``); ``latency``: ``median`` and ``p95`` in seconds; ``finish_reasons``, ``served``: counts.
     """
-    usages = [record.conditions.usage for record in records if record.conditions.usage]
+    usages = [usage for usage in stated if usage]
     if not usages:
         return None
     if prices is not None:
@@ -184,12 +181,3 @@ def usage_summary(records: Iterable[Record], prices: Prices | None = None) -> di
         "finish_reasons": dict(sorted(Counter(map(str, known("finish_reason"))).items())),
         "served": dict(sorted(Counter(map(str, known("served"))).items())),
     }
-
-
-def usage_by_video(records: Iterable[Record], prices: Prices | None = None) -> dict[str, dict[str, Any]]:
-    """:func:`usage_summary` of each video's requests; videos of which nothing is known are absent."""
-    by_video: dict[str, list[Record]] = {}
-    for record in records:
-        by_video.setdefault(record.video_id, []).append(record)
-    summaries = {video_id: usage_summary(present, prices) for video_id, present in by_video.items()}
-    return {video_id: summary for video_id, summary in summaries.items() if summary}

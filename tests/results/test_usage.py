@@ -72,7 +72,7 @@ def test_a_total_says_of_how_many_requests_it_is_known() -> None:
         used(prompt_tokens=None, completion_tokens=0, latency=None, cost=0.25, currency="USD"),
         used(),
     ]
-    found = usage_summary(records)
+    found = usage_summary(record.conditions.usage for record in records)
     assert found is not None
     assert found["requests"] == 3 and found["kept"] == 1
     assert found["prompt_tokens"] == {"total": 300, "requests": 2}
@@ -80,8 +80,10 @@ def test_a_total_says_of_how_many_requests_it_is_known() -> None:
     assert found["cost"] == {"USD": {"total": 0.75, "requests": 2}}
     assert found["latency"] == {"median": 2.0, "p95": 2.9, "requests": 2}
     assert found["finish_reasons"] == {"length": 1, "stop": 1} and found["served"] == {}
-    assert usage_summary([used(), Record("full_score", "v2", None, Parsed("ok"))]) is None
-    anew = usage_summary([used(**records[0]["usage"], model="m")], Prices("EUR", "2026-11-01", {"m": (1, 2)}))
+    assert usage_summary([used().conditions.usage, None]) is None
+    anew = usage_summary(
+        [used(**records[0]["usage"], model="m").conditions.usage], Prices("EUR", "2026-11-01", {"m": (1, 2)})
+    )
     assert anew is not None and anew["cost"] == {"EUR": {"total": pytest.approx(120e-6), "requests": 1}}
 
 
