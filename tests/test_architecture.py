@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,20 @@ def circles(package: Path) -> list[str]:
     return sorted(folder for folder in edges if folder in reachable(folder))
 
 
+def module_circle(package: Path) -> list[str]:
+    """Modules that import each other, for annotations too; a package stands for the modules that it hands on."""
+    graph: dict[str, set[str]] = {}
+    for line in read_imports(package):
+        target = f"{line.name.removeprefix('siming_tasks.').replace('.', '/')}.py"
+        if line.target and not line.is_declared and (package / target).is_file():
+            graph.setdefault(line.file, set()).add(target)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
 def test_every_folder_has_a_level() -> None:
     assert {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in MODULES} == set(LEVEL)
 
@@ -109,6 +124,15 @@ def test_imports_point_downwards_and_two_folders_alone_import_lmms_eval() -> Non
 
 def test_folders_do_not_import_each_other_in_a_circle() -> None:
     assert circles(PACKAGE) == []
+
+
+def test_modules_do_not_import_each_other_in_a_circle(tmp_path: Path) -> None:
+    assert module_circle(PACKAGE) == []
+    (tmp_path / "data").mkdir()
+    for name, other in ("a", "b"), ("b", "c"), ("c", "a"):
+        line = f"if TYPE_CHECKING:\n    from siming_tasks.data.{other} import x\n"
+        (tmp_path / "data" / f"{name}.py").write_text(line)
+    assert set(module_circle(tmp_path)) == {"data/a.py", "data/b.py", "data/c.py"}
 
 
 @pytest.mark.parametrize(
