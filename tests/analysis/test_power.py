@@ -90,7 +90,8 @@ class TestModel:
                 "mcc": matthews_corrcoef(x < 3, y < 3),
                 "f1": f1_score(x < 3, y < 3) - blind,
             }
-            for metric in select(lifted=True):
+            assert set(select(lifted=True)) == set(expected)
+            for metric in expected:
                 assert score(reference, judged, metric)[i] == pytest.approx(expected[metric], abs=1e-9), metric
 
     def test_a_blind_judge_scores_zero_and_a_better_one_more(self, sample):

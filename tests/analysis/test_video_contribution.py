@@ -100,7 +100,10 @@ def test_a_resample_is_not_shuffled_with_copies_of_itself(synthetic, answer):
 def test_a_constant_has_no_part_in_any_resample(synthetic):
     panel = synthetic(np.random.default_rng(18), videos=20)
     constant = panel.predicting(np.broadcast_to(panel.max_score, panel.reference.shape))
-    for values in bootstrap(AgreementDecomposition(constant).compute, 20, resamples=100, seed=0).values():
+    drawn = bootstrap(AgreementDecomposition(constant).compute, 20, resamples=100, seed=0)
+    assert set(drawn) == {"prior", "video", "local", "total"}
+    for values in drawn.values():
+        assert values.shape == (100,)
         np.testing.assert_allclose(values, 0, atol=1e-12)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,11 @@ def test_any_bytes_as_json_lines_are_read_or_refused(root: Path, data: bytes) ->
     path = root.parent / "any.jsonl"
     path.write_bytes(data)
     rows = list(read_jsonl(path))
-    assert all(number >= 1 and isinstance(row, dict | Problem) for number, row in rows)
-    assert rows or not data.replace(b"\xef\xbb\xbf", b"").strip(b" \t\r\n\x0b\x0c"), (
+    assert all(isinstance(row, dict | Problem) for _, row in rows)
+    lines = enumerate(data.split(b"\n"), 1)
+    wanted = [number for number, line in lines if line.replace(b"\xef\xbb\xbf", b"").strip(b" \t\r")]
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))  # UTF-16: nothing after the first line is read
+    assert [number for number, _ in rows] == (wanted[:1] if wide else wanted), (
         "a line that is not blank is a row or a finding"
     )
 
@@ -152,22 +156,23 @@ def test_any_value_anywhere_in_a_row_is_read_or_refused(root: Path, data: st.Dat
         errors = [problem for problem in problems if problem.severity == "error"]
         assert errors or dataset is not None
         assert all(problem.what and problem.fix for problem in errors)
+        assert not errors or any(problem.line for problem in errors), errors
         if not errors:
             open_dataset(root)
     finally:
         (root / "videos.jsonl").write_text(good)
+    assert not any(problem.severity == "error" for problem in scan(root)[1]), "the change alone was refused"
 
 
 @FEW
 @given(st.binary(max_size=300))
-def test_any_bytes_as_a_sheet_are_read_or_refused(root: Path, data: bytes) -> None:
+def test_any_bytes_as_a_sheet_are_refused(root: Path, data: bytes) -> None:
+    """What is drawn here has no heading of a label sheet."""
     for name in ("any.csv", "any.xlsx"):
         path = root.parent / name
         path.write_bytes(data)
-        try:
+        with pytest.raises(DataError, match=re.escape(str(path))):
             read_labels(path, TINY)
-        except DataError as error:
-            assert str(path) in str(error)
 
 
 CELL = st.text(max_size=8) | st.sampled_from(
@@ -178,17 +183,18 @@ CELL = st.text(max_size=8) | st.sampled_from(
 @FEW
 @given(st.lists(st.lists(CELL, min_size=5, max_size=5), min_size=1, max_size=6))
 def test_any_cells_in_a_sheet_are_read_or_refused(root: Path, cells: list[list[str]]) -> None:
-    rows = [["video_id", "step_id", "start", "end", "consensus"], *cells]
+    """A good row below them is read, whatever stands above it; NUL alone spoils the file."""
+    rows = [["video_id", "step_id", "start", "end", "consensus"], *cells, ["good video", "cpr_01", "1", "1:23", "2"]]
     text = "\r\n".join(",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows)
     path = root.parent / "cells.csv"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))  # not by csv.writer, which refuses NUL in Python 3.10
     try:
         found, _ = read_labels(path, TINY)
     except DataError as error:
-        assert str(path) in str(error)
-    else:
-        for row in found:
-            assert all(0 <= points < 1e9 for points in row.scores.values())
+        assert str(path) in str(error) and "\0" in text
+        return
+    assert all(0 <= points < 1e9 for row in found for points in row.scores.values())
+    assert (found[-1].video, dict(found[-1].scores)) == ("good video", {"consensus": 2})
 
 
 @FEW

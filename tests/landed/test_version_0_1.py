@@ -61,19 +61,22 @@ def test_commands_give_the_numbers_of_version_0_1(name: str, siming: Callable[[s
 
 
 def test_data_sets_keep_their_digests(landed: Path, expected: Any) -> None:
+    assert list(expected["datasets"]) == ["exams", "public", "by_hand", "edited"]
     for name, facts in expected["datasets"].items():
         dataset = st.open_dataset(landed / name, media=False)
         assert (dataset.digest, dataset.name, dataset.version) == (facts["digest"], facts["name"], facts["version"])
 
 
-@pytest.mark.parametrize("kind", ["runs", "predictions"])
-def test_replies_are_read_as_version_0_1_read_them(kind: str, landed: Path, expected: Any) -> None:
+@pytest.mark.parametrize(("kind", "count"), [("runs", 8), ("predictions", 6)])
+def test_replies_are_read_as_version_0_1_read_them(kind: str, count: int, landed: Path, expected: Any) -> None:
     dataset = st.open_dataset(landed / "exams", media=False)
+    assert len(expected["records"][kind]) == count and all(expected["records"][kind].values())
     for name, settings in expected["records"][kind].items():
         path = landed / kind / (name if kind == "runs" else f"{name}.jsonl")
         records = st.read_run(path, dataset).records
         assert records.keys() == {present_name(setting) for setting in settings}
         for setting, answers in settings.items():
+            assert len(answers) >= 3, (name, setting)  # three exams
             found = {record.id: [record.status, dict(record.answers)] for record in records[present_name(setting)]}
             assert found == {present_name(request): answer for request, answer in answers.items()}
 

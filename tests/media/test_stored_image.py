@@ -41,6 +41,7 @@ def pixels(data: bytes) -> np.ndarray:
 def test_a_stored_image_equals_the_plain_image(shown: View) -> None:
     for decode in (False, True):
         images, _ = shown.to_send(Encoding(), decode=decode)
+        assert len(images) == 4
         for mine, plain in zip(images, shown.images(), strict=True):
             assert (mine.mode, mine.size) == (plain.mode, plain.size) == ("RGB", (512, 288))
             assert np.array_equal(np.asarray(mine), np.asarray(plain))

@@ -244,6 +244,7 @@ def test_a_constant_judge_has_no_correlation_whatever_was_asked(synthetic):
 def test_shares_of_complete_data_are_the_totals_to_the_last_bit(synthetic):
     complete = synthetic(np.random.default_rng(2), missing=0.05)
     for share, total in zip(shares(complete), totals(complete), strict=True):
+        assert total.shape == (60,) and np.isfinite(total).any()
         np.testing.assert_array_equal(share, total)
 
 

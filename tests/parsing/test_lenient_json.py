@@ -133,7 +133,11 @@ def test_depth_is_bounded() -> None:
     assert depth == MAX_DEPTH - 1
 
 
-@given(st.text())
+@given(st.text() | st.text("[]{}\"':,/*#\\ \n1a"))
 def test_takes_any_text(text: str) -> None:
-    for group in read(text):
-        assert 0 <= group.start < group.end <= len(text)
+    """Whatever the text leaves open, a bracket at its end is read or is part of one that is open until there."""
+    for written in (text, text + "{"):
+        groups = read(written)
+        assert all(0 <= group.start < group.end <= len(written) for group in groups)
+        assert groups or written == text
+    assert groups[-1].end == len(text) + 1

@@ -86,8 +86,12 @@ def test_other_quantities_are_no_answers(layout: str) -> None:
 @pytest.mark.parametrize("mutation", sorted(MUTATIONS))
 def test_harmless_mutations_change_no_parsed_answer(mutation: str) -> None:
     asks: list[tuple[RubricStep, ...]] = [STEPS, STEPS, (BY_ID["cpr_11"],)]
+    whole = 0
     for number, layout in enumerate(sorted(LAYOUTS) * 10):
         rng = random.Random(f"{layout}/{mutation}/{number}")
         reply, truth, steps, answer = draw_reply(rng, rng.choice(asks), layout, mutation)
         answers = parse_reply(reply, steps, answer).answers
         assert answers.items() <= truth.items(), reply
+        whole += answers == truth
+    least = {"cut": 10, "cut in front": 30, "contradicted": 0, "unclosed thought": 0}  # of 150; others say as much
+    assert whole >= least.get(mutation, 100)

@@ -41,17 +41,23 @@ def source(name: str) -> str:
 
 def test_arguments_that_we_give_are_arguments_of_the_class() -> None:
     """By the text of the modules, since most classes need packages to be imported; many chat classes inherit theirs."""
+    found = 0
     for name, row in backends().items():
         text = source(name) + (source(name.replace("chat.", "simple.")) if name.startswith("chat.") else "")
         for argument in [*row.arguments, *row.frames]:
             assert f"        {argument}:" in text, f"{name} has no argument {argument}"
+            found += 1
+    assert found > 25
 
 
 def test_default_modalities_are_those_of_the_classes() -> None:
+    found = []
     for name, row in backends().items():
         defaults = re.findall(r'^        modality: str = "(\w+)"', source(name), re.MULTILINE)
         if row.modality and defaults:
             assert defaults == [row.modality], name
+            found.append(name)
+    assert len(found) == 8, found
 
 
 def test_wrapped_functions_have_the_expected_parameters() -> None:

@@ -56,6 +56,7 @@ def test_pages_come_as_they_are(served: Served, moved: Path) -> None:
 
 
 def test_videos_are_where_the_pages_link_to_and_come_in_parts(served: Served, moved: Path, lab) -> None:
+    assert len(lab.dataset.videos) == 4
     for video in lab.dataset.videos:
         at, data = link(moved, video.video_id), lab.dataset.media_path(video).read_bytes()
         status, headers, body = served.ask(at)

@@ -75,14 +75,20 @@ def test_each_ablation_shows_its_altered_media(scope: str, run: Dataset) -> None
 
 def test_a_mismatched_video_has_the_media_of_the_other_exam(run: Dataset) -> None:
     """Four exams of two sites: the record names whose frames they were."""
-    for name in ("full_error", "clip_error"):
+    for name, few in (("full_error", 1), ("clip_error", 4)):
         plain = {(doc["video_id"], doc["step_id"]): doc for doc in docs(name)}
-        for doc in docs(f"ablation_mismatched_video_{name}")[::40]:
+        asked = docs(f"ablation_mismatched_video_{name}")[::40]
+        assert len(asked) == few
+        compared = 0
+        for doc in asked:
             parts = content(doc, FRAMES)
             mismatched = record(doc)["media"]["mismatched_video"]
             assert mismatched != doc["video_id"]
             own = plain.get((mismatched, doc["step_id"]))
+            assert len(pictures(parts)) == (6 if name == "full_error" else 3)
             assert own is None or pictures(content(own, FRAMES)) == pictures(parts)
+            compared += own is not None
+        assert compared == few
 
 
 @pytest.mark.parametrize("name", [name for name in INPUT_ABLATIONS if name != "no_video"])

@@ -226,7 +226,9 @@ def test_a_camera_is_cut_as_exactly_as_a_drawing(tmp_path: Path) -> None:
     film = film_of(video, timeline, Edit("swap", "b", "a"))
     write_film(film, source, timeline, tmp_path / "out.mp4")
     originals = shown(source)
-    for place, picture in enumerate(shown(tmp_path / "out.mp4")):
+    pictures = shown(tmp_path / "out.mp4")
+    assert len(pictures) == len(originals) == 100
+    for place, picture in enumerate(pictures):
         if place in (0, 1, 18, 19, 20, 21, 38, 39, 40, 41, 60, 99):
             near = [
                 psnr(picture, originals[index])

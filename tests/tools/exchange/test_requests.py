@@ -47,6 +47,7 @@ def test_a_request_is_what_the_host_makes_of_the_hooks_messages(name: str, run: 
     lines = written(tmp_path / "requests.jsonl", "--setting", name, "--limit", "2")
     hooks.dataset_kwargs  # noqa: B018 - another run begins
     asked = docs(name)[:2]
+    assert len(asked) == 2
     assert [line["id"] for line in lines] == [doc["id"] for doc in asked]
     for line, doc in zip(lines, asked, strict=True):
         with RUN.evaluating(SENT), stored_images_sent():
@@ -67,11 +68,13 @@ def test_all_request_formats_hold_the_same_requests(run: Dataset, tmp_path: Path
     qwen = written(tmp_path / "b.jsonl", *common, "--messages", "qwen", "--files")
     plain = written(tmp_path / "c.jsonl", *common, "--messages", "plain", "--files")
     hooks.dataset_kwargs  # noqa: B018
-    for one, two, three, doc in zip(chat, qwen, plain, docs("clip_score"), strict=False):
+    assert len(chat) == 3
+    for one, two, three, doc in zip(chat, qwen, plain, docs("clip_score")[:3], strict=True):
         (turn,), (other,) = one["messages"], two["messages"]
         inline = [part["image_url"]["url"] for part in turn["content"] if part["type"] == "image_url"]
         files = [part["image"] for part in other["content"] if part["type"] == "image"]
         data = [base64.b64decode(url.removeprefix("data:image/jpeg;base64,")) for url in inline]
+        assert len(data) == 3
         assert data == [(tmp_path / name).read_bytes() for name in files]
         assert data == [(tmp_path / name).read_bytes() for name in three["images"]]
         assert [part for part in turn["content"] if part["type"] == "text"] == [

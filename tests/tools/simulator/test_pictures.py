@@ -70,9 +70,11 @@ def test_no_bubble_covers_the_wall_clock(seed):
     x, y = Pen(scene.draw(REST, (), 0.0), look.camera).at(CLOCK)
     rows, columns = np.mgrid[:272, :480]
     clock = np.hypot(rows - y, columns - x) < 16.5 * min(1.0, np.hypot(*look.camera[:, 0]))
+    assert clock.sum() > 100  # pixels
     for plan in exams:
         played = perform(plan, fps=FPS, seed=seed)
         table = played.sample(FPS)
+        assert played.utterances
         for word in {(word.who, word.text): word for word in played.utterances}.values():
             row = table[int(word.start * FPS)].tolist()
             heard = scene.draw(row, ((word.who, word.text),), word.start)

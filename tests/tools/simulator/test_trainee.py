@@ -106,9 +106,14 @@ def test_raters_agree_about_as_physicians_do():
 
 
 def test_the_consensus_is_the_truth():
-    for exam in simulate_labels(20, 1):
-        for step, result in compute_true_scores(RUBRIC, exam.plan.errors).items():
-            assert exam.scores[step]["consensus"] == result.points
+    exams = simulate_labels(20, 1)
+    assert len(exams) == 20
+    for exam in exams:
+        truth = compute_true_scores(RUBRIC, exam.plan.errors)
+        assert len(truth) == 33
+        assert {step: scores["consensus"] for step, scores in exam.scores.items()} == {
+            step: result.points for step, result in truth.items()
+        }
 
 
 def ordinal(points):

@@ -122,9 +122,9 @@ def test_the_truth_scores_one_in_every_setting(setting: str, folder: Path, tmp_p
         assert metrics[name]["value"] == 1 and metrics["coverage"]["value"] == 1
 
 
-@pytest.mark.parametrize("setting", ["full_score", "clip_error"])
+@pytest.mark.parametrize(("setting", "questions", "frames"), [("full_score", 2, 5), ("clip_error", 8, 2)])
 def test_the_frames_are_those_that_a_model_gets(
-    setting: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    setting: str, questions: int, frames: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SIMING_DATA", str(folder))
     monkeypatch.setenv("SIMING_CACHE", str(tmp_path / "models"))
@@ -134,7 +134,9 @@ def test_the_frames_are_those_that_a_model_gets(
     answer(work, lambda video, step: 1 if setting == "full_score" else "correct")
     work.write()
     records = {(line["video_id"], line.get("step_id")): line for line in read(work.out)}
-    for doc in docs(setting):
+    asked = docs(setting)
+    assert len(asked) == questions
+    for doc in asked:
         item = next(item for item in work.items if item.key == doc["id"])
         text, prompt = RUN.dataset_of(doc).prompt(doc)
         record = records[doc["video_id"], doc["step_id"] or None]
@@ -144,7 +146,7 @@ def test_the_frames_are_those_that_a_model_gets(
         assert {key: record["media"][key] for key in shown.info()} == shown.info()
         theirs = doc_to_visual(doc, {"media": "frames"})
         ours = [work.picture(item, frame) for frame in range(len(work.frames(item).times))]
-        assert len(theirs) == len(ours) and None not in ours
+        assert len(theirs) == len(ours) == frames and None not in ours
         for image, path in zip(theirs, ours, strict=True):
             assert np.array_equal(np.asarray(image), np.asarray(Image.open(BytesIO(path.read_bytes()))))
         assert work.picture(item, len(ours)) is None
