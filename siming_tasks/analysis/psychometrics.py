@@ -137,8 +137,8 @@ def _points_of_raters(dataset: Dataset, names: Sequence[str] | None) -> tuple[Sc
         values = build_reference_matrix(dataset, setting, name).sorted().reference
         points |= {} if np.isnan(values).all() else {name: values}
     if len(points) < 2:
-        given = ", ".join(points) or "none"
-        raise DataError(f"Psychometrics of raters need two physicians; {dataset.name} has {given}.")
+        present = ", ".join(points) or "none"
+        raise DataError(f"Psychometrics of raters need two physicians; {dataset.name} has {present}.")
     return build_reference_matrix(dataset, setting, CONSENSUS).sorted(), points
 
 

@@ -109,8 +109,8 @@ class Dataset:
     @cached_property
     def physicians(self) -> tuple[str, ...]:
         """Names of the raters other than the consensus who gave points to an applicable step, sorted."""
-        given = (item for video in self.videos for step in video.applicable for item in step.scores.items())
-        return tuple(sorted({name for name, points in given if points is not None} - {CONSENSUS}))
+        scored = (item for video in self.videos for step in video.applicable for item in step.scores.items())
+        return tuple(sorted({name for name, points in scored if points is not None} - {CONSENSUS}))
 
     @property
     def withheld(self) -> bool:

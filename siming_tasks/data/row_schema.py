@@ -84,8 +84,8 @@ def problems_of(
     problems = []
     for item in error.errors(include_url=False):
         value = item.get("input")
-        told = isinstance(value, dict | list) or item["type"] == "missing"
-        what = item["msg"].removeprefix("Value error, ") + ("" if told else f", found {str(value)[:60]!r}")
+        without_value = isinstance(value, dict | list) or item["type"] == "missing"
+        what = item["msg"].removeprefix("Value error, ") + ("" if without_value else f", found {str(value)[:60]!r}")
         fix = f"See {see('data')} for the format."
         problems.append(Problem(code, f"{what}.", fix, file, line, _where(item["loc"], row)))
     return problems

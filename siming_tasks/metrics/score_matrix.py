@@ -86,9 +86,9 @@ class ScoreMatrix:
             )
         for name in ("max_score", *self._arrays):
             rows = () if name == "max_score" else (len(self.video_ids),)
-            found, shape = getattr(self, name).shape, (*rows, len(self.step_ids))
-            if found != shape:
-                raise DataError(f"ScoreMatrix: {name} has shape {found}, not {shape} (videos, steps).")
+            actual, shape = getattr(self, name).shape, (*rows, len(self.step_ids))
+            if actual != shape:
+                raise DataError(f"ScoreMatrix: {name} has shape {actual}, not {shape} (videos, steps).")
 
     def _check_values(self) -> None:
         if not (np.isfinite(self.max_score) & (self.max_score > 0)).all():

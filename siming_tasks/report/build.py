@@ -93,8 +93,8 @@ def write_report(
     """
     if out.exists() and any(out.iterdir() if out.is_dir() else [out]) and not _is_report(out):
         raise DataError(f"{out}: exists and is not a report. Name another folder, or delete it.")
-    found = [[run] if isinstance(run, RunSource) else find_runs([str(run)]) for run in runs]
-    sources = unique_names([source for group in found for source in group])
+    groups = [[run] if isinstance(run, RunSource) else find_runs([str(run)]) for run in runs]
+    sources = unique_names([source for group in groups for source in group])
     pairs = tuple(read_pairs(dataset))
     with _in_place_of(out) as part, _worker_map(jobs, max(len(sources), len(UNALTERED_TASKS))) as apply:
 

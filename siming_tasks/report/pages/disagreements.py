@@ -88,8 +88,8 @@ def _setting_data(name: str, contents: ReportContents) -> dict[str, Any]:
         rows = [row[video] for video in matrix.video_ids]
         judged[rows], asked[rows] = matrix.predicted, matrix.asked
         levels = ordinal_labels(judged, top, mapping) if score else np.where(np.isnan(judged), -1, judged)
-        source, said = run.source, _levels_as_digits(levels, ~asked)
-        facts = {"slug": source.slug, "name": visible(source.name), "role": source.role, "said": said}
+        source, digits = run.source, _levels_as_digits(levels, ~asked)
+        facts = {"slug": source.slug, "name": visible(source.name), "role": source.role, "said": digits}
         runs.append(facts | ({"gave": _numbers(judged)} if score else {}))
     spans = [{label.step_id: list(label.span) for label in video.applicable if label.span} for video in videos]
     reference = _points(dataset, options["rater"])
@@ -117,8 +117,8 @@ def _points(dataset: Dataset, rater: str) -> Points:
     points = np.full((len(dataset.videos), len(column)), np.nan)
     for row, video in enumerate(dataset.videos):
         for label in video.applicable:
-            given = label.scores.get(rater)
-            points[row, column[label.step_id]] = np.nan if given is None else given
+            points_given = label.scores.get(rater)
+            points[row, column[label.step_id]] = np.nan if points_given is None else points_given
     return points
 
 

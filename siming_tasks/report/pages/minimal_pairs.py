@@ -126,8 +126,8 @@ def _answers(pair: Mapping[str, Any], analyses: Sequence[RunAnalysis]) -> list[d
             a, b = (float(matrix.predicted[matrix.video_ids.index(pair[side]), column]) for side in SIDES)
             moved = (b - a) * pair["direction"] * (1 if score else -1)
             verdict = "noticed" if moved > 0 else "wrong way" if moved < 0 else "did not move"
-            said = ["–" if x != x else f"{x:g}" if score else VERDICTS[bool(x)] for x in (a, b)]
-            cells[name] = {"said": said, "verdict": "no answer" if moved != moved else verdict}
+            answers = ["–" if x != x else f"{x:g}" if score else VERDICTS[bool(x)] for x in (a, b)]
+            cells[name] = {"said": answers, "verdict": "no answer" if moved != moved else verdict}
         if cells:
             rows.append({"name": source.name, "slug": source.slug, "role": source.role, "cells": cells})
     return rows

@@ -90,9 +90,10 @@ def fine_tuned(exams: Exams, tuner: Tuner) -> BaselineResult:
     for scope, step in exams.questions():
         videos = list(exams.asked((scope, step), lessons))
         places, part = [place for place, _ in videos], step if scope == "clip" else ""
-        said = np.array([answers[video.video_id].get(part, {}).get(step, np.nan) for _, video in videos], float)
-        untrained = len(set(exams.fold[places][np.isnan(said)].tolist())) if places else 0
-        judged[scope, step] = StepJudgments(said, said < dataset.rubric.by_id[step].max_score, 0, untrained), places
+        predicted = np.array([answers[video.video_id].get(part, {}).get(step, np.nan) for _, video in videos], float)
+        untrained = len(set(exams.fold[places][np.isnan(predicted)].tolist())) if places else 0
+        top = dataset.rubric.by_id[step].max_score
+        judged[scope, step] = StepJudgments(predicted, predicted < top, 0, untrained), places
     media = {name: media_of(lesson.views, exams.options) for name, lesson in lessons.items()}
     made = {"network": f"siming_nano {digest[:12]}, fine-tuned", "epochs": tuner.epochs, "seed": exams.options.seed}
     return BaselineResult(judged, media, tuple(unreadable), made)

@@ -277,8 +277,8 @@ def _ours(column: Column, words: Words, kind: Kind) -> list[str]:
     if fields or (name not in OURS and not (name == "line" and kind == "adjudicated")):
         return list(dict.fromkeys(fields))
     taken = len(column.parts) > 1 and name == CONSENSUS  # `consensus` below a step: points of that step
-    given = any(_alike(column.name, table) for table in (words.mapping.raters, words.mapping.steps))
-    return [] if taken or given else [name]
+    is_mapped = any(_alike(column.name, table) for table in (words.mapping.raters, words.mapping.steps))
+    return [] if taken or is_mapped else [name]
 
 
 def _points(column: Column, steps: dict[str, str], raters: Collection[str], words: Words) -> Points | None:

@@ -172,9 +172,9 @@ def examine(
     """The exam that follows from a plan; ``seed`` decides the raters' luck and the look of the picture."""
     truth = compute_true_scores(rubric, plan.errors)
     rngs = np.random.default_rng([seed[0], 3, seed[1]]).spawn(len(raters))
-    given = {name: _rate(rubric, rater, truth, rng) for (name, rater), rng in zip(raters.items(), rngs, strict=True)}
+    ratings = {name: _rate(rubric, rater, truth, rng) for (name, rater), rng in zip(raters.items(), rngs, strict=True)}
     scores = {
-        step.id: {**{name: points[step.id] for name, points in given.items()}, CONSENSUS: truth[step.id].points}
+        step.id: {**{name: points[step.id] for name, points in ratings.items()}, CONSENSUS: truth[step.id].points}
         for step in rubric.steps
     }
     look = int(np.random.default_rng([seed[0], 4, seed[1]]).integers(2**31))

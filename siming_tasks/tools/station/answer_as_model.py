@@ -122,8 +122,8 @@ class AsModel(Work):
                 continue
             answers = {}
             for step in item.steps:  # as a record has it: points, or 1 for incorrect
-                given = state.step(step)
-                answers[step] = float(given.verdict == "incorrect" if given.points is None else given.points)
+                answer = state.step(step)
+                answers[step] = float(answer.verdict == "incorrect" if answer.points is None else answer.points)
             media = next((event.value for event in reversed(events) if event.kind == "open"), None)
             prompt = sha256_json(build_prompt(self.setting, self._rules(item), None, self.rubric))[:12]
             conditions = Conditions(prompt=prompt, dataset=self.dataset.digest, media=media or {})

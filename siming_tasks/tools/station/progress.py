@@ -110,8 +110,8 @@ def read_progress(path: Path, options: Options, names: Sequence[str] | None = No
         for digest, exam in event_log.exams().items():
             sides = {rater: state for (rater, of), state in states.items() if of == digest}
             points = {step: {rater: side.step(step).points for rater, side in sides.items()} for step in exam.steps}
-            given = {step: {rater: p for rater, p in by.items() if p is not None} for step, by in points.items()}
-            labels = [StepLabel(step, scores=scores, applicable=bool(scores)) for step, scores in given.items()]
+            scored = {step: {rater: p for rater, p in by.items() if p is not None} for step, by in points.items()}
+            labels = [StepLabel(step, scores=scores, applicable=bool(scores)) for step, scores in scored.items()]
             videos.append(Video(exam.name, "", 1.0, tuple(labels)))
         # The points so far as a data set without files: what the tables of raters are made of.
         dataset = Dataset(path, path.name, "", event_log.synthetic, "", event_log.rubric, tuple(videos), {})
@@ -160,12 +160,12 @@ def _doubts(event_log: EventLog, states: Mapping[tuple[str, str], ExamState]) ->
     for digest, exam in event_log.exams().items():
         sides = [state for (_, of), state in sorted(states.items()) if of == digest]
         for step in exam.steps:
-            doubt, given = doubts[step], [side.step(step) for side in sides]
-            for first, second in combinations([side for side in given if side.decided], 2):
+            doubt, answers = doubts[step], [side.step(step) for side in sides]
+            for first, second in combinations([side for side in answers if side.decided], 2):
                 doubt.pairs += 1
                 doubt.differ += differ(first, second)
             doubt.adjudicated += digest in adjudicated and adjudicated[digest].step(step).decided
-            doubt.comments += [side.comment for side in given if side.comment]
+            doubt.comments += [side.comment for side in answers if side.comment]
     order = sorted(doubts, key=lambda step: (-(doubts[step].share or 0), -len(doubts[step].comments)))
     return {step: doubts[step] for step in order}
 

@@ -59,9 +59,9 @@ def find_exams(folder: Path, cache: Path, rubric: Path | None = None) -> Exams:
         DataError: no video, two copies of one, a damaged one, or a data set with another rubric than ``rubric``.
     """
     dataset = open_dataset(folder) if (folder / "dataset.yaml").is_file() else None
-    given = load_rubric(rubric) if rubric else None
+    own_rubric = load_rubric(rubric) if rubric else None
     if dataset:
-        if given and rubric_digest(given) != rubric_digest(dataset.rubric):
+        if own_rubric and rubric_digest(own_rubric) != rubric_digest(dataset.rubric):
             raise DataError(f"{rubric}: is not the rubric of the data set {folder}. Leave out --rubric.")
         chosen, synthetic = dataset.rubric, dataset.synthetic
         names = [
@@ -69,7 +69,7 @@ def find_exams(folder: Path, cache: Path, rubric: Path | None = None) -> Exams:
             for video in dataset.videos
         ]
     else:
-        chosen, synthetic = given or default_rubric(), False
+        chosen, synthetic = own_rubric or default_rubric(), False
         steps = tuple(step.id for step in chosen.steps)
         names = [(path.relative_to(folder).as_posix(), path, steps) for path in VideoFiles(folder).files]
     try:
