@@ -69,7 +69,8 @@ class _Collector:
 
     def add(self, record: Record, path: Path, line: int) -> bool:
         """Keep a record, unless its request has one already, and note the problems with that; True if it was kept."""
-        if not self._paths or self._paths[-1] != path:
+        last = self._paths[-1] if self._paths else None
+        if last is not path and last != path:  # to compare two paths costs as much as the rest, a million times
             self._paths.append(path)
         name, part = record.setting, record.conditions.part
         if name not in self.records:
