@@ -24,6 +24,7 @@ ABLATIONS: Mapping[str, str] = {
 """Present name of each input ablation by its name in version 0.1."""
 
 _FORMER_NAMES = {name: former for former, name in ABLATIONS.items()}
+"""Former name of each input ablation that version 0.1 had; a later one keeps its own."""
 _SETTING = re.compile(rf"^(siming_)?probe_({'|'.join(ABLATIONS)})_(?=(full|clip)_(score|error)\b)")
 _PRESENT = re.compile(rf"^ablation_({'|'.join(_FORMER_NAMES)})_(?=(full|clip)_(score|error)\b)")
 _KEYS = {
@@ -62,7 +63,7 @@ def former_ablation_file(ablation: str, which: str) -> str:
         >>> former_ablation_file("frozen_frame", "a1b2c3d4e5f6")
         'probes/frozen-a1b2c3d4e5f6.mp4'
     """
-    return f"probes/{_FORMER_NAMES[ablation]}-{which}.mp4"
+    return f"probes/{_FORMER_NAMES.get(ablation, ablation)}-{which}.mp4"
 
 
 def cache_key_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,7 +75,7 @@ def cache_key_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     task = dict(facts["task"])
     if "siming_ablation" in task:
         name, _, version = task.pop("siming_ablation").partition(" ")
-        task["siming_probe"] = f"{_FORMER_NAMES[name]} {version.replace('ablations/', 'probes/')}"
+        task["siming_probe"] = f"{_FORMER_NAMES.get(name, name)} {version.replace('ablations/', 'probes/')}"
     return {**facts, "request": former_request_id(facts["request"]), "task": task}
 
 

@@ -49,6 +49,7 @@ class Metric:
             or recall alone can be had by answering the same everywhere.
         headline: orders the tables of its kind of answer.
         higher_is_better: larger values are better.
+        share: of steps: it may be 0 or 1 in a sample without being so in truth, and has an exact interval there.
         left_out: for ``totals``, the values with each of the videos that have both totals left out in turn, of the
             totals alone: without it, a comparison of many videos would take the square of their number.
         slope: for counts, the gradient of the function in its counts (of labels: in the moments of
@@ -76,6 +77,7 @@ class Metric:
     lifted: bool = True
     headline: bool = False
     higher_is_better: bool = True
+    share: bool = False
     left_out: Callable[[correlation.Paired], FloatArray] | None = None
     slope: Callable[[FloatArray], FloatArray] | None = None
     fisher: Callable[[FloatArray, int], FloatArray] | None = None
@@ -90,11 +92,6 @@ class Metric:
     def compared(self) -> bool:
         """An agreement, which runs are compared by; not the coverage."""
         return self.family != COVERAGE
-
-    @property
-    def share(self) -> bool:
-        """A share of steps, which may be 0 or 1 in a sample without being so in truth."""
-        return self.family == "verdicts" and self.low == 0
 
     @property
     def sign(self) -> float:
@@ -151,13 +148,13 @@ _ROWS = (
            slope=classification.mcc_slope),
     Metric("precision", "P", "Precision", _E, "verdicts", classification.precision,
            says("No step was predicted {positive}: 0/0."),
-           low=0.0, symmetric=False, corrected=False, lifted=False, slope=classification.precision_slope),
+           low=0.0, symmetric=False, corrected=False, lifted=False, share=True, slope=classification.precision_slope),
     Metric("recall", "R", "Recall", _E, "verdicts", classification.recall,
            says("No step is {positive} in the reference: 0/0."),
-           low=0.0, symmetric=False, corrected=False, lifted=False, slope=classification.recall_slope),
+           low=0.0, symmetric=False, corrected=False, lifted=False, share=True, slope=classification.recall_slope),
     Metric("f1", "F1", "F1", _E, "verdicts", classification.f1,
            says("No step is {positive} in the reference, and none was predicted so: 0/0."),
-           low=0.0, corrected=False, slope=classification.f1_slope),
+           low=0.0, corrected=False, share=True, slope=classification.f1_slope),
     Metric(COVERAGE, "coverage", "Coverage", (*_S, *_E), "coverage", _answered,
            says("No step was asked about."), low=0.0, symmetric=False, corrected=False, lifted=False),
 )  # fmt: skip

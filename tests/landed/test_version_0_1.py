@@ -15,7 +15,13 @@ import pytest
 import siming_tasks as st
 from siming_tasks.cli import main
 from siming_tasks.common.errors import RubricError
-from siming_tasks.common.version_0_1 import cache_key_facts, former_rubric, present_name, translate_results
+from siming_tasks.common.version_0_1 import (
+    cache_key_facts,
+    former_ablation_file,
+    former_rubric,
+    present_name,
+    translate_results,
+)
 from siming_tasks.data.digest import content_digest
 from siming_tasks.plugin.response_cache.store import ReplyStore
 from siming_tasks.results.discovery import run_at
@@ -171,6 +177,9 @@ def test_cache_keys_are_made_of_the_words_of_version_0_1() -> None:
         "task": {"version": "3-A", "siming_probe": "blind probes/1"},
         "text": "Judge.",
     }
+    later = {"request": "ablation_grey_clip_score/v1/cpr_01", "task": {"siming_ablation": "grey ablations/1"}}
+    assert cache_key_facts(later) == {**later, "task": {"siming_probe": "grey probes/1"}}  # version 0.1 had none
+    assert former_ablation_file("grey", "a1b2c3d4e5f6") == "probes/grey-a1b2c3d4e5f6.mp4"
     plain = {"request": "clip_score/v1/cpr_01", "task": {"version": "3-A"}}
     assert cache_key_facts(plain) == plain
 

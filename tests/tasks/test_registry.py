@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -20,6 +21,7 @@ from siming_tasks.tasks import (
     TASK_GROUPS,
     TASKS,
     UNALTERED_TASKS,
+    AnswerFormat,
     benchmark_task,
     tasks_of,
 )
@@ -81,6 +83,24 @@ def test_no_other_folder_compares_the_name_of_a_format_or_an_ablation() -> None:
             if any("ablation" in side or "answer_format" in side for side in by_name):
                 compared.append(f"{path}: {ast.unparse(node)}")
     assert names and compared == []
+
+
+def test_every_field_of_a_record_belongs_to_one_format() -> None:
+    """Logs of a task are refused where they hold a field of another format: a shared name would refuse every log."""
+    for fields in ("record_fields", "reply_keys"):
+        names = [name for form in ANSWER_FORMATS.values() for name in getattr(form, fields)]
+        assert len(names) >= 3 and len(set(names)) == len(names)
+    assert all(set(form.field_types()) == set(form.record_fields) for form in ANSWER_FORMATS.values())
+
+
+def test_a_format_refuses_its_fields_for_steps_that_were_not_asked() -> None:
+    class Notes(AnswerFormat):
+        record_fields: ClassVar[dict[str, type]] = {"notes": dict}
+
+    steps = {step.id: step for step in default_rubric().steps[:2]}
+    first = next(iter(steps))
+    assert Notes().fault({"notes": {first: "x"}}, {}, steps) == ""
+    assert Notes().fault({"notes": {first: "x"}}, {}, {}) == f"notes of {first!r} was not asked for"
 
 
 def test_the_members_of_groups_are_tasks_and_every_task_is_in_one() -> None:

@@ -106,7 +106,17 @@ class AnswerFormat:
         }
 
     def fault(self, stated: Mapping[str, Any], answers: Mapping[str, float], steps: Mapping[str, RubricStep]) -> str:
-        """A contradiction in the fields of an edited record, as the beginning of a sentence; empty for none."""
+        """A contradiction in the fields of an edited record, as the beginning of a sentence; empty for none.
+
+        Args:
+            stated: the fields of the record that formats add.
+            answers: by step id.
+            steps: that were asked about, by id; none where the task has another format.
+        """
+        for field in self.record_fields:
+            for name in stated.get(field) or ():
+                if name not in steps:
+                    return f"{field} of {name[:64]!r} was not asked for"
         return ""
 
     def answer_words(self, record: Record) -> dict[str, str]:

@@ -84,10 +84,7 @@ class NamedErrorsFormat(AnswerFormat):
         for name, ids in (stated.get("named_errors") or {}).items():
             if name not in steps or not set(ids) <= {error.id for error in steps[name].errors}:
                 return f"named_errors of {name[:64]!r} was not asked for or names none of the step's errors"
-        for name in stated.get("reasons") or {}:
-            if name not in steps:
-                return f"reasons of {name[:64]!r} was not asked for"
-        return ""
+        return super().fault(stated, answers, steps)
 
     def compute_results(self, inputs: FormatInputs) -> NamedErrors:
         """The errors that were named against those that labels state, and the share of answers with a reason."""
