@@ -1,7 +1,8 @@
 """Media modes, the forms in which a model is shown a video, and the model classes of lmms-eval that take them.
 
 Each mode is one object; whoever needs to know asks it. A further one is an object in :data:`MEDIA_MODES` and a word of
-the option ``media``. What a class takes, and hence is shown, stands in the table ``backends.yaml``.
+the option ``media``, if it shows an image for each frame or a file. What a class takes, and hence is shown, stands in
+the table ``backends.yaml``.
 """
 
 from __future__ import annotations

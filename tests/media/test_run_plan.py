@@ -89,7 +89,7 @@ def test_a_plan_equals_the_figures_worked_out_by_hand() -> None:
     spans = {"look": (0.0, 10.0), "press": (10.0, 20.0), "say": (20.0, 30.0), "both": None}
     exams = [exam(40.0, spans)] * 2
     plan = plan_run(exams, FOUR, Policy(20, 5), formulas=["qwen2_5_vl"], prices=(1.0, 10.0), reply_tokens=100)
-    full, _, clip, _, timed, _ = plan.settings
+    full, _, clip, _, timed, *_ = plan.settings
     assert (full.setting, full.requests, full.frames, full.frames_max, full.fps) == ("full_score", 2, 40, 20, 0.5)
     assert (clip.setting, clip.requests, clip.frames, clip.frames_max, clip.fps) == ("clip_score", 6, 30, 5, 0.5)
     assert full.image_tokens == {"qwen2_5_vl": (20 * 391, 40 * 391)}

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.host
 
 
 @pytest.mark.parametrize("media", ["video", "frames"])
-def test_a_real_model_is_asked_every_probe(
+def test_a_real_model_is_asked_in_every_ablation(
     host: Callable[..., Any], short_demo: Path, tiny_vlm: Path, media: str
 ) -> None:
     model = f"pretrained={tiny_vlm},device=cpu,device_map=cpu,max_num_frames=4,max_pixels=50176,min_pixels=3136"

@@ -34,7 +34,11 @@ def dataset(folder: Path) -> Dataset:
 def reply(setting: str, steps: tuple[str, ...], value: Any) -> str:
     """Reply of a model that gives every step the same value."""
     answer = dict.fromkeys(steps, value) if setting.startswith("full") else value
-    return json.dumps({KEYS[setting]: answer})
+    return json.dumps({TASKS[setting].field: answer})
+
+
+def test_keys_of_replies_are_those_of_the_paper() -> None:
+    assert {name: TASKS[name].field for name in KEYS} == KEYS
 
 
 def complete_run(dataset: Dataset, model: str = "") -> list[dict[str, Any]]:
