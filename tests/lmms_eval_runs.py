@@ -117,7 +117,9 @@ class Warm:
 
     def close(self) -> None:
         if self.lease:
-            self.lease.close()
+            with FileLock(self.folder / "warm.lock"), self.lease:
+                self.lease.shutdown(socket.SHUT_WR)
+                self.lease.recv(1)  # until the server has closed it too, and has gone if nobody else is connected
         if self.process:
             self.process.wait()  # for the last lease
 
@@ -211,23 +213,21 @@ def serve() -> Iterator[Callable[..., Server]]:
         server.gone()
 
 
-@pytest.fixture(scope="session")
-def tiny_vlm(shared: Path, warm: Any) -> Path:
-    with FileLock(shared / "tiny_vlm.lock"):
-        if not (out := shared / "tiny_vlm").exists():
-            script, log = str(ROOT / "utils" / "make_tiny_vlm.py"), shared / "tiny_vlm.log"
-            code = warm.run([str(out)], shared, dict(os.environ), log, script=script)
+def make_vlm(shared: Path, warm: Warm, name: str, *flags: str) -> Path:
+    with FileLock(shared / f"{name}.lock"):
+        if not (out := shared / name).exists():
+            script, log = str(ROOT / "utils" / "make_tiny_vlm.py"), shared / f"{name}.log"
+            code = warm.run([str(out), *flags], shared, dict(os.environ), log, script=script)
             assert code == 0, log.read_text()
     return out
 
 
 @pytest.fixture(scope="session")
-def speaking_vlm(shared: Path, warm: Any) -> Path:
+def tiny_vlm(shared: Path, warm: Warm) -> Path:
+    return make_vlm(shared, warm, "tiny_vlm")
+
+
+@pytest.fixture(scope="session")
+def speaking_vlm(shared: Path, warm: Warm) -> Path:
     """The tiny model with one and the same readable reply to every clip."""
-    with FileLock(shared / "speaking_vlm.lock"):
-        if not (out := shared / "speaking_vlm").exists():
-            script, log = str(ROOT / "utils" / "make_tiny_vlm.py"), shared / "speaking_vlm.log"
-            says = '{"score": 1, "verdict": "correct"}'
-            code = warm.run([str(out), "--says", says], shared, dict(os.environ), log, script=script)
-            assert code == 0, log.read_text()
-    return out
+    return make_vlm(shared, warm, "speaking_vlm", "--says", '{"score": 1, "verdict": "correct"}')

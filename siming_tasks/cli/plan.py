@@ -121,7 +121,7 @@ def plan(
 def _frames_and_service(name: str) -> tuple[int | None, Service | None]:
     """Frames of a full video and the service that is asked, as far as the name of a model or service says."""
     from siming_tasks.media import preset
-    from siming_tasks.models.recipes import recipe, recipes, services
+    from siming_tasks.models.recipes import letters, recipe, recipes, services
 
     if name.lower() in services():
         return None, services()[name.lower()]
@@ -131,10 +131,6 @@ def _frames_and_service(name: str) -> tuple[int | None, Service | None]:
         frames = model_recipe.full_frames
     except OptionsError:
         frames = preset(name).frames  # the paper's word for it; refuses what is neither
-
-        def letters(text: str) -> str:
-            return "".join(letter for letter in text.casefold() if letter.isalnum())
-
         model_recipe = next(each for each in recipes().values() if each.paper and letters(each.paper) == letters(name))
     return frames, services().get(model_recipe.service)
 

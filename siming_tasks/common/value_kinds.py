@@ -7,7 +7,7 @@ import operator
 import os
 import re
 from dataclasses import dataclass
-from typing import SupportsFloat, SupportsIndex
+from typing import SupportsFloat, SupportsIndex, TypeGuard
 
 
 class Refused(ValueError):
@@ -162,3 +162,8 @@ class Share(Kind):
         if not match or not 1 <= int(match[1]) <= int(match[2]):
             raise Refused("is not a part such as 2/5, the second of five.")
         return match[0]
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """True for a number of JSON; its true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

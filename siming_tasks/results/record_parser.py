@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeGuard, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.schema import CORRECT, INCORRECT, Video
+from siming_tasks.common.value_kinds import is_number
 from siming_tasks.common.version_0_1 import translate_row
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.row_schema import problems_of
@@ -273,7 +274,7 @@ def _fault(record: Mapping[str, Any], source: _Line, steps: _Steps) -> str | Non
     if not isinstance(record["answers"], dict):
         return "`answers` is not an object"
     for name, value in record["answers"].items():
-        is_usable = name in steps and _is_number(value)
+        is_usable = name in steps and is_number(value)
         if not is_usable or not (steps[name].on_scale(value) if setting.answer == "score" else value in (0, 1)):
             return f"answer {str(value)[:64]} to {name[:64]!r} is off the scale or was not asked"
     for name, reason in (source.missing or {}).items():
@@ -298,15 +299,11 @@ def _parse_plain_answers(value: Any, asked: Sequence[RubricStep], setting: TaskS
         if setting.answer == "error":
             step_answer = _VERDICTS.get(answer) if isinstance(answer, str) else None
         else:
-            step_answer = float(answer) if _is_number(answer) and step.on_scale(answer) else None
+            step_answer = float(answer) if is_number(answer) and step.on_scale(answer) else None
         if step_answer is None:
             return None
         answers[step.id] = step_answer
     return Parsed("ok", answers)
-
-
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _bare_clip(row: Mapping[str, Any]) -> _BareClip | None:

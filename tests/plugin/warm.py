@@ -111,7 +111,9 @@ def serve(listener: socket.socket) -> tuple[dict[str, Any], list[int]]:
             elif key.data == "lease":
                 leases -= 1
                 if not leases:
+                    os.unlink(sys.argv[1])  # before the client's `close` returns: the next one starts a new server
                     os._exit(0)
+                key.fileobj.close()
             elif isinstance(key.data, int):  # the client is gone before its fork
                 with suppress(ProcessLookupError):
                     os.kill(key.data, signal.SIGKILL)
@@ -131,8 +133,9 @@ if __name__ == "__main__":
     index_once(tasks.TaskManager)
     gc.freeze()  # a fork's collector leaves what it was born with alone, so that those pages stay shared
     door = socket.socket(socket.AF_UNIX)
-    door.bind(sys.argv[1])
+    door.bind(f"{sys.argv[1]}.part")
     door.listen(64)
+    os.rename(f"{sys.argv[1]}.part", sys.argv[1])  # whoever sees it can connect
     job, files = serve(door)
     become(job, files)
     if job["script"]:

@@ -182,16 +182,17 @@ def services() -> dict[str, Service]:
     return _read_entries("services.yaml", Service)
 
 
+def letters(text: str) -> str:
+    """Letters and digits of a model's name, small: what is the same however it is written."""
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
+
+
 def recipe(name: str) -> Recipe:
     """One recipe by its name; case, spaces, dashes and dots do not matter.
 
     Raises:
         OptionsError: there is none of that name; names all.
     """
-
-    def letters(text: str) -> str:
-        return "".join(letter for letter in text.casefold() if letter.isalnum())
-
     known = {letters(key): entry for key, entry in recipes().items()}
     if letters(name) not in known:
         raise OptionsError(f"There is no recipe {name!r}. There are {', '.join(recipes())}.")

@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_text
+from siming_tasks.common.value_kinds import is_number
 from siming_tasks.data.jsonl import parse_value
 from siming_tasks.tools.builder.annotation_marks import (
     MAX_BYTES,
@@ -156,7 +157,7 @@ def _spans(value: dict[str, Any], rate: Fraction | None, stated: Fraction | None
         what = "a moment, not a span."
     else:
         start, end = value.get("start"), value.get("end")
-        if _is_number(start) and _is_number(end):
+        if is_number(start) and is_number(end):
             spans = [(start, end)]
         else:
             what = f"{short(start)} to {short(end)} are no times in seconds."
@@ -202,7 +203,7 @@ def _own_rate(value: dict[str, Any]) -> Fraction | None:
     """The rate by which Label Studio gave a keyframe its time."""
     for key in reversed(value.get("sequence") or ()):
         time: Any = key.get("time")
-        if _is_number(time) and time > 0:
+        if is_number(time) and time > 0:
             return _rate(round(key["frame"] / time, 4))
     return None
 
@@ -213,10 +214,6 @@ def _rate(value: Any) -> Fraction | None:
     except (ValueError, ZeroDivisionError):
         return None
     return rate if rate is not None and len(str(value)) <= 20 and 1 <= rate <= 1000 else None
-
-
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _is_frame(value: Any) -> TypeGuard[int]:

@@ -17,6 +17,7 @@ from typing import Any
 
 from siming_tasks import __version__
 from siming_tasks.common.files import atomic_write, canonical_json
+from siming_tasks.common.value_kinds import is_number
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.exchange.exported_run import ExportedRun
@@ -72,7 +73,7 @@ def _aggregate(exported: ExportedRun, now: str) -> dict[str, Any]:
     library = {"name": "siming-tasks", "version": __version__}
     if facts.get("lmms_eval_version"):
         library = {"name": "lmms_eval", "version": str(facts["lmms_eval_version"])}
-    dated = isinstance(date, int | float) and not isinstance(date, bool)
+    dated = is_number(date)
     return {
         "schema_version": SCHEMA,
         "evaluation_id": f"{COLLECTION}/{model}/{now}",

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 from siming_tasks import __version__
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import open_regular, sha256_json
+from siming_tasks.common.value_kinds import is_number
 from siming_tasks.rubrics import Rubric, allowed_points, rubric_from
 
 RATING, ADJUDICATION = "rate", "adjudicate"
@@ -109,7 +110,7 @@ def check_event(rubric: Rubric, step: str | None, kind: str, value: Any) -> str 
         return f"the rubric has no step {step!r:.80}."
     if value is None:
         return None
-    number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_SECONDS  # no NaN
+    number = is_number(value) and 0 <= value <= MAX_SECONDS  # no NaN
     if kind == "points":
         allowed = allowed_points(rule)
         if not number or value not in allowed:

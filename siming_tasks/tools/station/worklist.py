@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -94,9 +94,9 @@ class Work(ABC):
         order = event_log.order(rater, name, shuffled([item.key for item in items], rater, name))
         self.items = [by_key[key] for key in order if key in by_key]
 
-    @abstractmethod
     def frames(self, item: Item) -> Frames:
-        """Times of an item's frames."""
+        """Times of an item's frames: all of its video."""
+        return _frames_of(item.exam)
 
     def state(self, item: Item) -> ExamState:
         """Answers of this rater to the item so far."""
@@ -265,10 +265,6 @@ class Rating(Work):
         items = [Item(exam, exam.steps, exam.digest) for exam in exams.exams]
         super().__init__(event_log, RATING, rater, exams.rubric, items)
 
-    def frames(self, item: Item) -> Frames:
-        """All frames of the video."""
-        return _frames_of(item.exam)
-
 
 def differ(first: StepState, second: StepState) -> bool:
     """True if two raters gave a step other points, or only one of them says that it applies."""
@@ -308,10 +304,6 @@ class Adjudication(Work):
             elif steps := tuple(step for step in exam.steps if differ(*(state.step(step) for state in both))):
                 items.append(Item(exam, steps, exam.digest))
         super().__init__(event_log, ADJUDICATION, CONSENSUS, exams.rubric, items)
-
-    def frames(self, item: Item) -> Frames:
-        """All frames of the video."""
-        return _frames_of(item.exam)
 
     def remark(self) -> str:
         """Number of exams that cannot be adjudicated yet."""
