@@ -20,7 +20,7 @@ from siming_tasks.options import Options, Whole
 )
 def baseline(
     chosen: cli.DatasetChoice = cli.dataset_flags(word=True, labels=True),
-    out: Path = cli.option("FILE", "prediction file (default baseline.jsonl)", Path, Path("baseline.jsonl")),
+    out: Path = cli.option("FILE", "prediction file (default baseline.jsonl)", cli.NEW_FILE, Path("baseline.jsonl")),
     folds: int = cli.option("N", "number of folds (default 5)", Whole(2), 5),
     group: str | None = cli.option("", "keep all exams of a student, or of a site, in one fold", ("student", "site")),
     backbone: str | None = cli.option(

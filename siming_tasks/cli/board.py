@@ -27,7 +27,7 @@ _SHOWN = 10
 def submit(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
     run_path: str = cli.word("RUN", "lmms-eval output folder, prediction file, or (--check) archive"),
-    out: Path | None = cli.option("FILE", "the archive (default: <model>.zip)", Path),
+    out: Path | None = cli.option("FILE", "the archive (default: <model>.zip)", cli.NEW_FILE),
     check: bool = cli.switch("validate an archive instead of writing one"),
     name: str | None = cli.option("", "the model's name (default: the run's)"),
     organization: str = cli.option("", "model card: organization", default=""),
@@ -106,7 +106,7 @@ def _pack(
 def build(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
     folder: Path = cli.word("INBOX", "folder of archives", Path),
-    out: Path = cli.option("DIR", "the new folder (default: siming_board)", Path, Path("siming_board")),
+    out: Path = cli.option("DIR", "the new folder (default: siming_board)", cli.NEW_FOLDER, Path("siming_board")),
     reruns: Path | None = cli.option("DIR", "the organiser's own runs, one folder per archive name", Path),
     match: float = cli.option(
         "SHARE", "share of equal answers that verifies a row (default 1)", Decimal(above=0, most=1), 1.0

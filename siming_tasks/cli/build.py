@@ -14,7 +14,7 @@ from siming_tasks.options import Decimal, Whole
 
 @cli.command()
 def template(
-    out: Path = cli.word("OUT", "the new .xlsx file", Path),
+    out: Path = cli.word("OUT", "the new .xlsx file", cli.NEW_FILE),
     rubric: Path = cli.option("", "rubric.yaml", Path, required=True),
     videos: Path = cli.option("", "folder of the video files", Path, required=True),
     raters: str = cli.option("N|NAMES", "how many physicians (default 2), or names: Li,Wang", default="2"),
@@ -38,7 +38,7 @@ def template(
 
 @cli.command()
 def build(
-    out: Path | None = cli.word("[OUT]", "the new folder", Path),
+    out: Path | None = cli.word("[OUT]", "the new folder", cli.NEW_FOLDER),
     rubric: Path = cli.option("", "rubric.yaml", Path, required=True),
     labels: tuple[str, ...] = cli.several(
         "[NAME=]FILE",
@@ -55,7 +55,7 @@ def build(
         "X", "frames per second, where --spans counts frames", Decimal(least=1, most=1000)
     ),
     list_only: bool = cli.switch("only list what labels --spans has, and build nothing", "--list"),
-    draft: Path | None = cli.option("FILE", "with --list: write a mapping file to begin with", Path),
+    draft: Path | None = cli.option("FILE", "with --list: write a mapping file to begin with", cli.NEW_FILE),
     spans_from: str | None = cli.option("NAME", "with an event log: the rater whose marks are the spans"),
     finished: bool = cli.switch("with an event log: leave out exams that are not finished"),
     adjudicated: Path | None = cli.option("", "the list of undecided rows, with the consensus filled in", Path),

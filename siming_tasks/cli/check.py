@@ -62,7 +62,7 @@ def rubric(
     action: str = cli.word("", "check: list errors and doubtful entries; show: print a sheet", ("check", "show")),
     file: Path | None = cli.word("[FILE]", "rubric.yaml (default: the embedded one)", Path),
     as_json: bool = cli.switch("check: print one JSON object", "--json"),
-    html: Path | None = cli.option("OUT", "show: write a page to print, one sheet per skill", Path),
+    html: Path | None = cli.option("OUT", "show: write a page to print, one sheet per skill", cli.NEW_FILE),
     skill: tuple[str, ...] = cli.several("ID", "show: only this one; may be repeated"),
 ) -> int:
     """Check or show the rubric; 1 if it has errors."""
@@ -113,10 +113,7 @@ def _show_rubric(file: Path | None, html: Path | None, skill: Sequence[str]) -> 
     if html is None:
         print(render_rubric_text(rubric, skill), end="")
         return 0
-    try:
-        with atomic_write(html) as stream:
-            stream.write(render_rubric_html(rubric, skill))
-    except OSError as error:
-        raise OptionsError(f"--html {html}: cannot be written: {error.strerror}.") from None
+    with atomic_write(html) as stream:
+        stream.write(render_rubric_html(rubric, skill))
     say(f"{html}: print it; one sheet per skill.")
     return 0

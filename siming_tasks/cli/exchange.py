@@ -18,7 +18,7 @@ from siming_tasks.options import Options, Whole
 )
 def requests(
     chosen: cli.DatasetChoice = cli.dataset_flags(word=True),
-    out: Path = cli.word("OUT", "the file (.jsonl)", Path),
+    out: Path = cli.word("OUT", "the file (.jsonl)", cli.NEW_FILE),
     setting: tuple[str, ...] = cli.several("NAME", "full_score, ...; may be repeated (default: the four)"),
     messages: str = cli.option("", "form of the messages (default openai)", ("openai", "qwen", "plain"), "openai"),
     files: bool = cli.switch("frames as files beside OUT instead of data URLs"),
@@ -50,7 +50,7 @@ def requests(
 @cli.command()
 def import_(
     file: Path = cli.word("FILE", "result file of VLMEvalKit, or log of Inspect", Path),
-    out: Path = cli.word("OUT", "the file (.jsonl) for `siming score`", Path),
+    out: Path = cli.word("OUT", "the file (.jsonl) for `siming score`", cli.NEW_FILE),
     format: str = cli.option("", "the harness that wrote the file", ("vlmevalkit", "inspect"), required=True),
     epoch: int | None = cli.option("N", "epoch to take from a log with several", Whole()),
 ) -> None:
@@ -66,7 +66,7 @@ def import_(
 def export(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
     run_paths: tuple[str, ...] = cli.word("RUN...", "output folder, log or prediction file; latex: several"),
-    out: Path = cli.word("OUT", "the file; for every-eval-ever and inspect a folder", Path),
+    out: Path = cli.word("OUT", "the file; for every-eval-ever and inspect a folder", cli.NEW_PATH),
     form: str = cli.option(
         "",
         "format of the output",

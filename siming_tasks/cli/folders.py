@@ -16,8 +16,8 @@ _OPERATIONS: tuple[Literal["drop", "freeze", "swap"], ...] = ("drop", "freeze", 
 @cli.command()
 def split(
     chosen: cli.DatasetChoice = cli.dataset_flags(word=True),
-    out: Path = cli.word("OUT", "the public folder", Path),
-    key: Path = cli.option("KEYFILE", "the label file to keep", Path, required=True),
+    out: Path = cli.word("OUT", "the public folder", cli.NEW_FOLDER),
+    key: Path = cli.option("KEYFILE", "the label file to keep", cli.NEW_FILE, required=True),
 ) -> None:
     """Write the public folder and the label file."""
     from siming_tasks.data import withhold
@@ -69,7 +69,7 @@ def push(
 )
 def edit(
     chosen: cli.DatasetChoice = cli.dataset_flags(word=True),
-    out: Path = cli.word("OUT", "the new folder", Path),
+    out: Path = cli.word("OUT", "the new folder", cli.NEW_FOLDER),
     only: tuple[Literal["drop", "freeze", "swap"], ...] = cli.several(
         "EDIT", "drop, freeze or swap; may be repeated", _OPERATIONS
     ),
@@ -100,7 +100,7 @@ def edit(
 
 @cli.command()
 def demo(
-    out: Path = cli.word("OUT", "the new folder", Path),
+    out: Path = cli.word("OUT", "the new folder", cli.NEW_FOLDER),
     videos: int = cli.option("N", "number of exams (default 16)", Whole(), 16),
     seed: int = cli.option("S", "of trainees, raters and looks (default 0)", Whole(0), 0),
     short: bool = cli.switch("half a minute of video per exam instead of three; for tests"),

@@ -18,7 +18,7 @@ def rate(
     dir: Path = cli.word("DIR", "folder of videos, or a built data set", Path),
     rater: str | None = cli.option("NAME", "name of the rater"),
     rubric: Path | None = cli.option("", "rubric.yaml, for plain videos (default: the embedded one)", Path),
-    store: Path | None = cli.option("FILE", "the event log (default: DIR.ratings.sqlite)", Path),
+    store: Path | None = cli.option("FILE", "the event log (default: DIR.ratings.sqlite)", cli.NEW_FILE),
     port: int = cli.option("N", "port of the page (default: a free one)", Whole(0), 0),
     no_browser: bool = cli.switch("print the address only"),
     adjudicate: bool = cli.switch("decide the steps on which two raters differ"),
@@ -28,7 +28,7 @@ def rate(
     join: tuple[Path, ...] = cli.several("FILE", "first take over another event log's events", Path),
     as_model: bool = cli.switch("answer a setting from the frames that a model gets"),
     setting: str | None = cli.option("", "with --as-model: full_score, full_error, clip_score or clip_error"),
-    out: Path | None = cli.option("FILE", "with --as-model: the prediction file to write", Path),
+    out: Path | None = cli.option("FILE", "with --as-model: the prediction file to write", cli.NEW_FILE),
     options: Options = cli.option_flags("frames", "clip_frames", "frame_size", "clip_density", "cache", "cache_gb"),
 ) -> None:
     """Serve the page until the process is interrupted, and say how much is rated."""

@@ -17,7 +17,7 @@ from siming_tasks.options import Options, Whole
 def report(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
     runs: tuple[str, ...] = cli.word("RUN...", "PATH or NAME=PATH; a folder with several models is split"),
-    out: Path = cli.option("DIR", "the new folder (default: siming_report)", Path, Path("siming_report")),
+    out: Path = cli.option("DIR", "the new folder (default: siming_report)", cli.NEW_FOLDER, Path("siming_report")),
     video_files: Literal["link", "copy", "none"] = cli.option(
         "",
         "videos: link to the data set (default), copy into the report, or leave out",

@@ -6,7 +6,9 @@ import math
 import operator
 import os
 import re
+import stat
 from dataclasses import dataclass
+from pathlib import Path
 from typing import SupportsFloat, SupportsIndex, TypeGuard
 
 
@@ -162,6 +164,42 @@ class Share(Kind):
         if not match or not 1 <= int(match[1]) <= int(match[2]):
             raise Refused("is not a part such as 2/5, the second of five.")
         return match[0]
+
+
+@dataclass(frozen=True)
+class OutputPath(Kind):
+    """File or folder that is written: none yet, or one of that kind; a link stands for what it leads to."""
+
+    folder: bool | None = False  # None: a file or a folder, as another flag decides
+    metavar: str = "OUT"
+
+    def check(self, value: object) -> Path:
+        """Return the path that a link leads to, or the path itself.
+
+        Refused is what a new file or folder must not take the place of (a pipe, a socket, a device, a folder in place
+        of a file), and a place where none can be made. Nothing is written yet.
+        """
+        text = Text(empty=False).check(value)
+        try:
+            path = Path(os.path.realpath(text)) if os.path.islink(text) else Path(text)
+            mode = os.stat(path).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            mode = 0
+        except ValueError:  # a NUL
+            raise Refused("is not a path.") from None
+        except OSError as error:
+            raise Refused(f"cannot be used: {error.strerror}.") from None
+        if stat.S_ISDIR(mode) and self.folder is False:
+            raise Refused("is a folder; name a file in it.")
+        if stat.S_ISREG(mode) and self.folder:
+            raise Refused("is a file; name a folder.")
+        if mode and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise Refused("is a pipe, a socket or a device, and a file would take its place; name a file.")
+        parent = next(above for above in path.absolute().parents if os.path.lexists(above))
+        if not (parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)):
+            what = "is not writable" if parent.is_dir() else "is no folder"
+            raise Refused(f"cannot be made: {parent} {what}. Choose another place.")
+        return path
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -63,7 +64,7 @@ def join_shards(sources: Sequence[RunSource], dataset: Dataset, out: Path, *, pa
         DataError: ``out`` exists, shards are of different models, prompts, data or options, a request has two different
             answers, or (unless ``partial``) some requests are missing.
     """
-    if out.exists():
+    if os.path.lexists(out):
         raise DataError(f"{out}: exists. Give a new folder.")
     _check_alike(sources)
     joined = load_predictions([source.path for source in sources], dataset)

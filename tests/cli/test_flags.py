@@ -13,6 +13,7 @@ import pytest
 from siming_tasks.cli import main
 from siming_tasks.cli.main import COMMANDS, all_commands
 from siming_tasks.cli.parameters import SCORING_OPTIONS, Checked
+from siming_tasks.common.value_kinds import OutputPath
 from siming_tasks.options import OPTIONS, Choice, Decimal, ImageFormat, Options, Share, Text, Whole
 from tests.cli.command_lines import flags, parse
 
@@ -100,6 +101,8 @@ def wrong_texts(kind: object) -> list[str]:
         return ["3", "0/2", "3/2", "a/b", "1/", ""]
     if isinstance(kind, ImageFormat):
         return ["gif", "", "jpeg0", "jpeg101", "png9"]
+    if isinstance(kind, OutputPath):
+        return ["", "/dev/null", *(["/"] if kind.folder is False else [])]
     assert isinstance(kind, Text)
     return [] if kind.empty else ["", " "]
 
@@ -109,6 +112,7 @@ WRONG = [
     for name, parameter in parameters()
     if isinstance(parameter.type, Checked) and isinstance(parameter, click.Option)
     for flag in parameter.opts
+    if flag != "--key"  # what follows it is hidden like a secret
     for text in wrong_texts(parameter.type.kind)
 ]
 
@@ -149,7 +153,7 @@ def test_a_wrong_value_is_refused_in_one_sentence(
     assert err.startswith(start)
     reason = err.removeprefix(start)
     assert reason.endswith(".\n") and reason.count("\n") == 1 and ". " not in reason
-    assert reason.startswith(("is not ", "must be ", "must not be empty"))
+    assert reason.startswith(("is not ", "must be ", "must not be empty", "is a folder; ", "is a pipe, "))
 
 
 def test_the_wrong_values_above_cover_every_kind_of_flag() -> None:
