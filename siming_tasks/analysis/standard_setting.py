@@ -77,7 +77,7 @@ def contrasting_groups(shares: FloatArray, able: BoolArray, resamples: int = 100
 def _crossing(able: FloatArray, others: FloatArray) -> float | None:
     """Point between the means at which two normal densities are equal; None if there is none."""
     m1, m0, v1, v0 = float(able.mean()), float(others.mean()), float(able.var(ddof=1)), float(others.var(ddof=1))
-    if m1 <= m0 or min(v1, v0) <= 0:
+    if m1 <= m0 or np.ptp(able) == 0 or np.ptp(others) == 0:
         return None
     a, b = 1 / v0 - 1 / v1, 2 * (m1 / v1 - m0 / v0)
     c = m0**2 / v0 - m1**2 / v1 + math.log(v0 / v1)

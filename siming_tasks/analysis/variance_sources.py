@@ -126,10 +126,11 @@ def two_way_intervals(
                 name: np.einsum("bsk,bs->bk", (weights @ column).reshape(len(weights), s, -1), drawn_steps)
                 for name, column in columns.items()
             }
+            totals_drawn = correlation.shares(matrix, drawn_steps) if matrix.answer == "score" else ()
             for metric in metrics:
                 if metric.family == "totals":
                     # Totals depend on which steps were drawn, so that every resample has totals of its own.
-                    pairs = (correlation.Paired(*correlation.shares(matrix, times)) for times in drawn_steps)
+                    pairs = (correlation.Paired(*sides) for sides in zip(*totals_drawn, strict=True))
                     values = [metric.function(pair, row[None]) for pair, row in zip(pairs, weights, strict=True)]
                     drawn = np.concatenate(values)
                 else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,24 +18,37 @@ _POWERS = tuple((i, j) for i in range(5) for j in range(5 - i))
 
 _CONSTANT = 1e-12  # relative variance that is rounding noise
 
+_DENOMINATOR = 1000  # products of two totals in such units are whole numbers that a float64 holds
+_FINE = 10**9  # units of points without a common denominator
+_NEAR = 1e-6  # of a whole number of units
+
+
+class _Sheets(NamedTuple):
+    """Whole numbers from which the totals of V videos follow by one division, ``float64[..., V]`` each."""
+
+    units: int
+    """In a point: all points of the panel are whole numbers of units."""
+    available: FloatArray
+    answered: FloatArray
+    """Units available on the answered steps; NaN where too few were answered."""
+    reference: FloatArray
+    earned: FloatArray
+
 
 def totals(panel: ScoreMatrix, times: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
     """Reference and predicted points of each video, ``float64[V]`` each, over the steps that count: a video's sheet.
 
     Videos have different points available where steps do not apply or have no clip; to correlate, see :func:`shares`.
     Missing answers are prorated: points earned / points available on the answered steps, times the points available.
-    NaN on both sides where nothing counts or fewer than 80 % of the counted steps were answered. Rounded to 1e-9, so
-    that ties and constants are seen as such. ``times``: how often each step is taken, ``float64[S]``; once by default.
+    NaN on both sides where nothing counts or fewer than 80 % of the counted steps were answered. Equal fractions are
+    equal numbers, so that ties and constants are seen as such: sums of whole numbers, divided once, rounded to 1e-9.
+
+    ``times``: how often each step is taken, whole numbers ``float64[..., S]``, for totals ``float64[..., V]``; once by
+    default.
     """
-    times = np.ones(len(panel.step_ids)) if times is None else times
-    counted, both = panel.counted, panel.counted & panel.answered
-    available, answered = counted @ (panel.max_score * times), both @ (panel.max_score * times)
-    earned = np.where(both, panel.predicted, 0) @ times
-    usable = (both @ times >= MIN_ANSWERED * (counted @ times) - 1e-9) & (answered > 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        prorated = np.where(answered == available, earned, earned / answered * available)
-    reference = np.where(counted, panel.reference, 0) @ times
-    return np.where(usable, reference.round(9), np.nan), np.where(usable, prorated.round(9), np.nan)
+    sheets = _sheets(panel, times)
+    reference = np.where(np.isnan(sheets.answered), np.nan, sheets.reference / sheets.units)
+    return reference.round(9), (sheets.earned * sheets.available / (sheets.answered * sheets.units)).round(9)
 
 
 def shares(panel: ScoreMatrix, times: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
@@ -43,15 +58,43 @@ def shares(panel: ScoreMatrix, times: FloatArray | None = None) -> tuple[FloatAr
     truth as soon as a step is not applicable in some videos. As a share it is a constant, and has no correlation.
 
     The unit is the most that any video has available, not 1, so that whole points stay whole: the same numbers as
-    :func:`totals` where all videos have the same steps. Rounded to 1e-9 as they are.
+    :func:`totals` where all videos have the same steps. Exact in the same way; ``times`` as there.
     """
-    available = panel.counted @ (panel.max_score * (1.0 if times is None else times))
-    most = available.max(initial=0.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        reference, predicted = (
-            np.where(available == most, points, (points / available * most).round(9)) for points in totals(panel, times)
-        )
-    return reference, predicted
+    sheets = _sheets(panel, times)
+    most = sheets.available.max(axis=-1, initial=0.0, keepdims=True)
+    available = np.where(np.isnan(sheets.answered), np.nan, sheets.available)
+    reference, predicted = sheets.reference * most / available, sheets.earned * most / sheets.answered
+    return (reference / sheets.units).round(9), (predicted / sheets.units).round(9)
+
+
+def _sheets(panel: ScoreMatrix, times: FloatArray | None) -> _Sheets:
+    times = np.ones(len(panel.step_ids)) if times is None else times
+    units = _units_of_a_point(panel)
+    counted, both = panel.counted, panel.counted & panel.answered
+    worth = np.rint(panel.max_score * units) * times
+    available, answered = worth @ counted.T, worth @ both.T
+    reference, earned = (
+        times @ np.rint(np.where(kept, points, 0) * units).T
+        for kept, points in ((counted, panel.reference), (both, panel.predicted))
+    )
+    usable = (times @ both.T >= MIN_ANSWERED * (times @ counted.T) - 1e-9) & (answered > 0)
+    return _Sheets(units, available, np.where(usable, answered, np.nan), reference, earned)
+
+
+def _units_of_a_point(panel: ScoreMatrix) -> int:
+    """A number of units in a point with which all points of the panel are whole: 2 with half points.
+
+    Points without a common denominator up to 1000 are taken to 1e-9.
+    """
+    points = np.concatenate([panel.max_score, panel.reference[panel.counted], panel.predicted[panel.answered]])
+    if ((2 * points) % 1 == 0).all():
+        return 2
+    units = 1
+    for value in np.unique(points).tolist():
+        units = math.lcm(units, Fraction(value).limit_denominator(_DENOMINATOR).denominator)
+        if units > _DENOMINATOR:
+            return _FINE
+    return units if np.abs(points * units - np.rint(points * units)).max() < _NEAR else _FINE
 
 
 class _Cells(NamedTuple):

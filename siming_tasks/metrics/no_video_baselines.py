@@ -37,10 +37,11 @@ def step_prior(panel: ScoreMatrix) -> ScoreMatrix:
     known = panel.counted
     if not known.any():
         return panel.predicting(np.full(known.shape, np.nan))
-    share = np.where(known, panel.reference / panel.max_score, 0).round(6)
+    share = np.where(known, panel.reference / panel.max_score, 0)
     others = known.sum(axis=0) - known
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(others > 0, (share.sum(axis=0) - share) / others, np.inf).round(9)  # unknown steps rank last
+        mean = np.where(others > 0, (share.sum(axis=0) - share) / others, np.inf)  # unknown steps rank last
+    mean = mean.round(9)  # one rounding: three thirds are one whole
     # Mid-quantile (k - 1/2) / S of each step within its row; ties in the order of the steps.
     steps = known.shape[1]
     order, middles = np.argsort(mean, axis=1, kind="stable"), (np.arange(steps) + 0.5) / max(1, steps)

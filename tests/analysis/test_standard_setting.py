@@ -154,3 +154,11 @@ def test_leaving_out_hard_steps_gains_nothing() -> None:
 def test_one_physician_is_not_enough(people: dict[str, np.ndarray]) -> None:
     with pytest.raises(DataError, match=r"two physicians|Fewer than two videos"):
         non_inferiority(np.ones((3, 2)), people)
+
+
+def test_equal_totals_of_a_group_have_no_curve() -> None:
+    """The mean of three times 0.7 is not 0.7 in floating point; that noise is no spread."""
+    assert np.var(np.full(3, 0.7)) > 0  # the noise itself
+    shares = np.array([0.7, 0.7, 0.7, 0.1, 0.2, 0.3])
+    with pytest.raises(DataError, match="do not vary"):
+        contrasting_groups(shares, np.array([True] * 3 + [False] * 3))
