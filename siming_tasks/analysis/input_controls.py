@@ -24,7 +24,7 @@ from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.evaluate import RESAMPLES
-from siming_tasks.metrics.intervals import derived, wilson
+from siming_tasks.metrics.intervals import derived, fieller, wilson
 from siming_tasks.metrics.kappa import LabelMapping
 from siming_tasks.metrics.resample import sample, spreads
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray, ScoreMatrix
@@ -35,7 +35,10 @@ from siming_tasks.results.comparable import CONDITIONS, TaskRun
 from siming_tasks.results.run import Run
 from siming_tasks.tasks import ABLATION_TASKS, TASKS, InputAblation
 
-NO_AGREEMENT = "The plain task shows no agreement beyond chance, so there is nothing to survive."
+NO_AGREEMENT = (
+    "The plain task is not shown to agree beyond chance (an interval above 0), so there is nothing to survive."
+)
+NO_ZERO = "A judge that answers at random has more than 0 of this metric, so a share of it says nothing."
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,9 @@ class AblationEffect:
     Attributes:
         plain: of the plain task; ``ablated``: of the ablation.
         change: ``ablated - plain``, paired.
-        retained: ``ablated / plain``, paired: 1 is a judge that did not need what the ablation took away. Undefined
-            where ``plain`` is not above 0, in the data or in a resample.
+        retained: ``ablated / plain``, paired, with Fieller's interval: 1 is a judge that did not need what the ablation
+            took away. No value where the interval of ``plain`` reaches 0 or there is none (two noises have any ratio),
+            nor for a metric that is not 0 at chance.
     """
 
     metric: str
@@ -195,19 +199,46 @@ def ablation_effects(
         parts: dict[tuple[str, str], FloatArray] = {}
         for name in metrics:
             a, b = before[name], after[name]
-            retained: FloatArray = np.divide(b, a, out=np.full(len(a), np.nan), where=a > 0)
-            parts |= {(name, "plain"): a, (name, "ablated"): b, (name, "change"): b - a, (name, "retained"): retained}
+            parts |= {(name, "plain"): a, (name, "ablated"): b, (name, "change"): b - a}
         return parts
 
     values, drawn = sample(compute, len(shared), resamples=resamples, seed=seed)
     spread = spreads(drawn, {key: tallies[0].size(key[0])[0] for key in drawn})
-    effects: dict[str, dict[str, Estimate]] = {name: {} for name in metrics}
-    for (name, part), value in values.items():
-        sides = zip(tallies, ("plain", "ablated"), strict=True)
-        undefined = [t for t, side in sides if np.isnan(values[name, side]) and part in (side, "change", "retained")]
-        why = undefined[0].reason(name) if undefined else NO_AGREEMENT
-        effects[name][part] = derived(tallies[0], name, value, spread.get((name, part)), why=why)
-    return {name: AblationEffect(name, **parts) for name, parts in effects.items()}
+    effects: dict[str, AblationEffect] = {}
+    for name in metrics:
+        parts = {}
+        for part in ("plain", "ablated", "change"):
+            sides = zip(tallies, ("plain", "ablated"), strict=True)
+            undefined = [tally for tally, side in sides if np.isnan(values[name, side]) and part in (side, "change")]
+            why = undefined[0].reason(name) if undefined else ""
+            parts[part] = derived(tallies[0], name, values[name, part], spread.get((name, part)), why=why)
+        retained = _retained(tallies, name, values, drawn, parts["plain"])
+        effects[name] = AblationEffect(name, **parts, retained=retained)
+    return effects
+
+
+def _retained(
+    tallies: Sequence[Tally],
+    name: str,
+    values: Mapping[tuple[str, str], float],
+    drawn: Mapping[tuple[str, str], FloatArray],
+    plain_estimate: Estimate,
+) -> Estimate:
+    """Ratio of the ablated to the plain value; None where there is no agreement to survive."""
+    plain, ablated = (values[name, part] for part in ("plain", "ablated"))
+    coverage = plain_estimate.coverage
+    if not plain_estimate.n_items or (np.isnan(ablated) and not np.isnan(plain)):
+        side = tallies[int(not np.isnan(plain))]
+        return derived(side, name, np.nan, None, why=side.reason(name))
+    if not CATALOGUE[name].corrected:
+        return Estimate(None, reason=NO_ZERO, coverage=coverage)
+    base, rest = (drawn.get((name, part), np.empty(0)) for part in ("plain", "ablated"))
+    spread = fieller(ablated, plain, rest, base, plain_estimate.n_videos)
+    # Without an interval a plain value is above chance only where nothing varies, as for a judge that reads labels.
+    certain = plain_estimate.low > 0 if plain_estimate.low is not None else plain_estimate.stderr == 0
+    if spread is None or not certain:
+        return Estimate(None, reason=NO_AGREEMENT, coverage=coverage)
+    return derived(tallies[0], name, ablated / plain, spread, why="")
 
 
 @dataclass(frozen=True)

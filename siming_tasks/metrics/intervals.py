@@ -10,7 +10,7 @@ import numpy as np
 
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.resample import Spread, spreads, studentised
+from siming_tasks.metrics.resample import Spread, quantile_of_t, spreads, studentised
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, LEVEL, NOISE, SMALL_N, TAILED, TRUSTED, UNDEFINED
@@ -61,6 +61,31 @@ def at_boundary(value: float, videos: int) -> tuple[float, float]:
     """
     reach = 1 - ((1 - LEVEL) / 2) ** (1 / videos)
     return (1 - reach, 1.0) if value > 0.5 else (0.0, reach)
+
+
+def fieller(value: float, base: float, drawn: FloatArray, drawn_base: FloatArray, units: int) -> Spread | None:
+    """Spread of the ratio ``value / base`` of two paired numbers, by Fieller's theorem (1954).
+
+    A ratio r is in the interval where ``value - r * base`` does not differ from 0: a t statistic with ``units - 1``
+    degrees of freedom, its variance from the replicates ``drawn`` and ``drawn_base``, ``float64[B]``, of the same
+    resamples. Where ``base`` does not differ from 0, every ratio fits, or all but a few.
+
+    Returns:
+        None where ``base`` is not above 0 for certain: there is no ratio to speak of.
+    """
+    both = np.isfinite(drawn) & np.isfinite(drawn_base)
+    if units < 2 or both.sum() < 2 or not base > 0:
+        return None
+    # As in expanded percentile intervals, replicates of n units vary too little by the factor sqrt((n - 1) / n).
+    (vb, cov), (_, va) = units / (units - 1) * np.cov(drawn[both], drawn_base[both])
+    reach = quantile_of_t(units - 1) ** 2
+    square, product = base**2 - reach * va, value * base - reach * cov
+    if not square > 0:
+        return None
+    half = math.sqrt(max(product**2 - square * (value**2 - reach * vb), 0.0))
+    ratio = value / base
+    stderr = math.sqrt(max(vb - 2 * ratio * cov + ratio**2 * va, 0.0)) / base
+    return Spread(stderr, (product - half) / square, (product + half) / square, float(1 - both.mean()))
 
 
 def finish(

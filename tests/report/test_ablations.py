@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.analysis.input_controls import analyse_ablations
+from siming_tasks.analysis.input_controls import NO_AGREEMENT, analyse_ablations
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
@@ -47,14 +47,15 @@ def printed(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     return capsys.readouterr().out
 
 
-def test_a_judge_that_reads_labels_keeps_everything(exams: Dataset, runs: dict[str, Path]) -> None:
+def test_four_videos_show_the_difference_and_no_share(exams: Dataset, runs: dict[str, Path]) -> None:
     run = read_run(runs["reference"], exams)
     for name in BENCHMARK_TASKS:
         found = analyse_ablations(run, name, QUICK)
         assert [one.ablation.name for one in found] == list(INPUT_ABLATIONS)
         for one in found:
-            assert one.headline is not None and one.headline.retained.value == 1.0 and one.headline.change.value == 0.0
-            assert one.sentence.startswith("100%") and one.sentence.endswith(f"survives {one.ablation.without}.")
+            assert one.headline is not None and one.headline.change.value == 0.0
+            assert (one.headline.retained.value, one.headline.retained.reason) == (None, NO_AGREEMENT)
+            assert one.sentence.startswith("The share of ") and one.sentence.endswith(f"has no value: {NO_AGREEMENT}")
 
 
 def test_compare_shows_probes_beside_their_own_run_only(
@@ -76,7 +77,10 @@ def test_compare_shows_probes_beside_their_own_run_only(
     assert alone["settings"] == {} and list(alone["ablations"]["org/Watcher"]) == ["full_score"]
     rows = alone["ablations"]["org/Watcher"]["full_score"]
     assert [row["task"] for row in rows] == [f"siming_{name}" for name in FULL]
-    assert all(row["metrics"]["qwk"]["retained"]["value"] < 0.5 and row["history"] for row in rows)
+    for row in rows:
+        effect = row["metrics"]["qwk"]
+        assert effect["ablated"]["value"] < 0.5 * effect["plain"]["value"] and row["history"]
+        assert effect["retained"]["value"] is None  # four videos have no interval
     assert main(["compare", str(runs["alone"]), str(runs["reference"]), "--data", str(exams.root)]) == 1
     assert "no setting in common" in capsys.readouterr().err
 
@@ -90,7 +94,7 @@ def test_diagnose_puts_them_into_the_report_of_the_plain_task(
     assert [row["ablation"] for row in found["full_score"]["ablations"]] == list(INPUT_ABLATIONS)
     assert all("ablations" not in found[name] for name in BENCHMARK_TASKS[1:])
     text = printed(capsys, "study", "diagnose", runs["model"], *how, "--setting", "full_score")
-    assert "## Ablations" in text and "survives without any video." in text
+    assert "## Ablations" in text and "that survives without any video has no value: " in text
 
 
 def test_the_report_has_no_table_of_probes_but_the_models_own(
@@ -104,7 +108,7 @@ def test_the_report_has_no_table_of_probes_but_the_models_own(
     assert not set(model["settings"]) & set(ABLATION_TASKS) and list(model["ablations"]) == ["full_score"]
     assert set(reference["ablations"]) == set(BENCHMARK_TASKS)
     pages = {path.name: path.read_text() for path in (tmp_path / "out").rglob("*.html")}
-    assert "survives without any video." in pages["org-watcher.html"]
+    assert "that survives without any video has no value: " in pages["org-watcher.html"]
     assert "reads labels" in pages["rater-b.html"] and "reads labels" not in pages["org-watcher.html"]
     summary = (tmp_path / "out" / "report.md").read_text()
     assert "## Ablations" in summary and summary.count("survives without any video") == 5

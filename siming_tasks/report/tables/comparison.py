@@ -38,8 +38,8 @@ REPEATS_CAPTION = (
 )
 ABLATION_CAPTION = (
     "Ablations ask the same questions on altered evidence and are no benchmark rows. Kept: ablation / plain, on the "
-    "steps that were answered both times, both resampled by the same videos; 1 is a judge that did not need what the "
-    "ablation took away. History: the steps that depend on what went before."
+    "steps that were answered both times, with Fieller's interval, and empty where the plain task is not above chance; "
+    "1 is a judge that did not need what the ablation took away. History: the steps that depend on what went before."
 )
 READS_LABELS = "This judge reads labels, not videos: no ablation can change its answers."
 CONTRIBUTION_CAPTION = (
