@@ -6,6 +6,11 @@
     exams    digest, name, steps            SHA-256 of the video, its name in the folder, its score sheet (JSON)
     orders   rater, work, place, item       in which order a rater gets the exams
     acts     seq, id, time, work, rater, exam, step, kind, value (JSON)
+    settled  id, time, target               only in a joined log: an act's place in time, and what an undo took back
+
+A log that was never joined is read in the order in which it was written. A joined one is read in the order of time,
+and an undo takes back the act that it took back where it was made: so it does not matter which log takes over which, or
+how often.
 
 Write-ahead logging lets several stations write and others read at the same time; ``synchronous=FULL`` waits for the
 disk before an event is acknowledged, so that neither a killed process nor a power cut takes it back.
@@ -29,27 +34,29 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import open_regular, sha256_json
 from siming_tasks.common.value_kinds import is_number
 from siming_tasks.rubrics import Rubric, allowed_points, rubric_from
+from siming_tasks.tools.station.joined_acts import ABOUT_STEP, StoredAct, after, settled
 
 RATING, ADJUDICATION = "rate", "adjudicate"
 """Kinds of work in an event log: scoring and marking spans; deciding where two raters differ."""
-ABOUT_STEP = ("points", "verdict", "applicable", "start", "end", "comment")
-"""Acts that set a step's field; the value None clears it."""
 ABOUT_EXAM = ("open", "undo", "redo")
 """Acts about an exam, or about one step where each is a question of its own: it was brought to the screen (the value
-says what a model would have been shown); the last event was taken back; the last undo was taken back."""
+says what a model would have been shown); an act was taken back; an undo was taken back. The value of the last two is
+the id of that act; None, in logs of version 0.1: the last one."""
 MAX_COMMENT = 2_000
 """Characters of a comment."""
 MAX_SECONDS = 86_400
 """Of a video; no step has as many points."""
 
 _APPLICATION = 0x53694D52  # "SiMR": says whose file it is
-_VERSION = 1
+_WRITTEN, _JOINED = 1, 2
+"""Formats: a log in the order in which it was written; one that has taken over another, and has a table more."""
 _MAGIC = b"SQLite format 3\0"
 _WAIT = 30.0
 """Seconds to wait for another process that is writing."""
 _COLUMNS = "id, time, work, rater, exam, step, kind, value"
 _INSERT = f"INSERT OR IGNORE INTO acts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _RESTORE = "Restore a copy, or begin another file with --store."
+_SETTLED = "CREATE TABLE settled (id TEXT PRIMARY KEY, time TEXT NOT NULL, target TEXT)"
 _SCHEMA = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE exams (digest TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, steps TEXT NOT NULL);
@@ -86,6 +93,7 @@ class Event:
         step: rubric step; None for an event about the whole exam.
         kind: one of :data:`ABOUT_STEP` and :data:`ABOUT_EXAM`.
         value: points; ``correct`` or ``incorrect``; a bool; seconds; text; None clears.
+        id: its name, which no other event of any log has.
     """
 
     seq: int
@@ -96,13 +104,14 @@ class Event:
     step: str | None
     kind: str
     value: Any
+    id: str = ""
 
 
 def check_event(rubric: Rubric, step: str | None, kind: str, value: Any) -> str | None:
     """Reason why an event cannot stand in a log under this rubric, in one sentence; None if it can."""
     if kind in ABOUT_EXAM:
-        fits = value is None or (kind == "open" and isinstance(value, dict))
-        return None if fits and (step is None or step in rubric.by_id) else f"{kind} takes no value."
+        fits = value is None or isinstance(value, dict if kind == "open" else str)
+        return None if fits and (step is None or step in rubric.by_id) else f"{kind} takes no such value."
     if kind not in ABOUT_STEP:
         return f"there is no event {kind!r:.40}."
     rule = rubric.by_id.get(step or "")
@@ -164,7 +173,7 @@ class EventLog:
         (mark,), (version,) = (self._rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
         if mark != _APPLICATION:
             raise DataError(f"{path}: is another program's SQLite file. Name another file with --store.")
-        if version != _VERSION:
+        if version not in (_WRITTEN, _JOINED):
             what = f"was written by another version of siming-tasks (format {version})"
             raise DataError(f"{path}: {what}. Use that version.")
         about = dict(self._rows("SELECT key, value FROM about"))
@@ -280,8 +289,8 @@ class EventLog:
         Raises:
             DataError: it could not be written.
         """
-        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         with self._writing():
+            now = self._later_than_all(work, rater, exam)
             self._connection.execute(_INSERT, (name, now, work, rater, exam, step, kind, json.dumps(value)))
             ((seq,),) = self._rows("SELECT seq FROM acts WHERE id = ?", name)
         return int(seq)
@@ -298,40 +307,72 @@ class EventLog:
             what = "has another rubric, or one of the two is SYNTHETIC"
             raise DataError(f"{other.path}: {what}; it cannot be joined with {self.path}.")
         self.know(other.exams().values())
+        self.events(), other.events()  # refuse damaged ones before anything is taken over
         rows = other._rows(f"SELECT {_COLUMNS} FROM acts ORDER BY seq")
         orders = other._rows("SELECT rater, work, place, item FROM orders ORDER BY rater, work, place")
         with self._writing():
+            acts = [*settled(self._stored()), *settled(other._stored())]
+            if self._format() == _WRITTEN:
+                self._connection.execute(_SETTLED)
+                self._connection.execute(f"PRAGMA user_version={_JOINED}")
+            # Of an act that both have settled, the later time stands: the same whichever came first.
+            best: dict[str, tuple[str, str, str | None]] = {}
+            for act in acts:
+                best[act[0]] = max(act, best.get(act[0], act), key=lambda row: (row[1], row[2] or ""))
             before = self._connection.total_changes
             self._connection.executemany(_INSERT, rows)
             new = self._connection.total_changes - before
+            self._connection.executemany("INSERT OR REPLACE INTO settled VALUES (?, ?, ?)", best.values())
             self._connection.executemany("INSERT OR IGNORE INTO orders VALUES (?, ?, ?, ?)", orders)
         return new
 
+    def _format(self) -> int:
+        return int(self._rows("PRAGMA user_version")[0][0])
+
+    def _later_than_all(self, work: str, rater: str, exam: str) -> str:
+        """Now, or right after the last event of this rater on this exam where a clock was ahead."""
+        acts = self._stored("work = ? AND rater = ? AND exam = ?", work, rater, exam)
+        last = max((act.at or act.time for act in acts), default=None)
+        return after(last, datetime.now(timezone.utc).isoformat(timespec="milliseconds"))
+
+    def _stored(self, where: str = "1", *values: Any) -> list[StoredAct]:
+        """The acts with their places in time: in that order if the log was joined, else as they were written."""
+        if self._format() == _WRITTEN:
+            rows = self._rows(f"SELECT seq, {_COLUMNS}, NULL, NULL FROM acts WHERE {where} ORDER BY seq", *values)
+            return [StoredAct(*row) for row in rows]
+        columns = ", ".join(f"acts.{name}" for name in _COLUMNS.split(", "))
+        query = (
+            f"SELECT seq, {columns}, coalesce(settled.time, acts.time) AS at, settled.target "
+            f"FROM (SELECT * FROM acts WHERE {where}) AS acts LEFT JOIN settled USING (id) ORDER BY at, acts.id"
+        )
+        return [StoredAct(*row) for row in self._rows(query, *values)]
+
     def events(self, work: str | None = None, rater: str | None = None, exam: str | None = None) -> list[Event]:
-        """The events in the order in which they were written, all or those that match.
+        """The events in the order in which they were written (in a joined log: of time), all or those that match.
 
         Raises:
             DataError: one of them is none that a station writes: damaged, off the scale, of no step or exam.
         """
         filters = {name: text for name, text in (("work", work), ("rater", rater), ("exam", exam)) if text is not None}
         where = " AND ".join(f"{name} = ?" for name in filters) or "1"
-        query = f"SELECT seq, {_COLUMNS} FROM acts WHERE {where} ORDER BY seq"
-        exams, events = self.exams(), [self._event(row) for row in self._rows(query, *filters.values())]
+        exams, events = self.exams(), [self._event(row) for row in self._stored(where, *filters.values())]
         for event in events:
             wrong = check_event(self.rubric, event.step, event.kind, event.value)
             if wrong or event.exam not in exams:
                 raise DataError(f"{self.path}: event {event.seq}: {wrong or 'there is no such exam.'} {_RESTORE}")
         return events
 
-    def _event(self, row: tuple[Any, ...]) -> Event:
-        seq, _, time, work, rater, exam, step, kind, value = row
+    def _event(self, act: StoredAct) -> Event:
         try:
-            whole = all(isinstance(text, str) for text in (work, rater, exam, kind, step or ""))
-            if whole and datetime.fromisoformat(time).tzinfo is not None:
-                return Event(int(seq), time, work, rater, exam, step, kind, json.loads(value))
+            texts = (act.id, act.work, act.rater, act.exam, act.kind, act.step or "", act.target or "")
+            if all(isinstance(text, str) for text in texts) and datetime.fromisoformat(act.time).tzinfo is not None:
+                value = json.loads(act.value) if act.target is None else act.target
+                value = well_formed(value) if isinstance(value, str) else value
+                who = (act.work, act.rater, act.exam)
+                return Event(int(act.seq), act.time, *who, act.step, act.kind, value, act.id)
         except (TypeError, ValueError, RecursionError):
             pass
-        raise DataError(f"{self.path}: event {seq} is damaged. {_RESTORE}")
+        raise DataError(f"{self.path}: event {act.seq} is damaged. {_RESTORE}")
 
     def raters(self, work: str) -> list[str]:
         """Names of all who have given any point, verdict or word in a worklist, sorted."""
@@ -353,6 +394,11 @@ class EventLog:
             except BaseException:
                 self._connection.execute("ROLLBACK")
                 raise
+
+
+def well_formed(text: str) -> str:
+    """Replace halves of surrogate pairs, which no encoding can write, by U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -377,7 +423,7 @@ def _make_tables(connection: sqlite3.Connection, rubric: Rubric, synthetic: bool
     }
     connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
     connection.execute(f"PRAGMA application_id={_APPLICATION}")
-    connection.execute(f"PRAGMA user_version={_VERSION}")
+    connection.execute(f"PRAGMA user_version={_WRITTEN}")
 
 
 @contextmanager

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from siming_tasks.tools.station.event_log import ABOUT_STEP, Event
+from siming_tasks.tools.station.event_log import Event
+from siming_tasks.tools.station.joined_acts import ABOUT_STEP
 
 _BREAK = 600.0
 """Seconds between two events above which the physician was elsewhere: such a gap counts for nothing."""
@@ -58,20 +60,30 @@ class ExamState:
 
 
 def replay(events: Iterable[Event]) -> ExamState:
-    """The state after the events of one physician on one exam, in the order of their numbers."""
+    """The state after the events of one physician on one exam, in the order in which the log gives them."""
     events = list(events)
-    done: list[Event] = []
-    undone: list[Event] = []
+    acts: list[Event] = []
+    place: dict[str, int] = {}
+    done: list[int] = []  # places of the acts that stand, ascending
+    undone: list[int] = []  # places of those that a redo would bring back, the last first to come
     for event in events:
         if event.kind in ABOUT_STEP:
-            done.append(event)
+            place[event.id] = len(acts)
+            done.append(len(acts))
+            acts.append(event)
             undone.clear()
-        elif event.kind == "undo" and done:
-            undone.append(done.pop())
-        elif event.kind == "redo" and undone:
-            done.append(undone.pop())
+        elif event.kind == "undo":
+            taken = place.get(event.value) if event.value is not None else done[-1] if done else None
+            if taken in done:
+                done.remove(taken)
+                undone.append(taken)
+        elif event.kind == "redo":
+            brought = place.get(event.value) if event.value is not None else undone[-1] if undone else None
+            if brought is not None and brought not in done:
+                insort(done, brought)
+                undone = [at for at in undone if at != brought]
     steps: dict[str, StepState] = {}
-    for event in done:
+    for event in (acts[at] for at in done):
         assert event.step is not None
         change: dict[str, Any] = {event.kind: event.value}
         if event.kind in ("points", "verdict"):  # points and "not applicable" put each other out
@@ -82,7 +94,8 @@ def replay(events: Iterable[Event]) -> ExamState:
             change["comment"] = event.value or ""
         steps[event.step] = replace(steps.get(event.step, _UNTOUCHED), **change)
     seconds = sum(gap for gap, _ in _gaps(events))
-    return ExamState(steps, done[-1] if done else None, undone[-1] if undone else None, seconds)
+    last, next_redo = (acts[places[-1]] if places else None for places in (done, undone))
+    return ExamState(steps, last, next_redo, seconds)
 
 
 def replay_exams(events: Iterable[Event]) -> dict[tuple[str, str], ExamState]:

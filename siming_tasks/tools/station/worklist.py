@@ -19,7 +19,16 @@ from siming_tasks.common.sanitize import visible
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.media import read_timeline
 from siming_tasks.rubrics import Rubric, allowed_points
-from siming_tasks.tools.station.event_log import ADJUDICATION, RATING, Event, EventLog, Known, check_event
+from siming_tasks.tools.station.event_log import (
+    ADJUDICATION,
+    RATING,
+    Event,
+    EventLog,
+    Known,
+    check_event,
+    well_formed,
+)
+from siming_tasks.tools.station.joined_acts import NOTHING
 from siming_tasks.tools.station.replay import ExamState, StepState, replay, replay_exams
 from siming_tasks.tools.station.station_exams import Exam, Exams
 
@@ -171,14 +180,21 @@ class Work(ABC):
             Refusal: the event cannot be done.
         """
         item = self._item(number)
-        if kind in ("undo", "redo"):
-            step = item.part
+        step = item.part if kind in ("undo", "redo") else step
         if kind not in (*self.kinds, "undo", "redo"):
             raise Refusal(f"This page does not take {kind!r:.40}.")
         if step is not None and (not isinstance(step, str) or step not in item.steps):
             raise Refusal(f"This exam has no step {step!r:.80}.")
         if kind in ("start", "end") and value is not None:
             value = self._seconds(item, step, kind, value)
+        if kind in ("undo", "redo"):  # the act is named: another log may be joined before this event is read
+            if value is not None:
+                raise Refusal(f"{kind.capitalize()} takes no value.")
+            state = self.state(item)
+            about = state.last if kind == "undo" else state.undone
+            value = about.id if about else NOTHING
+        elif isinstance(value, str):
+            value = well_formed(value)
         if wrong := check_event(self.rubric, step, kind, value):
             raise Refusal(wrong[0].upper() + wrong[1:])
         self._append(item, name, step, kind, value)

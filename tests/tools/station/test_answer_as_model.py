@@ -187,5 +187,5 @@ def test_a_place_that_cannot_be_written_is_said_first(folder: Path, tmp_path: Pa
         "--out",
         tmp_path / "file" / "o",
     ]
-    assert main([*map(str, words), "--store", str(tmp_path / "s.sqlite")]) == 1
-    assert "cannot be written" in capsys.readouterr().err
+    assert main([*map(str, words), "--store", str(tmp_path / "s.sqlite")]) == 2
+    assert "is no folder. Choose another place." in capsys.readouterr().err
