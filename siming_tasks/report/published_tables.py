@@ -13,16 +13,17 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from decimal import Decimal
 from importlib import resources
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import read_text, read_yaml
+from siming_tasks.report.printed_number import Printed, factors, parse, parse_with_delta
 
 Kind = Literal["inconsistent", "noise", "baseline", "note"]
 KINDS: dict[Kind, str] = {
@@ -39,37 +40,16 @@ COLUMNS: dict[str, str] = {
 """Columns the linter understands, and how it prints them."""
 _ALIASES = {
     "model": "name", "models": "name", "row": "name",
-    "p": "precision", "ppv": "precision", "r": "recall", "sensitivity": "recall", "f": "f1", "f1score": "f1",
+    "p": "precision", "ppv": "precision", "r": "recall", "sensitivity": "recall", "f": "f1", "f1": "f1",
+    "f1score": "f1",
     "acc": "accuracy", "pearson": "plcc", "spearman": "srcc", "cohenskappa": "kappa", "qwk": "kappa", "κ": "kappa",
     "n": "n_items", "items": "n_items", "nitems": "n_items", "videos": "n_videos", "nvideos": "n_videos",
     "share": "percent",
 }  # fmt: skip
+_PERCENT_HEADING = re.compile(r"%|(?:x|×|\*)\s*100\b", re.IGNORECASE)
 _RESERVED = {"name", "base", "count", "percent", "of", "n_items", "n_videos"}
 
 _MAX_BYTES = 4_000_000
-_NUMBER = r"[+-]?(?:\d[\d,]*\.?\d*|\.\d+)"
-_PERCENT = re.compile(rf"\s*({_NUMBER})\s*(%?)\s*")
-_DELTA = re.compile(rf"\s*({_NUMBER}\s*%?)\s*\(\s*({_NUMBER}\s*%?)\s*\)\s*")
-_DASHES = str.maketrans({"\u2212": "-", "\u2013": "-", "\ufe63": "-", "\uff0d": "-"})
-_BLANK = {"", "-", "--", "n/a", "na", "none", "nan"}
-
-
-@dataclass(frozen=True)
-class Printed:
-    """A number as printed (``text``), its ``value`` and the closed interval ``[low, high]`` that rounds to it."""
-
-    text: str
-    value: float
-    low: float
-    high: float
-
-    def within(self, low: float, high: float) -> bool:
-        """Return True if some value behind the printed number lies in ``[low, high]``."""
-        return self.low <= high and low <= self.high
-
-    def clipped(self, low: float, high: float) -> Printed:
-        """The same print with the interval cut to the range of its metric (a printed recall of 1.000 is at most 1)."""
-        return Printed(self.text, self.value, max(self.low, low), min(self.high, high))
 
 
 @dataclass(frozen=True)
@@ -77,7 +57,7 @@ class Row:
     """One line of a table: its numbers, its printed deltas (this row minus ``base``), and a count with its share.
 
     ``count`` of ``of`` (the product of the factors) is printed as ``percent``. ``base`` names the row that deltas start
-    from; empty means the row of the same name in the table's base table.
+    from; empty means the row of the same name in the table's base table. ``n_items``: the items behind this very row.
     """
 
     name: str
@@ -87,6 +67,7 @@ class Row:
     count: int | None = None
     percent: Printed | None = None
     of: tuple[int, ...] = ()
+    n_items: int | None = None
 
 
 @dataclass(frozen=True)
@@ -142,50 +123,6 @@ class Finding:
         return asdict(self)
 
 
-def parse(raw: object) -> Printed | None:
-    """The printed number, or None for a blank cell.
-
-    Digits after the point set the precision, so give numbers as text: ``"0.070"``, not ``0.07``. A percent sign divides
-    by 100. Typographic minus signs are understood.
-
-    Raises:
-        ValueError: the text is not one finite number.
-    """
-    text = "" if raw is None else str(raw).translate(_DASHES).strip()
-    if text.casefold() in _BLANK:
-        return None
-    match = _PERCENT.fullmatch(text)
-    if not match:
-        raise ValueError(f"{text!r} is not a number")
-    number = Decimal(match[1].replace(",", ""))
-    half = Decimal(5).scaleb(min(int(number.as_tuple().exponent), 0) - 1)
-    scale = Decimal(100 if match[2] else 1)
-    low, value, high = (float(edge / scale) for edge in (number - half, number, number + half))
-    return Printed(text, value, low, high)
-
-
-def parse_with_delta(raw: object) -> tuple[Printed | None, Printed | None]:
-    """``"0.331 (+0.447)"`` as (value, delta); a cell without parentheses has no delta.
-
-    Raises:
-        ValueError: the cell is neither a number nor a number with one in parentheses.
-    """
-    match = _DELTA.fullmatch("" if raw is None else str(raw).translate(_DASHES))
-    return (parse(match[1]), parse(match[2])) if match else (parse(raw), None)
-
-
-def factors(raw: object) -> tuple[int, ...]:
-    """The whole numbers of a denominator such as ``6600`` or ``"200 x 33"``.
-
-    Raises:
-        ValueError: a part is not a positive whole number.
-    """
-    parts = [part.strip().replace(",", "") for part in re.split(r"[x×*]", str(raw))]
-    if not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise ValueError(f"{raw!r} is not a whole number or a product of whole numbers such as '200 x 33'")
-    return tuple(map(int, parts))
-
-
 def paper_tables() -> Document:
     """The paper's tables 3 to 6 as shipped data."""
     with resources.as_file(resources.files("siming_tasks.report") / "paper_tables.yaml") as path:
@@ -239,7 +176,13 @@ def _table(data: Any, number: int, source: str) -> Table:
             raise DataError(f"{where}: line {reader.line_num}: not {width} cells as in the header.")
     if not isinstance(lines, list) or not all(isinstance(line, dict) for line in lines) or not lines:
         raise DataError(f"{where}: `rows` is CSV text with a header line, or a list of mappings.")
-    named = [{_canonical(key): value for key, value in line.items()} for line in lines]
+    headings = dict.fromkeys(key for line in lines for key in line)
+    read_as = {key: _canonical(key) for key in headings}
+    for (first, column), (second, same) in combinations(read_as.items(), 2):
+        if column == same and column.removesuffix("_delta") in COLUMNS:
+            raise DataError(f"{where}: columns {first!r} and {second!r} are both read as {column}. Leave one out.")
+    percent = {column for key, column in read_as.items() if _PERCENT_HEADING.search(str(key))}
+    named = [{read_as[key]: value for key, value in line.items()} for line in lines]
     sizes: dict[str, int | None] = {}
     for key in ("n_videos", "n_items"):
         raw = data.get(key)
@@ -252,13 +195,13 @@ def _table(data: Any, number: int, source: str) -> Table:
             raise DataError(f"{where}: {key}: {error}.") from None
     columns = dict.fromkeys(key for line in named for key in line)
     ignored = tuple(key for key in columns if key not in _RESERVED and key.removesuffix("_delta") not in COLUMNS)
-    rows = tuple(_row(line, place, where) for place, line in enumerate(named, 1))
+    rows = tuple(_row(line, place, where, percent) for place, line in enumerate(named, 1))
     _check_unique("row", (row.name for row in rows), where)
     base, note = (str(data.get(key) or "") for key in ("base", "note"))
     return Table(name, rows, **sizes, base=base, note=note, ignored=ignored)
 
 
-def _row(line: Mapping[str, Any], place: int, where: str) -> Row:
+def _row(line: Mapping[str, Any], place: int, where: str, percent_columns: Collection[str]) -> Row:
     name = str(line.get("name") or f"row {place}").strip()
     values: dict[str, Printed] = {}
     deltas: dict[str, Printed] = {}
@@ -269,8 +212,10 @@ def _row(line: Mapping[str, Any], place: int, where: str) -> Row:
         try:
             value, delta = parse_with_delta(raw)
         except ValueError as error:
-            way_out = "Write 0.331, 15.5% or 0.331 (+0.309)."
+            way_out = "Write 0.331, 15.5%, 0.331 ± 0.020, 0.331 [0.290, 0.370] or 0.331 (+0.309)."
             raise DataError(f"{where}: row {name!r}, column {key}: {error}. {way_out}") from None
+        if key in percent_columns:
+            value, delta = (item and (item if "%" in item.text else item.as_percent()) for item in (value, delta))
         if key != metric:
             value, delta = None, value
         values |= {metric: value} if value else {}
@@ -282,10 +227,13 @@ def _row(line: Mapping[str, Any], place: int, where: str) -> Row:
                 raise ValueError(f"{written!r} is not a whole number")
             count = int(digits)
         percent = parse(line.get("percent"))
+        if percent and "percent" in percent_columns and "%" not in percent.text:
+            percent = percent.as_percent()
         of = factors(line["of"]) if _is_stated(line.get("of")) else ()
+        n_items = math.prod(factors(line["n_items"])) if _is_stated(line.get("n_items")) else None
     except ValueError as error:
         raise DataError(f"{where}: row {name!r}: {error}.") from None
-    return Row(name, values, deltas, str(line.get("base") or "").strip(), count, percent, of)
+    return Row(name, values, deltas, str(line.get("base") or "").strip(), count, percent, of, n_items)
 
 
 def _is_stated(raw: object) -> bool:
@@ -293,7 +241,8 @@ def _is_stated(raw: object) -> bool:
 
 
 def _canonical(column: object) -> str:
-    text = re.sub(r"[^\wκ]", "", str(column).casefold())
+    text = _PERCENT_HEADING.sub("", re.sub(r"\\[a-z]+|[$↑↓]", "", str(column).casefold().replace("\\%", "%")))
+    text = re.sub(r"[^\wκ]", "", text.replace("δ", "delta_").replace("delta__", "delta_"))
     delta = text.startswith("delta_") or text.endswith("_delta")
     text = text.removeprefix("delta_").removesuffix("_delta")
     if text not in COLUMNS and text not in _RESERVED:

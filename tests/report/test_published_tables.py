@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siming_tasks.report.published_tables import factors, parse, parse_with_delta
+from siming_tasks.common.errors import DataError
+from siming_tasks.report.printed_number import factors, parse, parse_with_delta
+from siming_tasks.report.published_tables import document_from
 
 
 @pytest.mark.parametrize(
@@ -37,10 +39,6 @@ def test_text_that_is_not_a_number_is_refused(bad):
         parse(bad)
 
 
-def test_a_stray_separator_is_read_as_grouping():
-    assert parse("0,,").value == 0
-
-
 def test_a_delta_in_parentheses_is_read():
     value, delta = parse_with_delta("0.015(−0.003)")
     assert (value.text, value.value, delta.text, delta.value) == ("0.015", 0.015, "-0.003", -0.003)
@@ -65,3 +63,65 @@ def test_malformed_factors_are_refused(bad):
 def test_the_rounded_number_lies_in_its_interval(number, places):
     printed = parse(f"{round(number, places):f}")
     assert printed.low - 1e-12 <= float(number) <= printed.high + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("raw", "value", "half"),
+    [
+        ("0.33 ± 0.02", 0.33, 0.005),
+        (r"$0.33 \pm 0.02$", 0.33, 0.005),
+        ("33.0 ± 1.2 %", 0.33, 0.0005),
+        ("0.33_{0.02}", 0.33, 0.005),
+        (r"$\mathbf{0.33}_{\pm 0.02}$", 0.33, 0.005),
+        ("0.33*", 0.33, 0.005),
+        ("0.33***", 0.33, 0.005),
+        ("0.33†", 0.33, 0.005),
+        (r"0.33\dag", 0.33, 0.005),
+        ("0.33$^{\\ddagger}$", 0.33, 0.005),
+        (r"0.33\textsuperscript{a}", 0.33, 0.005),
+        ("**0.5**", 0.5, 0.05),
+        ("__0.5__", 0.5, 0.05),
+        ("<b>0.5</b>", 0.5, 0.05),
+        (r"\textbf{0.33}", 0.33, 0.005),
+        (r"\underline{\textbf{0.33}}", 0.33, 0.005),
+        (r"{\bf 0.33}", 0.33, 0.005),
+        (r"\cellcolor{gray!20}0.33", 0.33, 0.005),
+        (".33", 0.33, 0.005),
+        ("0,33", 0.33, 0.005),
+        ("33.0 %", 0.33, 0.0005),
+        (r"33.0\,\%", 0.33, 0.0005),
+        ("33.0\u202f%", 0.33, 0.0005),
+        ("0.33 (0.31-0.35)", 0.33, 0.005),
+        ("0.33 (0.31\u20130.35)", 0.33, 0.005),
+        ("-0.33 (-0.35 to -0.31)", -0.33, 0.005),
+        ("0.33 [0.31, 0.35]*", 0.33, 0.005),
+        ("0.33 (95% CI 0.31, 0.35)", 0.33, 0.005),
+        ("0.33 (0.02)", 0.33, 0.005),
+    ],
+)
+def test_numbers_are_read_as_papers_print_them(raw, value, half):
+    printed, delta = parse_with_delta(raw)
+    assert delta is None
+    assert (printed.low, printed.value, printed.high) == pytest.approx((value - half, value, value + half), abs=1e-12)
+
+
+@pytest.mark.parametrize("raw", ["[0.1, 0.5]", "(0.1 to 0.5)", "\u2014", "$-$", "n.a.", "---"])
+def test_an_interval_alone_and_a_dash_are_no_value(raw):
+    assert parse_with_delta(raw) == (None, None)
+
+
+@pytest.mark.parametrize(("raw", "delta"), [("**0.331** (+0.447)*", 0.447), ("33.1 (\u22122.0) %", -0.02)])
+def test_a_signed_number_in_parentheses_is_a_difference(raw, delta):
+    assert parse_with_delta(raw)[1].value == pytest.approx(delta)
+
+
+def test_two_columns_of_one_metric_are_refused():
+    rows = [{"name": "a", "P": "0.1", "Precision": "0.2"}]
+    with pytest.raises(DataError, match="columns 'P' and 'Precision' are both read as precision"):
+        document_from(rows, "made-up")
+
+
+@pytest.mark.parametrize("head", ["P (%)", "P [%]", "Precision, %", "P (x100)", r"\textbf{P} (\%)", "Precision (%) ↑"])
+def test_a_heading_says_that_its_column_is_in_percent(head):
+    (row,) = document_from([{"name": "a", head: "33.0 (+2.0)"}], "made-up").tables[0].rows
+    assert (row.values["precision"].value, row.deltas["precision"].value) == pytest.approx((0.33, 0.02))

@@ -14,7 +14,8 @@ from siming_tasks.data import Dataset
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
 from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
-from siming_tasks.report.published_tables import COLUMNS, Document, Row, Table, parse
+from siming_tasks.report.printed_number import parse
+from siming_tasks.report.published_tables import COLUMNS, Document, Row, Table
 from siming_tasks.results.discovery import REFERENCE_MODEL
 from siming_tasks.results.record import SUPERVISED, has_supervised_judge
 from siming_tasks.results.run import Run

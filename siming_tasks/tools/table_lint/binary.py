@@ -16,14 +16,20 @@ it is checked, and π cannot be learned from it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import combinations
 
 from scipy.optimize import brentq
 
-from siming_tasks.report.published_tables import COLUMNS, Finding, Printed, Row, Table
+from siming_tasks.report.printed_number import Printed
+from siming_tasks.report.published_tables import COLUMNS, Finding, Kind, Row, Table
+from siming_tasks.tools.table_lint.feasibility import CONVENTIONS, METRICS, feasible
 
 ROUNDING = "Every printed number was rounded to its last digit."
 SAME_ITEMS = "All rows were scored on the same items with the same positive class."
+
+_FEWER = 300
+"""Numbers of items below the stated one that are tried: unanswered ones may have been left out."""
 
 Range = tuple[float, float]
 Identity = Callable[[float, float, float], float]
@@ -69,7 +75,7 @@ IDENTITIES: dict[str, Identity] = {"mcc": mcc, "accuracy": accuracy, "specificit
 def implied_prevalence(precision: Printed, recall: Printed, third: Printed, kind: str = "mcc") -> Range | None:
     """Lowest and highest prevalence of the positive class that agree with three printed numbers.
 
-    None if no table at all rounds to the three numbers, or precision or recall may be 0.
+    None if no table with true positives rounds to the three numbers, or precision or recall may be 0.
 
     Args:
         precision: printed precision.
@@ -107,10 +113,15 @@ def _crossing(identity: Identity, p: float, r: float, target: float, *, at_least
 
 
 def row_prevalences(row: Row) -> dict[str, Range | None]:
-    """Per third number (MCC, accuracy, specificity) that the row prints, the prevalences it agrees with, or None."""
+    """Per third number (MCC, accuracy, specificity) that the row prints, the prevalences it agrees with, or None.
+
+    Empty where precision or recall may be 0: a table without true positives has them at any prevalence.
+    """
     if not {"precision", "recall"} <= row.values.keys():
         return {}
     precision, recall = row.values["precision"], row.values["recall"]
+    if precision.low <= 0 or recall.low <= 0:
+        return {}
     kinds = [kind for kind in IDENTITIES if kind in row.values]
     return {kind: implied_prevalence(precision, recall, row.values[kind], kind) for kind in kinds}
 
@@ -138,7 +149,7 @@ def common_prevalence(table: Table) -> tuple[Range, tuple[str, ...]] | None:
 
 
 def check_prevalences(table: Table) -> Iterator[Finding]:
-    """Rows that no confusion table gives, MCC on the wrong side, and rows off the common prevalence."""
+    """Rows with MCC on the wrong side of the common (or their own) prevalence, and rows off it."""
     common = common_prevalence(table)
     for row in table.rows:
         printed = row.values.get("prevalence")
@@ -147,13 +158,10 @@ def check_prevalences(table: Table) -> Iterator[Finding]:
         for kind, implied in row_prevalences(row).items():
             p, r, third = (row.values[name].text for name in ("precision", "recall", kind))
             numbers = f"P {p}, R {r} and {COLUMNS[kind]} {third}"
-            assumes = f"{SAME_ITEMS} {ROUNDING}"
             apart = bool(implied and expected and not _meet(implied, expected))
             if kind == "mcc" and expected and (what := _wrong_side(row, expected)):
                 code = "mcc-sign"
-            elif implied is None:
-                code, what, assumes = "no-such-table", f"No confusion table has {numbers}.", ROUNDING
-            elif expected and apart:
+            elif implied and expected and apart:
                 code, whose = "prevalence-differs", "the printed prevalence" if printed else sharing
                 what = f"{numbers} imply a prevalence of {_span(implied)}; {whose} is {_span(expected)}."
             else:
@@ -161,7 +169,51 @@ def check_prevalences(table: Table) -> Iterator[Finding]:
             explained = apart and not printed
             if explained and implied and expected:
                 what += f" {_left_out(missing_share(implied, expected))}"
-            yield Finding(code, "note" if explained else "inconsistent", table.name, what, assumes, (row.name,), kind)
+            weight: Kind = "note" if explained else "inconsistent"
+            yield Finding(code, weight, table.name, what, f"{SAME_ITEMS} {ROUNDING}", (row.name,), kind)
+
+
+def check_tables(table: Table, explained: Collection[str]) -> Iterator[Finding]:
+    """Rows that no confusion table gives, or none of as many items as the row or the table states.
+
+    Args:
+        table: to check.
+        explained: rows about which a check with a narrower reason has spoken already.
+    """
+    for row in table.rows:
+        spans = {name: (row.values[name].low, row.values[name].high) for name in METRICS if name in row.values}
+        if not spans or row.name in explained:
+            continue
+        if not feasible(spans):
+            numbers = _listed(row, _smallest_conflict(spans))
+            yield Finding("no-such-table", "inconsistent", table.name, f"No confusion table has {numbers}.",
+                          f"{ROUNDING} {CONVENTIONS}", (row.name,))  # fmt: skip
+            continue
+        n = row.n_items or table.n_items
+        if n is None or feasible(spans, n):
+            continue
+        own = row.n_items is not None
+        fewer = None if own else next((m for m in range(n - 1, max(0, n - _FEWER), -1) if feasible(spans, m)), None)
+        what = f"No confusion table of {n:,} items has {_listed(row, _smallest_conflict(spans, n))}."
+        if fewer is not None:
+            what += f" One of {fewer:,} items has ({n - fewer:,} without an answer)."
+        proven = own or (fewer is None and n <= _FEWER)
+        scored = f"The row was scored on {'' if own else 'at most '}{n:,} items."
+        assumes = f"{ROUNDING} {CONVENTIONS} {scored}"
+        yield Finding("no-such-count", "inconsistent" if proven else "note", table.name, what, assumes, (row.name,))
+
+
+def _smallest_conflict(spans: Mapping[str, Range], n: int | None = None) -> tuple[str, ...]:
+    """The fewest of a row's numbers that cannot stand together."""
+    sizes = range(1, len(spans) + 1)
+    choices = (names for size in sizes for names in combinations(spans, size))
+    return next(names for names in choices if not feasible({name: spans[name] for name in names}, n))
+
+
+def _listed(row: Row, names: Sequence[str]) -> str:
+    """Numbers of a row in words: ``P 0.500, R 0.100 and MCC 0.900``."""
+    *most, last = [f"{COLUMNS[name]} {row.values[name].text}" for name in names]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def missing_share(implied: Range, expected: Range) -> float:

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from siming_tasks.common.sanitize import literal
-from siming_tasks.report.published_tables import COLUMNS, KINDS, Document, Finding, Printed, Table
+from siming_tasks.report.printed_number import Printed
+from siming_tasks.report.published_tables import COLUMNS, KINDS, Document, Finding, Row, Table
 from siming_tasks.tools.table_lint import binary, noise
 
 SLACK = 1e-9
@@ -70,10 +71,12 @@ def lint(document: Document) -> LintReport:
     anywhere = next(iter(shared.values()), None)
     findings: list[Finding] = []
     for table in document.tables:
+        parts = [*_check_f1(table), *binary.check_prevalences(table)]
+        explained = {name for finding in parts if finding.kind == "inconsistent" for name in finding.rows}
         findings += [
             *outside[table.name],
-            *_check_f1(table),
-            *binary.check_prevalences(table),
+            *parts,
+            *binary.check_tables(table, explained),
             *binary.check_disagreement(table),
             *_check_deltas(document, table),
             *_check_shares(table),
@@ -112,21 +115,31 @@ def _table_lines(table: Table, findings: list[Finding]) -> list[str]:
 
 
 def _check_ranges(table: Table) -> tuple[Table, list[Finding]]:
-    """The table without the numbers that leave the range of their metric, and a finding about each of those."""
-    rows, findings = [], []
-    for row in table.rows:
-        inside = {name: value for name, value in row.values.items() if value.within(*RANGES[name])}
-        for name, value in row.values.items():
-            if name in inside:
+    """The table without the numbers that leave the range of their metric, and a finding about each of those.
+
+    A column of bare numbers that would all be in range as percentages, and hardly in any other way, is read so.
+    """
+    findings = []
+    rows = {row.name: dict(row.values) for row in table.rows}
+    for name in COLUMNS:
+        column, (low, high) = table.column(name), RANGES[name]
+        percents = [value.as_percent() for value in column.values() if "%" not in value.text]
+        points = all(value.value == 0 or (abs(value.value) > 0.01 and value.within(low, high)) for value in percents)
+        if points and len(percents) == len(column) > 1 and any(value.value for value in percents):
+            column = {row: value.as_percent() for row, value in column.items()}
+            what = f"The column {COLUMNS[name]} is read as percentages."
+            assumes = f"A heading with % ({COLUMNS[name]} (%)) says so."
+            findings.append(Finding("read-as-percent", "note", table.name, what, assumes, tuple(column), name))
+        for row, value in column.items():
+            if value.within(low, high):
+                rows[row][name] = value
                 continue
-            low, high = RANGES[name]
-            hint = " Write a percentage as 15.7%." if 1 < value.value <= 100 else ""
+            del rows[row][name]
+            bare_percent = 1 < value.value <= 100 and "%" not in value.text
+            hint = " Write a percentage as 15.7%, or % behind the heading." if bare_percent else ""
             what = f"{COLUMNS[name]} is printed as {value.text}; it lies between {low:g} and {high:g}.{hint}"
-            findings.append(
-                Finding("out-of-range", "inconsistent", table.name, what, binary.ROUNDING, (row.name,), name)
-            )
-        rows.append(replace(row, values=inside))
-    return replace(table, rows=tuple(rows)), findings
+            findings.append(Finding("out-of-range", "inconsistent", table.name, what, binary.ROUNDING, (row,), name))
+    return replace(table, rows=tuple(replace(row, values=rows[row.name]) for row in table.rows)), findings
 
 
 def _check_f1(table: Table) -> Iterator[Finding]:
@@ -181,28 +194,64 @@ def _check_deltas(document: Document, table: Table) -> Iterator[Finding]:
 def _check_shares(table: Table) -> Iterator[Finding]:
     """Counts whose percentage is not that of the denominator that the text names."""
     for row in table.rows:
-        if row.count is None or row.percent is None or row.percent.high <= 0:
+        if row.percent is None:
             continue
-        fewest = math.ceil(row.count / row.percent.high - SLACK)
-        most = math.floor(row.count / row.percent.low + SLACK) if row.percent.low > 0 else None
-        span = f"{fewest:,} to {most:,}" if most is not None else f"{fewest:,} or more"
-        total = math.prod(row.of)
-        if most is not None and fewest > most:
-            code = "share-impossible"
-            what, assumes = f"{row.count} is {row.percent.text} of no whole number.", ""
-        elif not row.of or (fewest <= total and (most is None or total <= most)):
-            continue
-        else:
-            code = "share-denominator"
-            assumes = " Every item of the product was counted; items marked not applicable would explain it."
-            what = (
-                f"{row.count} of {' x '.join(map(str, row.of))} = {total:,} is {100 * row.count / total:.2f}%, not "
-                f"{row.percent.text}: that is the share of {span}."
-            )
-            for factor in row.of if len(row.of) >= 2 and most is not None else ():
-                other = f"{fewest / factor:.1f} to {(most or 0) / factor:.1f}"
-                what += f" With {factor} as one factor the other would be {other}, not {total // factor}."
-        yield Finding(code, "inconsistent", table.name, what, binary.ROUNDING + assumes, (row.name,), "percent")
+        total = math.prod(row.of) if row.of else None
+        if not row.percent.within(0, 1) or (row.count is not None and total is not None and row.count > total):
+            what = f"{'' if row.count is None else f'{row.count:,} is '}{row.percent.text}"
+            what += f" of {total:,}" if total is not None else ""
+            yield Finding("share-impossible", "inconsistent", table.name, f"{what}: a share lies between 0 and 100%.",
+                          binary.ROUNDING, (row.name,), "percent")  # fmt: skip
+        elif row.count is not None:
+            yield from _check_denominator(table, row, row.count, row.percent)
+        elif total is not None and not _is_share_of(row.percent, total):
+            yield Finding("share-impossible", "inconsistent", table.name,
+                          f"{row.percent.text} of {total:,} is no whole number: "
+                          f"{_nearest_shares(row.percent, total)}.",
+                          f"{binary.ROUNDING} All {total:,} were counted.", (row.name,), "percent")  # fmt: skip
+    for row in table.rows:
+        printed, n = row.values.get("disagreement"), row.n_items or table.n_items
+        if printed is not None and n is not None and not _is_share_of(printed, n):
+            yield Finding("no-such-count", "inconsistent" if row.n_items else "note", table.name,
+                          f"A disagreement of {printed.text} among {n:,} items is no whole number of items: "
+                          f"{_nearest_shares(printed, n)}.",
+                          f"{binary.ROUNDING} All {n:,} items were counted.", (row.name,), "disagreement")  # fmt: skip
+
+
+def _is_share_of(printed: Printed, n: int) -> bool:
+    """True if a whole number out of n rounds to the print (GRIM: Brown and Heathers 2017)."""
+    return math.floor(printed.high * n + SLACK) >= math.ceil(printed.low * n - SLACK)
+
+
+def _nearest_shares(printed: Printed, n: int) -> str:
+    below = math.floor(printed.value * n)
+    return " and ".join(f"{count:,} are {100 * count / n:.2f}%" for count in (below, below + 1) if count <= n)
+
+
+def _check_denominator(table: Table, row: Row, count: int, percent: Printed) -> Iterator[Finding]:
+    """A count whose percentage is that of no denominator, or not of the one named."""
+    if percent.high <= 0:
+        return
+    fewest = math.ceil(count / percent.high - SLACK)
+    most = math.floor(count / percent.low + SLACK) if percent.low > 0 else None
+    span = f"{fewest:,} to {most:,}" if most is not None else f"{fewest:,} or more"
+    total = math.prod(row.of)
+    if most is not None and fewest > most:
+        code = "share-impossible"
+        what, assumes = f"{count} is {percent.text} of no whole number.", ""
+    elif not row.of or (fewest <= total and (most is None or total <= most)):
+        return
+    else:
+        code = "share-denominator"
+        assumes = " Every item of the product was counted; items marked not applicable would explain it."
+        what = (
+            f"{count} of {' x '.join(map(str, row.of))} = {total:,} is {100 * count / total:.2f}%, not "
+            f"{percent.text}: that is the share of {span}."
+        )
+        for factor in row.of if len(row.of) >= 2 and most is not None else ():
+            other = f"{fewest / factor:.1f} to {(most or 0) / factor:.1f}"
+            what += f" With {factor} as one factor the other would be {other}, not {total // factor}."
+    yield Finding(code, "inconsistent", table.name, what, binary.ROUNDING + assumes, (row.name,), "percent")
 
 
 def _check_kappa(table: Table, prevalence: binary.Range | None) -> Iterator[Finding]:
@@ -212,10 +261,28 @@ def _check_kappa(table: Table, prevalence: binary.Range | None) -> Iterator[Find
     consensus calls a share π of items positive, each rater calls at least π - d of them so, and e is at least
     ``2 p (1 - p)`` with p = π - d (π below one half). With quadratic weights on four labels the same bound holds for
     the variance term, and a discordant pair adds at most 9.
+
+    Whatever the prevalence, chance makes raters differ on no more than all items, so that unweighted kappa is at most
+    ``1 - d``. With quadratic weights on labels 0 to 3, discordant pairs are s >= d apart (mean square), the variances
+    add to at most 4.5 and the squared difference of the means is at most ``d s``: kappa is at most
+    ``1 - d / (4.5 + d²)``; linear weights give less.
     """
     for row in table.rows:
         kappa, differ = row.values.get("kappa"), row.values.get("disagreement")
-        if kappa is None or differ is None or prevalence is None or kappa.low >= 1 or differ.high <= 0:
+        if kappa is None or differ is None:
+            continue
+        d = max(differ.low, 0.0)
+        weighted, unweighted = 1 - d / (4.5 + d * d), 1 - d
+        if kappa.low > unweighted + SLACK:
+            impossible = kappa.low > weighted + SLACK
+            yield Finding(
+                "kappa-too-high", "inconsistent" if impossible else "note", table.name,
+                f"Raters who differ on {differ.text} of the items have an unweighted kappa of {unweighted:.3f} or "
+                f"less, and with quadratic weights on four labels {weighted:.3f} or less; {kappa.text} is printed.",
+                "Kappa and the disagreement are of the same items, on at most four labels.", (row.name,), "kappa",
+            )  # fmt: skip
+            continue
+        if prevalence is None or differ.high <= 0:
             continue
         p = prevalence[0] - differ.high
         chance = 2 * p * (1 - p)
@@ -244,6 +311,14 @@ def _check_constants(table: Table) -> Iterator[Finding]:
                 f"R {recall.text} with MCC {mcc.text} is what calling every item positive gives; its P {precision} is "
                 "then the prevalence.",
                 "None beyond rounding; a predictor that calls all but a few items positive prints the same.",
+                (row.name,), "recall",
+            )  # fmt: skip
+        zeros = [row.values[name] for name in ("precision", "recall", "f1", "mcc") if name in row.values]
+        if len(zeros) >= 3 and all(number.value == 0 for number in zeros):
+            yield Finding(
+                "constant-negative", "note", table.name,
+                f"{', '.join(number.text for number in zeros)} is what calling no item positive gives.",
+                "What is 0/0 is printed as 0; a predictor whose few positives are all wrong prints nearly the same.",
                 (row.name,), "recall",
             )  # fmt: skip
         pair = [row.values[name] for name in ("plcc", "srcc") if name in row.values]

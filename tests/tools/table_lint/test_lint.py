@@ -177,7 +177,10 @@ class TestPlanted:
             ("out-of-range", "precision"),
             ("out-of-range", "plcc"),
         ]
-        assert report.findings[0].what == "P is printed as 18.6; it lies between 0 and 1. Write a percentage as 15.7%."
+        assert (
+            report.findings[0].what
+            == "P is printed as 18.6; it lies between 0 and 1. Write a percentage as 15.7%, or % behind the heading."
+        )
 
     @settings(max_examples=60, deadline=None)
     @given(
@@ -293,7 +296,7 @@ class TestReading:
             (
                 "t.csv",
                 "model,p\na,high\n",
-                "t.csv: row 'a', column precision: 'high' is not a number. Write 0.331, 15.5% or",
+                "t.csv: row 'a', column precision: 'high' is not a number. Write 0.331, 15.5%, 0.331 ± 0.020,",
             ),
             ("t.csv", "model,p\na,0.1,0.2\n", "t.csv: line 2: not 2 cells as in the header."),
             ("t.csv", "", "t.csv: table 1 has no `rows`."),
