@@ -26,6 +26,11 @@ def visible(text: str) -> str:
     return _UNSEEN.sub(lambda match: f"⟦U+{ord(match.group()):04X}⟧", text.replace("\r\n", "\n"))
 
 
+def well_formed(text: str) -> str:
+    """Replace halves of surrogate pairs, which JSON can write and no encoding can, by U+FFFD."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def one_line(text: object, most: int = MAX_LINE) -> str:
     r"""Put the :func:`visible` text on one line of at most ``most`` characters.
 

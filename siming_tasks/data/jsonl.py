@@ -122,7 +122,8 @@ def parse_value(text: str, strict: bool = True) -> Any:
     return value
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Keys and values as a dict; ValueError for a key that appears twice. For ``json``'s ``object_pairs_hook``."""
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         seen: set[str] = set()
@@ -150,7 +151,7 @@ def _no_constant(text: str) -> None:
 
 
 _STRICT: dict[str, Any] = {
-    "object_pairs_hook": _unique,
+    "object_pairs_hook": unique_pairs,
     "parse_constant": _no_constant,
     "parse_int": _whole,
     "parse_float": _finite,

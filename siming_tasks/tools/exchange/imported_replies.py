@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import sys
+import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.files import atomic_write, open_regular, read_text
+from siming_tasks.common.files import atomic_write, read_bytes, read_text
 from siming_tasks.common.redact import redact
+from siming_tasks.common.sanitize import well_formed
+from siming_tasks.data.jsonl import unique_pairs
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.exchange.inspect_logs import inspect_replies
 
-MAX_BYTES = 2_000_000_000
+MAX_BYTES = 500_000_000
+MAX_UNPACKED = 200_000_000
+"""Bytes of a workbook's parts, unpacked: 200 exams with the longest cells have a tenth."""
 CELL = 32_767
 """Characters that a cell of a workbook holds: a longer reply was cut there."""
-_FAILED = "Failed to obtain answer via API"
-"""Text that VLMEvalKit writes in place of a reply that it did not get (``vlmeval/api/base.py``)."""
+_FAILED = "Failed to obtain answer"
+"""Begins the texts that VLMEvalKit writes in place of a reply that it did not get (``vlmeval/api/base.py``)."""
 
 _Rows = Iterator[tuple[int, Mapping[str, Any]]]
 
@@ -54,7 +60,7 @@ def import_replies(file: Path, form: str, out: Path, *, epoch: int | None = None
                 raise DataError(f"{place}: {request!r} is answered in {places[request]} already. {fix}")
             places[request] = place
             counts[setting] += 1
-            stream.write(json.dumps(reply, ensure_ascii=False) + "\n")
+            stream.write(well_formed(json.dumps(reply, ensure_ascii=False)) + "\n")
         if not counts:
             raise DataError(f"{file}: holds no reply to a request of `siming run requests`.")
     return counts
@@ -89,19 +95,35 @@ def vlmevalkit_replies(file: Path, epoch: int | None = None) -> Iterator[tuple[s
 
 def _workbook(file: Path) -> _Rows:
     import openpyxl
+    from openpyxl.utils.escape import unescape
 
+    def plain(cell: Any) -> Any:
+        # pandas writes a reply that begins with "=" as a formula: its text is the reply, its result would be a 0.
+        cell = getattr(cell, "text", cell)
+        return unescape(cell) if isinstance(cell, str) else cell
+
+    data = read_bytes(file, MAX_BYTES)
     try:
-        with open_regular(file) as stream:
-            book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
-            rows = book.worksheets[0].iter_rows(values_only=True)
-            head = [str(name) for name in next(rows, ())]
-            for number, row in enumerate(rows, 2):
-                if any(cell is not None for cell in row):
-                    yield number, dict(zip(head, row, strict=False))
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if sum(part.file_size for part in archive.infolist()) > MAX_UNPACKED:
+                raise DataError(f"{file}: unpacks to more than {MAX_UNPACKED:,} bytes. Save it as .tsv.")
+        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=False)
+        rows = book.worksheets[0].iter_rows(values_only=True)
+        head = [str(name) for name in next(rows, ()) if name is not None]
+        _check_columns(file, head)
+        for number, row in enumerate(rows, 2):
+            if any(cell is not None for cell in row):
+                yield number, dict(zip(head, map(plain, row), strict=False))
     except DataError:
         raise
     except Exception as error:  # noqa: BLE001 - a workbook of strangers, through a reader that raises whatever it likes
         raise DataError(f"{file}: not a workbook that can be read ({type(error).__name__}). Save it as .tsv.") from None
+
+
+def _check_columns(file: Path, head: Sequence[str]) -> None:
+    """Refuse a column that stands there twice: nobody can say which of the two holds the replies."""
+    if twice := next((name for name in head if head.count(name) > 1), None):
+        raise DataError(f"{file}: column {twice[:64]!r} appears twice. Delete or rename one.")
 
 
 def _csv_lines(file: Path) -> _Rows:
@@ -109,6 +131,7 @@ def _csv_lines(file: Path) -> _Rows:
     lines = read_text(file, MAX_BYTES).splitlines(keepends=True)
     reader = csv.DictReader(lines, delimiter="\t" if file.suffix.lower() == ".tsv" else ",")
     try:
+        _check_columns(file, reader.fieldnames or ())
         for row in reader:
             yield reader.line_num, {name: value or None for name, value in row.items() if name is not None}
     except csv.Error as error:
@@ -117,7 +140,7 @@ def _csv_lines(file: Path) -> _Rows:
 
 def _json(file: Path) -> _Rows:
     try:
-        content = json.loads(read_text(file, MAX_BYTES))
+        content = json.loads(read_text(file, MAX_BYTES), object_pairs_hook=unique_pairs)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{file}: not JSON ({error}).") from None
     if isinstance(content, dict) and all(isinstance(column, dict) for column in content.values()):  # pandas: by column

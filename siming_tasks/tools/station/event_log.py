@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 from siming_tasks import __version__
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import open_regular, sha256_json
+from siming_tasks.common.sanitize import well_formed
 from siming_tasks.common.value_kinds import is_number
 from siming_tasks.rubrics import Rubric, allowed_points, rubric_from
 from siming_tasks.tools.station.joined_acts import ABOUT_STEP, StoredAct, after, settled
@@ -79,6 +80,8 @@ CREATE INDEX acts_of_an_exam ON acts (work, rater, exam, seq);
 CREATE TRIGGER acts_stay BEFORE UPDATE ON acts BEGIN SELECT RAISE(ABORT, 'acts are never changed'); END;
 CREATE TRIGGER acts_remain BEFORE DELETE ON acts BEGIN SELECT RAISE(ABORT, 'acts are never deleted'); END;
 """
+_STATEMENTS = {" ".join(text.split()) for text in (_SETTLED, *_SCHEMA.split(";\n"))}
+"""All that may define a log, beside SQLite's own tables."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +179,11 @@ class EventLog:
         if version not in (_WRITTEN, _JOINED):
             what = f"was written by another version of siming-tasks (format {version})"
             raise DataError(f"{path}: {what}. Use that version.")
+        # A view, a trigger or a computed column in a table's place could go on for ever or take all memory.
+        query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+        made = {" ".join(text.split()) for (text,) in self._rows(query)}
+        if strange := made - _STATEMENTS:
+            raise DataError(f"{path}: holds what no station made ({min(strange):.60}). {_RESTORE}")
         about = dict(self._rows("SELECT key, value FROM about"))
         try:
             self.rubric = rubric_from(json.loads(about["rubric"]), f"{path} (rubric)")
@@ -394,11 +402,6 @@ class EventLog:
             except BaseException:
                 self._connection.execute("ROLLBACK")
                 raise
-
-
-def well_formed(text: str) -> str:
-    """Replace halves of surrogate pairs, which no encoding can write, by U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

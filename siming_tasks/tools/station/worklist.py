@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.common.sanitize import visible
+from siming_tasks.common.sanitize import visible, well_formed
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.media import read_timeline
 from siming_tasks.rubrics import Rubric, allowed_points
@@ -26,7 +26,6 @@ from siming_tasks.tools.station.event_log import (
     EventLog,
     Known,
     check_event,
-    well_formed,
 )
 from siming_tasks.tools.station.joined_acts import NOTHING
 from siming_tasks.tools.station.replay import ExamState, StepState, replay, replay_exams

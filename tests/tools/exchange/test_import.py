@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +72,11 @@ def test_pandas_by_column_is_read_too(run: Dataset, tmp_path: Path) -> None:
     ]
 
 
-def test_failures_gaps_and_cells_that_were_cut_are_no_answers(run: Dataset, tmp_path: Path) -> None:
+@pytest.mark.parametrize("said", [FAILED, "Failed to obtain answer: 2 requests timed out"])
+def test_failures_gaps_and_cells_that_were_cut_are_no_answers(said: str, run: Dataset, tmp_path: Path) -> None:
     mine = rows(run, "clip_score")[:4]
-    mine[0]["prediction"], mine[1]["prediction"] = FAILED, None
+    assert len(mine) == 4
+    mine[0]["prediction"], mine[1]["prediction"] = said, None
     mine[2]["prediction"] = ('{"score": 1, "why": "' + "x" * 40_000)[:32_767]
     out = tmp_path / "out.jsonl"
     assert main(["run", "import", str(save(mine, tmp_path / "m.xlsx")), str(out), "--format", "vlmevalkit"]) == 0
@@ -100,6 +103,72 @@ def test_what_is_no_result_file_is_said(
     assert main(["run", "import", str(tmp_path / "m.json"), str(tmp_path / "out.jsonl"), "--format", "vlmevalkit"]) == 1
     assert said in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".tsv", ".csv", ".json"])
+def test_a_reply_comes_back_as_it_was_whatever_a_spreadsheet_makes_of_it(
+    suffix: str, run: Dataset, tmp_path: Path
+) -> None:
+    """Line ends of Windows (escaped in workbooks), formulas, text that looks like an escape; as pandas writes them."""
+    pandas = pytest.importorskip("pandas")
+    replies = ['{"score": 1}\r\n', '={"score": 2}', "=1+1", "a_b", "+1", "-1", "'1", "2\n\n", "№ 1\u2028"]
+    mine = [{**row, "prediction": text} for row, text in zip(rows(run, "clip_score"), replies, strict=False)]
+    file, out = tmp_path / f"m{suffix}", tmp_path / "out.jsonl"
+    table = pandas.DataFrame(mine)
+    if suffix == ".json":
+        table.to_json(file)
+    elif suffix == ".xlsx":
+        table.to_excel(file, index=False)
+    else:
+        with file.open("w", newline="", encoding="utf-8") as stream:
+            table.to_csv(stream, index=False, sep="\t" if suffix == ".tsv" else ",")
+    assert main(["run", "import", str(file), str(out), "--format", "vlmevalkit"]) == 0
+    with out.open(encoding="utf-8", newline="\n") as stream:
+        assert [json.loads(line)["reply"] for line in stream] == replies
+
+
+def test_a_workbook_that_unpacks_to_a_gigabyte_is_refused_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (
+        zipfile.ZipFile(tmp_path / "m.xlsx", "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("xl/sharedStrings.xml", "w", force_zip64=True) as part,
+    ):
+        for _ in range(300):
+            part.write(b"x" * 1_000_000)
+    assert (tmp_path / "m.xlsx").stat().st_size < 1_000_000
+    assert main(["run", "import", str(tmp_path / "m.xlsx"), str(tmp_path / "out.jsonl"), "--format", "vlmevalkit"]) == 1
+    assert "unpacks to more than 200,000,000 bytes. Save it as .tsv." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("suffix", [".xlsx", ".tsv", ".json"])
+def test_a_column_that_stands_twice_is_refused(
+    suffix: str, run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = rows(run, "clip_score")[0]
+    file = tmp_path / f"m{suffix}"
+    if suffix == ".xlsx":
+        book = openpyxl.Workbook()
+        book.active.append(["index", "prediction", "prediction"])
+        book.active.append([row["index"], "1", "0"])
+        book.save(file)
+    elif suffix == ".tsv":
+        file.write_text(f"index\tprediction\tprediction\n{row['index']}\t1\t0\n")
+    else:
+        file.write_text(f'[{{"index": "{row["index"]}", "prediction": "1", "prediction": "0"}}]')
+    assert main(["run", "import", str(file), str(tmp_path / "out.jsonl"), "--format", "vlmevalkit"]) == 1
+    assert "'prediction' appears twice" in capsys.readouterr().err
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_half_a_surrogate_pair_in_a_reply_loses_nothing(run: Dataset, tmp_path: Path) -> None:
+    mine = rows(run, "clip_score")[:2]
+    mine[0]["prediction"] = '{"score": 1} \ud83d'
+    (tmp_path / "m.json").write_text(json.dumps(mine))
+    out = tmp_path / "out.jsonl"
+    assert main(["run", "import", str(tmp_path / "m.json"), str(out), "--format", "vlmevalkit"]) == 0
+    replies = [json.loads(line)["reply"] for line in out.read_text(encoding="utf-8").splitlines()]
+    assert replies == ['{"score": 1} \ufffd', mine[1]["prediction"]]
 
 
 def test_a_pickle_is_not_opened(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -223,3 +223,33 @@ def test_spoiled_files_are_refused_in_a_sentence(tmp_path: Path, three: Rubric) 
             for row in sheet.rows:
                 assert row.cells["points"] in (*allowed_points(three.by_id[row.cells["step_id"]]), "N/A")
     assert 10 < refused < 80
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "CREATE VIEW acts AS WITH RECURSIVE n(seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n) "
+        "SELECT seq, seq AS id, '' AS time, '' AS work, '' AS rater, '' AS exam, '' AS step, '' AS kind, '' AS value "
+        "FROM n",
+        "CREATE TABLE acts (seq, id, time, work, rater, exam, step, kind, value AS (hex(zeroblob(500000000))))",
+    ],
+)
+def test_a_log_whose_tables_are_traps_is_refused_at_once(tmp_path: Path, three: Rubric, definition: str) -> None:
+    """Reading either would never end, or take gigabytes: the definition is looked at first."""
+    EventLog.begin(tmp_path / "s.sqlite", three).close()
+    with sqlite3.connect(tmp_path / "s.sqlite") as other:
+        for statement in ("DROP TABLE acts", definition):
+            other.execute(statement)
+    other.close()
+    for door in (EventLog.read, lambda path: EventLog.begin(path, three)):
+        with pytest.raises(DataError, match="holds what no station made"):
+            door(tmp_path / "s.sqlite")
+
+
+def test_a_trigger_of_a_stranger_is_refused(tmp_path: Path, three: Rubric) -> None:
+    EventLog.begin(tmp_path / "s.sqlite", three).close()
+    with sqlite3.connect(tmp_path / "s.sqlite") as other:
+        other.execute("CREATE TRIGGER more AFTER INSERT ON acts BEGIN INSERT INTO about VALUES (new.id, 'x'); END")
+    other.close()
+    with pytest.raises(DataError, match="holds what no station made"):
+        EventLog.begin(tmp_path / "s.sqlite", three)
