@@ -193,6 +193,13 @@ class Options:
     rater: str = _option("consensus", Text("NAME", empty=False), "scored", "whose points are the reference")
     resamples: int = _option(RESAMPLES, Whole(least=2), "scored", "resamples of the cluster bootstrap")
     seed: int = _option(0, Whole(least=0, metavar="S"), "scored", "seed of the resamples and other random draws")
+    primary: str = _option(
+        "",
+        Text("FILE"),
+        "scored",
+        "statement of the pre-registered primary (YAML or JSON): the one claim that is no exploration",
+        "`primary` of the data set, if it states one",
+    )
     cache: str = _option(
         "", Text("DIR"), "place", "folder for the demo, decoded frames and clips", "the user's cache folder"
     )

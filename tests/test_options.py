@@ -121,6 +121,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("cache", None, "cache=None is not text."),
     ("replies", False, "replies=False is not text."),
     ("prices", 3, "prices=3 is not text."),
+    ("primary", 3, "primary=3 is not text."),
     ("limit_cost", -1, "limit_cost=-1 must be at least 0."),
 ]
 
@@ -175,7 +176,7 @@ def test_options_state_what_they_change() -> None:
     by = {kind: [o.name for o in OPTIONS.values() if o.changes == kind] for kind in ("shown", "scored")}
     media = ["media", "frames", "clip_frames", "frame_size", "clip_density", "sampler", "image_format"]
     assert by["shown"] == [*media, "prompt", "ask"]
-    assert by["scored"] == ["mapping", "positive", "rater", "resamples", "seed"]
+    assert by["scored"] == ["mapping", "positive", "rater", "resamples", "seed", "primary"]
 
 
 def test_the_table_in_the_docs_is_made_of_the_options() -> None:

@@ -1,19 +1,21 @@
-"""Comparison of runs in one task: differences, contribution of the video, distance to the physicians."""
+"""Comparison of runs, setting by setting: differences, contribution of the video, distance to the physicians."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from siming_tasks.analysis.comparison import Comparison, compare_scores
+from siming_tasks.analysis.comparison import Comparison, Difference, compare_scores, correct_families
 from siming_tasks.analysis.human_ceiling import human_ratio
+from siming_tasks.analysis.primary_claim import PrimaryResult, assess_primary, is_part_of
 from siming_tasks.analysis.rater_agreement import rater_references
 from siming_tasks.analysis.run_analyses import run_video_contribution
 from siming_tasks.analysis.variance_sources import two_way_intervals
 from siming_tasks.analysis.video_contribution import VideoContribution
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics import Estimate
+from siming_tasks.data.primary import Primary, stated_primary
+from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.metrics.alignment import align
 from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.resample import one_thread
@@ -33,6 +35,7 @@ class RunComparison:
         contribution: by run, contribution of the video.
         human_ratio: by run and metric; empty without two physicians.
         two_way: by run and metric, intervals over videos and steps; empty unless asked for.
+        matrices: by run, what was compared.
     """
 
     setting: str
@@ -41,12 +44,75 @@ class RunComparison:
     contribution: Mapping[str, VideoContribution]
     human_ratio: Mapping[str, Mapping[str, Estimate]]
     two_way: Mapping[str, Mapping[str, Estimate]]
+    matrices: Mapping[str, ScoreMatrix] = field(default_factory=dict, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
         parts: dict[str, Any] = {"comparison": self.comparison.to_json(), "contribution": plain(self.contribution)}
         parts |= {"two_way": plain(self.two_way)} if self.two_way else {}
         return {**parts, "human_ratio": plain(self.human_ratio) or None}
+
+
+@dataclass(frozen=True)
+class StudyComparison:
+    """Result of :func:`compare_settings`.
+
+    Attributes:
+        settings: comparison by setting; their tests are corrected together.
+        refused: by setting, the reason why its runs cannot be compared.
+        primary: test of the pre-registered primary; None if nothing was pre-registered.
+    """
+
+    settings: Mapping[str, RunComparison]
+    refused: Mapping[str, str]
+    primary: PrimaryResult | None
+
+
+def compare_settings(
+    runs: Sequence[Run],
+    settings: Sequence[str],
+    options: Options | None = None,
+    *,
+    allow: Collection[str] = (),
+    against: str | None = None,
+    steps_too: bool = False,
+) -> StudyComparison:
+    """Compare runs in several settings; Holm's correction is over all of them, or the primary was stated before.
+
+    The primary is that of the data set or of ``options.primary``. The arguments are otherwise those of :func:`compare`.
+
+    Raises:
+        DataError: the runs can be compared in none of the settings, or the statement of the primary is unusable.
+    """
+    options = options or Options()
+    primary = stated_primary(runs[0].dataset.meta, options.primary)
+    compared: dict[str, RunComparison] = {}
+    refused: dict[str, str] = {}
+    for setting in settings:
+        try:
+            compared[setting] = _compare(runs, setting, options, allow=allow, against=against, steps_too=steps_too)
+        except DataError as error:
+            refused[setting] = str(error)
+    if settings and not compared:
+        raise DataError("\n".join(f"{setting}: {why}" if len(refused) > 1 else why for setting, why in refused.items()))
+    corrected = _correct(compared, primary)
+    if primary is None:
+        return StudyComparison(corrected, refused, None)
+    there = corrected.get(primary.setting)
+    claim = assess_primary(
+        primary, there.matrices if there else {}, there.comparison if there else None, runs[0].dataset, options
+    )
+    return StudyComparison(corrected, refused, claim)
+
+
+def _correct(compared: Mapping[str, RunComparison], primary: Primary | None) -> dict[str, RunComparison]:
+    """The comparisons with their tests corrected as one family over the settings, those of the primary apart."""
+
+    def part(setting: str, difference: Difference) -> bool:
+        return is_part_of(primary, setting, difference)
+
+    families = correct_families({setting: item.comparison for setting, item in compared.items()}, part)
+    return {setting: replace(item, comparison=families[setting]) for setting, item in compared.items()}
 
 
 def common_settings(runs: Sequence[Run], wanted: Collection[str] | None = None) -> list[str]:
@@ -74,7 +140,9 @@ def compare(
     against: str | None = None,
     steps_too: bool = False,
 ) -> RunComparison:
-    """Compare runs over the same videos in one setting; the unit of resampling is the video, shared by all runs.
+    """Compare runs over the same videos in one setting, which all share their resamples.
+
+    Holm's correction is over this setting alone: who tests in several settings takes :func:`compare_settings`.
 
     Args:
         runs: at least two runs on one data set, from :func:`siming_tasks.results.run.read_run`.
@@ -96,8 +164,22 @@ def compare(
         >>> first.metric, first.a, first.b, first.value > 0.5
         ('qwk', 'physician', 'constant', True)
     """
-    check_allowed(allow)
     options = options or Options()
+    compared = _compare(runs, setting, options, allow=allow, against=against, steps_too=steps_too)
+    return _correct({setting: compared}, stated_primary(runs[0].dataset.meta, options.primary))[setting]
+
+
+def _compare(
+    runs: Sequence[Run],
+    setting: str,
+    options: Options,
+    *,
+    allow: Collection[str],
+    against: str | None,
+    steps_too: bool,
+) -> RunComparison:
+    """:func:`compare` before the tests are corrected for those of other settings."""
+    check_allowed(allow)
     how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
     how |= {"resamples": options.resamples, "seed": options.seed}
     with one_thread():
@@ -119,4 +201,5 @@ def compare(
             },
             human_ratio=ratios,
             two_way={name: two_way_intervals(matrix, **how) for name, matrix in matrices.items() if steps_too},
+            matrices=matrices,
         )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from siming_tasks.analysis import paired_tests
-from siming_tasks.analysis.paired_tests import AnsweredDifference, Paired
+from siming_tasks.analysis.paired_tests import AnsweredDifference, Pair, Paired
+from siming_tasks.analysis.ranks import RunRank, compute_ranks
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
@@ -18,11 +19,11 @@ from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.evaluate import RESAMPLES, chance_corrected, draw, summaries
 from siming_tasks.metrics.kappa import CUTS, LabelMapping
-from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray
+from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import ALPHA, LEVEL, NOISE
 
-Pair = tuple[str, str]
+Family = Literal["primary", "headline", "secondary"]
 
 
 @dataclass(frozen=True)
@@ -30,22 +31,24 @@ class Difference:
     """``a`` minus ``b`` in one metric, missing answers imputed: paired interval and p, corrected within its family.
 
     Attributes:
-        primary: the metric is the declared primary metric; else it is secondary.
+        family: the tests that are corrected together: ``primary``, if it is part of the pre-registered primary, else
+            ``headline`` or ``secondary``, after its metric.
         value: with every missing answer taken as full points or "correct".
         stderr: by the jackknife; None where a value without some video is undefined.
         low: lower end of the 95 % interval; None where there is none.
         p: two-sided, of the same construction as the interval.
-        p_holm: corrected by Holm over all comparisons of the primary metric, or of all secondary ones.
+        p_holm: corrected by Holm over all comparisons of the family, in all settings that are compared.
         p_max_t: by the step-down maximum over the comparisons of the metric.
         answered: the difference on the items that both answered; None if it is undefined there. ``answered_p``: its p.
         holds: the lead is also a lead of the answers
             (:meth:`siming_tasks.analysis.paired_tests.AnsweredDifference.holds`).
+        clusters: independent clusters of videos behind the test: its degrees of freedom and one more.
     """
 
     metric: str
     a: str
     b: str
-    primary: bool
+    family: Family
     value: float
     stderr: float | None
     low: float | None
@@ -56,6 +59,7 @@ class Difference:
     answered: float | None
     answered_p: float | None
     holds: bool
+    clusters: int
 
     @property
     def better(self) -> str | None:
@@ -81,31 +85,11 @@ class Detectable:
 
 
 @dataclass(frozen=True)
-class RunRank:
-    """Rank of one run in one metric.
-
-    Attributes:
-        rank: 1 = best; equal values share the better rank. A run whose lead over another is not a lead of its answers
-            ranks with that other run, not above it.
-        low: lower end of the 95 % interval of the rank, by value in every resample; ``high``: upper end.
-        first: share of the resamples in which it came first.
-        tied_with: runs with a smaller value that it does not rank above, since it is not ahead on the items that both
-            answered.
-    """
-
-    rank: int
-    low: int
-    high: int
-    first: float
-    tied_with: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Comparison:
     """Result of :func:`compare_scores`.
 
     Attributes:
-        primary: the declared primary metric; all others are secondary.
+        headline: metric that orders tables of this kind of answer; all others are secondary.
         estimates: by run and metric, of the answers that each run gave.
         imputed: by run and metric, with every missing answer as full points or "correct"; ranks and tests use these.
         differences: of every pair in every metric in which both have a value.
@@ -113,12 +97,13 @@ class Comparison:
         detectable: by metric.
         skipped: by metric and run, the reason why the run could not be compared in this metric.
         footnote: by run, Gwet's AC2 and Krippendorff's alpha of the answers that it gave.
+        families: number of tests in each family, those of other settings included; ``settings``: how many there are.
         options: options of the comparison and the facts that all runs share.
     """
 
     runs: tuple[str, ...]
     n_videos: int
-    primary: str
+    headline: str
     estimates: Mapping[str, Mapping[str, Estimate]]
     imputed: Mapping[str, Mapping[str, Estimate]]
     differences: tuple[Difference, ...]
@@ -126,6 +111,7 @@ class Comparison:
     detectable: Mapping[str, Detectable]
     skipped: Mapping[str, Mapping[str, str]]
     footnote: Mapping[str, Mapping[str, float | None]]
+    families: Mapping[str, int] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -152,8 +138,8 @@ def compare_scores(
 
     Ranks and tests take a missing answer as full points or "correct", and a lead must hold on the items that both
     answered. Interval and p-value of a difference are the jackknife's t over videos, so they never disagree. There are
-    two families for Holm's correction: all comparisons of the primary metric (the headline of this kind of answer), and
-    all comparisons of the secondary ones. ``allow`` has differences to accept
+    two families for Holm's correction: all comparisons of the headline metric, and all comparisons of the secondary
+    ones; of several settings, :func:`correct_families` makes one family. ``allow`` has differences to accept
     (:func:`siming_tasks.metrics.alignment.align`); with ``against`` every other run is compared with that one instead
     of all pairs.
 
@@ -189,26 +175,60 @@ def compare_scores(
     options |= {"facts": {name: next(iter(stated)) for name, stated in facts.items() if len(stated) == 1}}
     options |= {"missing": "full points", "cut": CUTS.get(mapping)}
     pairs = list(combinations(names, 2)) if against is None else [(name, against) for name in names if name != against]
-    return Comparison(
+    comparison = Comparison(
         runs=names,
         n_videos=n,
-        primary=headline(answer),
-        **_compare_metrics(tallies, pairs, headline(answer), select(answer, compared=True), n, resamples, seed),
+        headline=headline(answer),
+        **_compare_metrics(tallies, pairs, select(answer, compared=True), n, resamples, seed),
         footnote={name: chance_corrected(tally) for name, tally in tallies.items()},
         options=options,
     )
+    return correct_families({"": comparison})[""]
+
+
+def correct_families(
+    comparisons: Mapping[str, Comparison], is_primary: Callable[[str, Difference], bool] = lambda setting, item: False
+) -> dict[str, Comparison]:
+    """Comparisons of several settings with one family of tests over all of them, and the effects detectable then.
+
+    Who looks at four settings has four chances of a finding: all comparisons of the headline metrics in all settings
+    are one family of Holm's correction, all secondary ones another. ``is_primary`` picks the differences of the
+    pre-registered primary, by setting: they are a family of their own.
+    """
+    families: dict[Family, list[tuple[str, int]]] = {"primary": [], "headline": [], "secondary": []}
+    corrected = {setting: list(comparison.differences) for setting, comparison in comparisons.items()}
+    for setting, comparison in comparisons.items():
+        for place, item in enumerate(comparison.differences):
+            of_headline: Family = "headline" if item.metric == comparison.headline else "secondary"
+            families["primary" if is_primary(setting, item) else of_headline].append((setting, place))
+    for family, members in families.items():
+        tested = [at for at in members if corrected[at[0]][at[1]].p is not None]
+        adjusted = paired_tests.holm(np.array([corrected[setting][place].p for setting, place in tested], float))
+        holm = dict(zip(tested, adjusted.tolist(), strict=True))
+        for setting, place in members:
+            row = corrected[setting][place]
+            corrected[setting][place] = replace(row, family=family, p_holm=holm.get((setting, place)))
+    sizes = {family: len(members) for family, members in families.items()} | {"settings": len(comparisons)}
+    return {
+        setting: replace(
+            comparison,
+            differences=tuple(corrected[setting]),
+            families=sizes,
+            detectable={name: _detectable(name, comparison, corrected[setting], sizes) for name in comparison.ranks},
+        )
+        for setting, comparison in comparisons.items()
+    }
 
 
 def _compare_metrics(
     tallies: Mapping[str, Tally],
     pairs: Sequence[Pair],
-    primary: str,
     metrics: tuple[str, ...],
     n: int,
     resamples: int,
     seed: int,
 ) -> dict[str, Any]:
-    """Estimates, differences, ranks and detectable effects of all metrics; fields of :class:`Comparison`."""
+    """Estimates, differences (not yet corrected by Holm) and ranks of all metrics; fields of :class:`Comparison`."""
     full = {name: tally.imputed() for name, tally in tallies.items()}
     # A run without a missing answer has one tally, under "own", for both readings.
     source = {name: ("own" if full[name] is tallies[name] else "imputed", name) for name in tallies}
@@ -238,29 +258,23 @@ def _compare_metrics(
         value = np.array([values[source[name], metric] for name in ranked])
         replicates = np.array([drawn[source[name], metric] for name in ranked]).T.reshape(resamples, len(ranked))
         if len(ranked) > 1:
-            ranks[metric] = _compute_ranks(ranked, metric, value, replicates, on_answered)
+            ranks[metric] = compute_ranks(ranked, metric, value, replicates, on_answered)
         tested = [pair for pair in pairs if not {*pair} & {*reasons}]
         if tested:
             deltas = np.array([replicates[:, ranked.index(a)] - replicates[:, ranked.index(b)] for a, b in tested]).T
-            rows += _test_pairs(metric, metric == primary, tested, on_imputed, on_answered, deltas)
-    for is_primary in (True, False):  # Holm's correction within each of the two families
-        places = [k for k, row in enumerate(rows) if row.primary == is_primary and row.p is not None]
-        adjusted = paired_tests.holm(np.array([rows[k].p for k in places], float)).tolist()
-        for k, p in zip(places, adjusted, strict=True):
-            rows[k] = replace(rows[k], p_holm=p)
+            rows += _test_pairs(metric, tested, on_imputed, on_answered, deltas)
     return {
         "estimates": {name: summarised["own", name] for name in tallies},
         "imputed": imputed,
         "differences": tuple(rows),
         "ranks": ranks,
-        "detectable": {metric: _detectable(metric, primary, ranks[metric], imputed, rows) for metric in ranks},
+        "detectable": {},
         "skipped": skipped,
     }
 
 
 def _test_pairs(
     metric: str,
-    primary: bool,
     pairs: Sequence[Pair],
     on_imputed: Mapping[Pair, Mapping[str, Paired]],
     on_answered: Mapping[Pair, AnsweredDifference],
@@ -275,77 +289,38 @@ def _test_pairs(
         lead = sign * difference.value
         leader = on_answered[a, b] if lead >= 0 else on_answered[b, a]
         shared = on_answered[a, b].difference[metric]
-        numbers = (*difference[1:], shared.value, shared.p)
+        numbers = (*difference[1:5], shared.value, shared.p)
         stderr, low, high, p, answered, answered_p = (None if np.isnan(number) else number for number in numbers)
         holds = abs(lead) <= NOISE or leader.holds(metric, sign, significant=p is not None and p <= ALPHA)
         # The bootstrap of few videos may come out below the test of a single pair; the correction never does.
         ps = (p, p, None if p is None else max(p_joint, p))
         value = difference.value
-        rows.append(Difference(metric, a, b, primary, value, stderr, low, high, *ps, answered, answered_p, holds))
+        rows.append(
+            Difference(
+                metric,
+                a,
+                b,
+                "secondary",
+                value,
+                stderr,
+                low,
+                high,
+                *ps,
+                answered,
+                answered_p,
+                holds,
+                difference.clusters,
+            )
+        )
     return rows
 
 
-def capped_values(value: FloatArray, holds: BoolArray) -> FloatArray:
-    """Values ``float64[K]`` to rank by, larger is better: never above that of a run over which a lead does not hold.
-
-    ``holds``, ``bool[K, K]``: of (a, b), True if a lead of a over b is also a lead of a's answers.
-    """
-    capped: FloatArray = value.copy()
-    for k in np.argsort(value, kind="stable"):  # upwards, so that the values below are final
-        limits = capped[(value < value[k] - NOISE) & ~holds[k]]
-        capped[k] = min([capped[k], *limits.tolist()])
-    return capped
-
-
-def _compute_ranks(
-    names: Sequence[str],
-    metric: str,
-    value: FloatArray,
-    replicates: FloatArray,
-    on_answered: Mapping[Pair, AnsweredDifference],
-) -> dict[str, RunRank]:
-    """Ranks of K runs with a value ``float64[K]`` and its bootstrap ``float64[B, K]``.
-
-    Resamples in which a value is undefined are left out.
-    """
-
-    def ranks_of(values: FloatArray) -> IntArray:
-        larger: IntArray = (values[..., None, :] > values[..., :, None] + NOISE).sum(axis=-1)
-        return 1 + larger
-
-    sign = CATALOGUE[metric].sign
-    holds = np.array([[a == b or on_answered[a, b].holds(metric, sign) for b in names] for a in names], dtype=np.bool_)
-    above = sign * value[:, None] > sign * value[None, :] + NOISE
-    rank = ranks_of(capped_values(sign * value, holds))
-    drawn = ranks_of(sign * replicates[~np.isnan(replicates).any(axis=1)])
-    tail = (1 - LEVEL) / 2
-    low, high, first = rank, rank, (rank == 1).astype(np.float64)
-    if len(drawn):
-        low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method="inverted_cdf").astype(np.int64)
-        first = (drawn == 1).mean(axis=0)
-    return {
-        name: RunRank(
-            rank=int(rank[k]),
-            # Capping can move the rank out of the interval, which knows the values alone.
-            low=min(int(low[k]), int(rank[k])),
-            high=max(int(high[k]), int(rank[k])),
-            first=float(first[k]),
-            tied_with=tuple(names[j] for j in np.flatnonzero(above[k] & ~holds[k]).tolist()),
-        )
-        for k, name in enumerate(names)
-    }
-
-
 def _detectable(
-    metric: str,
-    primary: str,
-    ranked: Collection[str],
-    imputed: Mapping[str, Mapping[str, Estimate]],
-    differences: Sequence[Difference],
+    metric: str, comparison: Comparison, differences: Sequence[Difference], sizes: Mapping[str, int]
 ) -> Detectable:
     """Smallest effects in one metric from the median standard errors of its runs and of their differences."""
-    row = CATALOGUE[metric]
-    family = sum(item.primary == (metric == primary) for item in differences)
+    row, of_metric = CATALOGUE[metric], [item for item in differences if item.metric == metric]
+    family = max((sizes[item.family] for item in of_metric), default=0)
 
     def smallest(stderrs: Iterable[float | None], tests: int = 1) -> float | None:
         # A constant run has no standard error, which says nothing of the noise of the others.
@@ -353,9 +328,10 @@ def _detectable(
         effect = paired_tests.detectable(float(np.median(known)), max(1, tests)) if known else None
         return effect if effect is not None and effect <= row.high else None
 
-    paired = [item.stderr for item in differences if item.metric == metric]
+    paired = [item.stderr for item in of_metric]
+    alone = [comparison.imputed[name][metric].stderr for name in comparison.ranks[metric]]
     return Detectable(
-        against_zero=smallest(imputed[name][metric].stderr for name in ranked) if row.corrected else None,
+        against_zero=smallest(alone) if row.corrected else None,
         between_two=smallest(paired),
         corrected=smallest(paired, family),
         pairs=family,

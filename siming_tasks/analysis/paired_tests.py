@@ -13,15 +13,22 @@ from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import ALPHA, FEWEST, NOISE, POWER
 
+Pair = tuple[str, str]
+"""Names of two runs."""
+
 
 class Paired(NamedTuple):
-    """A difference with its standard error, both ends of its interval, and its p-value; NaN where there is none."""
+    """A difference with its standard error, both ends of its interval, and its p-value; NaN where there is none.
+
+    ``clusters`` are the independent clusters of videos behind it: students, sites, or the videos themselves.
+    """
 
     value: float
     stderr: float
     low: float
     high: float
     p: float
+    clusters: int
 
 
 def jackknife_t(value: float, left_out: FloatArray) -> Paired:
@@ -31,41 +38,41 @@ def jackknife_t(value: float, left_out: FloatArray) -> Paired:
     the interval excludes 0.
 
     Args:
-        value: difference over all n videos.
-        left_out: difference without each of the videos, ``float64[n]``.
+        value: difference over all videos.
+        left_out: difference without each of the n clusters of videos, ``float64[n]``; t has n - 1 degrees of freedom.
 
     Returns:
-        No interval and no p below :data:`siming_tasks.metrics.thresholds.FEWEST` videos, where a value without some
-        video is undefined, or where a difference other than 0 never varies. Equal runs differ by 0 for certain.
+        No interval and no p below :data:`siming_tasks.metrics.thresholds.FEWEST` clusters, where a value without some
+        cluster is undefined, or where a difference other than 0 never varies. Equal runs differ by 0 for certain.
     """
     nan, n = float("nan"), len(left_out)
     stderr = jackknife_error(left_out)
     if n < FEWEST or np.isnan(stderr) or np.isnan(value):
-        return Paired(value, stderr, nan, nan, nan)
+        return Paired(value, stderr, nan, nan, nan, n)
     if stderr <= NOISE:
         equal = abs(value) <= NOISE
-        return Paired(value, 0.0, value, value, 1.0) if equal else Paired(value, 0.0, nan, nan, nan)
+        return Paired(value, 0.0, value, value, 1.0, n) if equal else Paired(value, 0.0, nan, nan, nan, n)
     from scipy.special import stdtr  # not at import time: slow
 
     half_width = quantile_of_t(n - 1) * stderr
     p = 2 * float(stdtr(n - 1, -abs(value) / stderr))
-    return Paired(value, stderr, value - half_width, value + half_width, p)
+    return Paired(value, stderr, value - half_width, value + half_width, p, n)
 
 
 def paired_difference(a: Tally, b: Tally) -> dict[str, Paired]:
-    """``a`` minus ``b`` in every metric of both, by the jackknife over the videos that the two values rest on."""
+    """``a`` minus ``b`` in every metric of both, by the jackknife over the clusters that the two values rest on."""
     differences = {}
     for metric in a.metrics:
-        # A video that enters neither value would only dilute the jackknife: its leave-one-out difference is constant.
-        videos = np.union1d(a.contributing(metric), b.contributing(metric))
-        left_out: FloatArray = (a.left_out[metric] - b.left_out[metric])[videos]
+        # A cluster that enters neither value would only dilute the jackknife: its leave-one-out difference is constant.
+        clusters = np.union1d(a.contributing(metric), b.contributing(metric))
+        left_out: FloatArray = (a.left_out[metric] - b.left_out[metric])[clusters]
         differences[metric] = jackknife_t(a.observed[metric] - b.observed[metric], left_out)
     return differences
 
 
 def negated(differences: Mapping[str, Paired]) -> dict[str, Paired]:
     """``b`` minus ``a`` from ``a`` minus ``b``, by metric."""
-    return {metric: Paired(-d.value, d.stderr, -d.high, -d.low, d.p) for metric, d in differences.items()}
+    return {metric: Paired(-d.value, d.stderr, -d.high, -d.low, d.p, d.clusters) for metric, d in differences.items()}
 
 
 @dataclass(frozen=True)

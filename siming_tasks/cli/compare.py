@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.study import no_ceiling, origin, title
 from siming_tasks.cli.terminal import print_json, show_markdown
-from siming_tasks.common.errors import DataError
 from siming_tasks.options import Options
 
 if TYPE_CHECKING:
@@ -39,11 +38,11 @@ def compare(
     as_json: bool = cli.switch("print one JSON object instead of Markdown", "--json"),
 ) -> None:
     """Print a comparison, the video's contribution and the human ratio for every setting."""
-    from siming_tasks.analysis.compare_runs import common_settings
-    from siming_tasks.analysis.compare_runs import compare as compare_runs
+    from siming_tasks.analysis.compare_runs import common_settings, compare_settings
     from siming_tasks.analysis.input_controls import analyse_ablations
     from siming_tasks.common.sanitize import literal
-    from siming_tasks.report.tables.comparison import ablation_section
+    from siming_tasks.metrics.estimate import plain
+    from siming_tasks.report.tables.comparison import ablation_section, primary_section
     from siming_tasks.results.comparable import check_allowed
     from siming_tasks.results.discovery import find_runs
     from siming_tasks.results.run import read_run
@@ -60,34 +59,32 @@ def compare(
     ablated = {(run, name): each for run in runs for name in UNALTERED_TASKS if name in wanted
               if (each := analyse_ablations(run, name, options, allow))}  # fmt: skip
     how: dict[str, Any] = {"allow": allow, "against": against, "steps_too": two_way}
-    comparisons: dict[str, RunComparison] = {}
-    refused: dict[str, str] = {}
     alone = len(runs) == 1 and ablated  # one run's ablations beside its own plain tasks
-    for setting in () if alone else common_settings(runs, only_settings or None):
-        try:
-            comparisons[setting] = compare_runs(runs, setting, options, **how)
-        except DataError as error:
-            refused[setting] = str(error)
-    if not comparisons and not alone:
-        several = len(refused) > 1
-        raise DataError("\n".join(f"{setting}: {why}" if several else why for setting, why in refused.items()))
+    shared = [] if alone else common_settings(runs, only_settings or None)
+    study = compare_settings(runs, shared, options, **how)
     if as_json:
-        parts = {setting: part.to_json() for setting, part in comparisons.items()}
+        parts = {setting: part.to_json() for setting, part in study.settings.items()}
         for part in parts.values():
             part |= {} if part["human_ratio"] else {"human_ratio_reason": no_ceiling(dataset)}
         effects: dict[str, dict[str, Any]] = {}
         for (run, setting), each in ablated.items():
             effects.setdefault(run.name, {})[setting] = [effect.to_json() for effect in each]
-        whole = {"settings": parts, "not_compared": refused} | ({"ablations": effects} if effects else {})
+        whole = {"settings": parts, "not_compared": dict(study.refused), "primary": plain(study.primary)}
+        whole |= {"ablations": effects} if effects else {}
         print_json(origin(dataset) | whole)
         return
-    for setting, comparison in comparisons.items():
-        show_markdown(f"## {setting} on {title(dataset)}", _section(comparison, dataset, joint=max_t))
-    for setting, why in refused.items():
-        show_markdown(f"## {setting} on {title(dataset)}", f"Not compared: {why}")
+    printed: Section = []
+    if not alone:
+        unseen = [name for name in common_settings(runs) if name not in study.settings] if only_settings else []
+        printed += primary_section(plain(study.primary), unseen)
+    for setting, comparison in study.settings.items():
+        printed += [f"## {setting} on {title(dataset)}", *_section(comparison, dataset, joint=max_t)]
+    for setting, why in study.refused.items():
+        printed += [f"## {setting} on {title(dataset)}", f"Not compared: {why}"]
     for (run, setting), each in ablated.items():
-        section = ablation_section(each, reads_labels=run.source.reference)
-        show_markdown(f"## Ablations of {literal(run.name)}: {setting} on {title(dataset)}", section)
+        printed.append(f"## Ablations of {literal(run.name)}: {setting} on {title(dataset)}")
+        printed += ablation_section(each, reads_labels=run.source.reference)
+    show_markdown(printed)
 
 
 def _print_repeats(

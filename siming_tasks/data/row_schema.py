@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.schema import StepLabel, Video
+from siming_tasks.data.primary import Primary
 
 VIDEO_ID = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
 MAX_VIDEO_ID = 128
@@ -75,6 +76,7 @@ class DatasetInfo(BaseModel):
     label_sources: Any = None
     digest: Sha256 | None = None
     media_sha256: dict[str, Sha256] = Field(default_factory=dict)
+    primary: Primary | None = None
 
 
 def problems_of(

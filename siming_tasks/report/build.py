@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from siming_tasks import __version__
+from siming_tasks.analysis.primary_claim import PrimaryResult
 from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
@@ -24,9 +25,10 @@ from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
 from siming_tasks.data.minimal_pairs import read_pairs
+from siming_tasks.data.primary import stated_primary
 from siming_tasks.options import Options
 from siming_tasks.report.downloads import summary_markdown, write_downloads
-from siming_tasks.report.leaderboard import build_leaderboard
+from siming_tasks.report.leaderboard import correct_leaderboards, rank_runs
 from siming_tasks.report.pages import disagreements, leaderboard, methods, minimal_pairs, model, steps, videos
 from siming_tasks.report.pages.site import Page, ReportContents
 from siming_tasks.report.run_analysis import RunAnalysis, analyze_run
@@ -95,7 +97,7 @@ def write_report(
         raise DataError(f"{out}: exists and is not a report. Name another folder, or delete it.")
     groups = [[run] if isinstance(run, RunSource) else find_runs([str(run)]) for run in runs]
     sources = unique_names([source for group in groups for source in group])
-    pairs = tuple(read_pairs(dataset))
+    pairs, primary = tuple(read_pairs(dataset)), stated_primary(dataset.meta, options.primary)
     with _in_place_of(out) as part, _worker_map(jobs, max(len(sources), len(UNALTERED_TASKS))) as apply:
 
         def run_all(function: Callable[..., Any], items: Sequence[Any], unit: str, description: str) -> list[Any]:
@@ -105,9 +107,10 @@ def write_report(
         analyze = bind(analyze_run, dataset=dataset, options=options, pairs=pairs, replies=part / "data",
                        partial=partial, allow=allow)  # fmt: skip
         analyses = run_all(analyze, sources, "run", "Runs")
-        rank = bind(build_leaderboard, analyses, dataset, options=options, allow=allow)
-        boards = dict(zip(UNALTERED_TASKS, run_all(rank, UNALTERED_TASKS, "table", "Tables"), strict=True))
-        report = _report_json(analyses, dataset, options, boards) | {"title": one_line(title, 120)}
+        rank = bind(rank_runs, analyses, dataset, options=options, allow=allow)
+        standings = dict(zip(UNALTERED_TASKS, run_all(rank, UNALTERED_TASKS, "table", "Tables"), strict=True))
+        boards, claim = correct_leaderboards(standings, primary, dataset, options)
+        report = _report_json(analyses, dataset, options, boards, claim) | {"title": one_line(title, 120)}
         link = VideoLinker(media, dataset, out, part)
         _write_summary(part, report, link)
         contents = ReportContents(part, page_facts(report, pairs), report, tuple(analyses), dataset, pairs, link)
@@ -189,7 +192,11 @@ def _is_report(out: Path) -> bool:
 
 
 def _report_json(
-    analyses: Sequence[RunAnalysis], dataset: Dataset, options: Options, boards: Mapping[str, dict[str, Any] | None]
+    analyses: Sequence[RunAnalysis],
+    dataset: Dataset,
+    options: Options,
+    boards: Mapping[str, dict[str, Any] | None],
+    claim: PrimaryResult | None,
 ) -> dict[str, Any]:
     """Everything that the pages show, as plain JSON."""
     return {
@@ -221,6 +228,7 @@ def _report_json(
             for run in analyses
         ],
         "standings": boards,
+        "primary": claim.to_json() if claim else None,
     }
 
 

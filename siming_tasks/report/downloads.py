@@ -19,7 +19,7 @@ from siming_tasks.report.charts import ROLES
 from siming_tasks.report.forest_plot import build_forest_plot, write_forest_plot
 from siming_tasks.report.formatting import plain_number
 from siming_tasks.report.table import Cell, Column, Name, Number, Section, Table, to_markdown
-from siming_tasks.report.tables.comparison import ABLATION_CAPTION
+from siming_tasks.report.tables.comparison import ABLATION_CAPTION, primary_section
 from siming_tasks.report.verdict import describe_corrections, verdict_sentences
 from siming_tasks.tasks import TASKS
 
@@ -65,6 +65,7 @@ def summary_markdown(report: Mapping[str, Any]) -> str:
         f"{report['rubric']['version']}; reference {literal(options['rater'])}. 95 % intervals: "
         f"{options['resamples']:,} bootstrap resamples over videos, seed {options['seed']}."
     )
+    section += primary_section(report["primary"])
     for setting, board in report["standings"].items():
         if board:
             sentences = [

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from siming_tasks.analysis.comparison import Comparison, compare_scores
+from siming_tasks.analysis.comparison import Comparison, Difference, compare_scores, correct_families
+from siming_tasks.analysis.primary_claim import PrimaryResult, assess_primary, is_part_of
 from siming_tasks.analysis.rater_agreement import rater_pairs
 from siming_tasks.analysis.video_contribution import no_video_estimates, no_video_matrices
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset
+from siming_tasks.data.primary import Primary
 from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline
 from siming_tasks.metrics.estimate import plain
@@ -20,7 +23,7 @@ from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
 from siming_tasks.report.charts import ORDER
 from siming_tasks.report.run_analysis import RunAnalysis
-from siming_tasks.report.verdict import RankedRun, build_verdict
+from siming_tasks.report.verdict import RankedRun, build_verdict, correct_tests, run_tests
 from siming_tasks.results.comparable import TaskRun, comparison_entries, groups
 from siming_tasks.results.evaluate_records import build_reference_matrix
 from siming_tasks.tasks import TASKS
@@ -31,10 +34,67 @@ _ROUNDED = "A run of this judge gives points that a reply may give, so it differ
 _INFLATED = "judged against a consensus that it helped to make: inflated; the physicians’ own row is not"
 
 
+@dataclass(frozen=True)
+class Standings:
+    """One setting's leaderboard before its tests are corrected for those of the other settings.
+
+    Attributes:
+        board: the leaderboard, without what depends on the correction.
+        comparison: of the ranked runs; None if there is none.
+        tests: of the ranked runs against physicians and no-video baselines.
+        ranked: by name, the matrices of the ranked runs.
+    """
+
+    board: dict[str, Any]
+    comparison: Comparison | None
+    tests: dict[str, dict[str, Any]]
+    ranked: Mapping[str, ScoreMatrix]
+
+
+def correct_leaderboards(
+    settings: Mapping[str, Standings | None], primary: Primary | None, dataset: Dataset, options: Options
+) -> tuple[dict[str, dict[str, Any] | None], PrimaryResult | None]:
+    """Leaderboards as plain JSON by setting, with one family of each kind of test over all settings; and the primary.
+
+    A leaderboard gets ``comparison``, ``verdict`` (:func:`siming_tasks.report.verdict.build_verdict`), and in its rows
+    ``standing`` and ``better``.
+    """
+
+    def part(setting: str, difference: Difference) -> bool:
+        return is_part_of(primary, setting, difference)
+
+    held = {setting: item for setting, item in settings.items() if item}
+    compared = {setting: item.comparison for setting, item in held.items() if item.comparison}
+    corrected = correct_families(compared, part)
+    correct_tests([item.tests for item in held.values()])
+    boards: dict[str, dict[str, Any] | None] = dict.fromkeys(settings)
+    for setting, item in held.items():
+        board, comparison = item.board, corrected.get(setting)
+        metric = board["metric"]
+        if comparison:
+            _add_ranks(board["rows"], comparison, metric)
+        board["rows"].sort(key=lambda row: (ORDER[row["role"]], *_sort_key(row, metric), row["name"]))
+        verdict = build_verdict(list(item.ranked), comparison, metric, item.tests)
+        boards[setting] = {**board, "comparison": comparison.to_json() if comparison else None, "verdict": verdict}
+    if primary is None:
+        return boards, None
+    there = held.get(primary.setting)
+    matrices = there.ranked if there else {}
+    return boards, assess_primary(primary, matrices, corrected.get(primary.setting), dataset, options)
+
+
 def build_leaderboard(
     analyses: Sequence[RunAnalysis], dataset: Dataset, setting: str, options: Options, allow: Collection[str] = ()
 ) -> dict[str, Any] | None:
-    """One setting's leaderboard as plain JSON; None if no run has it.
+    """The leaderboard of a single setting, corrected for that setting alone; None if no run has it."""
+    standings = rank_runs(analyses, dataset, setting, options, allow)
+    return correct_leaderboards({setting: standings}, None, dataset, options)[0][setting]
+
+
+def rank_runs(
+    analyses: Sequence[RunAnalysis], dataset: Dataset, setting: str, options: Options, allow: Collection[str] = ()
+) -> Standings | None:
+    """One setting's leaderboard, to be corrected by :func:`correct_leaderboards`; None if no run has it.
 
     Ranked are models (reference judges and supervised baselines only where there is no model) that answered at least
     :data:`siming_tasks.metrics.thresholds.COMPARABLE` of the same questions; of several sets of questions, the largest.
@@ -74,29 +134,27 @@ def build_leaderboard(
     try:
         comparison = compare_scores(comparison_entries(ranked, allow), allow=allow, mapping=options.mapping,
                              positive=options.positive, resamples=options.resamples, seed=options.seed)  # fmt: skip
-        _add_ranks(rows, comparison, metric)
     except DataError as error:
         not_compared = next(iter(apart.values()), str(error)) if len(ranked) < 2 else str(error)
-    rows.sort(key=lambda row: (ORDER[row["role"]], *_sort_key(row, metric), row["name"]))
     ranked_runs = []
     for task_run in ranked:
         contribution = entered[task_run.name].settings[setting]["contribution"] or {}
         shuffle_p = (contribution.get("shuffle_p") or {}).get(metric)
         ranked_runs.append(RankedRun(task_run.name, task_run.panel, shuffle_p))
-    return {
+    board = {
         "setting": setting,
         "answer": answer,
         "metric": metric,
         "metrics": list(next(iter(entered.values())).settings[setting]["numbers"]["metrics"]),
-        "comparison": comparison.to_json() if comparison else None,
         "not_compared": not_compared,
         "rows": rows,
         "folded": merged,
         "models": len(models),
         "videos": max((len(task_run.panel.video_ids) for task_run in ranked), default=0),
         "of": len(labels.video_ids),
-        "verdict": build_verdict(ranked_runs, comparison, dataset, setting, metric, options),
     }
+    tests = run_tests(ranked_runs, dataset, setting, metric, options)
+    return Standings(board, comparison, tests, {run.name: run.matrix for run in ranked_runs})
 
 
 def _run_row(run: RunAnalysis, setting: str, metric: str) -> dict[str, Any]:

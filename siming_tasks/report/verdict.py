@@ -1,9 +1,9 @@
 """Verdict on a setting: the best judge, how sure that is, its distance to physicians and no-video baselines.
 
-Every claim is a paired test over videos, corrected over its family by Holm: all pairs of the ranked runs; each ranked
-run against the physicians; each ranked run against the no-video baselines. In words, a sentence is a list of parts,
-each a text and whether it is the name of a run, so that a page can set the name apart and Markdown can escape it; no
-sentence claims what :func:`build_verdict` has not tested.
+Every claim is a paired test, corrected by Holm over its family in all settings: all pairs of the ranked runs; each
+ranked run against the physicians; each ranked run against the no-video baselines. In words, a sentence is a list of
+parts, each a text and whether it is the name of a run, so that a page can set the name apart and Markdown can escape
+it; no sentence claims what :func:`build_verdict` has not tested.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ import numpy as np
 
 from siming_tasks.analysis.comparison import Comparison
 from siming_tasks.analysis.human_ceiling import human_difference
-from siming_tasks.analysis.paired_tests import holm, paired_difference
+from siming_tasks.analysis.paired_tests import holm
+from siming_tasks.analysis.primary_claim import hardest_baseline
 from siming_tasks.analysis.rater_agreement import rater_pairs, rater_references
-from siming_tasks.analysis.video_contribution import no_video_matrices
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import plain
-from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import ALPHA, FEWEST
 from siming_tasks.options import Options
 from siming_tasks.report.formatting import (
@@ -44,23 +43,44 @@ class RankedRun(NamedTuple):
     shuffle_p: float | None
 
 
+def run_tests(
+    ranked: Sequence[RankedRun], dataset: Dataset, setting: str, metric: str, options: Options
+) -> dict[str, dict[str, Any]]:
+    """Tests of the ranked runs against the physicians and the no-video baselines, as plain JSON, not yet corrected.
+
+    Returns:
+        ``humans`` (empty without two physicians) and ``no_video``: by run, the test with its ``p``.
+    """
+    return {
+        "humans": _against_physicians(ranked, dataset, setting, metric, options),
+        "no_video": _against_no_video(ranked, metric, options),
+    }
+
+
+def correct_tests(boards: Sequence[Mapping[str, Mapping[str, dict[str, Any]]]]) -> None:
+    """Correct :func:`run_tests` of several settings, in place: each kind of test is one family of Holm over them all.
+
+    Each test gets ``p_holm`` and, against the physicians, ``side`` (0 if no difference is found), against the no-video
+    baselines ``beats``.
+    """
+    for kind in ("humans", "no_video"):
+        tests = [test for board in boards for test in board[kind].values()]
+        for test, p in zip(tests, _holm([test["p"] for test in tests]), strict=True):
+            found = p is not None and p <= ALPHA
+            test |= {"p_holm": p}
+            test |= {"beats": found} if kind == "no_video" else {"side": int(np.sign(test["value"])) if found else 0}
+
+
 def build_verdict(
-    ranked: Sequence[RankedRun],
-    comparison: Comparison | None,
-    dataset: Dataset,
-    setting: str,
-    metric: str,
-    options: Options,
+    names: Sequence[str], comparison: Comparison | None, metric: str, tests: Mapping[str, Mapping[str, dict[str, Any]]]
 ) -> dict[str, Any]:
     """Results of the tests of the ranked runs, as plain JSON.
 
     Args:
-        ranked: runs that answered enough of the same questions.
+        names: runs that answered enough of the same questions.
         comparison: of them; None for fewer than two.
-        dataset: with the physicians' labels, if there are any.
-        setting: name.
         metric: that orders the table.
-        options: label mapping and positive class.
+        tests: of :func:`run_tests`, corrected.
 
     Returns:
         ``top``: the runs that none is better than, the largest value first (one: the best; several: they cannot be told
@@ -68,7 +88,6 @@ def build_verdict(
         ``pairs``: how many; ``humans`` and ``no_video``: by run, the test against the physicians (empty without two),
         and against the no-video baselines.
     """
-    names = [run.name for run in ranked]
     best: dict[str, Any] = {"top": [] if comparison else names, "behind": [], "tested": False, "pairs": 0}
     if comparison and (ranks := comparison.ranks.get(metric)):
         value = {name: comparison.imputed[name][metric].value or 0.0 for name in ranks}
@@ -82,64 +101,39 @@ def build_verdict(
             "tested": tested == len(pairs),
             "pairs": tested,
         }
-    humans = _against_physicians(ranked, dataset, setting, metric, options)
-    return {"runs": names, **best, "humans": humans, "no_video": _against_no_video(ranked, metric, options)}
+    return {"runs": list(names), **best, **tests}
 
 
 def _against_physicians(
     ranked: Sequence[RankedRun], dataset: Dataset, setting: str, metric: str, options: Options
 ) -> dict[str, Any]:
-    """By run, agreement with the physicians minus theirs with each other; ``side`` is 0 if no difference is found."""
+    """By run, agreement with the physicians minus theirs with each other."""
     if not ranked or not rater_pairs(dataset, setting):
         return {}
-    gaps = []
+    tests = {}
     for run in ranked:
         references = rater_references(dataset, setting, run.matrix)
         differences = human_difference(run.matrix, *references, mapping=options.mapping, positive=options.positive)
-        gaps.append(differences[metric])
-    tests = {}
-    for run, gap, p in zip(ranked, gaps, _holm([gap.p for gap in gaps]), strict=True):
-        side = int(np.sign(gap.value)) if p is not None and p <= ALPHA else 0
-        tests[run.name] = plain({**gap._asdict(), "p_holm": p, "side": side})
+        tests[run.name] = plain(differences[metric]._asdict())
     return tests
 
 
 def _against_no_video(ranked: Sequence[RankedRun], metric: str, options: Options) -> dict[str, Any]:
     """By run, the test that it beats every no-video baseline: the largest of the p-values against each of them.
 
-    A judge whose metric is undefined is no rival. ``over`` is the rival with the largest p; where no test is defined,
-    it and p are None. The run's own answers given to other videos are a rival too, by the exchanges of videos.
+    ``over`` is that baseline; where no test is defined, it and p are None.
     """
-
-    def tally(matrix: ScoreMatrix) -> Tally:
-        return Tally.of(matrix.sorted(), options.mapping, options.positive, [metric])
-
-    hardest: list[tuple[str | None, float | None]] = []
+    tests = {}
     for run in ranked:
-        own = tally(run.matrix.imputed())
-        p_values: dict[str, float] = {}
-        for name, matrix in no_video_matrices(run.matrix).items():
-            rival = tally(matrix)
-            lead = paired_difference(own, rival)[metric]
-            ahead = CATALOGUE[metric].sign * lead.value > 0
-            if math.isnan(rival.observed[metric]) or (ahead and lead.stderr == 0):  # a lead that never varies has no p
-                continue
-            p_values[name] = lead.p if ahead or math.isnan(lead.p) else 1.0
-        if run.shuffle_p is not None:
-            p_values["shuffled-self"] = run.shuffle_p
-        undefined = any(map(math.isnan, [own.observed[metric], *p_values.values()]))
-        over = max(p_values, key=p_values.__getitem__) if p_values and not undefined else None
-        hardest.append((over, p_values[over] if over else None))
-    corrected = _holm([math.nan if p is None else p for _, p in hardest])
-    return {
-        run.name: {"over": over, "p": p, "p_holm": p_holm, "beats": p_holm is not None and p_holm <= ALPHA}
-        for run, (over, p), p_holm in zip(ranked, hardest, corrected, strict=True)
-    }
+        how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
+        over, lead = hardest_baseline(run.matrix, metric, run.shuffle_p, **how)
+        tests[run.name] = {"over": None, "p": None} if math.isnan(lead.p) else {"over": over, "p": lead.p}
+    return tests
 
 
-def _holm(p: Sequence[float]) -> list[float | None]:
+def _holm(p: Sequence[float | None]) -> list[float | None]:
     """Holm's p of those that are known; None for the others."""
-    values = np.array(p, float)
+    values = np.array([math.nan if value is None else value for value in p], float)
     known = ~np.isnan(values)
     values[known] = holm(values[known])
     return [None if math.isnan(value) else value for value in values.tolist()]
@@ -298,4 +292,5 @@ def describe_corrections(board: Mapping[str, Any]) -> str:
     if not counts:
         return ""
     listed = counts[0] if len(counts) == 1 else f"{', '.join(counts[:-1])} and {counts[-1]}"
-    return f"Paired tests over videos, missing answers imputed; Holm’s correction within each family: {listed}."
+    families_of = "Holm’s correction within each family over all settings"
+    return f"Paired tests over videos, missing answers imputed; {families_of}; here {listed}."

@@ -102,7 +102,7 @@ def run(capsys, *arguments: str) -> tuple[int, str, str]:
 def test_compare_prints_everything(data, runs, capsys):
     code, out, err = run(capsys, "compare", runs("good", 0.2), runs("weak", 0.8), "--data", str(data), "--two-way")
     assert (code, err) == (0, "")
-    assert out.startswith("## full_score on tiny 1, SYNTHETIC data\n\n2 runs over the same 12 videos")
+    assert "\n\n## full_score on tiny 1, SYNTHETIC data\n\n2 runs over the same 12 videos" in out
     for part in (
         "**Fewer than 50 videos: the interval is not to be trusted.**",
         "| kappa (qwk) | good | weak |",
@@ -256,3 +256,33 @@ def test_no_human_ceiling_with_the_consensus_alone(folder, data, runs, capsys):
     code, out, _ = run(capsys, "compare", runs("good", 0.2), runs("weak", 0.8), "--data", str(alone))
     assert code == 0
     assert out.rstrip().endswith("would be inflated and is no substitute.")
+
+
+class TestPrimary:
+    def test_without_a_statement_everything_is_exploratory(self, data, runs, capsys):
+        good, bad = runs("good", 0.1), runs("worse", 0.6)
+        assert main(["compare", "--data", str(data), good, bad, "--resamples", "50"]) == 0
+        out = capsys.readouterr().out
+        assert out.startswith("Nothing was pre-registered: every result is exploratory.")
+
+    def test_a_statement_is_printed_with_its_digest_and_tested(self, data, runs, capsys, tmp_path):
+        good, bad = runs("good", 0.1), runs("worse", 0.6)
+        statement = tmp_path / "primary.yaml"
+        statement.write_text("setting: full_score\nmetric: qwk\nhypothesis: superior-to-run\nrun: worse\n")
+        flags = ["compare", "--data", str(data), good, bad, "--resamples", "50", "--primary", str(statement)]
+        assert main(flags) == 0
+        out = capsys.readouterr().out
+        assert re.match(r"\*\*Pre-registered primary \(digest [0-9a-f]{12}\): kappa \(qwk\) in full_score: better", out)
+        assert main([*flags, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        (test,) = found["primary"]["tests"]
+        rows = found["settings"]["full_score"]["comparison"]["differences"]
+        (row,) = (item for item in rows if item["family"] == "primary")
+        assert test["p_holm"] == row["p_holm"] == row["p"] and test["holds"] and test["clusters"] == VIDEOS
+
+    def test_a_bad_statement_is_an_error(self, data, runs, capsys, tmp_path):
+        statement = tmp_path / "primary.yaml"
+        statement.write_text("setting: full_score\nmetric: kappa\nhypothesis: superior-to-no-video\n")
+        flags = ["compare", "--data", str(data), runs("good", 0.1), runs("worse", 0.6), "--primary", str(statement)]
+        assert main(flags) == 1
+        assert "full_score has no metric 'kappa' to test; it has" in capsys.readouterr().err

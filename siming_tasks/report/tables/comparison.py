@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from siming_tasks.analysis.comparison import Comparison
+from siming_tasks.analysis.primary_claim import NOT_REGISTERED
 from siming_tasks.analysis.variance_sources import CLAIMS, DECODING_SHARE, Repeatability
 from siming_tasks.analysis.video_contribution import NO_VIDEO_BASELINES, PARTS, VideoContribution
 from siming_tasks.common.sanitize import literal
@@ -47,6 +48,10 @@ CONTRIBUTION_CAPTION = (
     "video. They add up to the metric. p: the predictions fit another video as well. Lift: the metric minus that of "
     "the best no-video baseline, paired."
 )
+PRIMARY_CAPTION = (
+    "Missing answers imputed. Against no-video baselines: the one with the largest p, as all must be beaten. p of a "
+    f"margin is twice the one-sided one; shown: at most {ALPHA:g} after Holm's correction over the runs."
+)
 MISMATCH_CAPTION = "Above 0 the totals agree more than the steps account for: an overall impression, not the steps."
 
 
@@ -81,9 +86,32 @@ def comparison_section(comparison: Comparison, *, joint: bool = False) -> Sectio
     return section
 
 
+def primary_section(claim: Mapping[str, Any] | None, unseen: Sequence[str] = ()) -> Section:
+    """The pre-registered primary and its tests, or that nothing was pre-registered.
+
+    Args:
+        claim: :meth:`siming_tasks.analysis.primary_claim.PrimaryResult.to_json`; None if nothing was pre-registered.
+        unseen: settings of the runs that were left out of the comparison, and so of its correction.
+    """
+    if claim is None:
+        left_out = f" **Left out of the correction: {', '.join(unseen)}, which these runs answered too.**"
+        return [NOT_REGISTERED + (left_out if unseen else "")]
+    if claim["reason"]:
+        return [f"**{claim['sentence']}**", f"It is not tested: {claim['reason']}"]
+    rows = []
+    for test in claim["tests"]:
+        ends = "-" if test["low"] is None or test["high"] is None else f"{test['low']:+.3f} .. {test['high']:+.3f}"
+        value = None if test["value"] is None else f"{test['value']:+.3f}"
+        shown = "yes" if test["holds"] else "not tested" if test["p"] is None else "no"
+        p_values = (plain_pvalue(test[key]) for key in ("p", "p_holm"))
+        rows.append([Name(test["run"]), Name(test["against"]), value, ends, *p_values, test["clusters"], shown])
+    head = ["run", "against", "difference", "95 % interval", "p", f"p (Holm, {len(rows)})", "clusters", "shown"]
+    return [f"**{claim['sentence']}**", Table.of(head, rows, caption=PRIMARY_CAPTION)]
+
+
 def ranked_runs(comparison: Comparison) -> list[str]:
-    """The runs by their rank in the primary metric, those without one last; equal ones as they were given."""
-    ranks = comparison.ranks.get(comparison.primary, {})
+    """The runs by their rank in the headline metric, those without one last; equal ones as they were given."""
+    ranks = comparison.ranks.get(comparison.headline, {})
     last = len(comparison.runs) + 1
     return sorted(comparison.runs, key=lambda run: ranks[run].rank if run in ranks else last)
 
@@ -157,12 +185,24 @@ def _notes(comparison: Comparison) -> list[str]:
     return notes
 
 
+def _families(comparison: Comparison) -> str:
+    """The families of tests in words."""
+    sizes, label = comparison.families, CATALOGUE[comparison.headline].label
+    over = f" over all {sizes['settings']} settings" if sizes["settings"] > 1 else ""
+    text = f"{label} is the headline metric: Holm over its {sizes['headline']} comparisons{over}"
+    if sizes["primary"]:
+        text = f"Pre-registered: Holm over its {sizes['primary']} comparisons. All else is exploratory. {text}"
+    if sizes["secondary"]:
+        text += f"; the others are secondary and exploratory, Holm over all their {sizes['secondary']}{over}"
+    return f"{text}."
+
+
 def _differences(comparison: Comparison, *, joint: bool) -> Table:
-    """Every paired difference with its interval and p, the primary metric first."""
+    """Every paired difference with its interval and p, the headline metric first."""
     complete = comparison.complete
     head = ["metric", "a", "b", "a - b", "95 % interval", "p", "p (Holm)", *(["p (max-T)"] if joint else [])]
     rows = []
-    for item in sorted(comparison.differences, key=lambda item: not item.primary):
+    for item in sorted(comparison.differences, key=lambda item: item.metric != comparison.headline):
         interval = "-" if item.low is None or item.high is None else f"{item.low:+.3f} .. {item.high:+.3f}"
         row: list[Cell] = [CATALOGUE[item.metric].label, Name(item.a), Name(item.b), f"{item.value:+.3f}", interval]
         row += map(plain_pvalue, [item.p, item.p_holm, *([item.p_max_t] if joint else [])])
@@ -170,12 +210,9 @@ def _differences(comparison: Comparison, *, joint: bool) -> Table:
             both = "-" if item.answered is None else f"{item.answered:+.3f} (p {plain_pvalue(item.answered_p)})"
             row.append(both + ("" if item.holds else " ✗"))
         rows.append(row)
-    secondary = sum(not item.primary for item in comparison.differences)
     caption = (
-        f"{CATALOGUE[comparison.primary].label} is the primary metric, Holm over its {len(rows) - secondary} "
-        "comparisons"
-        + (f"; the others are secondary, Holm over all their {secondary}" if secondary else "")
-        + ". Interval and p of a difference are the jackknife's t over videos. Judge a difference by its own row; "
+        _families(comparison)
+        + " Interval and p of a difference are the jackknife's t over videos. Judge a difference by its own row; "
         "whether the intervals of two runs overlap says nothing about it."
     )
     more, notes = ([], ()) if complete else (["both answered"], (NOT_IN_ANSWERS,))

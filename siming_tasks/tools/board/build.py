@@ -14,8 +14,8 @@ import numpy as np
 from tqdm import tqdm
 
 from siming_tasks import __version__
-from siming_tasks.analysis.comparison import capped_values
 from siming_tasks.analysis.paired_tests import answered_difference, paired_difference
+from siming_tasks.analysis.ranks import capped_values
 from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
@@ -257,7 +257,7 @@ def _sort_keys(rows: Sequence[AdmittedSubmission], options: Options) -> list[tup
     """Sort key of each row: whether it can be compared, then the imputed headline of its first setting, settled.
 
     Leaving answers out cannot raise these values. A row is not above another that answered as much unless it is ahead
-    on the items that both answered (:func:`siming_tasks.analysis.comparison.capped_values`); of equal ones the first is
+    on the items that both answered (:func:`siming_tasks.analysis.ranks.capped_values`); of equal ones the first is
     that with more answers.
     """
     first = [next(name for name in TASKS if name in row.settings) for row in rows]
