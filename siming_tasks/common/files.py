@@ -197,6 +197,32 @@ def yaml_lines(path: Path) -> dict[tuple[str | int, ...], int]:
     return lines
 
 
+_DEVICES = frozenset(["con", "prn", "aux", "nul"]) | {
+    f"{port}{number}" for port in ("com", "lpt") for number in range(10)
+}
+
+
+def check_file_name(name: str) -> str:
+    """Return a name that is used as a file's name, if every system takes it for one; ValueError with the reason.
+
+    Windows opens a device in place of ``nul.txt`` and drops a full stop at the end; ``index`` is the list of a report.
+    """
+    if name.split(".")[0].casefold() in _DEVICES:
+        raise ValueError("the name is a device's on Windows, so that no file can have it; choose another")
+    if name.endswith("."):
+        raise ValueError("the name ends with a full stop, which Windows drops; choose another")
+    if name.casefold() == "index":
+        raise ValueError("the name is that of a report's list of pages; choose another")
+    return name
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder that its owner alone may look into, and the folders above it; one that is there stays as it is."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+
+
 @contextmanager
 def atomic_path(target: Path, *, private: bool = False) -> Iterator[Path]:
     """Provide a temporary path beside ``target`` that takes its place when the block ends well, else vanishes.

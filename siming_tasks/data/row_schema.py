@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, ValidationError, model_validator
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
+from siming_tasks.common.files import check_file_name
 from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data.primary import Primary
 
@@ -50,7 +51,7 @@ class VideoRow(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    video_id: str = Field(pattern=VIDEO_ID, max_length=MAX_VIDEO_ID)
+    video_id: Annotated[str, AfterValidator(check_file_name)] = Field(pattern=VIDEO_ID, max_length=MAX_VIDEO_ID)
     media: str = Field(min_length=1, max_length=1024)
     duration: Number = Field(gt=0, le=86_400)
     site: str | None = None

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING
 from PIL import Image
 
 from siming_tasks.common.errors import MediaError
-from siming_tasks.common.files import atomic_write
+from siming_tasks.common.files import atomic_write, make_private
 from siming_tasks.common.processes import locked
 from siming_tasks.media.clips import write_frames
 from siming_tasks.media.decode import decode
@@ -333,8 +333,9 @@ def _signal(stored: Path, *_look: int) -> ChangeSignal | None:
 
 def lock_video(cache: Path, digest: str, timeout: float = -1) -> AbstractContextManager[None]:
     """Lock a video for one writer (:func:`siming_tasks.common.processes.locked`); readers need no lock."""
+    make_private(cache / "media")  # frames show faces
     locks = cache / "media" / "locks"
-    locks.mkdir(parents=True, exist_ok=True)
+    locks.mkdir(exist_ok=True)
     return locked(locks / f"{digest}.lock", timeout)
 
 

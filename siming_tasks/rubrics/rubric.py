@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from siming_tasks.common.files import MAX_NUMBER
+from siming_tasks.common.files import MAX_NUMBER, check_file_name
 from siming_tasks.common.version_0_1 import translate_rubric
 
 WHOLE, HALF = 1.0, 0.5
@@ -151,7 +151,7 @@ class Evidence(_Model):
 class RubricStep(_Model):
     """One line of the score sheet."""
 
-    id: str = Id
+    id: Annotated[str, AfterValidator(check_file_name)] = Id  # the step's page has its name
     name: str = Text
     requirement: str = Text
     max_score: Points = Field(gt=0, le=1000)

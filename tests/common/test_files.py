@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import stat
 import time
 import zipfile
 from collections.abc import Callable
@@ -12,17 +13,19 @@ from pathlib import Path
 
 import pytest
 from openpyxl import Workbook
+from pydantic import ValidationError
 
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError, Problem, SimingError
-from siming_tasks.common.files import open_regular, read_bytes, read_yaml, sha256_file
+from siming_tasks.common.files import check_file_name, make_private, open_regular, read_bytes, read_yaml, sha256_file
 from siming_tasks.data import open_dataset
 from siming_tasks.data.jsonl import read_jsonl
+from siming_tasks.data.row_schema import VideoRow
 from siming_tasks.data.withholding import with_labels
 from siming_tasks.report.published_tables import read_document
 from siming_tasks.results.discovery import run_at
 from siming_tasks.results.read_predictions import load_predictions
-from siming_tasks.rubrics import load_rubric
+from siming_tasks.rubrics import default_rubric, load_rubric
 from siming_tasks.tools.builder.mapping import read_mapping
 from siming_tasks.tools.builder.sheet_tables import read_table
 
@@ -236,3 +239,34 @@ def test_a_data_set_of_nothing_but_faults_is_left_after_ten_thousand(data: Path)
     with pytest.raises(DataError) as caught:
         open_dataset(data)
     assert len(caught.value.problems) < 10_100 and "the rest was not read" in str(caught.value.problems[-1])
+
+
+@pytest.mark.parametrize("name", ["index", "INDEX", "CON", "nul.txt", "com1", "LPT9.mp4", "a.", "aux.x.y"])
+def test_names_that_some_system_takes_for_something_else_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="choose another"):
+        check_file_name(name)
+
+
+@pytest.mark.parametrize("name", ["index-1", "console", "nulla", "a.b", "com", "com10", "exam_007"])
+def test_names_that_are_files_everywhere_stay(name: str) -> None:
+    assert check_file_name(name) == name
+
+
+def test_a_private_folder_is_its_owners_only_where_it_is_new(tmp_path: Path) -> None:
+    make_private(tmp_path / "above" / "frames")
+    assert stat.S_IMODE((tmp_path / "above" / "frames").stat().st_mode) == 0o700
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(0o770)
+    make_private(tmp_path / "shared")
+    assert stat.S_IMODE((tmp_path / "shared").stat().st_mode) == 0o770
+
+
+def test_a_video_and_a_step_have_no_such_name() -> None:
+    row = {"video_id": "exam-1", "media": "a.mp4", "duration": 1.0, "steps": [{"step_id": "s"}]}
+    assert VideoRow.model_validate(row).video_id == "exam-1"
+    for name in ("Index", "nul.txt"):
+        with pytest.raises(ValidationError, match="choose another"):
+            VideoRow.model_validate({**row, "video_id": name})
+    step = default_rubric().steps[0].model_dump()
+    with pytest.raises(ValidationError, match="choose another"):
+        type(default_rubric().steps[0]).model_validate({**step, "id": "index"})

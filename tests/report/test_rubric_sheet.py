@@ -98,7 +98,7 @@ def test_the_command_writes_and_prints_chosen_skills(tmp_path: Path, capsys: pyt
     assert capsys.readouterr().out.splitlines()[2] == "== Bag-mask ventilation 球囊面罩通气 (bmv): 5 steps, 15 points"
     (tmp_path / "file").touch()
     assert main(["data", "rubric", "show", "--html", str(tmp_path / "file/x.html")]) == 2
-    assert "cannot be written" in capsys.readouterr().err
+    assert "is no folder. Choose another place" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not (shutil.which("chromium") and shutil.which("chromedriver")), reason="needs chromium")

@@ -12,7 +12,7 @@ from string import ascii_lowercase
 from typing import TypeVar
 
 from siming_tasks.common.errors import DataError, Problem
-from siming_tasks.common.files import sha256_json
+from siming_tasks.common.files import check_file_name, sha256_json
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data.row_schema import MAX_VIDEO_ID, VIDEO_ID
 from siming_tasks.rubrics import Rubric, load_rubric
@@ -157,6 +157,11 @@ def _unkept_ids(rows: Sequence[LabelRow]) -> Iterator[Problem]:
     for row in {row.video: row for row in reversed(rows)}.values():
         if not re.fullmatch(VIDEO_ID, row.video) or len(row.video) > MAX_VIDEO_ID:
             what = f"video {row.video!r} cannot be kept as an id: letters A-z, digits, `.`, `_` and `-` only."
+            yield Problem("id-not-kept", what, f"Rename it {fix}", row.file, row.lines[0], "video_id")
+        try:
+            check_file_name(row.video)
+        except ValueError as error:
+            what = f"video {row.video!r} cannot be kept as an id: {error}."
             yield Problem("id-not-kept", what, f"Rename it {fix}", row.file, row.lines[0], "video_id")
 
 
