@@ -128,8 +128,16 @@ def decision_study(study: GStudy, raters: Sequence[int], steps: Sequence[int] = 
     """Reliability that exams of other sizes would reach; ``steps`` default to those of the study.
 
     With ``fixed`` steps a trainee's strength at the steps belongs to what is measured; else the steps are a sample.
-    Negative components count as 0.
+    Negative components of error count as 0.
+
+    Raises:
+        DataError: the trainees' own component is not positive: nothing follows from it.
     """
+    if (trainees := study.components["p"].variance) <= 0:
+        raise DataError(
+            f"The variance of the trainees is estimated at {trainees:.5f}; where it is not above 0, no coefficient, "
+            "error of measurement or number of raters follows from it."
+        )
     v = {name: max(part.variance, 0.0) for name, part in study.components.items()}
     designs = []
     for i in steps or (study.steps,):

@@ -6,11 +6,11 @@ kappa do not matter, so one formula serves both.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from siming_tasks.analysis.totals_agreement import TotalsAgreement, totals_agreement
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.estimate import Estimate
@@ -18,7 +18,7 @@ from siming_tasks.metrics.intervals import Proportion, share
 from siming_tasks.metrics.kappa import LabelMapping, ordinal_labels
 from siming_tasks.metrics.ratio_estimates import Labels, Stat, estimate_stats, kappa_stat, ratio
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
-from siming_tasks.metrics.thresholds import THIN, Z
+from siming_tasks.metrics.thresholds import THIN
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +96,13 @@ class StepRow:
 
     Attributes:
         imperfect: videos in which the reference has it less than fully correct; ``prevalence``: the share of them.
-        thin: ``imperfect`` is below :data:`siming_tasks.metrics.thresholds.THIN`: read nothing into the row.
+        thin: ``imperfect`` is below :data:`siming_tasks.metrics.thresholds.THIN`: read nothing into the row, whose
+            kappa has no interval.
         kappa: of judge and reference, quadratic weights.
         sensitivity: share of the imperfect ones that the judge calls so; ``specificity``: of the correct ones.
         bias: mean of judge minus reference; points, or for verdicts the share called correct minus the share correct.
-        human: kappa of the two physicians on the same step, if their labels are given.
+        human: kappa of the two physicians on the same step, if their labels are given; without an interval where
+            either took points off in fewer than THIN videos.
     """
 
     step_id: str
@@ -143,7 +145,15 @@ def step_table(labels: LabelMatrices, resamples: int, rng: np.random.Generator) 
             a, b = labels.raters
             stats[name, "human"] = kappa_stat(a[:, column], b[:, column])
     estimates = estimate_stats(stats, len(matrix.video_ids), resamples, rng)
-    imperfect = (labels.known & matrix.reference_wrong).sum(axis=0).tolist()
+    imperfect = (labels.known & matrix.reference_wrong).sum(axis=0)
+    by_either = np.zeros_like(imperfect)
+    if labels.raters:
+        a, b = labels.raters
+        by_either = (labels.rated & ((a < labels.top_label) | (b < labels.top_label))).sum(axis=0)
+    for kind, counts in (("kappa", imperfect), ("human", by_either)):
+        for name in np.array(matrix.step_ids)[counts < THIN].tolist():
+            if (name, kind) in estimates:
+                estimates[name, kind] = estimates[name, kind].of_thin_step()
     rows = tuple(
         StepRow(
             step_id=name,
@@ -153,7 +163,7 @@ def step_table(labels: LabelMatrices, resamples: int, rng: np.random.Generator) 
             human=estimates.get((name, "human")),
             **{key: estimates[name, key] for key in ("prevalence", "kappa", "sensitivity", "specificity", "bias")},
         )
-        for name, skill, number in zip(matrix.step_ids, matrix.skills, imperfect, strict=True)
+        for name, skill, number in zip(matrix.step_ids, matrix.skills, imperfect.tolist(), strict=True)
     )
     errors = [row.kappa.stderr for row in rows if row.kappa.stderr is not None and not row.thin]
     spread = f" (here {min(errors):.2f} to {max(errors):.2f} where not shaded)" if errors else ""
@@ -202,29 +212,6 @@ def disputed_steps(labels: LabelMatrices) -> DisputedSteps | None:
 
 
 @dataclass(frozen=True)
-class TotalsAgreement:
-    """Agreement of two totals, in points.
-
-    Attributes:
-        bias: mean difference (Bland & Altman 1999).
-        sd: standard deviation of the differences.
-        lower: lower limit of agreement; ``upper``: upper limit.
-        slope: change of the difference for each point of the mean of both: below 0 if the first spreads the examinees
-            less than the second.
-        icc: ICC(A,1), absolute agreement of the totals (McGraw & Wong 1996).
-        concordance: Lin's concordance correlation of the totals (1989).
-    """
-
-    bias: Estimate
-    sd: Estimate
-    lower: Estimate
-    upper: Estimate
-    slope: Estimate
-    icc: Estimate
-    concordance: Estimate
-
-
-@dataclass(frozen=True)
 class Severity:
     """Strictness of the judge.
 
@@ -256,84 +243,14 @@ def severity(labels: LabelMatrices, resamples: int, rng: np.random.Generator) ->
         "prevalence": ratio(wrong, labels.known),
         "offset": ratio(called.astype(np.float64) - wrong, labels.known),
     }
-    own = tuple(stats)
-    limits: dict[str, list[str]] = {}
+    totals_of: dict[str, TotalsAgreement] = {}
     if matrix.answer == "score":
-        pairs = {"totals": totals(matrix)[::-1]}
+        judge, reference = totals(matrix)[::-1]
+        totals_of["totals"] = totals_agreement(judge, reference)
         if labels.points:
             complete = (labels.rated == matrix.counted).all(axis=1) & matrix.counted.any(axis=1)
             sums = (np.where(labels.rated, points, 0).sum(axis=1) for points in labels.points)
             first, second = (np.where(complete, side, np.nan) for side in sums)
-            pairs["human"] = first, second
-        for name, sides in pairs.items():
-            totals_stats = _totals_stats(*sides)
-            limits[name] = list(totals_stats)
-            stats |= {f"{name}.{key}": stat for key, stat in totals_stats.items()}
+            totals_of["human"] = totals_agreement(first, second)
     estimates = estimate_stats(stats, len(matrix.video_ids), resamples, rng)
-    agreement = {
-        name: TotalsAgreement(**{key: estimates[f"{name}.{key}"] for key in keys}) for name, keys in limits.items()
-    }
-    return Severity(agreement.get("totals"), agreement.get("human"), **{name: estimates[name] for name in own})
-
-
-def _totals_stats(first: FloatArray, second: FloatArray) -> dict[str, Stat]:
-    """Limits and slope of Bland and Altman's plot, ICC(A,1) and Lin's concordance as formulas of sums over videos."""
-    gap = first - second
-    known = ~np.isnan(gap)
-    d = np.where(known, gap, 0.0)
-    middle = np.median(np.concatenate([first[known], second[known]])) if known.any() else 0.0  # keeps the sums small
-    x, y = (np.where(known, side - middle, 0.0) for side in (first, second))
-    of_gap = np.stack([known, d, d * d], axis=1).astype(np.float64)
-    of_both = np.stack([known, x, y, x * x, y * y, x * y], axis=1).astype(np.float64)
-
-    def limit(sums: FloatArray, width: float | None) -> FloatArray:
-        n, total, squares = sums.T
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = total / n
-            sd = np.sqrt(np.maximum(squares - n * mean**2, 0) / (n - 1))
-        sd = np.where(n > 1, sd, np.nan)
-        return sd if width is None else mean + width * sd if width else mean
-
-    def moments(sums: FloatArray) -> tuple[FloatArray, ...]:
-        n, sx, sy, sxx, syy, sxy = sums.T
-        with np.errstate(invalid="ignore", divide="ignore"):
-            vx, vy, cov, offset = (
-                sxx / n - (sx / n) ** 2,
-                syy / n - (sy / n) ** 2,
-                sxy / n - sx * sy / n**2,
-                (sx - sy) / n,
-            )
-        noise = 1e-12 * np.maximum(1.0, (sxx + syy) / np.maximum(n, 1))
-        return n, np.where(vx > noise, vx, 0), np.where(vy > noise, vy, 0), cov, offset
-
-    def slope(sums: FloatArray) -> FloatArray:
-        _, vx, vy, cov, _ = moments(sums)
-        return _ratio((vx - vy) / 2, (vx + vy + 2 * cov) / 4)
-
-    def concordance(sums: FloatArray) -> FloatArray:
-        _, vx, vy, cov, offset = moments(sums)
-        return _ratio(2 * cov, vx + vy + offset**2)
-
-    def icc(sums: FloatArray) -> FloatArray:
-        n, vx, vy, cov, offset = moments(sums)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            rows, rest = (n / (n - 1) * part for part in ((vx + vy) / 2 + cov, (vx + vy) / 2 - cov))
-            columns = n * offset**2 / 2
-            return _ratio(rows - rest, rows + rest + 2 / n * (columns - rest))
-
-    formulas: dict[str, tuple[FloatArray, Callable[[FloatArray], FloatArray]]] = {
-        "bias": (of_gap, lambda sums: limit(sums, 0.0)),
-        "sd": (of_gap, lambda sums: limit(sums, None)),
-        "lower": (of_gap, lambda sums: limit(sums, -Z)),
-        "upper": (of_gap, lambda sums: limit(sums, Z)),
-        "slope": (of_both, slope),
-        "icc": (of_both, icc),
-        "concordance": (of_both, concordance),
-    }
-    needs, items = "No video has both totals.", int(known.sum())
-    return {name: Stat(counts, formula, items, needs) for name, (counts, formula) in formulas.items()}
-
-
-def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    ratio: FloatArray = np.divide(above, below, out=np.full(len(below), np.nan), where=below > 1e-12)
-    return ratio
+    return Severity(totals_of.get("totals"), totals_of.get("human"), **estimates)

@@ -14,12 +14,13 @@ from siming_tasks.analysis import standard_setting
 from siming_tasks.analysis.generalizability import Design, GStudy, decision_study, g_study
 from siming_tasks.analysis.pass_decisions import PASS_MARK
 from siming_tasks.analysis.rasch import Rasch, SiteDifferences, differential, rasch
-from siming_tasks.analysis.totals_agreement import BlandAltman, IntraclassCorrelation, bland_altman, concordance, icc
+from siming_tasks.analysis.totals_agreement import IntraclassCorrelation, TotalsAgreement, icc, totals_agreement
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data import Dataset
-from siming_tasks.metrics.estimate import Estimate, plain
+from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
+from siming_tasks.metrics.thresholds import FEWEST
 from siming_tasks.options import Options
 from siming_tasks.results.evaluate_records import build_reference_matrix
 from siming_tasks.tasks import benchmark_task
@@ -40,8 +41,7 @@ class Psychometrics:
     Attributes:
         complete: videos and steps that all raters scored; totals, reliability and generalisability rest on these.
         icc: of the totals, as shares of the available points.
-        concordance: Lin's coefficient of each pair.
-        limits: Bland-Altman of each pair, first minus second, as shares of the available points.
+        limits: totals of each pair, first minus second, as shares of the available points.
         generalizability: variance components of points / maximum.
         designs: what other numbers of raters would reach; steps fixed, and steps as a sample.
         sites: steps that are harder at one site than at another for trainees of the same ability.
@@ -53,8 +53,7 @@ class Psychometrics:
     videos: int
     complete: tuple[int, int]
     icc: IntraclassCorrelation | None = None
-    concordance: Mapping[str, Estimate] = field(default_factory=dict)
-    limits: Mapping[str, BlandAltman] = field(default_factory=dict)
+    limits: Mapping[str, TotalsAgreement] = field(default_factory=dict)
     generalizability: GStudy | None = None
     designs: tuple[Design, ...] = ()
     rasch: Rasch | None = None
@@ -98,10 +97,8 @@ def psychometrics(
             missing[name] = str(error)
             return default
 
-    study: GStudy | None = attempt("generalizability", lambda: g_study(part))
-    designs = [
-        d for fixed in (True, False) for d in (decision_study(study, (1, 2, 3, 4), fixed=fixed) if study else ())
-    ]
+    study: GStudy | None = attempt("generalizability", lambda: _g_study(part))
+    designs: list[Design] = attempt("designs", lambda: _designs(study), []) if study else []
     correct = np.where(np.isnan(shares), np.nan, shares >= 1 - 1e-9)
     some = np.unique(np.linspace(0, n - 1, min(n, MOST_TRAINEES)).astype(np.int64))
     fitted = attempt("rasch", lambda: rasch(correct[some], panel.step_ids, raters))
@@ -117,8 +114,7 @@ def psychometrics(
         videos=n,
         complete=part.shape[:2],
         icc=icc(totals),
-        concordance={name: concordance(*sides) for name, sides in pairs.items()},
-        limits={name: bland_altman(*sides) for name, sides in pairs.items()},
+        limits={name: totals_agreement(*sides) for name, sides in pairs.items()},
         generalizability=study,
         designs=tuple(designs),
         rasch=fitted,
@@ -155,13 +151,27 @@ def _complete_part(shares: FloatArray, max_score: FloatArray) -> tuple[FloatArra
     return part, np.einsum("vsr,s->vr", part, worth) / worth.sum()
 
 
+def _g_study(part: FloatArray) -> GStudy:
+    """Variance components, of enough trainees to say something."""
+    if len(part) < FEWEST:
+        raise DataError(f"Variance components take {FEWEST} trainees whom all have scored; there are {len(part)}.")
+    return g_study(part)
+
+
+def _designs(study: GStudy) -> list[Design]:
+    """One to four raters, on these steps and with steps as a sample."""
+    return [design for fixed in (True, False) for design in decision_study(study, (1, 2, 3, 4), fixed=fixed)]
+
+
 def _decisions(
     study: GStudy | None, raters: int, shares: FloatArray, marks: Sequence[float]
 ) -> tuple[standard_setting.Classification, ...]:
     """Accuracy and consistency at each mark, for totals as reliable as the mean of the raters."""
-    reliability = decision_study(study, (raters,))[0].absolute if study else None
+    if study is None:
+        raise DataError("The reliability of the totals is not known.")
+    reliability = decision_study(study, (raters,))[0].absolute
     if not reliability:
-        raise DataError("The reliability of the totals is unknown or 0.")
+        raise DataError("The reliability of the totals is 0.")
     return tuple(standard_setting.livingston_lewis(shares, reliability, mark) for mark in marks)
 
 

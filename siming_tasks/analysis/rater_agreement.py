@@ -21,6 +21,7 @@ from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, ratio
 from siming_tasks.metrics.resample import sample, spreads
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
+from siming_tasks.metrics.thresholds import THIN
 from siming_tasks.options import Options
 from siming_tasks.results.evaluate_records import build_reference_matrix
 from siming_tasks.tasks import benchmark_task
@@ -28,7 +29,10 @@ from siming_tasks.tasks import benchmark_task
 
 @dataclass(frozen=True)
 class RaterStep:
-    """Two raters on one step; ``imperfect``: videos to which either of them gave less than full points."""
+    """Two raters on one step; ``imperfect``: videos to which either gave less than full points.
+
+    Kappa has no interval where those are fewer than :data:`siming_tasks.metrics.thresholds.THIN`.
+    """
 
     qwk: Estimate
     differ: Estimate
@@ -104,6 +108,8 @@ def inter_rater_table(
     parts = {("whole", ""): humans} | {("step", name): step for name, step in steps.items()}
     parts |= {("skill", name): humans.skill(name) for name in dict.fromkeys(humans.skills)}
     differ = _differing_shares(parts, **drawn)
+    imperfect = (humans.asked & (humans.reference_wrong | humans.predicted_wrong)).sum(axis=0).tolist()
+    thin = {name: number < THIN for name, number in zip(humans.step_ids, imperfect, strict=True)}
     return InterRaterTable(
         raters=names,
         agreement=evaluate(humans, mapping=mapping, **drawn),
@@ -111,11 +117,11 @@ def inter_rater_table(
         per_skill={name: row for (kind, name), row in differ.items() if kind == "skill"},
         per_step={
             name: RaterStep(
-                qwk=kappas[name]["qwk"],
+                qwk=kappas[name]["qwk"].of_thin_step() if thin[name] else kappas[name]["qwk"],
                 differ=differ["step", name]["steps"],
-                imperfect=int((step.asked & (step.reference_wrong | step.predicted_wrong)).sum()),
+                imperfect=number,
             )
-            for name, step in steps.items()
+            for name, number in zip(humans.step_ids, imperfect, strict=True)
         },
         inflation=inflation,
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from typing import Any
 
-from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, TRUSTED, UNDEFINED
+from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, THIN, TRUSTED, UNDEFINED
 
 FLAGS: Mapping[str, str] = {
     "constant-prediction": "Every prediction is the same.",
@@ -20,6 +20,7 @@ FLAGS: Mapping[str, str] = {
     "small-n": "Fewer than three videos: a correlation over two videos is always +1 or -1.",
     "tailed": "A few videos have totals far from all others and weigh much: the interval is too short; it holds the "
     "truth in about 88 to 95 % of such samples, not in 95 %.",
+    "thin-step": f"Fewer than {THIN} videos in which this step is not fully correct: no interval.",
     "undefined-replicates": f"Undefined in more than {100 * UNDEFINED:g} % of the resamples, which the interval leaves "
     "out.",
 }
@@ -82,6 +83,13 @@ class Estimate:
             return "-"
         shown = f"{self.value:.3f}".replace("-0.000", "0.000") + ("*" if self.undefined else "")
         return shown if self.low is None or self.high is None else f"{shown} [{self.low:.3f}, {self.high:.3f}]"
+
+    def of_thin_step(self) -> Estimate:
+        """The same without standard error and interval: those of so few videos cover the truth in 76 to 88 %."""
+        if self.value is None:
+            return self
+        flags = {*self.flags, "thin-step"} - {"few-videos", "no-variation"}
+        return replace(self, stderr=None, low=None, high=None, flags=tuple(sorted(flags)))
 
     @property
     def notes(self) -> tuple[str, ...]:
