@@ -85,7 +85,8 @@ class _Questions:
 
     def __init__(self, matrix: ScoreMatrix) -> None:
         self.matrix = matrix
-        arrays = (matrix.reference, matrix.answered, matrix.max_score)
+        arrays = [matrix.reference, matrix.answered, matrix.max_score]
+        arrays += [matrix.timing.durations, matrix.timing.spans] if matrix.timing else []
         self.key = matrix.answer, matrix.video_ids, matrix.step_ids, *(array.tobytes() for array in arrays)
 
     def __hash__(self) -> int:

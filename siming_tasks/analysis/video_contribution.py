@@ -292,8 +292,11 @@ class VideoContribution:
 
 
 def no_video_matrices(matrix: ScoreMatrix, *, where_answered: bool = False) -> dict[str, ScoreMatrix]:
-    """Answers of each no-video baseline to the same questions; ``where_answered``: only where the run has an answer."""
-    answers = {name: judge(matrix) for name, (judge, _) in JUDGES.items()}
+    """Answers of each no-video baseline to the same questions; one that cannot judge them is left out.
+
+    ``where_answered``: only where the run has an answer.
+    """
+    answers = {name: baseline for name, item in JUDGES.items() if (baseline := item.judge(matrix))}
     if not where_answered:
         return answers
     return {
@@ -406,7 +409,8 @@ def _lift(
 ) -> Lift:
     """Lift over the best baseline; undefined rows are no rivals, and an undefined metric has no lift."""
     sign = CATALOGUE[metric].sign
-    rivals = {row: sign * values[row, metric] for row in NO_VIDEO_BASELINES if not np.isnan(values[row, metric])}
+    known = {row: sign * values.get((row, metric), math.nan) for row in NO_VIDEO_BASELINES}
+    rivals = {row: value for row, value in known.items() if not math.isnan(value)}
     over = max(rivals, key=rivals.__getitem__, default=next(iter(NO_VIDEO_BASELINES)))
     gains = {metric: drawn["run", metric] - drawn[over, metric]} if drawn else {}
     value = values["run", metric] - values[over, metric]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from siming_tasks.metrics.score_matrix import ScoreMatrix
+from siming_tasks.metrics.cross_fitting import cross_fit
+from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 
 
 def always_correct(panel: ScoreMatrix) -> ScoreMatrix:
@@ -58,16 +60,60 @@ def step_prior(panel: ScoreMatrix) -> ScoreMatrix:
     return panel.predicting(predicted * panel.max_score if panel.answer == "score" else wrong)
 
 
-class NoVideoBaseline(NamedTuple):
-    """Function that gives its answers, and the same in words."""
+def clock(panel: ScoreMatrix) -> ScoreMatrix | None:
+    """Answers of a judge who knows how long everything takes and the labels of the other clusters, and no picture.
 
-    judge: Callable[[ScoreMatrix], ScoreMatrix]
+    Of a step whose span the setting shows: its seconds, its start and its share of the video; otherwise the video's
+    duration alone. What these tell is learnt by :func:`siming_tasks.metrics.cross_fitting.cross_fit`. A trainee who
+    leaves a step out is quicker than one who performs it, in real exams too; a judge of clips that does no better than
+    this has shown nothing.
+
+    Returns:
+        The panel with these answers, NaN where the other clusters have no label; None where no times are known.
+    """
+    if panel.timing is None or np.isnan(panel.timing.durations).all():
+        return None
+    return panel.predicting(_clock_answers(_Questions(panel)))
+
+
+class _Questions:
+    """Key of everything that a baseline's answers depend on: runs that were asked the same share them."""
+
+    def __init__(self, panel: ScoreMatrix) -> None:
+        self.panel = panel
+        arrays = [panel.max_score, np.where(panel.counted, panel.reference, np.nan)]
+        arrays += [panel.timing.durations, panel.timing.spans] if panel.timing else []
+        self.key = panel.answer, panel.video_ids, panel.step_ids, *(array.tobytes() for array in arrays)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Questions) and self.key == other.key
+
+
+@lru_cache(maxsize=16)
+def _clock_answers(questions: _Questions) -> FloatArray:
+    assert questions.panel.timing
+    return cross_fit(questions.panel, questions.panel.timing.features()).predicted
+
+
+class NoVideoBaseline(NamedTuple):
+    """Function that gives its answers (None: it cannot judge these data), the same in words, and why it cannot."""
+
+    judge: Callable[[ScoreMatrix], ScoreMatrix | None]
     what: str
+    absent: str = ""
 
 
 JUDGES: Mapping[str, NoVideoBaseline] = {
     "always-correct": NoVideoBaseline(always_correct, 'full points (or "correct") for every step'),
     "always-failed": NoVideoBaseline(always_failed, 'no points (or "wrong") for any step'),
     "step-prior": NoVideoBaseline(step_prior, "what each step usually gets, from the labels of the other videos"),
+    "clock": NoVideoBaseline(
+        clock,
+        "what the seconds of step and video tell, learnt from the labels of the other videos",
+        "no times are known",
+    ),
 }
 """The judges that need no run."""

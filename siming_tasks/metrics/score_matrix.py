@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Answer
+from siming_tasks.metrics.timing import Timing
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -34,6 +35,7 @@ class ScoreMatrix:
         answer: ``"score"`` or ``"error"``.
         fallback: ``float[V, S]``, what :meth:`imputed` puts where the judge abstained, as ``predicted``; NaN
             where it did not. None: it abstained from nothing.
+        timing: when the steps are shown, for the no-video baseline that knows nothing else; None: unknown.
 
     The arrays are copied and read-only.
 
@@ -60,6 +62,7 @@ class ScoreMatrix:
     asked: BoolArray
     answer: Answer
     fallback: FloatArray | None = None
+    timing: Timing | None = None
 
     def __post_init__(self) -> None:
         for name in ("video_ids", "step_ids", "skills"):
@@ -89,6 +92,9 @@ class ScoreMatrix:
             actual, shape = getattr(self, name).shape, (*rows, len(self.step_ids))
             if actual != shape:
                 raise DataError(f"ScoreMatrix: {name} has shape {actual}, not {shape} (videos, steps).")
+        if self.timing and self.timing.spans.shape[:2] != (len(self.video_ids), len(self.step_ids)):
+            actual, shape = self.timing.spans.shape[:2], (len(self.video_ids), len(self.step_ids))
+            raise DataError(f"ScoreMatrix: timing is of {actual}, not {shape} (videos, steps).")
 
     def _check_values(self) -> None:
         if not (np.isfinite(self.max_score) & (self.max_score > 0)).all():
@@ -147,7 +153,8 @@ class ScoreMatrix:
         """The videos at these positions (or where a mask is True), in this order."""
         index = np.arange(len(self.video_ids))[np.asarray(rows, dtype=None if len(rows) else np.intp)]
         arrays: dict[str, Any] = {name: getattr(self, name)[index] for name in self._arrays}
-        return replace(self, video_ids=tuple(self.video_ids[i] for i in index), **arrays)
+        timing = self.timing.videos(index) if self.timing else None
+        return replace(self, video_ids=tuple(self.video_ids[i] for i in index), timing=timing, **arrays)
 
     def subset(self, steps: Iterable[str]) -> ScoreMatrix:
         """These steps only, in this order; DataError for a step that the panel lacks."""
@@ -158,7 +165,8 @@ class ScoreMatrix:
         index = np.array([position[name] for name in names], dtype=np.intp)
         arrays: dict[str, Any] = {name: getattr(self, name)[:, index] for name in self._arrays}
         skills = tuple(self.skills[i] for i in index)
-        return replace(self, step_ids=names, skills=skills, max_score=self.max_score[index], **arrays)
+        more: dict[str, Any] = {"timing": self.timing.steps(index) if self.timing else None, **arrays}
+        return replace(self, step_ids=names, skills=skills, max_score=self.max_score[index], **more)
 
     def skill(self, name: str) -> ScoreMatrix:
         """The steps of one skill."""

@@ -19,6 +19,7 @@ from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.no_video_baselines import step_prior
 from siming_tasks.metrics.resample import one_thread
 from siming_tasks.metrics.score_matrix import BoolArray
+from siming_tasks.metrics.timing import Timing
 from siming_tasks.options import Options
 from siming_tasks.results.record import Record, distinct_records
 from siming_tasks.results.usage import load_prices, usage_summary
@@ -78,6 +79,10 @@ def build_score_matrix(
                     points = video.step(name).scores.get(rater)
                     seen[index, column[name]] = True
                     reference[index, column[name]] = np.nan if points is None else points
+    durations, spans = np.array([video.duration for video in dataset.videos]), np.full((*shape, 2), np.nan)
+    for index, video in enumerate(dataset.videos):
+        for label in video.steps if spec.scope == "clip" or spec.shows_step_times else ():
+            spans[index, column[label.step_id]] = label.span or np.nan
     abstained = np.zeros(shape, dtype=np.bool_)
     for record in distinct:
         index = row[record.video_id]
@@ -96,6 +101,7 @@ def build_score_matrix(
         predicted=predicted[kept],
         asked=seen[kept],
         answer=spec.answer,
+        timing=Timing(durations[kept], spans[kept]),
     )
     if not abstained.any():
         return matrix

@@ -267,7 +267,9 @@ def test_one_row_for_each_judge(board: Board) -> None:
     table = board(*({"kind": kind} for kind in kinds), {"model": "m/M", "noise": 0.3})
     found = [(row["role"], row["name"]) for row in table["rows"]]
     assert found[:3] == [("model", "m/M"), ("reference", "oracle"), ("human", "second physician")]
-    assert sorted(found[3:]) == [("no_video", name) for name in ("always correct", "always failed", "step prior")]
+    assert sorted(found[3:]) == [
+        ("no_video", name) for name in ("always correct", "always failed", "clock", "step prior")
+    ]
     left = {row["name"]: row["row"] for row in table["folded"]}
     assert left["step_prior"] == "step prior" and left["all_correct"] == "always correct"
     assert [left[name] for name in left if name.startswith("rater_")] == ["second physician"] * 3

@@ -12,6 +12,7 @@ from siming_tasks.analysis.video_contribution import NO_VIDEO_BASELINES, PARTS, 
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS, Estimate
+from siming_tasks.metrics.no_video_baselines import JUDGES
 from siming_tasks.metrics.thresholds import ALPHA, POWER, TRUSTED
 from siming_tasks.report.formatting import plain_difference, plain_number, plain_pvalue, plain_value
 from siming_tasks.report.table import UNDEFINED_NOTE, Cell, Name, Section, Table
@@ -258,10 +259,11 @@ def contribution_section(runs: Mapping[str, VideoContribution], order: Sequence[
     metrics = [name for name in first.rows["run"] if CATALOGUE[name].compared]
     baselines = Table.of(
         ["no-video baseline", *labels(metrics)],
-        [[row, *(first.rows[row][name] for name in metrics)] for row in NO_VIDEO_BASELINES],
+        [[row, *(first.rows[row][name] for name in metrics)] for row in NO_VIDEO_BASELINES if row in first.rows],
     )
     section: Section = [split.explained(), CONTRIBUTION_CAPTION, baselines.explained()]
-    section.append("; ".join(f"{row}: {meaning}" for row, meaning in NO_VIDEO_BASELINES.items()) + ".")
+    absent = {row: f"left out, {judge.absent}" for row, judge in JUDGES.items() if row not in first.rows}
+    section.append("; ".join(f"{row}: {meaning}" for row, meaning in {**NO_VIDEO_BASELINES, **absent}.items()) + ".")
     if len(ordered) > 1:
         section.append(f"The run whose answers these are: {literal(first_name)}.")
     if any(run.excess_correlation for run in ordered.values()):
