@@ -149,7 +149,12 @@ class Evidence(_Model):
 
 
 class RubricStep(_Model):
-    """One line of the score sheet."""
+    """One line of the score sheet.
+
+    ``kind`` says what is left of the step once it is over: nothing that can be seen of an *act* (a pulse check), what
+    it brought about of a *state* (pads on the chest), and a *sound* is heard only. No judge is shown it, so that it is
+    part of no prompt, digest or cache key.
+    """
 
     id: Annotated[str, AfterValidator(check_file_name)] = Id  # the step's page has its name
     name: str = Text
@@ -162,6 +167,7 @@ class RubricStep(_Model):
     establishes: tuple[str, ...] = ()
     scope: Literal["local", "mixed", "history"] = "local"
     evidence: Evidence = Evidence()
+    kind: Literal["act", "state", "sound"] | None = Field(default=None, exclude=True)
     critical: bool = False
     facts: tuple[dict[str, Any], ...] = ()
     name_zh: str | None = None

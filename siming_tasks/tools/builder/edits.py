@@ -1,6 +1,8 @@
 """A data set of edited exams, each beside an untouched copy that was encoded in the same way, and its pairs.
 
-The labels after an edit are those that spans and the rubric's requirements decide; the rest is left out.
+Only an act can be taken out of a film: of a step that leaves a state (pads on the chest), the state is seen later all
+the same. The labels after an edit are those that spans and the rubric's requirements decide and that the film does not
+contradict; the rest is left out.
 """
 
 from __future__ import annotations
@@ -69,8 +71,8 @@ class Labels:
 def candidates(video: Video, rubric: Rubric) -> dict[Operation, list[Edit]]:
     """The edits of an exam that change a label for certain, by operation.
 
-    A step can be dropped or frozen that has points to lose and shares no second with another. Two steps can be swapped
-    of which the second requires the first (``void`` or ``cap``), with nothing marked between them.
+    A step can be dropped or frozen that is an act (``kind``), has points to lose and shares no second with another. Two
+    such steps can be swapped of which the second requires the first (``void`` or ``cap``), with nothing marked between.
     """
     spans = {step.step_id: step.span for step in video.applicable if step.span}
 
@@ -78,7 +80,7 @@ def candidates(video: Video, rubric: Rubric) -> dict[Operation, list[Edit]]:
         start, end = spans[step]
         return not any(start < until and begin < end for other, (begin, until) in spans.items() if other != step)
 
-    alone = [step for step in spans if is_alone(step)]
+    alone = [step for step in spans if rubric.by_id[step].kind == "act" and is_alone(step)]
     gone = [step for step in alone if (video.step(step).consensus or 0) > 0]
     neighbours = set(pairwise(sorted(spans, key=lambda step: spans[step])))
     by_operation: dict[Operation, list[Edit]] = {
@@ -100,41 +102,51 @@ def candidates(video: Video, rubric: Rubric) -> dict[Operation, list[Edit]]:
 def labels_after(video: Video, rubric: Rubric, edit: Edit) -> Labels:
     """The labels of the edited exam.
 
-    What was left out or came too early is worth what the rubric says: 0 points for a step that is not shown; ``void``
-    or ``cap`` where a requirement is not met any more. Not certain are: the step that a swap shows too late, steps
-    without a span (they may lie in the part that was changed), steps that have a changed one as their ``context``, and
-    what requires a step that is not certain.
+    An act that was cut out is worth 0 points, and what requires it is worth what the rubric says (``void``, ``cap``),
+    as is an act that comes before the one that it requires. Not certain are: a step that is no act and was cut (what
+    it brought about is seen later); the step that a swap shows too late; steps without a span (they may lie in the
+    part that was changed); steps that have a changed one as their ``context``; and what requires a step that is not
+    certain, or one that only the rubric calls failed and the film still shows.
     """
     points: dict[str, float] = {}
     unsure: dict[str, str] = {}
-    failed: set[str] = set()
+    unseen: set[str] = set()  # what the film does not show any more
+    voided: set[str] = set()  # what it shows, and the rubric gives no points for
     for step in rubric.steps:
         label = next((each for each in video.applicable if each.step_id == step.id), None)
         if label is None:
             continue
+        is_cut = step.id == edit.step and edit.operation != "swap"
         if label.consensus is None:
             unsure[step.id] = "has no label"
         elif step.id == edit.before:
             unsure[step.id] = "is shown later than it should be"
         elif label.span is None:
             unsure[step.id] = "has no span"
+        elif is_cut and step.kind != "act":
+            unsure[step.id] = "leaves what is seen later"
         else:
-            left = 0.0 if step.id == edit.step and edit.operation != "swap" else label.consensus
+            left = 0.0 if is_cut else label.consensus
             why = ""
             for need in step.requires:
-                missed = need.id in failed or (step.id == edit.step and need.id == edit.before)
-                if missed and need.effect == "context":
-                    why = f"has {need.id} as its context"
+                missed = need.id in unseen or (step.id == edit.step and need.id == edit.before)
+                if need.effect == "context":
+                    touched = missed or need.id in voided or (need.id == edit.step and need.id in unsure)
+                    why = f"has {need.id} as its context" if touched else why
                 elif missed:
                     left = min(left, need.cap if need.cap is not None else 0.0)
-                elif need.id in unsure and need.effect != "context":
+                elif need.id in unsure:
                     why = f"requires {need.id}, which is not certain"
+                elif need.id in voided:
+                    why = f"requires {need.id}, which is still seen"
             if why and left > 0:
                 unsure[step.id] = why
             else:
                 points[step.id] = left
-                if left == 0 and label.consensus > 0:
-                    failed.add(step.id)
+                if is_cut:
+                    unseen.add(step.id)
+                elif left == 0 and label.consensus > 0:
+                    voided.add(step.id)
     return Labels(points, unsure)
 
 
@@ -247,8 +259,9 @@ def edit_dataset(
     without = [video.video_id for video, edits in chosen if not edits]
     if len(without) == len(chosen):
         raise DataError(
-            f"{dataset.root}: no edit changes a label for certain. It takes steps with points to lose and a span of "
-            "their own (`start` and `end`), which no other step shares."
+            f"{dataset.root}: no edit changes a label for certain. It takes acts (`kind: act` in rubric.yaml: nothing "
+            "is seen of them once they are over) with points to lose and a span of their own (`start` and `end`), "
+            "which no other step shares."
         )
     part = out.with_name(f".{out.name}.part")
     shutil.rmtree(part, ignore_errors=True)
@@ -282,7 +295,8 @@ def edit_dataset(
 
 def _reason(why: str) -> str:
     """Without the names of steps, so that reasons can be counted."""
-    why = "requires a step that is not certain" if why.startswith("requires ") else why
+    if why.startswith("requires "):
+        return f"requires a step that is {'still seen' if why.endswith('still seen') else 'not certain'}"
     return "has a changed step as its context" if why.endswith(" as its context") else why
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from siming_tasks.media import Timeline, read_timeline
 from siming_tasks.media.clips import write_sequence
 from siming_tasks.report.run_analysis import minimal_pair_results
 from siming_tasks.results.evaluate_records import build_reference_matrix
+from siming_tasks.rubrics import Rubric, rubric_from
 from siming_tasks.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.tools.builder.edits import Edit, Film, candidates, edit_dataset, film_of, labels_after
 from tests.media.conftest import make, number, photo, psnr, shown
@@ -57,6 +59,7 @@ def write_exams(root: Path, draw: Any = None, size: tuple[int, int] = (80, 48)) 
             "criteria": criteria,
             "errors": [{"id": f"{name}.omitted", "observable": "left out", "deduct": 3}],
             "requires": REQUIRES.get(name, []),
+            "kind": "act",
         }
         for name in SPANS
     ]
@@ -163,10 +166,11 @@ def test_only_steps_with_certain_consequences_can_be_edited(exams: Dataset) -> N
 @pytest.mark.parametrize(
     ("edit", "changed", "unsure"),
     [
-        # b is voided by a, e by b; c has b as its context; d would need c; g is capped at 1 but may need f
-        (Edit("drop", "a"), {"a": 0, "b": 0, "e": 0}, {"c", "d", "f", "g"}),
+        # b is voided by a and still seen, so that e, which needs it, is not certain; c has b as its context; d would
+        # need c; g is capped at 1 but may need f
+        (Edit("drop", "a"), {"a": 0, "b": 0}, {"c", "d", "e", "f", "g"}),
         (Edit("freeze", "b"), {"b": 0, "e": 0}, {"c", "d", "f", "g"}),
-        (Edit("swap", "b", "a"), {"b": 0, "e": 0}, {"a", "c", "d", "f", "g"}),
+        (Edit("swap", "b", "a"), {"b": 0}, {"a", "c", "d", "e", "f", "g"}),
         (Edit("drop", "c"), {"c": 0, "d": 1}, {"f", "g"}),
         (Edit("drop", "g"), {"g": 0}, {"f"}),
     ],
@@ -178,6 +182,83 @@ def test_edited_labels_equal_hand_calculation(
     found = labels_after(video, exams.rubric, edit)
     assert set(found.unsure) == unsure and set(found.points) == set(SPANS) - unsure
     assert {step: found.points[step] for step in found.changed(video)} == changed
+
+
+def kinds_of(rubric: Rubric, **kinds: str | None) -> Rubric:
+    """The rubric with other kinds of some steps."""
+    data = rubric.model_dump(mode="json")
+    for skill in data["skills"]:
+        for step in skill["steps"]:
+            step["kind"] = kinds.get(step["id"], rubric.by_id[step["id"]].kind)
+    return rubric_from(data)
+
+
+@pytest.mark.parametrize("kind", ["state", "sound", None])
+def test_only_acts_are_taken_out(exams: Dataset, kind: str | None) -> None:
+    """What b leaves is seen (or nobody said that it is not): neither its label nor what rests on it is certain."""
+    (video, *_) = exams.videos
+    rubric = kinds_of(exams.rubric, b=kind)
+    found = candidates(video, rubric)
+    assert [edit.step for edit in found["drop"]] == [edit.step for edit in found["freeze"]] == ["a", "c", "g"]
+    assert found["swap"] == []
+    labels = labels_after(video, rubric, Edit("drop", "b"))
+    assert labels.unsure["b"] == "leaves what is seen later" and labels.changed(video) == []
+    assert set(labels.unsure) == {"b", "c", "d", "e", "f", "g"}
+
+
+@pytest.fixture(scope="module")
+def exam(short_demo: Path) -> Dataset:
+    """The first exam of the demo."""
+    dataset = open_dataset(short_demo)
+    return replace(dataset, videos=dataset.videos[:1])
+
+
+def test_pads_that_are_seen_void_nothing(exam: Dataset) -> None:
+    """With the placement cut out, the film still shows the pads, the analysis and the shock.
+
+    Connector, clearing and shock were certain 0, 1 and 0 points of 2, 3 and 3.
+    """
+    (video,) = exam.videos
+    labels = labels_after(video, exam.rubric, Edit("drop", "aed_03"))
+    assert {"aed_03", "aed_04", "aed_05", "aed_06", "aed_08"} <= set(labels.unsure)
+    assert labels.changed(video) == []
+    found = candidates(video, exam.rubric)
+    assert {edit.step for edits in found.values() for edit in edits} == {
+        "cpr_01", "cpr_02", "cpr_04", "cpr_05", "cpr_19", "aed_09", "bmv_05",
+    }  # fmt: skip
+
+
+@pytest.fixture
+def pixel_edits(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The script that reads edited films."""
+    utils = Path(__file__).parents[3] / "utils"
+    if not utils.is_dir():
+        pytest.skip("utils/ is in the checkout only")
+    monkeypatch.syspath_prepend(str(utils))
+    return importlib.import_module("pixel_edits")
+
+
+def test_every_certain_label_is_that_of_the_film(exam: Dataset, tmp_path: Path, pixel_edits: Any) -> None:
+    """A reader of pixels agrees with every certain label of every film of which a step was cut out."""
+    made = edit_dataset(exam, tmp_path / "out", operations=("drop",), each=33)
+    verdicts = list(pixel_edits.verify(made.dataset))
+    assert len(verdicts) == made.certain and made.edits == {"drop": 7}
+    assert [verdict for verdict in verdicts if verdict.agrees is False] == []
+    assert sum(verdict.agrees is True for verdict in verdicts) >= 130
+    pulse = {verdict.step: (verdict.label, verdict.agrees) for verdict in verdicts if verdict.cut == "cpr_05"}
+    assert (pulse["cpr_05"], pulse["cpr_09"]) == ((0, True), (3, True))  # without a pulse check at most 3 of 4
+
+
+def test_the_reader_contradicts_labels_of_a_state_that_was_cut(
+    exam: Dataset, tmp_path: Path, pixel_edits: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same check finds the pads on the chest where every step is taken for an act: it can fail."""
+    acts = replace(exam, rubric=pixel_edits.all_acts(exam.rubric))
+    pads = {"drop": [Edit("drop", "aed_03")], "freeze": [], "swap": []}
+    monkeypatch.setattr("siming_tasks.tools.builder.edits.candidates", lambda video, rubric: pads)
+    made = edit_dataset(acts, tmp_path / "out", operations=("drop",))
+    verdicts = pixel_edits.verify(replace(made.dataset, rubric=acts.rubric))
+    assert {verdict.step for verdict in verdicts if verdict.agrees is False} >= {"aed_03", "aed_04"}
 
 
 def test_the_folder_is_a_data_set_with_pairs(
