@@ -191,6 +191,13 @@ class Options:
         "positive class of precision, recall and F1: `error` or `correct`",
     )
     rater: str = _option("consensus", Text("NAME", empty=False), "scored", "whose points are the reference")
+    cluster: Literal["auto", "video", "performance", "student", "site"] = _option(
+        "auto",
+        None,
+        "scored",
+        "what is resampled, as videos that share it are not independent: `site`, `student` or `performance`, each "
+        "with what lies within, single videos (`video`), or `auto`: the largest of these that the data state",
+    )
     resamples: int = _option(RESAMPLES, Whole(least=2), "scored", "resamples of the cluster bootstrap")
     seed: int = _option(0, Whole(least=0, metavar="S"), "scored", "seed of the resamples and other random draws")
     primary: str = _option(

@@ -82,12 +82,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
     panel = build_score_matrix(200, np.random.default_rng(0))
-    first = np.concatenate(list(weight_chunks(200, arguments.loop, 0)))
+    first = np.concatenate(list(weight_chunks(np.arange(200), arguments.loop, 0)))
     ours, theirs = [], []
     for _ in range(arguments.repeats):
         start = clocks()
         tally = Tally.of(panel, metrics=METRICS)
-        drawn = bootstrap(tally.compute, 200, resamples=arguments.resamples, seed=0)
+        drawn = bootstrap(tally.compute, tally.clusters, resamples=arguments.resamples, seed=0)
         ours.append(clocks() - start)
         start = clocks()
         looped = loop(panel, first)

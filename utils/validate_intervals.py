@@ -79,7 +79,7 @@ def truths(design: StudyDesign, skill: float, rng: np.random.Generator) -> dict[
 
 def coverage(shape: str, n: int, sets: int, resamples: int, rng: np.random.Generator) -> Iterable[list[str]]:
     """Rows: what the suite's interval covers by metric, what a percentile interval would, and the median width."""
-    weights = np.concatenate(list(weight_chunks(n, resamples, int(rng.integers(2**31)))))
+    weights = np.concatenate(list(weight_chunks(np.arange(n), resamples, int(rng.integers(2**31)))))
     for name, skill in JUDGES.items():
         truth = truths(SHAPES[shape], skill, rng)
         hits = np.full((len(METRICS), sets, 3), np.nan)

@@ -152,7 +152,8 @@ def compare_scores(
     names, answer = tuple(run.name for run in runs), runs[0].panel.answer
     if against is not None and against not in names:
         raise DataError(f"There is no run {against!r} to compare with. The runs are {', '.join(names)}.")
-    n = len(runs[0].panel.video_ids)
+    panel = runs[0].panel
+    n = len(panel.video_ids)
     if n < 2:
         raise DataError("The runs share a single video; videos are the unit of comparison, so at least two are needed.")
     if resamples < 2:
@@ -171,7 +172,8 @@ def compare_scores(
         "seed": seed,
         "level": LEVEL,
     }
-    options |= {"unit": "video", "against": against, "allowed": sorted(allow)}
+    options |= {"unit": panel.unit, "n_clusters": len(set(panel.clusters)), "fixed": list(panel.fixed)}
+    options |= {"against": against, "allowed": sorted(allow)}
     options |= {"facts": {name: next(iter(stated)) for name, stated in facts.items() if len(stated) == 1}}
     options |= {"missing": "full points", "cut": CUTS.get(mapping)}
     pairs = list(combinations(names, 2)) if against is None else [(name, against) for name in names if name != against]
@@ -179,7 +181,7 @@ def compare_scores(
         runs=names,
         n_videos=n,
         headline=headline(answer),
-        **_compare_metrics(tallies, pairs, select(answer, compared=True), n, resamples, seed),
+        **_compare_metrics(tallies, pairs, select(answer, compared=True), resamples, seed),
         footnote={name: chance_corrected(tally) for name, tally in tallies.items()},
         options=options,
     )
@@ -224,7 +226,6 @@ def _compare_metrics(
     tallies: Mapping[str, Tally],
     pairs: Sequence[Pair],
     metrics: tuple[str, ...],
-    n: int,
     resamples: int,
     seed: int,
 ) -> dict[str, Any]:
@@ -234,7 +235,7 @@ def _compare_metrics(
     source = {name: ("own" if full[name] is tallies[name] else "imputed", name) for name in tallies}
     both = {("own", name): tally for name, tally in tallies.items()}
     both |= {source[name]: tally for name, tally in full.items()}
-    values, drawn, errors = draw(both, n, resamples=resamples, seed=seed)
+    values, drawn, errors = draw(both, resamples=resamples, seed=seed)
     summarised = summaries(both, values, drawn, errors)
     imputed = {name: {metric: summarised[source[name]][metric] for metric in metrics} for name in tallies}
 

@@ -47,7 +47,7 @@ def human_ratio(
             all raters.
     """
     judged, humans = _tallies(run, raters, mapping, positive)
-    first, n = judged[0], len(run.video_ids)
+    first = judged[0]
 
     def compute(weights: FloatArray) -> dict[str, FloatArray]:
         sides = [[tally.compute(weights) for tally in group] for group in (judged, humans)]
@@ -58,8 +58,8 @@ def human_ratio(
             ratios[name] = np.divide(own, human, out=np.full(len(human), np.nan), where=human > 0)
         return ratios
 
-    values, drawn = sample(compute, n, resamples=resamples, seed=seed)
-    spread = spreads(drawn, {name: first.size(name)[0] for name in drawn})
+    values, drawn = sample(compute, first.clusters, resamples=resamples, seed=seed)
+    spread = spreads(drawn, {name: first.size(name).clusters for name in drawn})
     why = dict.fromkeys(first.metrics, "The raters do not agree beyond chance, so there is no ceiling to compare with.")
     for tally in reversed(judged):
         why |= {name: tally.reason(name) for name in first.metrics if np.isnan(tally.observed[name])}

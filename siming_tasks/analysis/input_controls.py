@@ -130,11 +130,11 @@ def analyse_ablations(
     how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
     how |= {"resamples": options.resamples, "seed": options.seed}
     history_steps = [step.id for step in run.dataset.rubric.steps if step.scope == "history"]
-    plain_run = TaskRun.of(run, setting, options.rater)
+    plain_run = TaskRun.of(run, setting, options.rater, options.cluster)
     results = []
     for name in names:
         task = TASKS[name]
-        ablated_run = TaskRun.of(run, name, options.rater)
+        ablated_run = TaskRun.of(run, name, options.rater, options.cluster)
         refused = _reason_not_comparable(plain_run, ablated_run, (*allow, *task.ablation.changes))
         effects: Mapping[str, AblationEffect] = {}
         history = None
@@ -202,8 +202,8 @@ def ablation_effects(
             parts |= {(name, "plain"): a, (name, "ablated"): b, (name, "change"): b - a}
         return parts
 
-    values, drawn = sample(compute, len(shared), resamples=resamples, seed=seed)
-    spread = spreads(drawn, {key: tallies[0].size(key[0])[0] for key in drawn})
+    values, drawn = sample(compute, tallies[0].clusters, resamples=resamples, seed=seed)
+    spread = spreads(drawn, {key: tallies[0].size(key[0]).clusters for key in drawn})
     effects: dict[str, AblationEffect] = {}
     for name in metrics:
         parts = {}
@@ -233,7 +233,7 @@ def _retained(
     if not CATALOGUE[name].corrected:
         return Estimate(None, reason=NO_ZERO, coverage=coverage)
     base, rest = (drawn.get((name, part), np.empty(0)) for part in ("plain", "ablated"))
-    spread = fieller(ablated, plain, rest, base, plain_estimate.n_videos)
+    spread = fieller(ablated, plain, rest, base, plain_estimate.n_clusters)
     # Without an interval a plain value is above chance only where nothing varies, as for a judge that reads labels.
     certain = plain_estimate.low > 0 if plain_estimate.low is not None else plain_estimate.stderr == 0
     if spread is None or not certain:
@@ -333,4 +333,4 @@ def _mean_over_pairs(shares: NDArray[Any], coverage: float | None, where: str = 
     elif n > 1:
         stderr = float(shares.std(ddof=1) / np.sqrt(n))
         low, high = max(value - Z * stderr, 0.0), min(value + Z * stderr, 1.0)
-    return Estimate(value, stderr, low, high, n_videos=2 * n, n_items=n, coverage=coverage)
+    return Estimate(value, stderr, low, high, n_videos=2 * n, n_items=n, n_clusters=n, coverage=coverage)

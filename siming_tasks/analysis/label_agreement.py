@@ -144,7 +144,7 @@ def step_table(labels: LabelMatrices, resamples: int, rng: np.random.Generator) 
         if labels.raters:
             a, b = labels.raters
             stats[name, "human"] = kappa_stat(a[:, column], b[:, column])
-    estimates = estimate_stats(stats, len(matrix.video_ids), resamples, rng)
+    estimates = estimate_stats(stats, matrix.cluster_numbers, resamples, rng)
     imperfect = (labels.known & matrix.reference_wrong).sum(axis=0)
     by_either = np.zeros_like(imperfect)
     if labels.raters:
@@ -246,11 +246,11 @@ def severity(labels: LabelMatrices, resamples: int, rng: np.random.Generator) ->
     totals_of: dict[str, TotalsAgreement] = {}
     if matrix.answer == "score":
         judge, reference = totals(matrix)[::-1]
-        totals_of["totals"] = totals_agreement(judge, reference)
+        totals_of["totals"] = totals_agreement(judge, reference, matrix.clusters)
         if labels.points:
             complete = (labels.rated == matrix.counted).all(axis=1) & matrix.counted.any(axis=1)
             sums = (np.where(labels.rated, points, 0).sum(axis=1) for points in labels.points)
             first, second = (np.where(complete, side, np.nan) for side in sums)
-            totals_of["human"] = totals_agreement(first, second)
-    estimates = estimate_stats(stats, len(matrix.video_ids), resamples, rng)
+            totals_of["human"] = totals_agreement(first, second, matrix.clusters)
+    estimates = estimate_stats(stats, matrix.cluster_numbers, resamples, rng)
     return Severity(totals_of.get("totals"), totals_of.get("human"), **estimates)

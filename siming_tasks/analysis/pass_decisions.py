@@ -112,7 +112,7 @@ def pass_decisions(
         raters = (totals_of(p, np.where(complete, s, np.nan)) for p, s in zip(labels.points, sums, strict=True))
         decisions, stats["human"] = _decisions_at(pass_mark, *raters)
         human = decisions.consistency
-    estimates = estimate_stats(stats, len(matrix.video_ids), resamples, rng)
+    estimates = estimate_stats(stats, matrix.cluster_numbers, resamples, rng)
     known = ~np.isnan(reference.share) & ~np.isnan(judge.share)
     return PassDecisions(
         pass_mark=pass_mark,

@@ -60,7 +60,7 @@ def history_contrast(
         stats[who, "contrast"] = difference(stats[who, "local"], stats[who, "history"])
     if labels.raters:
         stats["judge", "excess"] = difference(stats["judge", "contrast"], stats["human", "contrast"])
-    estimates = estimate_stats(stats, len(labels.scores.video_ids), resamples, rng)
+    estimates = estimate_stats(stats, labels.scores.cluster_numbers, resamples, rng)
     contrast = estimates["judge", "contrast"]
 
     null, rank = None, None
@@ -158,7 +158,7 @@ def required_state(
     if labels.raters:
         stats["human_failed"] = kappa_stat(*labels.raters, failed, NONE_FAILED)
         stats["human_passed"] = kappa_stat(*labels.raters, passed, NONE_PASSED)
-    estimates = estimate_stats(stats, len(labels.scores.video_ids), resamples, rng)
+    estimates = estimate_stats(stats, labels.scores.cluster_numbers, resamples, rng)
     humans: dict[str, Any] = {"human_failed": None, "human_passed": None}
     return RequiredStepState(requirements=sum(map(len, needs)), **humans | estimates)
 
@@ -246,7 +246,7 @@ def sequential_credit(labels: LabelMatrices, resamples: int, rng: np.random.Gene
     stats["flawless"] = ratio(flawless, known, needs)
     first = (before[0] + 1)[(asked > 0) & ~flawless]
     median = float(np.median(first)) if len(first) else None
-    return SequentialCredit(**estimate_stats(stats, len(asked), resamples, rng), median=median)
+    return SequentialCredit(**estimate_stats(stats, labels.scores.cluster_numbers, resamples, rng), median=median)
 
 
 def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.common.schema import CONSENSUS, UnitChoice
 from siming_tasks.data import Dataset
 from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.estimate import Estimate, plain
@@ -138,7 +138,7 @@ def _differing_shares(
         for unit, (marked, asked) in (("steps", (differ, part.asked)), ("videos", of_videos)):
             share = ratio(marked, asked, needs="No step was scored by both raters.")
             stats[key, unit] = replace(share, coverage=1.0 if part.asked.any() else None)
-    shares = estimate_stats(stats, len(next(iter(parts.values())).video_ids), resamples, seed)
+    shares = estimate_stats(stats, next(iter(parts.values())).cluster_numbers, resamples, seed)
     return {key: {unit: shares[key, unit] for unit in ("steps", "videos")} for key in parts}
 
 
@@ -153,8 +153,8 @@ def _inflation(
         own, other = (tally.compute(weights) for tally in tallies)
         return {name: own[name] - other[name] for name in metrics}
 
-    values, drawn = sample(compute, len(humans.video_ids), resamples=resamples, seed=seed)
-    spread = spreads(drawn, {name: tallies[0].size(name)[0] for name in drawn})
+    values, drawn = sample(compute, humans.cluster_numbers, resamples=resamples, seed=seed)
+    spread = spreads(drawn, {name: tallies[0].size(name).clusters for name in drawn})
     why = "An agreement is undefined: 0/0."
     return {name: derived(tallies[0], name, values[name], spread.get(name), why=why) for name in metrics}
 
@@ -174,7 +174,7 @@ def inter_rater_tables(
         if name not in dataset.raters:
             raise DataError(f"{dataset.name} has no rater {name!r}; it has {', '.join(dataset.raters) or 'none'}.")
     setting, raters = benchmark_task("full", "score").name, names or dataset.physicians
-    labels = {name: build_reference_matrix(dataset, setting, name) for name in (*raters, CONSENSUS)}
+    labels = {name: build_reference_matrix(dataset, setting, name, options.cluster) for name in (*raters, CONSENSUS)}
     pairs = list(combinations(raters, 2))
     if names is None and len(pairs) > 1:
         pairs = [(a, b) for a, b in pairs if (labels[a].counted & labels[b].counted).any()]
@@ -191,9 +191,9 @@ class RaterPair:
     panel: ScoreMatrix
 
 
-def rater_pairs(dataset: Dataset, setting: str) -> list[RaterPair]:
+def rater_pairs(dataset: Dataset, setting: str, cluster: UnitChoice = "auto") -> list[RaterPair]:
     """Every pair of physicians in a setting, in the order of their names; none unless two of them scored one step."""
-    labels = {name: build_reference_matrix(dataset, setting, name) for name in dataset.physicians}
+    labels = {name: build_reference_matrix(dataset, setting, name, cluster) for name in dataset.physicians}
     pairs = [RaterPair(a, b, rater_pair_matrix(labels[a], labels[b])) for a, b in combinations(labels, 2)]
     return [pair for pair in pairs if pair.panel.asked.any()]
 
@@ -202,7 +202,7 @@ def rater_references(dataset: Dataset, setting: str, run: ScoreMatrix) -> list[S
     """Each physician's points as the reference of the run's videos and steps, in the order of their names."""
     references = []
     for name in dataset.physicians:
-        labels = build_reference_matrix(dataset, setting, name)
+        labels = build_reference_matrix(dataset, setting, name, run.unit)
         row = {video: index for index, video in enumerate(labels.video_ids)}
         references.append(labels.videos([row[video] for video in run.video_ids]).subset(run.step_ids))
     return references

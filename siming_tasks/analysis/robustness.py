@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -124,7 +124,7 @@ def cluster_errors(
     Returns:
         None where no cluster has two videos, or all videos are in one.
     """
-    matrix = matrix.sorted()
+    matrix = replace(matrix, clusters=(), unit="video").sorted()
     # The first character keeps a cluster apart from a video of the same name that belongs to none.
     groups = [f"={name}" if (name := clusters.get(video)) is not None else f"-{video}" for video in matrix.video_ids]
     names, number, sizes = np.unique(groups, return_inverse=True, return_counts=True)

@@ -55,7 +55,7 @@ def diagnose(run: Run, setting: str, options: Options | None = None, *, pass_mar
         1.0
     """
     options = options or Options()
-    return diagnose_scores(run.score_matrix(setting, options.rater), run.dataset, options, pass_mark)
+    return diagnose_scores(run.score_matrix(setting, options.rater, options.cluster), run.dataset, options, pass_mark)
 
 
 def diagnose_scores(

@@ -141,7 +141,8 @@ def _jackknifed(
         estimates[name] = finish(
             value,
             clipped if is_known else None,
-            videos=len(terms),
+            videos=n,
+            clusters=len(terms),
             items=n,
             why=_UNDEFINED,
             flags=() if is_known or np.isnan(value) else ("undefined-replicates",),

@@ -117,9 +117,9 @@ def two_way_intervals(
     chunks: dict[str, list[FloatArray]] = {}
     if min(v, s, resamples) > 1:
         # Two streams from one seed: the videos of resample b are those of the one-way interval.
-        step_weights = np.concatenate(list(weight_chunks(s, resamples, stream(seed, Stream.STEPS))))
+        step_weights = np.concatenate(list(weight_chunks(np.arange(s), resamples, stream(seed, Stream.STEPS))))
         start = 0
-        for weights in weight_chunks(v, resamples, seed):
+        for weights in weight_chunks(matrix.cluster_numbers, resamples, seed):
             drawn_steps = step_weights[start : start + len(weights)]
             start += len(weights)
             counts = {
@@ -138,5 +138,5 @@ def two_way_intervals(
                 chunks.setdefault(metric.key, []).append(drawn)
     values_observed = observed(tally.compute, v)
     replicates = {name: np.concatenate(parts) for name, parts in chunks.items()}
-    spread = spreads(replicates, {name: tally.size(name)[0] for name in replicates})
+    spread = spreads(replicates, {name: tally.size(name).clusters for name in replicates})
     return {name: summarise(tally, name, values_observed[name], spread.get(name)) for name in tally.metrics}

@@ -359,9 +359,9 @@ def video_contribution(
         return {(part, name): v for part, item in computed.items() for name, v in item.compute(weights).items()}
 
     # The same seed gives the same resamples, so that lifts are paired.
-    derived_values, derived_drawn = sample(compute, len(matrix.video_ids), resamples=resamples, seed=seed)
+    derived_values, derived_drawn = sample(compute, matrix.cluster_numbers, resamples=resamples, seed=seed)
     base_metric = {"parts": metric, "excess": "plcc"}  # the metric whose videos and reasons a part shares
-    spread = spreads(derived_drawn, {key: run.size(base_metric.get(key[0], key[1]))[0] for key in derived_drawn})
+    spread = spreads(derived_drawn, {key: run.size(base_metric.get(key[0], key[1])).clusters for key in derived_drawn})
     rows |= {name: dict(row) for name, row in (no_video or {}).items()}
     rows["shuffled-self"] = {
         name: summarise(run, name, derived_values["shuffled-self", name], spread.get(("shuffled-self", name)))
@@ -377,7 +377,7 @@ def video_contribution(
         return derived(run, base, derived_values[part, name], spread.get((part, name)), why=why)
 
     options = {"mapping": mapping, "positive": positive, "resamples": resamples}
-    lifted = select(matrix.answer, lifted=True) if run.size(metric)[1] else ()
+    lifted = select(matrix.answer, lifted=True) if run.size(metric).items else ()
     excess = {"plcc": rows["run"]["plcc"]} if "excess" in computed else {}
     return VideoContribution(
         metric=metric,
@@ -396,7 +396,7 @@ def _baseline_rows(
     """Estimates of the run (``run``) and of the baselines where it answered, with their values and replicates."""
     baselines = no_video_matrices(run.panel, where_answered=True)
     tallies = {"run": run, **{name: Tally.of(m, run.mapping, run.positive) for name, m in baselines.items()}}
-    values, drawn, errors = draw(tallies, len(run.panel.video_ids), resamples=resamples, seed=seed)
+    values, drawn, errors = draw(tallies, resamples=resamples, seed=seed)
     return summaries(tallies, values, drawn, errors), values, drawn
 
 
@@ -414,6 +414,6 @@ def _lift(
     over = max(rivals, key=rivals.__getitem__, default=next(iter(NO_VIDEO_BASELINES)))
     gains = {metric: drawn["run", metric] - drawn[over, metric]} if drawn else {}
     value = values["run", metric] - values[over, metric]
-    spread = spreads(gains, run.size(metric)[0]).get(metric)
+    spread = spreads(gains, run.size(metric).clusters).get(metric)
     why = rows["run"][metric].reason or "No no-video baseline has a value here."
     return Lift(over, derived(run, metric, value, spread, why=why))

@@ -104,7 +104,7 @@ def _print_repeats(
     variances = {}
     how: dict[str, Any] = {"allow": allow, "mapping": options.mapping, "positive": options.positive}
     for setting in settings:
-        entered = comparison_entries([TaskRun.of(run, setting, options.rater) for run in runs], allow)
+        entered = comparison_entries([TaskRun.of(run, setting, options.rater, options.cluster) for run in runs], allow)
         variances[setting] = repeatability(entered, **how)
     if as_json:
         parts = {

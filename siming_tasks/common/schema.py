@@ -14,9 +14,15 @@ from typing import Any, Literal, get_args
 
 Scope = Literal["full", "clip"]
 Answer = Literal["score", "error"]
+Unit = Literal["video", "performance", "student", "site"]
+"""What is drawn again to say how sure a result is, from the smallest to the largest."""
+
+UnitChoice = Unit | Literal["auto"]
+"""One of the units, or the largest that the data state."""
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
+UNITS: tuple[Unit, ...] = get_args(Unit)
 CORRECT, INCORRECT = "correct", "incorrect"  # the two verdicts, in prompts, replies, prediction files and reports
 CONSENSUS = "consensus"  # name of the reference rater in every ``score`` mapping
 RESAMPLES = 10_000  # resamples of the cluster bootstrap, unless another number is asked for

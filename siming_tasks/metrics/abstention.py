@@ -94,7 +94,7 @@ def abstention(
         "precision": ratio(known & away, away if hidden is not None else known, "The judge abstained from nothing."),
         "recall": ratio(known & away, known, "The frames show the evidence that the rubric asks for in every step."),
     }
-    estimates = estimate_stats(stats, len(panel.video_ids), resamples, seed)
+    estimates = estimate_stats(stats, panel.cluster_numbers, resamples, seed)
     if hidden is None:
         estimates |= dict.fromkeys(("precision", "recall"), Estimate(None, reason=why))
     n, n_rest, wrong, wrong_rest = counts.sum(axis=0).tolist()

@@ -54,9 +54,10 @@ class Metric:
             totals alone: without it, a comparison of many videos would take the square of their number.
         slope: for counts, the gradient of the function in its counts (of labels: in the moments of
             :data:`siming_tasks.metrics.kappa.MOMENTS`): gives its standard error in closed form, and so an interval
-            from studentised resamples.
-        fisher: for ``totals``, the standard error of ``atanh`` of the value, from the sums of powers and the number of
-            videos: the same, on that scale. Metrics with neither have an (expanded) percentile interval.
+            from studentised resamples. For ``totals`` that of ``atanh`` of the value, in the sums of
+            :attr:`siming_tasks.metrics.correlation.Paired.moments`.
+        fisher: for ``totals``, the same standard error from sums of powers and the number of videos, where every video
+            is independent: faster. Metrics with neither have an (expanded) percentile interval.
 
     Raises:
         ValueError: a metric of totals that is not ``corrected`` (nothing here knows what a no-video baseline would get)
@@ -138,7 +139,7 @@ _S: tuple[Answer, ...] = ("score",)
 _E: tuple[Answer, ...] = ("error",)
 _ROWS = (
     Metric("plcc", "PLCC", "PLCC", _S, "totals", correlation.pearson, one_total,
-           left_out=correlation.pearson_left_out, fisher=correlation.fisher),
+           left_out=correlation.pearson_left_out, fisher=correlation.fisher, slope=correlation.fisher_slope),
     Metric("srcc", "SRCC", "SRCC", _S, "totals", correlation.spearman, one_total,
            left_out=correlation.spearman_left_out),
     Metric("qwk", "kappa (qwk)", "kappa (quadratic)", _S, "labels", kappa.qwk,

@@ -234,6 +234,24 @@ def fisher(sums: FloatArray, videos: int) -> FloatArray:
     return error
 
 
+def fisher_slope(sums: FloatArray) -> FloatArray:
+    """Gradient of ``atanh`` of a Pearson correlation in the sums of :attr:`Paired.moments`, ``float64[B, 6]``.
+
+    A video adds ``(zx zy - r (zx^2 + zy^2) / 2) / (n (1 - r^2))`` with zx, zy its standardised totals: the influence
+    behind :func:`fisher`, written out in 1, x, y, x^2, y^2 and xy.
+    """
+    n, x, y, xx, yy, xy = sums.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mx, my = x / n, y / n
+        vx, vy, r = xx / n - mx**2, yy / n - my**2, _from_moments(n, x, y, xx, yy, xy)
+        sd = np.sqrt(vx * vy)
+        by_x, by_y, by_xx, by_yy = r * mx / vx - my / sd, r * my / vy - mx / sd, -r / (2 * vx), -r / (2 * vy)
+        alone = mx * my / sd - r * (mx**2 / vx + my**2 / vy) / 2
+        gradient = np.stack([alone, by_x, by_y, by_xx, by_yy, 1 / sd], axis=1)
+        slope: FloatArray = gradient / (n * (1 - r**2))[:, None]
+    return slope
+
+
 def pearson_left_out(pairs: Paired) -> FloatArray:
     """Pearson correlation without each of n videos, ``float64[n]``; NaN where what is left has none.
 

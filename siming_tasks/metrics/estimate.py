@@ -12,7 +12,13 @@ from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, THIN, TRUSTED, U
 FLAGS: Mapping[str, str] = {
     "constant-prediction": "Every prediction is the same.",
     "constant-reference": "Every reference is the same.",
+    "few-clusters": f"Fewer than {TRUSTED} clusters of videos (performances, students, sites): the interval is not "
+    "to be trusted.",
     "few-videos": f"Fewer than {TRUSTED} videos: the interval is not to be trusted.",
+    "fixed-performance": "Videos of one performance are taken as independent: the interval is too short.",
+    "fixed-site": "The interval is of exams at these sites and says nothing of other sites.",
+    "fixed-student": "Videos of one student are taken as independent: the interval is of exams of these students and "
+    "says nothing of other students.",
     "no-interval": f"Fewer than {FEWEST} videos: no interval.",
     "no-variation": "Nothing varies from video to video: no interval.",
     "not-comparable": f"Rests on fewer than {100 * COMPARABLE:g} % of the asked steps (of the videos, for totals): do "
@@ -21,6 +27,7 @@ FLAGS: Mapping[str, str] = {
     "tailed": "A few videos have totals far from all others and weigh much: the interval is too short; it holds the "
     "truth in about 88 to 95 % of such samples, not in 95 %.",
     "thin-step": f"Fewer than {THIN} videos in which this step is not fully correct: no interval.",
+    "too-few-clusters": f"Fewer than {FEWEST} clusters of videos (performances, students, sites): no interval.",
     "undefined-replicates": f"Undefined in more than {100 * UNDEFINED:g} % of the resamples, which the interval leaves "
     "out.",
 }
@@ -35,8 +42,10 @@ class Estimate:
         value: None if there is no data; 0.0 if there is data but the metric is ``undefined`` (the paper's convention).
         stderr: standard error, or None.
         low: lower end of the 95 % interval, or None; ``high`` is the upper end.
-        n_videos: videos that the value rests on (the unit of resampling).
+        n_videos: videos that the value rests on.
         n_items: steps that it rests on; for a correlation of totals, the videos again.
+        n_clusters: independent clusters of those videos (students, sites ...), which are what is resampled; the number
+            of videos where each is its own.
         undefined: the formula has no value here (0/0).
         reason: why there is no value or it is undefined, as a sentence.
         coverage: share of what was asked that the value rests on, 0..1: answered / asked steps, or for totals videos;
@@ -66,6 +75,7 @@ class Estimate:
     coverage: float | None = None
     undefined_share: float = 0.0
     flags: tuple[str, ...] = ()
+    n_clusters: int = 0
 
     def __post_init__(self) -> None:
         for name in ("value", "stderr", "low", "high", "coverage", "undefined_share"):

@@ -16,7 +16,7 @@ from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.intervals import spread_of, summarise
 from siming_tasks.metrics.kappa import CUTS, LEVELS, MAPPINGS, LabelMapping, chance_footnote
-from siming_tasks.metrics.resample import Spread, bootstrap, jackknife_spread, observed
+from siming_tasks.metrics.resample import Spread, bootstrap, jackknife_spread, n_clusters, observed
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import LEVEL
@@ -45,7 +45,8 @@ class Evaluation:
             ones, whatever the positive class; ``confusion``; ``footnote``, other corrections for chance; ``fill``, a
             sensitivity analysis, not a result: the metrics if every missing answer had been zero points (verdict:
             wrong), and if it had been as far from the reference as the scale allows.
-        options: mapping, positive class, method, resamples and seed that were used.
+        options: mapping, positive class, method, resamples and seed that were used; ``unit``, what was resampled, and
+            ``n_clusters``, how many there are; ``fixed``, larger units that the data state and that were not resampled.
     """
 
     metrics: Mapping[str, Estimate]
@@ -69,7 +70,7 @@ def evaluate(
     seed: int = 0,
     method: Method = "bootstrap",
 ) -> Evaluation:
-    """Evaluate a panel; the unit of resampling is the video.
+    """Evaluate a panel; what is resampled are its clusters, by default its videos.
 
     The result does not depend on the order of the videos and is the same to the last bit for the same seed.
 
@@ -79,8 +80,8 @@ def evaluate(
         positive: the class of precision, recall and F1.
         resamples: bootstrap resamples; fewer than 2 give values without intervals.
         seed: of the resamples.
-        method: ``bootstrap`` (studentised or expanded percentile interval) or ``jackknife`` (leave one video out; no
-            randomness); DataError for an unknown one.
+        method: ``bootstrap`` (studentised or expanded percentile interval) or ``jackknife`` (leave one cluster out;
+            no randomness); DataError for an unknown one.
 
     Returns:
         An estimate of every metric that :data:`siming_tasks.metrics.catalogue.CATALOGUE` has for this kind of answer.
@@ -120,7 +121,8 @@ def evaluate(
             m: estimated["whole",][m] for m in readings[key].metrics
         }
     options: dict[str, Any] = {"mapping": mapping, "cut": CUTS.get(mapping), "positive": positive, "method": method}
-    options |= {"level": LEVEL, "unit": "video"}
+    options |= {"level": LEVEL, "unit": panel.unit, "n_clusters": n_clusters(panel.cluster_numbers)}
+    options |= {"fixed": list(panel.fixed)} if panel.fixed else {}
     options |= {"resamples": resamples, "seed": seed} if method == "bootstrap" else {}
     return Evaluation(
         estimated["whole",],
@@ -138,10 +140,9 @@ def estimates(
     """Every metric of several tallies of the same videos, from one shared set of resamples."""
     if method not in ("bootstrap", "jackknife"):
         raise DataError(f"The method is {method!r}; it must be 'bootstrap' or 'jackknife'.")
-    n = max((len(tally.asked) for tally in tallies.values()), default=0)
-    values, drawn, errors = draw(tallies, n, resamples=resamples if method == "bootstrap" else 0, seed=seed)
+    values, drawn, errors = draw(tallies, resamples=resamples if method == "bootstrap" else 0, seed=seed)
     spread: dict[tuple[K, str], Spread] = {}
-    if n > 1 and method == "jackknife":
+    if method == "jackknife":
         for key, tally in tallies.items():
             for name, left_out in tally.left_out.items():
                 rests_on = tally.contributing(name)
@@ -151,12 +152,19 @@ def estimates(
 
 
 def draw(
-    tallies: Mapping[K, Tally], videos: int, *, resamples: int, seed: int
+    tallies: Mapping[K, Tally], *, resamples: int, seed: int
 ) -> tuple[dict[tuple[K, str], float], dict[tuple[K, str], FloatArray], dict[tuple[K, str], FloatArray]]:
     """Values of several tallies of the same videos, their replicates, and the standard errors of those that have one.
 
-    No replicates for a single video or resample.
+    No replicates for a single cluster or resample.
+
+    Raises:
+        DataError: the videos of two tallies are in other clusters.
     """
+    numbers = [tally.clusters for tally in tallies.values()]
+    clusters = numbers[0] if numbers else np.zeros(0, np.intp)
+    if not all(np.array_equal(clusters, other) for other in numbers[1:]):
+        raise DataError("What is resampled together must be in the same clusters. Give every panel the same ones.")
 
     def compute(weights: FloatArray) -> dict[tuple[K, str], FloatArray]:
         return {(key, name): got for key, tally in tallies.items() for name, got in tally.compute(weights).items()}
@@ -167,13 +175,13 @@ def draw(
             drawn_values |= {("sums", key, family): got for family, got in tally.sums(weights).items()}
         return drawn_values
 
-    drawn = bootstrap(both, videos, resamples=resamples, seed=seed)
+    drawn = bootstrap(both, clusters, resamples=resamples, seed=seed)
     values = {(key, name): got for (part, key, name), got in drawn.items() if part == "value"}
     errors: dict[tuple[K, str], FloatArray] = {}
     for key, tally in tallies.items() if drawn else ():
         sums: Any = {family: got for (part, of, family), got in drawn.items() if part == "sums" and of == key}
         errors |= {(key, name): got for name, got in tally.errors(sums).items()}
-    return observed(compute, videos), values, errors
+    return observed(compute, len(clusters)), values, errors
 
 
 def summaries(

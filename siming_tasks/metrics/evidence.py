@@ -11,6 +11,7 @@ import numpy as np
 from siming_tasks.common.schema import RESAMPLES
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, ratio
+from siming_tasks.metrics.resample import Clusters
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 
 Span = tuple[float, float]
@@ -136,6 +137,7 @@ def evidence(
     answered: BoolArray,
     right: BoolArray,
     *,
+    clusters: Clusters | None = None,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Evidence:
@@ -147,6 +149,7 @@ def evidence(
         durations: of the videos, ``float64[V]``.
         answered: ``bool[V, S]``.
         right: the answer is that of the reference, ``bool[V, S]``.
+        clusters: the number of each video's cluster, ``intp[V]``; None: each is its own.
         resamples: of the bootstrap.
         seed: of the bootstrap.
     """
@@ -179,7 +182,7 @@ def evidence(
     stats["judge", "claimed"] = ratio(claimed, due, "No step with a span was answered.")
     stats["judge", "elsewhere"] = ratio(away & right, claimed & right, "No right answer has evidence.")
     stats["judge", "elsewhere_wrong"] = ratio(away & ~right, claimed & ~right, "No wrong answer has evidence.")
-    estimates = estimate_stats(stats, len(durations), resamples, seed)
+    estimates = estimate_stats(stats, np.arange(len(durations)) if clusters is None else clusters, resamples, seed)
     return Evidence(
         **{name: value for (row, name), value in estimates.items() if row == "judge"},
         chance={row: {name: estimates[row, name] for name in ("iou", "hit", "half")} for row in CHANCE},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -48,18 +49,18 @@ def share(hit: BoolArray, among: BoolArray) -> Proportion:
     return wilson(int((hit & among).sum()), int(among.sum()))
 
 
-def at_boundary(value: float, videos: int) -> tuple[float, float]:
-    """Interval of a share that is 0 or 1 in a sample of independent videos: Clopper and Pearson's, of the videos.
+def at_boundary(value: float, clusters: int) -> tuple[float, float]:
+    """Interval of a share that is 0 or 1 in a sample of independent clusters: Clopper and Pearson's, of the clusters.
 
     Resampling cannot see beyond what was seen and would give an interval without width. If more than a share q of all
-    videos differed, none in n would have been found with a chance below (1 - q)^n.
+    clusters differed, none in n would have been found with a chance below (1 - q)^n.
 
     Example:
         >>> low, high = at_boundary(1.0, 60)
         >>> print(f"{low:.3f} {high}")
         0.940 1.0
     """
-    reach = 1 - ((1 - LEVEL) / 2) ** (1 / videos)
+    reach = 1 - ((1 - LEVEL) / 2) ** (1 / clusters)
     return (1 - reach, 1.0) if value > 0.5 else (0.0, reach)
 
 
@@ -93,6 +94,7 @@ def finish(
     spread: Spread | None,
     *,
     videos: int,
+    clusters: int,
     items: int,
     why: str,
     flags: Collection[str] = (),
@@ -103,40 +105,41 @@ def finish(
 
     Args:
         value: of the data as they are; NaN if undefined.
-        spread: of its resamples; None for no interval, as for a value that rests on a single video.
+        spread: of its resamples; None for no interval, as for a value that rests on a single cluster.
         videos: that it rests on.
+        clusters: of those videos, which were resampled.
         items: steps (or videos) that it rests on.
         why: the reason if it has no value.
         flags: that follow from the data.
         coverage: share of what was asked that it rests on, where that matters.
-        bearing: for a share of steps, the videos that have its denominator: at 0 or 1 the interval is that of them.
+        bearing: for a share of steps, the clusters that have its denominator: at 0 or 1 the interval is that of them.
 
     Returns:
         ``value=None`` without items; 0.0, ``undefined`` and no interval where the formula is 0/0. No interval either
-        below :data:`siming_tasks.metrics.thresholds.FEWEST` videos or where nothing varies: one without width would say
-        that the value is certain.
+        below :data:`siming_tasks.metrics.thresholds.FEWEST` clusters or where nothing varies: one without width would
+        say that the value is certain.
     """
     raised = set(flags) | ({"not-comparable"} if coverage is not None and coverage < COMPARABLE else set())
     if not items:
         return Estimate(None, reason=why, coverage=coverage, flags=tuple(sorted(raised)))
+    sizes: Any = {"n_videos": videos, "n_items": items, "n_clusters": clusters}
     if np.isnan(value):
-        return Estimate(0.0, n_videos=videos, n_items=items, undefined=True, reason=why, coverage=coverage,
-                        flags=tuple(sorted(raised)))  # fmt: skip
-    if spread is None or videos < 2:
-        return Estimate(value, n_videos=videos, n_items=items, coverage=coverage, flags=tuple(sorted(raised)))
+        return Estimate(0.0, **sizes, undefined=True, reason=why, coverage=coverage, flags=tuple(sorted(raised)))
+    if spread is None or clusters < 2:
+        return Estimate(value, **sizes, coverage=coverage, flags=tuple(sorted(raised)))
     raised |= {"undefined-replicates"} if spread.undefined > UNDEFINED else set()
     stderr = None if np.isnan(spread.stderr) else spread.stderr * (spread.stderr > NOISE)
     is_boundary = bool(bearing) and value in (0.0, 1.0)
     ends: tuple[float | None, float | None] = at_boundary(value, bearing) if is_boundary else (spread.low, spread.high)
-    if videos < FEWEST:
+    if clusters < FEWEST:
         ends = None, None
-        raised.add("no-interval")
+        raised.add("no-interval" if clusters == videos else "too-few-clusters")
     elif not is_boundary and not spread.high - spread.low > NOISE:
         ends = None, None
         raised |= set() if "constant-prediction" in raised else {"no-variation"}
-    elif videos < TRUSTED:
-        raised.add("few-videos")
-    return Estimate(value, stderr, *ends, videos, items, coverage=coverage, undefined_share=spread.undefined,
+    elif clusters < TRUSTED:
+        raised.add("few-videos" if clusters == videos else "few-clusters")
+    return Estimate(value, stderr, *ends, **sizes, coverage=coverage, undefined_share=spread.undefined,
                     flags=tuple(sorted(raised)))  # fmt: skip
 
 
@@ -151,9 +154,10 @@ def derived(
     bearing: int = 0,
 ) -> Estimate:
     """:func:`finish` for any number that was computed from what a metric of a tally rests on, with its coverage."""
-    videos, items = tally.size(metric)
-    return finish(value, spread, videos=videos, items=items, why=why, flags=flags, coverage=tally.coverage_of(metric),
-                  bearing=bearing)  # fmt: skip
+    if spread is not None:
+        flags = {*flags, *(f"fixed-{unit}" for unit in tally.panel.fixed)}
+    return finish(value, spread, **tally.size(metric)._asdict(), why=why, flags=flags,
+                  coverage=tally.coverage_of(metric), bearing=bearing)  # fmt: skip
 
 
 def spread_of(
@@ -165,7 +169,7 @@ def spread_of(
     (:meth:`siming_tasks.metrics.sufficient_stats.Tally.errors`) and ``own`` that of the data.
     """
     row = CATALOGUE[metric]
-    percentile = spreads({metric: drawn}, tally.size(metric)[0])[metric]
+    percentile = spreads({metric: drawn}, tally.size(metric).clusters)[metric]
     if errors is None or np.isnan(value):
         return percentile
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -178,7 +182,7 @@ def spread_of(
 
 def summarise(tally: Tally, metric: str, value: float, spread: Spread | None = None) -> Estimate:
     """One metric of a tally as an estimate: its size, its reason, its flags."""
-    family, (_, items) = CATALOGUE[metric].family, tally.size(metric)
+    family, items = CATALOGUE[metric].family, tally.size(metric).items
     why = tally.reason(metric) if not items or np.isnan(value) else ""
     bearing = tally.bearing(metric) if value in (0.0, 1.0) else 0
     if family == "coverage":  # that it does not vary says nothing of other videos where it is 1

@@ -10,6 +10,7 @@ import numpy as np
 from siming_tasks.common.schema import RESAMPLES
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.ratio_estimates import estimate_stats, ratio
+from siming_tasks.metrics.resample import Clusters
 from siming_tasks.metrics.score_matrix import BoolArray
 
 NO_LABELS = "The labels state the errors of no answered step (`errors` of a step in videos.jsonl)."
@@ -44,6 +45,7 @@ def named_errors(
     reasoned: BoolArray,
     answered: BoolArray,
     *,
+    clusters: Clusters | None = None,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> NamedErrors:
@@ -57,6 +59,7 @@ def named_errors(
         stated: by row and column, those of the labels; absent where the labels do not state them.
         reasoned: where the judge gives a reason, ``bool[V, S]``.
         answered: where it answers, ``bool[V, S]``.
+        clusters: the number of each video's cluster, ``intp[V]``; None: each is its own.
         resamples: of the bootstrap.
         seed: of the bootstrap.
 
@@ -86,4 +89,6 @@ def named_errors(
         "f1": ratio(2 * both, by_judge + by_labels, unlabelled or f"{_NONE_STATED} {_NONE_NAMED}"),
         "exact": ratio(exact, judged, unlabelled),
     }
-    return NamedErrors(**estimate_stats(stats, len(answered), resamples, seed))
+    return NamedErrors(
+        **estimate_stats(stats, np.arange(len(answered)) if clusters is None else clusters, resamples, seed)
+    )

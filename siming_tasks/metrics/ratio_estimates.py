@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.intervals import finish
 from siming_tasks.metrics.kappa import confusion, qwk
-from siming_tasks.metrics.resample import sample, spreads
+from siming_tasks.metrics.resample import Clusters, n_clusters, sample, spreads
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 
 Labels = NDArray[np.int8]
@@ -31,7 +31,7 @@ class Stat:
         items: how many steps (or videos) it rests on.
         needs: what is missing when there is nothing to rest on, as a sentence.
         coverage: answered / asked steps, where that matters.
-        share: a share of steps or videos, whose interval at 0 or 1 is that of the videos it rests on.
+        share: a share of steps or videos, whose interval at 0 or 1 is that of the clusters it rests on.
     """
 
     counts: FloatArray
@@ -46,16 +46,20 @@ class Stat:
         """Videos that it rests on."""
         return int(self.counts.any(axis=1).sum())
 
+    def clusters(self, clusters: Clusters) -> int:
+        """Clusters that it rests on, from the number of each video's."""
+        return len(np.unique(clusters[self.counts.any(axis=1)]))
+
 
 def estimate_stats(
-    stats: Mapping[K, Stat], videos: int, resamples: int, seed: int | np.random.Generator
+    stats: Mapping[K, Stat], clusters: Clusters, resamples: int, seed: int | np.random.Generator
 ) -> dict[K, Estimate]:
-    """Every statistic with the standard error and (expanded) percentile interval of one shared bootstrap over videos.
+    """Every statistic with the standard error and (expanded) percentile interval of one shared bootstrap of clusters.
 
     A generator gives the seed, and only if there is something to draw.
     """
     if isinstance(seed, np.random.Generator):
-        seed = int(seed.integers(2**63)) if videos > 1 and resamples > 1 else 0
+        seed = int(seed.integers(2**63)) if n_clusters(clusters) > 1 and resamples > 1 else 0
     counts = np.concatenate([stat.counts for stat in stats.values()], axis=1)  # one product for all statistics
     ends = np.cumsum([stat.counts.shape[1] for stat in stats.values()])[:-1]
 
@@ -63,17 +67,19 @@ def estimate_stats(
         parts = np.split(weights @ counts, ends, axis=1)
         return {key: stat.formula(part) for (key, stat), part in zip(stats.items(), parts, strict=True)}
 
-    values, drawn = sample(compute, videos, resamples=resamples, seed=seed)
-    spread = spreads(drawn, {key: stat.videos for key, stat in stats.items()})
+    values, drawn = sample(compute, clusters, resamples=resamples, seed=seed)
+    sizes = {key: stat.clusters(clusters) for key, stat in stats.items()}
+    spread = spreads(drawn, sizes)
     return {
         key: finish(
             values[key],
             spread.get(key),
             videos=stat.videos,
+            clusters=sizes[key],
             items=stat.items,
             why="0/0 in these data." if stat.items else stat.needs,
             coverage=stat.coverage,
-            bearing=stat.videos if stat.share else 0,
+            bearing=sizes[key] if stat.share else 0,
         )
         for key, stat in stats.items()
     }

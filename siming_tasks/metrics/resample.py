@@ -1,8 +1,10 @@
-"""Resampling whole videos: the steps of one video are not independent, so the video is the unit everywhere.
+"""Resampling whole clusters of videos: what shares a video, a performance, a student or a site is not independent.
 
-A metric is handed over as a function of weights ``float64[B, V]`` (how often each video is taken) that returns B
-values by name, NaN where undefined. All metrics and all models of one call see the same weights, which is what makes
-their differences paired.
+The clusters of V videos are an array ``intp[V]``, the number of each video's cluster from 0
+(:attr:`siming_tasks.metrics.score_matrix.ScoreMatrix.cluster_numbers`): 0, 1, 2 ... where every video is its own.
+A resample takes a cluster with all its videos or not at all. A metric is handed over as a function of weights
+``float64[B, V]`` (how often each video is taken) that returns B values by name, NaN where undefined. All metrics and
+all models of one call see the same weights, which is what makes their differences paired.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from statistics import NormalDist
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from siming_tasks.metrics.score_matrix import FloatArray
@@ -22,6 +25,7 @@ from siming_tasks.metrics.thresholds import LEVEL, NOISE
 
 K = TypeVar("K", bound=Hashable)
 Compute = Callable[[FloatArray], Mapping[K, FloatArray]]
+Clusters = NDArray[np.intp]
 
 _CELLS = 2**15  # doubles of one chunk of weights (256 kB): stays in a core's cache, and bounds the memory
 _ROWS = 16  # but never fewer resamples than this at a time
@@ -66,21 +70,37 @@ class Spread(NamedTuple):
 
 
 def weight_chunks(
-    n_videos: int, resamples: int, seed: int | np.random.SeedSequence, cells: int = _CELLS
+    clusters: Clusters, resamples: int, seed: int | np.random.SeedSequence, cells: int = _CELLS
 ) -> Iterator[FloatArray]:
-    """Multiplicities of ``resamples`` draws of ``n_videos`` videos with replacement, some rows at a time.
+    """Multiplicities ``float64[b, V]`` of the videos in ``resamples`` draws of G of the G clusters with replacement.
 
-    The numbers depend on ``seed`` alone, not on the size of the chunks.
+    Some rows at a time; the numbers depend on ``seed`` alone, not on the size of the chunks.
     """
     rng = np.random.default_rng(seed)
-    rows = max(_ROWS, cells // max(1, n_videos))
+    n = n_clusters(clusters)
+    rows = max(_ROWS, cells // max(1, len(clusters)))
     for start in range(0, resamples, rows):
         size = min(rows, resamples - start)
-        cell = rng.integers(n_videos, size=(size, n_videos))
+        cell = rng.integers(n, size=(size, n))
         cell *= size  # in place: fetching fresh memory for each chunk takes longer than the sums
         cell += np.arange(size)[:, None]
-        counts = np.bincount(cell.ravel(), minlength=size * n_videos).reshape(n_videos, size)
-        yield counts.astype(np.float64).T  # one row for each resample, laid out by video: see correlation.spearman
+        counts = np.bincount(cell.ravel(), minlength=size * n).reshape(n, size).astype(np.float64)
+        by_video = counts if n == len(clusters) else counts[clusters]
+        yield by_video.T  # one row for each resample, laid out by video: see correlation.spearman
+
+
+def n_clusters(clusters: Clusters) -> int:
+    """Number of clusters, from the number of each video's."""
+    return int(clusters.max(initial=-1)) + 1
+
+
+def per_cluster(rows: FloatArray, clusters: Clusters) -> FloatArray:
+    """Sums of videos' rows ``float64[V, ...]`` over each cluster, ``float64[G, ...]``; ``rows`` if each is its own."""
+    if n_clusters(clusters) == len(clusters):
+        return rows
+    order = np.argsort(clusters, kind="stable")
+    sums: FloatArray = np.add.reduceat(rows[order], np.flatnonzero(np.diff(clusters[order], prepend=-1)), axis=0)
+    return sums
 
 
 def one_thread() -> threadpool_limits:
@@ -95,37 +115,37 @@ def observed(compute: Compute[K], n_videos: int) -> dict[K, float]:
     return {name: float(values[0]) for name, values in compute(np.ones((1, n_videos))).items()}
 
 
-def bootstrap(compute: Compute[K], n_videos: int, *, resamples: int, seed: int) -> dict[K, FloatArray]:
-    """Values of every metric in ``resamples`` cluster resamples of the videos, ``float64[B]`` each, NaN undefined.
+def bootstrap(compute: Compute[K], clusters: Clusters, *, resamples: int, seed: int) -> dict[K, FloatArray]:
+    """Values of every metric in ``resamples`` resamples of the clusters, ``float64[B]`` each, NaN undefined.
 
-    No replicates for a single video or resample.
+    No replicates for a single cluster or resample.
     """
     parts: dict[K, list[FloatArray]] = {}
-    for weights in weight_chunks(n_videos, resamples, seed) if n_videos > 1 and resamples > 1 else ():
+    for weights in weight_chunks(clusters, resamples, seed) if n_clusters(clusters) > 1 and resamples > 1 else ():
         for name, values in compute(weights).items():
             parts.setdefault(name, []).append(values)
     return {name: np.concatenate(values) for name, values in parts.items()}
 
 
 def sample(
-    compute: Compute[K], n_videos: int, *, resamples: int, seed: int
+    compute: Compute[K], clusters: Clusters, *, resamples: int, seed: int
 ) -> tuple[dict[K, float], dict[K, FloatArray]]:
     """:func:`observed` values and :func:`bootstrap` replicates."""
-    replicates = bootstrap(compute, n_videos, resamples=resamples, seed=seed)
-    return observed(compute, n_videos), replicates
+    replicates = bootstrap(compute, clusters, resamples=resamples, seed=seed)
+    return observed(compute, len(clusters)), replicates
 
 
-def spreads(replicates: Mapping[K, FloatArray], videos: Mapping[K, int] | int) -> dict[K, Spread]:
+def spreads(replicates: Mapping[K, FloatArray], clusters: Mapping[K, int] | int) -> dict[K, Spread]:
     """Standard error and expanded percentile interval of bootstrap replicates; undefined ones are left out.
 
-    A percentile interval of n videos is too short by the factor sqrt((n - 1) / n), and by the normal quantile in place
-    of Student's; the expanded one takes the percentiles at which a normal distribution would make up for both:
+    A percentile interval of n clusters is too short by the factor sqrt((n - 1) / n), and by the normal quantile in
+    place of Student's; the expanded one takes the percentiles at which a normal distribution would make up for both:
     ``tail = Phi(-sqrt(n / (n - 1)) t)`` (Hesterberg 2015). Replicates are ``float64[B]``, NaN where undefined;
-    ``videos`` is the number that each rests on.
+    ``clusters`` is the number that each rests on.
     """
     by_key: dict[K, Spread] = {}
     rows = max(1, 2 * _CELLS // max((len(drawn) for drawn in replicates.values()), default=1))
-    sizes = {name: videos if isinstance(videos, int) else videos[name] for name in replicates}
+    sizes = {name: clusters if isinstance(clusters, int) else clusters[name] for name in replicates}
     names = sorted(replicates, key=sizes.__getitem__)
     start = 0
     while start < len(names):  # many short rows at once: each call of a quantile costs more than its work
@@ -147,11 +167,11 @@ def spreads(replicates: Mapping[K, FloatArray], videos: Mapping[K, int] | int) -
 
 
 @cache
-def _tail_probability(videos: int) -> float:
+def _tail_probability(clusters: int) -> float:
     """The share of replicates beyond either end of an expanded percentile interval."""
-    if videos < 2:
+    if clusters < 2:
         return (1 - LEVEL) / 2
-    return NormalDist().cdf(-math.sqrt(videos / (videos - 1)) * quantile_of_t(videos - 1))
+    return NormalDist().cdf(-math.sqrt(clusters / (clusters - 1)) * quantile_of_t(clusters - 1))
 
 
 def _stderr_and_bounds(values: FloatArray, tail: float) -> FloatArray:

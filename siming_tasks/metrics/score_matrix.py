@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import Answer
+from siming_tasks.common.schema import UNITS, Answer, Unit
 from siming_tasks.metrics.timing import Timing
 
 FloatArray = NDArray[np.float64]
@@ -36,6 +37,11 @@ class ScoreMatrix:
         fallback: ``float[V, S]``, what :meth:`imputed` puts where the judge abstained, as ``predicted``; NaN
             where it did not. None: it abstained from nothing.
         timing: when the steps are shown, for the no-video baseline that knows nothing else; None: unknown.
+        clusters: the name of each video's cluster, V names; the videos' own ids where the unit is the video. Videos of
+            one cluster share a performance, a student or a site and are not independent: they are resampled together.
+        unit: what a cluster is: ``"video"``, ``"performance"``, ``"student"`` or ``"site"``.
+        fixed: larger units that the data state and that are not resampled: results are then about these sites
+            (students, performances) alone.
 
     The arrays are copied and read-only.
 
@@ -63,10 +69,17 @@ class ScoreMatrix:
     answer: Answer
     fallback: FloatArray | None = None
     timing: Timing | None = None
+    clusters: tuple[str, ...] = ()
+    unit: Unit = "video"
+    fixed: tuple[Unit, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("video_ids", "step_ids", "skills"):
+        for name in ("video_ids", "step_ids", "skills", "clusters"):
             object.__setattr__(self, name, tuple(map(str, getattr(self, name))))
+        if self.unit == "video":
+            if len(set(self.clusters)) < len(self.clusters):
+                raise DataError("ScoreMatrix: two videos are in one cluster, and the unit is 'video'. Name the unit.")
+            object.__setattr__(self, "clusters", self.video_ids)
         for name in ("max_score", *self._arrays):
             try:
                 array = np.array(getattr(self, name), dtype=np.bool_ if name == "asked" else np.float64)
@@ -87,6 +100,11 @@ class ScoreMatrix:
             raise DataError(
                 f"ScoreMatrix: {len(self.skills)} skills for {len(self.step_ids)} steps; give one for each step."
             )
+        if unknown := [name for name in (self.unit, *self.fixed) if name not in UNITS]:
+            raise DataError(f"ScoreMatrix: no unit {unknown[0]!r}; it must be one of {', '.join(UNITS)}.")
+        if len(self.clusters) != len(self.video_ids):
+            many = f"{len(self.clusters)} clusters for {len(self.video_ids)} videos"
+            raise DataError(f"ScoreMatrix: {many}; give the name of one for each video.")
         for name in ("max_score", *self._arrays):
             rows = () if name == "max_score" else (len(self.video_ids),)
             actual, shape = getattr(self, name).shape, (*rows, len(self.step_ids))
@@ -118,6 +136,15 @@ class ScoreMatrix:
     @property
     def _arrays(self) -> tuple[str, ...]:
         return ("reference", "predicted", "asked", *(() if self.fallback is None else ("fallback",)))
+
+    @cached_property
+    def cluster_numbers(self) -> NDArray[np.intp]:
+        """The number of each video's cluster, ``intp[V]``, from 0 in the order in which they first appear.
+
+        0, 1, 2 ... where every video is its own.
+        """
+        number = {name: place for place, name in enumerate(dict.fromkeys(self.clusters))}
+        return np.array([number[name] for name in self.clusters], dtype=np.intp)
 
     @property
     def counted(self) -> BoolArray:
@@ -154,7 +181,8 @@ class ScoreMatrix:
         index = np.arange(len(self.video_ids))[np.asarray(rows, dtype=None if len(rows) else np.intp)]
         arrays: dict[str, Any] = {name: getattr(self, name)[index] for name in self._arrays}
         timing = self.timing.videos(index) if self.timing else None
-        return replace(self, video_ids=tuple(self.video_ids[i] for i in index), timing=timing, **arrays)
+        names, clusters = (tuple(side[i] for i in index) for side in (self.video_ids, self.clusters))
+        return replace(self, video_ids=names, clusters=clusters, timing=timing, **arrays)
 
     def subset(self, steps: Iterable[str]) -> ScoreMatrix:
         """These steps only, in this order; DataError for a step that the panel lacks."""

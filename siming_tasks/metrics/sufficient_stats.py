@@ -1,8 +1,9 @@
 """Sufficient statistics of a score matrix, per video: counts and totals. All that follows is arithmetic on weights.
 
-Standard errors are linearised: a metric of sums ``S`` of per-video columns ``c_v`` with gradient ``g`` at ``S`` has the
-variance ``m / (m - 1) * sum over videos of (g . c_v)^2``: the same formula for the data and, with its weights, for
-every resample, which is what an interval from studentised resamples needs. No centring: the metrics here do not change
+Standard errors are linearised: a metric of sums ``S`` of columns with gradient ``g`` at ``S``, and ``c`` the sums of
+the columns over each of m clusters of videos, has the variance ``m / (m - 1) * sum over clusters of (g . c)^2`` (Liang
+and Zeger 1986): the same formula for the data and, with its weights, for every resample, which is what an interval from
+studentised resamples needs. No centring: the metrics here do not change
 when all sums are doubled, so ``g . S`` is zero.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +21,21 @@ from siming_tasks.metrics.catalogue import CATALOGUE, Family, select
 from siming_tasks.metrics.classification import Positive, binary_counts
 from siming_tasks.metrics.correlation import Paired, shares
 from siming_tasks.metrics.kappa import MOMENTS, LabelMapping, confusion, ordinal_labels
-from siming_tasks.metrics.resample import jackknife_error
+from siming_tasks.metrics.resample import Clusters, jackknife_error, n_clusters, per_cluster
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.metrics.thresholds import NOISE
+
+_CELLS = 2**22  # doubles of the weights that leave out some clusters at a time
+
+
+class Size(NamedTuple):
+    """Numbers of what a metric rests on."""
+
+    videos: int
+    items: int
+    """Steps; for correlations, videos."""
+    clusters: int
+    """Independent clusters of videos."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +102,11 @@ class Tally:
         metrics = [name for name in self.metrics if CATALOGUE[name].compared]
         return Tally.of(panel, self.mapping, self.positive, metrics)
 
+    @property
+    def clusters(self) -> Clusters:
+        """The number of each video's cluster, ``intp[V]``."""
+        return self.panel.cluster_numbers
+
     def counts(self, family: Family) -> FloatArray:
         """The counts that a family of metrics is computed of, one row for each video: they add up."""
         if family == "totals":
@@ -112,24 +131,41 @@ class Tally:
     def _linear(self) -> dict[Family, tuple[int, FloatArray, list[str]]]:
         """By family: how many columns, the columns beside their products, and the metrics that have a slope in them.
 
-        The products are those of every two columns; those of unequal ones are doubled.
+        One row for each cluster. The products are those of every two columns; those of unequal ones are doubled.
         """
         by_family: dict[Family, tuple[int, FloatArray, list[str]]] = {}
-        for family in dict.fromkeys(CATALOGUE[name].family for name in self.metrics if CATALOGUE[name].slope):
-            names = [name for name in self.metrics if CATALOGUE[name].slope and CATALOGUE[name].family == family]
-            counts = self.counts(family)
-            columns = counts @ MOMENTS if family == "labels" else counts
+        sloped = [name for name in self.metrics if CATALOGUE[name].slope and name not in self._in_powers]
+        for family in dict.fromkeys(CATALOGUE[name].family for name in sloped):
+            names = [name for name in sloped if CATALOGUE[name].family == family]
+            if family == "totals":
+                columns = np.zeros((len(self.asked), self.totals.moments.shape[1]))
+                columns[self.totals.keep] = self.totals.moments
+            else:
+                columns = self.counts(family) @ MOMENTS if family == "labels" else self.counts(family)
+            columns = per_cluster(columns, self.clusters)
             first, other = np.triu_indices(columns.shape[1])
             products = np.where(first == other, 1.0, 2.0) * columns[:, first] * columns[:, other]
             by_family[family] = columns.shape[1], np.concatenate([columns, products], axis=1), names
         return by_family
 
+    @cached_property
+    def _in_powers(self) -> list[str]:
+        """The metrics whose standard error is a formula of sums of powers: only of videos that are independent."""
+        alone = n_clusters(self.clusters) == len(self.clusters)
+        return [name for name in self.metrics if alone and CATALOGUE[name].fisher]
+
     def sums(self, weights: FloatArray) -> dict[Family, FloatArray]:
-        """Sums behind :meth:`errors`, by family, under every row of ``weights``: ``float64[B, columns]``."""
+        """Sums behind :meth:`errors`, by family, under every row of ``weights``: ``float64[B, columns]``.
+
+        All videos of a cluster have the same weight.
+        """
+        by_cluster = weights
+        if n_clusters(self.clusters) < len(self.clusters):
+            by_cluster = weights.T[np.unique(self.clusters, return_index=True)[1]].T
         by_family: dict[Family, FloatArray] = {
-            family: weights @ columns for family, (_, columns, _) in self._linear.items()
+            family: by_cluster @ columns for family, (_, columns, _) in self._linear.items()
         }
-        if any(CATALOGUE[name].fisher for name in self.metrics):
+        if self._in_powers:
             by_family["totals"] = self.totals.weights(weights) @ self.totals.powers
         return by_family
 
@@ -140,13 +176,13 @@ class Tally:
         """
         by_metric: dict[str, FloatArray] = {}
         for family, (k, _, names) in self._linear.items():
-            summed, (first, other), videos = sums[family], np.triu_indices(k), self.size(names[0])[0]
+            summed, (first, other), m = sums[family], np.triu_indices(k), self.size(names[0]).clusters
             for name in names:
                 if (gradient := CATALOGUE[name].slope) is not None:
                     slope = gradient(summed[:, :k])
                     variance = np.einsum("bk,bk,bk->b", slope[:, first], slope[:, other], summed[:, k:])
-                    by_metric[name] = np.sqrt(np.maximum(variance, 0) * (videos / max(1, videos - 1)))
-        for name in self.metrics:
+                    by_metric[name] = np.sqrt(np.maximum(variance, 0) * (m / max(1, m - 1)))
+        for name in self._in_powers:
             if (fisher := CATALOGUE[name].fisher) is not None:
                 by_metric[name] = fisher(sums["totals"], len(self.totals))
         return by_metric
@@ -154,14 +190,14 @@ class Tally:
     def own_errors(self) -> dict[str, float]:
         """The standard errors of the data as they are, on the scale of :meth:`errors`.
 
-        For a correlation that of the jackknife, which sees what a few extreme videos do and the closed form does not.
+        For a correlation that of the jackknife, which sees what a few extreme clusters do and the closed form does not.
         """
         once = np.ones((1, len(self.asked)))
         standard_errors = {name: float(error[0]) for name, error in self.errors(self.sums(once)).items()}
         for name in standard_errors:
             if CATALOGUE[name].fisher:
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    standard_errors[name] = jackknife_error(np.arctanh(self.left_out[name][self.totals.keep]))
+                    standard_errors[name] = jackknife_error(np.arctanh(self.left_out[name][self.contributing(name)]))
         return standard_errors
 
     @cached_property
@@ -171,27 +207,36 @@ class Tally:
 
     @cached_property
     def left_out(self) -> dict[str, FloatArray]:
-        """The metrics with each video left out in turn (the jackknife), ``float64[V]`` each; NaN where undefined."""
+        """The metrics with each cluster left out in turn (the jackknife), ``float64[G]`` each; NaN where undefined."""
         values: dict[str, FloatArray] = {}
+        n = n_clusters(self.clusters)
         for name in self.metrics:
             row = CATALOGUE[name]
-            if row.left_out is None:
+            if row.family != "totals":
                 counts = self.counts(row.family)
-                values[name] = row.function(counts.sum(axis=0) - counts)
-            else:
-                values[name] = np.full(len(self.asked), self.observed[name])
+                values[name] = row.function(counts.sum(axis=0) - per_cluster(counts, self.clusters))
+            elif n == len(self.clusters) and row.left_out:
+                values[name] = np.full(n, self.observed[name])
                 values[name][self.totals.keep] = row.left_out(self.totals)
+            else:
+                chunks = np.array_split(np.arange(n), 1 + n * len(self.clusters) // _CELLS)
+                without = ((self.clusters != some[:, None]).astype(np.float64) for some in chunks)
+                values[name] = np.concatenate([row.function(self.totals, weights) for weights in without])
         return values
 
     def contributing(self, metric: str) -> NDArray[np.intp]:
-        """Positions of the videos that the metric rests on."""
+        """Numbers of the clusters that the metric rests on, ascending: places in :attr:`left_out`."""
+        return np.unique(self.clusters[self._videos(metric)])
+
+    def _videos(self, metric: str) -> NDArray[np.intp]:
         family = CATALOGUE[metric].family
         return self.totals.keep if family == "totals" else np.flatnonzero(self._rests_on(family))
 
-    def size(self, metric: str) -> tuple[int, int]:
-        """Videos and items (steps; for correlations, videos) that the metric rests on."""
-        family, videos = CATALOGUE[metric].family, len(self.contributing(metric))
-        return videos, videos if family == "totals" else int(self._rests_on(family).sum())
+    def size(self, metric: str) -> Size:
+        """Videos, items (steps; for correlations, videos) and clusters that the metric rests on."""
+        family, videos = CATALOGUE[metric].family, len(self._videos(metric))
+        items = videos if family == "totals" else int(self._rests_on(family).sum())
+        return Size(videos, items, len(self.contributing(metric)))
 
     def _rests_on(self, family: Family) -> FloatArray:
         """Steps of each video: those asked for the coverage, those scored for everything else."""
@@ -199,9 +244,11 @@ class Tally:
         return steps
 
     def bearing(self, metric: str) -> int:
-        """Videos in which a share of steps has a denominator: those that could have shown another value than 0 or 1."""
+        """Clusters in which a share of steps has a denominator: those that could have shown another value."""
         row = CATALOGUE[metric]
-        return int((~np.isnan(row.function(self.counts(row.family)))).sum()) if row.share else 0
+        if not row.share:
+            return 0
+        return int((~np.isnan(row.function(per_cluster(self.counts(row.family), self.clusters)))).sum())
 
     @property
     def asked(self) -> FloatArray:

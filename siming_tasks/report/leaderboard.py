@@ -188,7 +188,7 @@ def baseline_rows(dataset: Dataset, setting: str, options: Options, labels: Scor
         row = {"name": name, "slug": None, "role": role, "metrics": values, "imputed": imputed}
         rows.append({**row, "lift": None, "note": note})
 
-    pairs = rater_pairs(dataset, setting)
+    pairs = rater_pairs(dataset, setting, options.cluster)
     evidence = " (both saw the whole video)" if TASKS[setting].scope == "clip" else ""
     for pair in pairs:
         tally = Tally.of(pair.panel.sorted(), options.mapping, options.positive)

@@ -111,7 +111,11 @@ def analyze_run(
                 files.put_rest(records if name not in ABLATION_TASKS else ())
     prices = load_prices(options.prices) if options.prices else None
     ablations = {name: items for name in run.settings if (items := analyse_ablations(run, name, options, allow))}
-    task_runs = {name: TaskRun.of(run, name, options.rater) for name in run.settings if name not in ABLATION_TASKS}
+    task_runs = {
+        name: TaskRun.of(run, name, options.rater, options.cluster)
+        for name in run.settings
+        if name not in ABLATION_TASKS
+    }
     settings: dict[str, dict[str, Any]] = {}
     for name, task_run in task_runs.items():
         matrix = task_run.panel

@@ -14,7 +14,7 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import sha256_json
-from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.common.schema import CONSENSUS, UnitChoice
 from siming_tasks.media import UNKNOWN_MODE, recorded_mode
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.alignment import ComparisonEntry, align
@@ -43,7 +43,7 @@ class TaskRun:
     facts: Mapping[str, str]
 
     @classmethod
-    def of(cls, run: Run, setting: str, rater: str = CONSENSUS) -> TaskRun:
+    def of(cls, run: Run, setting: str, rater: str = CONSENSUS, cluster: UnitChoice = "auto") -> TaskRun:
         """A run in a setting."""
         records = run.records.get(setting, ())
         known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
@@ -51,7 +51,7 @@ class TaskRun:
         for record in records:
             own_conditions = _conditions(record)
             conditions[record.id] = known.setdefault(own_conditions, own_conditions)
-        return cls(run.name, run.score_matrix(setting, rater), conditions, _facts(records))
+        return cls(run.name, run.score_matrix(setting, rater, cluster), conditions, _facts(records))
 
 
 def check_allowed(allow: Collection[str]) -> None:

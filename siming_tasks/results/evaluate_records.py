@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.common.schema import CONSENSUS, UnitChoice
 from siming_tasks.data import Dataset
+from siming_tasks.data.clusters import clusters_of
 from siming_tasks.media import UNKNOWN_MODE, recorded_mode, unobservable_reason
 from siming_tasks.metrics import Evaluation, ScoreMatrix, evaluate
 from siming_tasks.metrics.estimate import plain
@@ -43,6 +44,7 @@ def build_score_matrix(
     setting: str,
     rater: str = CONSENSUS,
     *,
+    cluster: UnitChoice = "auto",
     asked: Collection[str] | None = None,
     without: Mapping[str, Collection[str]] | None = None,
 ) -> ScoreMatrix:
@@ -54,12 +56,14 @@ def build_score_matrix(
         dataset: with the labels.
         setting: name of the setting.
         rater: whose points are the reference.
+        cluster: what is resampled (:func:`siming_tasks.data.clusters.clusters_of`).
         asked: ids of the requests that were to be made (:func:`siming_tasks.results.discovery.asked_ids`); one without
             a record is a missing answer. None: those of the records.
         without: by request id, steps to leave out as if they had not been asked about.
 
     Raises:
         KeyError: a record names a video or step that the data set lacks.
+        DataError: the data set does not state ``cluster``.
     """
     spec = TASKS[setting]
     distinct, _ = distinct_records(record for record in records if record.setting == setting)
@@ -92,8 +96,10 @@ def build_score_matrix(
             abstained[index, column[name]] = True
     predicted[~seen] = np.nan
     kept = np.flatnonzero(seen.any(axis=1))
+    names = tuple(dataset.videos[index].video_id for index in kept)
+    clusters = clusters_of(dataset, cluster)
     matrix = ScoreMatrix(
-        video_ids=tuple(dataset.videos[index].video_id for index in kept),
+        video_ids=names,
         step_ids=tuple(column),
         skills=tuple(dataset.rubric.skill_of[name] for name in column),
         max_score=np.array([step.max_score for step in dataset.rubric.steps], dtype=float),
@@ -102,6 +108,9 @@ def build_score_matrix(
         asked=seen[kept],
         answer=spec.answer,
         timing=Timing(durations[kept], spans[kept]),
+        clusters=tuple(clusters.names[name] for name in names),
+        unit=clusters.unit,
+        fixed=clusters.fixed,
     )
     if not abstained.any():
         return matrix
@@ -113,10 +122,12 @@ def build_score_matrix(
     return replace(matrix, fallback=np.where(abstained[kept], np.where(np.isnan(prior), best, prior), np.nan))
 
 
-def build_reference_matrix(dataset: Dataset, setting: str, rater: str = CONSENSUS) -> ScoreMatrix:
+def build_reference_matrix(
+    dataset: Dataset, setting: str, rater: str = CONSENSUS, cluster: UnitChoice = "auto"
+) -> ScoreMatrix:
     """Everything that a complete run of a setting is asked, with a rater's points and nothing answered."""
     every = frozenset(expected_ids(TASKS[setting], dataset.videos))
-    return build_score_matrix((), dataset, setting, rater, asked=every)
+    return build_score_matrix((), dataset, setting, rater, cluster=cluster, asked=every)
 
 
 def unobservable(
@@ -195,7 +206,8 @@ def evaluate_records(
     """
     distinct, conflicts = distinct_records(record for record in records if record.setting == setting)
     if evaluation is None:
-        matrix = build_score_matrix(distinct, dataset, setting, options.rater, asked=asked, without=without)
+        how: dict[str, Any] = {"cluster": options.cluster, "asked": asked, "without": without}
+        matrix = build_score_matrix(distinct, dataset, setting, options.rater, **how)
         evaluation = evaluate_matrix(matrix, options)
     spec = TASKS[setting]
     statuses = Counter(record.status for record in distinct)
@@ -256,7 +268,8 @@ def format_results(
     task = TASKS[setting]
     if not task.answer_format.result_name or dataset.withheld:
         return {}
-    scores = build_score_matrix(records, dataset, setting, options.rater, asked=asked, without=without).sorted()
+    how: dict[str, Any] = {"cluster": options.cluster, "asked": asked, "without": without}
+    scores = build_score_matrix(records, dataset, setting, options.rater, **how).sorted()
 
     def unobservable_steps() -> BoolArray:
         left_out = unobservable(records, dataset, setting)

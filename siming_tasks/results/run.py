@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.redact import redact
-from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.common.schema import CONSENSUS, UnitChoice
 from siming_tasks.data import Dataset, check_reference, open_dataset, with_labels
 from siming_tasks.data.resolve import resolve_dataset
 from siming_tasks.metrics import Evaluation, ScoreMatrix
@@ -71,11 +71,15 @@ class Run:
         return asked_ids(setting, self.dataset.videos, have, slices=slices, partial=self.partial)
 
     def score_matrix(
-        self, setting: str, rater: str = CONSENSUS, without: Mapping[str, Collection[str]] | None = None
+        self,
+        setting: str,
+        rater: str = CONSENSUS,
+        cluster: UnitChoice = "auto",
+        without: Mapping[str, Collection[str]] | None = None,
     ) -> ScoreMatrix:
         """Reference and answers of one setting as videos × steps."""
-        records = self.records.get(setting, ())
-        return build_score_matrix(records, self.dataset, setting, rater, asked=self.asked(setting), without=without)
+        records, asked = self.records.get(setting, ()), self.asked(setting)
+        return build_score_matrix(records, self.dataset, setting, rater, cluster=cluster, asked=asked, without=without)
 
     def evaluate(
         self,

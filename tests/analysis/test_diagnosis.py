@@ -58,7 +58,9 @@ class TestFrame:
     def test_pooled_kappa_is_that_of_evaluate(self, synthetic, rng):
         panel = synthetic(rng, videos=120, missing=0.03)
         labels = label_matrices(panel)
-        found = estimate_stats({"qwk": kappa_stat(labels.reference, labels.predicted)}, 120, 4000, rng)["qwk"]
+        found = estimate_stats({"qwk": kappa_stat(labels.reference, labels.predicted)}, np.arange(120), 4000, rng)[
+            "qwk"
+        ]
         expected = evaluate(panel, resamples=4000).metrics["qwk"]
         assert found.value == pytest.approx(expected.value, abs=1e-12)
         assert (found.stderr, found.low, found.high) == pytest.approx(
@@ -70,20 +72,20 @@ class TestFrame:
         """The same statistic twice differs by exactly 0 in every resample."""
         labels = label_matrices(synthetic(rng))
         stat = kappa_stat(labels.reference, labels.predicted)
-        found = estimate_stats({"d": difference(stat, stat)}, 60, 200, rng)["d"]
+        found = estimate_stats({"d": difference(stat, stat)}, np.arange(60), 200, rng)["d"]
         assert (found.value, found.stderr, found.low, found.flags) == (0.0, 0.0, None, ("no-variation",))
 
     def test_what_rests_on_one_video_has_no_interval(self, panel, rng):
         """Resamples either have the video or are empty; their quantiles say nothing."""
         labels = label_matrices(panel([[3, 1], [np.nan, np.nan], [np.nan, np.nan]], [[3, 2], [1, 1], [2, 2]]))
         found = estimate_stats(
-            {"d": ratio((labels.predicted == labels.reference) & labels.known, labels.known)}, 3, 200, rng
+            {"d": ratio((labels.predicted == labels.reference) & labels.known, labels.known)}, np.arange(3), 200, rng
         )["d"]
         assert (found.value, found.n_videos, found.stderr, found.low, found.high) == (0.5, 1, None, None, None)
 
     def test_one_resample_is_no_spread(self, synthetic, rng):
         labels = label_matrices(synthetic(rng))
-        found = estimate_stats({"d": kappa_stat(labels.reference, labels.predicted)}, 60, 1, rng)["d"]
+        found = estimate_stats({"d": kappa_stat(labels.reference, labels.predicted)}, np.arange(60), 1, rng)["d"]
         assert found.value is not None
         assert (found.stderr, found.low, found.high) == (None, None, None)
 

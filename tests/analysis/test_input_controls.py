@@ -145,7 +145,7 @@ def test_the_interval_of_the_ratio_is_fiellers(synthetic: Any) -> None:
     found = ablation_effects(plain, ablated, resamples=2000)["qwk"]
     runs = [Tally.of(matrix, metrics=("qwk",)) for matrix in (plain, ablated)]
     values, drawn = sample(
-        lambda w: {k: run.compute(w)["qwk"] for k, run in enumerate(runs)}, 40, resamples=2000, seed=0
+        lambda w: {k: run.compute(w)["qwk"] for k, run in enumerate(runs)}, np.arange(40), resamples=2000, seed=0
     )
     inside = []
     for ratio in np.arange(-1, 3, 0.0005):

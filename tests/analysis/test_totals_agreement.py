@@ -67,7 +67,7 @@ def test_intervals_are_the_jackknife_over_clusters() -> None:
         assert estimate.stderr == pytest.approx(stderr)
         assert estimate.low == pytest.approx(value(x) - stats.t.ppf(0.975, 11) * stderr)
         assert estimate.high == pytest.approx(min(1.0, value(x) + stats.t.ppf(0.975, 11) * stderr))
-        assert (estimate.n_videos, estimate.n_items) == (12, 36)
+        assert (estimate.n_videos, estimate.n_clusters, estimate.n_items) == (36, 12, 36)
     assert totals_agreement(*x.T).bias.stderr == pytest.approx(stats.sem(x[:, 0] - x[:, 1]))  # of independent videos
 
 

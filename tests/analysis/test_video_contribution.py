@@ -92,7 +92,7 @@ def test_a_resample_is_not_shuffled_with_copies_of_itself(synthetic, answer):
         (AgreementDecomposition(panel), "prior"),
         (ShuffledAnswers(Tally.of(panel)), "qwk" if answer == "score" else "mcc"),
     ):
-        drawn = bootstrap(item.compute, 20, resamples=3000, seed=0)[name]
+        drawn = bootstrap(item.compute, np.arange(20), resamples=3000, seed=0)[name]
         value = observed(item.compute, 20)[name]
         assert drawn.mean() - value == pytest.approx(0, abs=0.015)
 
@@ -100,7 +100,7 @@ def test_a_resample_is_not_shuffled_with_copies_of_itself(synthetic, answer):
 def test_a_constant_has_no_part_in_any_resample(synthetic):
     panel = synthetic(np.random.default_rng(18), videos=20)
     constant = panel.predicting(np.broadcast_to(panel.max_score, panel.reference.shape))
-    drawn = bootstrap(AgreementDecomposition(constant).compute, 20, resamples=100, seed=0)
+    drawn = bootstrap(AgreementDecomposition(constant).compute, np.arange(20), resamples=100, seed=0)
     assert set(drawn) == {"prior", "video", "local", "total"}
     for values in drawn.values():
         assert values.shape == (100,)

@@ -20,7 +20,7 @@ TOL = 1e-12
 
 
 def weights_of(n, resamples, seed=0):
-    return np.concatenate(list(resample.weight_chunks(n, resamples, seed)))
+    return np.concatenate(list(resample.weight_chunks(np.arange(n), resamples, seed)))
 
 
 def test_weights_are_multinomial_draws():
@@ -34,8 +34,8 @@ def test_weights_are_multinomial_draws():
 
 
 def test_chunks_do_not_change_the_numbers():
-    whole = np.concatenate(list(resample.weight_chunks(30, 100, 5, cells=10**9)))
-    parts = np.concatenate(list(resample.weight_chunks(30, 100, 5, cells=1)))
+    whole = np.concatenate(list(resample.weight_chunks(np.arange(30), 100, 5, cells=10**9)))
+    parts = np.concatenate(list(resample.weight_chunks(np.arange(30), 100, 5, cells=1)))
     np.testing.assert_array_equal(whole, parts)
 
 

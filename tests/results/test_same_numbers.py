@@ -261,8 +261,8 @@ def test_another_idea_of_what_was_asked_is_noticed(
 ) -> None:
     """The test of the tests: commands that take an absent request for one that was not asked disagree with the rest."""
 
-    def only_what_is_there(run: Run, setting: str, rater: str = "consensus", without: Any = None) -> Any:
-        return build_score_matrix(run.records[setting], run.dataset, setting, rater, without=without)
+    def only_what_is_there(run: Run, setting: str, rater: str = "consensus", cluster: Any = "auto") -> Any:
+        return build_score_matrix(run.records[setting], run.dataset, setting, rater, cluster=cluster)
 
     monkeypatch.setattr(Run, "score_matrix", only_what_is_there)
     wrong = compared(matrix["partial"], matrix["partial"], flags(exams.root, PLAIN))

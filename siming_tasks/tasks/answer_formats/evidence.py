@@ -99,6 +99,7 @@ class EvidenceFormat(AnswerFormat):
             np.array([video.duration for video in inputs.videos]),
             scores.counted & scores.answered,
             right_labels(scores, inputs.mapping),
+            clusters=scores.cluster_numbers,
             resamples=inputs.resamples,
             seed=inputs.seed,
         )

@@ -116,6 +116,7 @@ class NamedErrorsFormat(AnswerFormat):
             stated,
             reasoned,
             scores.asked & scores.answered,
+            clusters=scores.cluster_numbers,
             resamples=inputs.resamples,
             seed=inputs.seed,
         )

@@ -222,7 +222,9 @@ def _note_conditions(entries: Sequence[Entry], options: Options) -> list[Entry]:
     for setting in TASKS:
         places = [place for place, entry in enumerate(entries) if setting in entry.run.records]
         runs = [
-            replace(TaskRun.of(entries[k].run, setting, options.rater), name=entries[k].received.path.name)
+            replace(
+                TaskRun.of(entries[k].run, setting, options.rater, options.cluster), name=entries[k].received.path.name
+            )
             for k in places
         ]
         _, apart = groups(runs) if runs else ([], {})
@@ -273,7 +275,12 @@ def _sort_keys(rows: Sequence[AdmittedSubmission], options: Options) -> list[tup
             for estimate in imputed
         ])  # fmt: skip
         tallies = [
-            Tally.of(rows[k].run.score_matrix(setting, options.rater), options.mapping, options.positive, [metric])
+            Tally.of(
+                rows[k].run.score_matrix(setting, options.rater, options.cluster),
+                options.mapping,
+                options.positive,
+                [metric],
+            )
             for k in mine
         ]
         holds = np.ones((len(mine), len(mine)), dtype=np.bool_)
