@@ -21,7 +21,13 @@ from siming_tasks.metrics.evaluate import RESAMPLES, chance_corrected, draw, sum
 from siming_tasks.metrics.kappa import CUTS, LabelMapping
 from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.sufficient_stats import Tally
-from siming_tasks.metrics.thresholds import ALPHA, LEVEL, NOISE
+from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, LEVEL, NOISE
+
+PARTIAL_TOTALS = (
+    f"It answered less than {100 * COMPARABLE:g} % of the steps: totals with full points in place of the rest can rise "
+    "by answering less."
+)
+"""Reason why totals of a run are neither ranked nor tested."""
 
 Family = Literal["primary", "headline", "secondary"]
 
@@ -43,6 +49,8 @@ class Difference:
         holds: the lead is also a lead of the answers
             (:meth:`siming_tasks.analysis.paired_tests.AnsweredDifference.holds`).
         clusters: independent clusters of videos behind the test: its degrees of freedom and one more.
+        leader_answered: the run that leads answered enough of what it was asked to be called better:
+            :data:`siming_tasks.metrics.thresholds.COMPARABLE`.
     """
 
     metric: str
@@ -60,11 +68,12 @@ class Difference:
     answered_p: float | None
     holds: bool
     clusters: int
+    leader_answered: bool = True
 
     @property
     def better(self) -> str | None:
         """Run that is better beyond chance after Holm's correction, on its answers too; None if neither is."""
-        if self.p_holm is None or self.p_holm > ALPHA or not self.holds:
+        if self.p_holm is None or self.p_holm > ALPHA or not (self.holds and self.leader_answered):
             return None
         return self.a if CATALOGUE[self.metric].sign * self.value > 0 else self.b
 
@@ -248,12 +257,15 @@ def _compare_metrics(
         on_imputed[a, b], on_imputed[b, a] = difference, paired_tests.negated(difference)
         on_answered[a, b], on_answered[b, a] = answered, answered.negated()
 
+    partial = {name for name, tally in tallies.items() if _answered_share(tally) < COMPARABLE}
     rows: list[Difference] = []
     ranks: dict[str, dict[str, RunRank]] = {}
     skipped: dict[str, dict[str, str]] = {}
     for metric in metrics:
         estimated = {name: imputed[name][metric] for name in tallies}
         reasons = {name: e.reason or "" for name, e in estimated.items() if e.value is None or e.undefined}
+        if CATALOGUE[metric].family == "totals":
+            reasons |= {name: PARTIAL_TOTALS for name in tallies if name in partial and name not in reasons}
         skipped |= {metric: reasons} if reasons else {}
         ranked = [name for name in tallies if name not in reasons]
         value = np.array([values[source[name], metric] for name in ranked])
@@ -263,7 +275,7 @@ def _compare_metrics(
         tested = [pair for pair in pairs if not {*pair} & {*reasons}]
         if tested:
             deltas = np.array([replicates[:, ranked.index(a)] - replicates[:, ranked.index(b)] for a, b in tested]).T
-            rows += _test_pairs(metric, tested, on_imputed, on_answered, deltas)
+            rows += _test_pairs(metric, tested, on_imputed, on_answered, deltas, partial)
     return {
         "estimates": {name: summarised["own", name] for name in tallies},
         "imputed": imputed,
@@ -274,12 +286,19 @@ def _compare_metrics(
     }
 
 
+def _answered_share(tally: Tally) -> float:
+    """Share of the asked steps with a reference that were answered; 1 where nothing was asked."""
+    due = tally.panel.counted
+    return float((due & tally.panel.answered).sum() / due.sum()) if due.any() else 1.0
+
+
 def _test_pairs(
     metric: str,
     pairs: Sequence[Pair],
     on_imputed: Mapping[Pair, Mapping[str, Paired]],
     on_answered: Mapping[Pair, AnsweredDifference],
     deltas: FloatArray,
+    partial: Collection[str],
 ) -> list[Difference]:
     """Comparisons of one metric, not yet corrected by Holm; ``deltas`` are the bootstrap, ``float64[B, pairs]``."""
     sign = CATALOGUE[metric].sign
@@ -311,6 +330,7 @@ def _test_pairs(
                 answered_p,
                 holds,
                 difference.clusters,
+                (a if lead >= 0 else b) not in partial,
             )
         )
     return rows

@@ -16,12 +16,13 @@ from siming_tasks.metrics.kappa import LabelMapping, ordinal_labels
 from siming_tasks.metrics.no_video_baselines import step_prior
 from siming_tasks.metrics.ratio_estimates import Labels, Stat, difference, estimate_stats, kappa_stat, ratio
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
+from siming_tasks.metrics.thresholds import COMPARABLE
 
 CAVEAT = (
-    "Only the values at full coverage compare judges: there a step that was called not visible has the step prior's "
-    "answer (what the step usually gets in the other videos), so that abstaining from everything gives that "
-    "baseline's value, and a gain of 0, and abstaining from hard steps what a judge without the video would "
-    "have got on them."
+    "At full coverage a step that was called not visible has the step prior's answer: what the step usually gets in "
+    "the other videos, by their labels. Those labels are no merit of the judge: read the gain, which is 0 for one that "
+    "abstains from everything. Ranks and tests take an abstention for full points, as any missing answer, and call no "
+    f"run better that answered less than {100 * COMPARABLE:g} %."
 )
 
 
@@ -76,7 +77,7 @@ def abstention(
         why: why ``hidden`` is not known, as a sentence.
     """
     due, answered, away = panel.counted, panel.counted & panel.answered, panel.asked & panel.abstained
-    imputed = panel.imputed()
+    imputed = _at_full_coverage(panel)
     right = right_labels(imputed, mapping) & due
     rest = due & ~answered
     levels = [side.sum(axis=1) for side in (answered, rest, answered & ~right, rest & ~right)]
@@ -101,6 +102,16 @@ def abstention(
     ends = [(n, wrong), (n + n_rest, wrong + wrong_rest)]
     curve = tuple(dict.fromkeys((count / ends[-1][0], lost / count) for count, lost in ends if count))
     return Abstention(**estimates, curve=curve)
+
+
+def _at_full_coverage(panel: ScoreMatrix) -> ScoreMatrix:
+    """The same with the step prior where the judge abstained, and as usual where an answer is missing otherwise."""
+    imputed = panel.imputed()
+    return (
+        imputed
+        if panel.fallback is None
+        else imputed.predicting(np.where(panel.abstained, panel.fallback, imputed.predicted))
+    )
 
 
 def right_labels(panel: ScoreMatrix, mapping: LabelMapping) -> BoolArray:

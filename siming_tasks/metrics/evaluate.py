@@ -36,8 +36,8 @@ class Evaluation:
         metrics: by name, in printing order (:data:`siming_tasks.metrics.catalogue.CATALOGUE`).
         per_skill: the same for the steps of each skill.
         imputed: the compared metrics with every missing answer as full points or "correct"
-            (:meth:`siming_tasks.metrics.score_matrix.ScoreMatrix.imputed`): what answering less cannot raise. None
-            without any answer.
+            (:meth:`siming_tasks.metrics.score_matrix.ScoreMatrix.imputed`): leaving a step out earns what calling it
+            correct would earn. None without any answer.
         imputed_per_skill: the same for the steps of each skill.
         extra: everything else that a result file states, without interval but for the first two: ``mapping`` (kappa
             under every reading of equation 3) and ``positive`` (MCC and precision, recall, F1 of both classes);

@@ -34,8 +34,9 @@ class ScoreMatrix:
             NaN where ``asked`` is a missing answer; it lowers the coverage and is never filled in.
         asked: ``bool[V, S]``; False is a step that was not asked about. A prediction there is ignored.
         answer: ``"score"`` or ``"error"``.
-        fallback: ``float[V, S]``, what :meth:`imputed` puts where the judge abstained, as ``predicted``; NaN
-            where it did not. None: it abstained from nothing.
+        fallback: ``float[V, S]``, what is known of a step without any video where the judge abstained, as
+            ``predicted``; NaN where it did not. None: it abstained from nothing. It is made from the labels of the
+            other videos, so that no rank or test uses it (:func:`siming_tasks.metrics.abstention.abstention` does).
         timing: when the steps are shown, for the no-video baseline that knows nothing else; None: unknown.
         clusters: the name of each video's cluster, V names; the videos' own ids where the unit is the video. Videos of
             one cluster share a performance, a student or a site and are not independent: they are resampled together.
@@ -203,14 +204,12 @@ class ScoreMatrix:
     def imputed(self) -> ScoreMatrix:
         """The same with every missing answer as full points, or as the verdict "correct"; itself if none is missing.
 
-        Where the judge abstained, ``fallback`` stands instead: what is known of the step without any video.
-        What ranks and tests use. A judge can say "correct" whenever it is unsure, so leaving an answer out must not
-        earn more than that; as the commonest label by far it is also the guess that costs an honest judge least.
+        What ranks and tests use, for abstentions too. A judge can say "correct" whenever it is unsure, so leaving an
+        answer out must not earn more than that; as the commonest label by far it is also the guess that costs an honest
+        judge least.
         """
         missing = self.asked & np.isnan(self.predicted)
         best = np.broadcast_to(self.max_score if self.answer == "score" else 0.0, missing.shape)
-        if self.fallback is not None:
-            best = np.where(self.abstained, self.fallback, best)
         return self.predicting(np.where(missing, best, self.predicted)) if missing.any() else self
 
     def predicting(self, predicted: FloatArray) -> ScoreMatrix:

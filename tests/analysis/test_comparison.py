@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from siming_tasks.analysis.comparison import compare_scores
+from siming_tasks.analysis.comparison import PARTIAL_TOTALS, compare_scores
 from siming_tasks.analysis.human_ceiling import human_ratio
 from siming_tasks.analysis.paired_tests import detectable, holm, jackknife_t, max_t
+from siming_tasks.analysis.power import StudyDesign, draw
 from siming_tasks.analysis.rater_agreement import inter_rater_table
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import ScoreMatrix, evaluate
+from siming_tasks.metrics.abstention import abstention
 from siming_tasks.metrics.alignment import ComparisonEntry, align
+from siming_tasks.metrics.no_video_baselines import step_prior
 from siming_tasks.report.table import to_markdown
 from siming_tasks.report.tables.comparison import comparison_section
 
@@ -268,15 +271,56 @@ def test_no_abstainer_ranks_above_its_honest_self(unsure, judges):
     found = compare_scores([sure, honest, errors, judges[0]], resamples=200)
     assert found.estimates["sure"]["qwk"].value > found.estimates["honest"]["qwk"].value + 0.3  # the trap
     assert found.imputed["errors"]["qwk"] == replace(found.imputed["honest"]["qwk"])  # what it says is the same
-    for metric, ranks in found.ranks.items():
-        for name in ("sure", "errors"):
-            assert ranks[name].rank >= ranks["honest"].rank, metric
+    for name in ("sure", "errors"):
+        assert found.ranks["qwk"][name].rank >= found.ranks["qwk"]["honest"].rank
+        assert found.skipped["plcc"][name] == found.skipped["srcc"][name] == PARTIAL_TOTALS
     assert all(d.better != "sure" or (d.a != "honest" and d.b != "honest") for d in found.differences)
     assert "honest" in found.ranks["qwk"]["sure"].tied_with
     text = to_markdown(comparison_section(found))
     assert "sure is not ranked above honest" in text and "(“correct”)" not in text
     row = next(d for d in found.differences if d.metric == "qwk" and {d.a, d.b} == {"sure", "honest"})
     assert row.answered == 0 and row.answered_p == 1 and not row.holds and row.p < 0.05
+
+
+@pytest.mark.parametrize("answer", ["score", "error"])
+def test_the_worst_of_three_judges_does_not_rise_by_abstaining(answer):
+    """It answers its surest 4 %; the step prior of the other videos, made of the test labels, would fill the rest."""
+    rng = np.random.default_rng(7)
+    data = draw(StudyDesign(), 120, 1, rng, judges=3)
+    names = tuple(map(str, range(120))), tuple(map(str, range(33))), ("all",) * 33
+
+    def panel(judge, skill, **more):
+        labels = data.judged(skill, judge)[0].astype(float)
+        said = labels if answer == "score" else (labels < 3).astype(float)
+        return ScoreMatrix(*names, np.full(33, 3.0), data.reference[0], said, np.ones((120, 33)), answer, **more)
+
+    worst, middle, best = (panel(judge, skill) for judge, skill in enumerate((0.1, 0.2, 0.3)))
+    surest = np.abs(data.quality[0]) >= np.quantile(np.abs(data.quality[0]), 0.96)
+    shy = replace(
+        worst.predicting(np.where(surest, worst.predicted, np.nan)),
+        fallback=np.where(surest, np.nan, step_prior(worst).predicted),
+    )
+    with_prior = abstention(shy, resamples=0).headline.value
+    key = "qwk" if answer == "score" else "mcc"
+    assert with_prior > evaluate(middle, resamples=0).metrics[key].value  # what it would have been ranked by
+    runs = [ComparisonEntry(*row) for row in (("shy", shy), ("middle", middle), ("best", best))]
+    found = compare_scores(runs, resamples=100)
+    assert [found.ranks[key][name].rank for name in ("best", "middle", "shy")] == [1, 2, 3]
+    assert "shy" not in {item.better for item in found.differences}
+    for metric in ("plcc", "srcc") if answer == "score" else ():
+        assert found.skipped[metric] == {"shy": PARTIAL_TOTALS} and set(found.ranks[metric]) == {"middle", "best"}
+
+
+def test_a_run_that_answered_too_little_is_never_better(judges):
+    """The reference itself on 94 % of the steps, ahead of a weak judge in every way, but not called better."""
+    weak = judges[1].panel
+    most = np.random.default_rng(0).random(weak.asked.shape) < 0.94
+    oracle = weak.predicting(np.where(most, weak.reference, np.nan))
+    for panel, better in ((oracle, None), (weak.predicting(weak.reference), "oracle")):
+        found = compare_scores([ComparisonEntry("oracle", panel), judges[1]], resamples=50)
+        (row,) = [item for item in found.differences if item.metric == "qwk"]
+        assert row.p_holm < 0.001 and row.holds and row.better == better
+        assert ("✗ |" in to_markdown(comparison_section(found))) == (better is None)
 
 
 def test_a_physician_who_loses_a_few_videos_keeps_its_correlation(judges):

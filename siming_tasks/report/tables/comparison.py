@@ -13,7 +13,7 @@ from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS, Estimate
 from siming_tasks.metrics.no_video_baselines import JUDGES
-from siming_tasks.metrics.thresholds import ALPHA, POWER, TRUSTED
+from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, POWER, TRUSTED
 from siming_tasks.report.formatting import plain_difference, plain_number, plain_pvalue, plain_value
 from siming_tasks.report.table import UNDEFINED_NOTE, Cell, Name, Section, Table
 
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 RANKS_CAPTION = "95 % intervals over videos; in parentheses the rank and its 95 % interval."
 IMPUTED_CAPTION = (
-    'Every missing answer as full points ("correct"), which no run can gain from by answering less; in parentheses the '
-    "rank and its 95 % interval. Ranks and tests are of these values."
+    'Every missing answer as full points ("correct"): leaving a step out earns what calling it correct would earn; in '
+    "parentheses the rank and its 95 % interval. Ranks and tests are of these values. Below "
+    f"{100 * COMPARABLE:g} % answered no run is called better, and its totals are not ranked."
 )
 NOT_IN_ANSWERS = (
     "✗: the lead is not one of the answers too: the run that answered no more than the other is not "
-    "ahead (or not significantly) on the items that both answered. It is not called better."
+    "ahead (or not significantly) on the items that both answered, or the run that leads answered less than "
+    f"{100 * COMPARABLE:g} %. It is not called better."
 )
 DETECTABLE_CAPTION = (
     f"Smallest true effect that these videos would show with {100 * POWER:g} % power at the "
@@ -209,7 +211,7 @@ def _differences(comparison: Comparison, *, joint: bool) -> Table:
         row += map(plain_pvalue, [item.p, item.p_holm, *([item.p_max_t] if joint else [])])
         if not complete:
             both = "-" if item.answered is None else f"{item.answered:+.3f} (p {plain_pvalue(item.answered_p)})"
-            row.append(both + ("" if item.holds else " ✗"))
+            row.append(both + ("" if item.holds and item.leader_answered else " ✗"))
         rows.append(row)
     caption = (
         _families(comparison)

@@ -258,9 +258,9 @@ def _sorted_entries(entries: Sequence[Entry], options: Options) -> list[Entry]:
 def _sort_keys(rows: Sequence[AdmittedSubmission], options: Options) -> list[tuple[bool, float, float]]:
     """Sort key of each row: whether it can be compared, then the imputed headline of its first setting, settled.
 
-    Leaving answers out cannot raise these values. A row is not above another that answered as much unless it is ahead
-    on the items that both answered (:func:`siming_tasks.analysis.ranks.capped_values`); of equal ones the first is
-    that with more answers.
+    Leaving a step out earns what calling it correct would earn. A row is not above another that answered as much
+    unless it is ahead on the items that both answered (:func:`siming_tasks.analysis.ranks.capped_values`); of equal
+    ones the first is that with more answers.
     """
     first = [next(name for name in TASKS if name in row.settings) for row in rows]
     keys: list[tuple[bool, float, float]] = [(True, 0.0, 0.0)] * len(rows)
