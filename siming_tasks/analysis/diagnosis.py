@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -10,14 +11,22 @@ from typing import Any
 import numpy as np
 
 from siming_tasks.analysis import label_agreement, procedure_state
-from siming_tasks.analysis.human_ceiling import NonInferiority, non_inferiority
+from siming_tasks.analysis.annotator_test import AnnotatorTest, annotator_test
+from siming_tasks.analysis.decision_consistency import DecisionConsistency, decision_consistency
+from siming_tasks.analysis.group_bias import GroupBiases
 from siming_tasks.analysis.pass_decisions import PASS_MARK, PassDecisions, pass_decisions
+from siming_tasks.analysis.physician_equivalence import PhysicianEquivalence, physician_equivalence
+from siming_tasks.analysis.retest import Retest
 from siming_tasks.analysis.robustness import AnalysisChoices, ClusterErrors, analysis_choices
+from siming_tasks.analysis.totals_calibration import TotalsCalibration
+from siming_tasks.analysis.video_contribution import no_video_matrices
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.schema import Unit
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.kappa import LabelMapping, ordinal_labels
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
+from siming_tasks.results.estimand import Estimand
 from siming_tasks.rubrics import Rubric
 
 
@@ -27,10 +36,15 @@ class Diagnostics:
 
     Attributes:
         coverage: answered / asked steps, None if nothing was asked.
+        unit: what is resampled.
         disputed: agreed and disputed steps; None without two raters.
         exam: pass decisions; None for verdicts.
         clusters: standard errors if students, or sites, are what was sampled; empty if the data do not know them.
-        non_inferiority: None without two physicians who scored the same videos.
+        equivalence: does the judge agree with the physicians as they do with each other; None without two.
+        annotator_test: the judge in the place of one physician; None without two who scored the same videos.
+        decisions: consistency of the pass decisions with each physician's; None for verdicts or without physicians.
+        calibration: of totals; None for verdicts. ``groups``: bias by group. ``retest``: a second run of the model.
+        estimand: whose exams and which raters; None for a matrix without a data set.
         pairs: with more than two physicians, numbers of each pair and of the judge where they agreed and differed; else
             empty. The physicians beside the judge are then the first pair.
         options: options of the diagnosis, as far as the caller states them.
@@ -47,7 +61,14 @@ class Diagnostics:
     disputed: label_agreement.DisputedSteps | None
     exam: PassDecisions | None
     choices: AnalysisChoices
-    non_inferiority: NonInferiority | None = None
+    unit: Unit = "video"
+    estimand: Estimand | None = None
+    equivalence: PhysicianEquivalence | None = None
+    annotator_test: AnnotatorTest | None = None
+    decisions: DecisionConsistency | None = None
+    calibration: TotalsCalibration | None = None
+    groups: GroupBiases | None = None
+    retest: Retest | None = None
     clusters: tuple[ClusterErrors, ...] = ()
     pairs: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -56,7 +77,15 @@ class Diagnostics:
         """Plain JSON types; no NaN."""
         kept = {name: part for name, part in vars(self).items() if part or name not in ("pairs", "options", "clusters")}
         # asdict also takes the caveats, which are fields without a place in the instance.
-        return {name: plain(asdict(part) if hasattr(part, "__dict__") else part) for name, part in kept.items()}
+        parts = {name: plain(asdict(part) if hasattr(part, "__dict__") else part) for name, part in kept.items()}
+        if self.estimand:
+            parts["estimand"] = self.estimand.to_json()
+        for name in ("equivalence", "annotator_test"):
+            if part := getattr(self, name):
+                parts[name] |= {"passed_unseen": list(part.passed_unseen)}
+        if self.equivalence:
+            parts["equivalence"] |= {"sentence": self.equivalence.sentence}
+        return parts
 
 
 def diagnose_matrix(
@@ -71,7 +100,7 @@ def diagnose_matrix(
     pass_mark: float = PASS_MARK,
     resamples: int = 2000,
 ) -> Diagnostics:
-    """Diagnose one judge in one setting; the unit of resampling is the video.
+    """Diagnose one judge in one setting; the unit of resampling is the matrix's.
 
     Args:
         matrix: reference and judge.
@@ -107,6 +136,7 @@ def diagnose_matrix(
         disputed=label_agreement.disputed_steps(labels),
         exam=pass_decisions(labels, rubric, resamples, rng, pass_mark),
         choices=analysis_choices(labels.scores, mapping, positive),
+        unit=matrix.unit,
     )
 
 
@@ -116,12 +146,13 @@ def diagnose_with_raters(
     physicians: Mapping[str, FloatArray],
     *,
     seed: int | np.random.SeedSequence,
+    margin: float | None = None,
     **options: Any,
 ) -> Diagnostics:
     """:func:`diagnose_matrix` with any number of physicians: pair by pair, the first pair beside the judge.
 
     ``physicians``: by name, points in the matrix's order, ``float[V, S]``; those of one alone are not used. ``seed``:
-    the same for every pair.
+    the same for every pair. ``margin`` of equivalence, if one was stated beforehand.
     """
     diagnostics = {
         f"{b} against {a}": diagnose_matrix(
@@ -139,14 +170,33 @@ def diagnose_with_raters(
         of_points = ordinal_labels(asked, matrix.max_score, options.get("mapping", "absolute"))
         return np.where(of_points < 0, np.nan, of_points)
 
-    correct = np.where(matrix.asked, 1 - matrix.predicted, np.nan)
-    of_judge = labels(matrix.predicted) if matrix.answer == "score" else correct
-    try:
-        tested = non_inferiority(of_judge, {name: labels(points) for name, points in physicians.items()})
-    except DataError:
-        tested = None  # no two videos that two of them scored
-    pairs = {name: _pair_values(pair) for name, pair in diagnostics.items()} if len(diagnostics) > 1 else {}
-    return replace(next(iter(diagnostics.values())), non_inferiority=tested, pairs=pairs)
+    def labels_of(judge: ScoreMatrix) -> FloatArray:
+        return (
+            labels(judge.predicted) if judge.answer == "score" else np.where(judge.asked, 1 - judge.predicted, np.nan)
+        )
+
+    # A baseline without any answer, as one that needs more than one video, or times, is no rival.
+    no_video = {name: m for name, m in no_video_matrices(matrix).items() if m.answered.any()}
+    of_people = {name: labels(points) for name, points in physicians.items()}
+    labelling: dict[str, Any] = {name: options[name] for name in ("mapping", "positive") if name in options}
+    tested, equivalence = None, None
+    if (matrix.asked & ~np.isnan(list(physicians.values())).any(axis=0)).any():  # a step that all of them scored
+        raters = [replace(matrix, reference=points) for points in physicians.values()]
+        equivalence = physician_equivalence(matrix, raters, no_video, margin=margin, **labelling)
+    with suppress(DataError):  # no two videos that two of them scored
+        tested = annotator_test(
+            labels_of(matrix), of_people, clusters=matrix.cluster_numbers,
+            no_video={name: labels_of(judge) for name, judge in no_video.items()},
+        )  # fmt: skip
+    pass_mark, resamples = options.get("pass_mark", PASS_MARK), options.get("resamples", 2000)
+    rng = np.random.default_rng(seed)
+    return replace(
+        next(iter(diagnostics.values())),
+        equivalence=equivalence,
+        annotator_test=tested,
+        decisions=decision_consistency(matrix, rubric, physicians, pass_mark, resamples, rng),
+        pairs={name: _pair_values(pair) for name, pair in diagnostics.items()} if len(diagnostics) > 1 else {},
+    )
 
 
 def _pair_values(pair: Diagnostics) -> dict[str, float | None]:

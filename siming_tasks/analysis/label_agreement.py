@@ -169,7 +169,8 @@ def step_table(labels: LabelMatrices, resamples: int, rng: np.random.Generator) 
     spread = f" (here {min(errors):.2f} to {max(errors):.2f} where not shaded)" if errors else ""
     caveat = (
         f"A step's kappa rests on few imperfect videos: at 200 videos its standard error is about .07 to .16{spread}. "
-        f"Rows with fewer than {THIN} imperfect videos are shaded; read nothing into them. The mean of these kappas is "
+        f"Rows with fewer than {THIN} imperfect videos are shaded; read nothing into them. All rows are exploratory: "
+        f"{len(rows)} intervals that nothing corrects for their number. The mean of these kappas is "
         "not the pooled kappa."
     )
     return StepTable(rows, caveat)
@@ -193,7 +194,7 @@ class DisputedSteps:
     with_a: Proportion
     with_b: Proportion
     caveat: str = field(
-        default="Wilson intervals treat steps as independent; steps of one video are not, so the true ones are wider. "
+        default="Intervals are Wilson's with the effective number of steps: those of one video, or student, are alike. "
         "Kappa is not given on the disputed steps: they were selected by disagreement, which distorts it. A constant "
         "stands beside each accuracy because the two sets differ in how many steps are correct.",
         init=False,
@@ -207,8 +208,9 @@ def disputed_steps(labels: LabelMatrices) -> DisputedSteps | None:
     rated = labels.rated & labels.known
     sure, unsure = rated & ~labels.disputed, rated & labels.disputed
     right, constant = labels.predicted == labels.reference, labels.reference == labels.top_label
-    own = [share(right, sure), share(constant, sure), share(right, unsure), share(constant, unsure)]
-    return DisputedSteps(*own, *(share(labels.predicted == side, unsure) for side in labels.raters))
+    of, raters = labels.scores.cluster_numbers, labels.raters
+    own = [share(hit, among, of) for among in (sure, unsure) for hit in (right, constant)]
+    return DisputedSteps(*own, *(share(labels.predicted == side, unsure, of) for side in raters))
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.intervals import Proportion, share
 from siming_tasks.metrics.kappa import ordinal_labels
-from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, kappa_stat
-from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
+from siming_tasks.metrics.ratio_estimates import Labels, Stat, estimate_stats, kappa_stat
+from siming_tasks.metrics.resample import Clusters
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.rubrics import Rubric
 
 PASS_MARK = 0.8
@@ -92,25 +93,26 @@ def pass_decisions(
     matrix = labels.scores
     if matrix.answer != "score":
         return None
-    must = np.array([rubric.by_id[name].critical for name in matrix.step_ids], dtype=bool)
-    available = np.where(matrix.counted, matrix.max_score, 0).sum(axis=1)
-    decided = ~(matrix.counted & ~matrix.answered)[:, must].any(axis=1)
-
-    def totals_of(points: FloatArray, total: FloatArray) -> _Totals:
-        failed = (ordinal_labels(points, matrix.max_score) == 0) & matrix.counted
-        with np.errstate(invalid="ignore", divide="ignore"):
-            earned = np.where(decided & (available > 0), total / available, np.nan)
-        return _Totals(earned, failed[:, must].any(axis=1))
-
+    must = _must_pass(matrix, rubric)
     true_total, judged_total = totals(matrix)
-    sides = reference, judge = totals_of(matrix.reference, true_total), totals_of(matrix.predicted, judged_total)
-    own, kappa = _decisions_at(pass_mark, *sides)
+    decided = ~(matrix.counted & ~matrix.answered)[:, must].any(axis=1)
+    true_total, judged_total = (np.where(decided, total, np.nan) for total in (true_total, judged_total))
+    sides = reference, judge = (
+        _totals_of(matrix, matrix.reference, true_total, must),
+        _totals_of(matrix, matrix.predicted, judged_total, must),
+    )
+    of = matrix.cluster_numbers
+    own, kappa = _decisions_at(pass_mark, *sides, of)
     stats, human = {"kappa": kappa}, None
     if labels.points:
         complete = (labels.rated == matrix.counted).all(axis=1)
         sums = (np.where(matrix.counted, points, 0).sum(axis=1) for points in labels.points)
-        raters = (totals_of(p, np.where(complete, s, np.nan)) for p, s in zip(labels.points, sums, strict=True))
-        decisions, stats["human"] = _decisions_at(pass_mark, *raters)
+        complete &= decided
+        first, second = (
+            _totals_of(matrix, points, np.where(complete, total, np.nan), must)
+            for points, total in zip(labels.points, sums, strict=True)
+        )
+        decisions, stats["human"] = _decisions_at(pass_mark, first, second, of)
         human = decisions.consistency
     estimates = estimate_stats(stats, matrix.cluster_numbers, resamples, rng)
     known = ~np.isnan(reference.share) & ~np.isnan(judge.share)
@@ -119,21 +121,51 @@ def pass_decisions(
         must_pass=tuple(name for name, critical in zip(matrix.step_ids, must, strict=True) if critical),
         false_pass=own.false_pass,
         false_fail=own.false_fail,
-        pass_rate_reference=share(reference.passes(pass_mark), known),
-        pass_rate_judge=share(judge.passes(pass_mark), known),
-        missed_must_pass=share(labels.predicted[:, must] != 0, labels.reference[:, must] == 0),
+        pass_rate_reference=share(reference.passes(pass_mark), known, of),
+        pass_rate_judge=share(judge.passes(pass_mark), known, of),
+        missed_must_pass=share(labels.predicted[:, must] != 0, labels.reference[:, must] == 0, of),
         consistency=own.consistency,
         kappa=estimates["kappa"],
         human=human,
         human_kappa=estimates.get("human"),
-        marks=tuple(_decisions_at(mark, *sides)[0] for mark in MARKS),
+        marks=tuple(_decisions_at(mark, *sides, of)[0] for mark in MARKS),
     )
 
 
-def _decisions_at(mark: float, reference: _Totals, judge: _Totals) -> tuple[DecisionsAtMark, Stat]:
+def decide(matrix: ScoreMatrix, points: FloatArray, rubric: Rubric, pass_mark: float = PASS_MARK) -> Labels:
+    """Decision on every exam by someone's points: 1 is pass, 0 fail, -1 none, ``int8[V]``.
+
+    Points are ``float64[V, S]`` in the matrix's order, NaN where there are none. A must-pass step without points, or
+    points for fewer than 80 % of the steps that count, leave an exam undecided.
+    """
+    scored = matrix.predicting(points)
+    must = _must_pass(matrix, rubric)
+    open_steps = (scored.counted & ~scored.answered)[:, must].any(axis=1)
+    sheet = _totals_of(scored, scored.predicted, np.where(open_steps, np.nan, totals(scored)[1]), must)
+    return np.where(np.isnan(sheet.share), -1, sheet.passes(pass_mark)).astype(np.int8)
+
+
+def _must_pass(matrix: ScoreMatrix, rubric: Rubric) -> BoolArray:
+    return np.array([rubric.by_id[name].critical for name in matrix.step_ids], dtype=bool)
+
+
+def _totals_of(matrix: ScoreMatrix, points: FloatArray, total: FloatArray, must: BoolArray) -> _Totals:
+    """An examiner's shares of the available points, and the videos with a failed must-pass step."""
+    available = np.where(matrix.counted, matrix.max_score, 0).sum(axis=1)
+    failed = (ordinal_labels(points, matrix.max_score) == 0) & matrix.counted
+    with np.errstate(invalid="ignore", divide="ignore"):
+        earned = np.where(available > 0, total / available, np.nan)
+    return _Totals(earned, failed[:, must].any(axis=1))
+
+
+def _decisions_at(mark: float, reference: _Totals, judge: _Totals, clusters: Clusters) -> tuple[DecisionsAtMark, Stat]:
     """Decisions of a judge beside those of the reference, and their kappa."""
     known = ~np.isnan(reference.share) & ~np.isnan(judge.share)
     really, judged = reference.passes(mark), judge.passes(mark)
     first, other = (np.where(known, side, -1).astype(np.int8)[:, None] for side in (really, judged))
-    rates = share(really == judged, known), share(judged, known & ~really), share(~judged, known & really)
+    rates = (
+        share(really == judged, known, clusters),
+        share(judged, known & ~really, clusters),
+        share(~judged, known & really, clusters),
+    )
     return DecisionsAtMark(mark, *rates), kappa_stat(first, other, needs="No video was decided by both.")

@@ -7,25 +7,30 @@ most :data:`DETAIL_RESAMPLES`, which they state.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from siming_tasks.analysis.diagnosis import Diagnostics, diagnose_with_raters
+from siming_tasks.analysis.group_bias import group_biases
 from siming_tasks.analysis.pass_decisions import PASS_MARK
-from siming_tasks.analysis.rater_agreement import rater_points
+from siming_tasks.analysis.rater_agreement import rater_points, rater_references
+from siming_tasks.analysis.retest import retest
 from siming_tasks.analysis.robustness import cluster_errors
+from siming_tasks.analysis.totals_calibration import totals_calibration
 from siming_tasks.analysis.video_contribution import (
     VideoContribution,
     no_video_estimates,
     no_video_matrices,
     video_contribution,
 )
+from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.metrics.resample import Stream, stream
 from siming_tasks.options import Options
+from siming_tasks.results.estimand import estimand_of
 from siming_tasks.results.run import Run
 
 DETAIL_RESAMPLES = 1_000
@@ -35,7 +40,15 @@ PERMUTATIONS = 1_999
 """Most exchanges of videos for the shuffle p-values; never more than the resamples that were asked for."""
 
 
-def diagnose(run: Run, setting: str, options: Options | None = None, *, pass_mark: float = PASS_MARK) -> Diagnostics:
+def diagnose(
+    run: Run,
+    setting: str,
+    options: Options | None = None,
+    *,
+    pass_mark: float = PASS_MARK,
+    margin: float | None = None,
+    again: Run | None = None,
+) -> Diagnostics:
     """Diagnose the agreement of a run with the physicians in one setting; the unit of resampling is the video.
 
     Args:
@@ -44,9 +57,11 @@ def diagnose(run: Run, setting: str, options: Options | None = None, *, pass_mar
         options: rater, label mapping, positive class, resamples (at most
             :data:`siming_tasks.analysis.run_analyses.DETAIL_RESAMPLES` are used) and seed.
         pass_mark: share of the points that passes the exam.
+        margin: of equivalence with a physician, in the headline metric, if one was stated beforehand.
+        again: a second run of the same model over the same exams, for the agreement of the model with itself.
 
     Raises:
-        DataError: the run has no record of the setting, or a bad pass mark.
+        DataError: a run has no record of the setting, or a bad pass mark or margin.
 
     Example:
         >>> from siming_tasks import Options, diagnose, open_dataset, read_run
@@ -55,29 +70,60 @@ def diagnose(run: Run, setting: str, options: Options | None = None, *, pass_mar
         1.0
     """
     options = options or Options()
-    return diagnose_scores(run.score_matrix(setting, options.rater, options.cluster), run.dataset, options, pass_mark)
+    matrix = run.score_matrix(setting, options.rater, options.cluster)
+    diagnosis = diagnose_scores(matrix, setting, run.dataset, options, pass_mark=pass_mark, margin=margin)
+    if again is None:
+        return diagnosis
+    raters = rater_references(run.dataset, setting, matrix) if len(run.dataset.physicians) > 1 else []
+    how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive, "seed": options.seed}
+    how["resamples"] = min(DETAIL_RESAMPLES, options.resamples)
+    second = again.score_matrix(setting, options.rater, options.cluster)
+    return replace(diagnosis, retest=retest(matrix, second, raters, **how))
 
 
 def diagnose_scores(
-    matrix: ScoreMatrix, dataset: Dataset, options: Options, pass_mark: float = PASS_MARK
+    matrix: ScoreMatrix,
+    setting: str,
+    dataset: Dataset,
+    options: Options,
+    *,
+    pass_mark: float = PASS_MARK,
+    margin: float | None = None,
 ) -> Diagnostics:
     """Diagnoses of the scores of a run, beside those of the physicians of its data set.
 
     Raises:
-        DataError: the matrix is empty, or the pass mark is out of range.
+        DataError: the matrix is empty, or the pass mark or the margin is out of range.
     """
     labelling: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
     how = {**labelling, "pass_mark": pass_mark, "resamples": min(DETAIL_RESAMPLES, options.resamples)}
     seed = stream(options.seed, Stream.DIAGNOSES)
-    diagnosis = diagnose_with_raters(matrix, dataset.rubric, rater_points(dataset, matrix), seed=seed, **how)
+    physicians = rater_points(dataset, matrix)
+    diagnosis = diagnose_with_raters(matrix, dataset.rubric, physicians, seed=seed, margin=margin, **how)
     videos = [dataset.video(name) for name in matrix.video_ids]
     named = {video.video_id: video.extra.get("student") for video in videos}
     students = {video: str(student) for video, student in named.items() if student is not None}
     sites = {video.video_id: video.site for video in videos}
     by_student = cluster_errors(matrix, students, "student", **labelling)
     by_site = cluster_errors(matrix, sites, "site", each=True, **labelling)
-    clusters = tuple(errors for errors in (by_student, by_site) if errors)
-    return replace(diagnosis, clusters=clusters, options={**how, "seed": options.seed})
+    return replace(
+        diagnosis,
+        clusters=tuple(errors for errors in (by_student, by_site) if errors),
+        estimand=estimand_of(matrix, dataset, setting, options.rater),
+        calibration=totals_calibration(matrix, sites),
+        groups=group_biases(matrix, _stated_columns(videos)),
+        options={**how, "seed": options.seed},
+    )
+
+
+def _stated_columns(videos: Sequence[Video]) -> dict[str, dict[str, str]]:
+    """By column of the videos, the site among them, by video, its value: text, whole numbers, yes or no."""
+    columns: dict[str, dict[str, str]] = {}
+    for video in videos:
+        for column, value in {"site": video.site, **video.extra}.items():
+            if isinstance(value, str | int):
+                columns.setdefault(column, {})[video.video_id] = str(value)
+    return columns
 
 
 class _Questions:

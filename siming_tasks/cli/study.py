@@ -90,6 +90,8 @@ def diagnose(
     setting: str | None = cli.option("", "one setting (default: every setting of the run)"),
     partial: bool = cli.switch("the run asked only for the requests it holds (as with --limit)"),
     pass_mark: float = cli.option("SHARE", "share of points that passes (default 0.8)", Decimal(above=0, most=1), 0.8),
+    margin: float | None = cli.option("X", "margin of equivalence, stated beforehand", Decimal(above=0, below=1)),
+    again: Path | None = cli.option("RUN", "a second run of the same model: its agreement with itself", Path),
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
     as_json: bool = cli.switch("print JSON instead of Markdown", "--json"),
 ) -> None:
@@ -111,7 +113,12 @@ def diagnose(
     if not wanted or any(name not in run.settings for name in wanted):
         has = ", ".join(run.settings) or "no setting"
         raise DataError(f"{path}: nothing to diagnose for {setting or 'any setting'}. It holds {has}.")
-    reports = {name: diagnose_run(run, name, options, pass_mark=pass_mark) for name in wanted}
+    second = read_run(run_at(again), dataset, partial=partial) if again else None
+    if second and (missing := [name for name in wanted if name not in second.settings]):
+        raise DataError(f"{again}: has no answers to {missing[0]}, which {path} has. Give --setting, or another run.")
+    reports = {
+        name: diagnose_run(run, name, options, pass_mark=pass_mark, margin=margin, again=second) for name in wanted
+    }
     if as_json:
         diagnoses = {name: report.to_json() for name, report in reports.items()}
         for name in ablated.keys() & diagnoses:

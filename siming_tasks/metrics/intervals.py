@@ -11,7 +11,7 @@ import numpy as np
 
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.resample import Spread, quantile_of_t, spreads, studentised
+from siming_tasks.metrics.resample import Clusters, Spread, per_cluster, quantile_of_t, spreads, studentised
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, LEVEL, NOISE, SMALL_N, TAILED, TRUSTED, UNDEFINED
@@ -44,9 +44,33 @@ def wilson(count: int, n: int) -> Proportion:
     return Proportion(count, n, count / n, float(interval.low), float(interval.high))
 
 
-def share(hit: BoolArray, among: BoolArray) -> Proportion:
-    """Share of the marked places in ``among`` that are also marked in ``hit``."""
-    return wilson(int((hit & among).sum()), int(among.sum()))
+def share(hit: BoolArray, among: BoolArray, clusters: Clusters | None = None) -> Proportion:
+    """Share of the marked places in ``among`` that are also marked in ``hit``.
+
+    With ``clusters``, the number of each video's (row's), the interval is Wilson's with the effective number of places
+    (Kish 1965; Korn & Graubard 1998): their number over the design effect, t for the normal quantile; none below
+    :data:`siming_tasks.metrics.thresholds.FEWEST` clusters. With one place in every cluster it is the plain one.
+    """
+    found = wilson(int((hit & among).sum()), int(among.sum()))
+    if clusters is None or found.value is None:
+        return found
+    by_row = [side.reshape(len(clusters), -1).sum(axis=1).astype(np.float64) for side in (hit & among, among)]
+    hits, places = per_cluster(np.stack(by_row, axis=1), clusters).T
+    bears = places > 0
+    g, p = int(bears.sum()), found.value
+    if g == found.n:
+        return found
+    if g < FEWEST:
+        return replace(found, low=None, high=None)
+    if 0 < p < 1:
+        residual = hits - p * places
+        inflation = g / (g - 1) * float(np.square(residual).sum()) / (found.n * p * (1 - p))
+    else:
+        inflation = found.n / g  # nothing varies: places of one cluster count once
+    n, t = found.n / max(1.0, inflation), quantile_of_t(g - 1)
+    middle, half = (p + t**2 / (2 * n)), t * math.sqrt(p * (1 - p) / n + t**2 / (4 * n**2))
+    low, high = ((middle + side * half) / (1 + t**2 / n) for side in (-1, 1))
+    return replace(found, low=max(0.0, low), high=min(1.0, high))
 
 
 def at_boundary(value: float, clusters: int) -> tuple[float, float]:

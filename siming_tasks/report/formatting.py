@@ -53,7 +53,8 @@ def plain_proportion(share: Proportion) -> str:
     """A share with its interval and what it was counted from."""
     if share.value is None:
         return "- (0)"
-    return f"{share.value:.2f} [{share.low:.2f}, {share.high:.2f}] ({share.count}/{share.n})"
+    interval = "" if share.low is None or share.high is None else f" [{share.low:.2f}, {share.high:.2f}]"
+    return f"{share.value:.2f}{interval} ({share.count}/{share.n})"
 
 
 def mean_and_range(values: Iterable[float | None]) -> tuple[str, str]:

@@ -122,7 +122,7 @@ def analyze_run(
         evaluation = evaluate_matrix(matrix, options)
         settings[name] = {
             "numbers": run.evaluate(name, options, evaluation=evaluation),
-            **_diagnose(matrix, dataset, options, evaluation.metrics),
+            **_diagnose(matrix, name, dataset, options, evaluation.metrics),
             "totals": _video_totals(matrix),
             "pairs": minimal_pair_results(matrix, pairs),
             "usage": _usage_by_video(run.records[name], prices),
@@ -166,7 +166,7 @@ def minimal_pair_results(matrix: ScoreMatrix, pairs: Sequence[Mapping[str, Any]]
 
 
 def _diagnose(
-    matrix: ScoreMatrix, dataset: Dataset, options: Options, metrics: Mapping[str, Estimate]
+    matrix: ScoreMatrix, setting: str, dataset: Dataset, options: Options, metrics: Mapping[str, Estimate]
 ) -> dict[str, Any]:
     """``contribution`` and ``diagnostics`` (None without labels) and ``misses``: each step's label confusion.
 
@@ -181,7 +181,7 @@ def _diagnose(
         misses[step] = counts.sum(axis=0).reshape(k, k).astype(int).tolist()
     return {
         "contribution": run_video_contribution(matrix, options, metrics).to_json(),
-        "diagnostics": diagnose_scores(matrix, dataset, options).to_json(),
+        "diagnostics": diagnose_scores(matrix, setting, dataset, options).to_json(),
         "misses": misses,
     }
 

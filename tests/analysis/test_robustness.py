@@ -70,7 +70,7 @@ def test_a_run_of_two_sites_says_what_it_is_without_each(short_demo: Path) -> No
     data = replace(data, videos=videos)
     panel = build_reference_matrix(data, "full_score", "rater_a")
     panel = panel.predicting(build_reference_matrix(data, "full_score", "rater_b").reference)
-    found = diagnose_scores(panel, data, Options(resamples=50))
+    found = diagnose_scores(panel, "full_score", data, Options(resamples=50))
     assert [(each.kind, each.names) for each in found.clusters] == [("student", 2), ("site", 2)]
     assert found.clusters[1].metrics["qwk"].by_cluster is None  # two sites tell no standard error
     assert set(found.clusters[1].metrics["qwk"].left_out) == {"A", "B"}

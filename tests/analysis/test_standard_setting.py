@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.special import betaln, gammaln
 from statsmodels.stats.multitest import multipletests
 
-from siming_tasks.analysis.human_ceiling import non_inferiority
+from siming_tasks.analysis.annotator_test import annotator_test
 from siming_tasks.analysis.standard_setting import (
     borderline_regression,
     contrasting_groups,
@@ -118,7 +118,7 @@ def _labels(rng: np.random.Generator, truth: np.ndarray, wrong: float) -> np.nda
 def test_two_physicians_by_hand() -> None:
     """Judge nearer or as near to B than A is: video 1 in 2 of 2 steps, video 2 in 1 of 2; A: 1 of 2 and 2 of 2."""
     judge, a, b = (np.array(rows, dtype=float) for rows in ([[3, 2], [0, 3]], [[3, 0], [1, 3]], [[3, 3], [3, 3]]))
-    found = non_inferiority(judge, {"a": a, "b": b}, margin=0.1)
+    found = annotator_test(judge, {"a": a, "b": b}, margin=0.1)
     assert (found.physicians["a"].judge, found.physicians["a"].physician) == (0.75, 0.75)
     # left out B: distances to A are judge 0, 2 | 1, 0 and B 0, 3 | 2, 0: the judge is never farther, B is in two
     assert (found.physicians["b"].judge, found.physicians["b"].physician) == (1.0, 0.5)
@@ -129,7 +129,7 @@ def test_p_values_and_correction_are_scipys_and_statsmodels() -> None:
     truth = rng.integers(0, 4, (80, 12))
     people = {name: _labels(rng, truth, wrong) for name, wrong in (("a", 0.2), ("b", 0.25), ("c", 0.3))}
     judge = _labels(rng, truth, 0.27)
-    found = non_inferiority(judge, people, margin=0.05)
+    found = annotator_test(judge, people, margin=0.05)
     p_values = []
     for name, own in people.items():
         others = np.stack([labels for other, labels in people.items() if other != name])
@@ -146,14 +146,14 @@ def test_leaving_out_hard_steps_gains_nothing() -> None:
     people = {"a": _labels(rng, truth, 0.2), "b": _labels(rng, truth, 0.2)}
     judge = _labels(rng, truth, 0.4)
     shy = np.where(judge == truth, judge, np.nan)
-    honest, abstaining = (non_inferiority(who, people).physicians["a"] for who in (judge, shy))
+    honest, abstaining = (annotator_test(who, people).physicians["a"] for who in (judge, shy))
     assert abstaining.judge <= honest.judge and abstaining.p_value >= honest.p_value
 
 
 @pytest.mark.parametrize("people", [{"a": np.ones((3, 2))}, {"a": np.ones((3, 2)), "b": np.full((3, 2), np.nan)}])
 def test_one_physician_is_not_enough(people: dict[str, np.ndarray]) -> None:
     with pytest.raises(DataError, match=r"two physicians|Fewer than two videos"):
-        non_inferiority(np.ones((3, 2)), people)
+        annotator_test(np.ones((3, 2)), people)
 
 
 def test_equal_totals_of_a_group_have_no_curve() -> None:

@@ -32,11 +32,13 @@ def diagnosis_section(diagnosis: Diagnostics, title: str) -> Section:
     section: Section = [
         f"# Diagnostics: {literal(title)}",
         f"{diagnosis.videos} videos, {coverage}. 95 % intervals in brackets{resamples}; the unit of resampling is the "
-        "video. "
+        f"{diagnosis.unit}. "
         "`*` marks an undefined value, `-` no data." + f" {FLAGS['few-videos']}" * (diagnosis.videos < TRUSTED),
     ]
-    for part in (_steps, _severity, _history, _state, _sequence, _disputed, _exam_decisions, _clusters,
-                 _replaced_physician, _physician_pairs, _choices):  # fmt: skip
+    section += [diagnosis.estimand.sentence] if diagnosis.estimand else []
+    for part in (_equivalence, _annotator_test, _severity, _calibration, _exam_decisions, _decision_consistency,
+                 _retest, _steps, _disputed, _history, _state, _sequence, _groups, _clusters, _physician_pairs,
+                 _choices):  # fmt: skip
         section += part(diagnosis)
     return section
 
@@ -197,21 +199,125 @@ def _clusters(diagnosis: Diagnostics) -> Section:
     return section
 
 
-def _replaced_physician(diagnosis: Diagnostics) -> Section:
-    title, replaced = "## In the place of a physician", diagnosis.non_inferiority
-    if replaced is None:
-        return [title, "Needs two physicians' labels of the same videos."]
-    rows = []
-    for name, row in replaced.physicians.items():
-        shares = [f"{row.judge:.3f}", f"{row.physician:.3f}"]
-        rows.append([Name(name), *shares, plain_pvalue(row.p_value), "yes" if row.holds else "no"])
+def _equivalence(diagnosis: Diagnostics) -> Section:
+    title, found = "## Judge and physicians", diagnosis.equivalence
+    if found is None:
+        return [title, "Needs two physicians' labels of the same steps."]
+    rows: list[list[Cell]] = []
+    for name, test in {"this judge": found.judge, **found.no_video}.items():
+        interval = "-" if test.low is None or test.high is None else f"[{test.low:+.3f}, {test.high:+.3f}]"
+        cells = ["-" if p is None else plain_pvalue(p) for p in (test.p_inferior, test.p_different)]
+        value = "-" if test.value is None else f"{test.value:+.3f}"
+        verdicts = [{True: "yes", False: "no"}[test.not_inferior], {True: "yes", False: "no"}[test.equivalent]]
+        rows.append([name.replace("-", " "), value, interval, cells[0], verdicts[0], cells[1], verdicts[1]])
+    label = CATALOGUE[found.metric].label
+    head = ["", f"{label} less the physicians'", "90 %", "p, worse", "not inferior", "p, different", "equivalent"]
+    pairs = f"mean of {found.pairs} pairs" if found.pairs > 1 else "one pair"
     note = (
-        f"At what share of the steps is the judge, and the physician, at least as near to the others? Not inferior: "
-        f"the physician is less than {replaced.margin:g} ahead (one-sided t test over videos, Benjamini-Yekutieli). "
-        f"Win rate {replaced.win_rate:.2f}; at least 0.5 speaks for the judge. A missing answer counts as worse than "
-        "any."
+        f"Mean agreement with each physician minus that of the physicians with each other ({found.physicians:.3f}, "
+        f"{pairs}); margin {found.margin:.3f} ({found.margin_from}). Two one-sided t tests over {found.clusters} "
+        f"{found.unit}s, missing answers imputed. The no-video baselines take the same test: where one is not inferior "
+        "it cannot tell a judge that looks from one that does not."
     )
-    return [title, Table.of(["left out", "judge", "physician", "p", "not inferior"], rows), note]
+    return [title, f"**{found.sentence}**", Table.of(head, rows), note]
+
+
+def _annotator_test(diagnosis: Diagnostics) -> Section:
+    title, found = "## In the place of a physician", diagnosis.annotator_test
+    if found is None:
+        return [title, "Needs two physicians' labels of the same videos."]
+    rows: list[list[Cell]] = []
+    for name, row in found.physicians.items():
+        p = "-" if row.p_value is None else plain_pvalue(row.p_value)
+        rows.append([Name(name), f"{row.judge:.3f}", f"{row.physician:.3f}", p, "yes" if row.holds else "no"])
+    rates: list[list[Cell]] = [["this judge", f"{found.win_rate:.2f}"]]
+    rates += [[name.replace("-", " "), f"{rate:.2f}"] for name, rate in found.no_video.items()]
+    if found.passed_unseen:
+        names = ", ".join(name.replace("-", " ") for name in found.passed_unseen)
+        verdict = f"The test cannot tell here: without any video, {names} passes it as well."
+    elif found.win_rate >= 0.5:
+        verdict = "The judge passes (win rate of 0.5 or more), and no no-video baseline does."
+    else:
+        verdict = "The judge does not pass (win rate below 0.5)."
+    note = (
+        "At what share of the steps is the judge, and the physician, at least as near to the others? Not inferior: the "
+        f"physician is less than {found.margin:g} ahead (one-sided t over {diagnosis.unit}s, Benjamini-Yekutieli). A "
+        "missing answer counts as worse than any. Most steps are right, so to be near is not to agree beyond chance: "
+        "the section above comes first."
+    )
+    head = ["left out", "judge", "physician", "p", "not inferior"]
+    return [title, verdict, Table.of(head, rows), Table.of(["", "win rate"], rates), note]
+
+
+def _calibration(diagnosis: Diagnostics) -> Section:
+    calibration = diagnosis.calibration
+    if calibration is None:
+        return []
+    lines = {"all videos": calibration.whole, **calibration.sites}
+    rows: list[list[Cell]] = [
+        [Name(name) if name in calibration.sites else name, plain_value(line.slope, 2),
+         plain_difference(line.intercept, 2), plain_difference(line.offset, 2)]
+        for name, line in lines.items()
+    ]  # fmt: skip
+    levels: list[list[Cell]] = [[name, plain_difference(value, 2)] for name, value in calibration.levels.items()]
+    return [
+        "## Calibration of totals",
+        Table.of(["reference on judge", "slope", "intercept, points", "offset at the mean, points"], rows),
+        Table.of(["judge's total", "reference - judge, points"], levels),
+        calibration.caveat,
+    ]
+
+
+def _decision_consistency(diagnosis: Diagnostics) -> Section:
+    found = diagnosis.decisions
+    if found is None:
+        return []
+    rows: list[list[Cell]] = []
+    for name, row in {**{f"judge against {who}": of for who, of in found.physicians.items()}, **found.pairs}.items():
+        shares = map(plain_proportion, (row.alike, row.false_pass, row.false_fail))
+        rows.append([Name(name), *shares, plain_value(row.kappa)])
+    means = {"judge, mean": found.judge_kappa, "physicians, mean": found.pair_kappa}
+    summary: list[list[Cell]] = [[name, plain_value(value)] for name, value in means.items() if value]
+    if found.difference:
+        summary.append(["judge - physicians", plain_difference(found.difference)])
+    if found.reliability is not None:
+        summary.append(["reliability of the judge's totals (halves)", f"{found.reliability:.3f}"])
+    if made := found.classification:
+        kappa = "-" if made.kappa is None else f"{made.kappa:.3f}"
+        summary += [["decided alike on a parallel exam", f"{made.consistency:.3f}"], ["kappa of these", kappa]]
+    head = ["pass or fail", "decided alike", "false pass", "false fail", "kappa"]
+    return [
+        "## Decisions beside each physician",
+        Table.of(head, rows),
+        Table.of(["kappa of decisions", "value"], summary),
+        found.caveat,
+    ]
+
+
+def _retest(diagnosis: Diagnostics) -> Section:
+    found = diagnosis.retest
+    if found is None:
+        return []
+    rows: list[list[Cell]] = []
+    for name, own in found.itself.items():
+        human = found.physicians.get(name)
+        cells = [plain_value(own), plain_value(found.reference[name]), "-" if human is None else f"{human:.3f}"]
+        rows.append([CATALOGUE[name].label, *cells])
+    note = f"{found.same:.1%} of {found.steps:,} steps have the same answer in both runs. {found.caveat}"
+    return ["## The model with itself", Table.of(["", "itself", "reference", "physicians"], rows), note]
+
+
+def _groups(diagnosis: Diagnostics) -> Section:
+    biases = diagnosis.groups
+    if biases is None or not biases.groups:
+        return []
+    rows: list[list[Cell]] = []
+    for group in biases.groups:
+        p = "-" if group.p_holm is None else plain_pvalue(group.p_holm)
+        numbers = [plain_difference(group.error, 3, interval=False), plain_difference(group.difference, 3), p]
+        rows.append([Name(group.column), Name(group.group), str(group.videos), str(group.clusters), *numbers])
+    head = ["column", "group", "videos", f"{diagnosis.unit}s", "error", "less that of the others", "p, Holm"]
+    return ["## Bias by group (exploratory)", Table.of(head, rows), f"{biases.tests} tests. {biases.caveat}"]
 
 
 def _physician_pairs(diagnosis: Diagnostics) -> Section:

@@ -1,0 +1,89 @@
+"""Estimand: whose exams, which raters and which answers a number is about, made in one place from the facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from siming_tasks.common.sanitize import literal
+from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.data import Dataset
+from siming_tasks.metrics.score_matrix import ScoreMatrix
+from siming_tasks.tasks import TASKS
+
+_PLURAL = {"video": "videos", "performance": "performances", "student": "students", "site": "sites"}
+
+
+@dataclass(frozen=True)
+class Estimand:
+    """Facts that say what a number is about.
+
+    Attributes:
+        setting: name; ``shown``: its title.
+        videos: exams that it rests on.
+        unit: what is a sample of others of its kind: intervals and tests are over it; ``clusters``: how many.
+        fixed: larger units that the data state and that stand for themselves alone.
+        sites: number of sites that the videos state.
+        reference: rater whose points are the reference; ``raters``: physicians behind it or beside it.
+        missing: share of asked steps without an answer.
+    """
+
+    setting: str
+    shown: str
+    videos: int
+    unit: str
+    clusters: int
+    fixed: tuple[str, ...]
+    sites: int
+    reference: str
+    raters: tuple[str, ...]
+    missing: float
+
+    @property
+    def sentence(self) -> str:
+        """The estimand in one sentence, plain text."""
+        of = "" if self.unit == "video" else f" of {self.clusters:,} {_PLURAL[self.unit]}"
+        exams = f"{self.videos:,} videos{of}, taken as a sample of {_PLURAL[self.unit]} like these"
+        if self.unit == "site":
+            where = ""
+        elif self.sites > 1:
+            where = f" at these {self.sites} sites, not at others"
+        else:
+            where = " at this one site" if self.sites else ""
+        kept = [unit for unit in self.fixed if unit != "site"]
+        where += f"; these {' and '.join(_PLURAL[unit] for unit in kept)} stand for themselves" if kept else ""
+        # the number and not the names: a name is somebody's text, and the raters are in the result beside this
+        who = "the consensus" if self.reference == CONSENSUS else f"the points of {literal(self.reference)}"
+        if self.reference == CONSENSUS and self.raters:
+            who += f" of these {len(self.raters)} physicians" if len(self.raters) > 1 else " of this physician"
+        return (
+            f"Estimand: agreement with {who} (these raters, no others) in “{self.shown}”, over {exams}{where}; "
+            f"missing answers ({self.missing:.1%}) are left out of the metrics, and count as full points (“correct”) "
+            "where imputed, in ranks and in tests."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types, the sentence among them."""
+        facts = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        return {"sentence": self.sentence, **facts}
+
+
+def estimand_of(matrix: ScoreMatrix, dataset: Dataset, setting: str, rater: str = CONSENSUS) -> Estimand:
+    """Estimand of the metrics of a matrix of a data set."""
+    asked = int(matrix.asked.sum())
+    unanswered = int((matrix.asked & np.isnan(matrix.predicted)).sum())
+    sites = {site for name in matrix.video_ids if (site := dataset.video(name).site) is not None}
+    return Estimand(
+        setting=setting,
+        shown=TASKS[setting].title,
+        videos=len(matrix.video_ids),
+        unit=matrix.unit,
+        clusters=len(set(matrix.clusters)),
+        fixed=tuple(matrix.fixed),
+        sites=len(sites),
+        reference=rater,
+        raters=dataset.physicians,
+        missing=unanswered / asked if asked else 0.0,
+    )
