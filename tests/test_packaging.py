@@ -21,7 +21,16 @@ from siming_tasks.plugin import register as plugin
 ROOT = Path(__file__).parents[1]
 TASKS = {f"siming_{scope}_{answer}" for scope in ("full", "clip", "full_timed") for answer in ("score", "error")}
 TASKS |= {f"{name}_{form}" for name in TASKS if "timed" not in name for form in ("abstain", "evidence", "named_errors")}
-INPUT_ABLATIONS = ("no_video", "single_frame", "shuffled_frames", "reversed_frames", "frozen_frame", "mismatched_video")
+INPUT_ABLATIONS = (
+    "no_video",
+    "single_frame",
+    "shuffled_frames",
+    "reversed_frames",
+    "frozen_frame",
+    "mismatched_video",
+    "mismatched_video_own_times",
+    "neutral_times",
+)
 TASKS |= {f"siming_ablation_{ablation}_{scope}_{answer}" for ablation in INPUT_ABLATIONS for scope in ("full", "clip")
           for answer in ("score", "error")}  # fmt: skip
 CACHES = shutil.ignore_patterns("__pycache__", ".*_cache", "*.egg-info")

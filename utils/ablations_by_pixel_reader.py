@@ -46,8 +46,12 @@ def decoded(path: Path) -> NDArray[np.uint8]:
 
 
 def shown(images: NDArray[np.uint8], ablation: InputAblation, request: str) -> NDArray[np.uint8]:
-    """The frame at every moment, as the ablation shows it; a single frame stands for the whole exam."""
-    assert ablation.frame_order is not None
+    """The frame at every moment, as the ablation shows it; a single frame stands for the whole exam.
+
+    The reader knows no times, so that frames at other times than their own are the same to it.
+    """
+    if ablation.frame_order is None:
+        return images
     order = ablation.frame_order(len(images), request)
     return images[np.broadcast_to(order, len(images)) if len(order) == 1 else order]
 
@@ -87,6 +91,9 @@ def main() -> None:
             images: NDArray[np.uint8] | None = films[video.video_id]
             if ablation.shows_other_exam:
                 images = films[mismatched.of(video)[0].video_id]
+                if ablation.times_told:  # as many frames as its own, spread evenly over the other exam
+                    number = len(films[video.video_id])
+                    images = images[((np.arange(number) + 0.5) * len(images) / number).astype(np.int64)]
             elif ablation:
                 images = shown(films[video.video_id], ablation, video.video_id) if ablation.shows_media else None
             scores = points(images, video, dataset.rubric)

@@ -250,21 +250,39 @@ _store = lru_cache(maxsize=64)(FrameStore)
 
 
 def ablate(
-    plain: View, ablation: InputAblation, request: str, *, cache: Path | None = None, cache_gb: float = 20.0
+    plain: View,
+    ablation: InputAblation,
+    request: str,
+    *,
+    own: Sequence[float] = (),
+    budget: int = 0,
+    cache: Path | None = None,
+    cache_gb: float = 20.0,
 ) -> View:
-    """Alter a view as an ablation says; one that shows another exam gets the view of that exam and leaves it.
+    """Alter a view as an ablation says; one that shows another exam gets the view of that exam.
 
-    The view is in a mode that samples; its file is not needed. ``request``, the id of the question, and the number of
-    frames decide a shuffled order. The cache is kept below ``cache_gb`` gigabytes after a file was written, if given.
+    Args:
+        plain: in a mode that samples; its file is not needed.
+        ablation: what is altered; one without an order or times of its own leaves the view as it is.
+        request: id of the question, which with the number of frames decides a shuffled order.
+        own: times of the frames that the exam itself would show (s); for an ablation that tells other times.
+        budget: number of frames that a request of this kind may show; for the same.
+        cache: the cache folder, which is kept below ``cache_gb`` gigabytes after a file was written.
+        cache_gb: its limit.
 
     Raises:
         MediaError: a frame cannot be decoded.
     """
-    if ablation.frame_order is None:
+    if ablation.times_told:
+        times = ablation.times_told(np.asarray(own), budget)
+        # the middle of each of as many equal parts
+        places = (2 * np.arange(len(times)) + 1) * len(plain.indices) // (2 * len(times))
+    elif ablation.frame_order:
+        places, times = ablation.frame_order(len(plain.indices), request), np.asarray(plain.times)
+        if ablation.frame_times:
+            times = ablation.frame_times(times, places)
+    else:
         return plain
-    places, times = ablation.frame_order(len(plain.indices), request), np.asarray(plain.times)
-    if ablation.frame_times:
-        times = ablation.frame_times(times, places)
     indices = tuple(np.asarray(plain.indices)[places].tolist())
     rate = plain.rate * (len(places) / len(plain.indices))
     shown = replace(plain, indices=indices, times=tuple(times.tolist()), rate=rate, path=None)

@@ -34,6 +34,9 @@ class InputAblation:
     # when the shown frames were, from the times of all frames (``float64[N]``, seconds) and the places; None: frames
     # at other places take the times of those that they replace
     frame_times: Callable[[NDArray[Any], NDArray[np.int64]], NDArray[Any]] | None = None
+    # when frames are said to be shown (``float64[N]``, seconds), from the times of the exam's own frames and the number
+    # of frames that a request may show; N are shown, spread evenly over the part, some twice where there are fewer
+    times_told: Callable[[NDArray[Any], int], NDArray[Any]] | None = None
     # the conditions that it changes by what it is; in all others its task must be asked as its base task is
     # (:mod:`siming_tasks.results.comparable`)
     changes: tuple[str, ...] = ()
@@ -115,6 +118,22 @@ INPUT_ABLATIONS: Mapping[str, InputAblation] = MappingProxyType(
                 "The frames of another exam are shown.",
                 "with another exam in place of this one",
                 shows_other_exam=True,
+                changes=("frames",),
+            ),
+            InputAblation(
+                "mismatched_video_own_times",
+                "another exam at this one's times",
+                "The frames of another exam are shown, as many as this one has and at its times.",
+                "with another exam at the times of this one",
+                shows_other_exam=True,
+                times_told=lambda own, _: own,
+            ),
+            InputAblation(
+                "neutral_times",
+                "times that tell nothing",
+                "The same frames are shown, as many of every part and a second apart.",
+                "with times that tell no duration",
+                times_told=lambda _, budget: 1.0 * _range(budget),
                 changes=("frames",),
             ),
         )

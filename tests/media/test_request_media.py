@@ -52,6 +52,26 @@ def test_a_shuffled_order_is_the_requests_own_and_never_the_true_one(videos: Any
     assert ablate(plain(videos, tmp_path, frames=1), INPUT_ABLATIONS["shuffled_frames"], "v/").indices == (0,)
 
 
+def test_told_times_take_frames_evenly_and_some_twice_by_hand(videos: Any, tmp_path: Path) -> None:
+    """Of 0 9 19 29 39 49 59, three are the middles of the thirds; of three frames, seven are each twice or more."""
+    own, neutral = INPUT_ABLATIONS["mismatched_video_own_times"], INPUT_ABLATIONS["neutral_times"]
+    shown = ablate(plain(videos, tmp_path), own, "v/", own=(2.0, 2.5, 7.0), budget=7)
+    assert numbers(videos, shown.images()) == [9, 29, 49] and shown.times == (2.0, 2.5, 7.0)
+    few = plain(videos, tmp_path, frames=3)
+    assert few.indices == (0, 29, 59)
+    shown = ablate(few, neutral, "v/", own=few.times, budget=7)
+    assert shown.indices == (0, 0, 29, 29, 29, 59, 59) and shown.times == (0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+
+
+@pytest.mark.parametrize("frames", [3, 7])
+def test_a_file_with_neutral_times_has_one_length_whatever_it_shows(frames: int, videos: Any, tmp_path: Path) -> None:
+    media = plain(videos, tmp_path, mode="proxy", frames=frames)
+    shown = ablate(media, INPUT_ABLATIONS["neutral_times"], "v/", own=media.times, budget=7)
+    assert shown.path is not None
+    timeline = read_timeline(shown.path)
+    assert timeline.times.tolist() == pytest.approx([0, 1, 2, 3, 4, 5, 6]) and timeline.n_frames == 7
+
+
 def test_records_list_the_frames_in_the_order_in_which_they_were_shown(videos: Any, tmp_path: Path) -> None:
     media = plain(videos, tmp_path, frames=60)
     assert media.info()["range"] == [0, 59]

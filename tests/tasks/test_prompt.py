@@ -69,6 +69,14 @@ def test_the_template_of_every_task_is_pinned_to_the_task_version() -> None:
         "ablation_mismatched_video_full_error": "2fa77c52d483",
         "ablation_mismatched_video_clip_score": "225bf2faf55a",
         "ablation_mismatched_video_clip_error": "5415d862f039",
+        "ablation_mismatched_video_own_times_full_score": "12db3b9f8c90",
+        "ablation_mismatched_video_own_times_full_error": "229fb4090d75",
+        "ablation_mismatched_video_own_times_clip_score": "be967efe20f3",
+        "ablation_mismatched_video_own_times_clip_error": "132a26d1fac5",
+        "ablation_neutral_times_full_score": "e17d2056e302",
+        "ablation_neutral_times_full_error": "9d1a53dec0a1",
+        "ablation_neutral_times_clip_score": "59fc48990d07",
+        "ablation_neutral_times_clip_error": "3d8aa54ae152",
     }
 
 

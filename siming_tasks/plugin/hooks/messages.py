@@ -20,11 +20,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from siming_tasks.common.schema import verdict_word
+from siming_tasks.common.schema import Video, verdict_word
 from siming_tasks.media import NOTHING_SHOWN, SAMPLER, StoredImage, View, ablate, view
 from siming_tasks.plugin import compat
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
 from siming_tasks.tasks import TASKS
+from siming_tasks.tasks.expected_requests import Span
 from siming_tasks.tasks.prompt import frame_caption, frames_note
 
 Table = Mapping[str, Any] | None
@@ -42,27 +43,39 @@ def shown_view(doc: Doc, table: Table) -> View | None:
     span = video.step(doc["step_id"]).span if doc["step_id"] else None
     if not ablation.shows_media:
         return None
+    mode = RUN.media_mode(table, setting)
+
+    def view_of(video: Video, span: Span, *, file: bool) -> View:
+        request = policy.request(video.duration, span, setting.scope)
+        return view(
+            dataset.media_path(video),
+            digest=dataset.media_digest(video, cache),
+            span=request.span,
+            budget=request.budget,
+            mode=mode,
+            cache=cache,
+            size=policy.frame_size,
+            quality=policy.quality,
+            cache_gb=options.cache_gb,
+            also=opened.requests(policy, video.video_id) if mode.images else (),
+            sampler=request.sampler,
+            file=file,
+        )
+
+    if not ablation:
+        return view_of(video, span, file=True)
+    own = view_of(video, span, file=False).times if ablation.times_told else ()
     if ablation.shows_other_exam:
         video, span = opened.mismatched.of(video, doc["step_id"] or None)
-    request = policy.request(video.duration, span, setting.scope)
-    mode = RUN.media_mode(table, setting)
-    shown = view(
-        dataset.media_path(video),
-        digest=dataset.media_digest(video, cache),
-        span=request.span,
-        budget=request.budget,
-        mode=mode,
+    return ablate(
+        view_of(video, span, file=ablation.shows_other_exam and not ablation.times_told),
+        ablation,
+        f"{doc['video_id']}/{doc['step_id']}",
+        own=own,
+        budget=policy.frames if setting.scope == "full" else policy.clip_frames,
         cache=cache,
-        size=policy.frame_size,
-        quality=policy.quality,
         cache_gb=options.cache_gb,
-        also=opened.requests(policy, video.video_id) if mode.images else (),
-        sampler=request.sampler,
-        file=not ablation or ablation.shows_other_exam,
     )
-    if not ablation:
-        return shown
-    return ablate(shown, ablation, f"{doc['video_id']}/{doc['step_id']}", cache=cache, cache_gb=options.cache_gb)
 
 
 def _media_facts(doc: Doc, media: View | None) -> dict[str, Any]:

@@ -67,9 +67,14 @@ def test_each_ablation_shows_its_altered_media(scope: str, run: Dataset) -> None
     )
     assert pictures(messages["reversed_frames"]) == shown[::-1]
     assert pictures(messages["frozen_frame"]) == [shown[0]] * len(shown)
-    assert not set(pictures(messages["mismatched_video"])) & set(shown)
+    for name in ("mismatched_video", "mismatched_video_own_times"):
+        assert not set(pictures(messages[name])) & set(shown)
+    assert pictures(messages["neutral_times"]) == shown
     plain = [part["text"] for part in parts[:-1:2]]
-    assert [part["text"] for part in messages["frozen_frame"][:-1:2]] == plain
+    for name in ("frozen_frame", "mismatched_video_own_times"):
+        assert [part["text"] for part in messages[name][:-1:2]] == plain
+    seconds = [f"Frame at {second:.1f} s:" for second in range(len(shown))]
+    assert [part["text"] for part in messages["neutral_times"][:-1:2]] == seconds != plain
     assert messages["reversed_frames"][0]["text"] == plain[0] and messages["reversed_frames"][-3]["text"] == plain[-1]
 
 
