@@ -133,7 +133,8 @@ class _Questions:
         self.matrix = matrix
         arrays = [matrix.reference, matrix.answered, matrix.max_score]
         arrays += [matrix.timing.durations, matrix.timing.spans] if matrix.timing else []
-        self.key = matrix.answer, matrix.video_ids, matrix.step_ids, *(array.tobytes() for array in arrays)
+        names = matrix.answer, matrix.video_ids, matrix.step_ids, matrix.clusters, matrix.unit
+        self.key = *names, *(array.tobytes() for array in arrays)
 
     def __hash__(self) -> int:
         return hash(self.key)

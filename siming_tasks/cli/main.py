@@ -25,6 +25,7 @@ _TABLE = (
     ("data template", "build", "make a workbook in which physicians enter points and spans"),
     ("data build", "build", "make a data set folder from a rubric, a score sheet and videos"),
     ("data check", "check", "list everything that is wrong with a data set folder"),
+    ("data audit", "audit", "find what tells a data set's labels without any picture"),
     ("data split", "folders", "split a data set into a public folder and a private label file"),
     ("data push", "folders", "upload a data set to the Hugging Face Hub, by default without its labels"),
     ("data edit", "folders", "make edited copies of recordings whose labels must differ (counterfactual pairs)"),

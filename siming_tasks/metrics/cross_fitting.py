@@ -63,7 +63,7 @@ def deal_folds(clusters: Sequence[str], folds: int = FOLDS) -> IntArray:
     return fold[member]
 
 
-def cross_fit(panel: ScoreMatrix, features: FloatArray) -> CrossFitted:
+def cross_fit(panel: ScoreMatrix, features: FloatArray, *, forward: bool = False) -> CrossFitted:
     """Answers of a judge who knows these features and the labels of the other clusters.
 
     For every level of the points one chance to reach it; the points given are the most that are reached with a chance
@@ -75,18 +75,21 @@ def cross_fit(panel: ScoreMatrix, features: FloatArray) -> CrossFitted:
     Args:
         panel: the labels, and the clusters that are kept apart.
         features: ``float[V, S, F]``; NaN is unknown, and may tell something too.
+        forward: learn from the folds ahead of a fold alone, and say nothing of the first two. Of two videos one is then
+            judged by the other and never both, as a test needs it: where nothing is to be learnt, agreement on the one
+            would be agreement on the other once more, and look twice as sure as it is.
     """
     from threadpoolctl import threadpool_limits
 
     order = np.array(sorted(range(len(panel.video_ids)), key=panel.video_ids.__getitem__), np.intp)
     here, features = panel.videos(order), np.asarray(features, np.float64)[order]
-    known, fold = here.counted, deal_folds(getattr(here, "clusters", here.video_ids))
+    known, fold = here.counted, deal_folds(here.clusters)
     points = np.where(known, here.reference, 0) if panel.answer == "score" else np.where(here.reference_wrong, 0.0, 1.0)
     best = here.max_score if panel.answer == "score" else np.ones_like(here.max_score)
     predicted, wrong = (np.full(known.shape, np.nan) for _ in range(2))
-    for number in range(fold.max(initial=-1) + 1):
-        out = fold == number
-        train, test = known & ~out[:, None], known & out[:, None]
+    for number in range(2 if forward else 0, fold.max(initial=-1) + 1):
+        out, learnt = fold == number, fold < number if forward else fold != number
+        train, test = known & learnt[:, None], known & out[:, None]
         if train.any() and test.any():
             with threadpool_limits(1):
                 share, wrong[test] = _judge(here, features, points / best, train, test)

@@ -83,7 +83,8 @@ class _Questions:
         self.panel = panel
         arrays = [panel.max_score, np.where(panel.counted, panel.reference, np.nan)]
         arrays += [panel.timing.durations, panel.timing.spans] if panel.timing else []
-        self.key = panel.answer, panel.video_ids, panel.step_ids, *(array.tobytes() for array in arrays)
+        names = panel.answer, panel.video_ids, panel.step_ids, panel.clusters
+        self.key = *names, *(array.tobytes() for array in arrays)
 
     def __hash__(self) -> int:
         return hash(self.key)

@@ -22,6 +22,7 @@ WORDS = {
     "data template": ["out.xlsx", "--rubric", "r", "--videos", "v"],
     "data build": ["out", "--rubric", "r", "--labels", "l", "--videos", "v"],
     "data check": [],
+    "data audit": [],
     "data split": ["out", "--key", "k"],
     "data demo": ["out"],
     "run prepare": [],
@@ -274,7 +275,7 @@ def test_every_option_of_a_command_is_a_flag_of_the_commands_that_need_it() -> N
     without_data |= {"study power", "study lint-table", "docs", "tasks-path"}
     assert {name for name in WORDS if "data" not in all_commands()[name].option_names} == without_data
     labels = {name for name in WORDS if "--labels" in flags(name)}
-    assert labels - {"data build"} == {*SCORING, "study raters", "run export", "run baseline"}
+    assert labels - {"data build"} == {*SCORING, "data audit", "study raters", "run export", "run baseline"}
 
 
 def test_a_flag_overrules_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,27 @@
+"""``siming data audit``: facts that tell the labels of a data set without any picture."""
+
+from __future__ import annotations
+
+from siming_tasks.cli import parameters as cli
+from siming_tasks.cli.terminal import print_json, show_markdown
+from siming_tasks.options import Options
+
+
+@cli.command()
+def audit(
+    chosen: cli.DatasetChoice = cli.dataset_flags(word=True, labels=True),
+    quick: bool = cli.switch("open no video: what the files tell is left out"),
+    options: Options = cli.option_flags("rater", "frames", "clip_frames", "cluster", "mapping", "resamples", "seed"),
+    as_json: bool = cli.switch("print one JSON object instead of Markdown", "--json"),
+) -> None:
+    """Print how well each kind of fact tells the labels, learnt from the other exams; 0 whatever is found."""
+    from siming_tasks.analysis.leak_audit import leak_audit
+    from siming_tasks.cli.study import origin, title
+    from siming_tasks.report.tables.audit import audit_section
+
+    dataset = chosen.open()
+    found = leak_audit(dataset, options, media=not quick)
+    if as_json:
+        print_json(origin(dataset) | found.to_json())
+    else:
+        show_markdown(f"## Leak audit of {title(dataset)}", audit_section(found))
