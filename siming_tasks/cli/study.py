@@ -16,6 +16,7 @@ from siming_tasks.common.sanitize import literal
 from siming_tasks.options import Decimal, Options, Whole
 
 if TYPE_CHECKING:
+    from siming_tasks.analysis.design_effect import DesignEffect
     from siming_tasks.data import Dataset
     from siming_tasks.report.table import Section
 
@@ -134,8 +135,12 @@ def diagnose(
     show_markdown(section)
 
 
-@cli.command("Simulates raters and judges (synthetic; siming_tasks.analysis.power) to plan a data set.")
+@cli.command(
+    "Simulates raters and judges (synthetic; siming_tasks.analysis.power) to plan a data set. With --data, students "
+    "and sites are as in that data set."
+)
 def power(
+    chosen: cli.DatasetChoice = cli.dataset_flags(),
     videos: int = cli.option("N", "size of the data set (default 200)", Whole(10), 200),
     models: int = cli.option("N", "models compared pairwise under Holm (default 12)", Whole(2), 12),
     steps: int = cli.option("N", "rubric steps per video (default 33)", Whole(), 33),
@@ -143,6 +148,10 @@ def power(
     agreement: float = cli.option("X", "kappa of two raters (default 0.732)", _PROPORTION, 0.732),
     alpha: float = cli.option("X", "level of the two-sided test (default 0.05)", _PROPORTION, 0.05),
     wanted_power: float = cli.option("X", "wanted power (default 0.8)", _PROPORTION, 0.8, flag="--power"),
+    per_cluster: float | None = cli.option("X", "videos of one student or site (default: one)", Decimal(least=1)),
+    icc: float | None = cli.option(
+        "X", "with --per-cluster: intraclass correlation of a student's videos", Decimal(least=0, most=1)
+    ),
     replicates: int = cli.option("N", "data sets to draw (default 2000)", Whole(100), 2000),
     effect: float | None = cli.option("X", "find the videos needed for this effect instead", Decimal(above=0)),
     metric_names: tuple[str, ...] = cli.several(
@@ -162,9 +171,11 @@ def power(
     test = PowerSettings(alpha, wanted_power, models * (models - 1) // 2)
     metrics = tuple(dict.fromkeys(metric_names or select(lifted=True)))
     rng = np.random.default_rng(options.seed)
+    clustering = _design_effect(chosen, per_cluster, icc)
     total = replicates * (1 if effect is None else len(metrics) * (1 + len(QUESTIONS)))
     with tqdm(total=total, unit="data set", file=sys.stderr, disable=None, leave=False) as bar:
-        how: dict[str, Any] = {"rng": rng, "test": test, "replicates": replicates, "progress": bar.update}
+        how: dict[str, Any] = {"rng": rng, "test": test, "clustering": clustering, "replicates": replicates}
+        how |= {"progress": bar.update}
         sizes: list[Any]
         if effect is None:
             sizes = list(smallest_effects(design, videos, metrics=metrics, **how))
@@ -173,6 +184,7 @@ def power(
     if as_json:
         settings: dict[str, Any] = {"steps": steps, "prevalence": prevalence, "agreement": agreement}
         settings |= {"alpha": alpha, "power": wanted_power, "comparisons": test.comparisons}
+        settings |= {"clusters": clustering.to_json()}
         settings |= {"replicates": replicates, "seed": options.seed, "results": [item.to_json() for item in sizes]}
         print_json({"synthetic": True, **settings}, indent=2)
         return
@@ -180,32 +192,63 @@ def power(
         f"Simulated: {steps} steps, {prevalence:.1%} not fully correct, raters' kappa {agreement:g}; "
         f"power {wanted_power:g} at level {alpha:g}."
     )
-    _print_table(made, videos, effect, test.comparisons, sizes)
+    _print_table(made, videos, effect, test.comparisons, clustering, sizes)
 
 
-def _print_table(made: str, videos: int, effect: float | None, comparisons: int, sizes: list[Any]) -> None:
+def _design_effect(chosen: cli.DatasetChoice, per_cluster: float | None, icc: float | None) -> DesignEffect:
+    """The clusters of a named data set, those that the flags give, or none."""
+    from siming_tasks.analysis.design_effect import DesignEffect, estimate_design_effect
+
+    named = chosen.data is not None or bool(chosen.options.data)
+    if (per_cluster is None) != (icc is None) and not named:
+        raise OptionsError("--per-cluster and --icc belong together: give both, or --data to estimate them.")
+    if not named or (per_cluster is not None and icc is not None):
+        return DesignEffect(per_cluster or 1.0, icc or 0.0, unit="student" if per_cluster else "video")
+    from siming_tasks.results.evaluate_records import build_reference_matrix
+
+    dataset = chosen.open(reference=True)
+    estimated = estimate_design_effect(build_reference_matrix(dataset, "full_score", chosen.options.rater))
+    given = {"per_cluster": per_cluster, "icc": icc}
+    return replace(estimated, **{name: value for name, value in given.items() if value is not None})
+
+
+def _print_table(
+    made: str, videos: int, effect: float | None, comparisons: int, clustering: DesignEffect, sizes: list[Any]
+) -> None:
     """Print a row for each metric: the smallest effect, or the videos that the effect needs."""
     from siming_tasks.metrics.catalogue import CATALOGUE
+    from siming_tasks.metrics.thresholds import FEWEST
     from siming_tasks.report.table import Table
 
     head = ["metric", "against a no-video baseline", "two models", f"two models, Holm over {comparisons}"]
     names = {item.metric: CATALOGUE[item.metric].gain_label for item in sizes}
+    grouped = clustering.unit != "video"
+    if grouped:
+        made += (
+            f"\n\nA {clustering.unit} has {clustering.per_cluster:.3g} videos, of an intraclass correlation of "
+            f"{clustering.icc:.2f}: the design effect is {clustering.factor:.2f}, and as many videos are needed for "
+            f"one independent video. Tests have the degrees of freedom of the {clustering.unit}s."
+        )
     if effect is None:
         rows = [
             [names[item.metric]]
             + ["out of reach" if reach is None else f"{reach:.3f}" for reach in (item.zero, item.two, item.holm)]
             for item in sizes
         ]
-        show_markdown(made, f"Smallest effect that {videos} videos show:", Table.of(head, rows))
+        of = f" of {sizes[0].clusters:,} {clustering.unit}s" if grouped else ""
+        few = [f"Below {FEWEST} {clustering.unit}s nothing is tested."] if sizes[0].clusters < FEWEST else []
+        show_markdown(made, f"Smallest effect that {videos} videos{of} show:", Table.of(head, rows), *few)
         return
 
     def cell(item: Any) -> str:
         if item.videos is None:
             return "out of reach"
-        return f"{item.videos:,}" + (f" ({item.power:.2f})" if item.power is not None else "")
+        size = f"{item.clusters:,} {clustering.unit}s, {item.videos:,} videos" if grouped else f"{item.videos:,}"
+        return size + (f" ({item.power:.2f})" if item.power is not None else "")
 
     rows = [[label, *(cell(item) for item in sizes if item.metric == key)] for key, label in names.items()]
-    what = f"Videos that show an effect of {effect:g} (in brackets: power in data sets of that size):"
+    what = "Sample that shows an effect" if grouped else "Videos that show an effect"
+    what += f" of {effect:g} (in brackets: power in data sets of that size):"
     reasons = dict.fromkeys(f"{names[item.metric]}: {item.reason}" for item in sizes if item.reason)
     show_markdown(made, what, Table.of(head, rows), *reasons)
 

@@ -144,7 +144,8 @@ class TestDetectable:
             # F1 = 2 hits / (a + b): with a = b = p, over blind it is covariance / p = MCC (1 - p)
             "f1": null_spread(StudyDesign(), 200, labels=(0, 0, 0, 1)) * (1 - StudyDesign().prevalence),
         }[metric]
-        power, five, hardest = (NormalDist().inv_cdf(q) for q in (0.8, 1 - 0.05 / 2, 1 - 0.05 / 66 / 2))
+        power = NormalDist().inv_cdf(0.8)
+        five, hardest = stats.t.ppf([1 - 0.05 / 2, 1 - 0.05 / 66 / 2], 199)
         expected = (
             spread * (five + power),
             spread * np.sqrt(2) * (five + power),
@@ -154,10 +155,10 @@ class TestDetectable:
         assert (item.zero, item.two, item.holm) == pytest.approx(expected, rel=0.06)
 
     def test_an_effect_that_no_judge_can_have_is_out_of_reach(self, capsys):
-        """Ten videos: a correlation of 1.4 would be found; none is above 1."""
-        found = smallest_effects(StudyDesign(), 10, rng=np.random.default_rng(0), metrics=("plcc",), replicates=200)[0]
+        """Twelve videos: a correlation of 1.3 would be found; none is above 1."""
+        found = smallest_effects(StudyDesign(), 12, rng=np.random.default_rng(0), metrics=("plcc",), replicates=200)[0]
         assert found.two is None and found.holm is None and found.zero <= 1
-        assert main(["study", "power", "--videos", "10", "--replicates", "100", "--metric", "plcc"]) == 0
+        assert main(["study", "power", "--videos", "12", "--replicates", "100", "--metric", "plcc"]) == 0
         assert capsys.readouterr().out.count("out of reach") == 2
 
     def test_reach_is_that_of_a_normal_test(self):
@@ -165,6 +166,7 @@ class TestDetectable:
         assert test.reach("two") == pytest.approx(1.959964 + 0.841621, abs=1e-5)
         assert normal_power(test.reach("two"), 1, 0.05) == pytest.approx(0.8, abs=1e-4)
         assert normal_power(test.reach("holm"), 1, 0.05 / 66) == pytest.approx(0.8, abs=1e-4)
+        assert test.critical("two", 10) == pytest.approx(2.262157, abs=1e-6)  # Student's table, 9 degrees of freedom
 
     def test_the_same_seed_the_same_numbers(self):
         runs = [
