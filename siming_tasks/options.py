@@ -200,13 +200,6 @@ class Options:
     )
     resamples: int = _option(RESAMPLES, Whole(least=2), "scored", "resamples of the cluster bootstrap")
     seed: int = _option(0, Whole(least=0, metavar="S"), "scored", "seed of the resamples and other random draws")
-    primary: str = _option(
-        "",
-        Text("FILE"),
-        "scored",
-        "statement of the pre-registered primary (YAML or JSON): the one claim that is no exploration",
-        "`primary` of the data set, if it states one",
-    )
     cache: str = _option(
         "", Text("DIR"), "place", "folder for the demo, decoded frames and clips", "the user's cache folder"
     )
@@ -233,6 +226,13 @@ class Options:
         "place",
         "price table (YAML) of what models cost per million tokens",
         "costs are not reported",
+    )
+    primary: str = _option(
+        "",
+        Text("FILE"),
+        "place",
+        "statement of the pre-registered primary (YAML or JSON): the one claim that is no exploration",
+        "that of the data set, if it states one",
     )
     limit_cost: float = _option(
         0.0,

@@ -176,7 +176,7 @@ def test_options_state_what_they_change() -> None:
     by = {kind: [o.name for o in OPTIONS.values() if o.changes == kind] for kind in ("shown", "scored")}
     media = ["media", "frames", "clip_frames", "frame_size", "clip_density", "sampler", "image_format"]
     assert by["shown"] == [*media, "prompt", "ask"]
-    assert by["scored"] == ["mapping", "positive", "rater", "resamples", "seed", "primary"]
+    assert by["scored"] == ["mapping", "positive", "rater", "resamples", "seed"]
 
 
 def test_the_table_in_the_docs_is_made_of_the_options() -> None:

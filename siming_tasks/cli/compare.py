@@ -34,7 +34,7 @@ def compare(
     repeated: bool = cli.switch("the runs are repeats of one judge; print how much they differ"),
     max_t: bool = cli.switch("also print step-down max-T p-values"),
     two_way: bool = cli.switch("also print intervals over videos and steps"),
-    options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
+    options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "primary"),
     as_json: bool = cli.switch("print one JSON object instead of Markdown", "--json"),
 ) -> None:
     """Print a comparison, the video's contribution and the human ratio for every setting."""

@@ -30,7 +30,7 @@ _SAID = ("few-clusters", "few-videos", "fixed-performance", "fixed-site", "fixed
 def score(
     chosen: cli.DatasetChoice = cli.dataset_flags(word=True, labels=True),
     predictions: Path = cli.word("PREDICTIONS", "prediction file, sample log, or folder", Path),
-    options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "prices"),
+    options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "prices", "primary"),
     partial: bool = cli.switch("count only requests that have a line (run with --limit)"),
     allow: tuple[str, ...] = cli.several(
         "WHAT", "with the word `dataset`: accept predictions for other labels or media"

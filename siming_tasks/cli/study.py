@@ -208,8 +208,11 @@ def _design_effect(chosen: cli.DatasetChoice, per_cluster: float | None, icc: fl
 
     dataset = chosen.open(reference=True)
     estimated = estimate_design_effect(build_reference_matrix(dataset, "full_score", chosen.options.rater))
-    given = {"per_cluster": per_cluster, "icc": icc}
-    return replace(estimated, **{name: value for name, value in given.items() if value is not None})
+    return replace(
+        estimated,
+        per_cluster=estimated.per_cluster if per_cluster is None else per_cluster,
+        icc=estimated.icc if icc is None else icc,
+    )
 
 
 def _print_table(
