@@ -116,6 +116,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("mapping", "Absolute", "mapping='Absolute' is not one of absolute, proportional, proportional-3/4."),
     ("positive", 1, "positive=1 is not one of error, correct."),
     ("rater", "", "rater='' must not be empty."),
+    ("cluster", "ward", "cluster='ward' is not one of auto, video, performance, student, site."),
     ("limits", "none", "limits='none' is not one of known, off."),
     ("data", 3, "data=3 is not text."),
     ("cache", None, "cache=None is not text."),
@@ -176,7 +177,7 @@ def test_options_state_what_they_change() -> None:
     by = {kind: [o.name for o in OPTIONS.values() if o.changes == kind] for kind in ("shown", "scored")}
     media = ["media", "frames", "clip_frames", "frame_size", "clip_density", "sampler", "image_format"]
     assert by["shown"] == [*media, "prompt", "ask"]
-    assert by["scored"] == ["mapping", "positive", "rater", "resamples", "seed"]
+    assert by["scored"] == ["mapping", "positive", "rater", "cluster", "resamples", "seed"]
 
 
 def test_the_table_in_the_docs_is_made_of_the_options() -> None:

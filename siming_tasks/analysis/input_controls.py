@@ -12,6 +12,7 @@ equal inputs equally cannot move there: at most the share of *local* pairs can b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
@@ -24,12 +25,12 @@ from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.evaluate import RESAMPLES
-from siming_tasks.metrics.intervals import derived, fieller, wilson
+from siming_tasks.metrics.intervals import derived, fieller, share
 from siming_tasks.metrics.kappa import LabelMapping
-from siming_tasks.metrics.resample import sample, spreads
+from siming_tasks.metrics.resample import Clusters, n_clusters, per_cluster, quantile_of_t, sample, spreads
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
-from siming_tasks.metrics.thresholds import Z
+from siming_tasks.metrics.thresholds import FEWEST
 from siming_tasks.options import Options
 from siming_tasks.results.comparable import CONDITIONS, TaskRun
 from siming_tasks.results.run import Run
@@ -243,7 +244,9 @@ def _retained(
 
 @dataclass(frozen=True)
 class MinimalPairScores:
-    """Scores of a judge on minimal pairs; each number is a share of the answered pairs (Wilson 95 % interval).
+    """Scores of a judge on minimal pairs; each number is a share of the answered pairs.
+
+    Intervals are Wilson's of the effective number of pairs (:func:`siming_tasks.metrics.intervals.share`).
 
     Attributes:
         right: moved the right way on the step and nowhere else.
@@ -273,6 +276,7 @@ def score_minimal_pairs(
     unchanged: BoolArray,
     kinds: Sequence[str],
     answer: Literal["score", "error"] = "score",
+    clusters: Sequence[str] | None = None,
 ) -> MinimalPairScores:
     """Score a judge on P pairs over S steps.
 
@@ -284,6 +288,8 @@ def score_minimal_pairs(
         unchanged: steps whose true scores are equal in both, shape (P, S).
         kinds: "history" or "local" for each pair.
         answer: "error" turns the direction round (a higher score is a lower verdict).
+        clusters: the cluster of each pair, as two pairs of one exam or one student are not independent; each its own
+            by default.
 
     Returns:
         Pairs without an answer to the target step in both videos are left out of every share and lower ``coverage``.
@@ -307,30 +313,38 @@ def score_minimal_pairs(
     answered = np.isfinite(movement)
     comparable = unchanged & np.isfinite(change)
     strayed = (np.nan_to_num(change) != 0) & comparable
-    share = strayed.sum(1) / np.maximum(comparable.sum(1), 1)
+    share_strayed = strayed.sum(1) / np.maximum(comparable.sum(1), 1)
     moved = movement[answered] > 0
+    elsewhere = answered & (comparable.sum(1) > 0)
     coverage = float(answered.mean()) if number else None
     scored = [kind for kind, known in zip(kinds, answered, strict=True) if known]
 
+    names = range(number) if clusters is None else clusters
+    numbers = np.unique(np.array(names), return_inverse=True)[1].astype(np.intp)
     return MinimalPairScores(
-        right=_mean_over_pairs(moved & ~strayed[answered].any(1), coverage),
-        moved=_mean_over_pairs(moved, coverage),
-        wrong_way=_mean_over_pairs(movement[answered] < 0, coverage),
-        elsewhere=_mean_over_pairs(share[answered & (comparable.sum(1) > 0)], coverage, " elsewhere"),
+        right=_mean_over_pairs(moved & ~strayed[answered].any(1), coverage, numbers[answered]),
+        moved=_mean_over_pairs(moved, coverage, numbers[answered]),
+        wrong_way=_mean_over_pairs(movement[answered] < 0, coverage, numbers[answered]),
+        elsewhere=_mean_over_pairs(share_strayed[elsewhere], coverage, numbers[elsewhere], " elsewhere"),
         bound=sum(kind == "local" for kind in scored) / len(scored) if scored else None,
     )
 
 
-def _mean_over_pairs(shares: NDArray[Any], coverage: float | None, where: str = "") -> Estimate:
-    """Share of hits with its Wilson interval, or mean of shares with a normal one; a pair is the unit."""
-    n = len(shares)
+def _mean_over_pairs(values: NDArray[Any], coverage: float | None, clusters: Clusters, where: str = "") -> Estimate:
+    """Share of hits with its Wilson interval, or mean of shares with Student's over the clusters of pairs."""
+    n = len(values)
     if n == 0:
         return Estimate(None, reason=f"No pair was answered{where}.", coverage=coverage)
-    value, stderr, low, high = float(shares.mean()), None, None, None
-    if shares.dtype == np.bool_:
-        interval = wilson(int(shares.sum()), n)
-        stderr, low, high = float(np.sqrt(value * (1 - value) / n)), interval.low, interval.high
-    elif n > 1:
-        stderr = float(shares.std(ddof=1) / np.sqrt(n))
-        low, high = max(value - Z * stderr, 0.0), min(value + Z * stderr, 1.0)
-    return Estimate(value, stderr, low, high, n_videos=2 * n, n_items=n, n_clusters=n, coverage=coverage)
+    clusters = np.unique(clusters, return_inverse=True)[1].astype(np.intp)
+    k, value = n_clusters(clusters), float(values.mean())
+    stderr = math.sqrt(k / (k - 1) * float((per_cluster(values - value, clusters) ** 2).sum())) / n if k > 1 else None
+    low: float | None = None
+    high: float | None = None
+    if values.dtype == np.bool_:
+        found = share(values, np.ones_like(values), clusters)
+        low, high = found.low, found.high
+        stderr = math.sqrt(value * (1 - value) / n) if k == n else stderr
+    elif stderr is not None and k >= FEWEST:
+        reach = quantile_of_t(k - 1) * stderr
+        low, high = max(value - reach, 0.0), min(value + reach, 1.0)
+    return Estimate(value, stderr, low, high, n_videos=2 * n, n_items=n, n_clusters=k, coverage=coverage)

@@ -13,7 +13,8 @@ from siming_tasks.analysis.comparison import Comparison, Difference
 from siming_tasks.analysis.human_ceiling import human_difference
 from siming_tasks.analysis.paired_tests import Paired, holm, paired_difference
 from siming_tasks.analysis.rater_agreement import rater_references
-from siming_tasks.analysis.video_contribution import no_video_matrices, shuffle_p
+from siming_tasks.analysis.shuffle_test import shuffle_p
+from siming_tasks.analysis.video_contribution import no_video_matrices
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.sanitize import literal
 from siming_tasks.data import Dataset

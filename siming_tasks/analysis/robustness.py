@@ -13,9 +13,10 @@ from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.evaluate import adversarial_fill, zero_fill
 from siming_tasks.metrics.kappa import MAPPINGS, LabelMapping
-from siming_tasks.metrics.resample import jackknife_error, observed
+from siming_tasks.metrics.resample import jackknife_error, observed, quantile_of_t
 from siming_tasks.metrics.score_matrix import ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
+from siming_tasks.metrics.thresholds import FEWEST_SITES, NOISE
 
 MOST_GROUPS = 1_000
 """Groups that are left out in turn; more are merged, as evenly as they come."""
@@ -82,12 +83,18 @@ class ClusterError:
         value: metric of all videos.
         by_video: its jackknife standard error if videos are independent.
         by_cluster: the same if only clusters are: each cluster left out in turn. None with fewer than three.
+        low: lower end of the 95 % interval of Student's t over the clusters, ``high`` the upper one; None below
+            :data:`siming_tasks.metrics.thresholds.FEWEST_SITES` clusters, where a standard error of so few says little.
+        design_effect: variance over clusters / variance over videos: as many times more videos are needed.
         left_out: by cluster, the value without it; only where there are few (sites).
     """
 
     value: float | None
     by_video: float | None
     by_cluster: float | None
+    low: float | None
+    high: float | None
+    design_effect: float | None
     left_out: Mapping[str, float | None]
 
 
@@ -133,6 +140,7 @@ def cluster_errors(
     if len(names) > MOST_GROUPS:
         number, names = number * MOST_GROUPS // len(names), np.arange(MOST_GROUPS).astype(str)
     tally = Tally.of(matrix, mapping, positive, select(matrix.answer, compared=True))
+    alone = replace(tally, panel=replace(matrix, clusters=matrix.video_ids, unit="video"))  # every video its own
     number, parts = number.reshape(-1), []
     for start in range(0, len(names), _ROWS):
         left_out = np.arange(start, min(start + _ROWS, len(names)))
@@ -144,10 +152,16 @@ def cluster_errors(
     rows = {}
     for metric in tally.metrics:
         without = np.concatenate([part[metric] for part in parts])
+        value, by_cluster = tally.observed[metric], jackknife_error(without) if len(names) > 2 else math.nan
+        by_video = jackknife_error(alone.left_out[metric][alone.contributing(metric)])
+        reach = quantile_of_t(len(names) - 1) * by_cluster if len(names) >= FEWEST_SITES else math.nan
         rows[metric] = ClusterError(
-            finite(tally.observed[metric]),
-            finite(jackknife_error(tally.left_out[metric][tally.contributing(metric)])),
-            finite(jackknife_error(without)) if len(names) > 2 else None,
-            {str(name)[1:]: finite(value) for name, value in zip(names, without, strict=True)} if each else {},
+            value=finite(value),
+            by_video=finite(by_video),
+            by_cluster=finite(by_cluster),
+            low=finite(value - reach),
+            high=finite(value + reach),
+            design_effect=finite((by_cluster / by_video) ** 2) if by_video > NOISE else None,
+            left_out={str(name)[1:]: finite(v) for name, v in zip(names, without, strict=True)} if each else {},
         )
     return ClusterErrors(kind, len(sizes), int(sizes.max()), rows)

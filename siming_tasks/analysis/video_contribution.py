@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from siming_tasks.metrics import classification, correlation, kappa
+from siming_tasks.analysis.shuffle_test import numeric_labels, shuffle_p
+from siming_tasks.metrics import correlation
 from siming_tasks.metrics.catalogue import CATALOGUE, Family, select
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, plain
@@ -18,7 +18,7 @@ from siming_tasks.metrics.evaluate import RESAMPLES, draw, estimates, summaries
 from siming_tasks.metrics.intervals import derived, summarise
 from siming_tasks.metrics.kappa import LEVELS, LabelMapping, ordinal_labels
 from siming_tasks.metrics.no_video_baselines import JUDGES
-from siming_tasks.metrics.resample import Stream, sample, spreads, stream
+from siming_tasks.metrics.resample import sample, spreads
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
 
@@ -35,20 +35,6 @@ STEP_PRIOR = "step-prior"
 
 StepSums = Sequence[FloatArray]
 """Weighted sums over the videos of each step: of 1, x, y and x * y; arrays that broadcast together."""
-
-
-def numeric_labels(matrix: ScoreMatrix, mapping: LabelMapping) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Labels of reference and prediction, and 1 where neither is missing, ``float64[V, S]`` each; 0 where one is.
-
-    Labels are 0..3 of scores, or of verdicts 1.0 = wrong and 0.0 = correct.
-    """
-    both = matrix.counted & matrix.answered
-    x: NDArray[Any] = matrix.reference_wrong
-    y: NDArray[Any] = matrix.predicted_wrong
-    if matrix.answer == "score":
-        x, y = (ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted))
-    x, y, known = (np.where(both, side, 0).astype(np.float64) for side in (x, y, both))
-    return x, y, known
 
 
 def _expected_products(once: StepSums, squared: StepSums) -> FloatArray:
@@ -202,54 +188,6 @@ class ExcessCorrelation:
         implied = np.where(np.isfinite(implied), implied, np.nan)
         plcc = correlation.pearson(self.pairs, weights)
         return {"plcc": plcc, "implied": implied, "excess": plcc - implied}
-
-
-def shuffle_p(
-    matrix: ScoreMatrix, *, mapping: LabelMapping = "absolute", permutations: int = 1999, seed: int = 0
-) -> dict[str, float | None]:
-    """p-values of "the predictions fit another trainee's video just as well", for kappa or MCC and for PLCC.
-
-    Whole videos' predictions are exchanged; the p-value is the share of exchanges that agree at least as well.
-
-    Returns:
-        ``qwk`` and ``plcc`` for scores, ``mcc`` for verdicts, in (0, 1]; None where the metric is undefined.
-    """
-    rng = np.random.default_rng(stream(seed, Stream.EXCHANGES))
-    matrix = matrix.sorted()
-    x, y, both = numeric_labels(matrix, mapping)
-    k = 4 if matrix.answer == "score" else 2
-    pairs = correlation.Paired(*correlation.shares(matrix) if k == 4 else (np.full(len(x), np.nan),) * 2)
-    centred = pairs.x - pairs.x.mean() if len(pairs) else pairs.x
-    # A cell is one byte, x * levels + y with one level more for a missing label, and two neighbouring cells are counted
-    # as one number: half as many to count. A column of missing labels makes the number of cells even.
-    levels, even = k + 1, ((0, 0), (0, both.shape[1] % 2))
-    x, y = (np.pad(np.where(both > 0, side, k), even, constant_values=k) for side in (x, y))
-    rows, columns = (x * levels).astype(np.uint8), y.astype(np.uint8)
-    tables, products = np.empty((1 + permutations, k * k)), np.empty(1 + permutations)
-    for row in range(1 + permutations):  # one at a time: memory then grows with the videos alone
-        videos, totals = np.arange(len(x)), np.arange(len(pairs))
-        if row:  # the first row is the data as they are
-            videos, totals = rng.permutation(len(x)), rng.permutation(len(pairs))
-        cells = columns.take(videos, axis=0)
-        cells += rows
-        counted = np.bincount(cells.view(np.uint16).ravel(), minlength=2**8 * levels**2).reshape(levels**2, 2**8)
-        counts = counted.sum(axis=1) + counted.sum(axis=0)[: levels**2]  # one of the two cells each
-        tables[row] = counts.reshape(levels, levels)[:-1, :-1].ravel()
-        # The sum of products grows with the correlation. BLAS would wake its threads for each.
-        products[row] = float(np.einsum("v,v", centred, pairs.y[totals]))
-    if k == 2:
-        return {"mcc": _upper_tail(classification.mcc(tables))}
-    plcc = correlation.pearson(pairs, np.ones((1, len(x))))[0]
-    return {"qwk": _upper_tail(kappa.qwk(tables)), "plcc": None if np.isnan(plcc) else _upper_tail(products)}
-
-
-def _upper_tail(values: FloatArray) -> float | None:
-    """Share of values at least as large as the first, counting it; undefined ones agree with nothing: 0."""
-    if not len(values) or np.isnan(values[0]):
-        return None
-    numbers = np.nan_to_num(values)
-    slack = 1e-9 * max(1.0, float(np.abs(numbers).max()))
-    return float((numbers >= numbers[0] - slack).mean())
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,17 @@ from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, LEVEL, NOISE, SM
 
 @dataclass(frozen=True)
 class Proportion:
-    """``count`` of ``n`` with its 95 % Wilson interval; all None without any."""
+    """``count`` of ``n`` with its 95 % interval, which is Wilson's; None where there is none.
+
+    ``clusters`` are the independent clusters of videos that the ``n`` come from.
+    """
 
     count: int
     n: int
     value: float | None
     low: float | None
     high: float | None
+    clusters: int = 0
 
 
 def wilson(count: int, n: int) -> Proportion:
@@ -41,36 +45,43 @@ def wilson(count: int, n: int) -> Proportion:
     from scipy.stats import binomtest  # not at import time: slow
 
     interval = binomtest(count, n).proportion_ci(LEVEL, method="wilson")
-    return Proportion(count, n, count / n, float(interval.low), float(interval.high))
+    return Proportion(count, n, count / n, float(interval.low), float(interval.high), n)
 
 
-def share(hit: BoolArray, among: BoolArray, clusters: Clusters | None = None) -> Proportion:
-    """Share of the marked places in ``among`` that are also marked in ``hit``.
+def share(hit: BoolArray, among: BoolArray, clusters: Clusters) -> Proportion:
+    """Share of the marked places in ``among`` that are also marked in ``hit``, ``bool[V, ...]`` each.
 
-    With ``clusters``, the number of each video's (row's), the interval is Wilson's with the effective number of places
-    (Kish 1965; Korn & Graubard 1998): their number over the design effect, t for the normal quantile; none below
-    :data:`siming_tasks.metrics.thresholds.FEWEST` clusters. With one place in every cluster it is the plain one.
+    Places of one cluster are not independent. The interval is Wilson's of the effective number of places: that of
+    independent ones with the variance that the clusters show, less for the degrees of freedom of a t over k clusters
+    (Korn and Graubard 1998; Dean and Pagano 2015). ``n_eff = p (1 - p) / var * (z / t)^2``, at most ``n``. A share of 0
+    or 1 has the interval of k independent clusters. Where every place is its own cluster this is :func:`wilson`.
+
+    Args:
+        hit: marked places.
+        among: places that count.
+        clusters: number of each video's cluster, ``intp[V]``.
+
+    Returns:
+        No interval below :data:`siming_tasks.metrics.thresholds.FEWEST` clusters that have several places.
     """
-    found = wilson(int((hit & among).sum()), int(among.sum()))
-    if clusters is None or found.value is None:
-        return found
-    by_row = [side.reshape(len(clusters), -1).sum(axis=1).astype(np.float64) for side in (hit & among, among)]
-    hits, places = per_cluster(np.stack(by_row, axis=1), clusters).T
-    bears = places > 0
-    g, p = int(bears.sum()), found.value
-    if g == found.n:
-        return found
-    if g < FEWEST:
-        return replace(found, low=None, high=None)
-    if 0 < p < 1:
-        residual = hits - p * places
-        inflation = g / (g - 1) * float(np.square(residual).sum()) / (found.n * p * (1 - p))
-    else:
-        inflation = found.n / g  # nothing varies: places of one cluster count once
-    n, t = found.n / max(1.0, inflation), quantile_of_t(g - 1)
-    middle, half = (p + t**2 / (2 * n)), t * math.sqrt(p * (1 - p) / n + t**2 / (4 * n**2))
-    low, high = ((middle + side * half) / (1 + t**2 / n) for side in (-1, 1))
-    return replace(found, low=max(0.0, low), high=min(1.0, high))
+    marked, sizes = (
+        per_cluster(side.reshape(len(side), -1).sum(axis=1, dtype=np.float64), clusters)
+        for side in (hit & among, among)
+    )
+    marked, sizes = marked[sizes > 0], sizes[sizes > 0]
+    count, n, k = int(marked.sum()), int(sizes.sum()), len(sizes)
+    if n == k:
+        return wilson(count, n)
+    p = count / n
+    if k < FEWEST:
+        return Proportion(count, n, p, None, None, k)
+    if p in (0.0, 1.0):
+        return Proportion(count, n, p, *at_boundary(p, k), k)
+    variance = k / (k - 1) * float(((marked - p * sizes) ** 2).sum()) / n**2
+    effective = n if variance < NOISE**2 else min(n, p * (1 - p) / variance)
+    reach = quantile_of_t(k - 1) ** 2 / effective  # z^2 / n_eff, with the correction for t written in
+    middle, half = p + reach / 2, math.sqrt(reach * (p * (1 - p) + reach / 4))
+    return Proportion(count, n, p, (middle - half) / (1 + reach), (middle + half) / (1 + reach), k)
 
 
 def at_boundary(value: float, clusters: int) -> tuple[float, float]:

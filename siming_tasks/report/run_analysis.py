@@ -160,7 +160,8 @@ def minimal_pair_results(matrix: ScoreMatrix, pairs: Sequence[Mapping[str, Any]]
     changed = np.array([column[pair["step_id"]] for pair in asked], dtype=np.int64)
     direction = np.array([pair["direction"] for pair in asked], dtype=np.float64)
     kinds = [pair["kind"] for pair in asked]
-    score = score_minimal_pairs(first, second, changed, direction, unchanged, kinds, matrix.answer)
+    clusters = [matrix.clusters[row[pair["video_a"]]] for pair in asked]
+    score = score_minimal_pairs(first, second, changed, direction, unchanged, kinds, matrix.answer, clusters)
     results: dict[str, Any] = plain(score.to_json())
     return results
 
