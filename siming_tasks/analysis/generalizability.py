@@ -70,8 +70,10 @@ class GStudy:
     raters: int
 
 
-def g_study(scores: FloatArray) -> GStudy:
+def g_study(scores: FloatArray, clusters: Sequence[str] | None = None) -> GStudy:
     """Variance components of a complete ``float64[P, I, R]`` by equating mean squares with their expectations.
+
+    ``clusters``: names of the P trainees' clusters, which the jackknife leaves out whole; each is its own by default.
 
     Raises:
         DataError: fewer than two trainees, steps or raters, or a score is missing.
@@ -82,9 +84,11 @@ def g_study(scores: FloatArray) -> GStudy:
         raise DataError("A generalisability study needs every step of every trainee scored by every rater.")
     components = _components(scores)
     errors: list[float] | list[None] = [None] * len(components)
-    if len(scores) > 3:
-        blocks = np.array_split(np.arange(len(scores)), min(len(scores), _BLOCKS))
-        left_out = np.array([_components(np.delete(scores, block, axis=0)) for block in blocks])
+    names = [str(k) for k in range(len(scores))] if clusters is None else list(clusters)
+    distinct, cluster = np.unique(names, return_inverse=True)
+    if len(distinct) > 3:
+        blocks = np.array_split(np.arange(len(distinct)), min(len(distinct), _BLOCKS))
+        left_out = np.array([_components(scores[~np.isin(cluster, block)]) for block in blocks])
         errors = [jackknife_error(column) for column in left_out.T]
     whole = sum(max(value, 0.0) for value in components)
     parts = {

@@ -86,7 +86,8 @@ def psychometrics(
     panel, points = _points_of_raters(dataset, names)
     raters, n = tuple(points), len(panel.video_ids)
     shares = np.stack([values / panel.max_score for values in points.values()], axis=2)
-    part, totals = _complete_part(shares, panel.max_score)
+    rows, part, totals = _complete_part(shares, panel.max_score)
+    clusters = [panel.clusters[row] for row in rows]
     pairs = {f"{raters[a]} - {raters[b]}": totals[:, [a, b]].T for a, b in combinations(range(len(raters)), 2)}
     missing: dict[str, str] = {}
 
@@ -97,7 +98,7 @@ def psychometrics(
             missing[name] = str(error)
             return default
 
-    study: GStudy | None = attempt("generalizability", lambda: _g_study(part))
+    study: GStudy | None = attempt("generalizability", lambda: _g_study(part, clusters))
     designs: list[Design] = attempt("designs", lambda: _designs(study), []) if study else []
     correct = np.where(np.isnan(shares), np.nan, shares >= 1 - 1e-9)
     some = np.unique(np.linspace(0, n - 1, min(n, MOST_TRAINEES)).astype(np.int64))
@@ -113,8 +114,8 @@ def psychometrics(
         raters=raters,
         videos=n,
         complete=part.shape[:2],
-        icc=icc(totals),
-        limits={name: totals_agreement(*sides) for name, sides in pairs.items()},
+        icc=icc(totals, clusters),
+        limits={name: totals_agreement(first, second, clusters) for name, (first, second) in pairs.items()},
         generalizability=study,
         designs=tuple(designs),
         rasch=fitted,
@@ -138,8 +139,8 @@ def _points_of_raters(dataset: Dataset, names: Sequence[str] | None) -> tuple[Sc
     return build_reference_matrix(dataset, setting, CONSENSUS).sorted(), points
 
 
-def _complete_part(shares: FloatArray, max_score: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Shares ``[V, S, R]`` of the videos and steps that everybody scored, and their totals as shares ``[V, R]``."""
+def _complete_part(shares: FloatArray, max_score: FloatArray) -> tuple[list[int], FloatArray, FloatArray]:
+    """Positions of the P videos that everybody scored, their shares ``[P, I, R]`` and totals as shares ``[P, R]``."""
     known: BoolArray = np.asarray(~np.isnan(shares).any(axis=2))
     some: BoolArray = np.asarray(known.any(axis=1))
     # A step that is often missing goes before the videos do.
@@ -147,15 +148,15 @@ def _complete_part(shares: FloatArray, max_score: FloatArray) -> tuple[FloatArra
     rows = np.flatnonzero(known[:, columns].all(axis=1)) if len(columns) else np.arange(0)
     part, worth = shares[rows][:, columns], max_score[columns]
     if not len(columns):
-        return part, np.full((0, shares.shape[2]), np.nan)
-    return part, np.einsum("vsr,s->vr", part, worth) / worth.sum()
+        return [], part, np.full((0, shares.shape[2]), np.nan)
+    return rows.tolist(), part, np.einsum("vsr,s->vr", part, worth) / worth.sum()
 
 
-def _g_study(part: FloatArray) -> GStudy:
-    """Variance components, of enough trainees to say something."""
-    if len(part) < FEWEST:
-        raise DataError(f"Variance components take {FEWEST} trainees whom all have scored; there are {len(part)}.")
-    return g_study(part)
+def _g_study(part: FloatArray, clusters: Sequence[str]) -> GStudy:
+    """Variance components, of enough independent videos to say something."""
+    if (n := len(set(clusters))) < FEWEST:
+        raise DataError(f"Variance components take {FEWEST} trainees whom all have scored; there are {n}.")
+    return g_study(part, clusters)
 
 
 def _designs(study: GStudy) -> list[Design]:

@@ -134,7 +134,8 @@ def _jackknifed(
     whole, estimates = terms.sum(axis=0), {}
     for name, formula in formulas.items():
         value = float(formula(whole[None])[0])
-        spread = jackknife_spread(value, formula(whole - terms))
+        with np.errstate(invalid="ignore", divide="ignore"):  # without a cluster that has all videos
+            spread = jackknife_spread(value, formula(whole - terms))
         low, high = bounds.get(name, (-np.inf, np.inf))
         clipped = spread._replace(low=max(spread.low, low), high=min(spread.high, high))
         is_known = not np.isnan(spread.stderr)

@@ -98,7 +98,7 @@ class Estimate:
         """The same without standard error and interval: those of so few videos cover the truth in 76 to 88 %."""
         if self.value is None:
             return self
-        flags = {*self.flags, "thin-step"} - {"few-videos", "no-variation"}
+        flags = {*self.flags, "thin-step"} - {"few-videos", "few-clusters", "no-variation"}
         return replace(self, stderr=None, low=None, high=None, flags=tuple(sorted(flags)))
 
     @property

@@ -73,3 +73,14 @@ def test_a_missing_score_is_refused() -> None:
     scores[0, 0, 0] = np.nan
     with pytest.raises(DataError, match="every step"):
         g_study(scores)
+
+
+def test_the_jackknife_leaves_out_whole_clusters() -> None:
+    """Five students with two exams each, left out by hand."""
+    students = [f"s{n // 2}" for n in range(10)]
+    found = g_study(BRENNAN, students).components["pir"]
+    left = np.array(
+        [g_study(np.delete(BRENNAN, [2 * n, 2 * n + 1], axis=0)).components["pir"].variance for n in range(5)]
+    )
+    assert found.stderr == pytest.approx(np.sqrt(0.8 * np.square(left - left.mean()).sum()))
+    assert found.variance == g_study(BRENNAN).components["pir"].variance

@@ -32,7 +32,7 @@ def _exams(small: Dataset, videos: int, seed: int = 0, **about: object) -> Datas
             labels.append(StepLabel(step.id, None, None, scores))
         extra = {name: value[number] for name, value in about.items() if name != "site"}  # type: ignore[index]
         site = about["site"][number] if "site" in about else None  # type: ignore[index]
-        rows.append(Video(f"v{number:03}", "media/x.mp4", 30.0, tuple(labels), site, extra))
+        rows.append(Video(f"v{number:03}", f"media/v{number:03}.mp4", 30.0, tuple(labels), site, extra))
     return replace(small, videos=tuple(rows))
 
 
