@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -187,8 +188,9 @@ def _digest(
     media = {}
     for video in videos:
         media[video.media] = info.media_sha256.get(video.media, "")
-        if not media[video.media] and (path := media_file(root, video.media)).is_file():
-            media[video.media] = fingerprint(path)
+        if not media[video.media]:
+            with suppress(OSError):  # not there, or not readable, which is a problem of its own
+                media[video.media] = fingerprint(media_file(root, video.media))
     digest = content_digest(rubric, rows, media)
     if info.digest and whole and digest != info.digest:
         problems.append(label_difference(root, info.digest, digest))
@@ -293,15 +295,20 @@ def _media_problems(root: Path, row: VideoRow, line: int, opened: bool) -> Itera
         return
     if not opened:
         return
-    if not path.is_file():
-        yield problem("media-missing", f"media not found. Looked for {path}.", "Copy it there or correct `media`.")
+    try:
+        if not path.is_file():
+            yield problem("media-missing", f"media not found. Looked for {path}.", "Copy it there or correct `media`.")
+            return
+        if path.suffix != ".mp4":
+            what = f"{row.media!r} is not an .mp4 file; some models read other kinds as audio or not at all."
+            yield problem("media-not-mp4", what, "`siming data build` converts it.")
+            return
+        with open_regular(path) as stream:
+            head = stream.read(64)
+    except OSError as error:
+        fix = "Make file and folder readable for this account, or copy the file again."
+        yield problem("media-unreadable", f"{row.media} cannot be opened ({error.strerror}).", fix)
         return
-    if path.suffix != ".mp4":
-        what = f"{row.media!r} is not an .mp4 file; some models read other kinds as audio or not at all."
-        yield problem("media-not-mp4", what, "`siming data build` converts it.")
-        return
-    with open_regular(path) as stream:
-        head = stream.read(64)
     if not head:
         yield problem("media-empty", f"{row.media} has no bytes.", "Copy it again from the source.")
     elif head.startswith(b"version https://git-lfs"):

@@ -52,9 +52,9 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     """
     import av
 
-    if not path.is_file():  # a fifo would wait for ever
-        raise MediaError(f"{path}: {'is no file' if path.exists() else 'no such file'}.")
     try:
+        if not path.is_file():  # a fifo would wait for ever
+            raise MediaError(f"{path}: {'is no file' if path.exists() else 'no such file'}.")
         with path.open("rb") as stream:
             head = stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     except OSError as error:

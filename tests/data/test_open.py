@@ -18,7 +18,7 @@ import yaml
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_file
-from siming_tasks.data import open_dataset, resolve_dataset
+from siming_tasks.data import check_dataset, open_dataset, resolve_dataset
 from siming_tasks.data.digest import content_digest, fingerprint
 from siming_tasks.options import Options
 from siming_tasks.tools import simulator
@@ -152,7 +152,7 @@ import sys
 from pathlib import Path
 from siming_tasks.tools import simulator
 from siming_tasks.tools import simulator
-from siming_tasks.data import open_dataset, resolve_dataset
+from siming_tasks.data import check_dataset, open_dataset, resolve_dataset
 from siming_tasks.options import Options
 real = simulator.make_demo
 def counted(out, **options):
@@ -193,3 +193,32 @@ def test_the_demo_is_made_once_by_several_processes_and_mended(
     assert resolve_dataset(settings) == home
     assert made == [home]
     assert (home / "videos.jsonl").read_text() == whole
+
+
+@pytest.mark.parametrize("stated", [True, False])
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_media_without_permission_are_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, what: str, stated: bool
+) -> None:
+    """The account may not read one file, or not enter its folder: a finding with file, row and way out."""
+    closed = folder / "media/v002.mp4"
+    if not stated:
+        unstate(folder)
+
+    def refuse(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(path: Any, *arguments: Any, **named: Any) -> Any:
+            if not isinstance(path, int) and Path(path) == closed:
+                raise PermissionError(13, "Permission denied", str(path))
+            return real(path, *arguments, **named)
+
+        return call
+
+    monkeypatch.setattr(os, "open", refuse(os.open))
+    if what == "folder":
+        monkeypatch.setattr(Path, "stat", refuse(Path.stat))
+    with pytest.raises(DataError) as caught:
+        open_dataset(folder)
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.line) == ("media-unreadable", 2)
+    assert "'v002'" in problem.what and "media/v002.mp4 cannot be opened (Permission denied)." in problem.what
+    assert [error.code for error in check_dataset(folder).errors] == ["media-unreadable"]

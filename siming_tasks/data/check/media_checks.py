@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 SAMPLES = 16  # pictures per video that are kept, small and grey, to find copies and empty recordings
 _THUMB = (32, 24)
+BLACK, FLAT, EDGE = 44, 12, 4
+"""Grey (0 to 255) below which a bar is black, greatest unevenness of one, and lines over which its end is blurred."""
+_WHERE = {"top": "at the top", "bottom": "at the bottom", "left": "at the left", "right": "at the right"}
 _BROKEN = (
     ("cut short or damaged:", "media-truncated"),
     ("no video frames", "media-no-frames"),
@@ -69,7 +72,13 @@ def inspect(path: Path, video: Video, line: int, quick: bool = False) -> Inspect
     problems += _timing(about, timeline)
     if quick:
         return Inspection(tuple(problems))
-    frames, pictures = _decode(about, path, timeline, problems)
+    frames, pictures, bars = _decode(about, path, timeline, problems)
+    if bars:
+        shown = ", ".join(f"{pixels} {'rows' if side in ('top', 'bottom') else 'columns'} {where}"
+                          for side, pixels in bars.items() for where in [_WHERE[side]])  # fmt: skip
+        what = f"has black bars ({shown}); a model gives other answers to a smaller picture within them."
+        fix = "Cut them off (ffmpeg -i IN -vf crop=WIDTH:HEIGHT:LEFT:TOP OUT.mp4) and build the data set again."
+        problems.append(about.problem("media-bars", what, fix, "warning"))
     if pictures is not None and pictures.std() < 2:
         what = "shows the same flat picture from beginning to end."
         problems.append(about.problem("media-blank", what, "Check the recording.", "warning"))
@@ -153,13 +162,15 @@ def _timing(about: _About, timeline: Timeline) -> Iterator[Problem]:
 
 def _decode(
     about: _About, path: Path, timeline: Timeline, problems: list[Problem]
-) -> tuple[int, NDArray[np.float32] | None]:
-    """Decode everything once; the number of pictures and the sampled ones."""
+) -> tuple[int, NDArray[np.float32] | None, dict[str, int]]:
+    """Decode everything once; the number of pictures, the sampled ones and the black bars around them."""
     wanted = set(np.linspace(0, timeline.n_frames - 1, SAMPLES).round().astype(int).tolist())
     frames = damaged = 0
     first_bad: float | None = None
     kept: list[NDArray[Any]] = []
     reason, noted = "", False
+    darkest: NDArray[np.uint8] | None = None
+    brightest: NDArray[np.uint8] | None = None
     try:
         with open_video(path) as (container, stream):
             stream.thread_type = "NONE"  # videos are worked on in parallel instead, which wastes less
@@ -175,6 +186,10 @@ def _decode(
                 if frames in wanted:
                     width, height = _THUMB
                     kept.append(frame.to_ndarray(format="gray", width=width, height=height, interpolation="AREA"))
+                    grey = np.rot90(np.asarray(frame.to_ndarray(format="gray"), np.uint8), round(frame.rotation / 90))
+                    if darkest is None or brightest is None or darkest.shape != grey.shape:
+                        darkest = brightest = grey
+                    darkest, brightest = np.minimum(darkest, grey), np.maximum(brightest, grey)
                 frames += 1
     except MediaError as error:
         reason = str(error)
@@ -186,10 +201,50 @@ def _decode(
         at = first_bad if first_bad is not None else float(timeline.times[min(frames, timeline.n_frames - 1)])
         what = f"{max(lost, 0)} pictures cannot be decoded and {damaged} are damaged, the first at {at:.2f} s."
         problems.append(about.problem("media-damaged", what, "Export it again from the source."))
+    bars = {} if darkest is None or brightest is None else black_bars(darkest, brightest)
     if len(kept) < len(wanted):
-        return frames, None
+        return frames, None, bars
     pictures = np.stack(kept).astype(np.float32)
-    return frames, pictures[np.linspace(0, len(pictures) - 1, SAMPLES).round().astype(int)]
+    return frames, pictures[np.linspace(0, len(pictures) - 1, SAMPLES).round().astype(int)], bars
+
+
+def black_bars(darkest: NDArray[np.uint8], brightest: NDArray[np.uint8]) -> dict[str, int]:
+    """Black bars around a picture: side (top, bottom, left, right) to rows or columns.
+
+    A bar is black and flat in all pictures, and ends in a straight line: where it stops, at least half of the line
+    is brighter at some time. A dark scene does not end so. Beside a bar, the opposite side needs only to be as black.
+
+    Args:
+        darkest: least value of each pixel over some pictures of a video, grey ``uint8[H, W]``.
+        brightest: greatest value.
+
+    Example:
+        >>> picture = np.full((90, 160), 120, np.uint8)
+        >>> picture[:10] = picture[80:] = 16
+        >>> black_bars(picture, picture)
+        {'top': 10, 'bottom': 10}
+    """
+    found: dict[str, int] = {}
+    # Bars at the sides are looked for between those above and below, which would hide where they end.
+    for first, last in (("top", "bottom"), ("left", "right")):
+        if first == "left":
+            rows = slice(found.get("top", 0), len(darkest) - found.get("bottom", 0))
+            darkest, brightest = darkest[rows].T, brightest[rows].T
+        runs: dict[str, int] = {}
+        for side, way in ((first, 1), (last, -1)):
+            low, high = darkest[::way], brightest[::way]
+            black = (np.quantile(high, 0.99, axis=1) < BLACK) & (np.ptp(high, axis=1) < 2 * FLAT)
+            black &= (high.astype(np.int16) - low).mean(axis=1) < FLAT / 4
+            runs[side] = pixels = len(black) if black.all() else int(np.argmin(black))
+            if 2 <= pixels < len(black) - EDGE:
+                after = high[pixels : pixels + EDGE].max(axis=0)  # codecs blur the edge over a few lines
+                if np.mean(after > high[:pixels].mean() + FLAT) >= 0.5:
+                    found[side] = pixels
+        for side, other, band in ((first, last, brightest[::-1]), (last, first, brightest)):
+            beside = side in found and other not in found and runs[other] >= found[side]
+            if beside and band[: found[side]].std() < FLAT / 6:  # flatter than the sky of a night
+                found[other] = found[side]
+    return {side: found[side] for side in _WHERE if side in found}
 
 
 def _user_data(frame: VideoFrame) -> bool:

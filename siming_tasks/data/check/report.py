@@ -210,12 +210,12 @@ def _strays(root: Path, dataset: Dataset | None) -> Iterator[Problem]:
         if path.name.startswith(".git"):
             continue
         relative = path.relative_to(root).as_posix()
-        if path.is_symlink():
+        if os.path.islink(path):  # also where the folder may not be entered
             target = path.resolve()
             if not (target.is_relative_to(home) or target.parent == blobs):
                 fix = "Put the file itself there; a link does not survive being copied or published."
                 yield Problem("symlink-outside", "is a link that leaves the folder.", fix, relative)
-        elif dataset and relative.startswith("media/") and path.is_file() and relative not in named:
+        elif dataset and relative.startswith("media/") and os.path.isfile(path) and relative not in named:
             spare.append(relative)
         if relative.endswith((".names.csv", ".key.json")):
             fix = "Keep it outside the folder."
