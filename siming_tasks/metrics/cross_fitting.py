@@ -119,7 +119,7 @@ def _judge(
     # Trees for all levels at once, so that a higher level is never likelier than a lower one.
     trees = ExtraTreesRegressor(
         TREES, min_samples_leaf=LEAF, max_features=0.6, bootstrap=True, oob_score=True, random_state=0,
-        max_samples=min(1.0, MOST_ROWS / len(reached)),
+        max_samples=MOST_ROWS if len(reached) > MOST_ROWS else None,
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores", UserWarning)

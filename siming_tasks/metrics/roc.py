@@ -32,7 +32,7 @@ class Area(NamedTuple):
         number = len(influence)
         error = float(np.sqrt(number / (number - 1) * (influence**2).sum()))
         half = float(stats.t.ppf(0.5 + LEVEL / 2, number - 1)) * error
-        return cls(value, max(lowest, value - half), min(1.0, value + half))
+        return cls(value, float(np.maximum(lowest, value - half)), float(np.minimum(1.0, value + half)))
 
 
 @dataclass(frozen=True, eq=False)
