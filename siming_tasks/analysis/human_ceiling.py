@@ -84,7 +84,7 @@ def mean_differences(first: Sequence[Tally], other: Sequence[Tally]) -> dict[str
         rests_on = reduce(np.union1d, [tally.contributing(name) for tally in (*first, *other)])
         value = [sum(tally.observed[name] for tally in group) / len(group) for group in (first, other)]
         without = [np.mean([tally.left_out[name] for tally in group], axis=0) for group in (first, other)]
-        differences[name] = jackknife_t(value[0] - value[1], (without[0] - without[1])[rests_on])
+        differences[name] = jackknife_t(value[0] - value[1], (without[0] - without[1])[rests_on], first[0].fewest)
     return differences
 
 

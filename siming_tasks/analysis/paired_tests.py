@@ -31,7 +31,7 @@ class Paired(NamedTuple):
     clusters: int
 
 
-def jackknife_t(value: float, left_out: FloatArray) -> Paired:
+def jackknife_t(value: float, left_out: FloatArray, fewest: int = FEWEST) -> Paired:
     """Difference by the jackknife: interval ``value -+ t stderr``, two-sided p of "no difference" from the same t.
 
     Interval and p-value are one construction, so p is below :data:`siming_tasks.metrics.thresholds.ALPHA` exactly if
@@ -40,14 +40,15 @@ def jackknife_t(value: float, left_out: FloatArray) -> Paired:
     Args:
         value: difference over all videos.
         left_out: difference without each of the n clusters of videos, ``float64[n]``; t has n - 1 degrees of freedom.
+        fewest: clusters below which nothing is tested (:attr:`siming_tasks.metrics.sufficient_stats.Tally.fewest`).
 
     Returns:
-        No interval and no p below :data:`siming_tasks.metrics.thresholds.FEWEST` clusters, where a value without some
-        cluster is undefined, or where a difference other than 0 never varies. Equal runs differ by 0 for certain.
+        No interval and no p below ``fewest`` clusters, where a value without some cluster is undefined, or where a
+        difference other than 0 never varies. Equal runs differ by 0 for certain.
     """
     nan, n = float("nan"), len(left_out)
     stderr = jackknife_error(left_out)
-    if n < FEWEST or np.isnan(stderr) or np.isnan(value):
+    if n < fewest or np.isnan(stderr) or np.isnan(value):
         return Paired(value, stderr, nan, nan, nan, n)
     if stderr <= NOISE:
         equal = abs(value) <= NOISE
@@ -66,7 +67,7 @@ def paired_difference(a: Tally, b: Tally) -> dict[str, Paired]:
         # A cluster that enters neither value would only dilute the jackknife: its leave-one-out difference is constant.
         clusters = np.union1d(a.contributing(metric), b.contributing(metric))
         left_out: FloatArray = (a.left_out[metric] - b.left_out[metric])[clusters]
-        differences[metric] = jackknife_t(a.observed[metric] - b.observed[metric], left_out)
+        differences[metric] = jackknife_t(a.observed[metric] - b.observed[metric], left_out, a.fewest)
     return differences
 
 

@@ -16,7 +16,7 @@ from siming_tasks.metrics.kappa import MAPPINGS, LabelMapping
 from siming_tasks.metrics.resample import jackknife_error, observed, quantile_of_t
 from siming_tasks.metrics.score_matrix import ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
-from siming_tasks.metrics.thresholds import FEWEST_SITES, NOISE
+from siming_tasks.metrics.thresholds import FEWEST_CLUSTERS, NOISE
 
 MOST_GROUPS = 1_000
 """Groups that are left out in turn; more are merged, as evenly as they come."""
@@ -84,7 +84,7 @@ class ClusterError:
         by_video: its jackknife standard error if videos are independent.
         by_cluster: the same if only clusters are: each cluster left out in turn. None with fewer than three.
         low: lower end of the 95 % interval of Student's t over the clusters, ``high`` the upper one; None below
-            :data:`siming_tasks.metrics.thresholds.FEWEST_SITES` clusters, where a standard error of so few says little.
+            :data:`siming_tasks.metrics.thresholds.FEWEST_CLUSTERS` clusters, which say too little.
         design_effect: variance over clusters / variance over videos: as many times more videos are needed.
         left_out: by cluster, the value without it; only where there are few (sites).
     """
@@ -154,7 +154,7 @@ def cluster_errors(
         without = np.concatenate([part[metric] for part in parts])
         value, by_cluster = tally.observed[metric], jackknife_error(without) if len(names) > 2 else math.nan
         by_video = jackknife_error(alone.left_out[metric][alone.contributing(metric)])
-        reach = quantile_of_t(len(names) - 1) * by_cluster if len(names) >= FEWEST_SITES else math.nan
+        reach = quantile_of_t(len(names) - 1) * by_cluster if len(names) >= FEWEST_CLUSTERS else math.nan
         rows[metric] = ClusterError(
             value=finite(value),
             by_video=finite(by_video),

@@ -9,7 +9,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import UNITS, Unit, UnitChoice, Video
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.minimal_pairs import minimal_pairs_of
-from siming_tasks.metrics.thresholds import FEWEST_SITES
+from siming_tasks.metrics.thresholds import FEWEST_CLUSTERS
 
 _Key = tuple[str, str]
 """What ties videos: the kind of thing that they share, and its name."""
@@ -42,7 +42,7 @@ def clusters_of(dataset: Dataset, unit: UnitChoice = "auto") -> Clusters:
     Args:
         dataset: the data set.
         unit: ``auto`` is the largest unit that any video states; but not sites if there are fewer than
-            :data:`siming_tasks.metrics.thresholds.FEWEST_SITES` clusters of them.
+            :data:`siming_tasks.metrics.thresholds.FEWEST_CLUSTERS` clusters of them.
 
     Raises:
         DataError: the data set does not state the unit; or as :func:`siming_tasks.data.minimal_pairs.read_pairs`.
@@ -55,7 +55,7 @@ def clusters_of(dataset: Dataset, unit: UnitChoice = "auto") -> Clusters:
     levels = {name: _components(dataset.videos, [ties[lower] for lower in UNITS[: UNITS.index(name) + 1]])
               for name in stated}  # fmt: skip
     sizes = {name: len(set(first.values())) for name, first in levels.items()}
-    enough = [name for name in stated if name != "site" or sizes[name] >= FEWEST_SITES]
+    enough = [name for name in stated if name != "site" or sizes[name] >= FEWEST_CLUSTERS]
     chosen = enough[-1] if unit == "auto" else unit
     larger = [name for name in stated if UNITS.index(name) > UNITS.index(chosen) and sizes[name] < sizes[chosen]]
     # A single site is what the data set is about; nothing in it could tell how sites differ.

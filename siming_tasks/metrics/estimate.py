@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from typing import Any
 
-from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, THIN, TRUSTED, UNDEFINED
+from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, FEWEST_CLUSTERS, THIN, TRUSTED, UNDEFINED
 
 FLAGS: Mapping[str, str] = {
     "constant-prediction": "Every prediction is the same.",
     "constant-reference": "Every reference is the same.",
-    "few-clusters": f"Fewer than {TRUSTED} clusters of videos (performances, students, sites): the interval is not "
-    "to be trusted.",
+    "few-clusters": f"Fewer than {TRUSTED} clusters of videos (performances, students, sites): where their sizes "
+    "differ much, the interval holds the truth in about 91 to 95 % of such samples.",
     "few-videos": f"Fewer than {TRUSTED} videos: the interval is not to be trusted.",
     "fixed-performance": "Videos of one performance are taken as independent: the interval is too short.",
     "fixed-site": "The interval is of exams at these sites and says nothing of other sites.",
@@ -27,7 +27,8 @@ FLAGS: Mapping[str, str] = {
     "tailed": "A few videos have totals far from all others and weigh much: the interval is too short; it holds the "
     "truth in about 88 to 95 % of such samples, not in 95 %.",
     "thin-step": f"Fewer than {THIN} videos in which this step is not fully correct: no interval.",
-    "too-few-clusters": f"Fewer than {FEWEST} clusters of videos (performances, students, sites): no interval.",
+    "too-few-clusters": f"Fewer than {FEWEST_CLUSTERS} clusters of videos (performances, students, sites): no "
+    "interval.",
     "undefined-replicates": f"Undefined in more than {100 * UNDEFINED:g} % of the resamples, which the interval leaves "
     "out.",
 }

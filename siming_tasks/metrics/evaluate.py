@@ -199,7 +199,10 @@ def summaries(
             at = key, name
             spread[at] = spread_of(tally, name, values[at], drawn[at], errors.get(at), own.get(name, math.nan))
     return {
-        key: {name: summarise(tally, name, values[key, name], spread.get((key, name))) for name in tally.metrics}
+        key: {
+            name: summarise(tally, name, values[key, name], spread.get((key, name)), tally.fewest)
+            for name in tally.metrics
+        }
         for key, tally in tallies.items()
     }
 

@@ -11,7 +11,15 @@ import numpy as np
 
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.resample import Clusters, Spread, per_cluster, quantile_of_t, spreads, studentised
+from siming_tasks.metrics.resample import (
+    Clusters,
+    Spread,
+    jackknife_spread,
+    per_cluster,
+    quantile_of_t,
+    spreads,
+    studentised,
+)
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, LEVEL, NOISE, SMALL_N, TAILED, TRUSTED, UNDEFINED
@@ -135,6 +143,7 @@ def finish(
     flags: Collection[str] = (),
     coverage: float | None = None,
     bearing: int = 0,
+    fewest: int = FEWEST,
 ) -> Estimate:
     """Any number with its spread as an estimate: whether it has a value, whether it has an interval, and its flags.
 
@@ -148,11 +157,11 @@ def finish(
         flags: that follow from the data.
         coverage: share of what was asked that it rests on, where that matters.
         bearing: for a share of steps, the clusters that have its denominator: at 0 or 1 the interval is that of them.
+        fewest: clusters below which there is no interval.
 
     Returns:
         ``value=None`` without items; 0.0, ``undefined`` and no interval where the formula is 0/0. No interval either
-        below :data:`siming_tasks.metrics.thresholds.FEWEST` clusters or where nothing varies: one without width would
-        say that the value is certain.
+        below ``fewest`` clusters or where nothing varies: one without width would say that the value is certain.
     """
     raised = set(flags) | ({"not-comparable"} if coverage is not None and coverage < COMPARABLE else set())
     if not items:
@@ -166,12 +175,13 @@ def finish(
     stderr = None if np.isnan(spread.stderr) else spread.stderr * (spread.stderr > NOISE)
     is_boundary = bool(bearing) and value in (0.0, 1.0)
     ends: tuple[float | None, float | None] = at_boundary(value, bearing) if is_boundary else (spread.low, spread.high)
-    if clusters < FEWEST:
+    if clusters < fewest:
         ends = None, None
         raised.add("no-interval" if clusters == videos else "too-few-clusters")
     elif not is_boundary and not spread.high - spread.low > NOISE:
         ends = None, None
-        raised |= set() if "constant-prediction" in raised else {"no-variation"}
+        explained = "constant-prediction" in raised or (stderr is None and spread.undefined > 0)
+        raised |= set() if explained else {"no-variation"}
     elif clusters < TRUSTED:
         raised.add("few-videos" if clusters == videos else "few-clusters")
     return Estimate(value, stderr, *ends, **sizes, coverage=coverage, undefined_share=spread.undefined,
@@ -187,12 +197,13 @@ def derived(
     why: str,
     flags: Collection[str] = (),
     bearing: int = 0,
+    fewest: int = FEWEST,
 ) -> Estimate:
     """:func:`finish` for any number that was computed from what a metric of a tally rests on, with its coverage."""
     if spread is not None:
         flags = {*flags, *(f"fixed-{unit}" for unit in tally.panel.fixed)}
     return finish(value, spread, **tally.size(metric)._asdict(), why=why, flags=flags,
-                  coverage=tally.coverage_of(metric), bearing=bearing)  # fmt: skip
+                  coverage=tally.coverage_of(metric), bearing=bearing, fewest=fewest)  # fmt: skip
 
 
 def spread_of(
@@ -200,10 +211,21 @@ def spread_of(
 ) -> Spread:
     """The interval that the metric's row asks for: studentised where it has a standard error, else percentile.
 
+    Of a few clusters of several videos: Student's t of the jackknife, for correlations on Fisher's z. A bootstrap would
+    draw the same few over and over (docs/validation/intervals.md).
+
     ``drawn`` are the values of the resamples, ``float64[B]``, ``errors`` their standard errors
     (:meth:`siming_tasks.metrics.sufficient_stats.Tally.errors`) and ``own`` that of the data.
     """
     row = CATALOGUE[metric]
+    if tally.is_clustered and tally.size(metric).clusters < FEWEST:
+        left_out = tally.left_out[metric][tally.contributing(metric)]
+        spread = jackknife_spread(value, left_out)
+        if row.family == "totals":
+            with np.errstate(divide="ignore", invalid="ignore"):
+                _, low, high, _ = jackknife_spread(float(np.arctanh(value)), np.arctanh(left_out))
+            spread = spread._replace(low=math.tanh(low), high=math.tanh(high))
+        return spread._replace(low=max(spread.low, row.low), high=min(spread.high, row.high))
     percentile = spreads({metric: drawn}, tally.size(metric).clusters)[metric]
     if errors is None or np.isnan(value):
         return percentile
@@ -215,13 +237,13 @@ def spread_of(
     return percentile._replace(low=max(low, row.low), high=min(high, row.high))
 
 
-def summarise(tally: Tally, metric: str, value: float, spread: Spread | None = None) -> Estimate:
-    """One metric of a tally as an estimate: its size, its reason, its flags."""
+def summarise(tally: Tally, metric: str, value: float, spread: Spread | None = None, fewest: int = FEWEST) -> Estimate:
+    """One metric of a tally as an estimate: its size, its reason, its flags; no interval below ``fewest`` clusters."""
     family, items = CATALOGUE[metric].family, tally.size(metric).items
     why = tally.reason(metric) if not items or np.isnan(value) else ""
     bearing = tally.bearing(metric) if value in (0.0, 1.0) else 0
     if family == "coverage":  # that it does not vary says nothing of other videos where it is 1
-        estimate = derived(tally, metric, value, spread, why=why, bearing=bearing)
+        estimate = derived(tally, metric, value, spread, why=why, bearing=bearing, fewest=fewest)
         return replace(estimate, flags=tuple(flag for flag in estimate.flags if flag != "no-variation"))
     flags: set[str] = set()
     if items:
@@ -234,4 +256,4 @@ def summarise(tally: Tally, metric: str, value: float, spread: Spread | None = N
             levels = [int(np.count_nonzero(table.sum(axis=axis))) for axis in (1, 0)]
         flags |= {f"constant-{side}" for side, n in zip(("reference", "prediction"), levels, strict=True) if n == 1}
         flags |= {"tailed"} if abs(tally.skew) >= TAILED else set()
-    return derived(tally, metric, value, spread, why=why, flags=flags, bearing=bearing)
+    return derived(tally, metric, value, spread, why=why, flags=flags, bearing=bearing, fewest=fewest)

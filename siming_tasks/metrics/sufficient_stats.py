@@ -23,7 +23,7 @@ from siming_tasks.metrics.correlation import Paired, shares
 from siming_tasks.metrics.kappa import MOMENTS, LabelMapping, confusion, ordinal_labels
 from siming_tasks.metrics.resample import Clusters, jackknife_error, n_clusters, per_cluster
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
-from siming_tasks.metrics.thresholds import NOISE
+from siming_tasks.metrics.thresholds import FEWEST, FEWEST_CLUSTERS, NOISE
 
 _CELLS = 2**22  # doubles of the weights that leave out some clusters at a time
 
@@ -107,6 +107,16 @@ class Tally:
         """The number of each video's cluster, ``intp[V]``."""
         return self.panel.cluster_numbers
 
+    @cached_property
+    def is_clustered(self) -> bool:
+        """True if a cluster has several videos."""
+        return n_clusters(self.clusters) < len(self.clusters)
+
+    @property
+    def fewest(self) -> int:
+        """Clusters below which a metric has no interval and a difference no test."""
+        return FEWEST_CLUSTERS if self.is_clustered else FEWEST
+
     def counts(self, family: Family) -> FloatArray:
         """The counts that a family of metrics is computed of, one row for each video: they add up."""
         if family == "totals":
@@ -151,8 +161,7 @@ class Tally:
     @cached_property
     def _in_powers(self) -> list[str]:
         """The metrics whose standard error is a formula of sums of powers: only of videos that are independent."""
-        alone = n_clusters(self.clusters) == len(self.clusters)
-        return [name for name in self.metrics if alone and CATALOGUE[name].fisher]
+        return [name for name in self.metrics if not self.is_clustered and CATALOGUE[name].fisher]
 
     def sums(self, weights: FloatArray) -> dict[Family, FloatArray]:
         """Sums behind :meth:`errors`, by family, under every row of ``weights``: ``float64[B, columns]``.
@@ -160,7 +169,7 @@ class Tally:
         All videos of a cluster have the same weight.
         """
         by_cluster = weights
-        if n_clusters(self.clusters) < len(self.clusters):
+        if self.is_clustered:
             by_cluster = weights.T[np.unique(self.clusters, return_index=True)[1]].T
         by_family: dict[Family, FloatArray] = {
             family: by_cluster @ columns for family, (_, columns, _) in self._linear.items()
@@ -215,7 +224,7 @@ class Tally:
             if row.family != "totals":
                 counts = self.counts(row.family)
                 values[name] = row.function(counts.sum(axis=0) - per_cluster(counts, self.clusters))
-            elif n == len(self.clusters) and row.left_out:
+            elif row.left_out and not self.is_clustered:
                 values[name] = np.full(n, self.observed[name])
                 values[name][self.totals.keep] = row.left_out(self.totals)
             else:

@@ -16,8 +16,9 @@ TRUSTED = 50
 """Videos below which an interval is marked as not to be trusted."""
 FEWEST = 10
 """Videos below which there is no interval and no test at all."""
-FEWEST_SITES = 5
-"""Sites below which they are not resampled: results are then of these sites alone."""
+FEWEST_CLUSTERS = 5
+"""The same for clusters of several videos, which have Student's t below :data:`FEWEST`; fewer sites are not resampled,
+so that results are of these sites alone."""
 TAILED = 1.5
 """Skewness of the videos' totals, either way, from which intervals are marked as too short."""
 NOISE = 1e-9

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from scipy import stats
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import ScoreMatrix, evaluate
@@ -138,6 +139,20 @@ def test_the_error_of_a_share_is_statsmodels_cluster_robust_one(synthetic: Any) 
     assert tally.own_errors()["precision"] == pytest.approx(fit.bse[0] * np.sqrt(15 / 14), rel=1e-12)
 
 
+def test_few_clusters_have_the_t_interval_of_leaving_each_out(synthetic: Any) -> None:
+    """A slow loop over seven sites; PLCC and SRCC on Fisher's z."""
+    matrix = clustered(synthetic(np.random.default_rng(8), videos=42), np.arange(42) % 7, "site")
+    found = evaluate(matrix, resamples=50).metrics
+    for name in ("plcc", "srcc", "qwk"):
+        to, back = (np.arctanh, np.tanh) if name in ("plcc", "srcc") else (float, float)
+        rest = [matrix.videos([c != site for c in matrix.clusters]) for site in sorted(set(matrix.clusters))]
+        left = np.array([to(Tally.of(panel, metrics=(name,)).observed[name]) for panel in rest])
+        reach = stats.t.ppf(0.975, 6) * np.sqrt(6 / 7 * ((left - left.mean()) ** 2).sum())
+        expected = [back(to(found[name].value) + sign * reach) for sign in (-1, 1)]
+        assert [found[name].low, found[name].high] == pytest.approx(expected, rel=1e-9), name
+        assert found[name].n_clusters == 7 and found[name].low < found[name].value < found[name].high
+
+
 def test_what_is_resampled_together_must_be_in_the_same_clusters(synthetic: Any) -> None:
     from siming_tasks.metrics.evaluate import draw
 
@@ -151,9 +166,9 @@ def test_thresholds_are_of_the_clusters_and_flags_say_so(synthetic: Any) -> None
     matrix = synthetic(np.random.default_rng(7), videos=120)
     flags = {
         students: evaluate(clustered(matrix, np.arange(120) % students), resamples=100).metrics["qwk"].flags
-        for students in (60, 20, 4)
+        for students in (60, 20, 5, 4)
     }
-    assert flags == {60: (), 20: ("few-clusters",), 4: ("too-few-clusters",)}
+    assert flags == {60: (), 20: ("few-clusters",), 5: ("few-clusters",), 4: ("too-few-clusters",)}
     fixed = evaluate(replace(matrix, fixed=("site",)), resamples=100)
     assert fixed.metrics["qwk"].notes == ("The interval is of exams at these sites and says nothing of other sites.",)
     assert fixed.options["fixed"] == ["site"]
