@@ -3,7 +3,8 @@
 Synthetic data sets from the suite's own model of raters and judges (siming_tasks.analysis.power), 200
 videos of 33 steps; each number is the mean over some data sets. A judge leaves out answers in ways that pay or seem to;
 beside each value of what it answered stand the imputed value (every missing answer as full points or "correct": what
-ranks and tests use) and the one with zero points ("wrong") in place of it.
+ranks and tests use) and the one with zero points ("wrong") in place of it. The second table has the worst of three
+judges, which answers its surest steps alone, with the step prior or full points in place of all others.
 
     python utils/gameability.py
 """
@@ -20,6 +21,7 @@ import numpy as np
 from siming_tasks.analysis.power import SimulatedRatings, StudyDesign, draw
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.evaluate import zero_fill
+from siming_tasks.metrics.no_video_baselines import step_prior
 from siming_tasks.metrics.resample import observed
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.report.formatting import plain_number
@@ -82,6 +84,33 @@ def three(panel: ScoreMatrix, metric: str) -> list[float]:
     return [observed(side.compute, len(panel.video_ids))[metric] for side in (tally, tally.imputed(), zeros)]
 
 
+def worst_of_three(sets: int, videos: int, rng: np.random.Generator) -> Table:
+    """Values of the worst of three judges when it answers its surest steps only, and how often it is ranked higher."""
+    skills, rows = (0.15, 0.2, 0.3), []
+    for metric, share in (("qwk", 0.04), ("mcc", 0.04), ("srcc", 0.3)):
+        answer = "error" if metric == "mcc" else "score"
+        found = []
+        for _ in range(sets):
+            data = draw(StudyDesign(), videos, 1, rng, judges=3)
+            latent = [np.float32(w) * data.quality[0] + np.float32(math.sqrt(1 - w**2)) * data.errors[k][0]
+                      for k, w in enumerate(skills)]  # fmt: skip
+            labels = [data.judged(w, k)[0] for k, w in enumerate(skills)]
+            every = np.ones(labels[0].shape, bool)
+            honest, *others = (build_score_matrix(data.reference[0], side, every, answer) for side in labels)
+            sure = np.abs(latent[0][..., None] - data.design.cuts).min(axis=-1)
+            kept = surest(share)(labels[0], sure, rng)
+            shy = build_score_matrix(data.reference[0], labels[0], kept, answer)
+            with_prior = np.where(kept, shy.predicted, step_prior(honest).predicted)
+            filled = [honest, honest.predicting(with_prior), shy.imputed()]
+            values = [Tally.of(panel, metrics=[metric]).observed[metric] for panel in (*filled, *others)]
+            ranks = [1 + sum(other > value for other in values[3:]) for value in values[:3]]
+            found.append([*values[:3], ranks[1] < ranks[0], ranks[2] < ranks[0]])
+        *means, prior, full = np.mean(found, axis=0)
+        rows.append([metric, f"{share:.0%}", *map(plain_number, means), f"{prior:.0%}", f"{full:.0%}"])
+    head = ["answers everything", "step prior", "full points", "rises, step prior", "rises, full points"]
+    return Table.of(["metric", "answered", *head], rows)
+
+
 def main() -> None:
     """Simulate and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -108,7 +137,8 @@ def main() -> None:
         cells = [plain_number(None if np.isnan(x) else float(x)) for x in numbers]
         rows.append([judge, policy, f"{share:.0%}", *cells])
     print(f"{arguments.sets} synthetic data sets of {arguments.videos} videos; -: undefined.\n")
-    print(Table.of(["judge", "policy", "answered", *head], rows, left=(0, 1)).to_markdown())
+    print(Table.of(["judge", "policy", "answered", *head], rows, left=(0, 1)).to_markdown() + "\n")
+    print(worst_of_three(arguments.sets, arguments.videos, rng).to_markdown())
 
 
 if __name__ == "__main__":

@@ -46,7 +46,8 @@ class Diagnostics:
         calibration: of totals; None for verdicts. ``groups``: bias by group. ``retest``: a second run of the model.
         estimand: whose exams and which raters; None for a matrix without a data set.
         pairs: with more than two physicians, numbers of each pair and of the judge where they agreed and differed; else
-            empty. The physicians beside the judge are then the first pair.
+            empty. The physicians beside the judge are then the first pair, but for the kappas of single steps, which
+            are of all pairs.
         options: options of the diagnosis, as far as the caller states them.
     """
 
@@ -190,8 +191,15 @@ def diagnose_with_raters(
         )  # fmt: skip
     pass_mark, resamples = options.get("pass_mark", PASS_MARK), options.get("resamples", 2000)
     rng = np.random.default_rng(seed)
+    first = next(iter(diagnostics.values()))
+    if len(diagnostics) > 1:
+        mapping = options.get("mapping", "absolute")
+        sides = combinations(physicians.values(), 2)
+        matrices = [label_agreement.label_matrices(matrix, a, b, mapping) for a, b in sides]
+        steps = label_agreement.with_every_pair(first.steps, matrices, resamples, np.random.default_rng(seed))
+        first = replace(first, steps=steps)
     return replace(
-        next(iter(diagnostics.values())),
+        first,
         equivalence=equivalence,
         annotator_test=tested,
         decisions=decision_consistency(matrix, rubric, physicians, pass_mark, resamples, rng),

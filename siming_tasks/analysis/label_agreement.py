@@ -6,7 +6,8 @@ kappa do not matter, so one formula serves both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.intervals import Proportion, share
-from siming_tasks.metrics.kappa import LabelMapping, ordinal_labels
+from siming_tasks.metrics.kappa import LabelMapping, confusion, ordinal_labels, qwk
 from siming_tasks.metrics.ratio_estimates import Labels, Stat, estimate_stats, kappa_stat, ratio
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.metrics.thresholds import THIN
@@ -101,8 +102,8 @@ class StepRow:
         kappa: of judge and reference, quadratic weights.
         sensitivity: share of the imperfect ones that the judge calls so; ``specificity``: of the correct ones.
         bias: mean of judge minus reference; points, or for verdicts the share called correct minus the share correct.
-        human: kappa of the two physicians on the same step, if their labels are given; without an interval where
-            either took points off in fewer than THIN videos.
+        human: kappa of the physicians on the same step, of all pairs of them, if their labels are given; without an
+            interval where they took points off in fewer than THIN videos.
     """
 
     step_id: str
@@ -174,6 +175,26 @@ def step_table(labels: LabelMatrices, resamples: int, rng: np.random.Generator) 
         "not the pooled kappa."
     )
     return StepTable(rows, caveat)
+
+
+def with_every_pair(
+    table: StepTable, pairs: Sequence[LabelMatrices], resamples: int, rng: np.random.Generator
+) -> StepTable:
+    """The table with the physicians' kappa over all their pairs: the confusion tables of the pairs, added up."""
+    stats, thin = {}, []
+    for s, row in enumerate(table.rows):
+        counts, imperfect = np.zeros((len(pairs[0].scores.video_ids), 16)), np.zeros(len(pairs[0].scores.video_ids))
+        for pair in pairs:
+            if pair.raters:
+                a, b = (side[:, s : s + 1] for side in pair.raters)
+                counts += confusion(a, b)
+                either = pair.rated[:, s] & ((a < pair.top_label) | (b < pair.top_label))[:, 0]
+                imperfect = np.maximum(imperfect, either)
+        stats[row.step_id] = Stat(counts, qwk, int(counts.sum()))
+        thin += [row.step_id] if imperfect.sum() < THIN else []
+    kappas = estimate_stats(stats, pairs[0].scores.cluster_numbers, resamples, rng)
+    kappas |= {name: kappas[name].of_thin_step() for name in thin}
+    return replace(table, rows=tuple(replace(row, human=kappas[row.step_id]) for row in table.rows))
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from sklearn.metrics import cohen_kappa_score, recall_score
 from statsmodels.stats.proportion import proportion_confint
 
 from siming_tasks.analysis.diagnosis import diagnose_matrix
-from siming_tasks.analysis.label_agreement import disputed_steps, label_matrices, severity, step_table
+from siming_tasks.analysis.label_agreement import disputed_steps, label_matrices, severity, step_table, with_every_pair
 from siming_tasks.analysis.procedure_state import history_contrast, required_state, sequential_credit
 from siming_tasks.analysis.robustness import analysis_choices
 from siming_tasks.analysis.totals_agreement import icc
@@ -464,3 +465,18 @@ class TestCommand:
     def test_setting_that_the_run_lacks(self, run, short_demo, capsys):
         assert main(["study", "diagnose", str(run), "--data", str(short_demo), "--setting", "clip_score"]) == 1
         assert "nothing to diagnose for clip_score. It holds full_score." in capsys.readouterr().err
+
+
+def test_physicians_of_a_step_are_all_pairs_of_them(panel, rng):
+    """Kappa of the labels of the three pairs written one below the other, by scikit-learn."""
+    points = rng.integers(0, 4, (4, 40, 2)).astype(float)
+    physicians = dict(zip("abc", points[1:], strict=True))
+    matrices = [label_matrices(panel(points[0], points[0]), x, y) for x, y in combinations(physicians.values(), 2)]
+    table = with_every_pair(step_table(matrices[0], 50, rng), matrices, 50, rng)
+    for s, row in enumerate(table.rows):
+        x, y = (
+            np.concatenate([side[:, s] for side in sides]) for sides in zip(*combinations(points[1:], 2), strict=True)
+        )
+        x, y = (ordinal_labels(side, 3.0) for side in (x, y))
+        assert row.human.value == pytest.approx(cohen_kappa_score(x, y, weights="quadratic", labels=LABELS))
+        assert row.human.n_items == 120 and row.human.n_videos == 40
