@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 
-from siming_tasks.parsing.grammar import FAMILIES
 from siming_tasks.parsing.lenient_json import Group
 from siming_tasks.parsing.lexicon import fold_name
 from siming_tasks.parsing.step_matching import StepNames
+from siming_tasks.parsing.titles import title_role, without_speech
 
-_QUANTITY = "|".join(
-    sorted(word for family in FAMILIES[:5] for word in family.words if word not in ("full", "out", "available"))
-)
 LABELS = (
     (
         "aside",
@@ -20,7 +18,8 @@ LABELS = (
             r"\b(?:examples?|e\.g|for instance|templates?|placeholders?|samples?|hypothetical|illustrat\w*|schema)\b"
             r"|\b(?:opposite|inverse|each step is worth|points? (?:lost|deducted)|number of)\b"
             r"|\b(?:max|maximum|possible|available|full) (?:points?|scores?|marks?)\b"
-            r"|\blooks? like\b|示例|样例|例如|比如|模板|参考.{0,6}格式"
+            r"|\blooks? like\b|\b(?<!in )the (?:output|answer|response|json|required) format is\b"
+            r"|示例|样例|例如|比如|模板|参考.{0,6}格式"
         ),
     ),
     (
@@ -50,21 +49,20 @@ LABELS = (
 )
 """Roles of a bracket by the words before it (its line, or the line that introduces it); the first that fits counts."""
 
-_SHORT_LABEL = re.compile(
-    rf"\b(?:{_QUANTITY})\b|(?<!in )\b(?:output |answer |response )?format\b|满分|扣|时间|帧|权重|格式"
-)
-"""In a label of up to five words: another quantity, or the form of an answer."""
-
 _NAMED_TOP = re.compile(
-    r"(?:\bout of|/|\bmax(?:imum)?\b(?: is| of)?:?|满分|\b0 ?(?:-|–|to)|\b1 ?(?:-|–|to)|至|到)"
+    r"(?:\bout of|/|\bmax(?:imum)?\b(?: is| of)?:?|满分|\b0 ?(?:-|–|to)|(?P<one>\b1 ?(?:-|–|to))|至|到)"
     r" ?(?P<top>[0-9]{1,4}(?:\.5)?)(?![0-9.]| ?%)"
 )
-"""A maximum in the words around a bracket: if it is no asked step's, the bracket is a draft."""
+"""A maximum in the words around a bracket: it must be that of every step in it, or of the exam."""
+_COUNTED = re.compile(r"(?:steps?|items?|frames?|images?|clips?|videos?|numbers?|步骤?|第)(?:\W+from)?\W*$")
+"""Words before "1 to 33" that count something else than points."""
 
 _AFTERWARDS = re.compile(
-    r"[\s`*.,，。]{0,4}(?:[(（]\s*(?:max|possible|deduct|lost|example|format|满分|扣|示例)"
+    r"[\s`*.,，。]{0,4}(?:[(（](?![^()（）]{0,60}(?:total|overall|总))"
+    r"\s*(?:max|possible|deduct|lost|example|format|满分|扣|示例)"
     r"|(?:where|with|each|the) [^.:]{0,40}\b(?:lost|deducted|deductions?|maximum)\b)|[\s`*.,，。]{0,4}"
-    r"(?:(?:would|could|might|if|unless|or|seems?|或|如果|表示|代表)\b|is (?:the|an?|too) |(?:would|could)n't\b)"
+    r"(?:(?:would|could|if)\b(?! you| i)|(?:might|unless|or|seems?|或|如果(?!您|你|需)|表示|代表)\b"
+    r"|is (?:the|an?|too) |(?:would|could)n't\b)"
 )
 """Words right after a bracket that make it a draft."""
 
@@ -89,17 +87,32 @@ def bracket_role(text: str, group: Group, previous: int, names: StepNames) -> st
     if role == "aside":
         return role
     after = fold_name(text[group.end : group.end + 80])
-    tops = {step.max_score for step in names.steps}
-    around = [*_NAMED_TOP.finditer(fold_name(label[-100:])), *filter(None, [_NAMED_TOP.match(after.lstrip("(（ \n`"))])]
-    if any(float(named["top"]) not in tops | {sum(tops)} for named in around):
-        return "draft"
     return "draft" if role == "answer" and _AFTERWARDS.match(after) else role
+
+
+def named_scales(text: str, group: Group, previous: int) -> list[float]:
+    """The maxima that the words around a bracket name, right before and right after it; infinity for a scale from 1."""
+    before = fold_name(FENCE.sub("", text[max(previous, group.start - 300) : group.start])[-100:])
+    after = fold_name(text[group.end : group.end + 80]).lstrip("(（ \n`") if group.closed else ""
+    named = [*_NAMED_TOP.finditer(before), *filter(None, [_NAMED_TOP.match(after)])]
+    scales = []
+    for match in named:
+        if not match["one"]:
+            scales.append(float(match["top"]))
+        elif not _COUNTED.search(before[: match.start()]):
+            scales.append(math.inf)
+    return scales
 
 
 def introduces_aside(line: str, names: StepNames) -> bool:
     """Test whether a line introduces something else than an answer: ``Maximum points:``, ``Deductions by step``."""
-    introduces = _INTRODUCES.match(line) is not None or len(_WORD.findall(line)) <= 5
-    return introduces and _role_of(line, names) == "aside"
+    introduces = _INTRODUCES.match(line) is not None
+    if not introduces and len(_WORD.findall(line)) > 5:
+        return False
+    names_value = re.search(r"[:：=]\W*\w", line) is not None
+    is_title = introduces and not names_value and names.exact(line) is None
+    is_foreign = is_title and title_role(without_speech(fold_name(line))) == "draft"
+    return is_foreign or _role_of(line, names) == "aside"
 
 
 def stands_alone(text: str, group: Group, asked: int) -> bool:
@@ -117,10 +130,11 @@ def stands_alone(text: str, group: Group, asked: int) -> bool:
 
 
 def _role_of(label: str, names: StepNames) -> str:
-    label = fold_name(label[-300:])
-    if not label:
+    label = without_speech(fold_name(label[-300:]))
+    if not label.strip():
         return "answer"
     sentence = re.split(r"[.!?。！？;；](?=\s|$)", label.rstrip(".!?。！？;； "))[-1] + " "
-    if len(_WORD.findall(sentence)) <= 5 and _SHORT_LABEL.search(sentence) and names.exact(sentence) is None:
-        return "aside"
-    return next((name for name, _, words in LABELS if words.search(sentence)), "answer")
+    title = None if names.exact(sentence) is not None else title_role(sentence)
+    if title == "aside":
+        return title
+    return next((name for name, _, words in LABELS if words.search(sentence)), title or "answer")

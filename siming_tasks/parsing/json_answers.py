@@ -15,6 +15,7 @@ from siming_tasks.parsing.values import abstains, last_number, points, verdict
 from siming_tasks.rubrics import RubricStep
 
 _POINTS = re.compile(r"\s*(?:points?|pts?|marks?|分|)\s*", re.IGNORECASE)
+_PAIR = re.compile(r"(?P<name>[^:：=]{1,80}?)\s*[:：=]\s*(?P<value>.{1,200})", re.DOTALL)
 Reading = float | str  # an answer, one of the missing reasons, or ``abstained``
 _Readings = defaultdict[str, list[Reading]]
 _Entries = list[tuple[Key, str | None, Value]]
@@ -56,6 +57,10 @@ class Collector:
         for key, _, value in entries:
             if key.family.name == "skill" and isinstance(value, Scalar):
                 place = replace(place, skill=value.text)
+        if columns := self._columns(entries):
+            for named, told in columns:
+                readings_of[named.id].append("ambiguous" if told is None else self._reading(told, named, STEP, place))
+            return
         if self._names_its_step(entries):
             step = self._named_step(entries, place)
             if step is not None:
@@ -110,6 +115,20 @@ class Collector:
                 believed = parted or step_id in readings_of
                 readings_of[step_id].extend(found if believed else map(_doubted, found))
 
+    def _columns(self, entries: _Entries) -> list[tuple[RubricStep, Value | None]]:
+        """``{"step_id": [...], "score": [...]}`` as pairs; None for the value where the columns differ in length."""
+        named = [value for key, _, value in entries if key.family.name == "step" and isinstance(value, Group)]
+        told = [value for key, _, value in entries if key.family.answers(self.answer) and isinstance(value, Group)]
+        if len(named) != 1 or len(told) != 1:
+            return []
+        names, values = ([value for key, value in group.entries if key is None] for group in (named[0], told[0]))
+        steps = [self.names.exact(name.text) if isinstance(name, Scalar) else None for name in names]
+        if not steps or None in steps:
+            return []
+        whole = len(values) == len(steps) and len(set(map(id, steps))) == len(steps)
+        every = self.names.steps if not whole else filter(None, steps)
+        return [(step, values[place] if whole else None) for place, step in enumerate(every)]
+
     def _find(self, name: str, place: _Place) -> RubricStep | None:
         return self.names.find(name, place.skill, by_number=place.skill is None)
 
@@ -123,6 +142,10 @@ class Collector:
                     for step in filter(None, named):
                         readings_of[step.id].append(float(place.polarity == DENIED))
                     return
+            if pairs := self._pairs(values):  # ["cpr_01: correct", ...]
+                for whose, said in pairs:
+                    readings_of[whose.id].append(self._reading(said, whose, STEP, place))
+                return
             steps = self.names.steps if place.skill is None else self.names.group(place.skill) or ()
             if place.listed and len(values) == len(steps) and all(map(self._is_told_by_place, values)):
                 for step, value in zip(steps, values, strict=True):
@@ -132,6 +155,17 @@ class Collector:
         for value in values:
             if isinstance(value, Group) and value.entries:
                 self._walk(value, inner, readings_of)
+
+    def _pairs(self, values: list[Value]) -> list[tuple[RubricStep, Scalar]]:
+        """Texts that each name a step and go on with its answer; none if one of them does not."""
+        pairs = []
+        for value in values:
+            match = _PAIR.fullmatch(value.text) if isinstance(value, Scalar) else None
+            step = self.names.exact(match["name"]) if match else None
+            if match is None or step is None:
+                return []
+            pairs.append((step, Scalar(match["value"], quoted=True)))
+        return pairs
 
     def _is_told_by_place(self, value: Value) -> bool:
         """Test whether the place of a value in a list alone says whose it is."""

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from siming_tasks.common.schema import Answer
+from siming_tasks.parsing.afterthoughts import contradicted, takes_back
 from siming_tasks.parsing.answer_text import Answered, first_turn, set_apart
-from siming_tasks.parsing.bracket_roles import bracket_role, stands_alone
+from siming_tasks.parsing.bracket_roles import bracket_role, named_scales, stands_alone
 from siming_tasks.parsing.grammar import key_of
 from siming_tasks.parsing.json_answers import Collector, Reading
 from siming_tasks.parsing.lenient_json import Group, Scalar
@@ -30,6 +31,7 @@ _FAILED = re.compile(
 _BLOCKED = "[SAFETY_BLOCKED"  # begins the text in which models/simple/gemini.py reports that the service refused
 _NO_ANSWER = ("absent", "unreadable", "cut_off")
 _GAP = re.compile(r"[ \t\r,;]*\n?[ \t\r]*")  # between brackets that belong together: one object per line
+_SHARE = re.compile(r"(?<![0-9.])0?\.[0-9]+")
 _FAILED_UNLESS_READ = re.compile(r"\s*Error: |.*Error: can only concatenate str ", re.DOTALL)
 
 _JUDGE = (
@@ -132,7 +134,7 @@ def _readings(answered: Answered, names: StepNames, answer: Answer, abstain: boo
     for group in answered.groups:
         if previous == 0 or _GAP.fullmatch(answered.text, previous, group.start) is None:
             role = bracket_role(answered.text, group, previous, names)
-        previous = group.end
+        last, previous = previous, group.end
         if (group.closed and not group.entries) or _is_failure(group):
             continue
         if not group.closed:
@@ -144,6 +146,10 @@ def _readings(answered: Answered, names: StepNames, answer: Answer, abstain: boo
         if role == "aside" or not (listed or group.keyed or group.groups):
             continue
         in_bracket = collector.read_bracket(group, stands_alone=listed)
+        if _on_other_scale(in_bracket, answered.text, group, last, names, answer):
+            in_bracket = {
+                name: "ambiguous" if isinstance(reading, float) else reading for name, reading in in_bracket.items()
+            }
         for step_id, reading in in_bracket.items():
             if role == "revision" or step_id in drafts or step_id not in readings:
                 readings[step_id] = reading
@@ -156,9 +162,29 @@ def _readings(answered: Answered, names: StepNames, answer: Answer, abstain: boo
     readings |= dict.fromkeys(drafts, "ambiguous")
     if not any(map(_tells, readings.values())):
         readings |= read_text_answers(answered.text, names, answer, abstain)
+    if takes_back(answered.text, answered.groups):
+        readings = {name: "ambiguous" if _tells(reading) else reading for name, reading in readings.items()}
+    readings |= dict.fromkeys(contradicted(answered.text, answered.groups, readings, steps, answer), "ambiguous")
     if answered.unread or _is_placeholder(answered.text, readings, steps, answer):
         readings = {name: "ambiguous" if _tells(reading) else reading for name, reading in readings.items()}
     return readings, cut
+
+
+def _on_other_scale(
+    readings: Mapping[str, Reading], text: str, group: Group, previous: int, names: StepNames, answer: Answer
+) -> bool:
+    """Test whether points are out of another maximum than the steps', by the words around them or as shares of 1."""
+    if answer != "score":
+        return False
+    tops = {step.id: step.max_score for step in names.steps}
+    own = {tops[name] for name in readings}
+    total = sum(tops.values())
+    named = [top for top in named_scales(text, group, previous) if own != {top} and top != total]
+    told = [reading for reading in readings.values() if isinstance(reading, float)]
+    shares = "off_scale" in readings.values() and len(told) > 0 and max(told) <= 1
+    return bool(named) or (
+        shares and _SHARE.search(text, group.start, group.end if group.closed else len(text)) is not None
+    )
 
 
 def _tells(reading: Reading) -> bool:

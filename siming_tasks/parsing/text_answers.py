@@ -15,6 +15,7 @@ from siming_tasks.parsing.json_answers import Collector, Reading
 from siming_tasks.parsing.lenient_json import Group, Scalar, Value
 from siming_tasks.parsing.lexicon import ERROR
 from siming_tasks.parsing.parsed_reply import ABSTAINED
+from siming_tasks.parsing.stated_answers import stated_answer, without_reason
 from siming_tasks.parsing.step_matching import StepNames, words
 from siming_tasks.parsing.values import abstains, points, verdict
 from siming_tasks.rubrics import RubricStep
@@ -25,7 +26,13 @@ _RULE = re.compile(r"\s*\|?\s*:?-{2,}[-:|\s]*")
 _MARKDOWN = re.compile(r"\*\*|__|`|^\s*(?:[-*•·+>]\s+|#{1,6}\s+)")
 _SPLIT = re.compile(r"[:：=→|]|\s[-–—]\s")
 _TITLED = re.compile(r"(?P<title>[^:：=?？]{1,60}?)\s*(?:[:：=?？]+|\bis\b:?|为|是(?!否))\s*(?P<value>.{1,200})")
-_BOXED = re.compile(r"\$*\\boxed\{(?:\\text\{)?([^{}]{1,80})\}*\$*\.?")
+_TAGGED = re.compile(
+    r"<(?P<tag>answer|final_answer|score|verdict|output|result)>\s*(?P<value>[^<>{}]{1,200}?)\s*</(?P=tag)>",
+    re.IGNORECASE,
+)
+_BOXED = re.compile(r"\$*\\boxed\{(?:\\text\{)?([^{}]{1,80})\}*\$*")
+_NUMBERED = re.compile(r"^(?:step\s*)?[0-9]{1,2}[.):]\s*", re.IGNORECASE)
+_NUMBER = re.compile(r"\s*[0-9]{1,3}(?:\.[0-9])?(?:\s*/\s*[0-9]{1,3}(?:\.[0-9])?)?\s*")
 _LATIN = frozenset(word for word in ERROR if word.isascii())  # alone they may be the beginning of a failure's report
 _Entry = tuple[str | None, Value]
 
@@ -34,9 +41,10 @@ def read_text_answers(text: str, names: StepNames, answer: Answer, abstain: bool
     """Step id -> reading, of a text in which no JSON answers; {} if it holds no plain answer."""
     if len(text) > MAX_PLAIN or _JSON.search(text):
         return {}
-    lines = [line for line in FENCE.sub("", text).split("\n") if line.strip()]
+    text = _TAGGED.sub(r"\nanswer: \g<value>\n", FENCE.sub("", text))
+    lines = [line for line in text.split("\n") if line.strip()]
     collector = Collector(names, answer, abstain)
-    for form in (_table, _list):
+    for form in (_table, _list, _blocks):
         root = form(lines, names)
         if root is not None:
             readings = collector.read_bracket(root)
@@ -85,7 +93,12 @@ def _list(lines: Sequence[str], names: StepNames) -> Group | None:
         text = "" if line.lstrip().startswith("|") else _clean(line)
         marks = [mark.span() for _, mark in zip(range(8), _SPLIT.finditer(text), strict=False)]
         # The line names a step and goes on with a value; the longest name counts.
-        split = next((span for span in reversed(marks) if names.find(text[: span[0]]) is not None), None)
+        named = [span for span in marks if names.find(text[: span[0]]) is not None]
+        split = named[-1] if named else None
+        if len(named) > 1 and _NUMBER.fullmatch(
+            text, named[-2][1], named[-1][0]
+        ):  # "aed_02: 2 - fine" is no "aed_02: 2"
+            split = named[-2]
         spoken = words(line[:400])
         if split is not None:
             entries.append((text[: split[0]], Scalar(text[split[1] :].strip(), quoted=True)))
@@ -93,6 +106,27 @@ def _list(lines: Sequence[str], names: StepNames) -> Group | None:
             spoken[at : at + len(name)] == name for name in ids for at in range(len(spoken) - len(name) + 1)
         ):
             return None
+    return _group("{", entries) if entries else None
+
+
+def _blocks(lines: Sequence[str], names: StepNames) -> Group | None:
+    """A heading for each step with the answer below it, in a titled line or alone in bold; None if a step has two."""
+    entries: list[_Entry] = []
+    step_id = None
+    for line in lines:
+        text = _clean(line)
+        heading = names.exact(_NUMBERED.sub("", text.rstrip(":："))) if len(text) < 120 else None
+        title = _TITLED.fullmatch(text)
+        family = key_of(title["title"]).family if title else None
+        value = text if line.strip().startswith("**") and line.strip().endswith("**") else None
+        if title and family and (family.answers("score") or family.answers("error")):
+            value = title["value"]
+        if heading is not None:
+            step_id = heading.id
+        elif value is not None and step_id is not None:
+            if any(key == step_id for key, _ in entries):
+                return None
+            entries.append((step_id, Scalar(without_reason(value), quoted=True)))
     return _group("{", entries) if entries else None
 
 
@@ -105,13 +139,17 @@ def _for_one_step(lines: Sequence[str], names: StepNames, answer: Answer, collec
         if not abstention and introduces_aside(line, names):
             return {}
     entries = [entry for text in texts if (entry := _titled(text, answer)) is not None]
+    if boxes := _BOXED.findall("\n".join(lines)):
+        entries = [("answer", Scalar(box, quoted=True)) for box in boxes]
     titled = [
         collector.read_bracket(_group("{", [entry])).get(step.id, "absent")
         for entry in entries
         if key_of(entry[0]).family.answers(answer)
     ]
     bare = ABSTAINED if collector.abstain and abstains("\n".join(texts)) else _bare(texts, step, answer)
+    bare = None if boxes else bare
     if not titled:
+        bare = bare if _answers(bare) else stated_answer("\n".join(texts), step, answer)
         return {step.id: bare} if bare is not None and _answers(bare) else {}
     if not any(map(_answers, titled)):
         return {}
@@ -121,14 +159,12 @@ def _for_one_step(lines: Sequence[str], names: StepNames, answer: Answer, collec
 
 
 def _titled(text: str, answer: Answer) -> _Entry | None:
-    if boxed := _BOXED.fullmatch(text):
-        return "answer", Scalar(boxed[1], quoted=True)
     match = _TITLED.fullmatch(text)
     key = key_of(match["title"]) if match else None
     if match is None or key is None:
         return None
     counts = key.family.answers(answer) or (answer == "score" and key.family.name in ("maximum", "scale"))
-    return (match["title"], Scalar(match["value"], quoted=True)) if counts else None
+    return (match["title"], Scalar(without_reason(match["value"]), quoted=True)) if counts else None
 
 
 def _bare(texts: Sequence[str], step: RubricStep, answer: Answer) -> Reading | None:

@@ -28,6 +28,11 @@ _LOST = re.compile(
     r"\W*(?:points?\W+)?(?:are |is |were |was |been |to be )?(?:deducted|lost|off|minus|subtracted|max)"
     r"|\W*[被共]?(?:扣|满分|失)"
 )
+_OTHERWISE = re.compile(
+    r"\bno(?=,| wait)|\bwait\b|\bactually\b|\bmake (?:that|it)\b|\bshould (?:be|have been)\b|\bcorrection\b"
+    r"|\bi meant?\b|更正|应为"
+)
+"""Words of a remark that take the number back."""
 _UNSEEN = re.compile(
     r"(?P<word>[^:,.;(，。；：—–\n]{1,40}?)"
     r"(?:\s(?:in|on|from|within)\s(?:the\s|this\s)?(?:video|clip|footage|frames?|images?|recording)(?:\sframes)?)?"
@@ -103,7 +108,7 @@ def points(text: str, max_score: float, score_increment: float = WHOLE) -> float
     remark, maximum = match["remark"] or "", match["maximum"] or match["inside"]
     if _TWO.match(remark) or (maximum is None and _DIGIT.search(remark)):  # "2 (or 3)"
         return "unreadable"
-    if maximum is None and _LOST.match(remark):
+    if (maximum is None and _LOST.match(remark)) or _OTHERWISE.search(remark):
         return "ambiguous"
     value = float(match["value"])
     on_scale = maximum is None or float(maximum) == max_score
@@ -165,6 +170,8 @@ def _explained(written: str, nouns: bool) -> float | str:
     if match is None:
         return "unreadable"
     word, remark = _word(fold_value(match["verdict"])), fold_value(match["remark"].strip(" )"))
+    if remark in YES | NO | NO_VALUE | {"[]", "{}", "nein", "ja"} or set(remark) & SYMBOLS.keys():  # "failed: False"
+        return "ambiguous"
     clauses = {_word(fold_value(part)) for part in re.split(r"[.,;:，。；：\n]", remark)}
     if clauses & _VERDICTS - {word}:
         return "ambiguous"

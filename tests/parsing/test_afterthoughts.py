@@ -1,0 +1,154 @@
+"""What stands behind an answer: sentences that take it back or give another, and those that only explain it."""
+
+from __future__ import annotations
+
+import pytest
+from replyset import ASKED
+
+from siming_tasks.parsing import parse_reply
+from siming_tasks.rubrics import default_rubric
+
+pytestmark = pytest.mark.fast
+RUBRIC = default_rubric()
+STEPS = tuple(step for step in RUBRIC.steps if step.id in ASKED["full"])
+CLIP = (RUBRIC.by_id["cpr_11"],)
+MINE = {"cpr_01": 2.0, "cpr_02": 3.0, "cpr_03": 1.0, "aed_01": 0.0, "aed_02": 2.0}
+A = '{"cpr_01": 2, "cpr_02": 3, "cpr_03": 1, "aed_01": 0, "aed_02": 2}'
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Please disregard the JSON above.",
+        "these scores are placeholders.",
+        "I made these numbers up.",
+        "Ignore the scores above.",
+        "The values above are dummy values.",
+        "以上分数为示例",
+        "请忽略以上分数",
+        "Disclaimer: the scores are invented, since no frames were attached.",
+    ],
+)
+def test_an_answer_that_is_taken_back_is_none(words: str) -> None:
+    assert parse_reply(f"{A}\n\n{words}", STEPS, "score").answers == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "step"),
+    [
+        ("Correction: cpr_01 should be 1", "cpr_01"),
+        ("Note that cpr_03 is actually 0.", "cpr_03"),
+        ("cpr_01 should have been 1, sorry.", "cpr_01"),
+        ("Wait, CPR-02: 1", "cpr_02"),
+        ("更正：cpr_01 应为 1", "cpr_01"),
+        ("On reflection, Scene safety gets one.", "cpr_01"),
+    ],
+)
+def test_a_step_that_a_sentence_gives_another_value_is_ambiguous_and_no_other(words: str, step: str) -> None:
+    parsed = parse_reply(f"{A}\n\n{words}", STEPS, "score")
+    assert parsed.missing == {step: "ambiguous"}
+    assert parsed.answers == {name: value for name, value in MINE.items() if name != step}
+
+
+def test_a_comment_that_corrects_its_line() -> None:
+    parsed = parse_reply(A.replace('"cpr_01": 2,', '"cpr_01": 2, // wait, should be 1\n'), STEPS, "score")
+    assert parsed.missing == {"cpr_01": "ambiguous"}
+    assert parse_reply(A.replace('"cpr_01": 2,', '"cpr_01": 2, // looks around\n'), STEPS, "score").answers == MINE
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "cpr_01: the trainee looked around 3 times.",
+        "For cpr_03, 2 of 5 calls were clear.",
+        "cpr_02 took 4 seconds.",
+        "cpr_01 is 2.",
+        "The trainee did most steps correctly.",
+        "Scores are based on 64 frames; step 3 was at 12.5 s.",
+        "Total: 8 points.",
+    ],
+)
+def test_words_that_explain_take_nothing_away(words: str) -> None:
+    assert parse_reply(f"{A}\n\n{words}", STEPS, "score").answers == MINE
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Score: 2\n\nScore: 3",
+        '{"score": 2}\nScore: 3',
+        '{"score": 2}\n\nFinal score: 1',
+        '{"score": 2}\nActually I would give 1.',
+        "Score: 3, no, make that two",
+        '{"score": 3}, no, make that two',
+    ],
+)
+def test_a_clip_with_two_scores_has_none(reply: str) -> None:
+    assert parse_reply(reply, CLIP, "score").answers == {}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"verdict": "correct"}\nFinal verdict: incorrect',
+        '{"verdict": "correct"}\n\nOn reflection it is incorrect.',
+        '{"verdict": "correct"} Correction: incorrect',
+        '{"verdict": "correct"}\nPlease ignore this, no frames were attached.',
+        *("failed: False", "fail: 0", "failed: no", "has_error: nein", "error: ❌", "errors_detected: []"),
+    ],
+)
+def test_a_clip_whose_verdict_is_taken_back_or_turned_has_none(reply: str) -> None:
+    assert parse_reply(reply, CLIP, "error").answers == {}
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer", "value"),
+    [
+        ('{"verdict": "correct"}\nThe depth was correct and the rate was fine.', "error", 0.0),
+        ('{"verdict": "incorrect"}\nThe trainee did not compress deep enough, so it is incorrect.', "error", 1.0),
+        ("The trainee performed this step correctly.", "error", 0.0),
+        ("The trainee performed this step correctly, so the score is 2.", "score", 2.0),
+        ("<answer>2</answer>", "score", 2.0),
+        (r"So the final answer is \boxed{2}.", "score", 2.0),
+        ("I would give this step a score of 2.", "score", 2.0),
+        ("这一步得2分。", "score", 2.0),
+        ("Score: 2. The compressions were 4 cm deep in 3 of 5 sets.", "score", 2.0),
+        ("得分：2分，因为按压深度不足。", "score", 2.0),
+    ],
+)
+def test_sentences_that_state_a_clips_answer(reply: str, answer: str, value: float) -> None:
+    assert parse_reply(reply, CLIP, answer).answers == {"cpr_11": value}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("The trainee would get 5 points for correct depth and 0 for none.", "score"),
+        ("A score of 3 would need full recoil.", "score"),
+        ("It is hard to tell whether the step is correct or incorrect.", "error"),
+        ("The step was not performed correctly in part.", "error"),
+        ("If performed incorrectly, the patient is harmed.", "error"),
+    ],
+)
+def test_sentences_that_state_none(reply: str, answer: str) -> None:
+    assert parse_reply(reply, CLIP, answer).answers == {}  # type: ignore[arg-type]
+
+
+def test_a_block_for_each_step() -> None:
+    names = RUBRIC.by_id
+    headed = "### {n}. {name}\n**{v:g}/{top:g}**\nAt 12 s."
+    replies = [
+        "\n\n".join(f"### {k}\n**Score: {v:g}**\nReason: seen." for k, v in MINE.items()),
+        "\n\n".join(
+            headed.format(n=n, name=names[k].name, v=v, top=names[k].max_score)
+            for n, (k, v) in enumerate(MINE.items(), 1)
+        ),
+        "\n".join(f"- **{k}** ({names[k].name}): {v:g} – fine" for k, v in MINE.items()),
+        "\n".join(f"{k} …：{v:g}分，因为看到了" for k, v in MINE.items()),
+    ]  # fmt: skip
+    for reply in replies:
+        assert parse_reply(reply, STEPS, "score").answers == MINE, reply
+    doubled = replies[0] + "\n\n### cpr_01\n**Score: 1**"
+    assert parse_reply(doubled, STEPS, "score").answers == {}
+    verdicts = '["cpr_01: correct", "cpr_02: incorrect", "cpr_03: correct", "aed_01: incorrect", "aed_02: correct"]'
+    assert list(parse_reply(verdicts, STEPS, "error").answers.values()) == [0.0, 1.0, 0.0, 1.0, 0.0]
