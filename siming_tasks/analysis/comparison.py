@@ -346,7 +346,8 @@ def _detectable(
     def smallest(stderrs: Iterable[float | None], tests: int = 1) -> float | None:
         # A constant run has no standard error, which says nothing of the noise of the others.
         known = [value for value in stderrs if value is not None and value > NOISE]
-        effect = paired_tests.detectable(float(np.median(known)), max(1, tests)) if known else None
+        clusters = max(2, comparison.options["n_clusters"])
+        effect = paired_tests.detectable(float(np.median(known)), clusters, max(1, tests)) if known else None
         return effect if effect is not None and effect <= row.high else None
 
     paired = [item.stderr for item in of_metric]

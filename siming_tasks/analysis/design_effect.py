@@ -10,6 +10,7 @@ import numpy as np
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.correlation import shares
 from siming_tasks.metrics.score_matrix import ScoreMatrix
+from siming_tasks.metrics.thresholds import FEWEST, FEWEST_CLUSTERS
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,11 @@ class DesignEffect:
         ``1 + (m - 1) icc`` for m videos in each cluster; unequal sizes count as ``m (1 + cv^2)``.
         """
         return 1 + ((1 + self.cv**2) * self.per_cluster - 1) * self.icc
+
+    @property
+    def fewest(self) -> int:
+        """Clusters below which nothing is tested."""
+        return FEWEST_CLUSTERS if self.per_cluster > 1 else FEWEST
 
     def clusters(self, videos: float) -> int:
         """Clusters that ``videos`` videos come from, at least 1."""

@@ -36,7 +36,7 @@ class Diagnostics:
 
     Attributes:
         coverage: answered / asked steps, None if nothing was asked.
-        unit: what is resampled.
+        unit: what is resampled; ``n_clusters``: how many there are.
         disputed: agreed and disputed steps; None without two raters.
         exam: pass decisions; None for verdicts.
         clusters: standard errors if students, or sites, are what was sampled; empty if the data do not know them.
@@ -63,6 +63,7 @@ class Diagnostics:
     exam: PassDecisions | None
     choices: AnalysisChoices
     unit: Unit = "video"
+    n_clusters: int = 0
     estimand: Estimand | None = None
     equivalence: PhysicianEquivalence | None = None
     annotator_test: AnnotatorTest | None = None
@@ -138,6 +139,7 @@ def diagnose_matrix(
         exam=pass_decisions(labels, rubric, resamples, rng, pass_mark),
         choices=analysis_choices(labels.scores, mapping, positive),
         unit=matrix.unit,
+        n_clusters=len(set(matrix.clusters)),
     )
 
 

@@ -148,11 +148,12 @@ def max_t(values: FloatArray, replicates: FloatArray) -> FloatArray:
     return adjusted
 
 
-def detectable(stderr: float, tests: int = 1) -> float:
+def detectable(stderr: float, clusters: int, tests: int = 1) -> float:
     """True difference that is found with 80 % power at the 5 % level (two-sided), shared over ``tests`` tests.
 
-    ``(z(1 - alpha / (2 tests)) + z(power)) * stderr``; for Holm's correction this is the first, hardest step.
+    ``(t(1 - alpha / (2 tests)) + z(power)) * stderr``, with ``clusters - 1`` degrees of freedom; for Holm's correction
+    this is the first, hardest step.
     """
-    from scipy.special import ndtri  # not at import time: slow
+    from scipy.special import ndtri, stdtrit  # not at import time: slow
 
-    return float((ndtri(1 - ALPHA / (2 * tests)) + ndtri(POWER)) * stderr)
+    return float((stdtrit(clusters - 1, 1 - ALPHA / (2 * tests)) + ndtri(POWER)) * stderr)

@@ -40,7 +40,7 @@ from siming_tasks.metrics.correlation import Paired
 from siming_tasks.metrics.kappa import confusion
 from siming_tasks.metrics.ratio_estimates import Labels
 from siming_tasks.metrics.score_matrix import FloatArray
-from siming_tasks.metrics.thresholds import ALPHA, FEWEST, POWER
+from siming_tasks.metrics.thresholds import ALPHA, POWER
 
 QUESTIONS = {"zero": "one judge against one that sees no video", "two": "two judges", "holm": "two judges, after Holm"}
 CELLS = 2_000_000
@@ -271,7 +271,7 @@ def smallest_effects(
     replicates: int = 2000,
     progress: Progress = lambda done: None,
 ) -> tuple[SmallestEffect, ...]:
-    """Smallest detectable effects for a number of videos; below 10 clusters nothing is tested.
+    """Smallest detectable effects for a number of videos; none below ``clustering.fewest`` clusters.
 
     The spread of an estimate is taken from ``replicates`` data sets with judges that know nothing; its own error is
     about ``1 / sqrt(2 replicates)`` of it. ``metrics``: by default all that have a lift.
@@ -294,7 +294,7 @@ def smallest_effects(
             for side in (of_one_judge, of_two)
         )
         reach = {name: test.reach(name, clusters) * (alone if name == "zero" else apart) for name in QUESTIONS}
-        most = CATALOGUE[metric].high if clusters >= FEWEST else -math.inf  # over a judge that sees nothing
+        most = CATALOGUE[metric].high if clusters >= clustering.fewest else -math.inf  # over a judge that sees nothing
         effects = {name: value if value <= most else None for name, value in reach.items()}
         smallest.append(SmallestEffect(metric, videos, clusters, alone, **effects))
     return tuple(smallest)
@@ -355,7 +355,7 @@ def plan(
             critical = test.critical(question, clusters)
             need = critical * null + (test.reach(question) - test.critical(question)) * real
             wanted, planned = clusters, clustering.needed(PILOT * (need / effect) ** 2)
-            clusters, videos = planned if planned[0] >= FEWEST else clustering.at(FEWEST)
+            clusters, videos = planned if planned[0] >= clustering.fewest else clustering.at(clustering.fewest)
             if clusters == wanted:
                 break
         independent = round(videos / clustering.factor)

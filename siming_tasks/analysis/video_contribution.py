@@ -279,7 +279,7 @@ def video_contribution(
     known: Mapping[str, Estimate] | None = None,
     no_video: Mapping[str, Mapping[str, Estimate]] | None = None,
 ) -> VideoContribution:
-    """Decomposition, shuffle test, no-video baselines and lift of one run; the unit of resampling is the video.
+    """Decomposition, shuffle test, no-video baselines and lift of one run; clusters are resampled whole.
 
     ``permutations`` are exchanges of whole videos for the shuffle p-values. ``known`` are the run's own metrics if they
     were computed already, perhaps with more resamples: they stand as they are; ``no_video`` those of the no-video
@@ -314,7 +314,8 @@ def video_contribution(
         why = rows["run"][base].reason or "The reference or the prediction has no spread: 0/0."
         return derived(run, base, derived_values[part, name], spread.get((part, name)), why=why)
 
-    options = {"mapping": mapping, "positive": positive, "resamples": resamples}
+    options: dict[str, Any] = {"mapping": mapping, "positive": positive, "resamples": resamples}
+    options |= {"unit": matrix.unit, "n_clusters": len(set(matrix.clusters))}
     lifted = select(matrix.answer, lifted=True) if run.size(metric).items else ()
     excess = {"plcc": rows["run"]["plcc"]} if "excess" in computed else {}
     return VideoContribution(

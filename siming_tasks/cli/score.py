@@ -69,14 +69,32 @@ def score(
         return 0 if summary["ok"] else 1
     run = read_run(source, dataset, partial=partial, allow=allow)
     scores = score_run(run, options, observable=observable, fps=fps, has_audio=audio)
+    claim = _primary(run, options)
     if as_json:
-        print_json(scores.to_json(), indent=1)
+        print_json(scores.to_json() | ({"primary": claim} if claim else {}), indent=1)
     else:
         show_problems(scores.problems)
         label = " SYNTHETIC" if dataset.synthetic else ""
         print(f"{dataset.name} {dataset.version}{label}, digest {dataset.digest[:12]}\n")
         _print_scores(scores, run, observable)
+        if claim:
+            from siming_tasks.report.tables.comparison import primary_section
+
+            print()
+            show_markdown(primary_section(claim))
     return 0
+
+
+def _primary(run: Run, options: Options) -> dict[str, Any] | None:
+    """The pre-registered primary, tested on this run where it needs no other; None if nothing was pre-registered."""
+    from siming_tasks.analysis.primary_claim import assess_primary
+    from siming_tasks.data.primary import stated_primary
+
+    if not (primary := stated_primary(run.dataset.meta, options.primary)):
+        return None
+    has = primary.setting in run.settings
+    matrices = {run.name: run.score_matrix(primary.setting, options.rater, options.cluster)} if has else {}
+    return assess_primary(primary, matrices, None, run.dataset, options).to_json()
 
 
 def _print_scores(scores: Scores, run: Run, observable: bool) -> None:

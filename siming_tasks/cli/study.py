@@ -220,7 +220,6 @@ def _print_table(
 ) -> None:
     """Print a row for each metric: the smallest effect, or the videos that the effect needs."""
     from siming_tasks.metrics.catalogue import CATALOGUE
-    from siming_tasks.metrics.thresholds import FEWEST
     from siming_tasks.report.table import Table
 
     head = ["metric", "against a no-video baseline", "two models", f"two models, Holm over {comparisons}"]
@@ -239,7 +238,8 @@ def _print_table(
             for item in sizes
         ]
         of = f" of {sizes[0].clusters:,} {clustering.unit}s" if grouped else ""
-        few = [f"Below {FEWEST} {clustering.unit}s nothing is tested."] if sizes[0].clusters < FEWEST else []
+        fewest = clustering.fewest
+        few = [f"Below {fewest} {clustering.unit}s nothing is tested."] if sizes[0].clusters < fewest else []
         show_markdown(made, f"Smallest effect that {videos} videos{of} show:", Table.of(head, rows), *few)
         return
 

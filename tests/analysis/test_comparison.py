@@ -111,9 +111,10 @@ def test_max_t_of_independent_tests_is_close_to_sidak():
 def test_detectable_effect_of_a_correlation_over_200_videos():
     """Standard error of a null correlation is 1 / sqrt(n); two independent runs, and 66 comparisons."""
     one = 1 / np.sqrt(200)
-    assert detectable(one) == pytest.approx(0.20, abs=0.005)
-    assert detectable(one * np.sqrt(2)) == pytest.approx(0.28, abs=0.005)
-    assert detectable(one * np.sqrt(2), 66) == pytest.approx(0.42, abs=0.005)
+    assert detectable(one, 200) == pytest.approx(0.20, abs=0.005)
+    assert detectable(one * np.sqrt(2), 200) == pytest.approx(0.28, abs=0.005)
+    assert detectable(one * np.sqrt(2), 200, 66) == pytest.approx(0.427, abs=0.005)
+    assert detectable(1.0, 12) == pytest.approx(stats.t.ppf(0.975, 11) + stats.norm.ppf(0.8))
 
 
 # --- the whole comparison --------------------------------------------------------------------------------------------
@@ -151,7 +152,7 @@ def test_detectable_effects_come_from_runs_that_vary(judges):
     """The constant's standard error of zero is no noise; the median of the other three is that of the equal pair."""
     found = compare_scores(judges, resamples=400)
     stderr = found.imputed["weak"]["plcc"].stderr
-    assert found.detectable["plcc"].against_zero == pytest.approx(detectable(stderr), rel=1e-9)
+    assert found.detectable["plcc"].against_zero == pytest.approx(detectable(stderr, 80), rel=1e-9)
 
 
 def test_an_oracle_does_not_vary_and_is_no_noise(judges):
@@ -159,7 +160,8 @@ def test_an_oracle_does_not_vary_and_is_no_noise(judges):
     oracle = ComparisonEntry("oracle", judges[0].panel.predicting(judges[0].panel.reference))
     weak = judges[1]
     found = compare_scores([oracle, weak], resamples=400)
-    assert found.detectable["plcc"].against_zero == pytest.approx(detectable(found.imputed["weak"]["plcc"].stderr))
+    stderr = found.imputed["weak"]["plcc"].stderr
+    assert found.detectable["plcc"].against_zero == pytest.approx(detectable(stderr, 80))
     assert found.imputed["oracle"]["plcc"].low is None
 
 
@@ -503,3 +505,32 @@ def test_whatever_the_runs_are_the_outcome_is_json_or_one_sentence(data):
             assert "\n" not in str(error)
             continue
         assert "nan" not in text.lower()
+
+
+# --- clusters --------------------------------------------------------------------------------------------------------
+
+
+def test_students_are_the_unit_of_every_test(judges):
+    """The difference of shares of a jackknife over 20 students, by leaving out each with a slow loop."""
+    students = [f"s{v % 20:02d}" for v in range(80)]
+    good, weak = (replace(run, panel=replace(run.panel, clusters=students, unit="student")) for run in judges[:2])
+    found = compare_scores([good, weak], resamples=200)
+    assert (found.options["unit"], found.options["n_clusters"]) == ("student", 20)
+    (row,) = (d for d in found.differences if d.metric == "qwk")
+
+    def kappa(run, kept):
+        return evaluate(run.panel.videos(kept), resamples=0).imputed["qwk"].value
+
+    panels = [good, weak]
+    every = np.arange(80)
+    without = [
+        np.subtract(*(kappa(run, every[[s != name for s in good.panel.clusters]]) for run in panels))
+        for name in sorted(set(students))
+    ]
+    stderr = np.sqrt(19 / 20 * np.square(np.array(without) - np.mean(without)).sum())
+    assert row.clusters == 20 and row.stderr == pytest.approx(stderr)
+    assert row.p == pytest.approx(2 * stats.t.sf(abs(row.value) / stderr, 19))
+    assert found.detectable["qwk"].between_two == pytest.approx(detectable(stderr, 20))
+    text = to_markdown(comparison_section(found))
+    assert "2 runs over the same 80 videos of 20 students, which are what is resampled" in text
+    assert "the jackknife's t over students" in text and "95 % intervals over videos" not in text

@@ -110,7 +110,7 @@ class TestPlans:
         wider = test.reach("two", 50) / test.reach("two", 200)
         assert grouped.two == pytest.approx(alone.two * np.sqrt(1.9) * wider)
 
-    def test_below_ten_clusters_nothing_is_found(self):
+    def test_below_five_clusters_nothing_is_found(self):
         found = smallest_effects(
             StudyDesign(steps=5), 200, rng=np.random.default_rng(4), metrics=("plcc",), replicates=50,
             clustering=DesignEffect(50, 0.01, unit="site"),

@@ -112,7 +112,7 @@ class TestFamilies:
     def test_the_detectable_effect_is_that_of_the_larger_family(self, compared):
         twice = correct_families({"one": compared, "two": compared})["one"].detectable["qwk"]
         stderr = np.median([d.stderr for d in compared.differences if d.metric == "qwk"])
-        assert twice.pairs == 6 and twice.corrected == pytest.approx(detectable(stderr, 6))
+        assert twice.pairs == 6 and twice.corrected == pytest.approx(detectable(stderr, 60, 6))
 
     def test_the_primary_is_a_family_of_its_own(self, compared):
         primary = Primary(**RUN)

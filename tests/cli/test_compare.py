@@ -286,3 +286,13 @@ class TestPrimary:
         flags = ["compare", "--data", str(data), runs("good", 0.1), runs("worse", 0.6), "--primary", str(statement)]
         assert main(flags) == 1
         assert "full_score has no metric 'kappa' to test; it has" in capsys.readouterr().err
+
+    def test_score_tests_a_claim_about_one_run(self, data, runs, capsys, tmp_path):
+        statement = tmp_path / "primary.yaml"
+        statement.write_text("setting: full_score\nmetric: qwk\nhypothesis: superior-to-no-video\n")
+        flags = ["score", "--data", str(data), runs("good", 0.1), "--resamples", "50", "--primary", str(statement)]
+        assert main(flags) == 0
+        assert "better than every no-video baseline. All else is exploratory.**" in capsys.readouterr().out
+        assert main([*flags, "--json"]) == 0
+        (test,) = json.loads(capsys.readouterr().out)["primary"]["tests"]
+        assert test["holds"] and test["run"] == "good"

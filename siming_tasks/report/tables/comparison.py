@@ -20,7 +20,7 @@ from siming_tasks.report.table import UNDEFINED_NOTE, Cell, Name, Section, Table
 if TYPE_CHECKING:
     from siming_tasks.analysis.input_controls import AblationResult
 
-RANKS_CAPTION = "95 % intervals over videos; in parentheses the rank and its 95 % interval."
+RANKS_CAPTION = "95 % intervals over {unit}s; in parentheses the rank and its 95 % interval."
 IMPUTED_CAPTION = (
     'Every missing answer as full points ("correct"): leaving a step out earns what calling it correct would earn; in '
     "parentheses the rank and its 95 % interval. Ranks and tests are of these values. Below "
@@ -67,11 +67,14 @@ def comparison_section(comparison: Comparison, *, joint: bool = False) -> Sectio
     """Estimates with ranks, differences (``joint``: max-T p-values beside Holm's), detectable effects, and notes."""
     options = comparison.options
     facts = "".join(f", {name} {literal(value)}" for name, value in options["facts"].items())
-    section: Section = [f"{len(comparison.runs)} runs over the same {comparison.n_videos} videos{facts}."]
+    unit, n_clusters = options["unit"], options["n_clusters"]
+    of = "" if unit == "video" else f" of {n_clusters} {unit}s, which are what is resampled"
+    section: Section = [f"{len(comparison.runs)} runs over the same {comparison.n_videos} videos{of}{facts}."]
     if options["allowed"]:
         section.append(f"**Differences between the runs that were allowed: {', '.join(options['allowed'])}.**")
-    if comparison.n_videos < TRUSTED:
-        section.append(f"**{FLAGS['few-videos']}**")
+    if n_clusters < TRUSTED:
+        section.append(f"**{FLAGS['few-videos' if unit == 'video' else 'few-clusters']}**")
+    section += [f"**{FLAGS[f'fixed-{name}']}**" for name in options["fixed"]]
     section += [*_estimate_tables(comparison), *_notes(comparison)]
     if comparison.differences:
         section.append(_differences(comparison, joint=joint))
@@ -121,7 +124,7 @@ def ranked_runs(comparison: Comparison) -> list[str]:
 
 def _estimate_tables(comparison: Comparison) -> Section:
     """One table of ranked estimates; where answers are missing, first what was answered, then the imputed values."""
-    metrics = list(next(iter(comparison.estimates.values())))
+    metrics, unit = list(next(iter(comparison.estimates.values()))), comparison.options["unit"]
 
     def table(label: str, names: Sequence[str], cell: Callable[[str, str], str], caption: str) -> Table:
         rows = [[Name(run), *(cell(run, name) for name in names)] for run in ranked_runs(comparison)]
@@ -138,9 +141,9 @@ def _estimate_tables(comparison: Comparison) -> Section:
         return f"{estimate} ({rank.rank}; {rank.low}-{rank.high})" if rank else str(estimate)
 
     if comparison.complete:
-        return [table("run", metrics, ranked, RANKS_CAPTION)]
+        return [table("run", metrics, ranked, RANKS_CAPTION.format(unit=unit))]
     compared = [name for name in metrics if CATALOGUE[name].compared]
-    caption = "Of what each run answered; 95 % intervals over videos."
+    caption = f"Of what each run answered; 95 % intervals over {unit}s."
     return [
         table("run", metrics, answered, caption),
         table("missing answers imputed", compared, ranked, IMPUTED_CAPTION),
@@ -151,6 +154,7 @@ def _notes(comparison: Comparison) -> list[str]:
     """Undefined values, reasons and flags, a paragraph for each run that has any; then what is never compared."""
     estimates = [estimate for row in comparison.estimates.values() for estimate in row.values()]
     # a property of the videos, so of every run
+    said_above = {text for name, text in FLAGS.items() if name.startswith(("few-", "fixed-", "tailed"))}
     notes = [FLAGS["tailed"]] if any("tailed" in estimate.flags for estimate in estimates) else []
     for name, reasons in comparison.skipped.items():
         label = CATALOGUE[name].label
@@ -167,7 +171,7 @@ def _notes(comparison: Comparison) -> list[str]:
         metrics_by_note: dict[str, list[str]] = {}
         for name, estimate in row.items():
             for note in estimate.notes:
-                if note not in (FLAGS["few-videos"], FLAGS["tailed"]):
+                if note not in said_above:
                     metrics_by_note.setdefault(note, []).append(CATALOGUE[name].label)
         parts = [
             note if len(metrics) == len(row) else f"{', '.join(metrics)}: {note}"
@@ -215,8 +219,8 @@ def _differences(comparison: Comparison, *, joint: bool) -> Table:
         rows.append(row)
     caption = (
         _families(comparison)
-        + " Interval and p of a difference are the jackknife's t over videos. Judge a difference by its own row; "
-        "whether the intervals of two runs overlap says nothing about it."
+        + f" Interval and p of a difference are the jackknife's t over {comparison.options['unit']}s. Judge a "
+        "difference by its own row; whether the intervals of two runs overlap says nothing about it."
     )
     more, notes = ([], ()) if complete else (["both answered"], (NOT_IN_ANSWERS,))
     return Table.of([*head, *more], rows, caption=caption, notes=notes)

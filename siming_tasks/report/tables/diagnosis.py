@@ -8,7 +8,7 @@ from siming_tasks.analysis.diagnosis import Diagnostics
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
-from siming_tasks.metrics.thresholds import TRUSTED
+from siming_tasks.metrics.thresholds import FEWEST_CLUSTERS, TRUSTED
 from siming_tasks.report.formatting import (
     mean_and_range,
     plain_difference,
@@ -29,11 +29,12 @@ def diagnosis_section(diagnosis: Diagnostics, title: str) -> Section:
     if diagnosis.coverage is not None:
         coverage = f"{diagnosis.coverage:.1%} of the asked steps answered"
     resamples = f", from {diagnosis.options['resamples']:,} resamples" if "resamples" in diagnosis.options else ""
+    few = FLAGS["few-videos" if diagnosis.unit == "video" else "few-clusters"]
     section: Section = [
         f"# Diagnostics: {literal(title)}",
         f"{diagnosis.videos} videos, {coverage}. 95 % intervals in brackets{resamples}; the unit of resampling is the "
-        f"{diagnosis.unit}. "
-        "`*` marks an undefined value, `-` no data." + f" {FLAGS['few-videos']}" * (diagnosis.videos < TRUSTED),
+        f"{diagnosis.unit} ({diagnosis.n_clusters}). "
+        "`*` marks an undefined value, `-` no data." + f" {few}" * (diagnosis.n_clusters < TRUSTED),
     ]
     section += [diagnosis.estimand.sentence] if diagnosis.estimand else []
     for part in (_equivalence, _annotator_test, _severity, _calibration, _exam_decisions, _decision_consistency,
@@ -187,13 +188,17 @@ def _clusters(diagnosis: Diagnostics) -> Section:
         rows = []
         for name, row in clusters.metrics.items():
             cells = [plain_number(value) for value in (row.value, row.by_video, row.by_cluster)]
+            cells.append("-" if row.low is None or row.high is None else f"[{row.low:.3f}, {row.high:.3f}]")
+            cells.append(plain_number(row.design_effect, 2))
             spread = [mean_and_range(row.left_out.values())[1]] if with_ranges else []
             rows.append([CATALOGUE[name].label, *cells, *spread])
-        head = ["", "value", "SE over videos", f"SE over {kind}s", *([f"without one {kind}"] if with_ranges else [])]
+        head = ["", "value", "SE over videos", f"SE over {kind}s", f"95 % over {kind}s", "design effect"]
+        head += [f"without one {kind}"] if with_ranges else []
         note = (
             f"{clusters.names} {kind}s, up to {clusters.largest} videos each. Videos of one {kind} are not "
-            "independent: where the second standard error is larger, the intervals over videos are too short. It is "
-            f"that of leaving out each {kind} in turn, and says little with fewer than ten."
+            f"independent. SE over {kind}s leaves out each {kind} in turn; its interval is Student's t with "
+            f"{clusters.names - 1} degrees of freedom; none below {FEWEST_CLUSTERS} {kind}s. Design effect: "
+            f"variance over {kind}s / variance over videos; as many times more videos are needed."
         )
         section += [f"## If {kind}s are what was sampled", Table.of(head, rows), note]
     return section
