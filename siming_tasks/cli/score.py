@@ -100,7 +100,7 @@ def _primary(run: Run, options: Options) -> dict[str, Any] | None:
 def _print_scores(scores: Scores, run: Run, observable: bool) -> None:
     """Print the table of all metrics, and beneath it what its marks and the settings' own counts say."""
     from siming_tasks.metrics.estimate import FLAGS
-    from siming_tasks.report.formatting import usage_line
+    from siming_tasks.report.formatting import resampled, usage_line
     from siming_tasks.report.table import Table
     from siming_tasks.tasks import TASKS
 
@@ -120,7 +120,9 @@ def _print_scores(scores: Scores, run: Run, observable: bool) -> None:
             reasons += [f"  {metric}: {estimate['reason']}"] if estimate.get("undefined") else []
             flags |= set(estimate["flags"])
     show_markdown(Table.of(_HEAD, rows, left=(0, 1)))
-    below = [_KEY, *dict.fromkeys(reasons)] if reasons else []
+    units = dict.fromkeys(resampled(result["options"]) for result in scores.settings.values())
+    below = [f"stderr, interval: of resampled {' or '.join(units)}."] if units else []
+    below += [_KEY, *dict.fromkeys(reasons)] if reasons else []
     for name, result in scores.settings.items():
         below += TASKS[name].answer_format.render_lines(name, result)
         if result["usage"]:

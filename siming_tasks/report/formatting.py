@@ -36,6 +36,11 @@ def plain_difference(estimate: Estimate, digits: int = 3, *, interval: bool = Tr
     return f"{text} [{estimate.low:+.{digits}f}, {estimate.high:+.{digits}f}]"
 
 
+def resampled(options: Mapping[str, Any]) -> str:
+    """What the intervals of a result resample, from its options: ``16 videos``, ``50 students``."""
+    return f"{options['n_clusters']} {options['unit']}s"
+
+
 def plain_pvalue(p: float | None) -> str:
     """``.021``; ``<.001``; ``-`` for none."""
     return "-" if p is None else "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
