@@ -78,6 +78,20 @@ def test_each_ablation_shows_its_altered_media(scope: str, run: Dataset) -> None
     assert messages["reversed_frames"][0]["text"] == plain[0] and messages["reversed_frames"][-3]["text"] == plain[-1]
 
 
+def test_a_judge_of_times_alone_keeps_its_answers_at_own_times_and_loses_them_at_neutral_ones(run: Dataset) -> None:
+    """Its input is all text and the number of images: as ever with another exam's frames, or the same for all exams."""
+
+    def told(name: str, count: int) -> list[tuple[Any, ...]]:
+        parts = [content(doc, FRAMES) for doc in docs(name)[::count][:4]]  # one step of every exam
+        return [tuple(part.get("text", "image") for part in some) for some in parts]
+
+    for scope, count in (("full", 1), ("clip", 33)):
+        plain = told(f"{scope}_score", count)
+        assert len(set(plain)) > 1
+        assert told(f"ablation_mismatched_video_own_times_{scope}_score", count) == plain
+        assert len(set(told(f"ablation_neutral_times_{scope}_score", count))) == 1
+
+
 def test_a_mismatched_video_has_the_media_of_the_other_exam(run: Dataset) -> None:
     """Four exams of two sites: the record names whose frames they were."""
     for name, few in (("full_error", 1), ("clip_error", 4)):
