@@ -91,6 +91,7 @@ def estimate_design_effect(panel: ScoreMatrix) -> DesignEffect:
     n, k = len(x), len(sizes)
     if k < 2 or n == k:
         what = f"{n} labelled videos of {k} {unit}s do not tell {unit}s and videos apart"
+        what = what if unit != "video" else f"No two of the {n} labelled videos share a student or a site"
         raise DataError(f"{what}. Give --per-cluster and --icc.")
     means = np.bincount(number, x) / sizes
     between = (sizes * (means - x.mean()) ** 2).sum() / (k - 1)

@@ -228,8 +228,8 @@ def _print_table(
     if grouped:
         made += (
             f"\n\nA {clustering.unit} has {clustering.per_cluster:.3g} videos, of an intraclass correlation of "
-            f"{clustering.icc:.2f}: the design effect is {clustering.factor:.2f}, and as many videos are needed for "
-            f"one independent video. Tests have the degrees of freedom of the {clustering.unit}s."
+            f"{clustering.icc:.2f}: the design effect is {clustering.factor:.2f}: that many videos are worth one "
+            f"independent one. Tests have the degrees of freedom of the {clustering.unit}s."
         )
     if effect is None:
         rows = [

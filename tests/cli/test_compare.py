@@ -296,3 +296,26 @@ class TestPrimary:
         assert main([*flags, "--json"]) == 0
         (test,) = json.loads(capsys.readouterr().out)["primary"]["tests"]
         assert test["holds"] and test["run"] == "good"
+
+
+class TestPlanFromData:
+    FLAGS = ("study", "power", "--metric", "plcc", "--replicates", "100", "--steps", "5", "--json")
+
+    def test_students_are_those_of_the_data_set(self, data, capsys, tmp_path):
+        root = shutil.copytree(data, tmp_path / "students")
+        rows = [json.loads(line) for line in (root / "videos.jsonl").read_text().splitlines()]
+        for number, row in enumerate(rows):
+            row["student"] = f"s{number // 3}"
+        (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        assert main([*self.FLAGS, "--data", str(root)]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert (found["clusters"]["unit"], found["clusters"]["per_cluster"]) == ("student", 3)
+        assert found["results"][0]["clusters"] == 67  # 200 videos, three of each student
+        assert main([*self.FLAGS, "--data", str(root), "--icc", "0.5"]) == 0
+        assert json.loads(capsys.readouterr().out)["clusters"]["factor"] == pytest.approx(2.0)
+
+    def test_a_data_set_without_students_says_so(self, data, capsys):
+        assert main([*self.FLAGS, "--data", str(data)]) == 1
+        assert (
+            "No two of the 12 labelled videos share a student or a site. Give --per-cluster" in capsys.readouterr().err
+        )
