@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,9 +54,7 @@ def nearly_alike(seed: int, number: int, base: float) -> tuple[Case, Case]:
     plan = draw_errors(RUBRIC, rng, base=base)
     other = next(filter(None, (_worse(plan, error, not number % 2) for error in rng.permutation(_ERRORS))), plan)
     look = _look(seed, number)
-    lengths = [perform(each, pace=FULL, fps=FPS, seed=look).lengths for each in (plan, other)]
-    slots = {step: max(each[step] for each in lengths) for step in STEPS}
-    return _played(plan, look, slots), _played(other, look, slots)
+    return _played(plan, look), _played(other, look)
 
 
 def _worse(plan: TraineeErrors, error: str, by_history: bool) -> TraineeErrors | None:
@@ -74,9 +72,9 @@ def _look(seed: int, number: int) -> int:
     return int(np.random.default_rng([seed, 4, number]).integers(2**31))
 
 
-def _played(plan: TraineeErrors, look: int, slots: Mapping[str, float] | None = None) -> Case:
+def _played(plan: TraineeErrors, look: int) -> Case:
     truth = compute_true_scores(RUBRIC, plan.errors)
-    played = perform(plan, pace=FULL, fps=FPS, seed=look, slots=slots)
+    played = perform(plan, pace=FULL, fps=FPS, seed=look)
     return Case(played, look, np.array([truth[step].points for step in STEPS], np.int8))
 
 

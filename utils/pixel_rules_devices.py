@@ -84,7 +84,11 @@ def shock(clip: Clip) -> set[str]:
     x, y = map(round, device(clip) or (398, 150))
     if not moved(clip, (x + 4, y - 22, x + 26, y + 6), 0.25):
         return {"omitted"}
-    return {"delayed"} if len(clip) > 10 * FPS else set()
+    said, pressed = (
+        next((k for k in range(len(clip)) if activity(clip[[0, k]], box) > share), 0)
+        for box, share in (((330, 4, 460, 34), 0.15), ((x + 4, y - 22, x + 26, y + 6), 0.25))
+    )
+    return {"delayed"} if pressed - said > 6 * FPS else set()
 
 
 def resume(clip: Clip) -> set[str]:

@@ -32,7 +32,7 @@ def defibrillate(s: Choreography) -> None:
     _clear_for_analysis(s, listens)
     _follow_advice(s, listens)
     _clear_for_shock(s)
-    _shock(s)
+    _shock(s, listens)
     _resume(s)
 
 
@@ -153,7 +153,7 @@ def _connect(s: Choreography, since: float) -> None:
                 s.me.rest(0.3)
                 for _ in range(3):
                     s.say("aed", "Plug in the connector.", 1.5)
-                    s.hold(2.0)
+                    s.hold(1.5)
             x, y = _look_at_device(s, 0.8)
             s.me.reach(None, (x - 32, y + 12), 0.4)
             s.me.reach(None, (x - 14, y + 11), 0.4)
@@ -161,7 +161,7 @@ def _connect(s: Choreography, since: float) -> None:
             s.log("me", "plugs the connector in")
             s.wait(0.3)
         if stopped:
-            s.hold(5)
+            s.hold(0.5 if bad("late_connector") else 5)
         s.me.rest()
     if not stopped:
         _assist(s, since)
@@ -241,7 +241,6 @@ def _follow_advice(s: Choreography, listens: bool) -> None:
             s.wait(1.2)
         if listens:
             s.say("aed", "Shock advised. Charging.", 2.0, wait=1.6)
-            s.put(a_mode=AED_MODES["ready"])
         s.wait(0.8)
         if bad("omitted"):
             s.me.look(-0.8, 0.8)
@@ -271,22 +270,23 @@ def _clear_for_shock(s: Choreography) -> None:
             _warn(s, "Everybody clear!", spoken=not bad("visual_only"), looked=not bad("voice_only"))
             if bad("cleared_too_early"):
                 s.me.rest(0.3)
-                s.hold(1.5)
+                s.hold(1.0)
                 s.aide.start(0.8, x=226, crouch=1, lx=214, rx=246, ly=160, ry=168, lean=8)
-                s.hold(2.5)
+                s.hold(1.8)
         s.me.rest()
 
 
-def _shock(s: Choreography) -> None:
+def _shock(s: Choreography, listens: bool) -> None:
     with s.step("aed_08") as bad:
-        armed = s.value("a_mode") == AED_MODES["ready"]
+        s.wait(0.3)
         x, y = _look_at_device(s)
-        if armed:
+        if listens:
+            s.put(a_mode=AED_MODES["ready"])
             s.say("aed", "Press the button.", 1.6)
         s.wait(0.5)
         for _ in range(4 if bad("delayed") else 0):
-            s.hold(2.8)
-            if armed:
+            s.hold(2.5)
+            if listens:
                 s.say("aed", "Press the button.", 1.6)
         if bad("omitted"):
             s.wait(2.0)
@@ -295,12 +295,12 @@ def _shock(s: Choreography) -> None:
                 s.me.reach(None, (x + 12, y + 1), 0.35, (0, 1))
                 s.wait(0.25)
                 s.me.move(0.2, ry=y - 12)
-            if armed:
+            if listens:
                 s.say("aed", "Shock delivered.", 1.3)
                 s.log("aed", "delivers the shock")
                 s.move(0.1, p_shake=4)
                 s.move(0.15, p_shake=0)
-        if armed:
+        if listens:
             s.put(a_mode=AED_MODES["done"])
         s.wait(0.4)
         s.aide.start(0.5, **_UPRIGHT)
@@ -316,7 +316,12 @@ def _resume(s: Choreography) -> None:
             return
         if bad("delay_5_10s") or bad("delay_over_10s"):
             s.me.look(0.8, 0.4)
-            s.hold(6.0 if bad("delay_5_10s") else 12)
+            # What else is done before the first stroke is part of the delay.
+            s.hold(
+                5.0
+                if bad("delay_5_10s")
+                else 10.0 - 4.8 * bad("pulse_check_first") - 1.2 * bad("aed_off_or_pads_removed")
+            )
         if bad("pulse_check_first"):
             s.me.look(0.2, 0.8)
             s.me.start(0.4, bow=20)
@@ -332,5 +337,7 @@ def _resume(s: Choreography) -> None:
             s.me.reach(None, (s.value("a_x") + 12, s.value("a_y") - 9), 0.3, (0, 1))
             s.put(a_mode=AED_MODES["off"])
         s.me.walk(302, 0.5)
-        compress(s, 15 if s.pace.strokes >= 30 else 3, technique_of(s, flawed=False))
+        # The compressions go on until the slot ends: how many there are says nothing of the delay before them.
+        least = 8 if s.pace.strokes >= 30 else 3
+        compress(s, max(least, int((s.left - 1.0) / PERIOD)), technique_of(s, flawed=False))
         s.me.rest()

@@ -136,7 +136,7 @@ def _rate(s: Choreography, on: bool) -> None:
         else:
             every = 5.2
             if bad("slightly_off_rate"):
-                every = 4.1 if s.coin("fast", 0.7) else 7.0
+                every = 4.1 if s.coin("fast", 0.7) else 6.8
             if bad("hyperventilation"):
                 every = 1.9
             for _ in range(round(11 / every)):

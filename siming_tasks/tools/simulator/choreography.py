@@ -65,7 +65,7 @@ class Performance:
     Attributes:
         duration: seconds, a whole number of frames.
         spans: start and end of each step in seconds.
-        lengths: natural length of each step in seconds, before a span is drawn out to show a later consequence.
+        lengths: seconds of each step's own slot, before a span is drawn out to show a later consequence.
         events: the log: ``{"t", "who", "what", "step_id", "errors"}``.
         times: keyframe times by channel; ``values`` the values there.
     """
@@ -91,13 +91,21 @@ class Choreography:
     Args:
         fps: step boundaries fall on frames of this rate.
         seed: decides between harmless variants.
-        slots: least duration of a step's span in seconds, by step id (the videos of a minimal pair get equal ones).
+        slots: least duration of a step's span in seconds, by step id.
+        leads: seconds that pass in a step's span before anything is done, by step id.
     """
 
     def __init__(
-        self, plan: TraineeErrors, pace: Pace, fps: int, seed: int = 0, slots: Mapping[str, float] | None = None
+        self,
+        plan: TraineeErrors,
+        pace: Pace,
+        fps: int,
+        seed: int = 0,
+        slots: Mapping[str, float] | None = None,
+        leads: Mapping[str, float] | None = None,
     ) -> None:
-        self.plan, self.pace, self.fps, self.seed, self.slots = plan, pace, fps, seed, slots or {}
+        self.plan, self.pace, self.fps, self.seed = plan, pace, fps, seed
+        self.slots, self._leads = slots or {}, leads or {}
         self.base_x = 290.0
         self.now = 0.0
         self.spans: dict[str, tuple[float, float]] = {}
@@ -105,6 +113,7 @@ class Choreography:
         self._utterances: list[Utterance] = []
         self._events: list[dict[str, Any]] = []
         self._steps: tuple[str, ...] = ()
+        self._slot_ends = 0.0
         self._keys: dict[str, list[tuple[float, float]]] = {name: [(0.0, value)] for name, value in CHANNELS.items()}
         self.me, self.aide, self.by = (Actor(self, who) for who in ("me", "aide", "by"))
 
@@ -186,19 +195,26 @@ class Choreography:
         long at full pace (something must be there to look at, even where nothing is done), or as long as its slot.
         """
         begin, self._steps = self.now, step_ids
+        least = max([self.slots.get(step, 0.0) for step in step_ids] + [max(1.0 * self.pace.time, 3 / self.fps)])
+        self._slot_ends = begin + least
+        self.now += self._leads.get(step_ids[0], 0.0)
         made = [error for step in step_ids for error in self.plan.errors.get(step, ())]
         if made:
             self.log("me", "errs", errors=made)
         names = set(made) | ({error.rpartition(".")[2] for error in made} if len(step_ids) == 1 else set())
         yield names.__contains__
-        least = max([self.slots.get(step, 0.0) for step in step_ids] + [max(1.0 * self.pace.time, 3 / self.fps)])
-        self.now = self.whole(max(self.now, begin + least))
+        self.now = self.whole(max(self.now, self._slot_ends))
         for step in step_ids:
             self.spans[step] = (round(begin, 6), round(self.now, 6))
             self._lengths[step] = self.now - begin
         # Words end with their step: a clip holds nothing of the step before it.
-        self._utterances = [replace(word, end=min(word.end, self.now)) for word in self._utterances]
+        self._utterances = [replace(word, end=self.now) if word.end > self.now else word for word in self._utterances]
         self._steps = ()
+
+    @property
+    def left(self) -> float:
+        """Seconds left of the slot of the step that is being done."""
+        return max(0.0, self._slot_ends - self.now)
 
     def finish(self) -> Performance:
         """The whole performance."""

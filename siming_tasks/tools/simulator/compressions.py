@@ -58,7 +58,7 @@ class Technique:
             floors[:] = 2.2
         floors[-1] = 0.0
         if self.has("cpr_12.uneven"):
-            periods = self.period * np.where(np.arange(n) // 5 % 2, 1.65, 0.72)
+            periods = self.period * np.where(np.arange(n) // 5 % 2, 1.45, 0.72)
         return depths, np.minimum(floors, 0.6 * depths), periods
 
     def shape(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -82,7 +82,7 @@ def technique_of(s: Choreography, flawed: bool = True) -> Technique:
     if has("cpr_12.slightly_out"):
         period = 0.635 if s.coin("slow") else 0.480
     if has("cpr_12.far_out"):
-        period = 0.82 if s.coin("slow") else 0.39
+        period = 0.70 if s.coin("slow") else 0.39
     grip = 2 if has("cpr_10.hands_not_stacked") else 3 if has("cpr_10.fingers_on_chest") else 1
     slant, bent = 34.0 * has("cpr_10.not_vertical"), 26.0 * has("cpr_10.elbows_bent")
     return Technique(has, period, x, z, 4 if has("cpr_10.one_hand") else grip, slant, bent)

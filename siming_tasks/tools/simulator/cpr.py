@@ -34,7 +34,9 @@ def resuscitate(s: Choreography) -> None:
     _breaths(s)
     found_again = _cycles(s, how)
     # Whether the place is found again shows at the start of the second set, so hand placement is judged until then.
-    s.spans["cpr_09"] = (s.spans["cpr_09"][0], max(s.spans["cpr_09"][1], s.whole(found_again)))
+    # Half a slot is enough for that, whatever was done in it.
+    enough = s.spans["cpr_18"][0] + s.slots.get("cpr_18", 0.0) / 2
+    s.spans["cpr_09"] = (s.spans["cpr_09"][0], s.whole(max(s.spans["cpr_09"][1], enough, found_again)))
     _unless_omitted(s, "cpr_19", _reassess)
 
 
@@ -119,7 +121,7 @@ def _check_seconds(s: Choreography, name: str, wrong: bool) -> float:
     """A check of 5 to 10 s; wrongly timed it is far too short or too long."""
     if not wrong:
         return 6.0
-    return 2.2 if s.coin(f"{name} too short", 0.6) else 13.5
+    return 2.2 if s.coin(f"{name} too short", 0.6) else 10.4
 
 
 def _breathing(s: Choreography, bad: Callable[[str], bool]) -> None:
@@ -182,7 +184,7 @@ def _locate(s: Choreography, how: Technique) -> None:
     s.me.bend(how.x - s.me.value("x"), 18, look=(0, 1))
     s.me.reach(None, (how.x - 26, 200), 0.5, (0, 1))
     s.me.reach(None, (how.x - 6, 194), 0.6, (0, 1))
-    s.wait(0.3)
+    s.wait(0.9)
 
 
 def _first_set(s: Choreography, how: Technique) -> None:
@@ -193,11 +195,11 @@ def _first_set(s: Choreography, how: Technique) -> None:
             s.me.rest()
             return
         _locate(s, how)
-        strokes, fewer = s.pace.strokes, s.coin("fewer")
+        strokes, fewer = s.pace.strokes, s.coin("fewer") or how.period > 0.6 or has("cpr_12.uneven")
         if has("cpr_14.small_miscount"):
             strokes += -max(1, strokes // 15) if fewer else max(1, strokes // 15)
         if has("cpr_14.large_miscount"):
-            strokes = strokes * 2 // 3 if fewer else strokes * 4 // 3
+            strokes = strokes * 2 // 3 if fewer else strokes * 6 // 5
         counted = not has("cpr_14.silent")
         if has("cpr_12.omitted"):
             compress(s, 3, how, counted=counted)
@@ -318,7 +320,7 @@ def _cycles(s: Choreography, how: Technique) -> float:
             s.me.rest()
             return s.now
         if bad("pause_10_15s") or bad("pause_over_15s"):
-            s.hold(10.5 if bad("pause_10_15s") else 16.5)
+            s.hold(9.6 if bad("pause_10_15s") else 14.6)  # until the place is found and pressed, 2 s more
         if bad("order_reversed"):
             breathe(2)
         repeatedly = bad("ratio_wrong_repeatedly")
@@ -339,7 +341,7 @@ def _cycles(s: Choreography, how: Technique) -> float:
 def _reassess(s: Choreography, bad: Callable[[str], bool]) -> None:
     _at_neck(s)
     s.me.bend(42, 40, look=(1, -0.3) if bad("one_sign_only") else (-1, 0.8))
-    s.hold(12.5 if bad("over_10s") else 5.5)
+    s.hold(10.5 if bad("over_10s") else 5.5)
     if not bad("no_statement"):
         s.me.look(0, 0)
         s.me.say("No pulse, go on!", 1.4, wait=1.0)

@@ -25,7 +25,7 @@ from siming_tasks.tools.simulator.minimal_pairs import pair_row, simulate_pairs
 from siming_tasks.tools.simulator.simulated_exam import Exam, simulate_labels
 from siming_tasks.tools.simulator.video import FPS, FULL, SHORT, encode, frames, perform
 
-GENERATOR_VERSION = "3"
+GENERATOR_VERSION = "4"
 """Moves whenever a seed no longer gives the same rubric, labels, event logs or (apart from the encoder) pictures."""
 
 _CARD = """\
@@ -113,7 +113,7 @@ def make_demo(
         out: the new folder; it must not exist, unless it is empty or holds exactly this demo already.
         videos: number of exams; with ``pairs`` two to a pair, so an even number.
         seed: of trainees, raters and looks; labels and event logs are the same for a seed on every machine.
-        short: about 30 s a video instead of about 170 s; for tests, not for judging time.
+        short: about 30 s a video instead of about 240 s; for tests, since times are not the rubric's and tell labels.
         pairs: counterfactual minimal pairs and ``pairs.jsonl`` instead of independent exams.
         jobs: worker processes. With more than one, a script that calls this must be importable (have the usual
             ``if __name__ == "__main__"``), because workers are spawned.

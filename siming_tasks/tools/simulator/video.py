@@ -18,12 +18,13 @@ from siming_tasks.tools.simulator.choreography import CHANNELS, Choreography, Pa
 from siming_tasks.tools.simulator.cpr import resuscitate
 from siming_tasks.tools.simulator.people import sway_step
 from siming_tasks.tools.simulator.scene import Scene
+from siming_tasks.tools.simulator.slots import BEFORE_THE_ACT, draw_slots
 from siming_tasks.tools.simulator.trainee import TraineeErrors
 
 FPS = 10
 """Frames per second: five in a compression at a proper rate; the rubric asks for at most 8."""
-FULL = Pace(time=0.78)
-"""About 170 s an exam, like the real ones."""
+FULL = Pace(time=0.72)
+"""About four minutes an exam, of which a third is stillness: see :mod:`slots`. Natural lengths make about 160 s."""
 SHORT = Pace(time=0.13, clock=0.13, strokes=6)
 """Half a minute an exam: six strokes stand for thirty and everything but the strokes runs fast. For tests."""
 _TITLE = "SYNTHETIC: simulated exam, drawn by a program"
@@ -37,12 +38,22 @@ def perform(
 ) -> Performance:
     """Play an exam of the embedded rubric's 33 steps; their spans fall on frames of rate ``fps``.
 
-    ``seed`` decides between harmless variants (tempo, legal orders, a wet chest...); ``slots`` has the least seconds of
-    a step's span, by step id.
+    ``seed`` decides between harmless variants (tempo, legal orders, a wet chest...) and, at full pace, how long each
+    span is; ``slots`` has the least seconds of a step's span, by step id, where that is to be longer.
     """
+    drawn = draw_slots(seed) if pace == FULL else {}
+    least = {step: max(drawn.get(step, 0.0), (slots or {}).get(step, 0.0)) for step in drawn | dict(slots or {})}
+    natural = _play(plan, pace, fps, seed, {}, {}).lengths
+    leads = {step: max(0.0, least[step] - natural[step]) for step in BEFORE_THE_ACT if step in least}
+    return _play(plan, pace, fps, seed, least, leads)
+
+
+def _play(
+    plan: TraineeErrors, pace: Pace, fps: int, seed: int, slots: Mapping[str, float], leads: Mapping[str, float]
+) -> Performance:
     quick = Choreography(plan, pace, fps, seed)
-    tempo = pace.time * (0.95 + 0.12 * quick.coin("hurried") + 0.06 * quick.coin("slow hands"))
-    s = Choreography(plan, Pace(tempo, pace.clock, pace.strokes), fps, seed, slots)
+    tempo = pace.time * (0.92 + 0.10 * quick.coin("hurried") + 0.05 * quick.coin("slow hands"))
+    s = Choreography(plan, Pace(tempo, pace.clock, pace.strokes), fps, seed, slots, leads)
     s.me.put(seen=1, x=176, lx=154, rx=198)
     s.aide.put(seen=1, x=112, lx=90, rx=134, gx=0.5, gy=0.4)
     s.by.put(seen=1, x=48, lx=26, rx=70, gx=0.6, gy=0.4)

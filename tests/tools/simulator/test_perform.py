@@ -25,16 +25,6 @@ def played(*errors: str, pace=FULL, seed=0):
     return perform(with_consequences(RUBRIC, chosen), pace=pace, fps=FPS, seed=seed)
 
 
-def test_a_flawless_exam_takes_about_as_long_as_the_papers():
-    lengths = []
-    for seed in range(4):
-        spans = played(seed=seed).spans
-        lengths.append(
-            [spans[b][1] - spans[a][0] for a, b in (("cpr_01", "cpr_19"), ("aed_01", "aed_09"), ("bmv_01", "bmv_05"))]
-        )
-    assert np.mean(lengths, axis=0) == pytest.approx([85.6, 50.2, 33.1], rel=0.2)
-
-
 def test_the_short_form_is_short():
     assert 20 <= played(pace=SHORT).duration <= 32
 
@@ -72,9 +62,9 @@ def test_every_error_can_be_seen_or_heard(error):
     ("errors", "strokes", "depth", "seconds"),
     [
         ((), 30, 5.5, 16.36),  # 30 strokes at 110 a minute
-        (("cpr_14.large_miscount",), (20, 40), 5.5, None),
+        (("cpr_14.large_miscount",), (20, 36), 5.5, None),
         (("cpr_11.mostly_shallow",), 30, 2.4, 16.36),
-        (("cpr_12.far_out",), 30, 5.5, (11.7, 24.6)),  # 0.39 s or 0.82 s a stroke
+        (("cpr_12.far_out",), 30, 5.5, (11.7, 21.0)),  # 0.39 s or 0.70 s a stroke
     ],
 )
 def test_compressions_have_the_planned_number_depth_and_rate(errors, strokes, depth, seconds):
@@ -104,7 +94,11 @@ def test_slots_hold_time_open_and_change_nothing_else():
     slots = {step: length + 1.0 for step, length in natural.lengths.items()}
     slow = perform(with_consequences(RUBRIC, {}), fps=FPS, slots=slots)
     assert slow.lengths == pytest.approx(slots)
-    assert [word.text for word in slow.utterances] == [word.text for word in natural.utterances]
+    said = [
+        [word.text for word in exam.utterances if not exam.spans["aed_09"][0] <= word.start < exam.spans["aed_09"][1]]
+        for exam in (natural, slow)  # but that the last compressions are counted for as long as they go on
+    ]
+    assert said[0] == said[1]
 
 
 def test_the_log_says_who_did_what_when():
