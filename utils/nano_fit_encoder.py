@@ -12,10 +12,11 @@ from nano_ranks import RANK, RANKS, average_buffers, descend, my_part
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from siming_tasks.models.nano.frame_features import load, part
 from siming_tasks.models.nano.frame_state import BINARY, CONTINUOUS, FEATURES
 from siming_tasks.models.nano.networks import SIZE, FrameEncoder
 
-__all__ = ["Frames", "fit_encoder", "load_encoder", "measure_residuals", "read_exams"]
+__all__ = ["Frames", "copy_encoder", "fit_encoder", "load_encoder", "measure_residuals", "read_exams"]
 
 BATCH, RATE, EVERY = 64, 3e-3, 800
 
@@ -148,6 +149,11 @@ def fit_encoder(work: Path, steps: int) -> None:
             state = {"net": net.state_dict(), "optimizer": optimizer.state_dict(), "schedule": schedule.state_dict()}
             torch.save({**state, "step": step, "best": best}, work / ".encoder.pt")
             (work / ".encoder.pt").replace(file)
+
+
+def copy_encoder(work: Path) -> None:
+    """Take the package's encoder for the trained one: where only the times of exams changed, frames did not."""
+    torch.save(part(load()[0], "encoder"), work / "encoder-best.pt")
 
 
 def load_encoder(work: Path) -> FrameEncoder:

@@ -11,13 +11,14 @@ from nano_ranks import RANK, descend, my_part
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from siming_tasks.models.nano.frame_features import load, part
 from siming_tasks.models.nano.frame_state import CONTINUOUS, FEATURES
 from siming_tasks.models.nano.networks import StepJudge
 from siming_tasks.rubrics import default_rubric
 
 __all__ = ["TOP", "fit_judge", "probabilities", "readings"]
 
-EXAMS, CLIPS, RATE, EVERY = 16, 12, 1.5e-3, 500
+EXAMS, CLIPS, RATE, EVERY = 16, 12, 1.5e-3, 200
 """Exams and clips of each in a batch, peak learning rate, batches between two looks at unseen exams."""
 TOP = np.array([step.max_score for step in default_rubric().steps], int)
 _LENGTHS = (64, 64, 96, 128, 240)
@@ -140,15 +141,21 @@ def _say(net: StepJudge, check: dict[str, np.ndarray]) -> float:
     return loss
 
 
-def fit_judge(work: Path, steps: int, exams: int | None = None, name: str = "judge") -> None:
+def fit_judge(
+    work: Path, steps: int, exams: int | None = None, name: str = "judge", *, from_package: bool = False
+) -> None:
     """Train on ``exams-*`` with the noise of ``readings-noise-*``; keeps ``judge.pt`` and ``judge-best.pt``.
 
-    ``exams`` takes only the first of them, for a learning curve, whose judges have other names.
+    ``exams`` takes only the first of them, for a learning curve, whose judges have other names; ``from_package`` goes
+    on from the package's judge, at a third of the rate.
     """
     torch.manual_seed(1)
     net = StepJudge(len(FEATURES), len(STEPS), int(TOP.max()))
-    optimizer = torch.optim.AdamW(net.parameters(), RATE, weight_decay=1e-2)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps + 1, pct_start=0.1)
+    if from_package:
+        net.load_state_dict(part(load()[0], "judge"))
+    rate = RATE / 3 if from_package else RATE
+    optimizer = torch.optim.AdamW(net.parameters(), rate, weight_decay=1e-2)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps + 1, pct_start=0.1)
     step, best, file = 0, np.inf, work / f"{name}.pt"
     if file.exists():
         kept = torch.load(file, weights_only=False)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
-from nano_data import all_shown, run_files
-from nano_exams import RUBRIC, STEPS
+from nano_data import SEEDS, USUAL, all_shown, run_files
+from nano_exams import RUBRIC, STEPS, case
 from nano_fit_encoder import read_exams
 from nano_minimal_pairs import draw_minimal_pairs, pair_result
 
@@ -22,7 +23,8 @@ from siming_tasks.analysis.comparison import compare_scores
 from siming_tasks.media import observable_steps
 from siming_tasks.metrics import ScoreMatrix, evaluate
 from siming_tasks.metrics.alignment import ComparisonEntry
-from siming_tasks.metrics.no_video_baselines import step_prior
+from siming_tasks.metrics.no_video_baselines import clock, step_prior
+from siming_tasks.metrics.timing import Timing
 from siming_tasks.models.nano.exam_judge import Watcher
 from siming_tasks.models.nano.frame_features import WEIGHTS
 
@@ -99,6 +101,19 @@ def _foreign(exams: Exams, number: int, step: int | None, seen: np.ndarray, time
     return exams["read_clips"][other, step, :n], exams["clip_times"][other, step, :n]
 
 
+def _foreign_in_own_times(
+    exams: Exams, number: int, step: int | None, seen: np.ndarray, times: np.ndarray, rng: np.random.Generator
+) -> tuple:
+    """As many frames of the other exam, at the times of this one's: its clock is right, its picture is not."""
+    other = _foreign(exams, number, step, seen, times, rng)[0]
+    return other[np.linspace(0, len(other) - 1, len(seen)).round().astype(int)], times
+
+
+def _neutral_times(_: Exams, __: int, ___: object, seen: np.ndarray, times: np.ndarray, ____: object) -> tuple:
+    """The own frames, one in a second."""
+    return seen, np.arange(len(times), dtype=times.dtype)
+
+
 def _frozen(_: Exams, __: int, ___: object, seen: np.ndarray, times: np.ndarray, ____: object) -> tuple:
     return np.repeat(seen[:1], len(seen), 0), times
 
@@ -107,7 +122,13 @@ def _shuffled(_: Exams, __: int, ___: object, seen: np.ndarray, times: np.ndarra
     return rng.permutation(seen), times
 
 
-SPOILT = {"foreign frames": _foreign, "frozen frames": _frozen, "shuffled frames": _shuffled}
+SPOILT = {
+    "mismatched video": _foreign,
+    "mismatched video, own times": _foreign_in_own_times,
+    "own video, neutral times": _neutral_times,
+    "frozen frames": _frozen,
+    "shuffled frames": _shuffled,
+}
 
 
 def said(watcher: Watcher, chances: np.ndarray, answer: str) -> np.ndarray:
@@ -123,6 +144,13 @@ def build_score_matrix(points: np.ndarray, predicted: np.ndarray, answer: str) -
     names = tuple(f"exam{number:03d}" for number in range(len(points)))
     skills = tuple(skill.id for skill in RUBRIC.skills for _ in skill.steps)
     return ScoreMatrix(names, STEPS, skills, TOP, points.astype(float), predicted, np.ones(points.shape, bool), answer)
+
+
+def timing(exams: int, spans_shown: bool) -> Timing:
+    """When the steps of the table's exams happen, for the baseline that knows nothing else."""
+    played = [case(SEEDS["table"], number, USUAL).played for number in range(exams)]
+    spans = np.array([[exam.spans[step] for step in STEPS] for exam in played])
+    return Timing(np.array([exam.duration for exam in played]), spans if spans_shown else np.full_like(spans, np.nan))
 
 
 def main() -> None:
@@ -156,6 +184,8 @@ def main() -> None:
         for answer in ("score", "error"):
             nano = panels["siming_nano", answer]
             panels["step prior", answer] = step_prior(nano)
+            if watch := clock(replace(nano, timing=timing(len(points), spans_shown=frames is None))):
+                panels["clock", answer] = watch
             top = TOP if answer == "score" else np.ones(len(STEPS))
             panels["random", answer] = nano.predicting(np.floor(rng.random(points.shape) * (top + 1)))
         _rows(view, panels)
@@ -168,8 +198,8 @@ def _rows(view: str, panels: dict[tuple[str, str], ScoreMatrix]) -> None:
     metrics = {key: evaluate(panel, resamples=2000).metrics for key, panel in panels.items()}
     p: dict[tuple[str, str], float] = {}
     for answer, metric in (("error", "mcc"), ("score", "qwk")):
-        names = ("siming_nano", "step prior", "random")
-        runs = [ComparisonEntry(name, panels[name, answer]) for name in names]
+        names = ("siming_nano", "step prior", "random", "clock")
+        runs = [ComparisonEntry(name, panels[name, answer]) for name in names if (name, answer) in panels]
         for row in compare_scores(runs, against="siming_nano", resamples=2000).differences:
             if row.metric == metric and row.p_holm is not None:
                 p[(row.b if row.a == "siming_nano" else row.a), metric] = row.p_holm
@@ -223,7 +253,7 @@ def _by_step(panel: ScoreMatrix) -> dict[str, float]:
 
 
 def _step_table(steps: dict[str, dict[str, float]]) -> None:
-    heard = {64: observable_steps(RUBRIC, 64 / 165, True), 240: observable_steps(RUBRIC, 240 / 165, True)}
+    heard = {64: observable_steps(RUBRIC, 64 / 240, True), 240: observable_steps(RUBRIC, 240 / 240, True)}
     print("\n| step | evidence | shown at 64 | shown at 240 | " + " | ".join(f"MCC, {view}" for view in steps) + " |")
     print("|---|---|---|---|" + "---|" * len(steps))
     for step in RUBRIC.steps:

@@ -27,6 +27,9 @@ def main() -> None:
     parser.add_argument("--exams", type=int, default=16000, help="exams simulated without pictures for the judge")
     parser.add_argument("--encoder-steps", type=int, default=6400, help="batches of 64 frames")
     parser.add_argument("--judge-steps", type=int, default=9000, help="batches of 16 exams")
+    parser.add_argument(
+        "--from-package", action="store_true", help="keep the package's encoder and go on from its judge"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="processes that draw and simulate")
     parser.add_argument("--out", type=Path, help="folder of the weights (default: the package's)")
     options = parser.parse_args()
@@ -42,6 +45,10 @@ def main() -> None:
     start()
     work: Path = options.work
     work.mkdir(parents=True, exist_ok=True)
+    if options.from_package and not RANK:
+        from nano_fit_encoder import copy_encoder
+
+        copy_encoder(work)
     for stage in options.stages:
         if stage in ("encoder", "residuals", "judge") or not RANK:
             run(stage, options)
@@ -66,7 +73,7 @@ def run(stage: str, options: argparse.Namespace) -> None:
     elif stage == "judge":
         from nano_fit_judge import fit_judge
 
-        fit_judge(work, options.judge_steps)
+        fit_judge(work, options.judge_steps, from_package=options.from_package)
     else:
         from nano_write import write_weights
 
