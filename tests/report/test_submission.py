@@ -203,7 +203,7 @@ def test_the_board_ranks_flags_and_verifies_submissions(lab, tmp_path: Path) -> 
     assert ranks == {"wrong.zip": 1, "boast.zip": 1, "noisy.zip": 3, "copy.zip": 3, "few.zip": None}
     assert {row["date"] for row in written["rows"]} == {"2026-01-02"} and "2026-01-02" in page
     beside = [row["name"] for row in written["beside"]["full_score"]]
-    assert beside == ["second physician", "always correct", "always failed", "step prior"]
+    assert beside == ["second physician", "always correct", "always failed", "step prior", "clock"]
     assert page.index('id="h-Community"') < page.index('id="h-scale"') < page.index("second physician")
 
 
