@@ -147,7 +147,7 @@ def build_score_matrix(points: np.ndarray, predicted: np.ndarray, answer: str) -
 
 
 def timing(exams: int, spans_shown: bool) -> Timing:
-    """When the steps of the table's exams happen, for the baseline that knows nothing else."""
+    """Times of the steps of the table's exams, for the baseline that knows nothing else."""
     played = [case(SEEDS["table"], number, USUAL).played for number in range(exams)]
     spans = np.array([[exam.spans[step] for step in STEPS] for exam in played])
     return Timing(np.array([exam.duration for exam in played]), spans if spans_shown else np.full_like(spans, np.nan))

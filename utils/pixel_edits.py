@@ -96,7 +96,7 @@ def _verify_film(dataset: Dataset, copy: Video, before: dict[str, tuple[str, ...
 
 
 def _read_seam(dataset: Dataset, copy: Video, video: Video, cut: str) -> set[str]:
-    """What the rule of a step that was cut reads of the pictures before and after its place."""
+    """Reading, by the rule of a step that was cut, of the pictures before and after its place."""
     start, end = copy.step(cut).span or (0.0, 0.0)
     at = round(start * FPS)
     after = at if video.extra["edit"]["operation"] == "drop" else round(end * FPS)

@@ -1,4 +1,4 @@
-"""What the times of simulated exams tell of their labels: ``python utils/span_leaks.py [--exams 600]``, no pictures.
+"""Leaks of the labels in the times of simulated exams: ``python utils/span_leaks.py [--exams 600]``, no pictures.
 
 The audit of ``siming data audit`` on exams that are performed but not drawn: span lengths, places of spans, order and
 durations. SYNTHETIC.

@@ -59,7 +59,7 @@ class Cell(NamedTuple):
 
     @property
     def clusters(self) -> np.ndarray:
-        """What is resampled: the sites if they differ, else the students."""
+        """Unit that is resampled: the sites if they differ, else the students."""
         return self.site if self.by_site else self.student
 
 

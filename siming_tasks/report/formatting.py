@@ -37,7 +37,7 @@ def plain_difference(estimate: Estimate, digits: int = 3, *, interval: bool = Tr
 
 
 def resampled(options: Mapping[str, Any]) -> str:
-    """What the intervals of a result resample, from its options: ``16 videos``, ``50 students``."""
+    """Units that the intervals of a result resample, from its options: ``16 videos``, ``50 students``."""
     return f"{options['n_clusters']} {options['unit']}s"
 
 
