@@ -12,8 +12,8 @@ from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, FEWEST_CLUSTERS,
 FLAGS: Mapping[str, str] = {
     "constant-prediction": "Every prediction is the same.",
     "constant-reference": "Every reference is the same.",
-    "few-clusters": f"Fewer than {TRUSTED} clusters of videos (performances, students, sites): where their sizes "
-    "differ much, the interval holds the truth in about 91 to 95 % of such samples.",
+    "few-clusters": f"Fewer than {TRUSTED} clusters of videos (performances, students, sites): the interval holds the "
+    "truth in about 92 to 97 % of such samples.",
     "few-videos": f"Fewer than {TRUSTED} videos: the interval is not to be trusted.",
     "fixed-performance": "Videos of one performance are taken as independent: the interval is too short.",
     "fixed-site": "The interval is of exams at these sites and says nothing of other sites.",
