@@ -22,7 +22,7 @@ _HEAD = ["setting", "metric", "value", "stderr", "95 % interval", "imputed", "vi
 _COLUMNS = "imputed: with every missing answer as full points; coverage: answered; -: none."
 _KEY = "*: undefined, printed as zero:"
 _SAID = ("few-clusters", "few-videos", "fixed-performance", "fixed-site", "fixed-student", "no-interval",
-         "not-comparable", "tailed", "too-few-clusters")  # fmt: skip
+         "not-comparable", "too-few-clusters")  # fmt: skip
 """Flags that stand beneath the table; the others are of single rows."""
 
 

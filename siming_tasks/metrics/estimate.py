@@ -24,8 +24,6 @@ FLAGS: Mapping[str, str] = {
     "not-comparable": f"Rests on fewer than {100 * COMPARABLE:g} % of the asked steps (of the videos, for totals): do "
     "not compare this row with complete ones.",
     "small-n": "Fewer than three videos: a correlation over two videos is always +1 or -1.",
-    "tailed": "A few videos have totals far from all others and weigh much: the interval is too short; it holds the "
-    "truth in about 88 to 95 % of such samples, not in 95 %.",
     "thin-step": f"Fewer than {THIN} videos in which this step is not fully correct: no interval.",
     "too-few-clusters": f"Fewer than {FEWEST_CLUSTERS} clusters of videos (performances, students, sites): no "
     "interval.",

@@ -22,7 +22,7 @@ from siming_tasks.metrics.resample import (
 )
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray
 from siming_tasks.metrics.sufficient_stats import Tally
-from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, LEVEL, NOISE, SMALL_N, TAILED, TRUSTED, UNDEFINED
+from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, LEVEL, NOISE, SMALL_N, TRUSTED, UNDEFINED
 
 
 @dataclass(frozen=True)
@@ -255,5 +255,4 @@ def summarise(tally: Tally, metric: str, value: float, spread: Spread | None = N
             table = counts.reshape(2 * (int(np.sqrt(len(counts))),))
             levels = [int(np.count_nonzero(table.sum(axis=axis))) for axis in (1, 0)]
         flags |= {f"constant-{side}" for side, n in zip(("reference", "prediction"), levels, strict=True) if n == 1}
-        flags |= {"tailed"} if abs(tally.skew) >= TAILED else set()
     return derived(tally, metric, value, spread, why=why, flags=flags, bearing=bearing, fewest=fewest)

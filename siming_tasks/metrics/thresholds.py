@@ -19,8 +19,6 @@ FEWEST = 10
 FEWEST_CLUSTERS = 5
 """The same for clusters of several videos, which have Student's t below :data:`FEWEST`; fewer sites are not resampled,
 so that results are of these sites alone."""
-TAILED = 1.5
-"""Skewness of the videos' totals, either way, from which intervals are marked as too short."""
 NOISE = 1e-9
 """A standard error below this is rounding: nothing varies."""
 COMPARABLE = 0.95

@@ -152,10 +152,9 @@ def _estimate_tables(comparison: Comparison) -> Section:
 
 def _notes(comparison: Comparison) -> list[str]:
     """Undefined values, reasons and flags, a paragraph for each run that has any; then what is never compared."""
-    estimates = [estimate for row in comparison.estimates.values() for estimate in row.values()]
-    # a property of the videos, so of every run
-    said_above = {text for name, text in FLAGS.items() if name.startswith(("few-", "fixed-", "tailed"))}
-    notes = [FLAGS["tailed"]] if any("tailed" in estimate.flags for estimate in estimates) else []
+    # properties of the videos, so of every run
+    said_above = {text for name, text in FLAGS.items() if name.startswith(("few-", "fixed-"))}
+    notes: list[str] = []
     for name, reasons in comparison.skipped.items():
         label = CATALOGUE[name].label
         notes += [f"{literal(run)} is not compared in {label}: {reason}" for run, reason in reasons.items()]
@@ -178,7 +177,11 @@ def _notes(comparison: Comparison) -> list[str]:
             for note, metrics in metrics_by_note.items()
         ]
         notes += [f"{literal(run)}: {' '.join(parts)}"] if parts else []
-    notes += [UNDEFINED_NOTE] if any(estimate.undefined for estimate in estimates) else []
+    notes += (
+        [UNDEFINED_NOTE]
+        if any(estimate.undefined for row in comparison.estimates.values() for estimate in row.values())
+        else []
+    )
     rows = [(run, comparison.footnote[run]) for run in ranked_runs(comparison) if run in comparison.footnote]
     coefficients = [
         f"{literal(run)} {plain_number(row['gwet_ac2'])}, {plain_number(row['krippendorff_alpha'])}"
