@@ -11,6 +11,8 @@ from siming_tasks.cli.terminal import marked_name, say, show_problems
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options, Whole
 
+EXPORT_FORMATS = ("every-eval-ever", "inspect", "jsonl", "parquet", "latex")
+
 
 @cli.command(
     "Writes one JSON object per request. Answer each with a line {id, reply} of a JSONL file and give that to "
@@ -70,7 +72,7 @@ def export(
     form: str = cli.option(
         "",
         "format of the output",
-        ("every-eval-ever", "inspect", "jsonl", "parquet", "latex"),
+        EXPORT_FORMATS,
         flag="--format",
         required=True,
     ),
@@ -79,28 +81,18 @@ def export(
 ) -> None:
     """Write the run in the wanted format."""
     from siming_tasks.results.discovery import find_runs
-    from siming_tasks.tools.exchange.every_eval_ever import write_every_eval_ever
-    from siming_tasks.tools.exchange.exported_run import read_exported_run, write_jsonl, write_latex, write_parquet
-    from siming_tasks.tools.exchange.inspect_logs import write_inspect
+    from siming_tasks.tools.exchange.exported_run import read_exported_run
+    from siming_tasks.tools.exchange.exporters import EXPORTERS
 
-    sources = find_runs(run_paths)
-    if len(sources) > 1 and form != "latex":
+    sources, exporter = find_runs(run_paths), EXPORTERS[form]
+    if len(sources) > 1 and not exporter.several:
         raise OptionsError(f"--format {form} takes one run, and {len(sources)} were found. Export them one by one.")
-    dataset = chosen.open(sources, reference=form in ("every-eval-ever", "latex"))
+    dataset = chosen.open(sources, reference=exporter.reference)
     how: dict[str, Any] = {"labels": with_labels, "kept": bool(chosen.labels)}
     runs = [read_exported_run(source, dataset, options, **how) for source in sources]
     for exported in runs:
         show_problems(exported.run.problems)
-    files = [out]
-    if form == "latex":
-        write_latex(runs, out)
-    elif form == "jsonl":
-        write_jsonl(runs[0], out)
-    elif form == "parquet":
-        write_parquet(runs[0], out)
-    else:
-        files = write_every_eval_ever(runs[0], out) if form == "every-eval-ever" else write_inspect(runs[0], out)
-    for file in files:
+    for file in exporter.write(runs, out):
         say(f"{file}: {marked_name(dataset)}, {'with labels' if with_labels else 'without labels'}.")
     if form == "every-eval-ever" and not with_labels:
         say("No lines per request: that schema wants the reference in each (--with-labels).")

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from siming_tasks.results.run import Run, Scores
 
 _HEAD = ["setting", "metric", "value", "stderr", "95 % interval", "imputed", "videos", "coverage"]
-_COLUMNS = "imputed: with every missing answer as full points; coverage: answered; -: none."
+_COLUMNS = (
+    "imputed: with every missing answer as full points, by which runs are ranked; coverage: answered; "
+    "‡: not comparable; -: no data."
+)
 _KEY = "*: undefined, printed as zero:"
 _SAID = ("few-clusters", "few-videos", "fixed-performance", "fixed-site", "fixed-student", "no-interval",
          "not-comparable", "too-few-clusters")  # fmt: skip
@@ -99,30 +102,27 @@ def _primary(run: Run, options: Options) -> dict[str, Any] | None:
 
 def _print_scores(scores: Scores, run: Run, observable: bool) -> None:
     """Print the table of all metrics, and beneath it what its marks and the settings' own counts say."""
+    from siming_tasks.common.printed_value import resampled
     from siming_tasks.metrics.estimate import FLAGS
-    from siming_tasks.report.formatting import resampled, usage_line
-    from siming_tasks.report.table import Table
+    from siming_tasks.report.formatting import plain_number, usage_line
+    from siming_tasks.report.table import Number, Table
     from siming_tasks.tasks import TASKS
-
-    def number(value: float | None) -> str:
-        return "-" if value is None else f"{value:.3f}"
 
     rows, reasons, flags = [], [], set()
     for name, result in scores.settings.items():
         for metric, estimate in result["metrics"].items():
-            low, high = number(estimate.get("low")), number(estimate.get("high"))
-            imputed: dict[str, Any] = result["imputed"].get(metric) or {}
-            value = number(estimate.get("value")) + "*" * bool(estimate.get("undefined"))
-            interval = "-" if low == "-" else f"[{low}, {high}]"
-            videos, coverage = str(estimate.get("n_videos", "-")), number(estimate.get("coverage"))
-            row = [value, number(estimate.get("stderr")), interval, number(imputed.get("value")), videos, coverage]
-            rows.append([name, metric, *row])
-            reasons += [f"  {metric}: {estimate['reason']}"] if estimate.get("undefined") else []
+            imputed: dict[str, Any] | None = result["imputed"].get(metric)
+            value = Number.of(estimate, interval=False)
+            ends = [plain_number(estimate[end]) for end in ("low", "high")]
+            interval = "-" if estimate["low"] is None else f"[{', '.join(ends)}]"
+            ranked = Number.of(imputed, interval=False) if imputed else Number(None)
+            row = [value, plain_number(estimate["stderr"]), interval, ranked, str(estimate["n_videos"])]
+            rows.append([name, metric, *row, plain_number(estimate["coverage"])])
+            reasons += [f"  {metric}: {estimate['reason']}"] if estimate["undefined"] else []
             flags |= set(estimate["flags"])
     show_markdown(Table.of(_HEAD, rows, left=(0, 1)))
-    units = dict.fromkeys(resampled(result["options"]) for result in scores.settings.values())
-    below = [f"stderr, interval: of resampled {' or '.join(units)}."] if units else []
-    below += [_KEY, *dict.fromkeys(reasons)] if reasons else []
+    over = f"stderr and intervals over {resampled(result['options'] for result in scores.settings.values())}."
+    below = [_KEY, *dict.fromkeys(reasons)] if reasons else []
     for name, result in scores.settings.items():
         below += TASKS[name].answer_format.render_lines(name, result)
         if result["usage"]:
@@ -131,7 +131,16 @@ def _print_scores(scores: Scores, run: Run, observable: bool) -> None:
         if observable:
             left_out = f"{result['unobservable']:,} answers on steps that lack the evidence they need"
             below.append(f"{name} left out: {left_out}")
-    print("\n".join(["", _COLUMNS, *below, *(FLAGS[flag] for flag in sorted(flags & set(_SAID)))]))
+    print(
+        "\n".join(
+            [
+                "",
+                f"{_COLUMNS} {over}" if rows else _COLUMNS,
+                *below,
+                *(FLAGS[flag] for flag in sorted(flags & set(_SAID))),
+            ]
+        )
+    )
 
 
 def _list_failed(source: RunSource, dataset: Dataset, partial: bool, allow: Sequence[str], as_json: bool) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from typing import Any
 
+from siming_tasks.common.printed_value import fixed, marks
 from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, FEWEST_CLUSTERS, THIN, TRUSTED, UNDEFINED
 
 FLAGS: Mapping[str, str] = {
@@ -58,7 +59,7 @@ class Estimate:
     Example:
         >>> from siming_tasks import Estimate
         >>> print(Estimate(0.5, stderr=0.1, low=0.31, high=0.68, n_videos=200, flags=("not-comparable",)))
-        0.500 [0.310, 0.680]
+        0.500‡ [0.310, 0.680]
         >>> print(Estimate(0.0, undefined=True, reason="All predicted totals are equal: 0/0."), Estimate(None))
         0.000* -
     """
@@ -87,11 +88,11 @@ class Estimate:
             raise ValueError(f"Estimate: unknown flag {sorted(unknown)[0]!r}")
 
     def __str__(self) -> str:
-        """``0.123 [0.045, 0.201]``; ``0.000*`` if undefined; ``-`` without data."""
+        """``0.123 [0.045, 0.201]``; ``0.000*`` if undefined, ``0.123‡`` if not comparable; ``-`` without data."""
         if self.value is None:
             return "-"
-        shown = f"{self.value:.3f}".replace("-0.000", "0.000") + ("*" if self.undefined else "")
-        return shown if self.low is None or self.high is None else f"{shown} [{self.low:.3f}, {self.high:.3f}]"
+        shown = fixed(self.value) + marks(self.undefined, self.flags)
+        return shown if self.low is None or self.high is None else f"{shown} [{fixed(self.low)}, {fixed(self.high)}]"
 
     def of_thin_step(self) -> Estimate:
         """The same without standard error and interval: those of so few videos cover the truth in 76 to 88 %."""

@@ -79,7 +79,7 @@ def build_forest_plot(board: Mapping[str, Any]) -> ForestPlot | None:
     sign = CATALOGUE[metric].sign
     known.sort(key=lambda row: (row["imputed"][metric]["undefined"], -sign * row["imputed"][metric]["value"]))
     rows = []
-    for row in known:
+    for row in (*known, *(row for row in board["rows"] if row not in known)):
         thin = bool(row["unranked"]) and row["slug"] is not None
         difference = against_physicians.get(row["name"])
         difference_text = "not ranked" if thin else ""
@@ -87,7 +87,8 @@ def build_forest_plot(board: Mapping[str, Any]) -> ForestPlot | None:
             p = "" if difference["p_holm"] is None else f", p {plain_pvalue(difference['p_holm'])}"
             difference_text = page_signed(difference["value"]) + p
         mark = Mark.of(row["name"], row["imputed"][metric], role=row["role"], thin=thin)
-        rows.append(ForestRow(mark, page_estimate(row["imputed"][metric]), difference_text))
+        value_text = page_estimate(row["imputed"][metric]) if row in known else "no data"
+        rows.append(ForestRow(mark, value_text, difference_text))
     heading = "from the physicians" if against_physicians else ""
     title, axis = TASKS[board["setting"]].title, CATALOGUE[metric].title
     return ForestPlot(title, axis, rows, *reference_bands(known, metric), heading)
@@ -192,7 +193,8 @@ def _plot(axes: Any, figure: ForestPlot) -> None:
             if mark.low is not None and mark.high is not None:
                 axes.plot([mark.low, mark.high], [place, place], lw=1.2, **style)
             axes.plot([mark.value], [place], ROLES[mark.role].symbol, ms=4.2, **style)
-        axes.annotate(row.value_text, (1, place), xycoords=("axes fraction", "data"), xytext=(6, 0), va="center",
+        beside = row.value_text + ", not ranked" * mark.thin
+        axes.annotate(beside, (1, place), xycoords=("axes fraction", "data"), xytext=(6, 0), va="center",
                       fontsize=7, textcoords="offset points", annotation_clip=False)  # fmt: skip
     axes.set_yticks(range(n), [visible(row.mark.label) for row in figure.rows])
     axes.tick_params(left=False)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from siming_tasks.common.printed_value import fixed, marks, share_text
+
 if TYPE_CHECKING:  # tables of words need no arrays
     from siming_tasks.metrics.estimate import Estimate
     from siming_tasks.metrics.intervals import Proportion
@@ -15,30 +17,24 @@ if TYPE_CHECKING:  # tables of words need no arrays
 
 def plain_number(value: float | None, digits: int = 3) -> str:
     """A number without a negative zero; ``-`` for none."""
-    if value is None:
-        return "-"
-    text = f"{value:.{digits}f}"
-    return text if float(text) else text.removeprefix("-")
+    return "-" if value is None else fixed(value, digits)
 
 
 def plain_value(estimate: Estimate | None, digits: int = 3) -> str:
-    """An estimate's value alone; ``*`` marks an undefined one."""
-    return "-" if estimate is None else plain_number(estimate.value, digits) + "*" * estimate.undefined
+    """An estimate's value with its marks (:mod:`siming_tasks.common.printed_value`) and without its interval."""
+    if estimate is None or estimate.value is None:
+        return "-"
+    return fixed(estimate.value, digits) + marks(estimate.undefined, estimate.flags)
 
 
 def plain_difference(estimate: Estimate, digits: int = 3, *, interval: bool = True) -> str:
     """A difference with its sign and, if there is one, its interval."""
     if estimate.value is None:
         return "-"
-    text = f"{estimate.value:+.{digits}f}" + "*" * estimate.undefined
+    text = f"{estimate.value:+.{digits}f}" + marks(estimate.undefined, estimate.flags)
     if not interval or estimate.low is None or estimate.high is None:
         return text
     return f"{text} [{estimate.low:+.{digits}f}, {estimate.high:+.{digits}f}]"
-
-
-def resampled(options: Mapping[str, Any]) -> str:
-    """Units that the intervals of a result resample, from its options: ``16 videos``, ``50 students``."""
-    return f"{options['n_clusters']} {options['unit']}s"
 
 
 def plain_pvalue(p: float | None) -> str:
@@ -82,10 +78,8 @@ def page_signed(value: float | None, digits: int = 3) -> str:
 
 
 def page_percent(value: float | None) -> str:
-    """A share as a percentage; never rounded up to 100 %."""
-    if value is None:
-        return "–"
-    return "99.9 %" if 0.9995 > value >= 0.9985 or 0.9995 <= value < 1 else f"{100 * value:.1f} %".replace(".0 %", " %")
+    """A share as a percentage; 100 % is all and 0 % none."""
+    return "–" if value is None else share_text(value).replace(".0 %", " %")
 
 
 def page_points(value: float | None) -> str:
@@ -108,8 +102,13 @@ def page_interval(estimate: Mapping[str, Any], *, signed: bool = False) -> str:
 
 
 def page_estimate(estimate: Mapping[str, Any]) -> str:
-    """An estimate in its JSON form with its interval; ``*`` marks an undefined value."""
-    return f"{page_number(estimate['value'])}{'*' * bool(estimate['undefined'])}{page_interval(estimate)}"
+    """An estimate in its JSON form with its marks and its interval."""
+    return f"{page_number(estimate['value'])}{page_marks(estimate)}{page_interval(estimate)}"
+
+
+def page_marks(estimate: Mapping[str, Any]) -> str:
+    """The marks behind the value of an estimate in its JSON form."""
+    return marks(bool(estimate.get("undefined")), estimate.get("flags") or ())
 
 
 def usage_line(usage: Mapping[str, Any], videos: int) -> str:

@@ -11,6 +11,7 @@ from siming_tasks.analysis.primary_claim import PrimaryResult, assess_primary, i
 from siming_tasks.analysis.rater_agreement import rater_pairs
 from siming_tasks.analysis.video_contribution import no_video_estimates, no_video_matrices
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.printed_value import resampled
 from siming_tasks.data import Dataset
 from siming_tasks.data.primary import Primary
 from siming_tasks.metrics import Estimate, ScoreMatrix
@@ -104,8 +105,8 @@ def rank_runs(
         :data:`siming_tasks.report.charts.ROLES`; ``metrics`` of what was answered, ``imputed`` with missing answers as
         full points or "correct", ``lift``, ``note``, ``standing``, ``better``, ``unranked``: why it has no rank though
         it takes part, ``apart``: under which other conditions it was made), ``folded``: runs of judges that have a row
-        already, ``videos`` that the ranking rests on, ``comparison`` or ``not_compared``, and ``verdict``
-        (:func:`siming_tasks.report.verdict.build_verdict`).
+        already, ``resampled``: what intervals are over, ``videos`` that the ranking rests on, ``comparison`` or
+        ``not_compared``, and ``verdict`` (:func:`siming_tasks.report.verdict.build_verdict`).
     """
     entered = {run.source.name: run for run in analyses if setting in run.matrices}
     if not entered:
@@ -150,6 +151,7 @@ def rank_runs(
         "rows": rows,
         "folded": merged,
         "models": len(models),
+        "resampled": resampled(run.settings[setting]["numbers"]["options"] for run in entered.values()),
         "videos": max((len(task_run.panel.video_ids) for task_run in ranked), default=0),
         "of": len(labels.video_ids),
     }

@@ -11,10 +11,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from siming_tasks.common.printed_value import NOT_COMPARABLE, UNDEFINED, fixed, marks, share_text
 from siming_tasks.common.sanitize import cell as spreadsheet_cell
 from siming_tasks.common.sanitize import literal, one_line
 
@@ -22,7 +23,13 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 UNDEFINED_NOTE = "0.000* is undefined, printed as zero."
+COMPARABLE_NOTE = (
+    f"{NOT_COMPARABLE} not comparable: rests on too little of what was asked; do not compare it with complete rows."
+)
+IMPUTED_NOTE = 'Imputed: every missing answer as full points or "correct", the value by which rows are ranked.'
+NO_DATA_NOTE = "-: no data."
 _STARRED_NUMBER = re.compile(r"\d\*")
+_TEX_MARKS = {UNDEFINED: "*", NOT_COMPARABLE: r"\ddag"}
 _BARE_PIPE = re.compile(r"(?<!\\)((?:\\\\)*)\|")  # after an even number of backslashes
 _TEX_SIGNS = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
@@ -35,6 +42,7 @@ _TEX_SIGNS = {
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
     "†": r"\textsuperscript{\dag}",
+    "‡": r"\textsuperscript{\ddag}",
 }
 Cell = object
 """A :class:`Name`, a :class:`Number`, None (printed as ``-``), or what ``str`` writes, such as an estimate."""
@@ -48,13 +56,15 @@ class Name(str):
 
 @dataclass(frozen=True)
 class Number:
-    """A value with its interval, if it has one.
+    """A value with its interval and its state: undefined, not comparable, another one once missing answers are imputed.
 
     Attributes:
-        value: None prints as ``-`` (``--`` in TeX, an empty cell in CSV).
+        value: None prints as ``-`` (``--`` in TeX, an empty cell in CSV): no data.
         digits: after the point, in every form but CSV, which has full precision.
         percent: ``value`` is a share from 0 to 1, printed as a percentage with one digit.
-        undefined: the formula is 0/0 here: marked with ``*``, and no value at all in TeX and CSV.
+        undefined: the formula is 0/0 here: marked with ``*``, and no value at all in CSV.
+        comparable: False marks it with ``‡``.
+        imputed: the value by which rows are ranked, printed behind it where it is another one.
     """
 
     value: float | None
@@ -63,25 +73,47 @@ class Number:
     digits: int = 3
     percent: bool = False
     undefined: bool = False
+    comparable: bool = True
+    imputed: Number | None = None
+
+    @classmethod
+    def of(
+        cls, estimate: Mapping[str, Any], imputed: Mapping[str, Any] | None = None, *, interval: bool = True
+    ) -> Number:
+        """The number of an estimate in its JSON form, and of the one with missing answers imputed."""
+        low, high = (estimate["low"], estimate["high"]) if interval else (None, None)
+        same = imputed is None or all(imputed[key] == estimate[key] for key in ("value", "undefined"))
+        ranked = None if same else cls.of({**(imputed or {}), "flags": ()}, interval=interval)
+        comparable = "not-comparable" not in estimate["flags"]
+        return cls(estimate["value"], low, high, undefined=bool(estimate["undefined"]), comparable=comparable,
+                   imputed=ranked)  # fmt: skip
+
+    @property
+    def marks(self) -> str:
+        """The marks behind the value; none where there is no value."""
+        return "" if self.value is None else marks(self.undefined, () if self.comparable else ("not-comparable",))
 
     def __str__(self) -> str:
-        """``0.123 [0.045, 0.201]``, ``12.3 %``, ``0.000*`` or ``-``."""
-        if self.value is None:
-            return "-"
-        if self.percent:
-            return f"{100 * self.value:.1f} %"
-        text = f"{self.value:.{self.digits}f}"
-        text = (text if float(text) else text.removeprefix("-")) + "*" * self.undefined
-        return text if self.low is None else f"{text} [{self.low:.{self.digits}f}, {self.high:.{self.digits}f}]"
+        """``0.123 [0.045, 0.201]``, ``12.3 %``, ``0.000*``, ``0.474‡ (imputed: 0.328)`` or ``-``."""
+        return self._written(tex=False)
 
     def to_tex(self) -> str:
-        """The number in math mode, so that a minus sign is one."""
-        if self.value is None or self.undefined:
-            return "--"
-        if self.percent:
-            return rf"{100 * self.value:.1f}\,\%"
-        text = f"${self.value:.{self.digits}f}$"
-        return text if self.low is None else f"{text} $[{self.low:.{self.digits}f}, {self.high:.{self.digits}f}]$"
+        """The number in math mode, so that a minus sign is one, with raised marks."""
+        return self._written(tex=True)
+
+    def _written(self, *, tex: bool) -> str:
+        math = "$" if tex else ""
+        if self.value is None:
+            text = "--" if tex else "-"
+        else:
+            number = f"{math}{fixed(self.value, self.digits)}{math}"
+            share = share_text(self.value).replace(" %", r"\,\%" if tex else " %")
+            raised = "".join(_TEX_MARKS[mark] for mark in self.marks)
+            marked = rf"\textsuperscript{{{raised}}}" if tex and raised else self.marks
+            text = (share if self.percent else number) + marked
+        if self.low is not None and self.high is not None:
+            text += f" {math}[{fixed(self.low, self.digits)}, {fixed(self.high, self.digits)}]{math}"
+        return text if self.imputed is None else f"{text} (imputed: {self.imputed._written(tex=tex)})"
 
 
 @dataclass(frozen=True)
@@ -100,7 +132,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and rows, with a caption and footnotes (a paragraph each) below them.
+    """Columns and rows, with a caption and footnotes (a paragraph each, plain words) below them.
 
     ``rules`` are the positions of rows that a horizontal rule precedes, in TeX alone: the other forms have none.
     """
@@ -119,9 +151,16 @@ class Table:
         return cls(columns, [tuple(row) for row in rows], caption, notes)
 
     def explained(self) -> Table:
-        """The same table with a note on ``0.000*`` if a cell has such a mark."""
-        starred = any(_STARRED_NUMBER.search(str(cell)) for row in self.rows for cell in row)
-        return replace(self, notes=(*self.notes, UNDEFINED_NOTE)) if starred else self
+        """The same table with a note on each mark that a cell has."""
+        numbers = [cell for row in self.rows for cell in row if isinstance(cell, Number)]
+        texts = [str(cell) for row in self.rows for cell in row]
+        due = {
+            UNDEFINED_NOTE: any(map(_STARRED_NUMBER.search, texts)),
+            COMPARABLE_NOTE: any(NOT_COMPARABLE in text for text in texts),
+            IMPUTED_NOTE: any(number.imputed for number in numbers),
+            NO_DATA_NOTE: any(number.value is None for number in numbers),
+        }
+        return replace(self, notes=(*self.notes, *(note for note, said in due.items() if said)))
 
     def to_markdown(self, *, aligned: bool = False) -> str:
         r"""GitHub-flavoured Markdown; ``aligned`` pads every column to one width for readers of plain text.
@@ -144,16 +183,16 @@ class Table:
         return "\n\n".join(["\n".join(lines), *self.below()])
 
     def to_tex(self) -> str:
-        """A ``tabular`` with booktabs rules; the caption is its last row, over all columns."""
+        """A ``tabular`` with booktabs rules; caption and notes are its last row, over all columns."""
         kinds = "".join(column.align[0] for column in self.columns)
         lines = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule"]
         lines += [" & ".join(escape_tex(column.heading) for column in self.columns) + r" \\", r"\midrule"]
         for place, row in enumerate(self.rows):
             lines += [r"\midrule"] if place in self.rules and place else []
             lines.append(" & ".join(map(_tex_cell, row)) + r" \\")
-        if self.caption:
+        if below := " ".join([*([self.caption] if self.caption else []), *map(escape_tex, self.notes)]):
             width = rf"\multicolumn{{{len(self.columns)}}}{{p{{.9\linewidth}}}}"
-            lines += [r"\midrule", rf"{width}{{\footnotesize {self.caption}}} \\"]
+            lines += [r"\midrule", rf"{width}{{\footnotesize {below}}} \\"]
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
     def to_csv(self) -> str:
@@ -180,7 +219,8 @@ class Table:
 
     def below(self) -> list[str]:
         """Paragraphs below the table: caption and notes."""
-        return [*([self.caption] if self.caption else []), *self.notes]
+        notes = [literal(note) if isinstance(note, Name) else note for note in self.notes]
+        return [*([self.caption] if self.caption else []), *notes]
 
     def _padded(self, cells: list[list[str]]) -> tuple[list[list[str]], list[str]]:
         """Cells and rules of one width a column; wide signs (CJK) count as two."""
@@ -213,6 +253,23 @@ def drawable(section: Iterable[Block]) -> Iterator[Any]:
     """Pieces that a terminal draws for a section: Markdown text, and rich tables with their notes."""
     for block in section:
         yield from [block] if isinstance(block, str) else [block.to_rich(), *block.below()]
+
+
+def flag_notes(estimates: Mapping[str, Iterable[Mapping[str, Any]]]) -> list[str]:
+    """A sentence on each flag that estimates (in their JSON form, by the name of their row) carry beside their marks.
+
+    A flag that not every row carries is told with the rows that do.
+    """
+    from siming_tasks.metrics.estimate import FLAGS  # not at import time: arrays
+
+    rows = {name: {flag for estimate in row for flag in estimate["flags"]} for name, row in estimates.items()}
+    notes: list[str] = []
+    for flag, sentence in FLAGS.items():
+        carriers = [name for name, flags in rows.items() if flag in flags]
+        if carriers and flag != "not-comparable":
+            which = "" if len(carriers) == len(rows) else f"{', '.join(carriers)}: "
+            notes.append(Name(which + sentence))
+    return notes
 
 
 def escape_tex(text: str) -> str:

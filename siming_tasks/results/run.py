@@ -16,12 +16,13 @@ from siming_tasks.data import Dataset, check_reference, open_dataset, with_label
 from siming_tasks.data.resolve import resolve_dataset
 from siming_tasks.metrics import Evaluation, ScoreMatrix
 from siming_tasks.options import Options
+from siming_tasks.parsing import Parsed
 from siming_tasks.results.discovery import RunSource, asked_ids, dataset_folder, run_at
 from siming_tasks.results.evaluate_records import build_score_matrix, evaluate_records, unobservable
 from siming_tasks.results.read_predictions import Seen, load_predictions
 from siming_tasks.results.record import Record
 from siming_tasks.tasks import TASKS
-from siming_tasks.tasks.expected_requests import expected_ids, expected_requests, steps_of
+from siming_tasks.tasks.expected_requests import expected_ids, expected_requests, record_id, steps_of
 
 if TYPE_CHECKING:
     import pandas
@@ -96,7 +97,7 @@ class Run:
         )
 
     def to_frame(self, rater: str = CONSENSUS) -> pandas.DataFrame:
-        """Table with one row for each step of each record.
+        """Table with one row for each step that was asked; a request without a record has status ``no_line``.
 
         Args:
             rater: whose judgment is the ``reference``.
@@ -119,7 +120,13 @@ class Run:
         rows = []
         for name in self.settings:
             spec = TASKS[name]
-            for record in self.records[name]:
+            have, asked = {record.id for record in self.records[name]}, self.asked(name)
+            lacking = [
+                Record(name, video_id, step_id, Parsed("no_line"))
+                for video_id, step_id in expected_requests(spec, self.dataset.videos)
+                if (request := record_id(name, video_id, step_id)) in asked and request not in have
+            ]
+            for record in (*self.records[name], *lacking):
                 video, usage = self.dataset.video(record.video_id), record.conditions.usage or {}
                 for step in steps_of(spec, video, record.step_id):
                     points = video.step(step).scores

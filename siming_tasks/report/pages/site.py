@@ -67,6 +67,7 @@ class Site:
         )
         self.environment.filters |= {
             "num": formatting.page_number,
+            "marks": formatting.page_marks,
             "pct": formatting.page_percent,
             "points": formatting.page_points,
             "count": "{:,}".format,

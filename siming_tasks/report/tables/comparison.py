@@ -9,6 +9,7 @@ from siming_tasks.analysis.comparison import Comparison
 from siming_tasks.analysis.primary_claim import NOT_REGISTERED
 from siming_tasks.analysis.variance_sources import CLAIMS, DECODING_SHARE, Repeatability
 from siming_tasks.analysis.video_contribution import NO_VIDEO_BASELINES, PARTS, VideoContribution
+from siming_tasks.common.printed_value import resampled
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS, Estimate
@@ -20,7 +21,7 @@ from siming_tasks.report.table import UNDEFINED_NOTE, Cell, Name, Section, Table
 if TYPE_CHECKING:
     from siming_tasks.analysis.input_controls import AblationResult
 
-RANKS_CAPTION = "95 % intervals over {unit}s; in parentheses the rank and its 95 % interval."
+RANKS_CAPTION = "95 % intervals over {over}; in parentheses the rank and its 95 % interval."
 IMPUTED_CAPTION = (
     'Every missing answer as full points ("correct"): leaving a step out earns what calling it correct would earn; in '
     "parentheses the rank and its 95 % interval. Ranks and tests are of these values. Below "
@@ -124,7 +125,7 @@ def ranked_runs(comparison: Comparison) -> list[str]:
 
 def _estimate_tables(comparison: Comparison) -> Section:
     """One table of ranked estimates; where answers are missing, first what was answered, then the imputed values."""
-    metrics, unit = list(next(iter(comparison.estimates.values()))), comparison.options["unit"]
+    metrics, over = list(next(iter(comparison.estimates.values()))), resampled([comparison.options])
 
     def table(label: str, names: Sequence[str], cell: Callable[[str, str], str], caption: str) -> Table:
         rows = [[Name(run), *(cell(run, name) for name in names)] for run in ranked_runs(comparison)]
@@ -141,9 +142,9 @@ def _estimate_tables(comparison: Comparison) -> Section:
         return f"{estimate} ({rank.rank}; {rank.low}-{rank.high})" if rank else str(estimate)
 
     if comparison.complete:
-        return [table("run", metrics, ranked, RANKS_CAPTION.format(unit=unit))]
+        return [table("run", metrics, ranked, RANKS_CAPTION.format(over=over))]
     compared = [name for name in metrics if CATALOGUE[name].compared]
-    caption = f"Of what each run answered; 95 % intervals over {unit}s."
+    caption = f"Of what each run answered; 95 % intervals over {over}."
     return [
         table("run", metrics, answered, caption),
         table("missing answers imputed", compared, ranked, IMPUTED_CAPTION),

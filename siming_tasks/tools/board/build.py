@@ -19,6 +19,7 @@ from siming_tasks.analysis.ranks import capped_values
 from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
+from siming_tasks.common.printed_value import resampled
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
@@ -346,6 +347,7 @@ def _write_page(out: Path, board: Mapping[str, Any]) -> None:
         beside=list(baselines.values()),
         charts=[chart for name in TASKS if (chart := _chart(name, rows, board["beside"].get(name, [])))],
         refused=board["refused"],
+        resampled=resampled(part["options"] for row in rows for part in row["settings"].values()) or "videos",
         few=board["dataset"]["videos"] < TRUSTED,
     )  # fmt: skip
 

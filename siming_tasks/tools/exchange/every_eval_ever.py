@@ -17,8 +17,10 @@ from typing import Any
 
 from siming_tasks import __version__
 from siming_tasks.common.files import atomic_write, canonical_json
+from siming_tasks.common.printed_value import state_of
 from siming_tasks.common.value_kinds import is_number
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
+from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.exchange.exported_run import ExportedRun
 
@@ -58,18 +60,20 @@ def write_every_eval_ever(exported: ExportedRun, out: Path) -> list[Path]:
 def _aggregate(exported: ExportedRun, now: str) -> dict[str, Any]:
     """The aggregate record; ``now`` in seconds since 1970.
 
-    A metric without a value has no entry: it is named, with the reason, in ``source_metadata``.
+    A metric without a value has no entry: it is named, with its state and the reason, in ``source_metadata``.
     """
     facts, model, date = exported.run.source.facts, exported.run.name, exported.run.source.facts.get("date")
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", model) or model.endswith("."):
         model = f"unspecified/{exported.run.source.slug}"
-    results, undefined = [], {}
+    results, without_value = [], {}
     for name, result in exported.results.items():
         for metric, estimate in result["metrics"].items():
-            if estimate["value"] is not None and not estimate["undefined"]:
-                results.append(_result(exported, name, metric, estimate))
+            if (state := state_of(estimate)) in ("no data", "undefined"):
+                ranked = (result["imputed"].get(metric) or {}).get("value")
+                imputed = "" if ranked is None else f" Imputed: {ranked}."
+                without_value[f"{state} {name}/{metric}"] = f"{estimate['reason']}{imputed}"
             else:
-                undefined[f"undefined {name}/{metric}"] = str(estimate["reason"])
+                results.append(_result(exported, name, metric, estimate))
     library = {"name": "siming-tasks", "version": __version__}
     if facts.get("lmms_eval_version"):
         library = {"name": "lmms_eval", "version": str(facts["lmms_eval_version"])}
@@ -84,7 +88,7 @@ def _aggregate(exported: ExportedRun, now: str) -> dict[str, Any]:
             "source_type": "evaluation_run",
             "source_organization_name": "unknown",
             "evaluator_relationship": "other",
-            "additional_details": {"synthetic": json.dumps(exported.dataset.synthetic), **undefined},
+            "additional_details": {"synthetic": json.dumps(exported.dataset.synthetic), **without_value},
         },
         "eval_library": {**library, "additional_details": {"task_suite": f"siming-tasks {__version__}"}},
         "model_info": {
@@ -103,12 +107,13 @@ def _aggregate(exported: ExportedRun, now: str) -> dict[str, Any]:
 
 def _result(exported: ExportedRun, name: str, metric: str, estimate: Mapping[str, Any]) -> dict[str, Any]:
     row, result, dataset = CATALOGUE[metric], exported.results[name], exported.dataset
+    unit = result["options"]["unit"]
     uncertainty: dict[str, Any] = {}
     if estimate["stderr"]:
-        uncertainty["standard_error"] = {"value": estimate["stderr"], "method": "by video"}
+        uncertainty["standard_error"] = {"value": estimate["stderr"], "method": f"by {unit}"}
     if estimate["low"] is not None:
         interval = {"lower": estimate["low"], "upper": estimate["high"], "confidence_level": 0.95}
-        uncertainty["confidence_interval"] = {**interval, "method": "resampling of videos"}
+        uncertainty["confidence_interval"] = {**interval, "method": f"resampling of {unit}s"}
     uncertainty["num_samples"] = estimate["n_videos"]
     uncertainty["num_bootstrap_samples"] = exported.options.resamples
     facts = {"version": dataset.version, "digest": dataset.digest, "synthetic": json.dumps(exported.dataset.synthetic)}
@@ -134,6 +139,9 @@ def _result(exported: ExportedRun, name: str, metric: str, estimate: Mapping[str
                 "coverage": str(estimate["coverage"]),
                 "steps_or_videos": str(estimate["n_items"]),
                 "flags": " ".join(estimate["flags"]),
+                "state": state_of(estimate),
+                "imputed": str((result["imputed"].get(metric) or {}).get("value")),
+                "notes": " ".join(FLAGS[flag] for flag in estimate["flags"]),
                 "prompt": f"{result['prompt']['version']} {result['prompt']['template']}",
             },
             "uncertainty": uncertainty,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,13 +11,14 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_path, atomic_write
+from siming_tasks.common.printed_value import resampled
 from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import CONSENSUS, Answer, verdict_word
 from siming_tasks.data import Dataset
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, select
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
-from siming_tasks.report.table import Cell, Column, Name, Number, Table, escape_tex
+from siming_tasks.report.table import Cell, Column, Name, Number, Table, escape_tex, flag_notes
 from siming_tasks.report.viewer_files import raw_reply
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.record import Record
@@ -215,15 +216,19 @@ def _step_rows(exported: ExportedRun) -> Iterator[dict[str, Any]]:
 
 
 def write_latex(runs: Sequence[ExportedRun], out: Path) -> None:
-    """Tables for a paper (``booktabs``), one line per run and setting: every metric with its interval, the coverage."""
+    """Tables for a paper (``booktabs``), one line per run and setting: every metric with its interval, the coverage.
+
+    A value has its marks, and the imputed one, by which runs are ranked, behind it where that is another one.
+    """
     first = runs[0]
     label = "SYNTHETIC data: simulated exams, no finding about any model. " if first.dataset.synthetic else ""
+    units = resampled(result["options"] for exported in runs for result in exported.results.values())
     answers = dict.fromkeys(TASKS[name].answer for exported in runs for name in exported.results)
     tables = [_latex_table(runs, answer).to_tex() for answer in answers]
     caption = (
         f"{label}{escape_tex(first.dataset.name)} {escape_tex(first.dataset.version)}; "
-        r"95\,\% intervals by resampling of videos. Missing answers are left out; coverage is the share answered. "
-        "--: undefined."
+        rf"95\,\% intervals over {units}. Missing answers are left out, and are full points or "
+        "``correct'' in the imputed value; coverage is the share answered. --: no data."
     )
     digests = "".join(f"% {escape_tex(exported.run.name)}: dataset {exported.dataset.digest}\n" for exported in runs)
     with atomic_write(out) as stream:
@@ -238,14 +243,13 @@ def _latex_table(runs: Sequence[ExportedRun], answer: Answer) -> Table:
     columns = [Column("run", "left"), Column("setting", "left")]
     columns += [Column(CATALOGUE[metric].label, "center") for metric in metrics] + [Column("coverage", "center")]
     rows: list[list[Cell]] = []
+    estimates: dict[str, Iterable[Mapping[str, Any]]] = {}
     for exported in runs:
         for setting, result in exported.results.items():
             if TASKS[setting].answer == answer:
-                estimates = [result["metrics"][metric] for metric in metrics]
-                cells = [
-                    Number(item["value"], item["low"], item["high"], undefined=bool(item["undefined"]))
-                    for item in estimates
-                ]
-                coverage = f"{result['metrics'][COVERAGE]['value']:.3f}"
+                answered, imputed = result["metrics"], result["imputed"]
+                cells = [Number.of(answered[metric], imputed[metric]) for metric in metrics]
+                coverage = Number(answered[COVERAGE]["value"], percent=True)
                 rows.append([Name(exported.run.name), TASKS[setting].title, *cells, coverage])
-    return Table(columns, rows)
+                estimates[f"{exported.run.name}, {TASKS[setting].title}"] = answered.values()
+    return Table(columns, rows, notes=flag_notes(estimates)).explained()

@@ -10,6 +10,7 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import atomic_path, canonical_json
+from siming_tasks.common.printed_value import state_of
 from siming_tasks.common.redact import redact
 from siming_tasks.results.record import Record
 from siming_tasks.tasks.prompt import PROMPT_VERSION
@@ -53,14 +54,26 @@ def _log(log: Any, exported: ExportedRun, name: str) -> Any:
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     scores = []
     if not dataset.withheld:
-        estimates = exported.results[name]["metrics"]
+        estimates, imputed = exported.results[name]["metrics"], exported.results[name]["imputed"]
+        states = {metric: state_of(estimate) for metric, estimate in estimates.items()}
         metrics = {
-            metric: log.EvalMetric(name=metric, value=estimate["value"], metadata=estimate)
+            metric: log.EvalMetric(
+                name=metric,
+                value=estimate["value"],
+                metadata={**estimate, "state": states[metric], "imputed": imputed.get(metric)},
+            )
             for metric, estimate in estimates.items()
-            if estimate["value"] is not None and not estimate["undefined"]
+            if states[metric] in ("value", "not comparable")
         }
-        undefined = {metric: estimate["reason"] for metric, estimate in estimates.items() if metric not in metrics}
-        score = log.EvalScore(name="siming", scorer="siming", metrics=metrics, metadata={"undefined": undefined})
+        beside = {
+            state.replace(" ", "_"): {
+                metric: {"reason": estimates[metric]["reason"], "imputed": imputed.get(metric)}
+                for metric, its_state in states.items()
+                if its_state == state
+            }
+            for state in ("undefined", "no data")
+        }
+        score = log.EvalScore(name="siming", scorer="siming", metrics=metrics, metadata=beside)
         scores.append(score)
     spec = log.EvalSpec(
         created=now,

@@ -105,7 +105,8 @@ def test_an_undefined_metric_is_named_and_has_no_number(
     assert "full_error/mcc" not in {row["evaluation_result_id"] for row in found["evaluation_results"]}
     assert found["source_metadata"]["additional_details"]["undefined full_error/mcc"]
     table = export(run, exams, tmp_path / "t.tex", "latex").read_text()
-    assert re.search(r"^all\\_correct & Full video, errors & --", table, re.MULTILINE)
+    starred = r"^all\\_correct & Full video, errors & \$0\.000\$\\textsuperscript\{\*\}"
+    assert re.search(starred, table, re.MULTILINE) and "0.000* is undefined, printed as zero." in table
 
 
 def test_a_log_is_one_that_inspect_reads(folder: Path, exams: Dataset, tmp_path: Path) -> None:
