@@ -21,6 +21,7 @@ from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.resample import one_thread
 from siming_tasks.options import Options
 from siming_tasks.results.comparable import TaskRun, check_allowed, comparison_entries
+from siming_tasks.results.estimand import Estimand, estimand_of
 from siming_tasks.results.run import Run
 from siming_tasks.tasks import ABLATION_TASKS
 
@@ -36,6 +37,7 @@ class RunComparison:
         human_ratio: by run and metric; empty without two physicians.
         two_way: by run and metric, intervals over videos and steps; empty unless asked for.
         matrices: by run, what was compared.
+        estimand: whose exams and which raters.
     """
 
     setting: str
@@ -45,11 +47,13 @@ class RunComparison:
     human_ratio: Mapping[str, Mapping[str, Estimate]]
     two_way: Mapping[str, Mapping[str, Estimate]]
     matrices: Mapping[str, ScoreMatrix] = field(default_factory=dict, repr=False)
+    estimand: Estimand | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
         parts: dict[str, Any] = {"comparison": self.comparison.to_json(), "contribution": plain(self.contribution)}
         parts |= {"two_way": plain(self.two_way)} if self.two_way else {}
+        parts |= {"estimand": self.estimand.to_json()} if self.estimand else {}
         return {**parts, "human_ratio": plain(self.human_ratio) or None}
 
 
@@ -202,4 +206,5 @@ def _compare(
             human_ratio=ratios,
             two_way={name: two_way_intervals(matrix, **how) for name, matrix in matrices.items() if steps_too},
             matrices=matrices,
+            estimand=estimand_of(next(iter(matrices.values())), dataset, setting, options.rater, several=True),
         )

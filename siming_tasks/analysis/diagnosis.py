@@ -86,7 +86,8 @@ class Diagnostics:
             if part := getattr(self, name):
                 parts[name] |= {"passed_unseen": list(part.passed_unseen)}
         if self.equivalence:
-            parts["equivalence"] |= {"sentence": self.equivalence.sentence}
+            difference = plain(self.equivalence.difference._asdict())
+            parts["equivalence"] |= {"sentence": self.equivalence.sentence, "difference": difference}
         return parts
 
 
@@ -183,7 +184,7 @@ def diagnose_with_raters(
     of_people = {name: labels(points) for name, points in physicians.items()}
     labelling: dict[str, Any] = {name: options[name] for name in ("mapping", "positive") if name in options}
     tested, equivalence = None, None
-    if (matrix.asked & ~np.isnan(list(physicians.values())).any(axis=0)).any():  # a step that all of them scored
+    if (matrix.asked & ((~np.isnan(list(physicians.values()))).sum(axis=0) > 1)).any():
         raters = [replace(matrix, reference=points) for points in physicians.values()]
         equivalence = physician_equivalence(matrix, raters, no_video, margin=margin, **labelling)
     with suppress(DataError):  # no two videos that two of them scored

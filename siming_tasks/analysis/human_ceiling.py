@@ -35,7 +35,8 @@ def human_ratio(
 
     1 is a run that agrees with a physician as well as another physician does. Comparing with the consensus instead
     would flatter the physicians, who made it. The run's own reference is ignored; ``raters`` have each rater's points
-    as the reference of the run's videos and steps. What not all of them have scored is left out.
+    as the reference of the run's videos and steps. Each pair stands beside the run on the steps that both of it have
+    scored, so that not every exam needs all physicians.
 
     Returns:
         By symmetric metric (which physician is called the reference must not matter); undefined where the raters do
@@ -43,7 +44,7 @@ def human_ratio(
 
     Raises:
         DataError: fewer than two raters, panels that are not of the same videos and steps, or no step was scored by
-            all raters.
+            two of them.
     """
     judged, humans = agreement_tallies(run, raters, mapping, positive)
     first = judged[0]
@@ -91,21 +92,24 @@ def mean_differences(first: Sequence[Tally], other: Sequence[Tally]) -> dict[str
 def agreement_tallies(
     run: ScoreMatrix, raters: Sequence[ScoreMatrix], mapping: LabelMapping, positive: Positive
 ) -> tuple[list[Tally], list[Tally]]:
-    """Tallies of a run by each rater, and of the raters by each other, on what all have scored; symmetric metrics."""
+    """Tallies of a run by each rater, and of the raters by each other, on what two have scored; symmetric metrics."""
     if len(raters) < 2:
         raise DataError(f"The human ratio needs the labels of two raters; {len(raters)} given.")
     nothing = np.full(raters[0].reference.shape, np.nan)
     labels = [replace(rater, answer=run.answer, predicted=nothing).sorted() for rater in raters]
-    asked = np.logical_and.reduce([rater.counted for rater in labels])
-    if not asked.any():
-        who = "both" if len(raters) == 2 else f"all {len(raters)}"
-        raise DataError(f"No step was scored by {who} raters: the human ratio cannot be computed.")
     run = run.sorted()
     if any((run.video_ids, run.step_ids) != (rater.video_ids, rater.step_ids) for rater in labels):
         raise DataError("The run and the raters' labels are not of the same videos and steps.")
-    asked = run.asked & asked
-    judged = [replace(run, asked=asked, reference=np.where(asked, rater.reference, np.nan)) for rater in labels]
-    humans = [replace(rater_pair_matrix(a, b), asked=asked) for a, b in combinations(labels, 2)]
+    pairs = [(a, b, run.asked & a.counted & b.counted) for a, b in combinations(labels, 2)]
+    pairs = [pair for pair in pairs if pair[2].any()]
+    if not pairs:
+        who = "both raters" if len(raters) == 2 else f"two of the {len(raters)} raters"
+        raise DataError(f"No step was scored by {who}: the human ratio cannot be computed.")
+    # Each pair beside the run on the steps that the pair has scored; where these are the same, each rater once.
+    alike = len(pairs) == len(labels) * (len(labels) - 1) // 2 and all((on == pairs[0][2]).all() for *_, on in pairs)
+    of_run = [(a, pairs[0][2]) for a in labels] if alike else [(a, on) for *both, on in pairs for a in both]
+    judged = [replace(run, asked=on, reference=np.where(on, rater.reference, np.nan)) for rater, on in of_run]
+    humans = [replace(rater_pair_matrix(a, b), asked=on) for a, b, on in pairs]
     metrics = select(run.answer, symmetric=True)
-    of_run, of_humans = ([Tally.of(panel, mapping, positive, metrics) for panel in side] for side in (judged, humans))
-    return of_run, of_humans
+    first, other = ([Tally.of(panel, mapping, positive, metrics) for panel in side] for side in (judged, humans))
+    return first, other

@@ -59,7 +59,8 @@ class PhysicianEquivalence:
         unit: what a cluster is; ``clusters``: how many there are.
         physicians: mean of the metric over the pairs of physicians; ``pairs``: how many pairs.
         margin: difference that counts as none; ``margin_from``: where it comes from, in words.
-        judge: test of the judge, missing answers imputed; ``no_video``: of each no-video baseline.
+        difference: of the judge, with its 95 % interval and the p of "no difference", missing answers imputed.
+        judge: test of the judge against the margin; ``no_video``: of each no-video baseline.
     """
 
     metric: str
@@ -69,6 +70,7 @@ class PhysicianEquivalence:
     pairs: int
     margin: float
     margin_from: str
+    difference: Paired
     judge: EquivalenceTest
     no_video: Mapping[str, EquivalenceTest]
 
@@ -140,7 +142,7 @@ def physician_equivalence(
     Args:
         run: the run; missing answers are imputed.
         raters: each physician's points as the reference of the run's videos and steps, at least two.
-        no_video: by name, answers of the no-video baselines to the same questions.
+        no_video: by name, answers of the no-video baselines to the same questions; one without any is no rival.
         margin: stated beforehand. By default half the range of agreement over the pairs of three physicians or more (a
             judge may differ as much as one pair of physicians does from the middle of all), else :data:`MARGIN`.
         mapping: how points become labels.
@@ -163,6 +165,7 @@ def physician_equivalence(
     tests = {
         name: equivalence_test(human_difference(matrix, *raters, mapping=mapping, positive=positive)[metric], margin)
         for name, matrix in no_video.items()
+        if matrix.answered.any()
     }
     return PhysicianEquivalence(
         metric=metric,
@@ -172,6 +175,7 @@ def physician_equivalence(
         pairs=len(pairs),
         margin=margin,
         margin_from=stated,
+        difference=found,
         judge=equivalence_test(found, margin),
         no_video=tests,
     )

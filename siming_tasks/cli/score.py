@@ -123,6 +123,7 @@ def _print_scores(scores: Scores, run: Run, observable: bool) -> None:
     show_markdown(Table.of(_HEAD, rows, left=(0, 1)))
     over = f"stderr and intervals over {resampled(result['options'] for result in scores.settings.values())}."
     below = [_KEY, *dict.fromkeys(reasons)] if reasons else []
+    below += dict.fromkeys(result["estimand"]["sentence"] for result in scores.settings.values())
     for name, result in scores.settings.items():
         below += TASKS[name].answer_format.render_lines(name, result)
         if result["usage"]:

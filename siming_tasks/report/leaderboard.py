@@ -26,6 +26,7 @@ from siming_tasks.report.charts import ORDER
 from siming_tasks.report.run_analysis import RunAnalysis
 from siming_tasks.report.verdict import RankedRun, build_verdict, correct_tests, run_tests
 from siming_tasks.results.comparable import TaskRun, comparison_entries, groups
+from siming_tasks.results.estimand import estimand_of
 from siming_tasks.results.evaluate_records import build_reference_matrix
 from siming_tasks.tasks import TASKS
 
@@ -101,8 +102,8 @@ def rank_runs(
     :data:`siming_tasks.metrics.thresholds.COMPARABLE` of the same questions; of several sets of questions, the largest.
 
     Returns:
-        ``metric`` (orders the rows), ``metrics`` (columns), ``rows`` (``name``, ``slug``, ``role``, a key of
-        :data:`siming_tasks.report.charts.ROLES`; ``metrics`` of what was answered, ``imputed`` with missing answers as
+        ``metric`` (orders the rows), ``estimand``, ``metrics`` (columns), ``rows`` (``name``, ``slug``, ``role``, a key
+        of :data:`siming_tasks.report.charts.ROLES`; ``metrics`` of what was answered, ``imputed`` with missing answers as
         full points or "correct", ``lift``, ``note``, ``standing``, ``better``, ``unranked``: why it has no rank though
         it takes part, ``apart``: under which other conditions it was made), ``folded``: runs of judges that have a row
         already, ``resampled``: what intervals are over, ``videos`` that the ranking rests on, ``comparison`` or
@@ -146,6 +147,13 @@ def rank_runs(
         "setting": setting,
         "answer": answer,
         "metric": metric,
+        "estimand": estimand_of(
+            (ranked or [next(iter(entered.values())).task_runs[setting]])[0].panel,
+            dataset,
+            setting,
+            options.rater,
+            several=True,
+        ).to_json(),
         "metrics": list(next(iter(entered.values())).settings[setting]["numbers"]["metrics"]),
         "not_compared": not_compared,
         "rows": rows,

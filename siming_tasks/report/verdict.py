@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from siming_tasks.analysis.comparison import Comparison
-from siming_tasks.analysis.human_ceiling import human_difference
 from siming_tasks.analysis.paired_tests import holm
+from siming_tasks.analysis.physician_equivalence import physician_equivalence
 from siming_tasks.analysis.primary_claim import hardest_baseline
 from siming_tasks.analysis.rater_agreement import rater_pairs, rater_references
+from siming_tasks.analysis.video_contribution import no_video_matrices
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE
@@ -61,7 +62,8 @@ def correct_tests(boards: Sequence[Mapping[str, Mapping[str, dict[str, Any]]]]) 
     """Correct :func:`run_tests` of several settings, in place: each kind of test is one family of Holm over them all.
 
     Each test gets ``p_holm`` and, against the physicians, ``side`` (0 if no difference is found), against the no-video
-    baselines ``beats``.
+    baselines ``beats``. ``equivalence`` with the physicians gets ``not_inferior`` and ``equivalent``, which are False
+    where a no-video baseline meets the margin as well.
     """
     for kind in ("humans", "no_video"):
         tests = [test for board in boards for test in board[kind].values()]
@@ -69,6 +71,10 @@ def correct_tests(boards: Sequence[Mapping[str, Mapping[str, dict[str, Any]]]]) 
             found = p is not None and p <= ALPHA
             test |= {"p_holm": p}
             test |= {"beats": found} if kind == "no_video" else {"side": int(np.sign(test["value"])) if found else 0}
+    claims = [test["equivalence"] for board in boards for test in board["humans"].values()]
+    for key, name in (("p_inferior", "not_inferior"), ("p_different", "equivalent")):
+        for claim, p in zip(claims, _holm([claim[key] for claim in claims]), strict=True):
+            claim |= {f"{key}_holm": p, name: p is not None and p <= ALPHA and not claim["passed_unseen"]}
 
 
 def build_verdict(
@@ -107,14 +113,22 @@ def build_verdict(
 def _against_physicians(
     ranked: Sequence[RankedRun], dataset: Dataset, setting: str, metric: str, options: Options
 ) -> dict[str, Any]:
-    """By run, agreement with the physicians minus theirs with each other."""
+    """By run, agreement with the physicians minus theirs with each other, and its equivalence within a margin."""
     if not ranked or not rater_pairs(dataset, setting):
         return {}
     tests = {}
+    how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
     for run in ranked:
         references = rater_references(dataset, setting, run.matrix)
-        differences = human_difference(run.matrix, *references, mapping=options.mapping, positive=options.positive)
-        tests[run.name] = plain(differences[metric]._asdict())
+        found = physician_equivalence(run.matrix, references, no_video_matrices(run.matrix), **how)
+        tests[run.name] = plain(found.difference._asdict())
+        tests[run.name]["equivalence"] = {
+            "margin": found.margin,
+            "margin_from": found.margin_from,
+            "p_inferior": found.judge.p_inferior,
+            "p_different": found.judge.p_different,
+            "passed_unseen": list(found.passed_unseen),
+        }
     return tests
 
 
@@ -237,11 +251,24 @@ def _physician_sentences(board: Mapping[str, Any]) -> Iterator[Sentence]:
         yield _sentence(f"{line}.")
         return
     way = "more than they do with each other" if gap["value"] > 0 else "less than they do with each other"
-    sure = f"{way} (p {page_pvalue(gap['p_holm'])})" if gap["side"] else "no difference beyond chance"
+    sure = f"{way} (p {page_pvalue(gap['p_holm'])})" if gap["side"] else _no_difference(gap["equivalence"])
     sure = "not tested" if gap["p_holm"] is None else sure
     difference = page_signed(gap["value"]) + page_interval(gap, signed=True)
     text = f"{line}; {RUN}’s agreement with them differs from that by {difference}: {sure}."
     yield _sentence(text, str(first))
+
+
+def _no_difference(claim: Mapping[str, Any]) -> str:
+    """Words for a difference from the physicians that is not significant, which alone shows no equivalence."""
+    margin = page_number(claim["margin"])
+    if claim["passed_unseen"]:
+        names = ", ".join(name.replace("-", " ") for name in claim["passed_unseen"])
+        return f"no difference beyond chance; the test cannot tell here, as {names} meets its margin of {margin} too"
+    if claim["equivalent"]:
+        return f"equivalent within {margin} (two one-sided tests), as no no-video baseline is"
+    if claim["not_inferior"]:
+        return f"not inferior by {margin}, as no no-video baseline is"
+    return f"no difference beyond chance, but a deficit of {margin} is not ruled out"
 
 
 def _no_video_sentences(board: Mapping[str, Any]) -> Iterator[Sentence]:
@@ -293,4 +320,4 @@ def describe_corrections(board: Mapping[str, Any]) -> str:
         return ""
     listed = counts[0] if len(counts) == 1 else f"{', '.join(counts[:-1])} and {counts[-1]}"
     families_of = "Holm’s correction within each family over all settings"
-    return f"Paired tests over videos, missing answers imputed; {families_of}; here {listed}."
+    return f"Paired tests over {board['estimand']['unit']}s, missing answers imputed; {families_of}; here {listed}."

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.common.sanitize import literal
+from siming_tasks.common.sanitize import one_line
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data import Dataset
 from siming_tasks.metrics.score_matrix import ScoreMatrix
@@ -27,7 +27,7 @@ class Estimand:
         fixed: larger units that the data state and that stand for themselves alone.
         sites: number of sites that the videos state.
         reference: rater whose points are the reference; ``raters``: physicians behind it or beside it.
-        missing: share of asked steps without an answer.
+        missing: share of asked steps without an answer; None for several runs, which differ in it.
     """
 
     setting: str
@@ -39,11 +39,11 @@ class Estimand:
     sites: int
     reference: str
     raters: tuple[str, ...]
-    missing: float
+    missing: float | None
 
     @property
     def sentence(self) -> str:
-        """The estimand in one sentence, plain text."""
+        """The estimand in one sentence, plain text: escape it for Markdown, as a rater's name is in it."""
         of = "" if self.unit == "video" else f" of {self.clusters:,} {_PLURAL[self.unit]}"
         exams = f"{self.videos:,} videos{of}, taken as a sample of {_PLURAL[self.unit]} like these"
         if self.unit == "site":
@@ -55,13 +55,14 @@ class Estimand:
         kept = [unit for unit in self.fixed if unit != "site"]
         where += f"; these {' and '.join(_PLURAL[unit] for unit in kept)} stand for themselves" if kept else ""
         # the number and not the names: a name is somebody's text, and the raters are in the result beside this
-        who = "the consensus" if self.reference == CONSENSUS else f"the points of {literal(self.reference)}"
+        who = "the consensus" if self.reference == CONSENSUS else f"the points of {one_line(self.reference)}"
         if self.reference == CONSENSUS and self.raters:
             who += f" of these {len(self.raters)} physicians" if len(self.raters) > 1 else " of this physician"
+        missing = "missing answers" if self.missing is None else f"missing answers ({self.missing:.1%})"
         return (
             f"Estimand: agreement with {who} (these raters, no others) in “{self.shown}”, over {exams}{where}; "
-            f"missing answers ({self.missing:.1%}) are left out of the metrics, and count as full points (“correct”) "
-            "where imputed, in ranks and in tests."
+            f"{missing} are left out of the metrics, and count as full points (“correct”) where imputed, in ranks and "
+            "in tests."
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -70,8 +71,10 @@ class Estimand:
         return {"sentence": self.sentence, **facts}
 
 
-def estimand_of(matrix: ScoreMatrix, dataset: Dataset, setting: str, rater: str = CONSENSUS) -> Estimand:
-    """Estimand of the metrics of a matrix of a data set."""
+def estimand_of(
+    matrix: ScoreMatrix, dataset: Dataset, setting: str, rater: str = CONSENSUS, *, several: bool = False
+) -> Estimand:
+    """Estimand of the metrics of a matrix of a data set; ``several``: of several runs with the same questions."""
     asked = int(matrix.asked.sum())
     unanswered = int((matrix.asked & np.isnan(matrix.predicted)).sum())
     sites = {site for name in matrix.video_ids if (site := dataset.video(name).site) is not None}
@@ -85,5 +88,5 @@ def estimand_of(matrix: ScoreMatrix, dataset: Dataset, setting: str, rater: str 
         sites=len(sites),
         reference=rater,
         raters=dataset.physicians,
-        missing=unanswered / asked if asked else 0.0,
+        missing=None if several else unanswered / asked if asked else 0.0,
     )

@@ -22,6 +22,7 @@ from siming_tasks.metrics.resample import one_thread
 from siming_tasks.metrics.score_matrix import BoolArray
 from siming_tasks.metrics.timing import Timing
 from siming_tasks.options import Options
+from siming_tasks.results.estimand import estimand_of
 from siming_tasks.results.record import Record, distinct_records
 from siming_tasks.results.usage import load_prices, usage_summary
 from siming_tasks.tasks import TASKS
@@ -205,10 +206,9 @@ def evaluate_records(
         evaluation: the metrics of these very records and options, if they were computed already.
     """
     distinct, conflicts = distinct_records(record for record in records if record.setting == setting)
-    if evaluation is None:
-        how: dict[str, Any] = {"cluster": options.cluster, "asked": asked, "without": without}
-        matrix = build_score_matrix(distinct, dataset, setting, options.rater, **how)
-        evaluation = evaluate_matrix(matrix, options)
+    how: dict[str, Any] = {"cluster": options.cluster, "asked": asked, "without": without}
+    matrix = build_score_matrix(distinct, dataset, setting, options.rater, **how)
+    evaluation = evaluate_matrix(matrix, options) if evaluation is None else evaluation
     spec = TASKS[setting]
     statuses = Counter(record.status for record in distinct)
     missing = Counter(reason for record in distinct for reason in record.missing.values())
@@ -224,6 +224,7 @@ def evaluate_records(
     return {
         "setting": setting,
         "synthetic": dataset.synthetic,
+        "estimand": estimand_of(matrix, dataset, setting, options.rater).to_json(),
         "dataset": {"name": dataset.name, "version": dataset.version, "digest": dataset.digest},
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
         "prompt": prompt,

@@ -144,3 +144,25 @@ def test_a_bad_margin_is_refused(judged, exams):
 def test_equal_judges_differ_by_nothing_for_certain():
     sure = equivalence_test(Paired(0.0, 0.0, 0.0, 0.0, 1.0, 20), 0.05)
     assert (sure.p_inferior, sure.p_different, sure.equivalent) == (0.0, 0.0, True)
+
+
+def test_not_every_exam_needs_all_three_physicians(panel, exams):
+    """Each third of the exams was scored by another two of three: every pair counts, on its own exams."""
+
+    def kappa(a, b):
+        return cohen_kappa_score(a.ravel(), b.ravel(), weights="quadratic", labels=LABELS)
+
+    rng = np.random.default_rng(4)
+    people = np.array([exams[0], exams[1], np.where(rng.random(exams[0].shape) < 0.9, exams[0], 3)])
+    third = np.arange(200) % 3
+    for rater in range(3):
+        people[rater, third == rater] = np.nan
+    found = by(panel(exams[0], exams[2]), people, "abc")
+    gaps, pairs = [], []
+    for a, b, absent in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):
+        on = third == absent
+        pairs.append(kappa(people[a, on], people[b, on]))
+        gaps.append(np.mean([kappa(exams[2, on], people[who, on]) for who in (a, b)]))
+    assert found.pairs == 3 and found.physicians == pytest.approx(np.mean(pairs), abs=1e-12)
+    assert found.judge.value == pytest.approx(np.mean(gaps) - np.mean(pairs), abs=1e-12)
+    assert found.clusters == 200 and found.judge.stderr > 0

@@ -69,6 +69,7 @@ def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: 
         "title": TASKS[name].title,
         "answer": TASKS[name].answer,
         "metric": metric,
+        "estimand": numbers["estimand"]["sentence"],
         "metrics": board["metrics"],
         "headline": [(m, estimates[m], imputed.get(m)) for m in board["metrics"]],
         "incomplete": any(imputed.get(m, estimate) != estimate for m, estimate in estimates.items()),

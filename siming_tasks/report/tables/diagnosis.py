@@ -36,7 +36,7 @@ def diagnosis_section(diagnosis: Diagnostics, title: str) -> Section:
         f"{diagnosis.unit} ({diagnosis.n_clusters}). "
         "`*` marks an undefined value, `-` no data." + f" {few}" * (diagnosis.n_clusters < TRUSTED),
     ]
-    section += [diagnosis.estimand.sentence] if diagnosis.estimand else []
+    section += [literal(diagnosis.estimand.sentence)] if diagnosis.estimand else []
     for part in (_equivalence, _annotator_test, _severity, _calibration, _exam_decisions, _decision_consistency,
                  _retest, _steps, _disputed, _history, _state, _sequence, _groups, _clusters, _physician_pairs,
                  _choices):  # fmt: skip

@@ -1,0 +1,171 @@
+"""Agreement of a model with itself, pass decisions beside each physician's, and what a number is about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from siming_tasks.analysis.decision_consistency import decision_consistency, split_half
+from siming_tasks.analysis.pass_decisions import decide
+from siming_tasks.analysis.retest import retest
+from siming_tasks.analysis.standard_setting import livingston_lewis
+from siming_tasks.common.errors import DataError
+from siming_tasks.metrics.intervals import share, wilson
+from siming_tasks.results.estimand import Estimand
+from tests.analysis.test_pass_decisions import sheet
+
+NAN = np.nan
+
+
+@pytest.fixture
+def runs(panel):
+    """Two runs over 40 exams that agree in most answers, 5 % of which are missing in the second."""
+    rng = np.random.default_rng(9)
+    reference = rng.integers(0, 4, (40, 6)).astype(float)
+    first = np.where(rng.random((40, 6)) < 0.6, reference, rng.integers(0, 4, (40, 6)))
+    again = np.where(rng.random((40, 6)) < 0.8, first, rng.integers(0, 4, (40, 6)))
+    again[rng.random((40, 6)) < 0.05] = NAN
+    return panel(reference, first), panel(reference, again)
+
+
+def kappa(a, b):
+    return cohen_kappa_score(a, b, weights="quadratic", labels=[0, 1, 2, 3])
+
+
+def test_a_model_with_itself_is_scikit_learns_kappa(runs):
+    first, again = runs
+    rng = np.random.default_rng(1)
+    a, b = (np.where(rng.random((40, 6)) < 0.9, first.reference, 3) for _ in range(2))
+    found = retest(first, again, [replace(first, reference=a), replace(first, reference=b)], resamples=200)
+    on = ~np.isnan(again.predicted)
+    assert found.steps == on.sum()
+    assert found.same == pytest.approx((first.predicted == again.predicted)[on].mean())
+    assert found.itself["qwk"].value == pytest.approx(kappa(first.predicted[on], again.predicted[on]))
+    assert found.reference["qwk"].value == pytest.approx(kappa(first.reference[on], first.predicted[on]))
+    assert found.physicians["qwk"] == pytest.approx(kappa(a.ravel(), b.ravel()))
+    assert found.itself["qwk"].low < found.itself["qwk"].value < found.itself["qwk"].high
+
+
+def test_the_same_run_twice_agrees_wholly_and_verdicts_count(runs):
+    first, _ = runs
+    assert retest(first, first, resamples=50).itself["qwk"].value == 1
+    verdicts = replace(first, answer="error", predicted=(first.predicted < 3).astype(float))
+    found = retest(verdicts, verdicts, resamples=50)
+    assert (found.same, found.itself["mcc"].value) == (1.0, 1.0)
+    with pytest.raises(DataError, match="different kinds of answers"):
+        retest(first, verdicts)
+    with pytest.raises(DataError, match="no step in common"):
+        retest(first, first.predicting(np.full((40, 6), NAN)))
+
+
+def test_decisions_beside_each_of_three_physicians(panel):
+    rng = np.random.default_rng(3)
+    reference = np.clip(np.rint(4.4 + rng.normal(0, 1, (60, 1)) + rng.normal(0, 0.8, (60, 5))), 0, 5)
+    people = {name: np.clip(reference + rng.integers(-1, 2, (60, 5)), 0, 5) for name in "abc"}
+    people["c"][0, 0] = NAN  # one exam that c has not scored wholly
+    judged = panel(reference, np.clip(reference + rng.integers(-2, 2, (60, 5)), 0, 5), max_score=5)
+    rubric = sheet(5, critical=(1,))
+    found = decision_consistency(judged, rubric, people, 0.8, 300, 0)
+
+    def passes(points):
+        return (points.sum(axis=1) >= 0.8 * 25 - 1e-9) & (points[:, 1] > 0)
+
+    own = passes(judged.predicted)
+    kappas = {}
+    for name, points in people.items():
+        known = ~np.isnan(points).any(axis=1)
+        theirs, mine = passes(points)[known], own[known]
+        kappas[name] = cohen_kappa_score(theirs, mine)
+        row = found.physicians[name]
+        assert row.kappa.value == pytest.approx(kappas[name])
+        assert (row.alike.count, row.alike.n) == ((theirs == mine).sum(), known.sum())
+        assert (row.false_pass.count, row.false_pass.n) == ((mine & ~theirs).sum(), (~theirs).sum())
+        assert (row.false_fail.count, row.false_fail.n) == ((~mine & theirs).sum(), theirs.sum())
+    between = [cohen_kappa_score(*(passes(people[name])[1:] for name in pair)) for pair in ("ac", "bc")]
+    between.append(cohen_kappa_score(passes(people["a"]), passes(people["b"])))
+    assert found.judge_kappa.value == pytest.approx(np.mean(list(kappas.values())))
+    assert found.pair_kappa.value == pytest.approx(np.mean(between))
+    assert found.difference.value == pytest.approx(found.judge_kappa.value - found.pair_kappa.value)
+    assert found.difference.low < found.difference.value < found.difference.high
+    assert decide(judged, judged.predicted, rubric, 0.8).tolist() == own.astype(int).tolist()
+
+
+def test_reliability_is_spearman_and_browns_and_feeds_livingston_and_lewis(runs):
+    first, _ = runs
+    spread = replace(first, predicted=np.clip(first.predicted * (1 + np.arange(40)[:, None] / 40) / 2, 0, 3))
+    r = np.corrcoef(spread.predicted[:, ::2].sum(axis=1), spread.predicted[:, 1::2].sum(axis=1))[0, 1]
+    assert split_half(spread) == pytest.approx(2 * r / (1 + r))
+    rubric = sheet(6)
+    found = decision_consistency(spread, rubric, {}, 0.4, 0, 0)
+    expected = livingston_lewis(spread.predicted.sum(axis=1) / 18, 2 * r / (1 + r), 0.4)
+    assert found.classification.consistency == pytest.approx(expected.consistency)
+    assert split_half(first.predicting(np.full((40, 6), 3.0))) is None
+
+
+# --- shares over clusters --------------------------------------------------------------------------------------------
+
+
+def test_one_place_in_every_cluster_is_wilsons_interval():
+    hit = np.array([True, False, True, True] * 5)
+    assert share(hit, np.ones(20, bool), np.arange(20)) == wilson(15, 20)
+
+
+def test_copies_are_counted_once():
+    """Ten places in each of forty clusters that are all alike: the interval of forty, with t for the normal."""
+    once = np.arange(40) % 4 > 0
+    many = share(np.repeat(once, 10)[:, None], np.ones((400, 1), bool), np.repeat(np.arange(40), 10))
+    plain = wilson(30, 40)
+    assert (many.count, many.n, many.value) == (300, 400, 0.75)
+    assert many.high - many.low == pytest.approx(plain.high - plain.low, rel=0.06)
+    assert many.high - many.low > plain.high - plain.low
+
+
+def test_design_effect_by_a_slow_loop():
+    rng = np.random.default_rng(2)
+    among = rng.random((30, 8)) < 0.7
+    hit = rng.random((30, 8)) < rng.beta(1, 2, (30, 1))
+    clusters = np.arange(30) // 2
+    found = share(hit, among, clusters)
+    n, p = among.sum(), (hit & among).sum() / among.sum()
+    squares = 0.0
+    for cluster in range(15):
+        rows = clusters == cluster
+        squares += ((hit & among)[rows].sum() - p * among[rows].sum()) ** 2
+    size = n / (15 / 14 * squares / (n * p * (1 - p)))
+    t = 2.1447866879169273  # the .975 quantile of t with 14 degrees of freedom (tables)
+    middle, half = p + t**2 / (2 * size), t * np.sqrt(p * (1 - p) / size + t**2 / (4 * size**2))
+    assert size < n
+    assert (found.low, found.high) == pytest.approx(
+        ((middle - half) / (1 + t**2 / size), (middle + half) / (1 + t**2 / size))
+    )
+
+
+def test_nine_clusters_have_no_interval():
+    found = share(np.ones((9, 2), bool), np.ones((9, 2), bool), np.arange(9))
+    assert (found.value, found.low, found.high) == (1.0, None, None)
+
+
+# --- the estimand ----------------------------------------------------------------------------------------------------
+
+
+def test_the_sentence_says_whose_exams_and_which_raters():
+    stated = ("full_score", "Full video, scores", 200, "student", 50, ("site",), 4, "consensus", ("a", "b"), 0.021)
+    of_students = Estimand(*stated)
+    assert of_students.sentence == (
+        "Estimand: agreement with the consensus of these 2 physicians (these raters, no others) in “Full video, "
+        "scores”, over 200 videos of 50 students, taken as a sample of students like these at these 4 sites, not at "
+        "others; missing answers (2.1%) are left out of the metrics, and count as full points (“correct”) where "
+        "imputed, in ranks and in tests."
+    )
+    facts = {"unit": "video", "clusters": 200, "sites": 0, "fixed": ("student",), "reference": "dr_x", "missing": None}
+    of_videos = replace(of_students, **facts).sentence
+    assert "with the points of dr_x (these raters" in of_videos
+    assert (
+        "over 200 videos, taken as a sample of videos like these; these students stand for themselves; miss"
+        in of_videos
+    )
+    at_sites = replace(of_students, unit="site", clusters=30, sites=30, fixed=()).sentence
+    assert "200 videos of 30 sites, taken as a sample of sites like these; missing" in at_sites
