@@ -123,8 +123,9 @@ def _section(run_comparison: RunComparison, dataset: Dataset, *, joint: bool) ->
     from siming_tasks.report.tables import comparison, raters
 
     best_first = comparison.ranked_runs(run_comparison.comparison)
-    section: Section = [literal(run_comparison.estimand.sentence)] if run_comparison.estimand else []
-    section += comparison.comparison_section(run_comparison.comparison, joint=joint)
+    section = comparison.comparison_section(run_comparison.comparison, joint=joint)
+    if run_comparison.estimand:
+        section.insert(1, literal(run_comparison.estimand.sentence))
     if run_comparison.two_way:
         two_way = {run: run_comparison.two_way[run] for run in best_first if run in run_comparison.two_way}
         section += comparison.two_way_section(two_way)

@@ -154,6 +154,9 @@ def power(
     ),
     replicates: int = cli.option("N", "data sets to draw (default 2000)", Whole(100), 2000),
     effect: float | None = cli.option("X", "find the videos needed for this effect instead", Decimal(above=0)),
+    margin: float | None = cli.option(
+        "X", "find the videos that show a judge to be a physician's equal within X of kappa", Decimal(above=0, below=1)
+    ),
     metric_names: tuple[str, ...] = cli.several(
         "", "a metric with a no-video baseline; may be repeated (default: all)", _LiftedMetrics(), flag="--metric"
     ),
@@ -172,6 +175,24 @@ def power(
     metrics = tuple(dict.fromkeys(metric_names or select(lifted=True)))
     rng = np.random.default_rng(options.seed)
     clustering = _design_effect(chosen, per_cluster, icc)
+    if margin is not None:
+        if effect is not None or metric_names:
+            raise OptionsError("--margin plans equivalence in kappa: give it without --effect and --metric.")
+        from siming_tasks.analysis.equivalence_power import equivalence_size
+
+        planned = equivalence_size(design, margin, rng=rng, test=test, clustering=clustering, replicates=replicates)
+        if as_json:
+            print_json(
+                {"synthetic": True, "equivalence": planned.to_json(), "clusters": clustering.to_json()}, indent=2
+            )
+            return
+        show_markdown(
+            f"Simulated: {steps} steps, {prevalence:.1%} not fully correct, raters' kappa {agreement:g}. "
+            f"{planned.videos:,} videos show with power {wanted_power:g} that a judge who is a physician's equal "
+            f"agrees with two physicians as they do with each other, within {margin:g} of kappa (two one-sided "
+            f"tests at level {alpha:g})."
+        )
+        return
     total = replicates * (1 if effect is None else len(metrics) * (1 + len(QUESTIONS)))
     with tqdm(total=total, unit="data set", file=sys.stderr, disable=None, leave=False) as bar:
         how: dict[str, Any] = {"rng": rng, "test": test, "clustering": clustering, "replicates": replicates}
