@@ -14,7 +14,7 @@ Picture = NDArray[np.uint8]
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What a judge is shown of one video.
+    """Pictures of one video that a judge is shown, with their times and all frames of the video.
 
     Attributes:
         frames: all frames of the video, RGB ``uint8[H, W, 3]``.

@@ -1,4 +1,4 @@
-"""What siming_nano notices of quiet faults of the media path: ``python utils/nano_faults.py DEMO [--exams 16]``.
+"""Cost of quiet faults of the media path to siming_nano: ``python utils/nano_faults.py DEMO [--exams 16]``.
 
 Every exam of a demo is decoded, 64 frames are taken as `siming_full_error` takes them, each fault of media_faults.py is
 made in turn, and the judge's verdicts are compared with those on what should have been shown: MCC lost, paired over
@@ -26,7 +26,7 @@ FRAMES, QUALITY = 64, 90
 
 
 def shown_of(dataset: Dataset, number: int) -> Shown:
-    """What the judge is to be shown of an exam."""
+    """Frames, pictures and times that the judge is to be shown of an exam."""
     with av.open(str(dataset.media_path(dataset.videos[number]))) as file:
         frames: list[Picture] = []
         seconds: list[float] = []
