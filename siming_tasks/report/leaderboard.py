@@ -104,9 +104,9 @@ def rank_runs(
     Returns:
         ``metric`` (orders the rows), ``estimand``, ``metrics`` (columns), ``rows`` (``name``, ``slug``, ``role``, a key
         of :data:`siming_tasks.report.charts.ROLES`; ``metrics`` of what was answered, ``imputed`` with missing answers
-        as full points or "correct", ``lift``, ``note``, ``standing``, ``better``, ``unranked``: why it has no rank though
-        it takes part, ``apart``: under which other conditions it was made), ``folded``: runs of judges that have a row
-        already, ``resampled``: what intervals are over, ``videos`` that the ranking rests on, ``comparison`` or
+        as full points or "correct", ``lift``, ``note``, ``standing``, ``better``, ``unranked``: why it has no rank
+        though it takes part, ``apart``: under which other conditions it was made), ``folded``: runs of judges that have
+        a row already, ``resampled``: what intervals are over, ``videos`` that the ranking rests on, ``comparison`` or
         ``not_compared``, and ``verdict`` (:func:`siming_tasks.report.verdict.build_verdict`).
     """
     entered = {run.source.name: run for run in analyses if setting in run.matrices}
