@@ -6,7 +6,7 @@ Nothing here gives an answer; it only takes away what can no longer be believed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from siming_tasks.common.schema import Answer
@@ -30,6 +30,12 @@ _TAKEN_BACK = re.compile(
     r"|guess(?:es|ed)?|examples?|illustrative|not (?:real|based))\b"
     rf"|\bi (?:made|have made|invented|guessed|fabricated)\b[^.\n]{{0,30}}\b{_WHAT}\b"
     rf"|\bplaceholder {_WHAT}\b"
+    rf"|\b(?:this|it|that|which)(?: {_WHAT})? (?:is|was) (?:only |just |merely |purely |simply )?(?:an? |the |my )?"
+    r"(?:placeholder|guess|dummy|(?:example|sample|illustration)(?: (?:of|for) (?:the|a|an|my|its)"
+    r" (?:\w+ )?(?:format|output|json|reply|answer|response|structure))?(?=\W*(?:[.,;!)]|$|since\b|because\b|as\b)))"
+    r"|\b(?:these|those|(?:the |all |all the )(?:numbers?|values|figures))\b[^.\n]{0,20}\b(?:are|were)"
+    r" (?:the |in |all |only )?(?:seconds|frames?|indices|times?|timestamps|minutes|deductions|maxim(?:a|ums?)|counts"
+    r"|references?|ground truth|official|experts?|weights|not m(?:y|ine))\b"
     r"|(?:以上|上述|这些)[^。\n]{0,12}(?:示例|虚构|编造|占位|随机|假设|仅供参考|作废|忽略)|请?忽略(?:以上|上述|上面)"
 )
 """Sentences that take back all that was answered, or call it invented."""
@@ -42,11 +48,12 @@ _CORRECTS = re.compile(
 )
 _WOULD = re.compile(r"\bi(?:'d| would) (?:give|score|rate|say)\b")
 _VALUE = (
-    r"(?P<value>[0-9]{1,3}(?:\.[0-9])?|zero|one|two|three|four|five)\b"
+    r"(?P<value>[0-9]{1,3}(?:\.[0-9])?|zero|one|two|three|four|five)(?![0-9a-z_])"
     r"(?!\s*(?:%|s\b|sec|second|min|cm|mm|times?\b|compress|breaths?\b|frames?\b|of\b|out\b|/|:|秒|次|厘米|分钟))"
 )
 _LINK = (
     r"(?:is|was|gets?|got|deserves?|earns?|receives?|to|be|been|should|must|have|has|would|actually|really|now|a|score"
+    r"|only|just"
     r"|points?|of|得|为|是|应|应该|改|成)"
 )
 _GIVES = re.compile(
@@ -64,10 +71,15 @@ _TITLED = {
         r"\W*(?:final |overall )?(?:verdict|judge?ment|decision|answer|conclusion|判断|结论)\W{0,4}[:：]"
     ),
 }
-_VERDICT = re.compile(r"\b(?:in ?correct|correct|wrong|right)\b|不正确|错误|正确")
+_VERDICT = re.compile(
+    r"\bnot (?:fully |entirely |completely )?(?:correct|right)\b"
+    r"|\b(?:in ?correct|correct|wrong|right)\b|不正确|错误|正确"
+)
 _COMMENT = re.compile(r"(?://|\#|/\*)[^\n]{0,200}")
 _KEY = re.compile(r"[\"'“]?([\w-]{2,40})[\"'”]?\s*[:：]")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s|[\n。！？；]")
+_GOES_ON = re.compile(r"\W*(?:it|this|that|so|therefore|thus|hence|它|这|该步骤|所以|因此)")
+"""The beginning of a sentence about the step that the sentence before it named."""
 _SHORT = 80
 """Characters of a sentence that says little more than a step's verdict."""
 
@@ -88,17 +100,36 @@ def contradicted(
     """Ids of the steps to which a sentence or a comment gives another answer than ``readings``."""
     against: set[str] = set()
     told = [(step, reading) for step in steps if isinstance(reading := readings.get(step.id), float)]
+    is_plain = not any(map(_is_read, groups))
     for part in [*_outside(text, groups), *_comments(text, groups)] if told else ():
+        topic: list[str] = []
         for sentence in _SENTENCE_END.split(part):
+            if is_plain and not _CORRECTS.search(sentence):  # one of the sentences that answer
+                topic = _named(sentence, told)
+                continue
+            named = _named(sentence, told)
+            topic = named or (topic if _GOES_ON.match(sentence) else [])
             for step, reading in told:
-                if _contradicts(sentence, step, reading, answer, alone=len(steps) == 1):
+                alone = len(steps) == 1 or (not named and topic == [step.id])
+                if _contradicts(sentence, step, reading, answer, alone=alone):
                     against.add(step.id)
     return against
 
 
+def _named(sentence: str, told: Iterable[tuple[RubricStep, Reading]]) -> list[str]:
+    return [step.id for step, _ in told if _mention(step.id, step.name, step.name_zh).search(sentence)]
+
+
+def _is_read(group: Group) -> bool:
+    return group.closed and bool(group.entries)
+
+
 def _outside(text: str, groups: Sequence[Group]) -> Iterator[str]:
-    """The folded text between and behind the top brackets."""
-    first = next((group.end for group in groups if group.closed and group.entries), len(text))
+    """The folded text between and behind the top brackets; all of it where there are none."""
+    if not any(map(_is_read, groups)):
+        yield fold_value(text[:MOST])
+        return
+    first = next((group.end for group in groups if _is_read(group)), len(text))
     for group, start in zip(groups, [*(group.start for group in groups[1:]), len(text)], strict=False):
         if group.closed and first <= group.end <= start <= first + MOST:
             yield fold_value(text[group.end : start])
@@ -116,7 +147,7 @@ def _comments(text: str, groups: Sequence[Group]) -> Iterator[str]:
 
 def _contradicts(sentence: str, step: RubricStep, reading: float, answer: Answer, *, alone: bool) -> bool:
     """Test whether a folded sentence gives a step another answer; ``alone``: it need not name the only step."""
-    named = _mention(step.id, step.name).search(sentence)
+    named = _mention(step.id, step.name, step.name_zh).search(sentence)
     corrected = _CORRECTS.search(sentence) or _WOULD.search(sentence)
     titled = _TITLED[answer].match(sentence) if alone else None
     if named is None and not (alone and (corrected or titled)):
@@ -135,13 +166,14 @@ def _contradicts(sentence: str, step: RubricStep, reading: float, answer: Answer
 
 
 @lru_cache(maxsize=512)
-def _mention(step_id: str, name: str) -> re.Pattern[str]:
-    """Pattern of a step's id, however its parts are joined, and of its name."""
+def _mention(step_id: str, *names: str | None) -> re.Pattern[str]:
+    """Pattern of a step's id, however its parts are joined, and of its names."""
     parts = re.findall(r"[a-z]+|[0-9]+", step_id.casefold())
     own = "[^a-z0-9]{0,3}".join(f"0*{int(part)}" if part.isdecimal() else part for part in parts)
-    return re.compile(rf"(?<![a-z0-9])(?:{own}|{re.escape(name.casefold())})(?![0-9])")
+    called = "|".join([own, *(re.escape(name.casefold()) for name in names if name)])
+    return re.compile(rf"(?<![a-z0-9])(?:{called})(?![0-9])")
 
 
 def _verdict_of(word: str) -> float | None:
-    folded = word.replace("in correct", "incorrect")
+    folded = "incorrect" if word.startswith("not ") else word.replace("in correct", "incorrect")
     return 1.0 if folded in INCORRECT | {"错误"} else 0.0 if folded in CORRECT else None

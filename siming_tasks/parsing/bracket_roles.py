@@ -24,6 +24,15 @@ LABELS = (
     ),
     (
         "aside",
+        "of somebody else",
+        re.compile(
+            r"\b(?:colleague|friend|classmate|peer|instructor|teacher|tutor)(?:s|'s|s')?\b"
+            r"|\b(?:worst|best|average|typical|another|other|previous|last|ideal|perfect)"
+            r" (?:trainee|student|candidate|attempt|rater|examiner|judge)s?\b|同学|同事|别人|他人"
+        ),
+    ),
+    (
+        "aside",
         "not, if, instead of, or",
         re.compile(
             r"(?:\b(?:not|never|than|instead of|unlike|if|unless|from|versus|vs)|n't)\W+(?:\w+\W+){0,2}$"
@@ -62,7 +71,7 @@ _AFTERWARDS = re.compile(
     r"\s*(?:max|possible|deduct|lost|example|format|满分|扣|示例)"
     r"|(?:where|with|each|the) [^.:]{0,40}\b(?:lost|deducted|deductions?|maximum)\b)|[\s`*.,，。]{0,4}"
     r"(?:(?:would|could|if)\b(?! you| i)|(?:might|unless|or|seems?|或|如果(?!您|你|需)|表示|代表)\b"
-    r"|is (?:the|an?|too) |(?:would|could)n't\b)"
+    r"|(?:this )?is (?:only |just |merely )?(?:the|an?|too) |(?:would|could)n't\b)"
 )
 """Words right after a bracket that make it a draft."""
 
@@ -70,6 +79,9 @@ _MANY = 5
 _ENDED = re.compile(r"[:：=!！.。*`]\s*\n\s*\Z|\A\s*\Z")
 FENCE = re.compile(r"(?:```|~~~)[\w+-]*")
 _INTRODUCES = re.compile(r".*[:：=]\W*$|\s*\#.*|\W*\*\*.*\*\*\W*$", re.DOTALL)
+_OR = re.compile(r"\W*(?:(?:or|alternatively|either|otherwise)\b(?:\W+alternatively\b)?|或者?|或是)\W*", re.IGNORECASE)
+"""A line that puts another answer beside the one above it."""
+_REMARK = re.compile(r".*[.。!]\s*|\s+[-*•+]\s.*")
 _WORD = re.compile(r"[a-z']+|[\u3400-\u9fff]")
 
 
@@ -82,7 +94,7 @@ def bracket_role(text: str, group: Group, previous: int, names: StepNames) -> st
     *above, label = FENCE.sub("", text[max(previous, group.start - 300) : group.start]).split("\n")
     if not label.strip():
         label = next((line for line in reversed(above) if line.strip()), "")
-        label = label if _INTRODUCES.match(label) else ""
+        label = label if _INTRODUCES.match(label) or _OR.fullmatch(label) else ""
     role = _role_of(label, names)
     if role == "aside":
         return role
@@ -109,6 +121,11 @@ def introduces_aside(line: str, names: StepNames) -> bool:
     introduces = _INTRODUCES.match(line) is not None
     if not introduces and len(_WORD.findall(line)) > 5:
         return False
+    if not introduces and _REMARK.fullmatch(line):  # "The AED is not requested." and "- Not dried" name nothing
+        folded = without_speech(fold_name(line))
+        role = None if line[:1].isspace() else title_role(folded)
+        if role is None and not any(words.search(folded) for _, _, words in LABELS[:2]):
+            return False
     names_value = re.search(r"[:：=]\W*\w", line) is not None
     is_title = introduces and not names_value and names.exact(line) is None
     is_foreign = is_title and title_role(without_speech(fold_name(line))) == "draft"

@@ -52,6 +52,7 @@ class _Vocabulary(NamedTuple):
     labels: Mapping[_Words, _Steps]  # ids and names
     numbers: Mapping[str, _Steps]  # numbers at the end of ids
     groups: Mapping[_Words, _Steps]  # ids without their number
+    beginnings: Mapping[_Words, _Steps]  # two words and more that a name begins with; beside an id or the name only
 
 
 @lru_cache(maxsize=512)
@@ -60,6 +61,7 @@ def _vocabulary(written: tuple[tuple[str, str, str | None], ...]) -> _Vocabulary
     labels: dict[_Words, set[int]] = {}
     numbers: dict[str, set[int]] = {}
     groups: dict[_Words, set[int]] = {}
+    beginnings: dict[_Words, set[int]] = {}
     for place, (step_id, *titles) in enumerate(written):
         own = words(step_id)
         if own and own[-1].isdecimal():
@@ -68,7 +70,10 @@ def _vocabulary(written: tuple[tuple[str, str, str | None], ...]) -> _Vocabulary
                 groups.setdefault(own[:-1], set()).add(place)
         for name in {own, *(words(title) for title in titles if title)} - {()}:
             labels.setdefault(name, set()).add(place)
-    return _Vocabulary(labels, numbers, groups)
+        for name in map(words, filter(None, titles)):
+            for length in range(2, len(name)):
+                beginnings.setdefault(name[:length], set()).add(place)
+    return _Vocabulary(labels, numbers, groups, beginnings)
 
 
 @dataclass
@@ -79,6 +84,8 @@ class _Parts:
     numbers: tuple[str, ...] = ()
     skill: _Steps | None = None
     maximum: float | None = None
+    has_label: bool = False  # an id or a whole name
+    shortened: bool = False  # the beginning of a name
 
 
 class StepNames:
@@ -141,11 +148,15 @@ class StepNames:
             if label := _longest(key_words, at, self._called.labels, self._longest_label):
                 places = self._called.labels[label]
                 parts.named = places if parts.named is None else parts.named & places
-                at += len(label)
+                parts.has_label, at = True, at + len(label)
             elif group := _longest(key_words, at, self._called.groups, 3):
                 places = self._called.groups[group]
                 parts.skill = places if parts.skill is None else parts.skill & places
                 at += len(group)
+            elif begun := _longest(key_words, at, self._called.beginnings, self._longest_label):
+                places = self._called.beginnings[begun]
+                parts.named, parts.shortened = places if parts.named is None else parts.named & places, True
+                at += len(begun)
             elif (match := _maximum(key_words, at)) is not None:
                 parts.maximum, at = match
             elif key_words[at : at + 3] == _ALLOWED:
@@ -157,7 +168,7 @@ class StepNames:
                 at += 1
             else:
                 return None
-        return parts
+        return None if parts.shortened and not parts.has_label else parts
 
     def _place_of(self, parts: _Parts, skill: str | None, by_number: bool) -> int | None:
         number = parts.numbers[0] if parts.numbers else None

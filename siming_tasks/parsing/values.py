@@ -14,16 +14,18 @@ _NUM = r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:e[+-]?[0-9]{1,4})?"
 _UNIT = r"(?: (?:points?|pts?\.?|marks?|分) \s* )?"
 _OF = r"(?: / | out\ of\b (?:\ a\ (?:possible|maximum|total)\b (?:\ of\b)?)? | of\b )"
 _POINTS = re.compile(
-    rf"""(?: (?:score|points?|得分|分数|评分) \s* [:=]? \s* )?
+    rf"""(?: (?:score|points?|得分|分数|评分|得) \s* [:=]? \s* )?
          (?P<value> [-+]?{_NUM} ) \s* {_UNIT}
          (?: {_OF} \s* (?P<maximum>{_NUM}) \s* {_UNIT}
            | \( \s* (?: {_OF} | max(?:imum)?\b (?:\ of\b)? | 满分 ) [\s:]* (?P<inside>{_NUM}) \s* {_UNIT} \) \s* )?
-         (?: (?: \( | \s-\s | [—–:;,] | 。 | \.\s ) (?P<remark>.*) )?""",
+         (?: (?: \( | \s[-#]\s | [—–:;,] | 。 | \.\s ) (?P<remark>.*) )?""",
     re.VERBOSE | re.DOTALL,
 )
 _VERDICTS = CORRECT | INCORRECT | ERROR
 _DIGIT = re.compile(r"[0-9]")
 _TWO = re.compile(r"\s*(?:or|to|-|/|或|到)?\s*[0-9.]+\s*(?:/|out of|分|points?|pts?|$|\))")
+_DEDUCTED = re.compile(r"扣\s*([0-9](?:\.5)?)\s*分|(?<=[(（\s])[-−]([0-9](?:\.5)?)(?: points?)?(?=[)）])")
+"""Points of a remark that were lost: together they must be what the value lacks of the maximum."""
 _LOST = re.compile(
     r"\W*(?:points?\W+)?(?:are |is |were |was |been |to be )?(?:deducted|lost|off|minus|subtracted|max)"
     r"|\W*[被共]?(?:扣|满分|失)"
@@ -52,7 +54,7 @@ _EXPLAINED = re.compile(
 )
 _DOUBT = re.compile(
     r"incorrect|wrong|error|mistake|fault|deviat|\bnot?\b|n't\b|\bbut\b|however|except|partial|\btoo\b|insufficient"
-    r"|inadequate|slight|minor|\blate\b|delay|\bmiss|\black|omit|\bfail|although|though|\byet\b|should|could|deduct"
+    r"|inadequate|slight|minor|\blate\b|delay|\bmiss|\black|omit|\bfail|although|though|\byet\b|\bshould(?!ers?\b)|could|deduct"
     r"|incomplete|unclear|cannot|unable|shallow|hesita|错|误|不|但|除|部分|略|稍|偏|缺|漏|未|没|扣|过[浅深快慢早晚]|无法|延迟"
 )
 _TAKEN_BACK = re.compile(
@@ -60,6 +62,10 @@ _TAKEN_BACK = re.compile(
     r"|^\W*(?:no|none|nil|zero|without)\b(?:\W+\w+)?\W*(?:errors?\b|mistakes?\b|deviations?\b|issues?\b|problems?\b|$)"
     r"|^\W*(?:无|没有|未见|未发现)(?:明显|任何)?(?:错误|偏差|问题|失误|$)|^\W*(?:or|and|yes)\b"
 )
+_DENIED = re.compile(
+    r"\W*(?:无|没有|未发现|未见|未检|否|不是|不存在|不对|是否|none|no\b|nil|zero|without|not\b|yes|maybe)"
+)
+"""The beginning of a remark that answers the question whether there is an error."""
 _NEGATED = re.compile(
     r"\bno\b|\bnot\b|\bnone\b|\bnil\b|n't\b|\bzero\b|without|\bmaybe\b|\byes\b|\?|无|没|未|不|否|是否"
 )
@@ -106,6 +112,9 @@ def points(text: str, max_score: float, score_increment: float = WHOLE) -> float
     if match is None:
         return "unreadable"
     remark, maximum = match["remark"] or "", match["maximum"] or match["inside"]
+    lost = _DEDUCTED.findall(remark) if maximum is None else []
+    if lost and sum(float(han or sign) for han, sign in lost) == max_score - float(match["value"]):
+        remark = _DEDUCTED.sub("", remark)  # "2 - one shoulder (-1)" of 3
     if _TWO.match(remark) or (maximum is None and _DIGIT.search(remark)):  # "2 (or 3)"
         return "unreadable"
     if (maximum is None and _LOST.match(remark)) or _OTHERWISE.search(remark):
@@ -177,6 +186,10 @@ def _explained(written: str, nouns: bool) -> float | str:
         return "ambiguous"
     if word in INCORRECT:
         return "ambiguous" if _TAKEN_BACK.search(remark) else 1.0
+    if word == "错误" and nouns and written[match.end("verdict") :].lstrip().startswith("("):
+        # An adjective with its reason: "错误（未按压）".
+        denied = _DENIED.match(remark) or _TAKEN_BACK.search(remark) or _FAILURE.search(remark)
+        return "ambiguous" if denied or "?" in remark else 1.0
     if word in ERROR and nouns:
         return "ambiguous" if _NEGATED.search(remark) or _FAILURE.search(remark) else 1.0
     if word in CORRECT:

@@ -2,7 +2,8 @@
 
 Written by hand before the rules, and kept apart from them: ``replies/SETTING.txt``. A reply follows a line
 ``%% family | reading`` (``| u``: ``\\uXXXX`` stands for a character that an editor hides). The reading names, per asked
-step, points, ``c``orrect, ``i``ncorrect or ``-`` for no answer. Full settings ask for five steps, clips for one.
+step, points, ``c``orrect, ``i``ncorrect or ``-`` for no answer; ``3?`` is an answer that a person may read or not.
+Full settings ask for five steps, clips for one.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _SAID = {"c": 0.0, "i": 1.0}
 
 @dataclass(frozen=True)
 class Reply:
-    """One reply; ``answers`` is what a careful person reads, steps without an answer left out."""
+    """One reply; ``answers`` is what a careful person reads, ``possible`` what one may read or not."""
 
     name: str
     family: str
@@ -31,12 +32,13 @@ class Reply:
     steps: tuple[RubricStep, ...]
     answer: Answer
     answers: dict[str, float]
+    possible: dict[str, float]
 
 
-def replies() -> Iterator[Reply]:
-    """Every reply of the set, in the order of the files."""
+def replies(folder: Path = FOLDER) -> Iterator[Reply]:
+    """Every reply of a folder, in the order of the files."""
     by_id = {step.id: step for step in default_rubric().steps}
-    for path in sorted(FOLDER.glob("*.txt")):
+    for path in sorted(folder.glob("*.txt")):
         scope, answer = path.stem.split("_")
         steps = tuple(by_id[name] for name in ASKED[scope])
         _, *blocks = re.split(r"^%% ", path.read_text("utf-8"), flags=re.MULTILINE)
@@ -47,14 +49,19 @@ def replies() -> Iterator[Reply]:
             if escaped:
                 text = re.sub(r"\\u([0-9a-f]{4})", lambda match: chr(int(match[1], 16)), text)
             readings = dict(zip(ASKED[scope], reading.split(), strict=True))
-            answers = {
-                name: _SAID.get(word) or float(_SAID.get(word, word)) for name, word in readings.items() if word != "-"
-            }
-            yield Reply(f"{path.stem}:{number}", family, text, steps, cast(Answer, answer), answers)
+            said = {name: _said(word.rstrip("?")) for name, word in readings.items() if word != "-"}
+            possible = {name: value for name, value in said.items() if readings[name].endswith("?")}
+            certain = {name: value for name, value in said.items() if name not in possible}
+            yield Reply(f"{path.stem}:{number}", family, text, steps, cast(Answer, answer), certain, possible)
+
+
+def _said(word: str) -> float:
+    return _SAID[word] if word in _SAID else float(word)
 
 
 def verdict_on(reply: Reply, answers: dict[str, float]) -> str:
     """``right``: the person's reading; ``wrong``: an answer that the person does not read; else ``missing``."""
-    if any(reply.answers.get(name) != value for name, value in answers.items()):
+    readable = reply.answers | reply.possible
+    if any(readable.get(name) != value for name, value in answers.items()):
         return "wrong"
-    return "right" if answers == reply.answers else "missing"
+    return "right" if reply.answers.keys() <= answers.keys() else "missing"
