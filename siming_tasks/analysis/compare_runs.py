@@ -187,7 +187,7 @@ def _compare(
     how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
     how |= {"resamples": options.resamples, "seed": options.seed}
     with one_thread():
-        entries = comparison_entries([TaskRun.of(run, setting, options.rater) for run in runs], allow)
+        entries = comparison_entries([TaskRun.of(run, setting, options.rater, options.cluster) for run in runs], allow)
         comparison = compare_scores(entries, allow=allow, against=against, **how)
         dataset = runs[0].dataset
         matrices = {entry.name: entry.panel for entry in align(entries, allow)}

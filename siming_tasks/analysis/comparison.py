@@ -269,9 +269,12 @@ def _compare_metrics(
         skipped |= {metric: reasons} if reasons else {}
         ranked = [name for name in tallies if name not in reasons]
         value = np.array([values[source[name], metric] for name in ranked])
-        replicates = np.array([drawn[source[name], metric] for name in ranked]).T.reshape(resamples, len(ranked))
+        # Of a single cluster there is no resample.
+        columns = [drawn.get((source[name], metric), np.zeros(0)) for name in ranked]
+        replicates = np.array(columns).T.reshape(resamples if drawn else 0, len(ranked))
         if len(ranked) > 1:
-            ranks[metric] = compute_ranks(ranked, metric, value, replicates, on_answered)
+            enough = all(tallies[name].size(metric).clusters >= tallies[name].fewest for name in ranked)
+            ranks[metric] = compute_ranks(ranked, metric, value, replicates[: None if enough else 0], on_answered)
         tested = [pair for pair in pairs if not {*pair} & {*reasons}]
         if tested:
             deltas = np.array([replicates[:, ranked.index(a)] - replicates[:, ranked.index(b)] for a, b in tested]).T

@@ -133,8 +133,10 @@ def max_t(values: FloatArray, replicates: FloatArray) -> FloatArray:
         replicates: their joint bootstrap, ``float64[B, K]``; an undefined replicate (NaN) is ignored.
 
     Returns:
-        ``float64[K]``; 1 where a difference never varies and is zero.
+        ``float64[K]``; 1 where a difference never varies and is zero, and where there are fewer than two replicates.
     """
+    if len(replicates) < 2:
+        return np.ones_like(values)
     replicates = np.where(np.isnan(replicates), values, replicates)
     scale = replicates.std(axis=0, ddof=1)
     scale = np.where(scale > NOISE, scale, np.inf)

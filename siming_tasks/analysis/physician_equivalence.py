@@ -57,7 +57,8 @@ class PhysicianEquivalence:
     Attributes:
         metric: key of the headline metric.
         unit: what a cluster is; ``clusters``: how many there are.
-        physicians: mean of the metric over the pairs of physicians; ``pairs``: how many pairs.
+        physicians: mean of the metric over the pairs of physicians, None where that of a pair is undefined; ``pairs``:
+            how many pairs.
         margin: difference that counts as none; ``margin_from``: where it comes from, in words.
         difference: of the judge, with its 95 % interval and the p of "no difference", missing answers imputed.
         judge: test of the judge against the margin; ``no_video``: of each no-video baseline.
@@ -66,7 +67,7 @@ class PhysicianEquivalence:
     metric: str
     unit: str
     clusters: int
-    physicians: float
+    physicians: float | None
     pairs: int
     margin: float
     margin_from: str
@@ -171,7 +172,7 @@ def physician_equivalence(
         metric=metric,
         unit=run.unit,
         clusters=found.clusters,
-        physicians=float(np.mean(pairs)),
+        physicians=None if np.isnan(pairs).any() else float(np.mean(pairs)),
         pairs=len(pairs),
         margin=margin,
         margin_from=stated,

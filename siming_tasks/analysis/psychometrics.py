@@ -16,7 +16,7 @@ from siming_tasks.analysis.pass_decisions import PASS_MARK
 from siming_tasks.analysis.rasch import Rasch, SiteDifferences, differential, rasch
 from siming_tasks.analysis.totals_agreement import IntraclassCorrelation, TotalsAgreement, icc, totals_agreement
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.common.schema import CONSENSUS, Unit, UnitChoice
 from siming_tasks.data import Dataset
 from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
@@ -40,6 +40,7 @@ class Psychometrics:
 
     Attributes:
         complete: videos and steps that all raters scored; totals, reliability and generalisability rest on these.
+        unit: what the jackknife leaves out: a video, student or site.
         icc: of the totals, as shares of the available points.
         limits: totals of each pair, first minus second, as shares of the available points.
         generalizability: variance components of points / maximum.
@@ -52,6 +53,7 @@ class Psychometrics:
     raters: tuple[str, ...]
     videos: int
     complete: tuple[int, int]
+    unit: Unit = "video"
     icc: IntraclassCorrelation | None = None
     limits: Mapping[str, TotalsAgreement] = field(default_factory=dict)
     generalizability: GStudy | None = None
@@ -83,7 +85,7 @@ def psychometrics(
     Raises:
         DataError: fewer than two physicians.
     """
-    panel, points = _points_of_raters(dataset, names)
+    panel, points = _points_of_raters(dataset, names, (options or Options()).cluster)
     raters, n = tuple(points), len(panel.video_ids)
     shares = np.stack([values / panel.max_score for values in points.values()], axis=2)
     rows, part, totals = _complete_part(shares, panel.max_score)
@@ -114,6 +116,7 @@ def psychometrics(
         raters=raters,
         videos=n,
         complete=part.shape[:2],
+        unit=panel.unit,
         icc=icc(totals, clusters),
         limits={name: totals_agreement(first, second, clusters) for name, (first, second) in pairs.items()},
         generalizability=study,
@@ -126,7 +129,9 @@ def psychometrics(
     )
 
 
-def _points_of_raters(dataset: Dataset, names: Sequence[str] | None) -> tuple[ScoreMatrix, dict[str, FloatArray]]:
+def _points_of_raters(
+    dataset: Dataset, names: Sequence[str] | None, cluster: UnitChoice
+) -> tuple[ScoreMatrix, dict[str, FloatArray]]:
     """The consensus, and by name the points ``[V, S]`` of the raters who scored anything, in its order."""
     setting = benchmark_task("full", "score").name
     points: dict[str, FloatArray] = {}
@@ -136,7 +141,7 @@ def _points_of_raters(dataset: Dataset, names: Sequence[str] | None) -> tuple[Sc
     if len(points) < 2:
         present = ", ".join(points) or "none"
         raise DataError(f"Psychometrics of raters need two physicians; {dataset.name} has {present}.")
-    return build_reference_matrix(dataset, setting, CONSENSUS).sorted(), points
+    return build_reference_matrix(dataset, setting, CONSENSUS, cluster).sorted(), points
 
 
 def _complete_part(shares: FloatArray, max_score: FloatArray) -> tuple[list[int], FloatArray, FloatArray]:

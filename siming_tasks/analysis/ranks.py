@@ -54,7 +54,7 @@ def compute_ranks(
 ) -> dict[str, RunRank]:
     """Ranks of K runs with a value ``float64[K]`` and its bootstrap ``float64[B, K]``.
 
-    Resamples in which a value is undefined are left out.
+    Resamples in which a value is undefined are left out. Where none is left, any rank is possible.
     """
 
     def ranks_of(values: FloatArray) -> IntArray:
@@ -67,7 +67,7 @@ def compute_ranks(
     rank = ranks_of(capped_values(sign * value, holds))
     drawn = ranks_of(sign * replicates[~np.isnan(replicates).any(axis=1)])
     tail = (1 - LEVEL) / 2
-    low, high, first = rank, rank, (rank == 1).astype(np.float64)
+    low, high, first = np.ones_like(rank), np.full_like(rank, len(names)), (rank == 1).astype(np.float64)
     if len(drawn):
         low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method="inverted_cdf").astype(np.int64)
         first = (drawn == 1).mean(axis=0)

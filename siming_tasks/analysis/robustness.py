@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.metrics.catalogue import select
+from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.evaluate import adversarial_fill, zero_fill
 from siming_tasks.metrics.kappa import MAPPINGS, LabelMapping
@@ -83,7 +83,8 @@ class ClusterError:
         value: metric of all videos.
         by_video: its jackknife standard error if videos are independent.
         by_cluster: the same if only clusters are: each cluster left out in turn. None with fewer than three.
-        low: lower end of the 95 % interval of Student's t over the clusters, ``high`` the upper one; None below
+        low: lower end of the 95 % interval of Student's t over the clusters (of correlations on Fisher's z), ``high``
+            the upper one; None below
             :data:`siming_tasks.metrics.thresholds.FEWEST_CLUSTERS` clusters, which say too little.
         design_effect: variance over clusters / variance over videos: as many times more videos are needed.
         left_out: by cluster, the value without it; only where there are few (sites).
@@ -155,12 +156,18 @@ def cluster_errors(
         value, by_cluster = tally.observed[metric], jackknife_error(without) if len(names) > 2 else math.nan
         by_video = jackknife_error(alone.left_out[metric][alone.contributing(metric)])
         reach = quantile_of_t(len(names) - 1) * by_cluster if len(names) >= FEWEST_CLUSTERS else math.nan
+        low, high = value - reach, value + reach
+        if CATALOGUE[metric].family == "totals" and math.isfinite(reach):  # on Fisher's z, which ends at -1 and 1
+            with np.errstate(divide="ignore", invalid="ignore"):
+                centre, reach = np.arctanh(value), quantile_of_t(len(names) - 1) * jackknife_error(np.arctanh(without))
+            low, high = math.tanh(centre - reach), math.tanh(centre + reach)
+        low, high = max(low, CATALOGUE[metric].low), min(high, CATALOGUE[metric].high)
         rows[metric] = ClusterError(
             value=finite(value),
             by_video=finite(by_video),
             by_cluster=finite(by_cluster),
-            low=finite(value - reach),
-            high=finite(value + reach),
+            low=finite(low),
+            high=finite(high),
             design_effect=finite((by_cluster / by_video) ** 2) if by_video > NOISE else None,
             left_out={str(name)[1:]: finite(v) for name, v in zip(names, without, strict=True)} if each else {},
         )

@@ -169,6 +169,8 @@ def finish(
     sizes: Any = {"n_videos": videos, "n_items": items, "n_clusters": clusters}
     if np.isnan(value):
         return Estimate(0.0, **sizes, undefined=True, reason=why, coverage=coverage, flags=tuple(sorted(raised)))
+    if clusters < 2 <= fewest:
+        raised.add("no-interval" if clusters == videos else "too-few-clusters")
     if spread is None or clusters < 2:
         return Estimate(value, **sizes, coverage=coverage, flags=tuple(sorted(raised)))
     raised |= {"undefined-replicates"} if spread.undefined > UNDEFINED else set()

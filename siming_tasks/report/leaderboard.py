@@ -114,7 +114,7 @@ def rank_runs(
         return None
     answer = TASKS[setting].answer
     metric = headline(answer)
-    labels = build_reference_matrix(dataset, setting, options.rater)
+    labels = build_reference_matrix(dataset, setting, options.rater, options.cluster)
     rows = [_run_row(run, setting, metric) for run in entered.values()]
     rows, merged = _merge_duplicate_judges(
         [*rows, *baseline_rows(dataset, setting, options, labels)], entered, dataset.physicians
@@ -143,6 +143,7 @@ def rank_runs(
         contribution = entered[task_run.name].settings[setting]["contribution"] or {}
         shuffle_p = (contribution.get("shuffle_p") or {}).get(metric)
         ranked_runs.append(RankedRun(task_run.name, task_run.panel, shuffle_p))
+    asked = ranked[0].panel if ranked else labels
     board = {
         "setting": setting,
         "answer": answer,
@@ -162,6 +163,7 @@ def rank_runs(
         "resampled": resampled(run.settings[setting]["numbers"]["options"] for run in entered.values()),
         "videos": max((len(task_run.panel.video_ids) for task_run in ranked), default=0),
         "of": len(labels.video_ids),
+        "fewest": Tally.of(asked).fewest,
     }
     tests = run_tests(ranked_runs, dataset, setting, metric, options)
     return Standings(board, comparison, tests, {run.name: run.matrix for run in ranked_runs})

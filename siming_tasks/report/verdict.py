@@ -24,7 +24,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import plain
-from siming_tasks.metrics.thresholds import ALPHA, FEWEST
+from siming_tasks.metrics.thresholds import ALPHA
 from siming_tasks.options import Options
 from siming_tasks.report.formatting import (
     page_estimate,
@@ -199,9 +199,11 @@ def _headline(board: Mapping[str, Any]) -> Sentence:
         others = sum(row["slug"] is not None for row in board["rows"]) > 1
         only = "is the only one that can be ranked" if others else "was run alone"
         return _sentence(f"{RUN} {only}: {metric} {value(first)}.", first)
-    if board["videos"] < FEWEST:
+    if board["estimand"]["clusters"] < board["fewest"]:
         most = f"has the largest {metric} of {len(ranked)} {kind}s, {value(first)}"
-        return _sentence(f"{RUN} {most}; below {FEWEST} videos nothing is tested.", first)
+        return _sentence(
+            f"{RUN} {most}; below {board['fewest']} {board['estimand']['unit']}s nothing is tested.", first
+        )
     if len(top) == 1:
         ahead = f"the other {kind}" if len(behind) == 1 else f"each of the other {len(behind)} {kind}s"
         return _sentence(f"Best: {RUN}, {metric} {value(first)}, ahead of {ahead} beyond chance.", first)
@@ -275,7 +277,7 @@ def _no_video_sentences(board: Mapping[str, Any]) -> Iterator[Sentence]:
     no_video = board["verdict"]["no_video"]
     tested = {name: item for name, item in no_video.items() if item["p"] is not None}
     won = sum(item["beats"] for item in tested.values())
-    if not no_video or board["videos"] < FEWEST:
+    if not no_video or board["estimand"]["clusters"] < board["fewest"]:
         return
     if not tested:
         yield _sentence("Whether it beats the no-video baselines cannot be tested.")

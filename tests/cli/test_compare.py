@@ -319,3 +319,21 @@ class TestPlanFromData:
         assert (
             "No two of the 12 labelled videos share a student or a site. Give --per-cluster" in capsys.readouterr().err
         )
+
+
+@pytest.mark.parametrize("unit", ["video", "student", "site"])
+def test_the_unit_that_is_named_is_resampled(data, runs, capsys, tmp_path, unit):
+    """What ``--cluster`` names reaches the intervals, and a unit that no video states is refused as in the score."""
+    root = tmp_path / "grouped"
+    shutil.copytree(data, root)
+    rows = [json.loads(line) for line in (root / "videos.jsonl").read_text().splitlines()]
+    rows = [{**row, "student": f"s{n // 2}", "site": f"h{n % 5}"} for n, row in enumerate(rows)]
+    rows = [{**row, "site": f"h{n // 2 % 5}"} for n, row in enumerate(rows)]
+    (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = ["--data", str(root), "--setting", "full_score", "--resamples", "50", "--json"]
+    paths = [runs("good", 0.1), runs("weaker", 0.6)]
+    assert main(["compare", *paths, *words, "--cluster", unit]) == 0
+    options = json.loads(capsys.readouterr().out)["settings"]["full_score"]["comparison"]["options"]
+    assert (options["unit"], options["n_clusters"]) == (unit, {"video": 12, "student": 6, "site": 5}[unit])
+    assert main(["compare", *paths, *words, "--cluster", "performance"]) == 1
+    assert "no video states a performance" in capsys.readouterr().err

@@ -114,3 +114,14 @@ def test_a_thin_step_has_no_interval(rated: Callable[..., Path], capsys: pytest.
     assert (first["imperfect"], second["imperfect"]) == (4, 12)
     assert first["qwk"]["value"] is not None and first["qwk"]["low"] is None and "thin-step" in first["qwk"]["flags"]
     assert second["qwk"]["low"] is not None
+
+
+def test_the_words_name_what_was_resampled(rated: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
+    data = rated(lambda v, s: {"a": full(v, s), "b": full(v, s + v)}, 12)
+    rows = [json.loads(line) for line in (data / "videos.jsonl").read_text().splitlines()]
+    rows = [{**row, "student": f"s{number // 2}"} for number, row in enumerate(rows)]
+    (data / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main([*COMMAND, str(data)]) == 0
+    out = capsys.readouterr().out
+    assert "95 % intervals over 6 students." in out and "t of the jackknife over students." in out
+    assert "over videos" not in out

@@ -17,9 +17,10 @@ from siming_tasks.analysis import run_analyses as detail
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
+from siming_tasks.report.downloads import paper_table
 from siming_tasks.report.leaderboard import build_leaderboard
 from siming_tasks.report.run_analysis import analyze_run
-from siming_tasks.report.verdict import verdict_sentences
+from siming_tasks.report.verdict import describe_corrections, verdict_sentences
 from siming_tasks.results.discovery import find_runs
 from tests.report.conftest import write_run
 
@@ -293,3 +294,16 @@ def test_one_interval_for_one_statistic(many: Dataset, tmp_path: Path, monkeypat
         if row["role"] == "no_video":
             assert rows[row["name"].replace(" ", "-")] == row["metrics"]
     assert item.settings["full_score"]["contribution"]["options"]["resamples"] == 20
+
+
+@pytest.mark.parametrize(("students", "tested"), [(4, False), (8, True)])
+def test_tests_are_over_students_where_the_data_state_them(
+    many: Dataset, board: Board, students: int, tested: bool
+) -> None:
+    videos = (replace(v, extra={**v.extra, "student": f"s{k % students}"}) for k, v in enumerate(many.videos))
+    data = replace(many, videos=tuple(videos))
+    table = board({"model": "a/A", "noise": 0.1}, {"model": "b/B", "noise": 0.8}, data=data)
+    assert (table["estimand"]["unit"], table["estimand"]["clusters"], table["fewest"]) == ("student", students, 5)
+    assert ("below 5 students nothing is tested." in said(table)) == (not tested)
+    assert describe_corrections(table).startswith("Paired tests over students, " if tested else "")
+    assert "students" in paper_table(table, {"synthetic": False}).caption

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from siming_tasks.analysis import run_analyses as detail
 from siming_tasks.data import Dataset, open_dataset, withhold
@@ -23,7 +24,7 @@ from siming_tasks.report.leaderboard import build_leaderboard
 from siming_tasks.report.run_analysis import RunAnalysis, analyze_run
 from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.evaluate_records import build_score_matrix
-from siming_tasks.results.run import Run
+from siming_tasks.results.run import Run, read_run, score_run
 from siming_tasks.tools.board.build import build_board
 from tests.report.conftest import write_run
 from tests.results.matrix import (
@@ -371,3 +372,22 @@ def test_the_command_of_the_host_says_the_same(host: Any, exams: Dataset, tmp_pa
         assert metric == "coverage" or task[f"{metric}_stderr"] == estimate["stderr"]
         (line,) = [line for line in run.output.splitlines() if f"|{metric}" in line.replace(" ", "")]
         assert f"{estimate['value']:.4f}" in line
+
+
+@pytest.mark.parametrize("cluster", ["video", "student"])
+def test_the_host_resamples_the_unit_that_is_named(exams: Dataset, tmp_path: Path, cluster: str) -> None:
+    """SIMING_CLUSTER reaches lmms-eval's table as it reaches the score."""
+    root = tmp_path / "paired"
+    shutil.copytree(exams.root, root)
+    rows = [json.loads(line) for line in (root / "videos.jsonl").read_text().splitlines()]
+    rows = [{**row, "student": f"s{number // 2}"} for number, row in enumerate(rows)]
+    (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    about = yaml.safe_load((root / "dataset.yaml").read_text())
+    (root / "dataset.yaml").write_text(yaml.safe_dump({k: v for k, v in about.items() if "digest" not in k}))
+    data = open_dataset(root)
+    run = write_run(data, tmp_path / "run", "rater_a", settings=("full_score",))
+    with loaded(root, tmp_path / "cache", {**PLAIN, "cluster": cluster}):
+        found = host_numbers(run)["full_score"]["qwk"]
+    assert found["n_clusters"] == {"video": 4, "student": 2}[cluster]
+    scored = score_run(read_run(run, data), Options(resamples=40, cluster=cluster)).settings["full_score"]["metrics"]
+    assert (found["value"], found["stderr"]) == (scored["qwk"]["value"], scored["qwk"]["stderr"])

@@ -294,7 +294,8 @@ class RunContext:
                     raise DataError(f"One table cannot hold replies about several data sets ({', '.join(digests)}).")
                 records = records_of(items)
                 dataset = self.dataset_with_digest(digests[0])
-                matrix = build_score_matrix(records, dataset, records[0].setting, options.rater)
+                about = records[0].setting, options.rater
+                matrix = build_score_matrix(records, dataset, *about, cluster=options.cluster)
                 self._last_evaluation = (items, options, evaluate_matrix(matrix, options))
             return self._last_evaluation[2]
 

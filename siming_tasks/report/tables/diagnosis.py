@@ -8,7 +8,7 @@ from siming_tasks.analysis.diagnosis import Diagnostics
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
-from siming_tasks.metrics.thresholds import FEWEST_CLUSTERS, TRUSTED
+from siming_tasks.metrics.thresholds import FEWEST, FEWEST_CLUSTERS, TRUSTED
 from siming_tasks.report.formatting import (
     mean_and_range,
     plain_difference,
@@ -21,6 +21,7 @@ from siming_tasks.report.table import Cell, Name, Section, Table
 
 SHADE = "▒"
 """Mark of a step with too few imperfect videos to read anything into its kappa."""
+_YES_NO = {True: "yes", False: "no"}
 
 
 def diagnosis_section(diagnosis: Diagnostics, title: str) -> Section:
@@ -213,16 +214,17 @@ def _equivalence(diagnosis: Diagnostics) -> Section:
         interval = "-" if test.low is None or test.high is None else f"[{test.low:+.3f}, {test.high:+.3f}]"
         cells = ["-" if p is None else plain_pvalue(p) for p in (test.p_inferior, test.p_different)]
         value = "-" if test.value is None else f"{test.value:+.3f}"
-        verdicts = [{True: "yes", False: "no"}[test.not_inferior], {True: "yes", False: "no"}[test.equivalent]]
+        known = test.p_inferior is not None
+        verdicts = [_YES_NO[holds] if known else "-" for holds in (test.not_inferior, test.equivalent)]
         rows.append([name.replace("-", " "), value, interval, cells[0], verdicts[0], cells[1], verdicts[1]])
     label = CATALOGUE[found.metric].label
     head = ["", f"{label} less the physicians'", "90 %", "p, worse", "not inferior", "p, different", "equivalent"]
     pairs = f"mean of {found.pairs} pairs" if found.pairs > 1 else "one pair"
     note = (
-        f"Mean agreement with each physician minus that of the physicians with each other ({found.physicians:.3f}, "
-        f"{pairs}); margin {found.margin:.3f} ({found.margin_from}). Two one-sided t tests over {found.clusters} "
-        f"{found.unit}s, missing answers imputed. The no-video baselines take the same test: where one is not inferior "
-        "it cannot tell a judge that looks from one that does not."
+        "Mean agreement with each physician minus that of the physicians with each other "
+        f"({plain_number(found.physicians)}, {pairs}); margin {found.margin:.3f} ({found.margin_from}). Two one-sided "
+        f"t tests over {found.clusters} {found.unit}s, missing answers imputed. The no-video baselines take the same "
+        "test: where one is not inferior it cannot tell a judge that looks from one that does not."
     )
     return [title, f"**{found.sentence}**", Table.of(head, rows), note]
 
@@ -234,10 +236,14 @@ def _annotator_test(diagnosis: Diagnostics) -> Section:
     rows: list[list[Cell]] = []
     for name, row in found.physicians.items():
         p = "-" if row.p_value is None else plain_pvalue(row.p_value)
-        rows.append([Name(name), f"{row.judge:.3f}", f"{row.physician:.3f}", p, "yes" if row.holds else "no"])
+        holds = "-" if row.p_value is None else _YES_NO[row.holds]
+        rows.append([Name(name), f"{row.judge:.3f}", f"{row.physician:.3f}", p, holds])
     rates: list[list[Cell]] = [["this judge", f"{found.win_rate:.2f}"]]
     rates += [[name.replace("-", " "), f"{rate:.2f}"] for name, rate in found.no_video.items()]
-    if found.passed_unseen:
+    is_tested = any(row.p_value is not None for row in found.physicians.values())
+    if not is_tested:
+        verdict = f"Whether the judge passes cannot be tested here: it takes {FEWEST} {diagnosis.unit}s."
+    elif found.passed_unseen:
         names = ", ".join(name.replace("-", " ") for name in found.passed_unseen)
         verdict = f"The test cannot tell here: without any video, {names} passes it as well."
     elif found.win_rate >= 0.5:
@@ -251,7 +257,7 @@ def _annotator_test(diagnosis: Diagnostics) -> Section:
         "the section above comes first."
     )
     head = ["left out", "judge", "physician", "p", "not inferior"]
-    return [title, verdict, Table.of(head, rows), Table.of(["", "win rate"], rates), note]
+    return [title, verdict, Table.of(head, rows), *[Table.of(["", "win rate"], rates)] * is_tested, note]
 
 
 def _calibration(diagnosis: Diagnostics) -> Section:
@@ -260,7 +266,7 @@ def _calibration(diagnosis: Diagnostics) -> Section:
         return []
     lines = {"all videos": calibration.whole, **calibration.sites}
     rows: list[list[Cell]] = [
-        [Name(name) if name in calibration.sites else name, plain_value(line.slope, 2),
+        [Name(name) if name in calibration.sites else name, line.slope,
          plain_difference(line.intercept, 2), plain_difference(line.offset, 2)]
         for name, line in lines.items()
     ]  # fmt: skip

@@ -8,6 +8,7 @@ from siming_tasks.analysis.generalizability import COMPONENTS, raters_needed
 from siming_tasks.analysis.psychometrics import Psychometrics
 from siming_tasks.analysis.rasch import LARGE, Facet
 from siming_tasks.analysis.rater_agreement import InterRaterTable
+from siming_tasks.common.printed_value import resampled
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.estimate import Estimate
@@ -55,7 +56,7 @@ def rater_section(raters: InterRaterTable) -> Section:
         shares = [plain_percent(differ["steps"]), plain_percent(differ["videos"])]
         rows.append([Name(name), *map(row.get, metrics), *shares, row["qwk"].n_videos, row["qwk"].n_items])
     head = ["", *labels(metrics), "steps that differ", "videos that differ", "videos", "steps"]
-    caption = "95 % intervals over videos. What differs needs adjudication."
+    caption = f"95 % intervals over {resampled([raters.agreement.options])}. What differs needs adjudication."
     section: Section = [
         f"{_against(raters)}, before adjudication.",
         Table.of(head, rows, caption=caption),
@@ -94,7 +95,7 @@ def rater_pairs_section(tables: Sequence[InterRaterTable]) -> Section:
     head = ["pair", *labels(metrics), "steps that differ"]
     section: Section = [
         f"{len(tables)} pairs of physicians, before adjudication.",
-        Table.of(head, rows, caption="95 % intervals over videos."),
+        Table.of(head, rows, caption=f"95 % intervals over {resampled([tables[0].agreement.options])}."),
     ]
     for pair in tables:
         section += [f"### {_against(pair)}", *rater_section(pair)]
@@ -155,8 +156,8 @@ def _totals(psychometrics: Psychometrics) -> Section:
         f"Shares of the points of {steps} steps in the {videos} of {psychometrics.videos} videos whose "
         f"steps all of {', '.join(map(literal, psychometrics.raters))} scored.",
         Table.of(["", "value"], rows),
-        "Intervals: t of the jackknife over videos. Where a few trainees are far weaker than all others they are too "
-        "short: with up to 50 videos they hold the truth in about 80 to 90 % of such samples.",
+        f"Intervals: t of the jackknife over {psychometrics.unit}s. Where a few trainees are far weaker than all "
+        "others they are too short: with up to 50 videos they hold the truth in about 80 to 90 % of such samples.",
     ]
 
 

@@ -140,7 +140,9 @@ def _to_json(
         "match": match,
         "rows": [entry.to_json() for entry in entries],
         "beside": {
-            name: baseline_rows(dataset, name, options, build_reference_matrix(dataset, name, options.rater))
+            name: baseline_rows(
+                dataset, name, options, build_reference_matrix(dataset, name, options.rater, options.cluster)
+            )
             for name in settings
         },
         "refused": list(refused),
