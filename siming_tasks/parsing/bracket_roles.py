@@ -147,6 +147,7 @@ def stands_alone(text: str, group: Group, asked: int) -> bool:
 
 
 def _role_of(label: str, names: StepNames) -> str:
+    introduces = _INTRODUCES.match(label) is not None
     label = without_speech(fold_name(label[-300:]))
     if not label.strip():
         return "answer"
@@ -154,4 +155,5 @@ def _role_of(label: str, names: StepNames) -> str:
     title = None if names.exact(sentence) is not None else title_role(sentence)
     if title == "aside":
         return title
-    return next((name for name, _, words in LABELS if words.search(sentence)), title or "answer")
+    unknown = title if introduces else None  # "Hm." is no heading
+    return next((name for name, _, words in LABELS if words.search(sentence)), unknown or "answer")

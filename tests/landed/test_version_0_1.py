@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 import sqlite3
@@ -31,6 +32,12 @@ from tests.landed.conftest import HERE, numbers
 COMMANDS = json.loads((HERE / "expected.json").read_text(encoding="utf-8"))["commands"]
 GROUPS = {"raters": "study", "check": "data", "diagnose": "study", "submit": "board"}
 """Present group of the commands that version 0.1 had at the top."""
+CHANGED = {
+    "run-abstain": r".*_abstain\.(?:imputed|imputed_per_skill)\b.*",  # an abstention ranks as any missing answer
+    # Agreement of all pairs of physicians, not of the first; totals over clusters, which changes the last bit.
+    "diagnose-probes": r".*\.steps\.rows\[[0-9]+\]\.human|.*\.severity\.totals\.sd",
+}
+"""Numbers that are others on purpose, by command."""
 WORDS = {"filled": "imputed", "blind": "no_video"}
 
 
@@ -59,7 +66,12 @@ def test_commands_give_the_numbers_of_version_0_1(name: str, siming: Callable[[s
     found = numbers(json.loads(siming(COMMANDS[name]["command"])))
     wanted = {present_path(path): value for path, value in COMMANDS[name]["values"].items()}
     assert wanted
+    changed = [path for path in wanted if re.fullmatch(CHANGED.get(name, "(?!)"), path)]
+    assert bool(changed) == (name in CHANGED)
     for path, value in wanted.items():
+        if path in changed:
+            assert path in found
+            continue
         shown = json.loads(json.dumps(found[path]))
         for varying in [key for key, part in value.items() if part == "<VARIES>"] if isinstance(value, dict) else []:
             shown[varying] = value[varying]
