@@ -181,7 +181,7 @@ def compare_scores(
         "seed": seed,
         "level": LEVEL,
     }
-    options |= {"unit": panel.unit, "n_clusters": len(set(panel.clusters)), "fixed": list(panel.fixed)}
+    options |= {"unit": panel.unit, "n_clusters": panel.n_clusters, "fixed": list(panel.fixed)}
     options |= {"against": against, "allowed": sorted(allow)}
     options |= {"facts": {name: next(iter(stated)) for name, stated in facts.items() if len(stated) == 1}}
     options |= {"missing": "full points", "cut": CUTS.get(mapping)}

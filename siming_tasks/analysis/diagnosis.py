@@ -140,7 +140,7 @@ def diagnose_matrix(
         exam=pass_decisions(labels, rubric, resamples, rng, pass_mark),
         choices=analysis_choices(labels.scores, mapping, positive),
         unit=matrix.unit,
-        n_clusters=len(set(matrix.clusters)),
+        n_clusters=matrix.n_clusters,
     )
 
 

@@ -115,7 +115,7 @@ def leak_audit(
     ).sorted()
     if not panel.counted.any():
         raise DataError(f"{dataset.root}: the labels are withheld: what tells them cannot be said.")
-    if len(set(panel.clusters)) < 2:
+    if panel.n_clusters < 2:
         raise DataError(f"{dataset.root}: all videos are one {panel.unit}; an audit needs two that can be kept apart.")
     exams = AuditedExams(dataset, [dataset.video(v) for v in panel.video_ids], panel.step_ids, options, media)
     prior = cross_fit(panel, np.zeros((*panel.reference.shape, 0)))
@@ -129,7 +129,7 @@ def leak_audit(
     corrected = holm(np.array([result.p for result in results]))
     results = [replace(result, p_holm=float(p)) for result, p in zip(results, corrected, strict=True)]
     base = _result(STEP_PRIOR, panel, prior, prior, options)
-    return LeakAudit(len(panel.video_ids), len(set(panel.clusters)), panel.unit, base, tuple(results), absent)
+    return LeakAudit(len(panel.video_ids), panel.n_clusters, panel.unit, base, tuple(results), absent)
 
 
 def _audit(

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.metrics.catalogue import CATALOGUE, select
+from siming_tasks.metrics.catalogue import select
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.evaluate import adversarial_fill, zero_fill
+from siming_tasks.metrics.intervals import jackknife_interval
 from siming_tasks.metrics.kappa import MAPPINGS, LabelMapping
-from siming_tasks.metrics.resample import jackknife_error, observed, quantile_of_t
+from siming_tasks.metrics.resample import jackknife_error, observed
 from siming_tasks.metrics.score_matrix import ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import FEWEST_CLUSTERS, NOISE
@@ -155,19 +156,13 @@ def cluster_errors(
         without = np.concatenate([part[metric] for part in parts])
         value, by_cluster = tally.observed[metric], jackknife_error(without) if len(names) > 2 else math.nan
         by_video = jackknife_error(alone.left_out[metric][alone.contributing(metric)])
-        reach = quantile_of_t(len(names) - 1) * by_cluster if len(names) >= FEWEST_CLUSTERS else math.nan
-        low, high = value - reach, value + reach
-        if CATALOGUE[metric].family == "totals" and math.isfinite(reach):  # on Fisher's z, which ends at -1 and 1
-            with np.errstate(divide="ignore", invalid="ignore"):
-                centre, reach = np.arctanh(value), quantile_of_t(len(names) - 1) * jackknife_error(np.arctanh(without))
-            low, high = math.tanh(centre - reach), math.tanh(centre + reach)
-        low, high = max(low, CATALOGUE[metric].low), min(high, CATALOGUE[metric].high)
+        interval = jackknife_interval(metric, value, without) if len(names) >= FEWEST_CLUSTERS else None
         rows[metric] = ClusterError(
             value=finite(value),
             by_video=finite(by_video),
             by_cluster=finite(by_cluster),
-            low=finite(low),
-            high=finite(high),
+            low=None if interval is None else finite(interval.low),
+            high=None if interval is None else finite(interval.high),
             design_effect=finite((by_cluster / by_video) ** 2) if by_video > NOISE else None,
             left_out={str(name)[1:]: finite(v) for name, v in zip(names, without, strict=True)} if each else {},
         )

@@ -315,7 +315,7 @@ def video_contribution(
         return derived(run, base, derived_values[part, name], spread.get((part, name)), why=why)
 
     options: dict[str, Any] = {"mapping": mapping, "positive": positive, "resamples": resamples}
-    options |= {"unit": matrix.unit, "n_clusters": len(set(matrix.clusters))}
+    options |= {"unit": matrix.unit, "n_clusters": matrix.n_clusters}
     lifted = select(matrix.answer, lifted=True) if run.size(metric).items else ()
     excess = {"plcc": rows["run"]["plcc"]} if "excess" in computed else {}
     return VideoContribution(

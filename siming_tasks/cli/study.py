@@ -226,10 +226,11 @@ def _design_effect(chosen: cli.DatasetChoice, per_cluster: float | None, icc: fl
     if not named or (per_cluster is not None and icc is not None):
         return DesignEffect(per_cluster or 1.0, icc or 0.0, unit="student" if per_cluster else "video")
     from siming_tasks.results.evaluate_records import build_reference_matrix
-    from siming_tasks.tasks import BENCHMARK_TASKS
+    from siming_tasks.tasks import benchmark_task
 
     dataset = chosen.open(reference=True)
-    estimated = estimate_design_effect(build_reference_matrix(dataset, BENCHMARK_TASKS[0], chosen.options.rater))
+    totals = build_reference_matrix(dataset, benchmark_task("full", "score").name, chosen.options.rater)
+    estimated = estimate_design_effect(totals)
     return replace(
         estimated,
         per_cluster=estimated.per_cluster if per_cluster is None else per_cluster,

@@ -52,7 +52,8 @@ def clusters_of(dataset: Dataset, unit: UnitChoice = "auto") -> Clusters:
     if unit != "auto" and unit not in stated:
         what = f"no video states a {unit}, so that none can be resampled"
         raise DataError(f"{dataset.name}: {what}. It states {', '.join(stated)}; `cluster=auto` takes the largest.")
-    levels = {name: _components(dataset.videos, [ties[lower] for lower in UNITS[: UNITS.index(name) + 1]])
+    ids = [video.video_id for video in dataset.videos]
+    levels = {name: tied_together(ids, [ties[lower] for lower in UNITS[: UNITS.index(name) + 1]])
               for name in stated}  # fmt: skip
     sizes = {name: len(set(first.values())) for name, first in levels.items()}
     enough = [name for name in stated if name != "site" or sizes[name] >= FEWEST_CLUSTERS]
@@ -89,9 +90,12 @@ def _stated(videos: Iterable[Video], key: str) -> dict[str, list[_Key]]:
     return {name: [(key, str(value))] for name, value in values if value not in (None, "")}
 
 
-def _components(videos: Iterable[Video], ties: Iterable[Mapping[str, Iterable[_Key]]]) -> dict[str, str]:
-    """By video, the first video that it is tied to, directly or through others (union-find)."""
-    ids = [video.video_id for video in videos]
+def tied_together(ids: Iterable[str], ties: Iterable[Mapping[str, Iterable[_Key]]]) -> dict[str, str]:
+    """By video, the first video that it is tied to, directly or through others (union-find).
+
+    Each of ``ties`` has by video the kinds and names of what it shares with others; what shares one is tied.
+    """
+    ids = list(ids)
     parent: dict[str | _Key, str | _Key] = {}
 
     def root(node: str | _Key) -> str | _Key:

@@ -16,7 +16,7 @@ from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.intervals import spread_of, summarise
 from siming_tasks.metrics.kappa import CUTS, LEVELS, MAPPINGS, LabelMapping, chance_footnote
-from siming_tasks.metrics.resample import Spread, bootstrap, jackknife_spread, n_clusters, observed
+from siming_tasks.metrics.resample import Spread, bootstrap, jackknife_spread, observed
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import LEVEL
@@ -121,7 +121,7 @@ def evaluate(
             m: estimated["whole",][m] for m in readings[key].metrics
         }
     options: dict[str, Any] = {"mapping": mapping, "cut": CUTS.get(mapping), "positive": positive, "method": method}
-    options |= {"level": LEVEL, "unit": panel.unit, "n_clusters": n_clusters(panel.cluster_numbers)}
+    options |= {"level": LEVEL, "unit": panel.unit, "n_clusters": panel.n_clusters}
     options |= {"fixed": list(panel.fixed)} if panel.fixed else {}
     options |= {"resamples": resamples, "seed": seed} if method == "bootstrap" else {}
     return Evaluation(

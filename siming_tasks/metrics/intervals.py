@@ -222,12 +222,7 @@ def spread_of(
     row = CATALOGUE[metric]
     if tally.is_clustered and tally.size(metric).clusters < FEWEST:
         left_out = tally.left_out[metric][tally.contributing(metric)]
-        spread = jackknife_spread(value, left_out)
-        if row.family == "totals":
-            with np.errstate(divide="ignore", invalid="ignore"):
-                _, low, high, _ = jackknife_spread(float(np.arctanh(value)), np.arctanh(left_out))
-            spread = spread._replace(low=math.tanh(low), high=math.tanh(high))
-        return spread._replace(low=max(spread.low, row.low), high=min(spread.high, row.high))
+        return jackknife_interval(metric, value, left_out)
     percentile = spreads({metric: drawn}, tally.size(metric).clusters)[metric]
     if errors is None or np.isnan(value):
         return percentile
@@ -237,6 +232,19 @@ def spread_of(
     if row.fisher:
         low, high = math.tanh(low), math.tanh(high)
     return percentile._replace(low=max(low, row.low), high=min(high, row.high))
+
+
+def jackknife_interval(metric: str, value: float, left_out: FloatArray) -> Spread:
+    """The t interval of a metric from its values without each cluster, ``float64[G]``, inside the metric's range.
+
+    That of a correlation of totals is made on Fisher's z, which has no ends.
+    """
+    row, spread = CATALOGUE[metric], jackknife_spread(value, left_out)
+    if row.family == "totals":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            _, low, high, _ = jackknife_spread(float(np.arctanh(value)), np.arctanh(left_out))
+        spread = spread._replace(low=math.tanh(low), high=math.tanh(high))
+    return spread._replace(low=max(spread.low, row.low), high=min(spread.high, row.high))
 
 
 def summarise(tally: Tally, metric: str, value: float, spread: Spread | None = None, fewest: int = FEWEST) -> Estimate:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from siming_tasks.metrics.resample import n_clusters, quantile_of_t
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray
-from siming_tasks.metrics.thresholds import LEVEL
 
 FEWEST_CELLS = 5
 """Fewest wrong and fewest right videos of a step whose area is looked at on its own."""
@@ -31,7 +31,7 @@ class Area(NamedTuple):
         """The value with the interval that the clusters' influences give it (Obuchowski 1997), by Student's t."""
         number = len(influence)
         error = float(np.sqrt(number / (number - 1) * (influence**2).sum()))
-        half = float(stats.t.ppf(0.5 + LEVEL / 2, number - 1)) * error
+        half = quantile_of_t(number - 1) * error
         return cls(value, float(np.maximum(lowest, value - half)), float(np.minimum(1.0, value + half)))
 
 
@@ -67,7 +67,7 @@ class ScoredSteps:
     def pooled(self) -> tuple[float, FloatArray]:
         """Area over all steps, and the influence of each cluster on it, ``float[C]``; NaN if one class is missing."""
         truth, member = self.wrong[self.known], np.broadcast_to(self.clusters[:, None], self.known.shape)[self.known]
-        count, positive, negative = int(self.clusters.max()) + 1, int(truth.sum()), int((~truth).sum())
+        count, positive, negative = n_clusters(self.clusters), int(truth.sum()), int((~truth).sum())
         if not positive or not negative:
             return np.nan, np.full(count, np.nan)
         below, above = _placements(self.scores[self.known], truth)
@@ -81,7 +81,7 @@ class ScoredSteps:
 
         Steps count by their number of pairs; a step's own area is NaN below :data:`FEWEST_CELLS` videos of either kind.
         """
-        count, pairs, total = int(self.clusters.max()) + 1, 0, 0.0
+        count, pairs, total = n_clusters(self.clusters), 0, 0.0
         own = np.full(self.known.shape[1], np.nan)
         parts: list[tuple[NDArray[np.intp], FloatArray, int]] = []
         for step in range(self.known.shape[1]):
@@ -113,7 +113,7 @@ class ScoredSteps:
         value, z = _excess(self.wrong & self.known, self.known, ranks)
         larger, largest = 1, 1
         for _ in range(exchanges):
-            rank = (rng.permutation(int(self.clusters.max()) + 1) for _ in range(2))
+            rank = (rng.permutation(n_clusters(self.clusters)) for _ in range(2))
             score, label = (np.argsort(order[self.clusters], kind="stable") for order in rank)
             other, others = _excess((self.wrong & self.known)[label], self.known[label], ranks[score])
             larger += bool(other >= value - 1e-12)

@@ -148,6 +148,11 @@ class ScoreMatrix:
         return np.array([number[name] for name in self.clusters], dtype=np.intp)
 
     @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(set(self.clusters))
+
+    @property
     def counted(self) -> BoolArray:
         """Steps that were asked about and have a reference, ``bool[V, S]``."""
         return self.asked & ~np.isnan(self.reference)

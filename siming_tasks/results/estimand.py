@@ -83,7 +83,7 @@ def estimand_of(
         shown=TASKS[setting].title,
         videos=len(matrix.video_ids),
         unit=matrix.unit,
-        clusters=len(set(matrix.clusters)),
+        clusters=matrix.n_clusters,
         fixed=tuple(matrix.fixed),
         sites=len(sites),
         reference=rater,

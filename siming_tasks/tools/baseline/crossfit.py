@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.schema import Scope, Video
 from siming_tasks.data import Dataset
+from siming_tasks.data.clusters import tied_together
 from siming_tasks.data.minimal_pairs import minimal_pairs_of
 from siming_tasks.options import Options
 
@@ -106,24 +107,21 @@ def groups_of(dataset: Dataset, digests: Mapping[str, str], group: str | None) -
     Raises:
         DataError: a video does not say its student or site; or as :func:`siming_tasks.data.minimal_pairs.read_pairs`.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    number = {video.video_id: place for place, video in enumerate(dataset.videos)}
-    tied = [(place, f"file {digests[name]}") for name, place in number.items()]
-    tied += [(number[name], f"pair {place}") for place, pair in enumerate(minimal_pairs_of(dataset)) for name in pair]
+    ties: dict[str, list[tuple[str, str]]] = {video.video_id: [] for video in dataset.videos}
+    for name, tied in ties.items():
+        tied.append(("file", digests[name]))
+    for place, pair in enumerate(minimal_pairs_of(dataset)):
+        for name in pair:
+            ties[name].append(("pair", str(place)))
     for video in dataset.videos if group else ():
         value = video.site if group == "site" else video.extra.get(str(group))
         if value is None or value == "":
             fix = f"Add it to videos.jsonl, or leave --group {group} out."
             raise DataError(f"{dataset.root / 'videos.jsonl'}: video {video.video_id!r} has no `{group}`. {fix}")
-        tied.append((number[video.video_id], f"{group} {value}"))
-    names = {name: len(number) + place for place, name in enumerate(dict.fromkeys(name for _, name in tied))}
-    rows, columns = [place for place, _ in tied], [names[name] for _, name in tied]
-    size = len(number) + len(names)
-    links = coo_array((np.ones(len(rows)), (rows, columns)), shape=(size, size))
-    _, component = connected_components(links, directed=False)
-    return np.asarray(component[: len(number)], np.int64)
+        ties[video.video_id].append((str(group), str(value)))
+    first = tied_together(ties, [ties])
+    number = {name: place for place, name in enumerate(dict.fromkeys(first.values()))}
+    return np.array([number[first[name]] for name in ties], np.int64)
 
 
 def folds_of(groups: Sequence[int] | NDArray[np.int64], folds: int) -> NDArray[np.int64]:
