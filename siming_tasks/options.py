@@ -220,6 +220,14 @@ class Options:
         "it stopped; `off` keeps none",
         "`replies` in the cache folder",
     )
+    shard: str = _option(
+        "",
+        Share(empty=True),
+        "asking",
+        "only one of several equal parts of each task's requests: `2/5` is the second of five; `siming run shards` "
+        "prints the commands of all parts, `siming run join` makes one run of them",
+        "all requests",
+    )
     prices: str = _option(
         "",
         Text("FILE"),

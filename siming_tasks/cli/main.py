@@ -35,6 +35,7 @@ _TABLE = (
     ("run prepare", "prepare", "decode all frames, or cut all clips, of a data set before a run"),
     ("run recipe", "plan", "show how to run the paper's models and their successors"),
     ("run shards", "prepare", "print the commands, or a SLURM script, that make a run in N parts"),
+    ("run missing", "prepare", "count the requests of a run, or of one shard, that have no answer yet"),
     ("run join", "prepare", "join the shards of a run into one run"),
     ("run requests", "exchange", "write the exact requests of a run, to be answered without lmms-eval"),
     ("run import", "exchange", "turn replies made by VLMEvalKit or Inspect into a file that can be scored"),

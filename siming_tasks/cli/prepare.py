@@ -1,4 +1,4 @@
-"""``siming run prepare``, ``shards`` and ``join``: decode before a run, divide it, put its parts together."""
+"""``siming run prepare``, ``shards``, ``missing`` and ``join``: decode before a run, divide it, put it together."""
 
 from __future__ import annotations
 
@@ -77,36 +77,57 @@ def shards(
 ) -> None:
     """Print the commands of every shard and the one that joins them."""
     from siming_tasks.media import Policy
-    from siming_tasks.results.lmms_eval_commands import settings_named, slurm_script
-    from siming_tasks.results.lmms_eval_commands import shards as divide
+    from siming_tasks.results.discovery import RequestSlice
+    from siming_tasks.results.lmms_eval_commands import SLURM, check_shards, command_of, settings_named
     from siming_tasks.tasks.prompting import PromptOptions
 
     if options.ask != "all":
         raise OptionsError("Shards are made of whole exams: leave SIMING_ASK at all, or run the tasks undivided.")
     settings = settings_named(tasks.split(","))
     dataset = chosen.open()
+    check_shards(dataset, settings, number)
     changed = PromptOptions.from_options(options).changed_options()
     shown = {"siming_options": json.dumps({**Policy.of(options).facts(), **changed})}
     named = {setting.task_name: shown for setting in settings}
     facts = {"model": model, "model_args": model_args, "tasks": named}
-    width = len(str(number))
-    out = out.absolute()
-    folders = [out / f"shard-{index + 1:0{width}d}-of-{number}" for index in range(number)]
-    extra, data = shlex.split(more), str(dataset.root.absolute())
-    made = [
-        [part.command(facts, data, folder, extra) for part in parts]
-        for parts, folder in zip(divide(dataset, settings, number), folders, strict=True)
-    ]
-    join = shlex.join(["siming", "run", "join", *map(str, folders), str(out / "joined")])
+    out, data, width = out.absolute(), str(dataset.root.absolute()), len(str(number))
+
+    def command(share: str, folder: str) -> str:
+        line = command_of(facts, list(named), RequestSlice(shard=share), data=data, output=folder)
+        return " ".join([line, *([shlex.join(shlex.split(more))] if more else [])])
+
+    folders = {f"{index}/{number}": out / f"shard-{index:0{width}d}-of-{number}" for index in range(1, number + 1)}
+    join = shlex.join(["siming", "run", "join", *map(str, folders.values()), str(out / "joined")])
     if number > 4:
         join = f"siming run join {shlex.quote(str(out))}/shard-*-of-{number} {shlex.quote(str(out / 'joined'))}"
     if slurm:
-        print(slurm_script(made, folders, join), end="")
+        line = command("", "FOLDER").replace("--output_path FOLDER", '--output_path "$folder"')
+        words = {"out": shlex.quote(str(out)), "data": shlex.quote(data), "tasks": shlex.quote(tasks)}
+        print(SLURM.format(number=number, width=width, join=join, command=line, **words), end="")
         return
-    for index, words in enumerate(made):
-        print(f"# shard {index + 1} of {number}")
-        print("\n".join(words))
+    for share, folder in folders.items():
+        print(f"# shard {share}\n{command(share, str(folder))}")
     print(f"# when all are done\n{join}")
+
+
+@cli.command()
+def missing(
+    chosen: cli.DatasetChoice = cli.dataset_flags(),
+    folder: Path = cli.word("DIR", "output folder of the run or of one shard; it need not exist yet", Path),
+    tasks: str = cli.option("T[,T]", "tasks and groups, as lmms-eval calls them", required=True),
+) -> int:
+    """Print for each task how many requests (of SIMING_SHARD) have no answer, and which; exit with 1 if any."""
+    from siming_tasks.results.join_shards import unanswered
+    from siming_tasks.results.lmms_eval_commands import settings_named
+    from siming_tasks.tasks import TASKS
+
+    dataset = chosen.open()
+    names = [setting.name for setting in settings_named(tasks.split(","))]
+    left = unanswered(folder, dataset, names, Options.from_env().shard)
+    for name, (count, ids) in left.items():
+        shown = f"; {len(ids):,} missing: {', '.join(ids[:8])}{', ...' * (len(ids) > 8)}" if ids else ""
+        say(f"{TASKS[name].task_name}: {count - len(ids):,} of {count:,} requests answered{shown}")
+    return 1 if any(ids for _, ids in left.values()) else 0
 
 
 @cli.command()

@@ -154,12 +154,15 @@ class ImageFormat(Kind):
 
 @dataclass(frozen=True)
 class Share(Kind):
-    """One of several equal parts: ``2/5`` is the second of five."""
+    """One of several equal parts: ``2/5`` is the second of five; ``empty``: or none, which is the whole."""
 
     metavar: str = "I/N"
+    empty: bool = False
 
     def check(self, value: object) -> str:
         """Return the part if it is one."""
+        if self.empty and value == "":
+            return ""
         match = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", value) if isinstance(value, str) else None
         if not match or not 1 <= int(match[1]) <= int(match[2]):
             raise Refused("is not a part such as 2/5, the second of five.")

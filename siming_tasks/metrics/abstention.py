@@ -66,7 +66,7 @@ def abstention(
     seed: int = 0,
     why: str = "What the model was shown is not known.",
 ) -> Abstention:
-    """The numbers of a panel, with intervals from a bootstrap over videos (the step prior stays as it is).
+    """The numbers of a panel, with intervals from a bootstrap over clusters of videos (the step prior stays as it is).
 
     Args:
         panel: of a run in a setting with abstention.

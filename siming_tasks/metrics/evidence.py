@@ -141,7 +141,7 @@ def evidence(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Evidence:
-    """The numbers of a run, with intervals from a bootstrap over videos.
+    """The numbers of a run, with intervals from a bootstrap over clusters of videos.
 
     Args:
         claims: by row and column, the parts that the judge names, in seconds of the video; without any: none.

@@ -49,7 +49,7 @@ def named_errors(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> NamedErrors:
-    """The numbers of a run, with intervals from a bootstrap over videos.
+    """The numbers of a run, with intervals from a bootstrap over clusters of videos.
 
     Agreement rests on the answered steps whose errors the labels state. An answer that lists no errors counts as one
     that names none: leaving the list out on hard steps wins nothing.

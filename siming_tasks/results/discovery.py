@@ -14,10 +14,11 @@ from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import open_regular, read_bytes
 from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import Video
+from siming_tasks.common.value_kinds import Share
 from siming_tasks.common.version_0_1 import translate_results
 from siming_tasks.results.record import SUPERVISED, stated_judge
 from siming_tasks.tasks import TASKS
-from siming_tasks.tasks.expected_requests import expected_ids
+from siming_tasks.tasks.expected_requests import expected_ids, shard_slice
 
 REFERENCE_MODEL = "siming_reference"
 MAX_FIRST_LINE = 1_000_000
@@ -28,7 +29,7 @@ MAX_RESULTS = 256_000_000
 
 @dataclass(frozen=True)
 class RequestSlice:
-    """Requests that one command made of a task: ``limit`` of them (None: the rest) after ``offset``.
+    """Requests that one command made of a task: of its ``shard``, ``limit`` of them (None: the rest) after ``offset``.
 
     ``parts``: it counts parts of exams (``SIMING_ASK``), so that only the exams with a record are known to be asked.
     """
@@ -36,11 +37,17 @@ class RequestSlice:
     offset: int = 0
     limit: float | None = None
     parts: bool = False
+    shard: str = ""
 
     @property
     def whole(self) -> bool:
         """True for all of the task."""
-        return not self.offset and self.limit is None
+        return not self.offset and self.limit is None and not self.shard
+
+    def of(self, ids: Sequence[str]) -> Sequence[str]:
+        """The ids of its requests among all of the task's."""
+        ids = ids[shard_slice(self.shard, len(ids))]
+        return ids[self.offset : None if self.limit is None else self.offset + int(self.limit)]
 
 
 def slices_of(results: Iterable[Mapping[str, Any]]) -> dict[str, tuple[RequestSlice, ...]]:
@@ -54,11 +61,14 @@ def slices_of(results: Iterable[Mapping[str, Any]]) -> dict[str, tuple[RequestSl
             name = str(task).removeprefix("siming_")
             if name not in TASKS:
                 continue
+            metadata = facts.get("metadata") if isinstance(facts, dict) else None
+            metadata = metadata if isinstance(metadata, dict) else {}
             try:
-                parts = bool(json.loads(facts["metadata"]["siming_options"]).get("ask"))
+                parts = bool(json.loads(metadata["siming_options"]).get("ask"))
             except (AttributeError, KeyError, TypeError, ValueError):
                 parts = False
-            slices.setdefault(name, []).append(RequestSlice(offset, limit, parts))
+            shard = Share(empty=True).check(str(metadata.get("shard") or ""))
+            slices.setdefault(name, []).append(RequestSlice(offset, limit, parts, shard))
     return {name: tuple(parts) for name, parts in slices.items()}
 
 
@@ -98,7 +108,7 @@ def asked_ids(
         return frozenset(every)
     asked = set(have)
     for part in slices:
-        asked.update(every[part.offset : None if part.limit is None else part.offset + int(part.limit)])
+        asked.update(part.of(every))
     return frozenset(asked)
 
 

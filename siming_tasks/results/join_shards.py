@@ -51,6 +51,20 @@ def missing_slices(setting: str, dataset: Dataset, have: Iterable[str]) -> tuple
     return tuple(RequestSlice(offset, limit) for offset, limit in rows)
 
 
+def unanswered(folder: Path, dataset: Dataset, settings: Iterable[str], shard: str) -> dict[str, tuple[int, list[str]]]:
+    """By setting, how many requests a run (or a shard of it) makes, and the ids of those without a record in a folder.
+
+    A damaged log counts as far as it can be read; a folder that does not exist has no record.
+    """
+    records = load_predictions([folder], dataset).records if folder.exists() else {}
+    left = {}
+    for name in settings:
+        asked = RequestSlice(shard=shard).of(list(expected_ids(TASKS[name], dataset.videos)))
+        have = {record.id for record in records.get(name, ())}
+        left[name] = (len(asked), [request for request in asked if request not in have])
+    return left
+
+
 def join_shards(sources: Sequence[RunSource], dataset: Dataset, out: Path, *, partial: bool = False) -> Joined:
     """One run of several shards, written whole or not at all.
 
@@ -171,6 +185,8 @@ def _merged(
     for key in ("configs", "versions", "n-shot", "higher_is_better", "results"):
         merged[key] = {name: value for result in results for name, value in (result.get(key) or {}).items()}
     merged["config"] = {**(merged.get("config") or {}), "limit": None, "offset": None}
+    for facts in merged["configs"].values():
+        (facts.get("metadata") or {}).pop("shard", None)
     merged["results"] = {
         task: _task_numbers(row, records[name], dataset, name)
         for task, row in merged["results"].items()

@@ -45,6 +45,7 @@ def command_of(
     words += ["--limit", f"{part.limit:g}"] if part.limit is not None else []
     words += ["--log_samples", "--output_path", str(output)]
     variables = {"SIMING_DATA": data} if data is not None else {}
+    variables |= {"SIMING_SHARD": part.shard} if part.shard else {}
     metadata: Mapping[str, Any] = next((facts["tasks"][task] for task in tasks if task in facts.get("tasks", {})), {})
     try:
         stated = dict(json.loads(metadata.get("siming_options") or "{}"))
@@ -57,19 +58,6 @@ def command_of(
         if option.changes == "shown" and name in stated and stated[name] != option.default
     }
     return " ".join([*(f"{name}={shlex.quote(value)}" for name, value in variables.items()), shlex.join(words)])
-
-
-@dataclass(frozen=True)
-class ShardPart:
-    """Part of a shard that one command asks: the same slice of tasks that have as many requests."""
-
-    tasks: tuple[str, ...]
-    slice: RequestSlice
-
-    def command(self, facts: Mapping[str, Any], data: str, folder: Path, more: Sequence[str] = ()) -> str:
-        """The line for a shell (:func:`command_of`)."""
-        line = command_of(facts, self.tasks, self.slice, data=data, output=folder)
-        return f"{line} {shlex.join(more)}" if more else line
 
 
 def settings_named(names: Iterable[str]) -> list[TaskSpec]:
@@ -94,52 +82,37 @@ def settings_named(names: Iterable[str]) -> list[TaskSpec]:
     return [setting for name, setting in TASKS.items() if name in wanted]
 
 
-def shards(dataset: Dataset, settings: Iterable[TaskSpec], number: int) -> list[list[ShardPart]]:
-    """For each of ``number`` shards, its parts: unbroken rows of requests that differ by one in length at most.
-
-    lmms-eval takes one offset and limit for all tasks of a command, so that tasks of different size are asked by
-    commands of their own. Together the shards ask every request once.
+def check_shards(dataset: Dataset, settings: Iterable[TaskSpec], number: int) -> None:
+    """Check that every shard has something to ask in every task: lmms-eval ends where a task has nothing.
 
     Raises:
-        OptionsError: a shard would have nothing to do.
+        OptionsError: names the task with too few requests.
     """
-    sizes: dict[int, list[str]] = {}
     for setting in settings:
-        if size := len(expected_requests(setting, dataset.videos)):
-            sizes.setdefault(size, []).append(setting.task_name)
-    if number > max(sizes, default=0):
-        raise OptionsError(f"{number} shards of at most {max(sizes, default=0):,} requests: some would be empty.")
-    divided: list[list[ShardPart]] = [[] for _ in range(number)]
-    for shard, parts in enumerate(divided):
-        for size in sorted(sizes):
-            begin, end = shard * size // number, (shard + 1) * size // number
-            if end > begin:
-                parts.append(ShardPart(tuple(sizes[size]), RequestSlice(begin, end - begin)))
-    return divided
+        if number > (size := len(expected_requests(setting, dataset.videos))):
+            reason = f"{number} shards of the {size:,} requests of {setting.task_name}: some would be empty"
+            raise OptionsError(f"{reason}. Ask for fewer, or divide the tasks of clips apart (--tasks siming_clip).")
 
 
-def slurm_script(commands: Sequence[Sequence[str]], folders: Sequence[Path], join: str) -> str:
-    """An array job with one task per shard, which fails if lmms-eval leaves no results (it exits 0 after a crash)."""
-    lines = [
-        "#!/bin/bash",
-        "#SBATCH --job-name=siming",
-        f"#SBATCH --array=0-{len(commands) - 1}",
-        "#SBATCH --output=siming-%A_%a.log",
-        "# Add what your cluster wants: #SBATCH --partition=... --gres=gpu:1 --time=... --mem=...",
-        f"# When all are done: {join}",
-        "set -euo pipefail",
-        'case "${SLURM_ARRAY_TASK_ID:?run it with sbatch}" in',
-    ]
-    for shard, (words, folder) in enumerate(zip(commands, folders, strict=True)):
-        lines += [f"{shard})", f"  folder={shlex.quote(str(folder))} expected={len(words)}"]
-        lines += [f"  {word}" for word in words] + ["  ;;"]
-    lines += [
-        "esac",
-        'mkdir -p "$folder"',
-        'found=$(find "$folder" -name "*_results.json" | wc -l)',
-        'if [ "$found" -lt "$expected" ]; then echo "shard $SLURM_ARRAY_TASK_ID: results are missing" >&2; exit 1; fi',
-    ]
-    return "\n".join(lines) + "\n"
+SLURM = """\
+#!/bin/bash
+#SBATCH --job-name=siming
+#SBATCH --array=1-{number}
+#SBATCH --output=siming-%A_%a.log
+#SBATCH --open-mode=append
+#SBATCH --requeue
+# Add what your cluster wants: #SBATCH --partition=... --gres=gpu:1 --time=... --mem=...
+# When all are done: {join}
+set -euo pipefail
+export SIMING_SHARD="${{SLURM_ARRAY_TASK_ID:?run it with sbatch}}/{number}"
+folder=$(printf '%s/shard-%0{width}d-of-{number}' {out} "$SLURM_ARRAY_TASK_ID")
+mkdir -p "$folder"
+missing() {{ siming run missing "$folder" --data {data} --tasks {tasks}; }}
+missing > /dev/null || {command} || true
+missing
+"""
+"""Array job with one task per shard. It asks nothing where every answer is there, and fails if some are missing
+afterwards, whatever lmms-eval's exit status was: that is 0 after a crash."""
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,19 @@ def expected_ids(task: TaskSpec, videos: Iterable[Video]) -> Iterator[str]:
     return (record_id(task.name, *request) for request in expected_requests(task, videos))
 
 
+def shard_slice(share: str, size: int) -> slice:
+    """The requests of one shard, by number, of ``size`` in all; all of them for an empty share.
+
+    Together the shards have every request once, in unbroken rows that differ by one in length at most.
+
+    Example:
+        >>> [shard_slice(share, 10) for share in ("1/3", "2/3", "3/3", "")]
+        [slice(0, 3, None), slice(3, 6, None), slice(6, 10, None), slice(0, 10, None)]
+    """
+    number, of = map(int, (share or "1/1").split("/"))
+    return slice((number - 1) * size // of, number * size // of)
+
+
 class Requests:
     """The requests of a task by their number from 0 in the order of :func:`expected_requests`, ``count`` in all."""
 

@@ -29,6 +29,7 @@ WORDS = {
     "run plan": [],
     "run recipe": [],
     "run shards": ["3", "--tasks", "siming"],
+    "run missing": ["a", "--tasks", "siming"],
     "run join": ["a", "out"],
     "score": ["p"],
     "compare": ["a", "b"],
@@ -254,7 +255,8 @@ def test_help_lists_the_options_with_their_defaults(name: str, capsys: pytest.Ca
 
 
 def test_a_flag_means_the_same_everywhere() -> None:
-    """Exceptions: the seed that data are made with is part of them; who rates is not whose points are used."""
+    """Exceptions: the seed that data are made with is part of them; who rates is not whose points are used; frames are
+    prepared video by video, not request by request."""
     by_flag = {option.flag: name for name, option in OPTIONS.items()}
     others = {
         (command, flag)
@@ -262,7 +264,12 @@ def test_a_flag_means_the_same_everywhere() -> None:
         for flag in flags(command)
         if flag in by_flag and by_flag[flag] not in all_commands()[command].option_names
     }
-    assert others == {("data demo", "--seed"), ("data edit", "--seed"), ("data rate", "--rater")}
+    assert others == {
+        ("data demo", "--seed"),
+        ("data edit", "--seed"),
+        ("data rate", "--rater"),
+        ("run prepare", "--shard"),
+    }
 
 
 def test_every_option_of_a_command_is_a_flag_of_the_commands_that_need_it() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,14 @@ from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
+from siming_tasks.plugin.hooks.docs import documents
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.results.discovery import RequestSlice, find_runs
 from siming_tasks.results.join_shards import join_shards, missing_slices
-from siming_tasks.results.lmms_eval_commands import settings_named, shards
+from siming_tasks.results.lmms_eval_commands import check_shards, settings_named
 from siming_tasks.results.run import read_run, score_run
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
-from siming_tasks.tasks.expected_requests import expected_ids, expected_requests
+from siming_tasks.tasks.expected_requests import expected_ids
 from siming_tasks.tools.board.submission import predictions_of, read_submission
 from tests.report.conftest import write_run
 
@@ -32,18 +36,18 @@ def names(dataset: Dataset, setting: str) -> list[str]:
     return list(expected_ids(TASKS[setting], dataset.videos))
 
 
-def cut(whole: Path, target: Path, part: RequestSlice, tasks: tuple[str, ...]) -> Path:
-    """The shard of a run: its slice of the logs and a results file that says so."""
-    target.mkdir(parents=True, exist_ok=True)
-    end = None if part.limit is None else part.offset + int(part.limit)
-    for task in tasks:
-        (log,) = whole.glob(f"*_samples_{task}.jsonl")
-        (target / log.name).write_text("".join(log.read_text().splitlines(keepends=True)[part.offset : end]))
+def cut(whole: Path, target: Path, share: str) -> Path:
+    """The shard of a run: its part of every log and a results file that says so."""
+    target.mkdir(parents=True)
+    number, of = map(int, share.split("/"))
+    for log in whole.glob("*_samples_*.jsonl"):
+        lines = log.read_text().splitlines(keepends=True)
+        (target / log.name).write_text("".join(lines[(number - 1) * len(lines) // of : number * len(lines) // of]))
     (file,) = whole.glob("*_results.json")
     results = json.loads(file.read_text())
-    results["config"] |= {"offset": part.offset, "limit": part.limit}
-    results["configs"] = {task: results["configs"][task] for task in tasks}
-    (target / f"{part.offset:04d}_{tasks[0]}_results.json").write_text(json.dumps(results))
+    for facts in results["configs"].values():
+        facts["metadata"]["shard"] = share
+    (target / file.name).write_text(json.dumps(results))
     return target
 
 
@@ -51,12 +55,7 @@ def cut(whole: Path, target: Path, part: RequestSlice, tasks: tuple[str, ...]) -
 def parts(exams: Dataset, tmp_path: Path) -> tuple[Path, list[Path]]:
     """A whole noisy run, and the same in three shards."""
     whole = write_run(exams, tmp_path / "whole", "rater_a", model="org/Model", noise=0.4)
-    found = []
-    for number, shard in enumerate(shards(exams, [TASKS[name] for name in BENCHMARK_TASKS], 3)):
-        for part in shard:
-            cut(whole, tmp_path / "shards" / str(number), part.slice, part.tasks)
-        found.append(tmp_path / "shards" / str(number))
-    return whole, found
+    return whole, [cut(whole, tmp_path / "shards" / str(number), f"{number}/3") for number in (1, 2, 3)]
 
 
 def scores(dataset: Dataset, folder: Path) -> Any:
@@ -64,26 +63,32 @@ def scores(dataset: Dataset, folder: Path) -> Any:
     return found["settings"]
 
 
-@pytest.mark.parametrize("number", [1, 2, 3, 7, 50])
-def test_shards_ask_every_request_once(exams: Dataset, number: int) -> None:
-    settings = settings_named(["siming", "siming_timed"])
-    found = shards(exams, settings_named(["siming_clip"]) if number > 4 else settings, number)
-    assert len(found) == number
-    for name in ("clip_score", "clip_error", *(("full_score", "full_timed_error") if number < 5 else ())):
-        every, asked = names(exams, name), []
-        for shard in found:
-            mine = [part.slice for part in shard if TASKS[name].task_name in part.tasks]
-            assert len(mine) == 1
-            asked.append(every[mine[0].offset : mine[0].offset + int(mine[0].limit or 0)])
-        assert [one for shard in asked for one in shard] == every
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_shards_ask_every_request_once(exams: Dataset, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The documents that lmms-eval gets, of every shard."""
+    for name in ("clip_score", "clip_error", "full_score", "full_timed_error"):
+        asked = []
+        for index in range(1, number + 1):
+            monkeypatch.setenv("SIMING_SHARD", f"{index}/{number}")
+            RUN.begin()
+            asked.append([row["id"] for row in documents(TASKS[name], exams)])
+        assert [one for shard in asked for one in shard] == names(exams, name)
         assert max(map(len, asked)) - min(map(len, asked)) <= 1
 
 
-def test_more_shards_than_requests_are_refused(exams: Dataset) -> None:
-    with pytest.raises(OptionsError, match=r"5 shards of at most 4 requests: some would be empty\."):
-        shards(exams, settings_named(["siming_full"]), 5)
+def test_a_shard_that_would_be_empty_or_cut_an_exam_is_refused(exams: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OptionsError, match=r"5 shards of the 4 requests of siming_full_score: some would be empty\."):
+        check_shards(exams, settings_named(["siming_full"]), 5)
     with pytest.raises(OptionsError, match="'siming_nothing' is none of siming, siming_full"):
         settings_named(["siming_nothing"])
+    monkeypatch.setenv("SIMING_SHARD", "1/50")
+    RUN.begin()
+    with pytest.raises(OptionsError, match="SIMING_SHARD=1/50 of the 4 requests of siming_full_score is empty"):
+        documents(TASKS["full_score"], exams)
+    monkeypatch.setenv("SIMING_ASK", "skill")
+    RUN.begin()
+    with pytest.raises(OptionsError, match="Shards are made of whole exams"):
+        documents(TASKS["full_score"], exams)
 
 
 def test_the_joined_run_is_the_whole_run(exams: Dataset, parts: tuple[Path, list[Path]], tmp_path: Path) -> None:
@@ -195,7 +200,7 @@ def test_an_answer_takes_the_place_of_a_failed_request(
     again = tmp_path / "again"
     again.mkdir()
     (again / log.name).write_text(json.dumps(lines[2]) + "\n")
-    (results,) = folders[1].glob("*clip*_results.json")
+    (results,) = folders[1].glob("*_results.json")
     (again / results.name).write_text(results.read_text())
     lines[2]["siming_stderr"] |= {"status": "request_failed", "answers": {}, "missing": {}}
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -219,34 +224,46 @@ def test_run_shards_prints_commands_and_a_script(
     assert main(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
     commands = [shlex.split(line) for line in lines if "lmms-eval" in line]
-    assert len(commands) == 6 and lines[-1].startswith("siming run join ")
+    assert len(commands) == 3 and lines[-1].startswith("siming run join ")
     words = commands[-1]
-    assert f"SIMING_DATA={exams.root}" in words and "SIMING_FRAMES=8" in words
-    size = len(expected_requests(TASKS["clip_score"], exams.videos))
-    options = dict(
-        zip(words[words.index("lmms-eval") + 1 :: 2], words[words.index("lmms-eval") + 2 :: 2], strict=False)
-    )
-    assert options["--offset"] == str(2 * size // 3) and options["--limit"] == str(size - 2 * size // 3)
-    assert options["--tasks"] == "siming_clip_score,siming_clip_error" and options["--model_args"] == "pretrained=a b"
+    assert {f"SIMING_DATA={exams.root}", "SIMING_FRAMES=8", "SIMING_SHARD=3/3"} <= set(words)
+    assert words[words.index("--tasks") + 1] == ",".join(TASKS[name].task_name for name in BENCHMARK_TASKS)
+    assert "pretrained=a b" in words and not {"--offset", "--limit"} & set(words)
     assert words[-2:] == ["--batch_size", "1"] and f"{tmp_path}/shard-3-of-3" in words
-    assert main([*arguments, "--slurm"]) == 0
+
+
+def test_a_requeued_shard_asks_what_is_missing_and_says_what_is_left(
+    exams: Dataset, parts: tuple[Path, list[Path]], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The array script with the real ``siming``; a stand-in for lmms-eval writes what the shard's run wrote."""
+    _, folders = parts
+    runs = tmp_path / "runs"
+    arguments = ["run", "shards", "3", "--tasks", "siming", "--data", str(exams.root), "--model", "m", "--slurm"]
+    assert main([*arguments, "--out", str(runs)]) == 0
     script = tmp_path / "run.sh"
     script.write_text(capsys.readouterr().out)
-    assert "#SBATCH --array=0-2" in script.read_text()
+    assert "#SBATCH --array=1-3\n" in script.read_text() and "#SBATCH --requeue\n" in script.read_text()
     (tmp_path / "bin").mkdir()
-    fake = tmp_path / "bin" / "lmms-eval"  # leaves results, as a run that went well does
-    folder = tmp_path / "shard-2-of-3"
-    write = f'echo "$SIMING_FRAMES $*" >> {tmp_path}/called; mkdir -p {folder}; touch {folder}/${{RANDOM}}_results.json'
-    fake.write_text(f"#!/bin/bash\n{write}\n")
-    fake.chmod(0o755)
-    env = {"PATH": f"{tmp_path}/bin:/usr/bin:/bin", "SLURM_ARRAY_TASK_ID": "1"}
-    assert subprocess.run(["bash", str(script)], env=env, check=False).returncode == 0
+    host = tmp_path / "bin" / "lmms-eval"
+    path = f"{tmp_path / 'bin'}:{Path(sys.executable).parent}:/usr/bin:/bin"
+    env = {**os.environ, "PATH": path, "SLURM_ARRAY_TASK_ID": "2"}
+
+    def submit(copied: str) -> subprocess.CompletedProcess[str]:
+        lines = ["#!/bin/bash", f'echo "$SIMING_SHARD $*" >> {tmp_path}/called']
+        host.write_text("\n".join([*lines, f"cp {folders[1]}/{copied} {runs}/shard-2-of-3/" if copied else ""]))
+        host.chmod(0o755)
+        return subprocess.run(["bash", str(script)], env=env, check=False, text=True, capture_output=True)
+
+    crashed = submit("")  # exits 0 and leaves nothing, as lmms-eval does after a crash
+    assert crashed.returncode == 1 and "siming_full_score: 0 of 1 requests answered; 1 missing: full" in crashed.stdout
+    half = submit("*_samples_siming_full*")  # killed before the clips were written: two files are there
+    size = 2 * len(names(exams, "clip_score")) // 3 - len(names(exams, "clip_score")) // 3
+    assert half.returncode == 1 and f"siming_clip_error: 0 of {size} requests answered" in half.stdout
+    assert "siming_full_score: 1 of 1 requests answered\n" in half.stdout
+    assert submit("*").returncode == 0
+    assert submit("*").returncode == 0  # requeued once more: nothing is left, and the model is not loaded
     called = (tmp_path / "called").read_text().splitlines()
-    assert len(called) == 2 and all(line.startswith("8 --model qwen2_5_vl") for line in called)
-    fake.write_text("#!/bin/bash\n")  # exits 0 and leaves nothing, as lmms-eval does after a crash
-    crashed = subprocess.run(["bash", str(script)], env={**env, "SLURM_ARRAY_TASK_ID": "2"}, check=False, text=True,
-                             stderr=subprocess.PIPE)  # fmt: skip
-    assert crashed.returncode == 1 and "shard 2: results are missing" in crashed.stderr
+    assert len(called) == 3 and all(line.startswith("2/3 --model m --tasks siming_full_score") for line in called)
 
 
 @pytest.mark.host
@@ -255,20 +272,23 @@ def test_shards_of_the_real_command_join_to_its_whole_run(
 ) -> None:
     """The printed commands, run; what is joined scores, and states in its results file, what one command gives."""
     assert main([
-        "run", "shards", "3", "--tasks", "siming_full_score", "--data", str(exams.root), "--model", "siming_reference",
-        "--model_args", "kind=rater_b", "--out", str(tmp_path),
+        "run", "shards", "3", "--tasks", "siming_full_score,siming_clip_error", "--data", str(exams.root),
+        "--model", "siming_reference", "--model_args", "kind=rater_b", "--out", str(tmp_path),
     ]) == 0  # fmt: skip
     folders = []
     for number, line in enumerate(line for line in capsys.readouterr().out.splitlines() if "lmms-eval" in line):
         words = shlex.split(line)
         flags = words[words.index("lmms-eval") + 1 : words.index("--log_samples")]
-        folders.append(host(*flags, data=exams.root, name=f"shard{number}").folder)
-    whole = host(
-        "--model", "siming_reference", "--model_args", "kind=rater_b", "--tasks", "siming_full_score", data=exams.root
-    )
+        env = dict(word.split("=", 1) for word in words[: words.index("lmms-eval")])
+        folders.append(host(*flags, data=exams.root, name=f"shard{number}", **env).folder)
+        logged = {log.stem.rpartition("_siming_")[2]: log for log in folders[-1].rglob("*_samples_*.jsonl")}
+        asked = [json.loads(line)["siming_stderr"]["id"] for line in logged["full_score"].read_text().splitlines()]
+        assert asked == names(exams, "full_score")[number : number + 1 + number // 2]  # 1, 1 and 2 of 4
+        assert read_run(folders[-1], exams).asked("full_score") == frozenset(asked)
+    whole = host(*flags, data=exams.root, name="whole")
     out = tmp_path / "joined"
     assert main(["run", "join", *map(str, folders), str(out), "--data", str(exams.root)]) == 0
     assert scores(exams, out) == scores(exams, whole.folder)
     (file,) = out.rglob("*_results.json")
     mine, its = json.loads(file.read_text())["results"], whole.results()["results"]
-    assert mine.keys() == its.keys() and mine["siming_full_score"] == its["siming_full_score"]
+    assert mine.keys() == its.keys() == {"siming_full_score", "siming_clip_error"} and mine == its

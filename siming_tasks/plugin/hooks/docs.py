@@ -7,14 +7,14 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from siming_tasks.common.errors import DataError
+from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.data import Dataset
 from siming_tasks.data.minimal_pairs import minimal_pairs_of
 from siming_tasks.media import ABLATION_RULES, backends
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tasks import TaskSpec
-from siming_tasks.tasks.expected_requests import expected_requests, record_id
+from siming_tasks.tasks.expected_requests import expected_requests, record_id, shard_slice
 from siming_tasks.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.tasks.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.tasks.prompting import MAX_TOKENS, MAX_TOKENS_REASONED
@@ -75,14 +75,22 @@ def _table_class() -> Any:
 
 
 def documents(setting: TaskSpec, dataset: Dataset) -> list[dict[str, str]]:
-    """Documents of a task, one per request, in the order in which they are asked.
+    """Documents of a task, one per request, in the order in which they are asked; of a shard, those of the shard.
 
     Raises:
         DataError: there is nothing to ask (:func:`refuse_empty`).
+        OptionsError: the shard would be empty, or would take an exam's questions apart.
     """
     refuse_empty([setting], dataset)
     rows = []
-    for question in RUN.prompting_of(setting).questions(setting, dataset.videos, dataset.rubric.skill_of):
+    questions = list(RUN.prompting_of(setting).questions(setting, dataset.videos, dataset.rubric.skill_of))
+    if share := RUN.options.shard:
+        if RUN.options.ask != "all":
+            raise OptionsError("Shards are made of whole exams: leave SIMING_ASK at all, or run without SIMING_SHARD.")
+        count, questions = len(questions), questions[shard_slice(share, len(questions))]
+        if not questions:
+            raise OptionsError(f"SIMING_SHARD={share} of the {count} requests of {setting.task_name} is empty.")
+    for question in questions:
         name, part = record_id(setting.name, question.video_id, question.step_id), question.part
         row = {
             "id": f"{name}/{part}" if part else name,
@@ -115,6 +123,7 @@ def _metadata(setting: TaskSpec) -> dict[str, Any]:
         "siming_prompt": f"{PROMPT_VERSION} {template_hash(setting, dataset.rubric, RUN.options.prompt)}",
         "siming_options": json.dumps({**RUN.policy.facts(), **RUN.prompting_of(setting).changed_options()}),
         "siming_media": sha256_json(default_modes)[:12],
+        **({"shard": RUN.options.shard} if RUN.options.shard else {}),
         **({"siming_ablation": f"{setting.ablation.name} {ABLATION_RULES}"} if setting.ablation else {}),
     }
 

@@ -37,7 +37,8 @@ class FormatInputs:
 
     ``records`` has each request once; ``videos`` and ``steps`` are rows and columns of ``scores``, sorted by id.
     ``unobservable`` gives ``bool[V, S]``: the steps without the evidence that the rubric asks for in what was shown; it
-    raises DataError where that is not known. ``mapping`` says how points become labels; the bootstrap is over videos.
+    raises DataError where that is not known. ``mapping`` says how points become labels; the bootstrap is over clusters
+    of videos.
     """
 
     records: Sequence[Record]
