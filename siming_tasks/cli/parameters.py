@@ -6,7 +6,6 @@ function's signature, and typer carries a private copy of click whose groups and
 
 from __future__ import annotations
 
-import errno
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from siming_tasks.cli.terminal import say
-from siming_tasks.common.errors import OptionsError, SimingError
+from siming_tasks.common.errors import OptionsError, SimingError, system_message
 from siming_tasks.common.redact import redact
 from siming_tasks.common.value_kinds import OutputPath
 from siming_tasks.options import OPTIONS, Kind, Options, Refused
@@ -133,29 +132,6 @@ class DatasetChoice:
         return dataset
 
 
-_AGAIN = "Run the same command again; what was written before is as it was."
-_ELSEWHERE = "Choose another place, or have the permissions changed."
-_WAYS_OUT = {
-    errno.ENOSPC: f"Free some space. {_AGAIN}",
-    errno.EDQUOT: f"Free some space. {_AGAIN}",
-    errno.EFBIG: "The file system or a limit allows no larger file. Choose another place.",
-    errno.EIO: "The disk or the network failed. Choose another place.",
-    errno.ESTALE: f"The network folder has changed. {_AGAIN}",
-    errno.ENOENT: f"It vanished meanwhile. {_AGAIN}",
-    errno.EACCES: _ELSEWHERE,
-    errno.EPERM: _ELSEWHERE,
-    errno.EROFS: _ELSEWHERE,
-    errno.EISDIR: "Name a file.",
-    errno.ENOTDIR: "A part of the path is a file. Name another place.",
-    errno.ENAMETOOLONG: "Choose a shorter name.",
-    errno.ELOOP: "The links lead round in a circle. Name the file itself.",
-    errno.EMFILE: "Allow more open files (ulimit -n), or use fewer jobs.",
-    errno.EEXIST: "Something else has that name. Name another place.",
-    errno.EINVAL: "Name a regular file, on a disk that takes such names.",
-}
-"""The way out of what a file system says; any other error of the system is a fault of the suite and is shown whole."""
-
-
 class Command(click.Command):
     """A command whose function gets ``options`` and ``chosen`` in place of the single flags that they are made of.
 
@@ -185,10 +161,9 @@ class Command(click.Command):
         except BrokenPipeError:
             raise
         except OSError as error:
-            if error.errno not in _WAYS_OUT:
+            if not (message := system_message(error)):
                 raise
-            named = f"{error.filename}: " if error.filename else ""
-            return refusal(ctx.command_path, f"{named}{error.strerror}. {_WAYS_OUT[error.errno]}", 1)
+            return refusal(ctx.command_path, f"{error.filename}: {message}" if error.filename else message, 1)
         except KeyboardInterrupt:
             return refusal(ctx.command_path, "interrupted; run the same command again to go on.", 130)
 

@@ -133,7 +133,8 @@ def missing(
 @cli.command()
 def join(
     chosen: cli.DatasetChoice = cli.dataset_flags(),
-    folders: tuple[str, ...] = cli.word("DIR...", "folders of the shards, and last the one to write"),
+    shard_folders: tuple[str, ...] = cli.word("SHARD...", "folders of the shards"),
+    out: Path = cli.word("OUT", "the new folder of the joined run", cli.NEW_FOLDER),
     partial: bool = cli.switch("join although requests are missing, and say which"),
 ) -> None:
     """Write the joined run and count its requests."""
@@ -141,12 +142,9 @@ def join(
     from siming_tasks.results.join_shards import join_shards
     from siming_tasks.tasks import TASKS
 
-    *parts, out = folders
-    if not parts:
-        raise OptionsError("Give the folders of the shards, and after them the folder to write.")
-    sources = find_runs(parts)
+    sources = find_runs(shard_folders)
     dataset = chosen.open(sources)
-    joined = join_shards(sources, dataset, Path(out), partial=partial)
+    joined = join_shards(sources, dataset, out, partial=partial)
     for name, count in joined.requests.items():
         missing = ""
         if rows := joined.missing.get(name):

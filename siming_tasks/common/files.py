@@ -230,7 +230,7 @@ def atomic_path(target: Path, *, private: bool = False) -> Iterator[Path]:
     ``private``: nobody else can read it, at no moment and whatever the umask; else everybody can.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent)
+    handle, name = tempfile.mkstemp(prefix=f".{target.stem[:60]}.", suffix=target.suffix[:20], dir=target.parent)
     os.close(handle)
     temporary = Path(name)
     try:

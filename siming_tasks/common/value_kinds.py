@@ -198,7 +198,10 @@ class OutputPath(Kind):
             raise Refused("is a file; name a folder.")
         if mode and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
             raise Refused("is a pipe, a socket or a device, and a file would take its place; name a file.")
-        parent = next((above for above in path.absolute().parents if os.path.lexists(above)), path)  # of / itself
+        try:
+            parent = next((above for above in path.absolute().parents if os.path.lexists(above)), path)  # of / itself
+        except FileNotFoundError:
+            raise Refused("cannot be made: the current folder is gone. Go to another, or name a whole path.") from None
         if not (parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)):
             what = "is not writable" if parent.is_dir() else "is no folder"
             raise Refused(f"cannot be made: {parent} {what}. Choose another place.")

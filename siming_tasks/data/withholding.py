@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from siming_tasks.common.errors import DataError, Problem
-from siming_tasks.common.files import atomic_write, read_bytes, sha256_file, sha256_json
+from siming_tasks.common.files import atomic_path, read_bytes, sha256_file, sha256_json
+from siming_tasks.common.output_folder import check_place, output_folder
 from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.digest import media_difference
@@ -42,20 +42,14 @@ def withhold(root: str | Path, out: str | Path, key: str | Path) -> Dataset:
     dataset, out, key = open_dataset(root), Path(out), Path(key)
     if key.resolve().is_relative_to(out.resolve()):
         raise DataError(f"{key}: the label file must lie outside the public folder {out}.")
-    if taken := next((path for path in (out, key) if path.exists()), None):
-        raise DataError(f"{taken}: exists. Name another place, or delete it.")
+    check_place(out)
+    if os.path.lexists(key):
+        raise DataError(f"{key}: exists. Name another place, or delete it.")
     if dataset.withheld:
         raise DataError(f"{root}: holds no consensus; there is nothing to withhold.")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    try:
+    with atomic_path(key, private=True) as key_file, output_folder(out) as part:
         write_public(dataset, part)
-        _write_key(key, dataset, open_dataset(part).digest)
-        part.chmod(0o755)
-        os.replace(part, out)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
+        _write_key(key_file, dataset, open_dataset(part).digest)
     return open_dataset(out)
 
 
@@ -147,7 +141,7 @@ class _Key(BaseModel):
 
 
 def _write_key(path: Path, dataset: Dataset, public_digest: str) -> None:
-    """Write the labels of a data set for its public folder, readable by the file's owner only."""
+    """Write the labels of a data set for its public folder into a file that its owner alone can read."""
     key = {
         "format": FORMAT,
         "public_digest": public_digest,
@@ -156,7 +150,7 @@ def _write_key(path: Path, dataset: Dataset, public_digest: str) -> None:
             video.video_id: {step.step_id: dict(step.scores) for step in video.applicable} for video in dataset.videos
         },
     }
-    with atomic_write(path, private=True) as stream:
+    with path.open("w", encoding="utf-8") as stream:
         json.dump({"digest": sha256_json(key), **key}, stream, indent=1)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from siming_tasks.common.errors import MediaError
+from siming_tasks.common.errors import DISK_FULL, MediaError
 from siming_tasks.media.picture import refuse_colours
 
 if TYPE_CHECKING:
@@ -34,9 +33,6 @@ LISTS = {
     b"[playlist]": "a PLS playlist",
 }
 """First bytes, in small letters, of playlists: files that name other files to play."""
-
-DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Errors that no reading has: the disk, a quota or the largest size of a file is reached."""
 
 
 @contextmanager

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial as bind
@@ -18,8 +16,8 @@ from tqdm import tqdm
 from siming_tasks import __version__
 from siming_tasks.analysis.primary_claim import PrimaryResult
 from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES
-from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
+from siming_tasks.common.output_folder import check_place, output_folder
 from siming_tasks.common.processes import worker_pool
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import one_line
@@ -93,12 +91,11 @@ def write_report(
         >>> (written / "index.html").is_file()
         True
     """
-    if out.exists() and any(out.iterdir() if out.is_dir() else [out]) and not _is_report(out):
-        raise DataError(f"{out}: exists and is not a report. Name another folder, or delete it.")
+    check_place(out, *_REPORT)
     groups = [[run] if isinstance(run, RunSource) else find_runs([str(run)]) for run in runs]
     sources = unique_names([source for group in groups for source in group])
     pairs, primary = tuple(read_pairs(dataset)), stated_primary(dataset.meta, options.primary)
-    with _in_place_of(out) as part, _worker_map(jobs, max(len(sources), len(UNALTERED_TASKS))) as apply:
+    with output_folder(out, *_REPORT) as part, _worker_map(jobs, max(len(sources), len(UNALTERED_TASKS))) as apply:
 
         def run_all(function: Callable[..., Any], items: Sequence[Any], unit: str, description: str) -> list[Any]:
             done = apply(function, items)
@@ -163,32 +160,16 @@ def _write_part(contents: ReportContents, part: tuple[int | None, int, int]) -> 
         PAGES[place].write(contents, share, shares)
 
 
-@contextmanager
-def _in_place_of(out: Path) -> Iterator[Path]:
-    """A new folder that takes the place of ``out`` when the block ends well, and vanishes when it fails."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    try:
-        yield part
-        part.chmod(0o755)
-        if out.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{out.name}.old.", dir=out.parent))
-            os.replace(out, old / out.name)
-            os.replace(part, out)
-            shutil.rmtree(old)
-        else:
-            os.replace(part, out)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
-
-
 def _is_report(out: Path) -> bool:
     try:
         with (out / "report.json").open(encoding="utf-8") as stream:
             return f'"format": "{FORMAT}"' in stream.read(200)
     except (OSError, UnicodeDecodeError):
         return False
+
+
+_REPORT = ("a report", _is_report)
+"""What may be replaced by a new report."""
 
 
 def _report_json(

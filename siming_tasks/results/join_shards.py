@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +10,7 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_bytes
+from siming_tasks.common.output_folder import check_place, output_folder
 from siming_tasks.common.version_0_1 import present_name, translate_results, translate_row
 from siming_tasks.data import Dataset
 from siming_tasks.metrics.catalogue import CATALOGUE
@@ -71,15 +69,14 @@ def join_shards(sources: Sequence[RunSource], dataset: Dataset, out: Path, *, pa
     Args:
         sources: the shards, each a folder with sample logs and the results file of lmms-eval.
         dataset: what they were asked about.
-        out: folder that the run is written to; must not exist.
+        out: folder that the run is written to; must not exist, or be empty.
         partial: join although requests are missing; the run then says which it was asked.
 
     Raises:
-        DataError: ``out`` exists, shards are of different models, prompts, data or options, a request has two different
-            answers, or (unless ``partial``) some requests are missing.
+        DataError: ``out`` holds something, shards are of different models, prompts, data or options, a request has two
+            different answers, or (unless ``partial``) some requests are missing.
     """
-    if os.path.lexists(out):
-        raise DataError(f"{out}: exists. Give a new folder.")
+    check_place(out)
     _check_alike(sources)
     joined = load_predictions([source.path for source in sources], dataset)
     if errors := [problem for problem in joined.problems if problem.severity == "error"]:
@@ -90,9 +87,7 @@ def join_shards(sources: Sequence[RunSource], dataset: Dataset, out: Path, *, pa
     if missing and not partial:
         raise DataError.of([_missing_problem(name, rows, dataset, out) for name, rows in missing.items()])
     folders = [source.path for source in sources if source.path.is_dir()]
-    out.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    try:
+    with output_folder(out) as made:
         files = sorted(file for folder in folders for file in folder.rglob("*_results.json"))
         results = [translate_results(json.loads(read_bytes(file, MAX_RESULTS))) for file in files]
         names = {
@@ -108,10 +103,6 @@ def join_shards(sources: Sequence[RunSource], dataset: Dataset, out: Path, *, pa
         for name, result in written.items():
             text = json.dumps(result, indent=1, ensure_ascii=False, default=str)
             (folder / f"{name}_results.json").write_text(text, encoding="utf-8")
-        made.chmod(0o755)
-        made.rename(out)
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
     return Joined(out, {name: len(ids) for name, ids in have.items()}, missing)
 
 

@@ -141,7 +141,7 @@ def test_withholding_overwrites_nothing(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="must lie outside the public folder"):
         withhold(folder, tmp_path / "public", tmp_path / "public/labels.json")
     withhold(folder, tmp_path / "public", tmp_path / "labels.json")
-    with pytest.raises(DataError, match=r"exists\. Name another place"):
+    with pytest.raises(DataError, match=r"exists\. Name another folder"):
         withhold(folder, tmp_path / "public", tmp_path / "labels2.json")
     with pytest.raises(DataError, match=r"exists\. Name another place"):
         withhold(folder, tmp_path / "public2", tmp_path / "labels.json")

@@ -19,6 +19,7 @@ from siming_tasks.analysis.ranks import capped_values
 from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
+from siming_tasks.common.output_folder import check_place, output_folder
 from siming_tasks.common.printed_value import resampled
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import one_line
@@ -86,7 +87,7 @@ def build_board(
     Args:
         folder: of submissions.
         dataset: with labels.
-        out: folder to write to.
+        out: folder to write to; a board that is there is replaced.
         options: label mapping, positive class, rater, resamples, seed.
         reruns: folder of the host's own runs, ``<archive name without .zip>`` (a folder or ``.jsonl`` file) each.
         match: share of equal answers from which a re-run verifies a row.
@@ -96,7 +97,7 @@ def build_board(
         The rows, and one line for each archive that was refused.
 
     Raises:
-        DataError: no archive, no labels, or ``out`` is in use.
+        DataError: no archive, no labels, or ``out`` holds something else.
     """
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder. Give the one with the archives of `siming board submit`.")
@@ -107,8 +108,7 @@ def build_board(
         raise DataError(f"{reruns}: no such folder. Give the one with your own runs, or leave --reruns out.")
     if dataset.withheld:
         raise DataError(f"{dataset.root}: the labels are withheld. Give the label file with --labels.")
-    if out.exists() and any(out.iterdir()) and not (out / "board.json").is_file():
-        raise DataError(f"{out}: exists and is not a board. Name another folder, or delete it.")
+    check_place(out, *_BOARD)
     entries: list[Entry] = []
     refused: list[str] = []
     for path in tqdm(archives, unit="submission", disable=not progress):
@@ -118,10 +118,21 @@ def build_board(
             refused.append(refusal(path, error))
     entries = _sorted_entries(_note_conditions(_note_duplicates(entries), options), options)
     board = _to_json(dataset, options, entries, refused, match)
-    with atomic_write(out / "board.json") as stream:
-        json.dump(board, stream, indent=1, allow_nan=False)
-    _write_page(out, board)
+    with output_folder(out, *_BOARD) as part:
+        with atomic_write(part / "board.json") as stream:
+            json.dump(board, stream, indent=1, allow_nan=False)
+        _write_page(part, board)
     return entries, refused
+
+
+def _is_board(folder: Path) -> bool:
+    """True for a folder that holds a board and nothing else."""
+    names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+    return "board.json" in names and names <= {"board.json", "index.html", "static"}
+
+
+_BOARD = ("a board alone", _is_board)
+"""What may be replaced by a new board."""
 
 
 def _to_json(

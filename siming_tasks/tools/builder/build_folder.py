@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import csv
 import datetime
-import errno
 import io
 import itertools
-import logging
-import os
 import shutil
-import tempfile
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,19 +16,17 @@ from typing import Any
 from siming_tasks import __version__
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write, read_yaml
+from siming_tasks.common.output_folder import check_place, make_once
 from siming_tasks.common.sanitize import cell
 from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder_files import write_folder
-from siming_tasks.media.container import DISK_FULL
 from siming_tasks.tools.builder.build_plan import BuildOptions, BuildPlan, Inputs, make_plan
 from siming_tasks.tools.builder.event_log_sheet import UseRatings
 from siming_tasks.tools.builder.label_rows import LabelRow
 from siming_tasks.tools.builder.mapping import VIDEO_FIELDS
 from siming_tasks.tools.builder.transcode import transcode
 from siming_tasks.tools.builder.video_files import span_problems
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -91,7 +84,7 @@ def build_dataset(
         >>> [video.video_id for video in built.dataset.videos], built.names_file.name
         (['v001'], 'out.names.csv')
     """
-    out = Path(out) if Path(out).name not in ("", "..") else Path(os.path.abspath(out))
+    out = Path(out) if Path(out).name not in ("", "..") else Path(out).resolve()
     options = options or BuildOptions()
     options = replace(options, name=options.name or out.name)
     inputs = Inputs(
@@ -105,13 +98,17 @@ def build_dataset(
         encoding=encoding,
         ratings=ratings or UseRatings(),
     )
-    with _writable(out):
-        _check_place(out)
-        plan, problems = make_plan(inputs, options)
-        _refuse(out, plan, problems)
-        with _locked(out):
-            if not _is_built(out, plan.key()):
-                problems += _build(out, plan, jobs, progress)
+    kind = "the data set of these inputs"
+    check_place(out, kind, lambda folder: _inputs_of(folder) is not None)
+    plan, problems = make_plan(inputs, options)
+    _refuse(out, plan, problems)
+
+    def make(part: Path) -> list[Problem]:
+        return _build(out, plan, part, jobs, progress)
+
+    problems += (
+        make_once(out, "the data set of these inputs", lambda folder: _inputs_of(folder) == plan.key(), make) or ()
+    )
     dataset = open_dataset(out)
     return Built(dataset, _beside(out, "names"), (*problems, *label_problems(dataset)))
 
@@ -128,78 +125,16 @@ def _refuse(out: Path, plan: BuildPlan, problems: Sequence[Problem]) -> None:
         raise DataError(str(DataError.of(errors, shown=20)), [*errors, *warnings])
 
 
-@contextmanager
-def _writable(out: Path) -> Iterator[None]:
-    """Message of the system about ``out`` and the files beside it, in a sentence."""
+def _inputs_of(folder: Path) -> object:
+    """The digest of the inputs that a folder was built from; None for any other folder."""
     try:
-        yield
-    except OSError as error:
-        if error.errno in DISK_FULL:
-            fix = "Free some space and run the same command again; finished videos are kept."
-            full = "a file is larger than may be written here" if error.errno == errno.EFBIG else "the disk is full"
-            raise DataError(f"{out}: {full}. {fix}") from None
-        place = f" ({error.filename})" if error.filename else ""
-        what = f"{error.strerror or error}{place}. Name a folder in a place where you may write."
-        if error.errno in (errno.EEXIST, errno.ENOTDIR):
-            what = f"{error.filename} is no folder. Name another place, or delete that file."
-        raise DataError(f"{out}: cannot be written: {what}") from None
-
-
-def _check_place(out: Path) -> None:
-    """Make sure that something can be written beside ``out``, before hours of work.
-
-    Raises:
-        OSError: it cannot.
-        DataError: ``out`` is the root of the file system.
-    """
-    if out.is_symlink() and not (out.is_dir() and any(out.iterdir())):
-        raise DataError(f"{out}: is a link, whose place the new folder would take. Name the folder that it leads to.")
-    if not out.name:
-        raise DataError(f"{out}: exists and was not built from these inputs. Name another folder.")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=out.parent):
-        for part in (out.with_name(f".{out.name}.part"), out.with_name(f".{out.name}.part") / "media"):
-            if part.is_symlink() or (part.exists() and not part.is_dir()):  # says when the name is too long
-                raise NotADirectoryError(errno.ENOTDIR, "no folder", str(part))
-
-
-@contextmanager
-def _locked(out: Path) -> Iterator[None]:
-    """Only one build works on ``out``; another waits."""
-    from filelock import FileLock, Timeout
-
-    out.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(out.with_name(f".{out.name}.lock"))
-    try:
-        lock.acquire(timeout=1)
-    except Timeout:
-        _log.warning("Another build is working on %s; waiting for it.", out)
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _is_built(out: Path, key: str) -> bool:
-    """True if ``out`` is this build, finished.
-
-    Raises:
-        DataError: ``out`` is something else.
-    """
-    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
-        return False
-    try:
-        if read_yaml(out / "dataset.yaml")["build"]["inputs"] == key:
-            return True
+        return read_yaml(folder / "dataset.yaml")["build"]["inputs"]
     except (DataError, KeyError, TypeError):
-        pass
-    raise DataError(f"{out}: exists and was not built from these inputs. Name another folder, or delete that one.")
+        return None
 
 
-def _build(out: Path, plan: BuildPlan, jobs: int, progress: bool) -> list[Problem]:
-    """Make the folder under another name, then give it its own; a warning for every span that had to be cut back."""
-    part = out.with_name(f".{out.name}.part")
+def _build(out: Path, plan: BuildPlan, part: Path, jobs: int, progress: bool) -> list[Problem]:
+    """Fill the unfinished folder, and write the table of names beside ``out``; a warning for every span cut back."""
     sources = {plan.ids[name]: source.path for name, source in plan.sources.items()}
     media = transcode(sources, part, keep_audio=plan.options.keep_audio, jobs=jobs, progress=progress)
     # A string that exists nowhere else: if a model can complete it, these files were in its training data.
@@ -210,9 +145,6 @@ def _build(out: Path, plan: BuildPlan, jobs: int, progress: bool) -> list[Proble
     shutil.rmtree(part / "done")
     open_dataset(part)
     _write_names(_beside(out, "names"), plan)
-    if out.exists():
-        out.rmdir()
-    os.replace(part, out)
     return cut
 
 

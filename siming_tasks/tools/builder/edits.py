@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
-import shutil
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +23,7 @@ from tqdm import tqdm
 from siming_tasks import __version__
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write, sha256_file
+from siming_tasks.common.output_folder import check_place, output_folder
 from siming_tasks.common.schema import CONSENSUS, Video
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder_files import write_folder
@@ -248,8 +247,7 @@ def edit_dataset(
         DataError: ``out`` exists, or no edit can be made of any video.
         MediaError: a video cannot be read.
     """
-    if out.exists():
-        raise DataError(f"{out}: exists. Name another folder, or delete that one.")
+    check_place(out)
     chosen: list[tuple[Video, list[Edit]]] = []
     for number, video in enumerate(dataset.videos):
         rng = np.random.default_rng([seed, number])  # each video has a draw of its own
@@ -263,16 +261,14 @@ def edit_dataset(
             "is seen of them once they are over) with points to lose and a span of their own (`start` and `end`), "
             "which no other step shares."
         )
-    part = out.with_name(f".{out.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    (part / "media").mkdir(parents=True)
     rows: list[dict[str, Any]] = []
     pairs: list[dict[str, Any]] = []
     media: dict[str, str] = {}
     made: Counter[str] = Counter()
     unsure: Counter[str] = Counter()
     certain = 0
-    try:
+    with output_folder(out) as part:
+        (part / "media").mkdir()
         with tqdm(total=sum(1 + len(edits) for _, edits in chosen if edits), unit="video", disable=not progress) as bar:
             for video, edits in chosen:
                 for row, edit, labels in _make_videos(dataset, video, edits, part) if edits else ():
@@ -285,10 +281,6 @@ def edit_dataset(
                         pairs += _pairs(dataset, video, edit, labels, row["video_id"])
                     bar.update()
         _write(dataset, part, rows, pairs, media)
-        os.replace(part, out)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
     kinds = Counter(pair["kind"] for pair in pairs)
     return Edited(open_dataset(out), made, kinds, certain, unsure, without)
 

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from siming_tasks import __version__
-from siming_tasks.common.errors import DataError, MediaError, Problem
+from siming_tasks.common.errors import DISK_FULL, DataError, MediaError, Problem
 from siming_tasks.common.files import atomic_path, atomic_write, sha256_file, sha256_json
 from siming_tasks.media.clips import x264_options
-from siming_tasks.media.container import DISK_FULL, open_video
+from siming_tasks.media.container import open_video
 from siming_tasks.media.picture import BT709, WIDE_GAMUTS, Colour, copy_colour_tags, to_bt709_filter
 from siming_tasks.media.timeline import Timeline, read_timeline
 

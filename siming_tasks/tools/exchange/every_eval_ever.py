@@ -17,6 +17,7 @@ from typing import Any
 
 from siming_tasks import __version__
 from siming_tasks.common.files import atomic_write, canonical_json
+from siming_tasks.common.output_folder import added_files
 from siming_tasks.common.printed_value import state_of
 from siming_tasks.common.value_kinds import is_number
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
@@ -38,23 +39,24 @@ def write_every_eval_ever(exported: ExportedRun, out: Path) -> list[Path]:
     digest = hashlib.sha256(canonical_json(run).encode()).digest()
     name = uuid.UUID(bytes=digest[:16], version=4)
     folder = Path("data", COLLECTION, *run["model_info"]["id"].split("/"))
-    files = [out / folder / f"{name}.json"]
-    if exported.labels:
-        lines = [json.dumps(line, ensure_ascii=False) + "\n" for line in _instances(exported, run)]
-        samples = folder / f"{name}_samples.jsonl"
-        with atomic_write(out / samples) as stream:
-            stream.writelines(lines)
-        files.append(out / samples)
-        run["detailed_evaluation_results"] = {
-            "format": "jsonl",
-            "file_path": samples.as_posix(),
-            "hash_algorithm": "sha256",
-            "checksum": hashlib.sha256("".join(lines).encode()).hexdigest(),
-            "total_rows": len(lines),
-        }
-    with atomic_write(files[0]) as stream:
-        json.dump(run, stream, indent=1, ensure_ascii=False, allow_nan=False)
-    return files
+    files = [folder / f"{name}.json"]
+    with added_files(out) as new:
+        if exported.labels:
+            lines = [json.dumps(line, ensure_ascii=False) + "\n" for line in _instances(exported, run)]
+            samples = folder / f"{name}_samples.jsonl"
+            with atomic_write(new / samples) as stream:
+                stream.writelines(lines)
+            files.append(samples)
+            run["detailed_evaluation_results"] = {
+                "format": "jsonl",
+                "file_path": samples.as_posix(),
+                "hash_algorithm": "sha256",
+                "checksum": hashlib.sha256("".join(lines).encode()).hexdigest(),
+                "total_rows": len(lines),
+            }
+        with atomic_write(new / files[0]) as stream:
+            json.dump(run, stream, indent=1, ensure_ascii=False, allow_nan=False)
+    return [out / file for file in files]
 
 
 def _aggregate(exported: ExportedRun, now: str) -> dict[str, Any]:

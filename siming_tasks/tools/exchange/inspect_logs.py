@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.errors import DataError, OptionsError
-from siming_tasks.common.files import atomic_path, canonical_json
+from siming_tasks.common.files import canonical_json
+from siming_tasks.common.output_folder import added_files
 from siming_tasks.common.printed_value import state_of
 from siming_tasks.common.redact import redact
 from siming_tasks.results.record import Record
@@ -38,13 +39,11 @@ def write_inspect(exported: ExportedRun, out: Path) -> list[Path]:
         OptionsError: Inspect is not installed.
     """
     log = _inspect_log()
-    files = []
-    for name in exported.run.settings:
-        path = out / f"siming_{name}.eval"
-        with atomic_path(path) as part:
-            log.write_eval_log(_log(log, exported, name), part, format="eval")
-        files.append(path)
-    return files
+    names = [f"siming_{name}.eval" for name in exported.run.settings]
+    with added_files(out) as folder:
+        for setting, name in zip(exported.run.settings, names, strict=True):
+            log.write_eval_log(_log(log, exported, setting), folder / name, format="eval")
+    return [out / name for name in names]
 
 
 def _log(log: Any, exported: ExportedRun, name: str) -> Any:

@@ -10,11 +10,13 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.common.files import atomic_path, atomic_write, sha256_file
+from siming_tasks.common.files import atomic_write, sha256_file
+from siming_tasks.common.output_folder import added_files
 from siming_tasks.data import Dataset
 from siming_tasks.media import Backend, StoredImage
 from siming_tasks.options import Options
@@ -61,9 +63,14 @@ def write_requests(
     RUN.begin(options)
     dataset = RUN.current_dataset()
     docs = [doc for name in settings for doc in documents(TASKS[name], dataset)[:limit]]
-    media = _Media(media_folder(out) if files else None)
     generation = generation_kwargs()
-    with RUN.evaluating(ANYBODY), atomic_write(out) as stream:
+    folder = media_folder(out)
+    with (
+        RUN.evaluating(ANYBODY),
+        atomic_write(out) as stream,
+        added_files(folder) if files else nullcontext(None) as new,
+    ):
+        media = _Media(new, folder.name)
         for doc in watched(docs):
             sent = _plain(doc, media) if form == "plain" else _chat(doc, media, form)
             asking, part = RUN.prompting_of(TASKS[doc["setting"]]).label, doc.get("part", "")
@@ -88,10 +95,12 @@ def write_requests(
 class _Media:
     """Addresses of frames and videos: ``data:`` URLs, or files in a folder beside the requests.
 
-    A file is there once, under the digest of its content; it is named relative to the requests.
+    A file is there once, under the digest of its content; it is named relative to the requests, where ``folder``, which
+    takes the files until all are there, is going to have the name ``name``.
     """
 
     folder: Path | None
+    name: str
 
     def image(self, image: StoredImage) -> str:
         """One frame, in the run's encoding."""
@@ -101,9 +110,8 @@ class _Media:
         suffix = "jpg" if encoding.format == "jpeg" else encoding.format
         target = self.folder / f"{hashlib.sha256(data).hexdigest()[:32]}.{suffix}"
         if not target.is_file():
-            with atomic_write(target, "wb") as stream:
-                stream.write(data)
-        return f"{self.folder.name}/{target.name}"
+            target.write_bytes(data)
+        return f"{self.name}/{target.name}"
 
     def video(self, path: str) -> str:
         """A video file."""
@@ -111,9 +119,8 @@ class _Media:
             return f"data:video/mp4;base64,{base64.b64encode(Path(path).read_bytes()).decode('ascii')}"
         target = self.folder / f"{sha256_file(Path(path))[:32]}{Path(path).suffix}"
         if not target.is_file():
-            with atomic_path(target) as part:
-                shutil.copyfile(path, part)
-        return f"{self.folder.name}/{target.name}"
+            shutil.copyfile(path, target)
+        return f"{self.name}/{target.name}"
 
 
 def _chat(doc: Doc, media: _Media, form: str) -> dict[str, Any]:

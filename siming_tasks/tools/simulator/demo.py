@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import as_completed
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
@@ -17,7 +16,8 @@ from tqdm import tqdm
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write, read_yaml, sha256_file, sha256_json
-from siming_tasks.common.processes import locked, worker_pool
+from siming_tasks.common.output_folder import make_once
+from siming_tasks.common.processes import worker_pool
 from siming_tasks.rubrics import default_rubric, load_rubric
 from siming_tasks.tools.simulator.choreography import Performance
 from siming_tasks.tools.simulator.contact_sheet import ContactSheet, deciding_moments
@@ -130,54 +130,23 @@ def make_demo(
     if videos < 1 or (pairs and videos % 2):
         raise DataError(f"{videos} videos: at least 1 is needed, and an even number for pairs.")
     recipe = _Recipe(GENERATOR_VERSION, videos, seed, short, pairs, contact)
-    if _is_there(out, recipe):  # without a lock: the folder around it may not be ours to write
-        return out
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with locked(out.with_name(f".{out.name}.lock")):
-        if not _is_there(out, recipe):
-            with _workplace(out, recipe) as part:
-                minimal_pairs = simulate_pairs(videos // 2, seed) if pairs else ()
-                exams = tuple(exam for pair in minimal_pairs for exam in pair.exams) or simulate_labels(videos, seed)
-                slots = {exam.video_id: pair.slots(short) for pair in minimal_pairs for exam in pair.exams}
-                todo = [_Job(exam, part, recipe, slots.get(exam.video_id, {})) for exam in exams]
-                _describe(part, _render(todo, jobs, progress), [pair_row(pair) for pair in minimal_pairs], recipe)
+
+    def is_this(folder: Path) -> bool:
+        try:
+            return bool(read_yaml(folder / "dataset.yaml")["simulation"] == asdict(recipe))
+        except (DataError, KeyError, TypeError):
+            return False
+
+    def make(part: Path) -> None:
+        minimal_pairs = simulate_pairs(videos // 2, seed) if pairs else ()
+        exams = tuple(exam for pair in minimal_pairs for exam in pair.exams) or simulate_labels(videos, seed)
+        slots = {exam.video_id: pair.slots(short) for pair in minimal_pairs for exam in pair.exams}
+        todo = [_Job(exam, part, recipe, slots.get(exam.video_id, {})) for exam in exams]
+        _describe(part, _render(todo, jobs, progress), [pair_row(pair) for pair in minimal_pairs], recipe)
+        shutil.rmtree(part / "rows")
+
+    make_once(out, "this demo", is_this, make, sha256_json(asdict(recipe)))
     return out
-
-
-def _is_there(out: Path, recipe: _Recipe) -> bool:
-    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
-        return False
-    try:
-        if read_yaml(out / "dataset.yaml")["simulation"] == asdict(recipe):
-            return True
-    except (DataError, KeyError, TypeError):
-        pass
-    raise DataError(f"{out} exists and is not this demo. Name another folder, or delete that one.")
-
-
-@contextmanager
-def _workplace(out: Path, recipe: _Recipe) -> Iterator[Path]:
-    """A hidden folder that becomes ``out`` when the block ends well; kept for the next run when it does not."""
-
-    def sweep() -> None:
-        """Remove what killed workers left half-written."""
-        for path in part.rglob(".*"):
-            path.unlink(missing_ok=True)
-
-    part = out.with_name(f".{out.name}.part")
-    note = part / "request.json"
-    if not note.is_file() or json.loads(note.read_text(encoding="utf-8")) != asdict(recipe):
-        shutil.rmtree(part, ignore_errors=True)
-        with atomic_write(note) as stream:
-            json.dump(asdict(recipe), stream)
-    sweep()
-    yield part
-    shutil.rmtree(part / "rows")
-    note.unlink()
-    sweep()  # once more: a worker of a killed run may have been at work until now
-    if out.exists():
-        out.rmdir()
-    part.replace(out)
 
 
 def _render(todo: Sequence[_Job], jobs: int, progress: bool) -> list[dict[str, Any]]:

@@ -237,11 +237,11 @@ def test_a_folder_that_is_there_is_not_overwritten(given: dict[str, Path], tmp_p
     assert again.dataset.digest == first.dataset.digest
     assert (tmp_path / "exams/dataset.yaml").stat().st_mtime_ns == stamp
     edit(given, ",0.4,", ",0.3,")
-    with pytest.raises(DataError, match="exists and was not built from these inputs"):
+    with pytest.raises(DataError, match="exists and is not the data set of these inputs"):
         build_dataset(tmp_path / "exams", **given)
     (tmp_path / "other").mkdir()
     (tmp_path / "other/thesis.doc").write_text("precious")
-    with pytest.raises(DataError, match="exists and was not built from these inputs"):
+    with pytest.raises(DataError, match="exists and is not the data set of these inputs"):
         build_dataset(tmp_path / "other", **given)
     assert (tmp_path / "other/thesis.doc").read_text() == "precious"
 

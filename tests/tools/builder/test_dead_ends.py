@@ -102,11 +102,10 @@ def test_build_refuses_a_folder_without_videos(
 @pytest.mark.parametrize(
     ("make_it", "said"),
     [
-        (lambda path: path.write_text("x"), "out: exists and was not built from these inputs."),
-        (lambda path: path.symlink_to(path), "out: is a link, whose place the new folder would take"),
-        (lambda path: path.symlink_to("nowhere"), "out: is a link, whose place the new folder would take."),
-        (lambda path: path.with_name(".out.part").write_text("x"), ".out.part is no folder. Name another place"),
-        (lambda path: path.with_name(".out.part").symlink_to("nowhere"), ".out.part is no folder. Name another place"),
+        (lambda path: path.write_text("x"), "out: is a file. Name a folder."),
+        (lambda path: path.symlink_to(path), "The links lead round in a circle."),
+        (lambda path: path.with_name(".out.part").write_text("x"), ".out.part: is no folder. Name another place"),
+        (lambda path: path.with_name(".out.part").symlink_to("nowhere"), ".out.part: is no folder. Name another place"),
     ],
 )  # fmt: skip
 def test_build_refuses_an_output_that_cannot_be_made(
@@ -119,9 +118,9 @@ def test_build_refuses_an_output_that_cannot_be_made(
 @pytest.mark.parametrize(
     ("out", "said"),
     [
-        ("given/labels.csv/out", "labels.csv is no folder. Name another place, or delete that file."),
+        ("given/labels.csv/out", "cannot be written: Not a directory. A part of the path is a file."),
         ("/proc/out", "cannot be written: No such file or directory"),
-        ("/", "exists and was not built from these inputs."),
+        ("/", "exists and is not the data set of these inputs."),
         ("x" * 300, "cannot be written: File name too long"),
     ],
 )
@@ -159,8 +158,8 @@ def test_a_full_disk_is_called_one_and_the_build_goes_on_later(
     command = [sys.executable, "-c", SMALL_DISK, str(room), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     last = done.stderr.strip().splitlines()[-1]
-    fix = "Free some space and run the same command again; finished videos are kept."
-    assert last.endswith(f"out: a file is larger than may be written here. {fix}"), done.stderr
+    fix = "The file system or a limit allows no larger file. Choose another place."
+    assert last.endswith(f"out: cannot be written: File too large. {fix}"), done.stderr
     assert done.returncode == 1 and "damaged" not in done.stderr and "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
     assert len(build_dataset(tmp_path / "out", **given).dataset.videos) == 2

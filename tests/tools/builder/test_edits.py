@@ -321,6 +321,7 @@ def test_a_camera_is_cut_as_exactly_as_a_drawing(tmp_path: Path) -> None:
 
 def test_what_cannot_be_edited_is_said(exams: Dataset, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "thesis.txt").write_text("mine")
     with pytest.raises(DataError, match="there: exists"):
         edit_dataset(exams, tmp_path / "there")
     bare = replace(

@@ -1,0 +1,223 @@
+"""Folder that a command makes: looked at before any work, written beside its place, and put there whole or not at all.
+
+Every command that makes a folder does it here: :func:`output_folder` for a new one or in place of an older one of its
+kind, :func:`make_once` for hours of work that an interrupted call has begun, :func:`added_files` for files in a folder
+that others fill too.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+from siming_tasks.common.errors import DISK_FULL, DataError, system_message
+from siming_tasks.common.processes import locked
+
+_T = TypeVar("_T")
+_log = logging.getLogger(__name__)
+_KEY = ".begun"
+"""File of an unfinished folder that says what is being made in it."""
+
+
+def check_place(out: Path, kind: str = "", is_one: Callable[[Path], bool] | None = None) -> bool:
+    """Look at the place of a folder to be made, before any work; True if one of its kind is there already.
+
+    Args:
+        out: the folder; a link stands for what it leads to.
+        kind: what the folder is, for the message: ``a report``.
+        is_one: tells a folder of this kind; without it, whatever holds something is refused.
+
+    Raises:
+        DataError: the place is taken by something else (a file, a device, a folder with other things in it), a disk is
+            mounted on it, or nothing can be written there.
+    """
+    place = _place(out)
+    with _told(out, place):
+        try:
+            mode = place.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            mode = 0
+        if mode and not stat.S_ISDIR(mode):
+            what = "a file" if stat.S_ISREG(mode) else "a pipe, a socket or a device"
+            raise DataError(f"{out}: is {what}. Name a folder.")
+        if mode and any(place.iterdir()):
+            if is_one is None or not is_one(place):
+                what = f"exists and is not {kind}" if kind else "exists"
+                raise DataError(f"{out}: {what}. Name another folder, or delete that one.")
+            return True
+        _refuse_mount(out, place)
+        above = next(folder for folder in (*place.parents, Path()) if os.path.lexists(folder))
+        with tempfile.TemporaryFile(dir=above):  # says whether something can be written there
+            pass
+    return False
+
+
+@contextmanager
+def output_folder(out: Path, kind: str = "", is_one: Callable[[Path], bool] | None = None) -> Iterator[Path]:
+    """Provide a new folder that takes the place of ``out`` when the block ends well, and vanishes when it does not.
+
+    An older one of its kind stays whole until then. What is hidden in it (``.git``, ``.nojekyll``) is kept.
+    Arguments and errors are those of :func:`check_place`; a full or failing disk is a DataError, too.
+    """
+    check_place(out, kind, is_one)
+    place = _place(out)
+    with _told(out, place), _parents(place):
+        _refuse_mount(out, place)
+        part = Path(tempfile.mkdtemp(prefix=f".{place.name[:60]}.", dir=place.parent))
+        try:
+            yield part
+            _swap(part, place)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+
+
+def make_once(
+    out: Path, kind: str, is_one: Callable[[Path], bool], make: Callable[[Path], _T], key: str = ""
+) -> _T | None:
+    """Make a folder unless it is there, one process at a time; what an interrupted call has begun is gone on with.
+
+    Args:
+        out: the folder.
+        kind: what it is, for messages: ``this demo``.
+        is_one: tells whether a folder is the very one that is wanted; any other is refused.
+        make: fills the unfinished folder ``.<name>.part`` beside ``out``, which is kept where that fails.
+        key: what is being made: the work of another key is thrown away.
+
+    Returns:
+        What ``make`` returned; None if the folder was there.
+
+    Raises:
+        DataError: as :func:`check_place`; the disk is full or fails.
+    """
+    if check_place(out, kind, is_one):  # without a lock: the folder around it may not be ours to write
+        return None
+    place = _place(out)
+    part, lock = (place.with_name(f".{place.name}.{suffix}") for suffix in ("part", "lock"))
+    with ExitStack() as held, _told(out, place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            held.enter_context(locked(lock, timeout=1))
+        except TimeoutError:
+            _log.warning("Another process is working on %s; waiting for it.", out)
+            held.enter_context(locked(lock))
+        made = None if check_place(out, kind, is_one) else _go_on(part, place, make, key)
+        with suppress(OSError):
+            lock.unlink()  # whoever waits for it finds the folder
+        return made
+
+
+@contextmanager
+def added_files(out: Path) -> Iterator[Path]:
+    """Provide an empty folder whose files are moved into ``out`` when the block ends well, and vanish when it does not.
+
+    Other files of ``out`` stay; of the same name, the new one stands.
+
+    Raises:
+        DataError: ``out`` is no folder, a folder has the name of a file, or the disk is full or fails.
+    """
+    place = _place(out)
+    there = check_place(out, "a folder", lambda folder: True) or place.is_dir()
+    with _told(out, place), _parents(place):
+        part = Path(tempfile.mkdtemp(prefix=f".{place.name[:60]}.", dir=place if there else place.parent))
+        try:
+            yield part
+            files = [path.relative_to(part) for path in sorted(part.rglob("*")) if path.is_file()]
+            if taken := next((place / file for file in files if (place / file).is_dir()), None):
+                raise DataError(f"{taken}: is a folder, and a file would take its place. Name another folder.")
+            for file in files:
+                (place / file).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(part / file, place / file)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+
+
+def _go_on(part: Path, place: Path, make: Callable[[Path], _T], key: str) -> _T:
+    """Fill the unfinished folder, from the beginning if it is of another key, and put it in its place."""
+    if os.path.lexists(part) and (part.is_symlink() or not part.is_dir()):
+        raise DataError(f"{part}: is no folder. Name another place, or delete that file.")
+    note = part / _KEY
+    if not note.is_file() or note.read_text(encoding="utf-8") != key:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        note.write_text(key, encoding="utf-8")
+    _sweep(part, note)
+    made = make(part)
+    _sweep(part)  # once more: a worker of a killed call may have been at work until now
+    _swap(part, place)
+    return made
+
+
+def _place(out: Path) -> Path:
+    """The folder itself: where a link leads to, and with a name of its own."""
+    return Path(os.path.realpath(out)) if os.path.islink(out) or out.name in ("", "..") else out
+
+
+def _refuse_mount(out: Path, place: Path) -> None:
+    if os.path.ismount(place):
+        raise DataError(f"{out}: a disk is mounted there, which no folder can take the place of. Name a folder in it.")
+
+
+@contextmanager
+def _parents(place: Path) -> Iterator[None]:
+    """Make the folders above a place; those that were made go when the block fails."""
+    new = [folder for folder in place.parents if not os.path.lexists(folder)]
+    place.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        for folder in new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+def _sweep(part: Path, keep: Path | None = None) -> None:
+    """Remove the hidden files of an unfinished folder: what killed workers left half-written."""
+    for path in part.rglob(".*"):
+        if path != keep:
+            path.unlink(missing_ok=True)
+
+
+def _swap(part: Path, place: Path) -> None:
+    """Put a finished folder in its place; the older one is there until then, and again if that fails."""
+    part.chmod(0o755)  # mkdtemp makes its folder 0700
+    if place.is_dir() and not any(place.iterdir()):
+        place.rmdir()
+    if not place.exists():
+        os.replace(part, place)
+        return
+    beside = Path(tempfile.mkdtemp(prefix=f".{place.name[:60]}.old.", dir=place.parent))
+    old = beside / "old"
+    try:
+        os.replace(place, old)
+        os.replace(part, place)
+    except BaseException:
+        if old.exists() and not place.exists():
+            os.replace(old, place)
+        raise
+    else:
+        for path in old.glob(".*"):
+            if not (place / path.name).exists():
+                os.replace(path, place / path.name)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+@contextmanager
+def _told(out: Path, place: Path) -> Iterator[None]:
+    """Turn what the system says about ``out``, and what lies beside it, into a sentence about ``out``."""
+    try:
+        yield
+    except OSError as error:
+        named = [Path(os.fsdecode(name)) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
+        ours = error.errno in DISK_FULL or any(path.is_relative_to(above) for path in named for above in place.parents)
+        if not ours or not (message := system_message(error)):
+            raise
+        raise DataError(f"{out}: cannot be written: {message}") from error

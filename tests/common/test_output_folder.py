@@ -1,0 +1,241 @@
+"""Folders that commands make: whole or not at all, never in place of something else, and nothing left beside them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.output_folder import added_files, check_place, make_once, output_folder
+
+pytestmark = pytest.mark.fast
+
+
+def is_ours(folder: Path) -> bool:
+    return (folder / "mark").is_file()
+
+
+def tree(root: Path) -> dict[str, str | None]:
+    return {path.relative_to(root).as_posix(): path.read_text() if path.is_file() else None for path in root.rglob("*")}
+
+
+def fill(folder: Path, text: str) -> None:
+    (folder / "mark").write_text(text)
+    (folder / "pages").mkdir(exist_ok=True)
+    (folder / "pages" / f"{text}.html").write_text(text)
+
+
+def test_a_new_folder_is_there_at_the_end_and_readable_by_all(tmp_path: Path) -> None:
+    with output_folder(tmp_path / "above" / "out") as part:
+        fill(part, "new")
+        assert not (tmp_path / "above" / "out").exists()
+    assert tree(tmp_path / "above") == {"out": None, "out/mark": "new", "out/pages": None, "out/pages/new.html": "new"}
+    assert (tmp_path / "above" / "out").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt])
+def test_a_failure_leaves_the_older_folder_whole_and_nothing_else(tmp_path: Path, failure: type[BaseException]) -> None:
+    out = tmp_path / "out"
+    with output_folder(out, "ours", is_ours) as part:
+        fill(part, "old")
+    before = tree(tmp_path)
+    with pytest.raises(failure), output_folder(out, "ours", is_ours) as part:
+        fill(part, "new")
+        raise failure
+    with pytest.raises(failure), output_folder(tmp_path / "a" / "b" / "c") as part:
+        raise failure
+    assert tree(tmp_path) == before
+
+
+def test_an_older_one_of_its_kind_is_replaced_but_for_what_is_hidden_in_it(tmp_path: Path) -> None:
+    for text in ("old", "new"):
+        with output_folder(tmp_path / "out", "ours", is_ours) as part:
+            fill(part, text)
+        (tmp_path / "out" / ".git").mkdir(exist_ok=True)
+        (tmp_path / "out" / ".git" / "HEAD").write_text("mine")
+    assert tree(tmp_path / "out") == {
+        "mark": "new",
+        "pages": None,
+        "pages/new.html": "new",
+        ".git": None,
+        ".git/HEAD": "mine",
+    }
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_the_older_one_is_back_where_the_swap_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out"
+    with output_folder(out) as part:
+        fill(part, "old")
+    before, replace = tree(tmp_path), os.replace
+
+    def fails_once(source: Path, target: Path) -> None:
+        if target == out and (source / "pages" / "new.html").exists():
+            raise OSError(5, "Input/output error", str(target))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fails_once)
+    with pytest.raises(DataError, match="out: cannot be written: Input/output error"), \
+            output_folder(out, "ours", is_ours) as part:  # fmt: skip
+        fill(part, "new")
+    assert tree(tmp_path) == before
+
+
+PLACES: dict[str, Callable[[Path], object]] = {
+    "a file": lambda path: path.write_text("mine"),
+    "pipe": os.mkfifo,
+    "holds something": lambda path: (path.mkdir(), (path / "thesis.txt").write_text("mine")),
+    "circle": lambda path: path.symlink_to(path),
+    "link to a file": lambda path: (path.with_name("file").write_text("mine"), path.symlink_to("file")),
+}
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_nothing_else_is_replaced(tmp_path: Path, kind: str) -> None:
+    out = tmp_path / "out"
+    PLACES[kind](out)
+    before = {path: (path.lstat().st_mode, path.lstat().st_ino) for path in tmp_path.rglob("*")}
+    for look in (
+        lambda: check_place(out, "ours", is_ours),
+        lambda: output_folder(out, "ours", is_ours).__enter__(),
+        lambda: make_once(out, "ours", is_ours, lambda part: fill(part, "new")),
+    ):
+        with pytest.raises(DataError) as refused:
+            look()
+        assert str(refused.value).startswith(f"{out}: ")
+        assert len(str(refused.value).splitlines()) == 1
+    assert {path: (path.lstat().st_mode, path.lstat().st_ino) for path in tmp_path.rglob("*")} == before
+
+
+def test_a_link_stands_for_the_folder_that_it_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("real")
+    with output_folder(tmp_path / "link") as part:
+        fill(part, "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "mark").read_text() == "new"
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
+@pytest.mark.parametrize("out", ["/proc/out", "/", "/proc/self/out"])
+def test_where_nothing_can_be_made_it_is_said_before_any_work(out: str) -> None:
+    with pytest.raises(DataError, match=f"^{out}: "), output_folder(Path(out)):
+        raise AssertionError("work was begun")
+
+
+def test_files_are_added_together_or_not_at_all(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (out / "logs").mkdir(parents=True)
+    (out / "theirs.txt").write_text("theirs")
+    with pytest.raises(RuntimeError), added_files(out) as part:
+        (part / "logs").mkdir()
+        (part / "logs" / "one").write_text("1")
+        raise RuntimeError
+    assert tree(tmp_path) == {"out": None, "out/logs": None, "out/theirs.txt": "theirs"}
+    with added_files(out) as part:
+        (part / "logs").mkdir()
+        (part / "logs" / "one").write_text("1")
+    assert tree(out) == {"logs": None, "logs/one": "1", "theirs.txt": "theirs"}
+    with pytest.raises(DataError, match="logs: is a folder, and a file would take its place"), added_files(out) as part:
+        (part / "logs").write_text("x")
+        (part / "zero").write_text("0")
+    assert tree(out) == {"logs": None, "logs/one": "1", "theirs.txt": "theirs"}
+
+
+def test_work_is_taken_up_and_done_once(tmp_path: Path) -> None:
+    out, calls = tmp_path / "out", []
+
+    def make(part: Path) -> int:
+        calls.append(sorted(path.name for path in part.iterdir() if not path.name.startswith(".")))
+        (part / "pages").mkdir(exist_ok=True)
+        (part / "pages" / ".half").write_text("half-written")
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        fill(part, "new")
+        return 7
+
+    with pytest.raises(KeyboardInterrupt):
+        make_once(out, "ours", is_ours, make, "first")
+    assert make_once(out, "ours", is_ours, make, "first") == 7
+    assert make_once(out, "ours", is_ours, make, "first") is None
+    assert calls == [[], ["pages"]]
+    assert tree(tmp_path) == {"out": None, "out/mark": "new", "out/pages": None, "out/pages/new.html": "new"}
+
+
+def test_work_of_another_key_begins_anew(tmp_path: Path) -> None:
+    def fail(part: Path) -> None:
+        (part / "old").write_text("old")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        make_once(tmp_path / "out", "ours", is_ours, fail, "first")
+    make_once(tmp_path / "out", "ours", is_ours, lambda part: fill(part, "new"), "second")
+    assert not (tmp_path / "out" / "old").exists()
+
+
+def test_two_that_make_one_folder_make_it_once(tmp_path: Path) -> None:
+    begun, go, results = threading.Event(), threading.Event(), []
+
+    def make(part: Path) -> str:
+        begun.set()
+        assert go.wait(10)
+        fill(part, "new")
+        return "made"
+
+    threads = [
+        threading.Thread(target=lambda: results.append(make_once(tmp_path / "out", "ours", is_ours, make)))
+        for _ in range(2)
+    ]
+    threads[0].start()
+    assert begun.wait(10)
+    threads[1].start()
+    go.set()
+    for thread in threads:
+        thread.join(20)
+    assert sorted(map(str, results)) == ["None", "made"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+SLOW = """
+import sys, time
+from pathlib import Path
+from siming_tasks.common.output_folder import output_folder
+with output_folder(Path(sys.argv[1])) as part:
+    (part / "half").write_text("half")
+    print("begun", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_an_interrupted_process_leaves_nothing(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", SLOW, str(tmp_path / "a" / "out")], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL)  # fmt: skip
+    assert process.stdout and process.stdout.readline() == b"begun\n"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) != 0
+    process.stdout.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_without_room_is_a_sentence(tmp_path: Path) -> None:
+    """A limit on the size of files fails where a full disk does."""
+    code = (
+        "import resource, sys; from pathlib import Path\n"
+        "from siming_tasks.common.errors import DataError\n"
+        "from siming_tasks.common.output_folder import output_folder\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        "try:\n"
+        "    with output_folder(Path(sys.argv[1])) as part: (part / 'page').write_text('x' * 1000)\n"
+        "except DataError as error: print(error)\n"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "out")], capture_output=True, text=True, check=True
+    )
+    assert said.stdout.startswith(f"{tmp_path}/out: cannot be written: File too large. ")
+    assert list(tmp_path.iterdir()) == []
