@@ -76,7 +76,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def parts_of(body: dict[str, Any]) -> list[tuple[str, str | None]]:
-    """Text or base64 of each part of the one message, taken out of a body as clients of OpenAI or Google write it."""
+    """Text or base64 of each part of the message (a system prompt first), as OpenAI's or Google's clients send it."""
     if "contents" in body:
         (message,) = body.pop("contents")
         plain = str.maketrans("-_", "+/")  # Google's clients write what is safe in an address
@@ -84,8 +84,8 @@ def parts_of(body: dict[str, Any]) -> list[tuple[str, str | None]]:
             (part.get("text", ""), part["inlineData"]["data"].translate(plain) if "inlineData" in part else None)
             for part in message["parts"]
         ]
-    (message,) = body.pop("messages")
-    return [
+    *system, message = body.pop("messages")
+    return [("".join(part["text"] for part in message["content"]), None) for message in system] + [
         (part.get("text", ""), None if part["type"] == "text" else part["image_url"]["url"].split(",", 1)[1])
         for part in message["content"]
     ]

@@ -21,7 +21,8 @@ from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.preflight import is_siming_task
 from siming_tasks.plugin.response_cache.api_usage import Usages, usage_of_reply
 from siming_tasks.plugin.response_cache.dispatch import NOT_SENT, dispatch, one_reply_per_request
-from siming_tasks.plugin.response_cache.key import Request, UnidentifiedModel, fingerprint_of, requests_with_keys
+from siming_tasks.plugin.response_cache.key import Request, fingerprint_of, requests_with_keys
+from siming_tasks.plugin.response_cache.named_files import CONTENT_BYTES, UnidentifiedModel, known_by_date
 from siming_tasks.plugin.response_cache.store import CachedReply, ReplyStore
 from siming_tasks.results.usage import Prices, add_usage, is_cut_off, load_prices
 
@@ -59,11 +60,11 @@ def _answer(model: Any, instances: Sequence[Any]) -> list[Any]:
     if _keeps_replies(model):
         try:
             fingerprint = fingerprint_of(model)
+            requests = list(requests_with_keys(model, instances, sha256_json(fingerprint)))
         except UnidentifiedModel as reason:
             name = type(model).__name__
             _log(f"replies are not kept: the answers of {name} may depend on something unknown: {reason}.", warn=True)
         else:
-            requests = list(requests_with_keys(model, instances, sha256_json(fingerprint)))
             return _answer_from_store(model, requests, fingerprint)
     if RUN.options.limit_cost:
         raise SystemExit("siming-tasks: SIMING_LIMIT_COST cannot be kept where replies are not kept.")
@@ -89,6 +90,9 @@ def _answer_from_store(model: Any, requests: Sequence[Request], fingerprint: dic
         oldest = time.localtime(min(reply.at for reply in kept.values()))
         since = f" (the oldest since {time.strftime('%Y-%m-%d %H:%M', oldest)})"
     _log(f"keeping replies in {store.folder}; {len(kept)} of {len(by_key)} are there{since}.")
+    if by_date := known_by_date(fingerprint["files"]):
+        large = ", ".join(by_date)
+        _log(f"files of more than {CONTENT_BYTES // 2**20} MB are told apart by names, sizes and dates: {large}.")
 
     names = (getattr(model, "model_version", None), *map(arguments.get, ("model_version", "model", "pretrained")))
     name = next((name for name in names if isinstance(name, str)), None)  # where it is asked for

@@ -1,15 +1,14 @@
 """Key of a request: a hash of everything that decides its reply. A request that differs in anything is asked anew.
 
-Of the model that is its class, its arguments, its weights and the libraries that run it. Secrets are no part of it. How
-requests travel (timeouts, retries, how many at once) is none either: a run that was cut short because a server was
-overloaded goes on with fewer requests at once.
+Of the model that is its class, its arguments, the files that they name and the libraries that run it. Secrets are no
+part of it. How requests travel (timeouts, retries, how many at once) is none either: a run that was cut short because a
+server was overloaded goes on with fewer requests at once.
 """
 
 from __future__ import annotations
 
 import hashlib
 import inspect
-import os
 import re
 import sys
 from abc import ABC
@@ -17,7 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
-from itertools import islice
 from pathlib import Path
 from typing import Any, Generic
 
@@ -26,6 +24,7 @@ from siming_tasks.common.redact import MASK, redact
 from siming_tasks.common.version_0_1 import cache_key_facts
 from siming_tasks.options import lmms_eval_variables
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
+from siming_tasks.plugin.response_cache.named_files import UnidentifiedModel, file_stamps
 
 TRANSPORT = frozenset({
     "timeout", "max_retries", "retry_backoff_s", "num_concurrent", "num_cpus", "num_processes",
@@ -36,19 +35,15 @@ TRANSPORT = frozenset({
 """Arguments of lmms-eval's models that say how requests travel and change no reply."""
 
 _LIBRARIES = ("lmms_eval", "torch", "transformers", "vllm", "sglang")
-_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
-_HUB = re.compile(r"[\w.-]+/[\w.-]+")
-MAX_FILES = 10_000
-
-
-class UnidentifiedModel(Exception):
-    """Reason why a model's replies may depend on something that cannot be read: another model could look the same."""
 
 
 def remember_arguments(_: Any, cls: type, *args: Any, **kwargs: Any) -> Any:
     """Replacement of ``lmms.__new__``, so that every model object remembers the arguments of its class."""
     model = super(sys.modules["lmms_eval.api.model"].lmms, cls).__new__(cls)
     model.__dict__["_siming_made"] = (args, kwargs)
+    with suppress(UnidentifiedModel):  # it is said when the key is made
+        # now, because the class reads them now: who edits a prompt while weights are loaded changes nothing any more
+        model.__dict__["_siming_files"] = file_stamps(_named(args, kwargs), hub=False)
     return model
 
 
@@ -65,15 +60,17 @@ def fingerprint_of(model: object) -> dict[str, Any]:
         model: an object of one of lmms-eval's classes that remembers its arguments (:func:`remember_arguments`).
 
     Raises:
-        UnidentifiedModel: an argument is an object, or the class has no source.
+        UnidentifiedModel: an argument is an object or a folder of too many files, or the class has no source.
     """
     made = vars(model).get("_siming_made")
     if made is None:
         raise UnidentifiedModel("its class does not say how it was made")
-    named = {**{str(number): value for number, value in enumerate(made[0])}, **made[1]}
-    plain = {name: _plain(name, value) for name, value in sorted(named.items()) if name not in TRANSPORT}
+    plain = {name: _plain(name, value) for name, value in sorted(_named(*made).items()) if name not in TRANSPORT}
     redacted: dict[str, Any] = redact(plain)
     arguments = {name: value for name, value in redacted.items() if value != MASK and plain[name] is not None}
+    environment = lmms_eval_variables()
+    files = file_stamps({name: plain[name] for name in arguments} | environment)
+    at_first: Mapping[str, str] = vars(model).get("_siming_files", {})
     versions: dict[str, str] = {}
     for name in _LIBRARIES:
         with suppress(metadata.PackageNotFoundError):
@@ -82,11 +79,15 @@ def fingerprint_of(model: object) -> dict[str, Any]:
         "class": f"{type(model).__module__}.{type(model).__qualname__}",
         "source": _source_hash(type(model)),
         "arguments": arguments,
-        "files": {name: stamp for name, value in plain.items() if (stamp := _file_stamp(value))},
+        "files": {name: at_first.get(name, stamp) for name, stamp in files.items()},
         "address": _address(model),
         "versions": versions,
-        "environment": lmms_eval_variables(),
+        "environment": environment,
     }
+
+
+def _named(args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    return {**{str(number): value for number, value in enumerate(args)}, **kwargs}
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -115,41 +116,6 @@ def _source_hash(cls: type) -> str:
         except (OSError, TypeError):
             raise UnidentifiedModel(f"the source of its class {base.__qualname__} cannot be read") from None
     return digest.hexdigest()[:16]
-
-
-def _file_stamp(value: Any) -> str | None:
-    """Stamp of the weights or the file that an argument names: other weights may lie under the name later."""
-    if not isinstance(value, str) or not 0 < len(value) < 4096:
-        return None
-    try:
-        path = Path(value).expanduser()
-        if os.sep in value and path.is_file():
-            files, root = [path], path.parent
-        elif path.is_dir():
-            files, root = list(islice((file for file in path.rglob("*") if file.is_file()), MAX_FILES + 1)), path
-            if len(files) > MAX_FILES:
-                raise UnidentifiedModel(f"{path} holds more than {MAX_FILES:,} files")
-            if not any(file.suffix in _WEIGHTS or file.name == "config.json" for file in files):
-                return None
-        else:
-            return _commit_in_hub_cache(value)
-        digest = hashlib.sha256()
-        for file in sorted(files):
-            stat = file.stat()
-            digest.update(f"{file.relative_to(root)}\0{stat.st_size}\0{stat.st_mtime_ns}\n".encode())
-        return digest.hexdigest()[:16]
-    except (OSError, ValueError):
-        return None
-
-
-def _commit_in_hub_cache(name: str) -> str | None:
-    """Commit of a model of the Hugging Face hub in the local cache."""
-    if not _HUB.fullmatch(name):
-        return None
-    from huggingface_hub import try_to_load_from_cache
-
-    config = try_to_load_from_cache(name, "config.json")
-    return Path(config).parent.name if isinstance(config, str) else None
 
 
 def _address(model: object) -> str | None:
@@ -181,9 +147,13 @@ def requests_with_keys(model: Any, instances: Sequence[Any], fingerprint: str) -
     """Requests behind lmms-eval's objects, in their order.
 
     The model object holds the documents; ``fingerprint`` is the hash of :func:`fingerprint_of` it.
+
+    Raises:
+        UnidentifiedModel: a generation argument names a folder of too many files.
     """
     times: dict[str, int] = {}
     docs: dict[tuple[str, str], Sequence[Doc]] = {}
+    stamps: dict[str, dict[str, str]] = {}  # of the files that generation arguments name: one look-up for a task
     for instance in instances:
         doc_id, task, split = instance.args[-3:]
         if (task, split) not in docs:
@@ -204,6 +174,10 @@ def requests_with_keys(model: Any, instances: Sequence[Any], fingerprint: str) -
             "media": RUN.media_mode(settings).name,
             "arguments": {name: str(value) for name, value in arguments.items()},
         }
+        if (text := str(arguments)) not in stamps:
+            stamps[text] = file_stamps(arguments)
+        if stamps[text]:
+            facts["files"] = stamps[text]
         key = sha256_json(cache_key_facts(facts))
         # lmms-eval repeats an object where a sample is to be drawn again (--repeats): each has a key of its own. A copy
         # that only makes the processes have equally many requests is the same request.

@@ -93,6 +93,27 @@ def same_samples(before: Any, after: Any, name: str) -> None:
         assert [first.get(key) for key in LOGGED] == [second.get(key) for key in LOGGED]
 
 
+def test_an_edited_system_prompt_gets_replies_of_its_own(
+    host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, tmp_path: Path
+) -> None:
+    """``system_prompt=prompt.txt``: a file without a slash, which the class reads from the working folder."""
+    script = tmp_path / "with_prompt.py"
+    script.write_text(
+        "import os, pathlib\npathlib.Path('prompt.txt').write_text(os.environ['PROMPT'])\n"
+        "from lmms_eval.__main__ import cli_evaluate\ncli_evaluate()\n"
+    )
+    server = serve(points)
+    for number, (prompt, asked) in enumerate([("Be strict.", 2), ("Be gentle", 4), ("Be strict.", 4)]):
+        host(
+            "--model", "async_openai", "--tasks", "siming_clip_score", "--limit", "2",
+            "--model_args", f"{ARGUMENTS['async_openai']}{server.url},system_prompt=prompt.txt",
+            data=short_demo, name=str(number), script=str(script), PROMPT=prompt,
+            **SMALL, SIMING_REPLIES=str(tmp_path / "kept"),
+        ).results()  # fmt: skip
+        assert len(server.received) == asked
+    assert [texts[0] for _, texts in server.received] == ["Be strict."] * 2 + ["Be gentle"] * 2
+
+
 @pytest.mark.parametrize("model", ARGUMENTS)
 def test_a_rerun_after_a_killed_run_asks_only_for_missing_replies(
     runs: Runs, warm: Any, tmp_path: Path, model: str

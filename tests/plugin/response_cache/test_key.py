@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,8 +14,10 @@ import pytest
 
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.preflight import tasks_path
+from siming_tasks.plugin.response_cache import named_files
 from siming_tasks.plugin.response_cache.cache import replies_kept
-from siming_tasks.plugin.response_cache.key import UnidentifiedModel, fingerprint_of
+from siming_tasks.plugin.response_cache.key import fingerprint_of
+from siming_tasks.plugin.response_cache.named_files import UnidentifiedModel
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]  # warnings of the host's own imports
 
@@ -27,7 +31,9 @@ class Echo(lmms):  # type: ignore[misc,valid-type]
     asked: list[str] = []  # noqa: RUF012 - shared on purpose
     calls: list[list[str]] = []  # noqa: RUF012
 
-    def __init__(self, pretrained: str = "a", api_key: str = "", timeout: int = 1, batch_size: int = 1) -> None:
+    def __init__(
+        self, pretrained: str = "a", api_key: str = "", timeout: int = 1, batch_size: int = 1, **files: Any
+    ) -> None:
         super().__init__()
         self.batch_size = batch_size
 
@@ -195,9 +201,98 @@ def test_other_weights_under_the_same_name_are_asked_anew(tmp_path: Path, ask: C
     assert ask(Echo(pretrained=str(folder)))[1] == 3
 
 
+@pytest.mark.parametrize("named", ["prompt.txt", "./prompt.txt", {"a": ["prompt.txt"]}, '{"chat": "prompt.txt"}'])
+def test_a_file_belongs_to_the_key_wherever_its_name_stands(
+    tmp_path: Path, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, named: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("prompt.txt").write_text("Judge strictly.")
+    assert ask(Echo(system_prompt=named))[1] == 3
+    os.utime("prompt.txt", (1, 1))  # the same words, as in a copy of the folder
+    assert ask(Echo(system_prompt=named))[1] == 0
+    Path("prompt.txt").write_text("Judge gently...")  # as long
+    os.utime("prompt.txt", (1, 1))
+    assert ask(Echo(system_prompt=named))[1] == 3
+    Path("prompt.txt").write_text("Judge strictly.")
+    assert ask(Echo(system_prompt=named))[1] == 0
+
+
+def test_a_file_counts_as_it_was_when_the_model_was_made(
+    tmp_path: Path, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("prompt.txt").write_text("one")
+    model = Echo(system_prompt="prompt.txt")
+    Path("prompt.txt").write_text("two")  # while the weights are loaded
+    assert ask(model)[1] == 3
+    assert ask(Echo(system_prompt="prompt.txt"))[1] == 3
+    Path("prompt.txt").write_text("one")
+    assert ask(Echo(system_prompt="prompt.txt"))[1] == 0
+
+
+def test_files_of_generation_arguments_and_of_the_environment_count(
+    tmp_path: Path, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("grammar.gbnf").write_text("root ::= a")
+    assert [ask(Echo(), gen={"grammar": "grammar.gbnf"})[1] for _ in range(2)] == [3, 0]
+    Path("grammar.gbnf").write_text("root ::= b")
+    assert [ask(Echo(), gen={"grammar": "grammar.gbnf"})[1] for _ in range(2)] == [3, 0]
+    assert [ask(Echo(), LMMS_VIDEO_DECODE_MAP="grammar.gbnf")[1] for _ in range(2)] == [3, 0]
+    Path("grammar.gbnf").write_text("root ::= c")
+    assert ask(Echo(), LMMS_VIDEO_DECODE_MAP="grammar.gbnf")[1] == 3
+
+
+def test_an_adapter_or_tokenizer_folder_counts_and_a_folder_of_results_does_not(
+    tmp_path: Path, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("adapter", "tok"):
+        Path(name).mkdir()
+    Path("adapter/adapter_model.safetensors").write_bytes(b"1")
+    Path("tok/tokenizer.json").write_text("{}")
+    arguments = {"peft_path": "adapter", "tokenizer": "tok", "output_dir": "out", "model_version": "gpt-4o"}
+    assert [ask(Echo(**arguments))[1] for _ in range(2)] == [3, 0]
+    for name in ("out", "gpt-4o"):  # where a run writes
+        Path(name).mkdir()
+        Path(name, "20260101_results.json").write_text("{}")
+    assert ask(Echo(**arguments))[1] == 0
+    for file in ("adapter/adapter_model.safetensors", "tok/tokenizer.json"):
+        Path(file).write_text("[]")
+        assert ask(Echo(**arguments))[1] == 3, file
+
+
+def test_what_is_large_is_told_apart_by_its_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And has the very stamp that version 0.1 gave it: kept replies of a checkpoint are found."""
+    monkeypatch.setattr(named_files, "CONTENT_BYTES", 2)
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "model.safetensors").write_text("123")
+    digest = hashlib.sha256()
+    for file in (tmp_path / "config.json", tmp_path / "model.safetensors"):
+        digest.update(f"{file.name}\0{file.stat().st_size}\0{file.stat().st_mtime_ns}\n".encode())
+    found = fingerprint_of(Echo(pretrained=str(tmp_path)))["files"]
+    assert found == {"pretrained": digest.hexdigest()[:16]} and named_files.known_by_date(found) == ["pretrained"]
+
+
+def test_a_model_without_files_keeps_its_fingerprint() -> None:
+    """Nothing is added where no file is named: the hash of the fingerprint is the beginning of every key."""
+    found = fingerprint_of(Echo(pretrained="gpt-4o", system_prompt="You judge.", nothing=None))
+    assert found["files"] == {} and found["arguments"] == {"pretrained": "gpt-4o", "system_prompt": "You judge."}
+    assert list(found) == [
+        "class",
+        "source",
+        "arguments",
+        "files",
+        "address",
+        "versions",
+        "environment",
+    ]
+
+
 def test_an_argument_that_cannot_be_a_name_of_the_hub_has_no_files(ask: Callable[..., Any]) -> None:
     """The hub's library refuses some names that look like its own; the run ended there, with exit code 0."""
     assert fingerprint_of(Echo(pretrained="a--b/c"))["files"] == {}
+    assert fingerprint_of(Echo(pretrained="~nobody-of-this-name/x"))["files"] == {}
 
 
 def test_replies_of_an_unidentified_model_are_not_kept(ask: Callable[..., Any], tmp_path: Path) -> None:
