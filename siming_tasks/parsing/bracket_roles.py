@@ -85,9 +85,10 @@ _REMARK = re.compile(r".*[.。!]\s*|\s+[-*•+]\s.*")
 _WORD = re.compile(r"[a-z']+|[\u3400-\u9fff]")
 
 
-def bracket_role(text: str, group: Group, previous: int, names: StepNames) -> str:
-    """``answer``, ``revision`` (replaces what stands before), ``draft`` (counts only until replaced) or ``aside``.
+def bracket_role(text: str, group: Group, previous: int, names: StepNames) -> tuple[str, str]:
+    """The role of a bracket, and the words that give it, as written.
 
+    ``answer``, ``revision`` (replaces what stands before), ``draft`` (counts only until replaced) or ``aside``.
     ``text`` is the answer that the bracket stands in, ``previous`` where the bracket before it ends.
     """
     # It is labelled by its line, or else by the line above if that introduces it.
@@ -96,23 +97,23 @@ def bracket_role(text: str, group: Group, previous: int, names: StepNames) -> st
         label = next((line for line in reversed(above) if line.strip()), "")
         label = label if _INTRODUCES.match(label) or _OR.fullmatch(label) else ""
     role = _role_of(label, names)
-    if role == "aside":
-        return role
-    after = fold_name(text[group.end : group.end + 80])
-    return "draft" if role == "answer" and _AFTERWARDS.match(after) else role
+    written = text[group.end : group.end + 80]
+    if role == "answer" and _AFTERWARDS.match(fold_name(written)):
+        return "draft", written.strip().partition("\n")[0]
+    return role, label.strip()
 
 
-def named_scales(text: str, group: Group, previous: int) -> list[float]:
-    """The maxima that the words around a bracket name, right before and right after it; infinity for a scale from 1."""
+def named_scales(text: str, group: Group, previous: int) -> list[tuple[str, float]]:
+    """Words right before and behind a bracket that name a maximum, and the maximum; infinity for a scale from 1."""
     before = fold_name(FENCE.sub("", text[max(previous, group.start - 300) : group.start])[-100:])
     after = fold_name(text[group.end : group.end + 80]).lstrip("(（ \n`") if group.closed else ""
     named = [*_NAMED_TOP.finditer(before), *filter(None, [_NAMED_TOP.match(after)])]
     scales = []
     for match in named:
         if not match["one"]:
-            scales.append(float(match["top"]))
+            scales.append((match[0].strip(), float(match["top"])))
         elif not _COUNTED.search(before[: match.start()]):
-            scales.append(math.inf)
+            scales.append((match[0].strip(), math.inf))
     return scales
 
 

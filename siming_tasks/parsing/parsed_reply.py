@@ -23,7 +23,7 @@ ABSTAINED = "abstained"  # status of a reply, and reading of a step, that is nei
 
 STATUSES = (
     *("ok", ABSTAINED, "request_failed", "empty", "truncated"),
-    *("off_scale", "refused", "bad_json", "wrong_keys", "no_json"),
+    *("off_scale", "unseen", "refused", "bad_json", "wrong_keys", "no_json"),
 )
 """Every status of a reply. Where several hold of a reply that leaves steps unanswered, the first of this table stands;
 what it does answer is kept.
@@ -35,6 +35,7 @@ request_failed   no model wrote this: the host's text for a failed or unaffordab
 empty            nothing, or only white space
 truncated        the text ends inside a thinking block or a JSON value
 off_scale        a score below 0, above the step's maximum, no multiple of its score_increment, or of another maximum
+unseen           answers that were given without pictures, as the reply says: "no frames were attached"
 refused          no answer, and the words of a refusal
 bad_json         a value that is no answer, two different or doubtful answers for a step, a brace that begins no JSON
 wrong_keys       JSON that does not name all asked steps, or gives them null
@@ -42,9 +43,10 @@ no_json          prose
 ===============  =====================================================================================================
 """
 
-MISSING = ("absent", "off_scale", "conflict", "ambiguous", "unreadable", "cut_off")
-"""Reasons for a missing answer: not named, or null; not on its scale; two different answers in one bracket; the words
-could mean two things (key, place, polarity or scale are open); no answer in its value; the text ends in its value."""
+MISSING = ("absent", "off_scale", "conflict", "unseen", "ambiguous", "unreadable", "cut_off")
+"""Reasons for a missing answer: not named, or null; not on its scale; two different answers in one bracket; given
+without pictures, as the reply says; the words could mean two things (key, place, polarity or scale are open); no answer
+in its value; the text ends in its value."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class Parsed:
     # name of a detail -> step id -> what the reply states of it, for every step for which it can be read; only the
     # details that were asked for (:mod:`siming_tasks.tasks.answer_formats`)
     details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # passages of the reply, as written, that decided against an answer: a sentence, a title, a bracket that differs
+    deciding: tuple[str, ...] = field(default=(), compare=False)
 
 
 def format_answers(

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from siming_tasks.common.schema import Answer
-from siming_tasks.parsing.afterthoughts import contradicted, takes_back
 from siming_tasks.parsing.answer_text import Answered, first_turn, set_apart
 from siming_tasks.parsing.bracket_roles import bracket_role, named_scales, stands_alone
 from siming_tasks.parsing.grammar import key_of
@@ -16,6 +15,7 @@ from siming_tasks.parsing.json_answers import Collector, Reading
 from siming_tasks.parsing.lenient_json import Group, Scalar
 from siming_tasks.parsing.lexicon import strip_invisible
 from siming_tasks.parsing.parsed_reply import ABSTAINED, BUDGET_MARKER, FAILURE_MARKER, Parsed
+from siming_tasks.parsing.remarks import objections
 from siming_tasks.parsing.step_details import StepDetail, read_step_details
 from siming_tasks.parsing.step_matching import StepNames, number_in
 from siming_tasks.parsing.text_answers import read_text_answers
@@ -29,6 +29,8 @@ _FAILED = re.compile(
     r"|Can\snot\sinfer\sthe\sanswer\.\s*\Z)"
 )
 _BLOCKED = "[SAFETY_BLOCKED"  # begins the text in which models/simple/gemini.py reports that the service refused
+_LONGEST = 2000
+"""Characters of a passage that is handed on."""
 _NO_ANSWER = ("absent", "unreadable", "cut_off")
 _GAP = re.compile(r"[ \t\r,;]*\n?[ \t\r]*")  # between brackets that belong together: one object per line
 _SHARE = re.compile(r"(?<![0-9.])0?\.[0-9]+")
@@ -89,13 +91,13 @@ def parse_reply(
         return _parsed("refused", steps, {})
     answered = set_apart(first_turn(text))
     names = StepNames(steps, set(_numbers(answered.groups)))
-    readings, cut = _readings(answered, names, answer, abstain)
+    readings, cut, passages = _readings(answered, names, answer, abstain)
     reported = any(map(_is_failure, answered.groups)) or (len(text) < 2000 and _FAILED_UNLESS_READ.match(text))
     if not readings and reported:
         return _parsed("request_failed", steps, {})
     parsed = _parsed(_status(answered, readings, steps, cut), steps, readings)
     stated = {name: read_step_details(answered.groups, names, detail) for name, detail in (details or {}).items()}
-    return replace(parsed, details=stated)
+    return replace(parsed, details=stated, deciding=tuple(dict.fromkeys(filter(None, passages))))
 
 
 def _text_of(reply: object) -> str:
@@ -120,90 +122,111 @@ def _text_of(reply: object) -> str:
     return text
 
 
-def _readings(answered: Answered, names: StepNames, answer: Answer, abstain: bool) -> tuple[dict[str, Reading], bool]:
-    """Readings per step id, and whether the text ends inside a JSON value.
+def _readings(
+    answered: Answered, names: StepNames, answer: Answer, abstain: bool
+) -> tuple[dict[str, Reading], bool, list[str]]:
+    """Readings per step id, whether the text ends inside a JSON value, and the passages that decided against an answer.
 
     Brackets that speak of different steps are joined (one object per step or per skill). Two that answer one step
     differently make it ambiguous, unless the later is called a revision or the earlier a draft.
     """
-    steps = names.steps
+    text, steps = answered.text, names.steps
     collector = Collector(names, answer, abstain)
     readings: dict[str, Reading] = {}
-    drafts: set[str] = set()
-    cut, previous, role = False, 0, "answer"
+    drafts: dict[str, str] = {}  # step id -> the words that call its answer a draft
+    passages: list[str] = []
+    cut, previous, role, label = False, 0, "answer", ""
     for group in answered.groups:
-        if previous == 0 or _GAP.fullmatch(answered.text, previous, group.start) is None:
-            role = bracket_role(answered.text, group, previous, names)
+        if previous == 0 or _GAP.fullmatch(text, previous, group.start) is None:
+            role, label = bracket_role(text, group, previous, names)
         last, previous = previous, group.end
         if (group.closed and not group.entries) or _is_failure(group):
             continue
         if not group.closed:
             # A list counts as JSON if it begins its line, but for a title.
-            before = answered.text[max(0, group.start - 80) : group.start].rpartition("\n")[2].strip()
+            before = text[max(0, group.start - 80) : group.start].rpartition("\n")[2].strip()
             begins_line = not before or before[-1] in ":：=`"
             cut = group.bracket == "{" or begins_line or any(g.keyed for g in group.groups)
-        listed = group.bracket == "[" and not readings and stands_alone(answered.text, group, len(steps))
+        listed = group.bracket == "[" and not readings and stands_alone(text, group, len(steps))
         if role == "aside" or not (listed or group.keyed or group.groups):
+            passages += [label] if role == "aside" and group.keyed else []
             continue
         in_bracket = collector.read_bracket(group, stands_alone=listed)
-        if _on_other_scale(in_bracket, answered.text, group, last, names, answer):
-            in_bracket = {
-                name: "ambiguous" if isinstance(reading, float) else reading for name, reading in in_bracket.items()
-            }
+        if scale := _other_scale(in_bracket, text, group, last, names, answer):
+            passages.append(scale)
+            in_bracket = {name: _doubted(reading) for name, reading in in_bracket.items()}
         for step_id, reading in in_bracket.items():
             if role == "revision" or step_id in drafts or step_id not in readings:
                 readings[step_id] = reading
-                drafts.discard(step_id)
+                drafts.pop(step_id, None)
             elif readings[step_id] in _NO_ANSWER:
                 readings[step_id] = reading if reading not in _NO_ANSWER else readings[step_id]
             elif reading != readings[step_id] and reading not in _NO_ANSWER:
                 readings[step_id] = "ambiguous"
-        drafts |= in_bracket.keys() if role == "draft" else set()
+                passages.append(_passage(text, group))
+        drafts |= dict.fromkeys(in_bracket, label) if role == "draft" else {}
     readings |= dict.fromkeys(drafts, "ambiguous")
+    passages += drafts.values()
     if not any(map(_tells, readings.values())):
-        readings |= read_text_answers(answered.text, names, answer, abstain)
-    if takes_back(answered.text, answered.groups):
-        readings = {name: "ambiguous" if _tells(reading) else reading for name, reading in readings.items()}
-    readings |= dict.fromkeys(contradicted(answered.text, answered.groups, readings, steps, answer), "ambiguous")
-    if answered.unread or _is_placeholder(answered.text, readings, steps, answer):
-        readings = {name: "ambiguous" if _tells(reading) else reading for name, reading in readings.items()}
-    return readings, cut
+        readings |= read_text_answers(text, names, answer, abstain)
+    if answered.unread:
+        readings = {name: _doubted(reading) for name, reading in readings.items()}
+    if refusal := _placeholder(text, readings, steps, answer):
+        passages.append(refusal)
+        readings = {name: _doubted(reading) for name, reading in readings.items()}
+    for objection in objections(text, answered.groups, readings, names, answer):
+        taken = [name for name in objection.steps or readings if _tells(readings[name])]
+        readings |= dict.fromkeys(taken, objection.reason)
+        passages += [objection.passage] if taken else []
+    return readings, cut, passages
 
 
-def _on_other_scale(
+def _doubted(reading: Reading) -> Reading:
+    return "ambiguous" if _tells(reading) else reading
+
+
+def _passage(text: str, group: Group) -> str:
+    """The beginning of a bracket as written."""
+    return text[group.start : min(group.end if group.closed else len(text), group.start + _LONGEST)]
+
+
+def _other_scale(
     readings: Mapping[str, Reading], text: str, group: Group, previous: int, names: StepNames, answer: Answer
-) -> bool:
-    """Test whether points are out of another maximum than the steps', by the words around them or as shares of 1."""
+) -> str:
+    """The words around points, or the share of 1, that show another maximum than the steps'; "" if none do."""
     if answer != "score":
-        return False
+        return ""
     tops = {step.id: step.max_score for step in names.steps}
     own = {tops[name] for name in readings}
     total = sum(tops.values())
-    named = [top for top in named_scales(text, group, previous) if own != {top} and top != total]
+    for words, top in named_scales(text, group, previous):
+        if own != {top} and top != total:
+            return words
     told = [reading for reading in readings.values() if isinstance(reading, float)]
     shares = "off_scale" in readings.values() and len(told) > 0 and max(told) <= 1
-    return bool(named) or (
-        shares and _SHARE.search(text, group.start, group.end if group.closed else len(text)) is not None
-    )
+    share = _SHARE.search(text, group.start, group.end if group.closed else len(text)) if shares else None
+    return share[0] if share else ""
 
 
 def _tells(reading: Reading) -> bool:
     return isinstance(reading, float) or reading == ABSTAINED
 
 
-def _is_placeholder(text: str, readings: Mapping[str, Reading], steps: Sequence[RubricStep], answer: Answer) -> bool:
-    """Test whether answers are a placeholder: all the same, or with full marks, beside a refusal's words."""
+def _placeholder(text: str, readings: Mapping[str, Reading], steps: Sequence[RubricStep], answer: Answer) -> str:
+    """The words of a refusal beside answers that are all the same, or full marks (a placeholder); else ""."""
     answered = {name: reading for name, reading in readings.items() if isinstance(reading, float)}
-    if len(answered) < len(steps) or not _is_refusal(text):
-        return False
-    if answer == "error":
-        return len(set(answered.values())) == 1
+    refusal = _refusal(text)
+    if len(answered) < len(steps) or not refusal:
+        return ""
     tops = {step.id: step.max_score for step in steps}
-    return not any(answered.values()) or all(reading == tops.get(name) for name, reading in answered.items())
+    same = len(set(answered.values())) == 1 if answer == "error" else not any(answered.values())
+    return refusal if same or (answer == "score" and answered == tops) else ""
 
 
-def _is_refusal(text: str) -> bool:
-    return _REFUSED.search(text[:4000].replace("’", "'")) is not None
+def _refusal(text: str) -> str:
+    """The words of a refusal, as written; "" if there are none."""
+    found = _REFUSED.search(text[:4000].replace("’", "'"))
+    return text[found.start() : found.end()] if found else ""
 
 
 def _is_failure(group: Group) -> bool:
@@ -244,7 +267,9 @@ def _status(answered: Answered, readings: dict[str, Reading], steps: Sequence[Ru
         return "truncated"
     if "off_scale" in reasons:
         return "off_scale"
-    if not answers and _is_refusal(answered.text):
+    if "unseen" in reasons:
+        return "unseen"
+    if not answers and _refusal(answered.text):
         return "refused"
     if reasons & {"conflict", "unreadable", "ambiguous"}:
         return "bad_json"

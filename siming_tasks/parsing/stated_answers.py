@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from siming_tasks.common.schema import Answer
-from siming_tasks.parsing.afterthoughts import corrects
 from siming_tasks.parsing.json_answers import Reading
 from siming_tasks.parsing.lexicon import fold_name
+from siming_tasks.parsing.remarks import corrects
 from siming_tasks.parsing.titles import title_role
 from siming_tasks.parsing.values import points, verdict
 from siming_tasks.rubrics import RubricStep

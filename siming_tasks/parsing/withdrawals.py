@@ -1,0 +1,172 @@
+"""Words of a sentence that take the answers of a reply away: nothing was seen, they are invented, or not its own.
+
+The sentences are folded (:func:`siming_tasks.parsing.lexicon.fold_value`). English and Chinese have most forms, German,
+French, Spanish, Japanese and Korean the commonest.
+"""
+
+from __future__ import annotations
+
+import re
+
+_MEDIA = r"(?:videos?|clips?|footage|frames?|images?|pictures?|recordings?|visuals?|attachments?|media|files?|stills?)"
+_GIVEN = (
+    r"(?:provided|attached|available|visible|given|included|received|uploaded|supplied|shared|accessible|loaded|sent"
+    r"|present|shown|viewable|playable|reach(?:ed)?)"
+)
+_ANY = (
+    r"(?:(?:the|this|that|any|your|an?|of|to|actual|real|attached|provided|full|whole|entire|input|exam|raw"
+    r"|single)\s+)*"
+)
+_UNSEEN = re.compile(
+    rf"\b(?:no|without(?: any| the)?) (?:\w+ )?{_MEDIA} (?:content |input |data )?(?:(?:was|were|is|are|has|have"
+    rf"|had|being"
+    rf"|been|actually|could|can|be) )*{_GIVEN}\b"
+    rf"|\b{_MEDIA} (?:content |input |file )?(?:was|were|is|are|could|can|did|has|have|had)(?: ?not|n't| never)"
+    rf" (?:been |be |actually |properly )*(?:{_GIVEN}|load|open(?:ed)?|play(?:ed)?|process(?:ed)?|view(?:ed)?"
+    rf"|access(?:ed)?"
+    r"|seen|come through|reach)\b"
+    r"|\b(?:can ?not|can't|could not|couldn't|do not|don't|did not|didn't|have not|haven't|am unable to|unable to"
+    r"|not able to|never|without(?: having| being able to)?)"
+    r" (?:(?:actually|directly|really|physically|currently|even|possibly) )?(?:see(?:ing|n)?|saw|view(?:ing|ed)?"
+    r"|watch(?:ing|ed)?|access(?:ing|ed)?|receiv(?:e|ed|ing)|get|got|open(?:ed|ing)?|play(?:ing)?|process(?:ing|ed)?"
+    r"|observ(?:e|ed|ing)|look(?:ed|ing)? at|have (?:access to)?|access to|inspect(?:ed|ing)?|analy[sz](?:e|ed|ing))"
+    rf" {_ANY}{_MEDIA}\b(?! (?:of|that|where|in which|with|at|from|between))"
+    r"|\bwithout (?:the |any |a )?(?:video|footage|pictures|visual(?:s| evidence| input| access)|frames|images)\b"
+    rf"|\b{_MEDIA} (?:failed to load|(?:is|was|were|are) (?:missing|absent|not there|unavailable|inaccessible"
+    rf"|blank|black|corrupt))"
+    r"|\b(?:i|we) (?:have|had|got|see|saw|received) (?:been given )?no "
+    rf"(?:\w+ )?{_MEDIA}\b"
+    r"|\bassum\w+ (?:that )?(?:(?:an?|the|of|some|this|it|was) )*(?:average|typical|standard|normal|ideal|perfect"
+    r"|competent"
+    r"|hypothetical|generic|usual|flawless|representative|well[- ]trained|median|novice) (?:\w+ )?"
+    r"(?:trainee|student|performance|candidate|exam|learner|attempt|execution|performer|participant|case)"
+    r"|\b(?:typical|average|generic|hypothetical) (?:trainee|student|candidate|performance|learner)s?\b[^.]{0,30}"
+    r"\b(?:assum|would|in place of|instead)"
+    r"|\b(?:based|relying|scored|judged|assessed|graded) (?:purely |solely |only |entirely |just )+(?:on|from)"
+    r" (?:the |your |this )?(?:text|rubric|description|prompt|instructions?|task|step names?|wording|checklist)\b"
+    r"|\bblind(?:ly)? (?:guess|estimate|rating|scores?)"
+    # Chinese
+    r"|(?:未|没有?|沒有?|并未|尚未)(?:能|实际|真正|直接)?(?:提供|附上?|收到|看到|看过|上传|接收到?|观看|加载|附带|查看|给出)"
+    r"[^。,，]{0,6}(?:视频|影片|图像|图片|帧|画面|影像|录像|附件)"
+    r"|(?:视频|影片|图像|图片|帧|画面|影像|录像|附件)[^。,，]{0,4}(?:未|没有?|无法|不能|并未)(?:能|被)?(?:提供|附上?|收到|看到|上传|加载"
+    r"|打开|播放|显示|观看|查看|访问|读取)"
+    r"|(?:无法|不能|没法|未能)(?:直接|实际|真正)?(?:查看|观看|看到|访问|打开|读取|获取|播放|接收|分析|处理)"
+    r"(?:到|这段|该|此|您|你|提供|上传|的|任何|具体|实际)*(?:视频|影片|图像|图片|帧|画面|影像|录像|附件)(?!中|里|内|上)"
+    r"|(?:无|没有)(?:视频|图像|图片|画面|影像)(?:输入|可用|可看|信息|内容|资料)?(?=$|[,，;；]|的情况|可|时|下|,)"
+    r"|假[设定](?:学员|考生|受试者|操作者|该学员|为|是|一名|一个|一般|普通|平均|典型|标准|[^。]{0,6}(?:平均|普通|一般|典型|标准)水平)"
+    r"|(?:仅|只)(?:根据|凭|依据|基于)(?:文字|评分标准|描述|题目|文本|步骤名称)"
+    # German, French, Spanish
+    r"|\bkeine? (?:\w+ )?(?:videos?|bilder|bild|frames|einzelbilder|aufnahmen?|standbilder"
+    r"|videomaterial)\b(?: \w+){0,3} "
+    r"?(?:angehängt|vorhanden|bereitgestellt|verfügbar|erhalten|sehen|gesehen|beigefügt|mitgeschickt|vorliegen"
+    r"|vor\b|da\b)?"
+    r"|\bohne (?:das |die |ein |den )?(?:videos?|bilder|aufnahmen?|clip|frames)\b"
+    r"|\b(?:videos?|bilder|clip|aufnahmen?|frames)\b[^.]{0,20}\bnicht (?:sehen|gesehen|öffnen|ansehen|laden"
+    r"|angehängt|verfügbar"
+    r"|abspielen|beigefügt|geladen|einsehen|sichtbar|vorhanden)"
+    r"|\b(?:aucune?|pas (?:de|d'|reçu de)|sans) ?(?:voir |avoir vu |visionner |avoir accès à |la |les |l'"
+    r"|une? )*(?:vidéos?|images?"
+    r"|clips?|photogrammes?)\b(?! (?:ne |où|montrant))"
+    r"|\bne (?:peux|vois|pouvais|puis) pas (?:voir |visionner |accéder à |regarder |ouvrir )?(?:la |les |cette "
+    r"|l')?(?:vidéo|images?|clip)"
+    r"|\ben supposant (?:un|une|que l[ea]) "
+    r"|\b(?:ningún|ninguna|sin)(?: ver| haber visto| acceso a)? ?(?:el |la |los |las |un |una )?(?:vídeos?"
+    r"|videos?|im[aá]gen(?:es)?"
+    r"|fotogramas?|clip)\b"
+    r"|\bno (?:se )?(?:puedo|pude|he podido|podido|adjunt\w+|proporcion\w+|recib\w+|veo|vi|han adjuntado"
+    r"|ha adjuntado|tengo|hay)"
+    r" (?:ver |acceder a(?:l)? |abrir |visualizar |acceso al? )?(?:el |la |los |las |ningún |ninguna )?(?:vídeos?"
+    r"|videos?|im[aá]gen(?:es)?"
+    r"|fotogramas?|clip)\b"
+    r"|\b(?:suponiendo|asumiendo) (?:un|una|que (?:el|la)) "
+    # Japanese, Korean
+    r"|(?:動画|映像|画像|フレーム|ビデオ)[^。]{0,12}(?:ありません|なかった|ないため|見られ|見ることができ|確認でき|添付されて"
+    r"|提供されて|閲覧でき"
+    r"|受け取って)"
+    r"|(?:と|を)仮定|(?:영상|동영상|비디오|이미지|프레임|화면)[^.]{0,12}(?:없|못"
+    r"|볼 수|확인할 수|첨부되지|제공되지)|가정(?:하|한|했)"
+)
+"""Sentences which say that no pictures were seen."""
+
+_WHAT = (
+    r"(?:json|scores?|points?|marks?|answers?|values?|numbers?|figures|verdicts?|ratings?|results?|response|reply"
+    r"|output"
+    r"|assessments?|evaluations?|judge?ments?|labels|object|block|grades?|entries|predictions?)"
+)
+_IT = (
+    rf"(?:this|that|these|those|it|they|which|here|below|above|all|everything|the following|(?:the|my|all"
+    rf"|its) (?:\w+ )?{_WHAT})"
+)
+_IS = r"(?:is|are|was|were|be|been)"
+_INVENTED = (
+    r"(?:placeholders?|invented|made[ -]up|fabricated|fictional|fictitious|dummy|hypothetical|arbitrar(?:y|ily)"
+    r"|random(?:ly)?|guess(?:es|ed|work)?|illustrative|mock|imaginary|simulated|meaningless|templates?|drafts?"
+    r"|invalid|void"
+    r"|withdrawn|retracted|superseded|obsolete|outdated|defaults?|examples?|samples?|illustrations?|demonstrations?"
+    r"|not (?:real|based|valid|final|to be|meant|intended|my own|mine|reliable|trustworthy|genuine|derived)"
+    r"|for (?:demonstration|illustration|illustrative|example|testing))"
+)
+_FORMAT = (
+    r"(?:example|sample|illustration)(?: (?:of|for) (?:the|a|an|my|its)"
+    r" (?:\w+ )?(?:format|output|json|reply|answer|response|structure))?(?=\W*(?:[.,;!)]|$|since\b|because\b|as\b))"
+)
+_OTHERS = (
+    r"(?:reference|ground[ -]truth|gold(?:[ -]standard)?|official|expert|examiner|instructor|physician|teacher"
+    r"|tutor|colleague"
+    r"|answer key|consensus|model answer|(?:previous|last|another|other|first|second|earlier|different|best|worst|next)"
+    r" (?:rater|examiner|judge|trainee|student|candidate|attempt|exam|video|model|reviewer|assessor|run|session"
+    r"|person))"
+)
+_QUANTITY = (
+    r"(?:seconds|frames?|indices|times(?:tamps)?|minutes|deductions?|deducted|lost|penalt\w+|maxim(?:um|ums|a|al)"
+    r"|possible|counts?|weights?|confidences?|probabilit\w+|difficult\w+|importance|percent\w*|normali[sz]ed"
+    r"|priorit\w+)"
+)
+_TAKEN_BACK = re.compile(
+    r"\b(?:disregard|ignore|discard|retract|withdraw|scrap|delete|(?:do not|don't|please don't|never|not be|cannot be"
+    r"|can't be|should not be|shouldn't be) (?:use|used|trust|trusted|rely on|relied on|count|taken?|treat(?:ed)?"
+    r"|read))\b"
+    rf"[^.\n]{{0,40}}\b(?:{_WHAT}|this|that|these|those|above|it|everything)\b"
+    r"|\b(?:scores?|verdicts?|values?|numbers?|answers?|json|these|those|this|it)\b[^.\n]{0,30}\b(?:should not"
+    r"|shouldn't"
+    r"|cannot|can't|must not|may not|not to) be (?:used|trusted|relied|taken|counted|treated|read)\b"
+    rf"|\b{_IT}\b[^.\n]{{0,30}}\b{_IS}\b (?:\w+ ){{0,3}}{_INVENTED}\b(?! (?:of|that) the (?:trainee|step))"
+    rf"|\bi (?:\w+ )?(?:made|invented|guessed|fabricated|copied|took|randomi[sz]ed"
+    rf"|chose)\b[^.\n]{{0,30}}\b(?:{_WHAT}|these"
+    r"|those|them|this|it)\b[^.\n]{0,12}(?:\bup\b|\bat random\b|\bfrom\b|$|\.|,|\bbecause\b|\bsince\b|\bas\b)"
+    rf"|\b(?:placeholder|dummy|made[ -]up|invented|random|hypothetical|fictional|fabricated|guessed"
+    rf"|mock) (?:\w+ )?{_WHAT}\b"
+    rf"|\b(?:this|it|that|which)(?: {_WHAT})? (?:is|was) (?:only |just |merely |purely |simply )?(?:an? |the "
+    rf"|my )?{_FORMAT}"
+    rf"|\b{_IT}\b[^.\n]{{0,30}}\b(?:{_IS}|come|came|comes|copied|taken|belongs?|given|assigned|stems?|according"
+    rf"|from|by)\b"
+    rf"(?: (?:\w+ ){{0,3}}|[^.\n]{{0,24}}\b(?:by|from|of|to) (?:\w+ ){{0,2}}){_OTHERS}(?:s|'s|s')?\b"
+    rf"|\b{_IT}\b[^.\n]{{0,20}}\b(?:{_IS}|counts?|represents?|means?|denotes?|indicates?|gives?)"
+    rf" (?:the |in |all |only |number of |how many |points? )*{_QUANTITY}\b(?! (?:visible|seen|shown|provided"
+    rf"|available))"
+    r"|\b(?:zero|one|two|[012])\W{0,2} (?:means?|=|stands for|denotes?|indicates?) (?:\w+ ){0,2}(?:correct"
+    r"|incorrect|wrong|error|fail"
+    r"|pass|best|worst|ok\b)"
+    r"|\b(?:higher|lower|larger|smaller|more|fewer)(?: (?:scores?|values?|numbers?|points?))? (?:is|are|means?"
+    r"|=) (?:worse|better|best|worst|more errors)"
+    r"|\b(?:verdicts?|labels?|scores?|values?|scale|meaning|coding)\b[^.\n]{0,20}\b(?:inverted|reversed|swapped"
+    r"|flipped|the other way)"
+    r"|(?:以上|上述|这些|下面|以下|此)[^。\n]{0,12}(?:示例|虚构|编造"
+    r"|占位|随机|假设|作废|忽略|无效|猜测|臆测|样例|模板|草稿|不作数|并非真实)"
+    r"|请?(?:忽略|无视|不要使用|勿使用|不要采信)(?:以上|上述|上面|这些|之前)|我(?:撤回|收回)|(?:随机|随意|随便)(?:编|填|给|写)"
+    r"|(?:以上|上述|这些|分数|评分|结果)[^。\n]{0,10}(?:参考答案|标准答案|专家|考官|其他评委|上一次|上次)"
+    r"|\b(?:platzhalter|erfunden\w*|ausgedacht|beispielwerte|inventad[oa]s?|ficticios?|fictifs?|fictives?"
+    r"|inventée?s?)\b"
+    r"|ダミー|仮の(?:値|点|スコア|評価)|無視して|임의(?:로|의)|무시(?:하|해)"
+)
+"""Sentences that take back all that was answered, call it invented, or say that it is another's or something else."""
+
+
+def is_unseen(sentence: str) -> bool:
+    """Test whether a sentence says that its writer saw no pictures."""
+    return _UNSEEN.search(sentence) is not None
+
+
+def withdraws(sentence: str) -> bool:
+    """Test whether a sentence takes back, or calls invented, another's or another quantity, what was answered."""
+    return _TAKEN_BACK.search(sentence) is not None
