@@ -178,6 +178,13 @@ class Options:
         "what one request about a full video asks about: `all` steps as in the paper, one `skill`, or one `step`; "
         "controls, not comparable with `all`",
     )
+    schema: Literal["off", "json"] = _option(
+        "off",
+        None,
+        "shown",
+        "`json`: the service is given a JSON schema of the reply, to which it holds the model; a control, not "
+        "comparable with `off`; classes that cannot take one are refused",
+    )
     mapping: Literal["absolute", "proportional", "proportional-3/4"] = _option(
         "absolute",
         None,
@@ -254,6 +261,11 @@ class Options:
     def __post_init__(self) -> None:
         for name, option in OPTIONS.items():
             object.__setattr__(self, name, option.check(getattr(self, name)))
+        if self.schema != "off" and self.prompt == "reasoned":
+            raise OptionsError(
+                "schema='json' and prompt='reasoned' exclude each other: a reply that is held to the schema has no "
+                "room for reasoning. Set one of them."
+            )
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Options:

@@ -115,6 +115,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("image_format", 90, ENCODINGS.format("image_format=90")),
     ("prompt", "think", "prompt='think' is not one of plain, reasoned."),
     ("ask", "steps", "ask='steps' is not one of all, skill, step."),
+    ("schema", "yaml", "schema='yaml' is not one of off, json."),
     ("mapping", "Absolute", "mapping='Absolute' is not one of absolute, proportional, proportional-3/4."),
     ("positive", 1, "positive=1 is not one of error, correct."),
     ("rater", "", "rater='' must not be empty."),
@@ -139,6 +140,11 @@ def test_options_check_themselves_however_they_are_made(name: str, value: Any, m
 
 def test_every_field_has_a_case_of_a_refused_value() -> None:
     assert {name for name, _, _ in WRONG} == {item.name for item in fields(Options)} == set(OPTIONS)
+
+
+def test_reasoning_and_a_schema_exclude_each_other() -> None:
+    with pytest.raises(OptionsError, match="has no room for reasoning"):
+        Options(prompt="reasoned", schema="json")
 
 
 def test_a_misspelt_variable_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -75,6 +75,7 @@ def test_the_fields_of_a_record_are_explained(short_demo: Path, tmp_path: Path) 
         "media": {"mode": "frames"},
         "usage": {"kept": False},
         "asking": "skill",
+        "reply_schema": "0123456789ab",
         "part": "skill:cpr",
         "judge": {"kind": SUPERVISED},
     }

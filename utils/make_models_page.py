@@ -38,6 +38,7 @@ def _notes(row: Backend) -> str:
         row.video_needs and f"its reader needs {', '.join(row.video_needs)}",
         row.batch and "batch size 1 only" + (" with files" if row.batch == "file" else ""),
         row.most_tokens and f"at most {row.most_tokens} new tokens",
+        row.schema and "takes a JSON schema",
     ]  # fmt: skip
     return "; ".join(part for part in notes if part)
 

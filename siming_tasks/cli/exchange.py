@@ -26,7 +26,7 @@ def requests(
     files: bool = cli.switch("frames as files beside OUT instead of data URLs"),
     limit: int | None = cli.option("N", "only the first N requests of each setting", Whole()),
     options: Options = cli.option_flags(
-        *cli.MEDIA_OPTIONS, "media", "prompt", "ask", "image_format", "cache", "cache_gb"
+        *cli.MEDIA_OPTIONS, "media", "prompt", "ask", "schema", "image_format", "cache", "cache_gb"
     ),
 ) -> None:
     """Write the requests and say how they are answered."""

@@ -180,6 +180,7 @@ class Backend:
     video_needs: tuple[str, ...] = ()
     refused: str = ""
     tested: bool = False
+    schema: Literal["openai", "gemini", "vllm"] | None = None
     note: str = ""
 
     @property

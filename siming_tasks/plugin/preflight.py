@@ -27,6 +27,7 @@ from siming_tasks.plugin import compat
 from siming_tasks.plugin.hooks.docs import refuse_empty
 from siming_tasks.plugin.hooks.messages import shown_view
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
+from siming_tasks.plugin.reply_schema import check_takes_schema
 from siming_tasks.results.usage import load_prices
 from siming_tasks.tasks import TaskSpec, tasks_of
 
@@ -108,6 +109,8 @@ def check_run_arguments(arguments: RunArguments, policy: Policy, specs: Iterable
             f"--batch_size {arguments.batch_size}: --model {name} answers only the first request of a batch, or takes "
             "the others for it. Leave --batch_size out."
         )
+    if RUN.options.schema != "off":
+        check_takes_schema(name, backend)
     if backend.experts:
         _check_expert_detection(backend, arguments.model_arguments)
     if arguments.system_instruction:

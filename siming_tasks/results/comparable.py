@@ -1,9 +1,10 @@
 """Comparability of two runs: one rule, for every command that puts runs side by side.
 
-They must have been asked about the same data, in the same words, and been shown the same: mode of the media, and where
-our frames were sent, their number, size, density, the rule that took them and what encoding cost them, request by
-request. They must count the same requests as asked (a run with ``--limit`` does not stand beside a whole one). The
-reference (rater, mapping) is the command's, the same for all. What a run does not state differs from nothing.
+They must have been asked about the same data, in the same words, with the same JSON schema or none, and been shown the
+same: mode of the media, and where our frames were sent, their number, size, density, the rule that took them and what
+encoding cost them, request by request. They must count the same requests as asked (a run with ``--limit`` does not
+stand beside a whole one). The reference (rater, mapping) is the command's, the same for all. What a run does not state
+differs from nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run
 
-CONDITIONS = ("dataset", "prompt", "media", "frames", "size", "density", "encoding", "sampler")
+CONDITIONS = ("dataset", "prompt", "schema", "media", "frames", "size", "density", "encoding", "sampler")
 DIFFERENCES = (*CONDITIONS, "videos", "steps")
 """Differences that runs may have, by the names under which a user allows them."""
 
@@ -148,6 +149,8 @@ def _conditions(record: Record) -> tuple[Any, ...]:
     return (
         digest[:12] if digest else None,
         record.conditions.prompt,
+        # of a run of the suite: one that states its prompt states whether the service was given a schema
+        record.conditions.reply_schema or ("none" if record.conditions.prompt else None),
         None if media.get("mode") == UNKNOWN_MODE else media.get("mode"),
         *((offered, media.get("size"), media.get("density")) if ours else (None,) * 3),
         pixels if mode.images else None,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import sha256_json
 from siming_tasks.common.schema import CONSENSUS, UnitChoice
 from siming_tasks.data import Dataset
 from siming_tasks.data.clusters import clusters_of
@@ -218,6 +219,11 @@ def evaluate_records(
     prompt: dict[str, Any] = {"version": PROMPT_VERSION, "template": templates[0] if len(templates) == 1 else None}
     if askings != [""]:  # put in another way than the benchmark's
         prompt["asking"] = ", ".join(words or "plain" for words in askings)
+    if schemas := sorted({record.conditions.reply_schema for record in distinct} - {""}):
+        prompt["schemas"] = {
+            "sent": sum(bool(record.conditions.reply_schema) for record in distinct),
+            "digest": sha256_json(schemas)[:12],
+        }
     requests = Requests(spec, dataset.videos).count
     numbers = evaluation.to_json()
     prices = load_prices(options.prices) if options.prices else None

@@ -216,7 +216,7 @@ def write_predictions(records: Iterable[Record], path: Path) -> Path:
             line: dict[str, Any] = {**record.to_prediction(), "status": record.status, "missing": dict(record.missing)}
             line |= {name: value for name in ("prompt", "dataset") if (value := getattr(conditions, name)) is not None}
             line["media"] = dict(conditions.media)
-            line |= {name: value for name in ("asking", "part") if (value := getattr(conditions, name))}
+            line |= {name: value for name in ("asking", "reply_schema", "part") if (value := getattr(conditions, name))}
             line |= {"judge": dict(conditions.judge)} if conditions.judge else {}
             stream.write(json.dumps(line, ensure_ascii=False) + "\n")
     return path

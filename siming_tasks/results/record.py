@@ -42,6 +42,7 @@ class Conditions:
         media: facts about what the model was shown.
         usage: tokens, seconds and cost of the request (:mod:`siming_tasks.results.usage`); empty if unknown.
         asking: how the question was put (``PromptOptions.label``); empty: the plain way.
+        reply_schema: hash of the JSON schema that the service was given to hold the reply to; empty: none was given.
         part: of an exam that is asked about in several requests, the part that this one asks about.
         parts: of the record of such an exam, the status of each part's request.
         judge: of a judge that was trained on the data set that it judges, how (:func:`stated_judge`).
@@ -52,6 +53,7 @@ class Conditions:
     media: Mapping[str, Any] = field(default_factory=dict)
     usage: Mapping[str, Any] | None = None
     asking: str = ""
+    reply_schema: str = ""
     part: str = ""
     parts: Mapping[str, str] | None = None
     judge: Mapping[str, str] | None = None
@@ -137,7 +139,7 @@ class Record:
         }
         content |= self.format_fields
         content |= {"prompt": conditions.prompt, "dataset": conditions.dataset, "media": dict(conditions.media)}
-        for name in ("usage", "asking", "part", "parts", "judge"):
+        for name in ("usage", "asking", "reply_schema", "part", "parts", "judge"):
             if value := getattr(conditions, name):
                 content[name] = value if isinstance(value, str) else dict(value)
         return content
@@ -236,6 +238,7 @@ def merge_parts(parts: Sequence[Record]) -> Record:
     incomplete = [status for status in STATUSES if status in statuses.values() and status not in ("ok", ABSTAINED)]
     status = incomplete[0] if incomplete else ABSTAINED if abstained else "ok"
     prompts = {record.conditions.part: record.conditions.prompt for record in parts}
+    schemas = {record.conditions.part: record.conditions.reply_schema for record in parts}
     usages = [record.conditions.usage for record in parts if record.conditions.usage]
     shown = [record.media for record in parts]
     conditions = replace(
@@ -243,6 +246,7 @@ def merge_parts(parts: Sequence[Record]) -> Record:
         prompt=None if None in prompts.values() else sha256_json(prompts)[:12],
         media=next((media for media in shown if media.get("mode") not in (None, UNKNOWN_MODE)), shown[0]),
         usage=add_usage(usages) if len(usages) == len(parts) else None,
+        reply_schema=sha256_json(schemas)[:12] if any(schemas.values()) else "",
         part="",
         parts=statuses,
     )

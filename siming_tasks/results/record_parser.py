@@ -75,6 +75,7 @@ class _Line(BaseModel):
     media: dict[str, Any] | None = None
     usage: Usage | None = None
     asking: Short | None = None
+    reply_schema: Short | None = None
     part: Short | None = None
     parts: dict[str, str] | None = None
     judge: dict[str, str] | None = None
@@ -183,6 +184,7 @@ class RecordParser:
             media=source.media or {},
             usage=source.usage.model_dump() if source.usage else None,
             asking=source.asking or "",
+            reply_schema=source.reply_schema or "",
             part=source.part or "",
             parts=source.parts or None,
             judge=source.judge,

@@ -1,9 +1,9 @@
-"""Prompt options: answer at once or reason first; ask about all steps at once, a skill or a step."""
+"""Prompt options: answer at once or reason first; all steps at once, a skill or a step; with a JSON schema or not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from siming_tasks.common.schema import Video
 from siming_tasks.options import Options
@@ -14,8 +14,8 @@ MAX_TOKENS, MAX_TOKENS_REASONED = 4096, 16_384
 """Longest reply in tokens. All 33 steps take about 600 as JSON, twice that with evidence, and a hundred words of
 reasoning on each about 5,000."""
 
-STYLES = ("plain", "reasoned")
-UNITS = ("all", "skill", "step")
+CHOICES = (("plain", "reasoned"), ("all", "skill", "step"), ("off", "json"))
+"""Of ``SIMING_PROMPT``, ``SIMING_ASK`` and ``SIMING_SCHEMA``, the benchmark's own first."""
 
 
 @dataclass(frozen=True)
@@ -33,46 +33,50 @@ class Question:
 
 @dataclass(frozen=True)
 class PromptOptions:
-    """The two options that change how a task's questions are put."""
+    """The options that change how a task's questions are put."""
 
     # ``plain``: the JSON object and nothing else; ``reasoned``: think step by step, then the object
     style: str = "plain"
     # what one request about a full video asks about: ``all`` of its steps, one ``skill``, one ``step``
     unit: str = "all"
+    # ``json``: the service is given the reply's JSON schema, to which it holds the model
+    schema: str = "off"
 
     @classmethod
     def from_options(cls, options: Options) -> PromptOptions:
         """The prompt options of a run's options."""
-        return cls(options.prompt, options.ask)
+        return cls(options.prompt, options.ask, options.schema)
 
     @classmethod
     def from_label(cls, label: str) -> PromptOptions:
         """The prompt options of a record's :attr:`label` (ValueError if it is none)."""
         words = label.split()
-        style, unit = ([word for word in words if word in names[1:]] for names in (STYLES, UNITS))
-        if len(style) > 1 or len(unit) > 1 or len(style) + len(unit) != len(words):
+        stated = [[word for word in words if word in names[1:]] for names in CHOICES]
+        if any(len(found) > 1 for found in stated) or sum(map(len, stated)) != len(words):
             raise ValueError(f"{label[:64]!r} is no way of asking")
-        return cls(*(style or ["plain"]), *(unit or ["all"]))
+        return cls(*(found[0] if found else names[0] for found, names in zip(stated, CHOICES, strict=True)))
 
     @property
     def label(self) -> str:
-        """The text that records hold: ``reasoned``, ``step``, ``reasoned skill``; empty for the benchmark's own."""
-        return " ".join(word for word in (self.style, self.unit) if word not in ("plain", "all"))
+        """The text that records hold: ``reasoned``, ``step``, ``skill json``; empty for the benchmark's own."""
+        return " ".join(self.changed_options().values())
 
     @property
     def title_suffix(self) -> str:
-        """The end of a title: `` (reasoned, by step)``, or empty."""
-        words = [self.style] * (self.style != "plain") + [f"by {self.unit}"] * (self.unit != "all")
+        """The end of a title: `` (by step, with JSON schema)``, or empty."""
+        named = {"prompt": self.style, "ask": f"by {self.unit}", "schema": "with JSON schema"}
+        words = [named[option] for option in self.changed_options()]
         return f" ({', '.join(words)})" if words else ""
 
     def for_task(self, task: TaskSpec) -> PromptOptions:
         """The same for one task: a clip is asked about its step whatever the unit."""
-        return self if task.scope == "full" else PromptOptions(self.style)
+        return self if task.scope == "full" else replace(self, unit="all")
 
     def changed_options(self) -> dict[str, str]:
         """The options that differ from the benchmark's, under their own names; part of every cache key of a run."""
-        options = {"prompt": self.style, "ask": self.unit}
-        return {name: value for name, value in options.items() if value not in ("plain", "all")}
+        options = {"prompt": self.style, "ask": self.unit, "schema": self.schema}
+        usual = (values[0] for values in CHOICES)
+        return {name: value for (name, value), plain in zip(options.items(), usual, strict=True) if value != plain}
 
     def questions(self, task: TaskSpec, videos: Iterable[Video], skill_of: Mapping[str, str]) -> Iterator[Question]:
         """Every request of a complete run over these videos, in the order in which they are made."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import ANSWERS, SCOPES, Answer, Scope, answer_key
 from siming_tasks.tasks.ablations import INPUT_ABLATIONS, UNALTERED, InputAblation
 from siming_tasks.tasks.answer_formats import ANSWER_FORMATS, BENCHMARK_FORMAT, AnswerFormat
 from siming_tasks.tasks.prompt_text import FULL_ROLE_WITH_TIMES, NO_VIDEO_ROLES, ROLES, question_text, reply_text
+
+if TYPE_CHECKING:  # listing the tasks must not load rubrics: the command line starts with it
+    from siming_tasks.rubrics import RubricStep
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,10 @@ class TaskSpec:
     def texts(self, half_points: bool) -> tuple[str, str]:
         """``question`` and ``reply``, for whole points only or for half points as well."""
         return self.half_point_texts if half_points else (self.question, self.reply)
+
+    def reply_schema(self, steps: Sequence[RubricStep]) -> dict[str, Any]:
+        """JSON schema of the reply to a question about these steps."""
+        return self.answer_format.reply_schema(self.scope, self.answer, steps)
 
     @property
     def is_standard(self) -> bool:

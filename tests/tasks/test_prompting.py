@@ -19,12 +19,17 @@ SKILL = {"a": "one", "b": "two", "c": "one", "d": "two"}
 VIDEO = Video("v1", "v1.mp4", 30.0, (*(StepLabel(name, 1.0, 2.0) for name in "abc"), StepLabel("d", 3, 4, {}, False)))
 
 
+@pytest.mark.parametrize("schema", ["off", "json"])
 @pytest.mark.parametrize(("style", "unit"), list(product(("plain", "reasoned"), ("all", "skill", "step"))))
-def test_the_label_gives_the_options_back(style: str, unit: str) -> None:
-    asking = PromptOptions.from_options(Options(prompt=style, ask=unit))  # type: ignore[arg-type]
-    assert (asking.style, asking.unit) == (style, unit) and PromptOptions.from_label(asking.label) == asking
+def test_the_label_gives_the_options_back(style: str, unit: str, schema: str) -> None:
+    if (style, schema) == ("reasoned", "json"):
+        return  # these exclude each other
+    asking = PromptOptions.from_options(Options(prompt=style, ask=unit, schema=schema))  # type: ignore[arg-type]
+    assert (asking.style, asking.unit, asking.schema) == (style, unit, schema)
+    assert PromptOptions.from_label(asking.label) == asking
     assert asking.changed_options() == {
-        **({"prompt": style} if style != "plain" else {}), **({"ask": unit} if unit != "all" else {})
+        **({"prompt": style} if style != "plain" else {}), **({"ask": unit} if unit != "all" else {}),
+        **({"schema": schema} if schema != "off" else {}),
     }  # fmt: skip
     assert bool(asking.label) == bool(asking.title_suffix) == (asking != DEFAULT_PROMPTING)
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.common.files import sha256_json
 from siming_tasks.common.redact import redact
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.plugin.hooks.run_context import RUN, Doc, Item, records_of
@@ -37,6 +38,7 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
         media=RUN.media_of(doc),
         usage=RUN.usage_of(doc),
         asking=RUN.prompting_of(setting).label,
+        reply_schema=sha256_json(schema)[:12] if (schema := RUN.reply_schema(doc)) else "",
         part=doc.get("part", ""),
     )
     record = Record.from_reply(setting.name, doc["video_id"], doc["step_id"] or None, parsed, conditions)

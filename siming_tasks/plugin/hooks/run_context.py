@@ -160,6 +160,12 @@ class RunContext:
         """Prompt options of the run for a task."""
         return PromptOptions.from_options(self.options).for_task(setting)
 
+    def reply_schema(self, doc: Doc) -> dict[str, Any] | None:
+        """JSON schema of a document's reply, which the service is given; None without ``SIMING_SCHEMA``."""
+        if self.options.schema == "off":
+            return None
+        return TASKS[doc["setting"]].reply_schema(self.dataset_of(doc).steps(doc))
+
     @contextmanager
     def evaluating(self, backend: Backend, modality: str | None = None) -> Iterator[None]:
         """While the block runs, a model of this class is evaluated; at other times an unknown one, which gets frames.

@@ -1,6 +1,6 @@
 """Token usage, finish reason, serving model and latency of a reply, from the answer of the service.
 
-lmms-eval's classes do not pass all of that on. Their clients are replaced by an :class:`ObservedClient`, which forwards
+lmms-eval's classes do not pass all of that on. Their clients are replaced by a :class:`WrappedClient`, which forwards
 everything and records the answers.
 """
 
@@ -23,22 +23,40 @@ FINISH_REASONS = {"max_tokens": "length", "end_turn": "stop", "stop_sequence": "
 """Finish reasons of other services under OpenAI's names."""
 
 
-class ObservedClient:
-    """Client (or a part of one) whose answers at the end of ``path`` are recorded; all else is the client's own."""
+Call = Callable[..., Any]
 
-    def __init__(self, inner: Any, path: tuple[str, ...], record: Callable[[dict[str, Any]], None]) -> None:
-        self._inner, self._path, self._record = inner, path, record
+
+class WrappedClient:
+    """Client (or a part of one) whose method at the end of ``path`` is wrapped; all else is the client's own."""
+
+    def __init__(self, inner: Any, path: tuple[str, ...], wrap: Callable[[Call], Call]) -> None:
+        self._inner, self._path, self._wrap = inner, path, wrap
 
     def __getattr__(self, name: str) -> Any:
-        part, record = getattr(self._inner, name), self._record
+        part = getattr(self._inner, name)
         if name != self._path[0]:
             return part
-        if len(self._path) > 1:
-            return ObservedClient(part, self._path[1:], record)
+        return WrappedClient(part, self._path[1:], self._wrap) if len(self._path) > 1 else self._wrap(part)
 
-        def call_and_record(*args: Any, **kwargs: Any) -> Any:
+
+def wrapped_client(client: Any, wrap: Callable[[Call], Call]) -> Any:
+    """Client whose method that sends requests is wrapped; None if it is of no known kind."""
+    for path in PATHS:
+        part = client
+        for name in path:
+            part = getattr(part, name, None)
+        if callable(part):
+            return WrappedClient(client, path, wrap)
+    return None
+
+
+def observed(client: Any, record: Callable[[dict[str, Any]], None]) -> Any:
+    """Client whose answers are recorded; None if it is of no known kind."""
+
+    def recorded(send: Call) -> Call:
+        def send_and_record(*args: Any, **kwargs: Any) -> Any:
             began = time.monotonic()
-            answer = part(*args, **kwargs)
+            answer = send(*args, **kwargs)
             if not inspect.isawaitable(answer):
                 record(usage_of_answer(answer, time.monotonic() - began))
                 return answer
@@ -50,18 +68,9 @@ class ObservedClient:
 
             return await_and_record()
 
-        return call_and_record
+        return send_and_record
 
-
-def observed(client: Any, record: Callable[[dict[str, Any]], None]) -> Any:
-    """Client whose answers are recorded; None if it is of no known kind."""
-    for path in PATHS:
-        part = client
-        for name in path:
-            part = getattr(part, name, None)
-        if callable(part):
-            return ObservedClient(client, path, record)
-    return None
+    return wrapped_client(client, recorded)
 
 
 def usage_of_answer(answer: Any, seconds: float) -> dict[str, Any]:

@@ -68,6 +68,8 @@ def _answer(model: Any, instances: Sequence[Any]) -> list[Any]:
             return _answer_from_store(model, requests, fingerprint)
     if RUN.options.limit_cost:
         raise SystemExit("siming-tasks: SIMING_LIMIT_COST cannot be kept where replies are not kept.")
+    if RUN.options.schema != "off":
+        raise SystemExit("siming-tasks: SIMING_SCHEMA works only where replies are kept. Unset SIMING_REPLIES.")
     return one_reply_per_request(model, RUN.backend, instances)
 
 

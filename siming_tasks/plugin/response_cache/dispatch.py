@@ -35,6 +35,12 @@ from siming_tasks.media import Backend
 from siming_tasks.parsing.parsed_reply import BUDGET_MARKER, FAILURE_MARKER
 from siming_tasks.plugin import compat
 from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.plugin.reply_schema import (
+    SCHEMA_ARGUMENT,
+    Schema,
+    client_with_schema,
+    schemas_in_sampling_params,
+)
 from siming_tasks.plugin.response_cache.api_usage import Usages, observed
 from siming_tasks.plugin.response_cache.key import Request
 
@@ -76,31 +82,35 @@ def dispatch(
     """
     threads = getattr(model, "num_concurrent", 1)  # in which a class asks by itself
     varies = getattr(model, "adaptive_concurrency", False) or getattr(model, "continual_mode", False)
-    if inspect.iscoroutinefunction(getattr(type(model), "maybe_forward_with_tool", None)):
-        _in_coroutines(model, requests, on_reply, stopped)
-    elif isinstance(threads, int) and threads > 1 and not varies and requests:
-        _in_threads(model, requests, on_reply, stopped, threads)
-    else:
-        _in_slices(model, requests, on_reply, stopped, spare)
+    with schemas_in_sampling_params(model, RUN.backend):
+        if inspect.iscoroutinefunction(getattr(type(model), "maybe_forward_with_tool", None)):
+            _in_coroutines(model, requests, on_reply, stopped)
+        elif isinstance(threads, int) and threads > 1 and not varies and requests:
+            _in_threads(model, requests, on_reply, stopped, threads)
+        else:
+            _in_slices(model, requests, on_reply, stopped, spare)
 
 
 def _in_coroutines(model: Any, requests: Sequence[Request], on_reply: OnReply, stopped: Callable[[], bool]) -> None:
     generation_result = compat.fetch("lmms_eval.api.instance:GenerationResult")
     token_counts = compat.fetch("lmms_eval.api.instance:TokenCounts")
     usages_of_request: ContextVar[Usages] = ContextVar("usages_of_request")  # each coroutine has a context of its own
+    schema_of_request: ContextVar[Schema | None] = ContextVar("schema_of_request")
     forward, client = model.maybe_forward_with_tool, model.client
+    sending = client_with_schema(client, RUN.backend, schema_of_request.get) if _have_schema(requests) else client
 
     async def forward_and_report(instance: Any, number: int) -> Any:
         if stopped():
             return NOT_SENT, number, token_counts()
         usages: Usages = []
         usages_of_request.set(usages)
+        schema_of_request.set(requests[number].schema)
         text, place, tokens = await forward(instance, number)
         on_reply(number, generation_result(text, tokens), usages)
         return text, place, tokens
 
     model.maybe_forward_with_tool = forward_and_report
-    model.client = observed(client, lambda usage: usages_of_request.get().append(usage)) or client
+    model.client = observed(sending, lambda usage: usages_of_request.get().append(usage)) or client
     try:
         outputs = _call(model, requests)
     finally:
@@ -117,7 +127,7 @@ def _in_threads(
         if stopped():
             return on_reply(number, NOT_SENT, [])
         usages: Usages = []
-        (output,) = _call(_copy_for_call(model, usages), [requests[number]])
+        (output,) = _call(_copy_for_call(model, requests[number], usages), [requests[number]])
         bar.update()
         return on_reply(number, output, usages)
 
@@ -133,14 +143,19 @@ def _in_threads(
                 future.result()
 
 
-def _copy_for_call(model: Any, usages: Usages) -> Any:
-    """Copy of a model for one call: it shares everything but what a call writes into, and its client is observed."""
+def _copy_for_call(model: Any, request: Request, usages: Usages) -> Any:
+    """Copy of a model for one call: it shares everything but what a call writes into.
+
+    Its client is observed, and sends the schema of the request if there is one.
+    """
     copied = copy.copy(model)
     for name, value in vars(model).items():
         if type(value) in (list, dict, set):
             setattr(copied, name, copy.copy(value))
-    if getattr(model, "client", None) is not None:
-        copied.client = observed(model.client, usages.append) or model.client
+    client = getattr(model, "client", None)
+    if client is not None:
+        sending = client_with_schema(client, RUN.backend, lambda: request.schema) if request.schema else client
+        copied.client = observed(sending, usages.append) or client
     return copied
 
 
@@ -154,13 +169,15 @@ def _in_slices(
     sharded = sharded and getattr(model, "world_size", 1) > 1
     numbers = _same_count_in_all_processes(wanted) if sharded else list(range(wanted))
     requests = requests or ([spare] if spare else [])
-    try:
-        batch = min(MAX_SLICE, max(1, int(model.batch_size)))
-    except (AttributeError, TypeError, ValueError):
+    try:  # vLLM's classes have no batch_size
+        batch = min(MAX_SLICE, max(1, int(getattr(model, "batch_size", getattr(model, "batch_size_per_gpu", 1)))))
+    except (TypeError, ValueError):
         batch = 1
     # A class that works on several requests at once needs several in a call; the slices grow as long as they are quick.
     concurrent = RUN.backend.concurrent or getattr(model, "concurrent", False) is True
     most = MAX_SLICE if concurrent and batch == 1 and not sharded else batch
+    if _have_schema(requests) and RUN.backend.schema != "vllm":
+        batch = most = 1  # a call of a client does not say which request it is about
     size = min(8, most) if most > batch else batch
     done = 0
     with _progress_bar(model, len(requests)) as bar:
@@ -187,13 +204,28 @@ def _ask_slice(model: Any, requests: Sequence[Request]) -> tuple[list[Any], Usag
     """Outputs of one call, usage of the request if it is the only one (else None), and seconds."""
     began, usages, alone = time.monotonic(), Usages(), len(requests) == 1
     observable = alone and observed(getattr(model, "client", None), usages.append) is not None
-    outputs = _call(_copy_for_call(model, usages) if observable else model, requests)
+    outputs = _call(_copy_for_call(model, requests[0], usages) if observable else model, requests)
     seconds = time.monotonic() - began
     return outputs, (usages or [{"latency": round(seconds, 3)}]) if alone else None, seconds
 
 
+def _have_schema(requests: Sequence[Request]) -> bool:
+    return any(request.schema is not None for request in requests)
+
+
 def _call(model: Any, requests: Sequence[Request]) -> list[Any]:
-    return one_reply_per_request(model, RUN.backend, [request.instance for request in requests])
+    instances = [request.instance for request in requests]
+    if RUN.backend.schema == "vllm" and _have_schema(requests):
+        instances = [_with_schema_argument(request) for request in requests]
+    return one_reply_per_request(model, RUN.backend, instances)
+
+
+def _with_schema_argument(request: Request) -> Any:
+    """Copy of lmms-eval's request with its schema among the generation arguments."""
+    added = {SCHEMA_ARGUMENT: request.schema}
+    copied = copy.copy(request.instance)
+    copied.arguments = tuple({**value, **added} if isinstance(value, dict) else value for value in copied.args)
+    return copied
 
 
 def _same_count_in_all_processes(count: int) -> list[int]:

@@ -135,12 +135,14 @@ class Request:
     Attributes:
         arguments: how the reply is to be generated, before a model's class changed them.
         key: hash of everything that decides the reply.
+        schema: JSON schema of the reply that the service is given; None for none.
     """
 
     instance: Any
     doc: Doc
     arguments: Mapping[str, Any]
     key: str
+    schema: Mapping[str, Any] | None = None
 
 
 def requests_with_keys(model: Any, instances: Sequence[Any], fingerprint: str) -> Iterator[Request]:
@@ -178,10 +180,12 @@ def requests_with_keys(model: Any, instances: Sequence[Any], fingerprint: str) -
             stamps[text] = file_stamps(arguments)
         if stamps[text]:
             facts["files"] = stamps[text]
+        if schema := RUN.reply_schema(doc):
+            facts["schema"] = sha256_json(schema)
         key = sha256_json(cache_key_facts(facts))
         # lmms-eval repeats an object where a sample is to be drawn again (--repeats): each has a key of its own. A copy
         # that only makes the processes have equally many requests is the same request.
         if not instance.metadata.get("__padding_only__"):
             times[key] = times.get(key, 0) + 1
             key = key if times[key] == 1 else f"{key}#{times[key]}"
-        yield Request(instance, doc, arguments, key)
+        yield Request(instance, doc, arguments, key, schema)

@@ -6,10 +6,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import Answer, Scope
+from siming_tasks.common.schema import Answer, Scope, answer_key
 from siming_tasks.parsing.lexicon import NOT_VISIBLE
 from siming_tasks.parsing.parsed_reply import STATUSES, Parsed
-from siming_tasks.tasks.answer_formats.answer_format import AnswerFormat, FormatInputs, FormatMetric, Record
+from siming_tasks.tasks.answer_formats.answer_format import (
+    AnswerFormat,
+    FormatInputs,
+    FormatMetric,
+    Record,
+    answer_schema,
+)
 
 if TYPE_CHECKING:
     from siming_tasks.metrics.abstention import Abstention
@@ -40,6 +46,13 @@ class AbstentionFormat(AnswerFormat):
     def reply_text(self, scope: Scope, answer: Answer, half_points: bool = False) -> str:
         """The benchmark's form of the reply, and when a step may be called not visible."""
         return super().reply_text(scope, answer, half_points) + _PERMISSION[scope]
+
+    def step_schema(self, step: RubricStep, answer: Answer) -> dict[str, Any]:
+        """The benchmark's answer, or the words of an abstention."""
+        key, value = answer_key(answer, "clip"), answer_schema(step, answer)
+        if value["type"] == "string":
+            return {key: {**value, "enum": [*value["enum"], NOT_VISIBLE]}}
+        return {key: {"anyOf": [value, {"type": "string", "enum": [NOT_VISIBLE]}]}}
 
     def field_types(self) -> Mapping[str, Any]:
         """A list of step ids."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from siming_tasks.common.schema import Answer, Scope, Video
+from siming_tasks.common.schema import CORRECT, INCORRECT, Answer, Scope, Video, answer_key
 from siming_tasks.parsing.parsed_reply import ABSTAINED, STATUSES, Parsed
 from siming_tasks.tasks.prompt_text import reply_text
 
@@ -77,6 +77,31 @@ class AnswerFormat:
     def step_text(self, step: RubricStep) -> str | None:
         """Text of the prompt on a step beyond the rubric's criteria, made of ``step_template``; None for no text."""
         return None
+
+    def reply_schema(self, scope: Scope, answer: Answer, steps: Sequence[RubricStep]) -> dict[str, Any]:
+        """JSON schema of the reply to a question about these steps (draft 2020-12), as a fresh object.
+
+        Every asked step and every further key is required and nothing else is allowed; a step's points are those that
+        the rubric allows.
+
+        Example:
+            >>> from siming_tasks import default_rubric
+            >>> schema = AnswerFormat().reply_schema("clip", "score", default_rubric().steps[:1])
+            >>> schema["properties"], schema["required"]
+            ({'score': {'type': 'integer', 'minimum': 0, 'maximum': 2}}, ['score'])
+        """
+        if scope == "clip":
+            (step,) = steps
+            return object_schema(self.step_schema(step, answer))
+        key, values = answer_key(answer, "clip"), dict[str, Any]()
+        for step in steps:
+            stated = self.step_schema(step, answer)
+            values[step.id] = stated[key] if len(stated) == 1 else object_schema(stated)
+        return object_schema({answer_key(answer, "full"): object_schema(values)})
+
+    def step_schema(self, step: RubricStep, answer: Answer) -> dict[str, Any]:
+        """JSON schemas of what a reply states of one step, by key: the answer's, and those of further keys."""
+        return {answer_key(answer, "clip"): answer_schema(step, answer)}
 
     @property
     def details(self) -> Mapping[str, StepDetail]:
@@ -153,6 +178,28 @@ class AnswerFormat:
     def video_spans(self, records: Sequence[Record], videos: Mapping[str, Video], scope: Scope) -> dict[Any, Spans]:
         """By (video id, step id), parts that an answer rests on in seconds of the video, for the pages of videos."""
         return {}
+
+
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON schema of an object with exactly these keys, in this order."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def answer_schema(step: RubricStep, answer: Answer) -> dict[str, Any]:
+    """JSON schema of the answer to one step: one of the two verdicts, or points that the rubric allows."""
+    if answer == "error":
+        return {"type": "string", "enum": [CORRECT, INCORRECT]}
+    from siming_tasks.rubrics.rubric import WHOLE, allowed_points
+
+    if step.score_increment == WHOLE:
+        return {"type": "integer", "minimum": 0, "maximum": int(step.max_score)}
+    # Services differ in whether they know multipleOf; all of them know a list of values.
+    return {"type": "number", "enum": list(allowed_points(step))}
 
 
 def _plain(value: Any) -> Any:

@@ -43,6 +43,15 @@ class EvidenceFormat(AnswerFormat):
         )
         return reply_with_details(scope, answer, [detail], half_points)
 
+    def step_schema(self, step: RubricStep, answer: Answer) -> dict[str, Any]:
+        """The answer, and pairs of seconds."""
+        from siming_tasks.parsing.step_details import MAX_SPANS
+
+        second = {"type": "number", "minimum": 0}
+        pair = {"type": "array", "items": second, "minItems": 2, "maxItems": 2}
+        spans = {"type": "array", "items": pair, "maxItems": MAX_SPANS}
+        return {**super().step_schema(step, answer), self.reply_keys["evidence"]: spans}
+
     @property
     def details(self) -> Mapping[str, StepDetail]:
         """Stretches of time under a key that says evidence."""

@@ -47,6 +47,14 @@ class NamedErrorsFormat(AnswerFormat):
         reason = f'"reason", what the {media} shows of the step, in one sentence'
         return reply_with_details(scope, answer, [errors, reason], half_points)
 
+    def step_schema(self, step: RubricStep, answer: Answer) -> dict[str, Any]:
+        """The answer, ids of the step's errors, and a sentence."""
+        ids = [error.id for error in step.errors]
+        listed = {"type": "string", "enum": ids} if ids else {"type": "string"}
+        errors = {"type": "array", "items": listed, "maxItems": len(ids)}
+        keys = self.reply_keys
+        return {**super().step_schema(step, answer), keys["named_errors"]: errors, keys["reasons"]: {"type": "string"}}
+
     def step_text(self, step: RubricStep) -> str:
         """The errors that the rubric names for a step, one a line; their ids stand in no brackets as step ids do."""
         if not step.errors:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.common.files import atomic_write, sha256_file
+from siming_tasks.common.files import atomic_write, sha256_file, sha256_json
 from siming_tasks.common.output_folder import added_files
 from siming_tasks.data import Dataset
 from siming_tasks.media import Backend, StoredImage
@@ -73,6 +73,7 @@ def write_requests(
         media = _Media(new, folder.name)
         for doc in watched(docs):
             sent = _plain(doc, media) if form == "plain" else _chat(doc, media, form)
+            schema = RUN.reply_schema(doc)
             asking, part = RUN.prompting_of(TASKS[doc["setting"]]).label, doc.get("part", "")
             line = {
                 **{key: doc[key] for key in ("id", "setting", "video_id")},
@@ -85,6 +86,7 @@ def write_requests(
                 **({"part": part} if part else {}),
                 "media": RUN.media_of(doc),
                 "generation": generation,
+                **({"schema": schema, "reply_schema": sha256_json(schema)[:12]} if schema else {}),
                 **sent,
             }
             stream.write(json.dumps(line, ensure_ascii=False) + "\n")

@@ -1,0 +1,213 @@
+"""JSON schemas on their way to services on loopback, and into the sampling parameters of vLLM's class."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from siming_tasks.common.errors import OptionsError, SimingError
+from siming_tasks.data import open_dataset
+from siming_tasks.media import backends
+from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.plugin.reply_schema import SCHEMA_ARGUMENT, check_takes_schema, schemas_in_sampling_params
+from siming_tasks.plugin.response_cache.dispatch import dispatch
+from siming_tasks.plugin.response_cache.key import Request
+from siming_tasks.results.comparable import TaskRun, comparable
+from siming_tasks.results.run import read_run
+from tests.plugin.serving import Server, completion, generated
+
+TASKS = ("full_score", "clip_error", "full_error_evidence")
+FEW = {"SIMING_FRAMES": "2", "SIMING_CLIP_FRAMES": "2", "SIMING_FRAME_SIZE": "64"}
+ARGUMENTS = {
+    "openai": "model_version=m,api_key=k,max_retries=1,retry_backoff_s=0,num_concurrent=4,base_url={}",
+    "async_openai": "model_version=m,api_key=k,max_retries=1,retry_backoff_s=0,num_cpus=4,base_url={}",
+    "gemini": "model_version=m,api_key=k,max_retries=1,retry_backoff_s=0,num_concurrent=4",
+}
+
+
+def held_to(schema: dict[str, Any]) -> Any:
+    """The first reply that a schema allows, as an engine that is held to it would write it."""
+    match schema:
+        case {"enum": [first, *_]}:
+            return first
+        case {"properties": properties}:
+            return {name: held_to(value) for name, value in properties.items()}
+        case {"type": "array"}:
+            return []
+    return schema["minimum"]
+
+
+def sent_schema(model: str, body: dict[str, Any]) -> dict[str, Any] | None:
+    """The schema in the body of a request, at the place that the service documents."""
+    if model == "gemini":
+        config = body["generationConfig"]
+        assert ("responseJsonSchema" in config) == (config.get("responseMimeType") == "application/json")
+        return config.get("responseJsonSchema")
+    form = body.get("response_format")
+    if form is None:
+        return None
+    assert form["type"] == "json_schema" and form["json_schema"].keys() == {"name", "strict", "schema"}
+    assert form["json_schema"]["strict"] is True and re.fullmatch(r"[\w-]{1,64}", form["json_schema"]["name"])
+    return form["json_schema"]["schema"]
+
+
+@pytest.mark.host
+@pytest.mark.parametrize("model", ARGUMENTS)
+def test_each_request_has_its_own_schema_and_the_reply_is_read(
+    host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, tmp_path: Path, model: str
+) -> None:
+    def obey(_: tuple[str, ...], text: str, number: int) -> tuple[int, Any]:
+        schema = sent_schema(model, server.options[number])
+        reply = json.dumps(held_to(schema)) if schema else "I would rather not use JSON."
+        return (generated if model == "gemini" else completion)(reply)
+
+    server = serve(obey)
+    keys = {"GOOGLE_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": server.url.removesuffix("/v1")}
+    keys["SIMING_REPLIES"] = str(tmp_path / "replies")
+
+    def command(name: str, **env: str) -> Any:
+        return host(
+            "--model", model, "--model_args", ARGUMENTS[model].format(server.url),
+            "--tasks", ",".join(f"siming_{task}" for task in TASKS), "--limit", "2",
+            data=short_demo, name=name, **FEW, **keys, **env,
+        )  # fmt: skip
+
+    run = command("held", SIMING_SCHEMA="json")
+    asked = len(server.received)
+    assert asked == sum(len(run.samples(task)) for task in TASKS)
+    for (_, texts), body in zip(server.received, server.options, strict=True):
+        schema = sent_schema(model, body)
+        assert schema is not None
+        Draft202012Validator.check_schema(schema)
+        (answers,) = schema["properties"].values()
+        steps = re.findall(r"^\[(\w+)\]", texts[-1], re.MULTILINE)  # those that this very request asks about
+        assert len(steps) == 1 if "verdict" in schema["properties"] else list(answers["properties"]) == steps
+    for task in TASKS:
+        result = run.task(task)["siming_stderr"]
+        records = [sample["siming_stderr"] for sample in run.samples(task)]
+        assert {record["status"] for record in records} == {"ok"}
+        assert all(re.fullmatch("[0-9a-f]{12}", record["reply_schema"]) for record in records)
+        assert {record["asking"] for record in records} == {"json"}
+        assert result["prompt"]["asking"] == "json" and result["prompt"]["schemas"]["sent"] == len(records)
+        table = run.results()
+        assert json.loads(table["configs"][f"siming_{task}"]["metadata"]["siming_options"])["schema"] == "json"
+        assert "with JSON schema" in run.output
+
+    if model != "openai":
+        return
+    # kept replies belong to the schema: a plain run asks anew, the same run again does not
+    plain = command("plain")
+    assert len(server.received) == 2 * asked
+    assert all(sent_schema(model, body) is None for body in server.options[asked:])
+    assert "reply_schema" not in plain.samples("full_score")[0]["siming_stderr"]
+    again = command("again", SIMING_SCHEMA="json")
+    assert len(server.received) == 2 * asked and again.samples("full_score")[0]["siming_stderr"]["reply_schema"]
+
+    dataset = open_dataset(short_demo)
+    held, usual = (
+        replace(TaskRun.of(read_run(found.folder, dataset), "full_score"), name=name)
+        for name, found in (("held", run), ("usual", plain))
+    )
+    (reason,) = comparable(held, usual)
+    assert "differ in schema" in reason
+    assert comparable(held, usual, allow=["schema"]) == []
+
+
+@pytest.mark.host
+def test_a_class_that_takes_none_and_replies_that_are_not_kept_are_refused(
+    host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path
+) -> None:
+    server = serve(lambda *_: completion('{"score": 1}'))
+    run = host("--model", "siming_reference", "--model_args", "judge=oracle", "--tasks", "siming_clip_score",
+               data=short_demo, name="reference", SIMING_SCHEMA="json")  # fmt: skip
+    assert run.code == 1 and "--model siming_reference cannot give its model a JSON schema" in run.output
+    arguments = ("--model", "openai", "--model_args", ARGUMENTS["openai"].format(server.url))
+    run = host(*arguments, "--tasks", "siming_clip_score", data=short_demo, name="off",
+               SIMING_SCHEMA="json", SIMING_REPLIES="off")  # fmt: skip
+    assert run.code == 1 and "works only where replies are kept" in run.output
+    assert server.received == []
+
+
+@pytest.mark.parametrize("backend", backends().values(), ids=lambda backend: backend.name)
+def test_every_class_takes_a_schema_or_is_refused_by_name(backend: Any) -> None:
+    able = {"chat.openai", "chat.async_openai", "chat.litellm", "chat.gemini", "chat.vllm", "chat.vllm_generate",
+            "simple.openai", "simple.litellm", "simple.gemini"}  # fmt: skip
+    if backend.name in able:
+        assert check_takes_schema("mine", backend) is None
+        return
+    with pytest.raises(OptionsError, match=r"--model mine cannot give .* async_openai, gemini, litellm, openai, vllm"):
+        check_takes_schema("mine", backend)
+
+
+@dataclass
+class Stored:
+    """``StructuredOutputsParams`` of vLLM 0.11 as its documentation has it; used where vLLM is not installed."""
+
+    json: Any
+
+
+@pytest.fixture
+def stored_type(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """vLLM's own type, or that of its documentation."""
+    try:
+        from vllm.sampling_params import StructuredOutputsParams
+    except ImportError:
+        module = types.ModuleType("vllm.sampling_params")
+        module.StructuredOutputsParams = Stored  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, "vllm", types.ModuleType("vllm"))
+        monkeypatch.setitem(sys.modules, "vllm.sampling_params", module)
+        return Stored
+    return StructuredOutputsParams
+
+
+def test_vllm_gets_the_schema_of_each_request_of_a_batch(stored_type: Any) -> None:
+    """lmms-eval's own class makes the sampling parameters; what it would hand to the engine is read."""
+    from lmms_eval.api.instance import GenerationResult, Instance
+    from lmms_eval.models.chat.vllm import VLLM
+
+    handed: list[dict[str, Any]] = []
+
+    class WithoutEngine(VLLM):
+        def __init__(self) -> None:
+            self.max_pixels, self.min_image_pixels, self.max_frame_num, self.max_new_tokens = 1, 1, 1, 9
+            self.fps, self.nframes, self.is_qwen3_vl, self.batch_size_per_gpu = None, 1, False, 4
+            self.task_dict = {"t": {"test": [{}]}}
+
+        def generate_until(self, requests: Any) -> Any:
+            assert len(requests) == 4  # one batch
+            handed.extend(self.make_one_request(request)[1] for request in requests)
+            return [GenerationResult("{}", None) for _ in requests]
+
+    def messages(_: Any) -> list[dict[str, Any]]:
+        return [{"role": "user", "content": [{"type": "text", "text": "?"}]}]
+
+    schemas = [{"type": "object", "title": str(number)} for number in range(3)]
+    requests = []
+    for number, schema in enumerate([*schemas, None]):
+        arguments = ("?", messages, {"max_new_tokens": 64}, 0, "t", "test")
+        instance = Instance("generate_until", arguments, 0, {"task": "t", "doc_id": 0, "repeats": 1})
+        requests.append(Request(instance, {}, {}, str(number), schema))
+    model, replies = WithoutEngine(), dict[int, Any]()
+    with RUN.evaluating(backends()["chat.vllm"]):
+        dispatch(model, requests, lambda number, output, _: replies.update({number: output}), lambda: False)
+    assert sorted(replies) == [0, 1, 2, 3]
+    assert [made.get("structured_outputs") for made in handed] == [*(stored_type(json=item) for item in schemas), None]
+    assert all(made["max_tokens"] == 64 and SCHEMA_ARGUMENT not in made for made in handed)
+    assert "_build_sampling_params_dict" not in vars(model)
+
+
+def test_a_vllm_class_of_another_shape_ends_the_run() -> None:
+    with (
+        pytest.raises(SimingError, match=r"object differs from the class of lmms-eval 0.7.3"),
+        schemas_in_sampling_params(object(), backends()["chat.vllm"]),
+    ):
+        pass

@@ -1,0 +1,101 @@
+"""JSON schemas of replies: what they allow, by an independent validator, against what the reader reads."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from siming_tasks.parsing import format_answers
+from siming_tasks.rubrics import default_rubric
+from siming_tasks.rubrics.rubric import RubricStep, allowed_points
+from siming_tasks.tasks import TASKS, TaskSpec
+
+RUBRIC = default_rubric()
+NAMED = sorted({(task.scope, task.answer, task.answer_format.name) for task in TASKS.values()})
+
+
+def task_of(scope: str, answer: str, form: str) -> TaskSpec:
+    return next(
+        task for task in TASKS.values() if (task.scope, task.answer, task.answer_format.name) == (scope, answer, form)
+    )
+
+
+def half_points() -> RubricStep:
+    """A step of at most 1.5 points, in halves."""
+    stated = RUBRIC.steps[0].model_dump(by_alias=True, exclude_none=True)
+    return RubricStep.model_validate({**stated, "errors": [], "max_score": 1.5, "score_increment": 0.5})
+
+
+def valid(schema: dict[str, Any], reply: Any) -> bool:
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema).is_valid(reply)
+
+
+def test_whole_schemas() -> None:
+    first, second = RUBRIC.steps[:2]
+    assert TASKS["full_score"].reply_schema([first, second]) == {
+        "type": "object",
+        "properties": {
+            "scores": {
+                "type": "object",
+                "properties": {
+                    first.id: {"type": "integer", "minimum": 0, "maximum": first.max_score},
+                    second.id: {"type": "integer", "minimum": 0, "maximum": second.max_score},
+                },
+                "required": [first.id, second.id],
+                "additionalProperties": False,
+            }
+        },
+        "required": ["scores"],
+        "additionalProperties": False,
+    }
+    assert TASKS["clip_error"].reply_schema([first]) == {
+        "type": "object",
+        "properties": {"verdict": {"type": "string", "enum": ["correct", "incorrect"]}},
+        "required": ["verdict"],
+        "additionalProperties": False,
+    }
+    (schema,) = TASKS["clip_score"].reply_schema([half_points()])["properties"].values()
+    assert schema == {"type": "number", "enum": [0.0, 0.5, 1.0, 1.5]}
+
+
+@pytest.mark.parametrize(("scope", "answer", "form"), NAMED)
+def test_the_schema_allows_what_is_read_and_nothing_else(scope: str, answer: str, form: str) -> None:
+    task = task_of(scope, answer, form)
+    steps = RUBRIC.steps if scope == "full" else RUBRIC.steps[:1]
+    schema = task.reply_schema(steps)
+    keys = task.answer_format.reply_keys.values()
+    for worst in (True, False):
+        points = {s.id: float(worst) if answer == "error" else allowed_points(s)[0 if worst else -1] for s in steps}
+        errors = {s.id: [error.id for error in s.errors[:1]] if worst else [] for s in steps}  # "correct" has none
+        every = {
+            "errors": errors,
+            "reason": {s.id: "seen" for s in steps},
+            "evidence": {s.id: [[1, 2.5]] for s in steps},
+        }
+        details = {key: every[key] for key in keys}
+        reply = json.loads(format_answers(points, steps, task.answer, details=details or None))
+        assert valid(schema, reply), reply
+        parsed = task.answer_format.parse(json.dumps(reply), steps, task.answer)
+        assert parsed.status == "ok" and dict(parsed.answers) == points
+
+    # one more key, one key less, a value that is none: each is refused at each level
+    inner = reply[task.field] if scope == "full" else reply
+    key = steps[0].id if scope == "full" else task.field
+    assert not valid(schema, {**reply, "comment": "x"})
+    for wrong in (-1, steps[0].max_score + 1, 0.25, "maybe", None, {}):
+        changed = {**inner, key: wrong}
+        assert not valid(schema, {**reply, task.field: changed} if scope == "full" else changed), wrong
+    left_out = {name: value for name, value in inner.items() if name != key}
+    assert not valid(schema, {**reply, task.field: left_out} if scope == "full" else left_out)
+
+
+@pytest.mark.parametrize("answer", ["score", "error"])
+def test_an_abstention_is_allowed_where_it_may_be_said(answer: str) -> None:
+    key = "score" if answer == "score" else "verdict"
+    step = RUBRIC.steps[0]
+    assert valid(task_of("clip", answer, "abstain").reply_schema([step]), {key: "not visible"})
+    assert not valid(task_of("clip", answer, "").reply_schema([step]), {key: "not visible"})
