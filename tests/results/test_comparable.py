@@ -35,7 +35,8 @@ def entrant(name: str, prompts: list[object]) -> TaskRun:
     points = np.ones((len(ids), 1))
     panel = ScoreMatrix(ids, ["s"], ["cpr"], [1.0], points, points, points > 0, "score")
     conditions = {
-        f"full_score/{i}": (None, p, "frames", 8, None, None, None, None) for i, p in zip(ids, prompts, strict=True)
+        f"full_score/{i}": (None, p, None, "frames", 8, None, None, None, None)
+        for i, p in zip(ids, prompts, strict=True)
     }
     return TaskRun(name, panel, conditions, {})
 
