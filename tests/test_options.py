@@ -184,7 +184,7 @@ def test_defaults_are_accepted_and_fit_their_kind() -> None:
 def test_options_state_what_they_change() -> None:
     by = {kind: [o.name for o in OPTIONS.values() if o.changes == kind] for kind in ("shown", "scored")}
     media = ["media", "frames", "clip_frames", "frame_size", "clip_density", "sampler", "image_format"]
-    assert by["shown"] == [*media, "prompt", "ask"]
+    assert by["shown"] == [*media, "prompt", "ask", "schema"]
     assert by["scored"] == ["mapping", "positive", "rater", "cluster", "resamples", "seed"]
 
 
