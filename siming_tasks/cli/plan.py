@@ -114,6 +114,7 @@ def plan(
         prices=None if price_in is None or price_out is None else (price_in, price_out),
     )
     _print_plan(run_plan, rubric, formulas, reply)
+    _print_waits(run_plan, model)
     if service:
         _print_fit(run_plan, exams, policy, service)
 
@@ -189,6 +190,44 @@ def _print_plan(run_plan: RunPlan, rubric: Rubric, formulas: list[str], reply: i
         for why, words in (("silent", "need sound"), ("rate", "need a higher rate")):
             if named := [step for step, reason in always.items() if reason == why]:
                 print(f"  {words}: {' '.join(named)}")
+
+
+def _print_waits(run_plan: RunPlan, chosen: str | None) -> None:
+    """Print how long recipes and classes that ask a service wait, and what it takes if no request is answered."""
+    from siming_tasks.models.recipes import letters, recipes
+    from siming_tasks.models.recipes.transport import transport_of, transports
+    from siming_tasks.report.table import Table
+    from siming_tasks.tasks import BENCHMARK_TASKS
+
+    entries = [
+        (name, f"{recipe.title} {recipe.paper}", recipe.model, recipe.model_args) for name, recipe in recipes().items()
+    ]
+    entries += [(name, name, name.partition(".")[2], {}) for name in transports()]
+    requests = sum(setting.requests for setting in run_plan.settings if setting.setting in BENCHMARK_TASKS)
+    costs = run_plan.cost(BENCHMARK_TASKS)
+    head = ["recipe or class", "time-out", "tries", "at once", "a request", f"all {requests:,}"]
+    head += [f"cost, {name}" for name in costs]
+    rows = []
+    for name, also, model, arguments in entries:
+        row = transports().get(name) or transport_of(model)
+        if row is None or (chosen and letters(chosen) not in map(letters, (name, *also.split()))):
+            continue
+        row = row.with_arguments(arguments)
+        one, all_of_them = row.worst_seconds, row.worst_run_seconds(requests)
+        cells = [name, "not known" if row.timeout is None else f"{row.timeout:g} s", f"{row.tries} x {row.client}"]
+        cells += [str(row.concurrent), "-" if one is None else f"{one / 60:,.1f} min"]
+        cells += ["-" if all_of_them is None else f"{all_of_them / 3600:,.1f} h"]
+        rows.append(
+            [
+                *cells,
+                *(f"{cost * row.most_tries / requests:,.2f} / {cost * row.most_tries:,.2f}" for cost in costs.values()),
+            ]
+        )
+    if rows:
+        print("\nIf the service never answers (tries of the class x of its client), the four settings take at most:\n")
+        show_markdown(Table.of(head, rows))
+        if costs:
+            print("\ncost: a mean request / all, if every try is billed, at the prices given")
 
 
 def _print_fit(run_plan: RunPlan, exams: Sequence[ExamFacts], policy: Policy, service: Service) -> None:

@@ -26,6 +26,7 @@ from siming_tasks.plugin import compat, verify_output
 from siming_tasks.plugin.hooks.messages import stored_images_sent
 from siming_tasks.plugin.hooks.results import RECORD, process_results
 from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.plugin.kept_timeout import timeout_kept
 from siming_tasks.plugin.preflight import (
     RunArguments,
     backend_with_arguments,
@@ -191,6 +192,7 @@ def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwar
     command_line = kwargs.get("cli_args") is not None
     with (
         _one_message(command_line), RUN.evaluating(backend, modality), replies_kept(lm), stored_images_sent(),
+        timeout_kept(lm, backend, arguments_of(lm)),
     ):  # fmt: skip
         specs = [spec for spec in TASKS.values() if spec.task_name in tasks]
         mode = check_run_arguments(arguments, RUN.policy, specs)
