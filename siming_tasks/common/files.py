@@ -17,7 +17,7 @@ from typing import IO, Annotated, Any, Union, get_args, get_origin
 
 import yaml
 
-from siming_tasks.common.errors import DataError
+from siming_tasks.common.errors import DISK_FULL, DataError
 
 MAX_YAML_BYTES = 4_000_000
 MAX_YAML_DEPTH = 50
@@ -227,7 +227,8 @@ def make_private(folder: Path) -> None:
 def atomic_path(target: Path, *, private: bool = False) -> Iterator[Path]:
     """Provide a temporary path beside ``target`` that takes its place when the block ends well, else vanishes.
 
-    ``private``: nobody else can read it, at no moment and whatever the umask; else everybody can.
+    ``private``: nobody else can read it, at no moment and whatever the umask; else everybody can. An OSError of the
+    temporary file, or of a full disk, names ``target``.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{target.stem[:60]}.", suffix=target.suffix[:20], dir=target.parent)
@@ -238,6 +239,10 @@ def atomic_path(target: Path, *, private: bool = False) -> Iterator[Path]:
         if not private:  # mkstemp makes its file 0600
             temporary.chmod(0o644)
         os.replace(temporary, target)
+    except OSError as error:
+        if error.filename == name or (error.filename is None and error.errno in DISK_FULL):
+            error.filename = str(target)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -183,6 +183,8 @@ class OutputPath(Kind):
         of a file), and a place where none can be made. Nothing is written yet.
         """
         text = Text(empty=False).check(value)
+        if text == "-":
+            raise Refused("is not standard output here; name a file or folder (./- for one of that name).")
         try:
             path = Path(os.path.realpath(text)) if os.path.islink(text) else Path(text)
             mode = os.stat(path).st_mode

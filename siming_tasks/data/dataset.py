@@ -151,7 +151,7 @@ def scan(root: Path, media: bool = True) -> tuple[Dataset | None, list[Problem]]
         fix = "Set SIMING_DATA (or the argument) to the folder that holds dataset.yaml."
         return None, [Problem("folder-missing", "no such folder.", fix, str(root))]
     problems: list[Problem] = []
-    info = DatasetInfo(name=root.name or "unnamed")
+    info = DatasetInfo(name=root.name[:200] or "unnamed")
     try:
         info = DatasetInfo.model_validate(read_yaml(root / "dataset.yaml", DatasetInfo))
     except DataError as error:

@@ -86,7 +86,7 @@ def build_dataset(
     """
     out = Path(out) if Path(out).name not in ("", "..") else Path(out).resolve()
     options = options or BuildOptions()
-    options = replace(options, name=options.name or out.name)
+    options = replace(options, name=options.name or out.name[:200])
     inputs = Inputs(
         rubric=Path(rubric),
         labels=labels,

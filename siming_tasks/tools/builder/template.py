@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.errors import DataError, Problem
-from siming_tasks.common.files import atomic_path
+from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import cell, one_line, visible
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric, RubricStep
@@ -60,9 +61,10 @@ def write_template(
         raise DataError(f"Skill {unknown[0]!r} is not in the rubric; it has {', '.join(known)}.")
     steps = tuple(step for step in rubric.steps if not skills or rubric.skill_of[step.id] in skills)
     template = Template(steps, video_names(VideoFiles(videos)), rater_titles(raters))
-    book = _book(template)
-    with atomic_path(out) as temporary:
-        book.save(temporary)
+    content = io.BytesIO()  # an archive that cannot be written complains once more when it is thrown away
+    _book(template).save(content)
+    with atomic_write(out, "wb") as stream:
+        stream.write(content.getvalue())
     return template
 
 

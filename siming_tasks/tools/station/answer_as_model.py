@@ -64,7 +64,8 @@ class AsModel(Work):
         conditions = sha256_json([dataset.digest, template_hash(setting, dataset.rubric), shown])
         work = f"{setting.name}/{conditions[:12]}"
         super().__init__(event_log, work, rater, dataset.rubric, items)
-        self.write()
+        if any(self.events()):  # an older file stays until there is something to write
+            self.write()
 
     def frames(self, item: Item) -> Frames:
         """Times of the shown frames as a model is told them: a clip does not tell where it was cut from."""

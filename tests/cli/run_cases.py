@@ -1,0 +1,81 @@
+"""Runs command lines of ``siming``, each in a process of its own: reads cases as JSON, prints how each one ended.
+
+A case is ``{argv, cwd, room, uid, gone}``: the words; the folder to stand in; the largest file that may be written; the
+user to be; whether the folder vanishes under the process. Modules are loaded once, before the processes are forked.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import resource
+import socket
+import sys
+from typing import Any
+
+SECONDS = 120
+MEMORY = 6 << 30
+
+
+def child(case: dict[str, Any]) -> int:
+    from siming_tasks.cli.main import main
+
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    if case.get("memory"):
+        resource.setrlimit(resource.RLIMIT_AS, (case["memory"], case["memory"]))
+    os.chdir(case["cwd"])
+    if case.get("gone"):
+        os.rmdir(case["cwd"])
+    if case.get("room"):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (case["room"], case["room"]))
+    if case.get("uid"):
+        os.setgroups([])
+        os.setgid(case["uid"])
+        os.setuid(case["uid"])
+    return main(case["argv"])
+
+
+def ended(case: dict[str, Any]) -> dict[str, Any]:
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        code = 99
+        try:
+            os.close(reading)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            os.dup2(writing, 2)
+            faulthandler.enable()
+            code = child(case)
+        except BaseException:  # noqa: BLE001 - whatever it is, it is reported
+            import traceback
+
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8", errors="replace") as stream:
+        said = stream.read()
+    _, status, usage = os.wait4(pid, 0)
+    return {"code": os.waitstatus_to_exitcode(status), "said": said, "seconds": usage.ru_utime + usage.ru_stime}
+
+
+if __name__ == "__main__":
+    import av  # noqa: F401
+    import numpy  # noqa: F401
+    import openpyxl  # noqa: F401
+
+    from siming_tasks.cli.main import all_commands
+
+    all_commands()
+    import siming_tasks.report.build
+    import siming_tasks.tools.board.build
+    import siming_tasks.tools.builder  # noqa: F401
+
+    busy = socket.create_server(("127.0.0.1", 0))
+    port = str(busy.getsockname()[1])
+    cases = json.load(sys.stdin)
+    for case in cases:
+        case["argv"] = [port if word == "{BUSY PORT}" else word for word in case["argv"]]
+        sys.stdout.write(json.dumps(ended(case)) + "\n")

@@ -1,0 +1,295 @@
+"""Every command that writes, and every kind of place that can be named: a sentence or the output, nothing in between.
+
+Which commands and flags there are is read from the commands themselves; a new one needs a line in `command_lines`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from siming_tasks.cli.main import COMMANDS, find_command
+from siming_tasks.cli.parameters import Checked
+from siming_tasks.common.value_kinds import OutputPath
+from siming_tasks.data import open_dataset
+from tests.data.conftest import RUBRIC, STEPS, make_folder
+from tests.report.conftest import write_run
+
+OUT = "{OUT}"
+NAME = "out.xlsx"
+"""The kind of name that `data template` insists on; to all others it is a name."""
+NOBODY = 65534
+
+
+def outputs() -> dict[tuple[str, str], bool | None]:
+    """Every word and flag that names an output: whether it is a folder (None: either)."""
+    return {
+        (name, str(param.name)): param.type.kind.folder
+        for name in COMMANDS
+        for param in find_command(name).params
+        if isinstance(param.type, Checked) and isinstance(param.type.kind, OutputPath)
+    }
+
+
+def command_lines(given: Path, new: Path) -> dict[tuple[str, str], list[list[Any]]]:
+    """Command lines for each output: what they read lies in ``given``, what else they write goes into ``new``."""
+    data, run, media = given / "tiny", given / "run", given / "tiny" / "media"
+    scoring = ["--data", data, "--resamples", "5"]
+    rate = ["data", "rate", data, "--rater", "x", "--port", "{BUSY PORT}", "--no-browser"]
+    built = ["--rubric", given / "rubric.yaml", "--labels", given / "labels.csv", "--videos", media]
+    listed = ["--list", "--rubric", given / "rubric.yaml", "--spans", given / "spans.csv"]
+    export = ["run", "export", run, OUT, *scoring, "--format"]
+    requests = ["run", "requests", data, OUT, "--limit", "1"]
+    return {
+        ("report", "out"): [["report", run, "--out", OUT, "--jobs", "1", *scoring]],
+        ("data rate", "store"): [[*rate, "--store", OUT]],
+        ("data rate", "out"): [[*rate, "--store", new / "log", "--as-model", "--setting", "full_score", "--out", OUT]],
+        ("data template", "out"): [["data", "template", OUT, "--rubric", given / "rubric.yaml", "--videos", media]],
+        ("data build", "out"): [["data", "build", OUT, *built]],
+        ("data build", "draft"): [["data", "build", *listed, "--draft", OUT]],
+        ("data split", "out"): [["data", "split", data, OUT, "--key", new / "key.json"]],
+        ("data split", "key"): [["data", "split", data, new / "public", "--key", OUT]],
+        ("data edit", "out"): [["data", "edit", data, OUT]],
+        ("data demo", "out"): [["data", "demo", OUT, "--videos", "1", "--short", "--no-contact", "--jobs", "1"]],
+        ("data rubric", "html"): [["data", "rubric", "show", "--html", OUT]],
+        ("run join", "out"): [["run", "join", run, OUT, "--data", data]],
+        ("run requests", "out"): [requests, [*requests, "--files"]],
+        ("run import", "out"): [["run", "import", given / "kit.tsv", OUT, "--format", "vlmevalkit"]],
+        ("run export", "out"): [[*export, form] for form in ("jsonl", "parquet", "latex", "every-eval-ever")],
+        ("run baseline", "out"): [["run", "baseline", data, "--out", OUT, "--folds", "2"]],
+        ("board submit", "out"): [["board", "submit", run, "--out", OUT, *scoring]],
+        ("board build", "out"): [["board", "build", given / "inbox", "--out", OUT, *scoring]],
+    }
+
+
+SLOW = {("data demo", "out"), ("run baseline", "out"), ("report", "out"), ("data edit", "out"), ("data build", "out"),
+        ("board submit", "out"), ("board build", "out")}  # fmt: skip
+"""These take seconds: of the places where they may succeed, they get three."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A kind of place: what makes it in an empty folder and names it; whether no output can be there."""
+
+    make: Callable[[Path], str]
+    refused_as: tuple[bool | None, ...] = ()
+    more: tuple[tuple[str, Any], ...] = ()
+
+    def refused(self, folder: bool | None) -> bool:
+        return folder in self.refused_as
+
+
+def _at(make: Callable[[Path], Any], name: str = NAME) -> Callable[[Path], str]:
+    def named(at: Path) -> str:
+        make(at / name)
+        return str(at / name)
+
+    return named
+
+
+def _foreign(path: Path) -> None:
+    path.mkdir()
+    (path / "thesis.txt").write_text("years")
+
+
+def _node(major: int, minor: int) -> Callable[[Path], None]:
+    return lambda path: os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(major, minor))
+
+
+def _linked(make: Callable[[Path], Any]) -> Callable[[Path], None]:
+    def link(path: Path) -> None:
+        make(path.with_name("target"))
+        path.symlink_to("target")
+
+    return link
+
+
+def _closed(path: Path) -> None:
+    path.parent.mkdir()
+    path.parent.chmod(0o555)
+
+
+def _immutable(path: Path) -> None:
+    path.parent.mkdir()
+    if subprocess.run(["chattr", "+i", str(path.parent)], capture_output=True, check=False).returncode:
+        pytest.skip("no file system here that keeps a folder from changing")
+
+
+def _nothing(path: Path) -> None:
+    pass
+
+
+ALL, FILE, FOLDER = (True, False, None), (False,), (True,)
+ROOT = os.geteuid() == 0
+PLACES: dict[str, Place] = {
+    "new": Place(_at(_nothing)),
+    "below new folders": Place(_at(_nothing, f"a/b/{NAME}")),
+    "slash at its end": Place(lambda at: f"{at}/{NAME}/"),
+    "name of 250 letters": Place(_at(_nothing, "x" * 245 + ".xlsx")),
+    "name with a line break": Place(_at(_nothing, "a\nb.xlsx")),
+    "dangling link": Place(_at(_linked(_nothing))),
+    "file": Place(_at(lambda path: path.write_text("old")), FOLDER),
+    "link to a file": Place(_at(_linked(lambda path: path.write_text("old"))), FOLDER),
+    "empty folder": Place(_at(Path.mkdir), FILE),
+    "link to an empty folder": Place(_at(_linked(Path.mkdir)), FILE),
+    "foreign folder": Place(_at(_foreign), (True, False)),
+    "link to a foreign folder": Place(_at(_linked(_foreign)), (True, False)),
+    "pipe": Place(_at(os.mkfifo), ALL),
+    "link to a pipe": Place(_at(_linked(os.mkfifo)), ALL),
+    "circle": Place(_at(lambda path: path.symlink_to(path)), ALL),
+    "below a file": Place(_at(lambda path: path.parent.write_text("old"), f"file/{NAME}"), ALL),
+    "name of 300 letters": Place(_at(_nothing, "x" * 300), ALL),
+    "nothing": Place(lambda at: "", ALL),
+    "dash": Place(lambda at: "-", ALL),
+    "proc": Place(lambda at: f"/proc/{NAME}", ALL),
+    "vanished folder": Place(lambda at: NAME, ALL, (("gone", True),)),
+    "no room": Place(_at(_nothing), (), (("room", 60),)),
+    **(
+        {
+            "null device": Place(_at(_node(1, 3)), ALL),
+            "full device": Place(_at(_node(1, 7)), ALL),
+            "link to a device": Place(_at(_linked(_node(1, 3))), ALL),
+            "read-only folder": Place(_at(_closed, f"closed/{NAME}"), ALL, (("uid", NOBODY),)),
+            "immutable folder": Place(_at(_immutable, f"fixed/{NAME}"), ALL),
+        }
+        if ROOT
+        else {"read-only folder": Place(_at(_closed, f"closed/{NAME}"), ALL)}
+    ),
+}
+GOES_ON = {("data build", "out"), ("data demo", "out")}
+"""What these have begun waits for the next call, hidden beside the place."""
+
+
+@pytest.fixture(scope="module")
+def given() -> Iterator[Path]:
+    """A small data set, a run, an archive and sheets, where another user can read them."""
+    root = Path(tempfile.mkdtemp(prefix="siming-outputs-"))
+    root.chmod(0o755)
+    data = open_dataset(make_folder(root / "tiny", videos=3))
+    run = write_run(data, root / "run", model="org/Model")
+    (root / "rubric.yaml").write_text(yaml.safe_dump(RUBRIC))
+    lines = [f"{video.video_id},{step},{top:g},{top:g}" for video in data.videos for step, top in STEPS]
+    (root / "labels.csv").write_text("\n".join(["video_id,step_id,rater_a,rater_b", *lines]) + "\n")
+    boris = [
+        "Observation id,Media file name,Subject,Behavior,Behavior type,Start (s),Stop (s),Comment start,Comment stop"
+    ]
+    boris += ["o,v001.mp4,,cpr_01,STATE,0.1,0.4,,"]
+    (root / "spans.csv").write_text("\n".join(boris) + "\n")
+    (root / "kit.tsv").write_text("index\tprediction\nfull_score/v001\t{}\n")
+    (root / "inbox").mkdir()
+    subprocess.run([sys.executable, "-c", "import sys; from siming_tasks.cli import main; sys.exit(main(sys.argv[1:]))",
+                    "board", "submit", str(run), "--out", str(root / "inbox" / "m.zip"), "--data", str(root / "tiny"),
+                    "--resamples", "5"], check=True, capture_output=True)  # fmt: skip
+    yield root
+    subprocess.run(["chattr", "-R", "-i", str(root)], capture_output=True, check=False)
+    shutil.rmtree(root, ignore_errors=True)
+
+
+def look(at: Path) -> dict[str, tuple[int, bytes | str]]:
+    """Everything below a folder: its kind, and its content or where it leads to."""
+    seen: dict[str, tuple[int, bytes | str]] = {}
+    for path in sorted(at.rglob("*")):
+        mode = path.lstat().st_mode
+        content: bytes | str = os.readlink(path) if stat.S_ISLNK(mode) else ""
+        seen[path.relative_to(at).as_posix()] = (
+            stat.S_IFMT(mode),
+            path.read_bytes() if stat.S_ISREG(mode) else content,
+        )
+    return seen
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a case ended, and what lay around its place before and after."""
+
+    code: int
+    said: str
+    before: dict[str, tuple[int, bytes | str]]
+    after: dict[str, tuple[int, bytes | str]]
+
+
+Key = tuple[tuple[str, str], int, str]
+KEYS: list[Key] = [
+    (output, number, kind)
+    for output, lines in command_lines(Path(), Path()).items()
+    for number, kind in itertools.product(range(len(lines)), PLACES)
+    if output not in SLOW or kind in ("new", "link to an empty folder", "no room")
+    or PLACES[kind].refused(outputs().get(output))
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def ends(given: Path, request: pytest.FixtureRequest) -> dict[Key, Ended]:
+    """All cases that are asked for, run one after the other by one process."""
+    wanted = [item.callspec.params["case"] for item in request.session.items
+              if "case" in getattr(item, "fixturenames", ()) and item.path == request.path]  # fmt: skip
+    cases, at, before = [], {}, {}
+    for number, key in enumerate(wanted):
+        output, line, kind = key
+        at[key] = given / "places" / f"{number}"
+        standing, new = given / "standing" / f"{number}", given / "beside" / f"{number}"
+        for folder in (at[key], standing, new):
+            folder.mkdir(parents=True)
+        for folder in (at[key], standing, new):
+            folder.chmod(0o777)
+        out = PLACES[kind].make(at[key])
+        words = [out if word == OUT else str(word) for word in command_lines(given, new)[output][line]]
+        before[key] = look(at[key])
+        cases.append({"argv": words, "cwd": str(standing), **dict(PLACES[kind].more)})
+    environment = {
+        **os.environ,
+        "SIMING_CACHE": str(given / "cache"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "SIMING_DATA": "",
+    }
+    script = str(Path(__file__).with_name("run_cases.py"))
+    done = subprocess.run([sys.executable, script], input=json.dumps(cases), capture_output=True, text=True, check=True,
+                          env=environment)  # fmt: skip
+    results = map(json.loads, done.stdout.splitlines())
+    return {
+        key: Ended(result["code"], result["said"], before[key], look(at[key]))
+        for key, result in zip(wanted, results, strict=True)
+    }
+
+
+@pytest.mark.fast
+def test_every_output_of_every_command_has_a_command_line() -> None:
+    assert set(command_lines(Path(), Path())) == set(outputs())
+
+
+@pytest.mark.parametrize("case", KEYS, ids=lambda key: f"{key[0][0]} {key[0][1]} {key[1]}-{key[2]}")
+def test_an_output_or_a_sentence(ends: dict[Key, Ended], case: Key) -> None:
+    output, _, kind = case
+    ended = ends[case]
+    last = (ended.said.strip().splitlines() or [""])[-1]
+    assert "Traceback" not in ended.said, ended.said
+    assert ended.code in (0, 1, 2), ended.said
+    if PLACES[kind].refused(outputs()[output]):
+        assert ended.code in (1, 2), "it went through"
+    if ended.code:
+        assert last.startswith(f"siming {output[0]}: "), ended.said
+        left = {name: seen for name, seen in ended.after.items() if ended.before.get(name) != seen}
+        if output in GOES_ON and kind == "no room":
+            kept = (f".{NAME}.part", f".{NAME}.lock")
+            left = {name: seen for name, seen in left.items() if not name.startswith(kept)}
+        if output == ("data rate", "store") and ended.code == 2 and "--port" in last:
+            left = {}  # the event log was begun, and only then the port was found taken
+        assert left == {}
+        assert set(ended.before) <= set(ended.after)
+    else:
+        gone = {name for name, (mode, _) in ended.before.items() if ended.after.get(name, (0, ""))[0] != mode}
+        assert gone == set(), "something else took its place"
+        assert [name for name in ended.after if Path(name).name.startswith(".")] == []
