@@ -42,7 +42,11 @@ def score(
     fps: float | None = cli.option("X", "with --observable: frames a second, if the logs do not say", Decimal(above=0)),
     audio: bool = cli.switch("with --observable: the model heard the sound track"),
     validate_only: bool = cli.switch("check the predictions; no labels needed"),
-    failed_only: bool = cli.switch("list the requests that failed, and how to ask them again", "--list-failed"),
+    failed_only: bool = cli.switch(
+        "list the requests that failed and how to ask them again, and the replies that were put aside with the words "
+        "that decided it",
+        "--list-failed",
+    ),
     as_json: bool = cli.switch("print one JSON object", "--json"),
 ) -> int:
     """Print the metrics of a run; 1 if ``--validate-only`` finds that it cannot be used."""
@@ -145,20 +149,27 @@ def _print_scores(scores: Scores, run: Run, observable: bool) -> None:
 
 
 def _list_failed(source: RunSource, dataset: Dataset, partial: bool, allow: Sequence[str], as_json: bool) -> int:
-    """Print the failed requests of a run and the commands that ask them again; 0."""
+    """Print the set-aside replies and the failed requests of a run, and the commands that ask these again; 0."""
     from siming_tasks.common.redact import MASK, redact
+    from siming_tasks.report.viewer_files import raw_reply
     from siming_tasks.results.lmms_eval_commands import failed_requests, log_folder, retry_commands
     from siming_tasks.results.run import read_run
+    from siming_tasks.results.set_aside import SetAsideReplies
 
-    run = read_run(source, dataset, partial=partial, allow=allow)
-    failed = failed_requests(run)
+    replies = SetAsideReplies(dataset)
+    run = read_run(source, dataset, partial=partial, allow=allow,
+                   seen=lambda record, line: replies.put(record, raw_reply(line)))  # fmt: skip
+    failed, set_aside = failed_requests(run), replies.all()
     again = retry_commands(run, failed)
     empty = sum(record.status == "empty" for records in run.records.values() for record in records)
     join = shlex.join(["siming", "score", str(dataset.root), str(log_folder(run))])
     if as_json:
         listing = {"failed": [asdict(request) for request in failed], "empty": empty, "commands": again, "join": join}
-        print_json(redact(listing), indent=1)
+        print_json(redact(listing) | {"set_aside": [asdict(reply) for reply in set_aside]}, indent=1)
         return 0
+    if set_aside:
+        print(f"{len(set_aside)} replies were put aside, wholly or in part; the words that decided it:\n")
+        print("\n".join(reply.line() for reply in set_aside) + "\n")
     for request in failed:
         print(f"{request.id}  {request.task} {request.document}")
     own = f" {empty} empty replies are the model's own and stay." if empty else ""

@@ -47,6 +47,8 @@ _VALUE = re.compile(
     re.DOTALL,
 )
 _FLAG = re.compile(r"((?<!\S)--?[\w-]+\s+)([^\s-]\S*)")
+_TUNED = re.compile(r"(ft:[^:]+):")
+_PLACE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[\\/~]|[A-Za-z]:[\\/]|\.{1,2}[\\/]")
 _PATH = re.compile(r"\S*[/=@]\S*")
 
 
@@ -75,6 +77,25 @@ def redact(value: Any) -> Any:
             flags.append(named and "=" not in item and len(item) <= 64 and _suspect(item))
         return type(value)(_masked(item) if flag else redact(item) for flag, item in zip(flags, value, strict=False))
     return value
+
+
+def public_name(name: str) -> str:
+    """Name of a model as it may leave this machine: without secrets, address, home folder or account.
+
+    An address and an absolute path keep their last part. Of a model that was tuned for somebody
+    (``ft:base:organisation:suffix:id``), only what it was tuned from stays.
+
+    Example:
+        >>> public_name("https://acme.openai.azure.com/deployments/gpt-4o?key=1"), public_name("/home/li/ckpt/qwen-7b")
+        ('gpt-4o', 'qwen-7b')
+        >>> public_name("ft:gpt-4o-2024-08-06:acme::9abc"), public_name("Qwen/Qwen2.5-VL-7B-Instruct")
+        ('ft:gpt-4o-2024-08-06:***', 'Qwen/Qwen2.5-VL-7B-Instruct')
+    """
+    if tuned := _TUNED.match(name):
+        return f"{tuned[1]}:{MASK}"
+    if _PLACE.match(name):
+        name = re.split(r"[\\/]", name.partition("?")[0].rstrip("\\/"))[-1]
+    return _text(name)
 
 
 def redact_paths(text: str) -> str:

@@ -100,7 +100,26 @@ def _check_loaded_tasks(load_task_or_group: Any, self: Any, task_list: Any = Non
     if any(map(is_siming_task, names)):
         wrap_evaluation()
         check_data(names)
+        with _downloads_uncounted():
+            return load_task_or_group(self, task_list, *args, **kwargs)
     return load_task_or_group(self, task_list, *args, **kwargs)
+
+
+@contextmanager
+def _downloads_uncounted() -> Iterator[None]:
+    """While the block runs, ``datasets`` asks s3.amazonaws.com for nothing.
+
+    It counts there how often its readers are used, also the one for text files, with which lmms-eval reads the list of
+    exams from this machine. ``HF_UPDATE_DOWNLOAD_COUNTS=0`` or ``HF_HUB_OFFLINE=1`` would do the same.
+    """
+    import datasets.config
+
+    before = getattr(datasets.config, "HF_UPDATE_DOWNLOAD_COUNTS", False)
+    datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = False
+    try:
+        yield
+    finally:
+        datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = before
 
 
 def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) -> Any:

@@ -27,7 +27,16 @@ from siming_tasks.data.primary import stated_primary
 from siming_tasks.options import Options
 from siming_tasks.report.downloads import summary_markdown, write_downloads
 from siming_tasks.report.leaderboard import correct_leaderboards, rank_runs
-from siming_tasks.report.pages import disagreements, leaderboard, methods, minimal_pairs, model, steps, videos
+from siming_tasks.report.pages import (
+    disagreements,
+    leaderboard,
+    methods,
+    minimal_pairs,
+    model,
+    set_aside,
+    steps,
+    videos,
+)
 from siming_tasks.report.pages.site import Page, ReportContents
 from siming_tasks.report.run_analysis import RunAnalysis, analyze_run
 from siming_tasks.report.viewer_files import Media, MediaLinks, VideoLinker, write_media_links
@@ -43,6 +52,7 @@ PAGES: tuple[Page, ...] = (
     disagreements.PAGE,
     minimal_pairs.PAGE,
     model.PAGE,
+    set_aside.PAGE,
     methods.PAGE,
 )
 """All pages, in the order of the navigation."""

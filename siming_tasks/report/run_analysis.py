@@ -31,6 +31,7 @@ from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.evaluate_records import claimed_spans, evaluate_matrix
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run, read_run
+from siming_tasks.results.set_aside import SetAsideReplies, SetAsideReply
 from siming_tasks.results.usage import Prices, load_prices, usage_summary
 from siming_tasks.tasks import ABLATION_TASKS, benchmark_task
 
@@ -50,6 +51,7 @@ class RunAnalysis:
         replies: number of raw replies found.
         prompts: by setting, a fingerprint of all prompts of the run; None if it does not state them.
         error_quotes: by setting, quotes about steps that it judges wrong; only if replies were kept.
+        set_aside: replies that answer less than they were asked; only if replies were kept.
         ablations: by setting, what survives each ablation
             (:meth:`siming_tasks.analysis.input_controls.AblationResult.to_json`); ablations are in no other field.
         claimed: by setting, by video and step the parts that its answers rest on where the answer format asks for
@@ -64,6 +66,7 @@ class RunAnalysis:
     replies: int = 0
     prompts: Mapping[str, str | None] = field(default_factory=dict)
     error_quotes: Mapping[str, Sequence[ErrorQuote]] = field(default_factory=dict)
+    set_aside: Sequence[SetAsideReply] = ()
     ablations: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     claimed: Mapping[str, Mapping[tuple[str, str], Sequence[tuple[float, float]]]] = field(default_factory=dict)
 
@@ -97,13 +100,14 @@ def analyze_run(
     Raises:
         DataError: the run cannot be read, holds nothing, or was made with other data.
     """
-    quotes = ErrorQuoteSampler(dataset, options.rater)
+    quotes, set_aside = ErrorQuoteSampler(dataset, options.rater), SetAsideReplies(dataset)
     with ReplyFiles(source.slug, replies / source.slug) if replies else nullcontext() as files:
 
         def keep_reply(record: Record, line: Mapping[str, Any]) -> None:
             if files:
                 files.put(record, line)
-                quotes.put(record, raw_reply(line))
+                quotes.put(record, reply := raw_reply(line))
+                set_aside.put(record, reply)
 
         run = read_run(source, dataset, partial=partial, allow=allow, seen=keep_reply if files else None)
         if files:
@@ -141,6 +145,7 @@ def analyze_run(
         replies=files.count if files else 0,
         prompts={name: _prompt_fingerprint(run.records[name]) for name in settings},
         error_quotes=quotes.by_setting(),
+        set_aside=set_aside.all(),
         ablations={name: [item.to_json() for item in items] for name, items in ablations.items()},
         claimed={name: claimed_spans(run.records[name], dataset, name) for name in settings},
     )

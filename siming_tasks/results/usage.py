@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import read_yaml
+from siming_tasks.common.redact import public_name
 from siming_tasks.data.row_schema import problems_of
 from siming_tasks.parsing.parsed_reply import ABSTAINED
 
@@ -48,6 +49,12 @@ class Usage(BaseModel):
     currency: Currency | None = None
     at: Number | None = None
     kept: bool | None = None
+
+
+def public_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
+    """Usage of a request as it may leave this machine: the names of the models tell of no account and no address."""
+    named = {name: public_name(str(usage[name])) for name in ("model", "served") if usage.get(name)}
+    return {**usage, **named}
 
 
 def is_cut_off(status: str, usage: Mapping[str, Any] | None) -> bool:
@@ -179,5 +186,5 @@ def usage_summary(stated: Iterable[Mapping[str, Any] | None], prices: Prices | N
         "cost": {currency: total(costs[currency]) for currency in sorted(costs)},
         "latency": latency,
         "finish_reasons": dict(sorted(Counter(map(str, known("finish_reason"))).items())),
-        "served": dict(sorted(Counter(map(str, known("served"))).items())),
+        "served": dict(sorted(Counter(public_name(str(name)) for name in known("served")).items())),
     }

@@ -28,6 +28,7 @@ SPLIT = (
 def _write(contents: ReportContents, share: int, shares: int) -> None:
     """Write ``models/<slug>.html`` for every ``shares``-th run, beginning with the ``share``-th."""
     site, report, rubric = contents.site, contents.report, contents.dataset.rubric
+    set_aside = {run.source.slug: len(run.set_aside) for run in contents.analyses}
     for run in report["runs"][share::shares]:
         site.page(
             f"models/{run['slug']}.html",
@@ -41,6 +42,7 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
             facts=_facts(run, report),
             command=_command(run, report),
             spent=_usage_by_video(run),
+            set_aside=set_aside[run["slug"]],
         )
 
 

@@ -23,6 +23,7 @@ from siming_tasks.report.viewer_files import raw_reply
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run, read_run, score_run
+from siming_tasks.results.usage import public_usage
 from siming_tasks.tasks import RECORD_FIELDS, TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, record_id, step_spans, steps_of
 from siming_tasks.tasks.prompt import build_prompt
@@ -96,6 +97,10 @@ class ExportedRun:
             texts.append(self._prompts[key])
         return PARTED.join(texts)
 
+    def usage(self, record: Record) -> dict[str, Any]:
+        """A record's usage without what tells of an account; empty where nothing is known. No export writes another."""
+        return public_usage(record.conditions.usage or {})
+
     def answers(self, record: Record) -> dict[str, float | str]:
         """A record's answers: points, or the two words."""
         points = TASKS[record.setting].answer == "score"
@@ -147,13 +152,14 @@ def read_exported_run(
 
 def write_jsonl(exported: ExportedRun, out: Path) -> None:
     """One object per request: what was asked and shown, how the reply was read, the reply itself."""
-    kept = ("id", "setting", "video_id", "step_id", "status", "missing", *RECORD_FIELDS, "prompt", "media", "usage")
+    kept = ("id", "setting", "video_id", "step_id", "status", "missing", *RECORD_FIELDS, "prompt", "media")
     with atomic_write(out) as stream:
         for record in exported.records():
             content = record.to_json()
             line = {
                 **exported.about,
                 **{key: content[key] for key in kept if content.get(key) is not None},
+                **({"usage": usage} if (usage := exported.usage(record)) else {}),
                 "answers": exported.answers(record),
                 "reply": exported.replies.get(record.id),
                 **({"reference": exported.reference(record)} if exported.labels else {}),
@@ -191,7 +197,7 @@ def _step_rows(exported: ExportedRun) -> Iterator[dict[str, Any]]:
                 continue
             record = records.get(request) or Record(name, video_id, step_id, Parsed("no_line"))
             answers, reference = exported.answers(record), exported.reference(record)
-            media, usage = record.media, record.conditions.usage or {}
+            media, usage = record.media, exported.usage(record)
             for step in steps_of(setting, exported.dataset.video(video_id), step_id):
                 answer, best = answers.get(step), reference.get(step)
                 yield {

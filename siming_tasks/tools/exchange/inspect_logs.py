@@ -12,7 +12,7 @@ from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import canonical_json
 from siming_tasks.common.output_folder import added_files
 from siming_tasks.common.printed_value import state_of
-from siming_tasks.common.redact import redact
+from siming_tasks.common.redact import public_name, redact
 from siming_tasks.results.record import Record
 from siming_tasks.tasks.prompt import PROMPT_VERSION
 from siming_tasks.tools.exchange.exported_run import ExportedRun
@@ -105,7 +105,7 @@ def _sample(log: Any, exported: ExportedRun, record: Record) -> Any:
     if reference:
         share = sum(answers.get(step) == value for step, value in reference.items()) / len(reference)
         scores["exact"] = Score(value=share, answer=read)
-    cut = (record.conditions.usage or {}).get("finish_reason") == "length"
+    cut = exported.usage(record).get("finish_reason") == "length"
     failed = record.status == "request_failed"
     error = log.EvalError(message=reply or record.status, traceback="", traceback_ansi="") if failed else None
     about = {"media": record.media, "missing": record.missing, "prompt": record.conditions.prompt}
@@ -158,6 +158,6 @@ def _reply(sample: Any) -> dict[str, Any]:
         "prompt_tokens": output.usage and output.usage.input_tokens,
         "completion_tokens": output.usage and output.usage.output_tokens,
         "finish_reason": "length" if ended in ("max_tokens", "model_length") else ended,
-        "model": str(redact(output.model))[:200] or None,
+        "model": public_name(output.model)[:200] or None,
     }
     return {"id": str(sample.id), "reply": output.completion, "usage": usage}

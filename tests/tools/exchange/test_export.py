@@ -13,11 +13,14 @@ import pyarrow.parquet
 import pytest
 
 from siming_tasks.cli import main
+from siming_tasks.common.redact import public_name
 from siming_tasks.data import Dataset, withhold
 from siming_tasks.options import Options
+from siming_tasks.report.build import write_report
 from siming_tasks.report.table import Number, escape_tex
 from siming_tasks.results.run import read_run, score_predictions, score_run
 from siming_tasks.tasks import BENCHMARK_TASKS
+from siming_tasks.tools.exchange.exporters import EXPORTERS
 
 SCHEMAS = Path(__file__).with_name("every_eval_ever")
 FEW = ("--resamples", "100")
@@ -238,3 +241,36 @@ def test_a_reply_that_was_cut_is_cut_in_the_log(exams: Dataset, tmp_path: Path) 
     )
     statuses = [record["status"] for record in read_run(out, exams).records["full_error"]]
     assert statuses == ["truncated", "no_json", "no_json", "truncated"]
+
+
+ACCOUNT = "acme-hospital"
+NAMES = (f"ft:gpt-4o-2024-08-06:{ACCOUNT}::9abc", f"https://{ACCOUNT}.openai.azure.com/deployments/gpt-4o?sig=1f2e",
+         f"/home/{ACCOUNT}/ckpt/qwen-7b", f"https://user:{ACCOUNT}@host/v1/gpt-4o")  # fmt: skip
+
+
+@pytest.mark.parametrize("form", EXPORTERS)
+@pytest.mark.parametrize("name", NAMES)
+def test_no_export_tells_the_account_behind_a_model(form: str, name: str, exams: Dataset, tmp_path: Path) -> None:
+    """The names under which models were asked for and answered stand in the usage of records."""
+    from tests.report.conftest import write_run
+
+    if form == "inspect":
+        pytest.importorskip("inspect_ai")
+    run = write_run(exams, tmp_path / "run", "rater_b", model="org/M", settings=("full_score",))
+    (log,) = run.glob("*.jsonl")
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for line in lines:
+        line["siming_stderr"]["usage"] = {"model": name, "served": name, "prompt_tokens": 12_345_678, "latency": 1.5}
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    endings = {"jsonl": ".jsonl", "parquet": ".parquet", "latex": ".tex"}
+    out = export(run, exams, tmp_path / f"out{endings.get(form, '')}", form)
+    text = text_of(out)
+    assert ACCOUNT not in text and "1f2e" not in text
+    if form == "jsonl":
+        (usage,) = {json.dumps(json.loads(line)["usage"], sort_keys=True) for line in text.splitlines()}
+        told = json.loads(usage)
+        assert told["model"] == told["served"] == public_name(name) and told["prompt_tokens"] == 12_345_678
+    # so do the pages and files of a report
+    if form == "jsonl":
+        report = write_report([run], exams, tmp_path / "report", Options(resamples=20), media="none", progress=False)
+        assert not [path for path in report.rglob("*") if path.is_file() and ACCOUNT.encode() in path.read_bytes()]
