@@ -112,7 +112,7 @@ OTHERS = """
 | `LMMS_IMAGE_ENCODE_FORMAT`, `LMMS_IMAGE_JPEG_QUALITY` | lmms-eval | how images are sent |
 | `LMMS_VIDEO_DECODE...` | lmms-eval | how its models read a video file; recorded in the results |
 | `HF_TOKEN`, `HF_HOME`, `HF_ENDPOINT`, `HF_HUB_OFFLINE` | huggingface_hub | how `SIMING_DATA=org/name` is fetched |
-| `HF_UPDATE_DOWNLOAD_COUNTS` | datasets | nothing: `datasets` counts at s3.amazonaws.com how often its readers are used, and is kept from that while tasks of this suite are loaded. A run of a local model on a data set folder looks up no name |
+| `HF_UPDATE_DOWNLOAD_COUNTS` | datasets | nothing: while tasks of this suite are loaded, `datasets` counts no use |
 | `XDG_CACHE_HOME` | Linux desktops | where the cache folder lies, unless `SIMING_CACHE` says |
 """
 
