@@ -241,7 +241,8 @@ def atomic_path(target: Path, *, private: bool = False) -> Iterator[Path]:
         os.replace(temporary, target)
     except OSError as error:
         if error.filename == name or (error.filename is None and error.errno in DISK_FULL):
-            error.filename = str(target)
+            with suppress(AttributeError):  # FFmpeg's errors cannot be changed
+                error.filename = str(target)
         raise
     finally:
         temporary.unlink(missing_ok=True)
