@@ -137,6 +137,7 @@ def _jackknifed(
         with np.errstate(invalid="ignore", divide="ignore"):  # without a cluster that has all videos
             spread = jackknife_spread(value, formula(whole - terms))
         low, high = bounds.get(name, (-np.inf, np.inf))
+        low, high = min(low, value), max(high, value)  # of opposed raters the estimate itself lies below -1/(k - 1)
         clipped = spread._replace(low=max(spread.low, low), high=min(spread.high, high))
         is_known = not np.isnan(spread.stderr)
         estimates[name] = finish(

@@ -124,6 +124,16 @@ def test_totals_that_differ_by_a_constant_have_a_slope_of_zero_and_no_interval()
     assert (found.slope.value, found.slope.low, found.slope.flags) == (0.0, None, ("no-variation",))
 
 
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("n", [3, 4, 6, 10, 20, 40])
+def test_exactly_opposed_totals_have_an_interval_around_their_value(n: int, k: int) -> None:
+    """Without variance of rows and columns ICC(A,1) is -1 / (k - 1 - k / n): below the least value of the true one."""
+    up = np.arange(n, dtype=np.float64)
+    found = icc(np.column_stack([up, n - 1 - up, np.full(n, (n - 1) / 2)][:k])).agreement
+    assert found.value == pytest.approx(-1 / (k - 1 - k / n))
+    assert found.low is None or found.low <= found.value <= found.high
+
+
 def test_opposed_totals_agree_in_nothing() -> None:
     """Exactly opposed: consistency -1, and the mean of the two is a constant, whose reliability is 0/0."""
     x = np.array([0.0, 1, 2, 5])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from siming_tasks.cli.main import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.options import Options
 from siming_tasks.results.discovery import find_runs
@@ -239,3 +240,13 @@ def test_what_the_board_needs(lab, tmp_path: Path) -> None:
     (tmp_path / "mine" / "file").write_text("x")
     with pytest.raises(DataError, match="exists and is not a board"):
         build_board(tmp_path, lab.dataset, tmp_path / "mine", OPTIONS)
+
+
+def test_an_archive_that_is_not_there_is_said_before_a_data_set_is_looked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIMING_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("SIMING_DATA", raising=False)
+    assert main(["board", "submit", "--check", str(tmp_path / "none.zip")]) == 1
+    assert "none.zip: no such file." in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []  # no demo was drawn
