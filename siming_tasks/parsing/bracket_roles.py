@@ -28,7 +28,9 @@ LABELS = (
         re.compile(
             r"\b(?:colleague|friend|classmate|peer|instructor|teacher|tutor)(?:s|'s|s')?\b"
             r"|\b(?:worst|best|average|typical|another|other|previous|last|ideal|perfect)"
-            r" (?:trainee|student|candidate|attempt|rater|examiner|judge)s?\b|同学|同事|别人|他人"
+            r" (?:trainee|student|candidate|attempt|rater|examiner|judge|assistant|model|ai|llm|system|reviewer"
+            r"|assessor"
+            r"|annotator|expert|physician|doctor|agent|person)s?\b|同学|同事|别人|他人"
         ),
     ),
     (
@@ -63,6 +65,16 @@ _NAMED_TOP = re.compile(
     r" ?(?P<top>[0-9]{1,4}(?:\.5)?)(?![0-9.]| ?%)"
 )
 """A maximum in the words around a bracket: it must be that of every step in it, or of the exam."""
+_SCALE = re.compile(
+    r"\b(?:scale|scored?|rated?|graded?|scores|points)\b[^.\n0-9]{0,24}\b(?:from|of|between|on)?\s?(?P<low>[0-9])\s?"
+    r"(?:-|–|to|and)\s?(?P<high>[0-9]{1,3})\b(?= scale|[^0-9]{0,12}(?:$|[.,;:)\n]))"
+    r"|\b(?P<points>[0-9]{1,3})[- ]point(?:s)? scale|(?P<han>[0-9]{1,3})\s?分制"
+    r"|\bout of (?P<each>[0-9]{1,3})(?: points)? (?:each|per step|for each|for every)\b",
+    re.IGNORECASE,
+)
+"""A scale that a sentence names for all points."""
+_FAR = 2000
+"""Characters around a bracket in which a scale is looked for."""
 _COUNTED = re.compile(r"(?:steps?|items?|frames?|images?|clips?|videos?|numbers?|步骤?|第)(?:\W+from)?\W*$")
 """Words before "1 to 33" that count something else than points."""
 
@@ -91,11 +103,7 @@ def bracket_role(text: str, group: Group, previous: int, names: StepNames) -> tu
     ``answer``, ``revision`` (replaces what stands before), ``draft`` (counts only until replaced) or ``aside``.
     ``text`` is the answer that the bracket stands in, ``previous`` where the bracket before it ends.
     """
-    # It is labelled by its line, or else by the line above if that introduces it.
-    *above, label = FENCE.sub("", text[max(previous, group.start - 300) : group.start]).split("\n")
-    if not label.strip():
-        label = next((line for line in reversed(above) if line.strip()), "")
-        label = label if _INTRODUCES.match(label) or _OR.fullmatch(label) else ""
+    label = _label(text, group, previous)
     role = _role_of(label, names)
     written = text[group.end : group.end + 80]
     if role == "answer" and _AFTERWARDS.match(fold_name(written)):
@@ -104,17 +112,29 @@ def bracket_role(text: str, group: Group, previous: int, names: StepNames) -> tu
 
 
 def named_scales(text: str, group: Group, previous: int) -> list[tuple[str, float]]:
-    """Words right before and behind a bracket that name a maximum, and the maximum; infinity for a scale from 1."""
-    before = fold_name(FENCE.sub("", text[max(previous, group.start - 300) : group.start])[-100:])
+    """Words around a bracket that name a maximum, and the maximum; infinity for a scale from 1."""
+    label = fold_name(_label(text, group, previous))[-100:]
     after = fold_name(text[group.end : group.end + 80]).lstrip("(（ \n`") if group.closed else ""
-    named = [*_NAMED_TOP.finditer(before), *filter(None, [_NAMED_TOP.match(after)])]
     scales = []
-    for match in named:
+    for match in [*_NAMED_TOP.finditer(label), *filter(None, [_NAMED_TOP.match(after)])]:
         if not match["one"]:
             scales.append((match[0].strip(), float(match["top"])))
-        elif not _COUNTED.search(before[: match.start()]):
+        elif not _COUNTED.search(label[: match.start()]):
             scales.append((match[0].strip(), math.inf))
+    for part in (text[max(0, group.start - _FAR) : group.start], text[group.end : group.end + _FAR]):
+        for match in _SCALE.finditer(part):
+            low, top = match["low"], next(filter(None, (match["high"], match["points"], match["han"], match["each"])))
+            scales.append((match[0], math.inf if low and low != "0" else float(top)))
     return scales
+
+
+def _label(text: str, group: Group, previous: int) -> str:
+    """The line that a bracket stands on, up to it, or else the line above if that introduces it."""
+    *above, label = FENCE.sub("", text[max(previous, group.start - 300) : group.start]).split("\n")
+    if not label.strip():
+        label = next((line for line in reversed(above) if line.strip()), "")
+        label = label if _INTRODUCES.match(label) or _OR.fullmatch(label) else ""
+    return label
 
 
 def introduces_aside(line: str, names: StepNames) -> bool:

@@ -16,6 +16,17 @@ from siming_tasks.rubrics import RubricStep
 
 _POINTS = re.compile(r"\s*(?:points?|pts?|marks?|分|)\s*", re.IGNORECASE)
 _PAIR = re.compile(r"(?P<name>[^:：=]{1,80}?)\s*[:：=]\s*(?P<value>.{1,200})", re.DOTALL)
+_OUT_OF = re.compile(r"(?<![0-9./])(?P<value>[0-9]{1,3}(?:\.5)?)\s*/\s*(?P<top>[0-9]{1,3})(?![0-9./])")
+_PLACEHOLDER = re.compile(
+    r"\b(?:placeholder|dummy|assumed|assumption|guess(?:ed)?|hypothetical|by default|default value|made up|example)\b"
+    r"|占位|假[设定]|猜测|示例",
+    re.IGNORECASE,
+)
+"""Words of a value that is none."""
+_SOURCE = frozenset(
+    ["truth", "reference", "gold", "expert", "human", "physician", "official", "teacher", "instructor", "colleague"]
+)
+"""Words of keys of somebody else's answers."""
 Reading = float | str  # an answer, one of the missing reasons, or ``abstained``
 _Readings = defaultdict[str, list[Reading]]
 _Entries = list[tuple[Key, str | None, Value]]
@@ -213,8 +224,14 @@ class Collector:
         if isinstance(value, Scalar):
             if self.abstain and abstains(value.text):
                 return ABSTAINED
+            if _PLACEHOLDER.search(value.text):
+                return "ambiguous"
             if self.answer == "error":
-                return verdict(value.text, place.polarity, nouns=family.nouns)
+                reading = verdict(value.text, place.polarity, nouns=family.nouns)
+                out_of = _OUT_OF.search(value.text)  # "correct (1/2)"
+                full = out_of is not None and float(out_of["value"]) == step.max_score
+                fits = out_of is None or float(out_of["top"]) != step.max_score or reading == float(not full)
+                return reading if fits else _doubted(reading)
             reading = points(value.text, step.max_score, step.score_increment)
             other_scale = isinstance(reading, float) and place.top not in (None, step.max_score)
             return "off_scale" if other_scale else reading
@@ -240,9 +257,36 @@ class Collector:
         if not readings:
             return "unreadable" if group.closed else "cut_off"
         reading = combined(readings)
+        if isinstance(reading, float) and self._says_otherwise(entries, reading, step):
+            return "ambiguous"
         if isinstance(reading, float) and self.answer == "score":
             return _other_scale(entries, reading, step.max_score) or reading
         return "ambiguous" if doubtful and reading == 0.0 else reading  # {"verdict": "correct", "error": "too shallow"}
+
+    def _says_otherwise(self, entries: _Entries, reading: float, step: RubricStep) -> bool:
+        """Test whether what stands beside an answer says another: points beside a verdict, somebody else's, ..."""
+        for key, written, value in entries:
+            if written is None or not isinstance(value, Scalar) or key.family.answers(self.answer):
+                continue
+            scored = points(value.text, step.max_score, step.score_increment)
+            judged = verdict(value.text, NEUTRAL, nouns=False)
+            if self.answer == "error":
+                if key.family.name == "points" and isinstance(scored, float):
+                    judged = float(scored < step.max_score)
+                elif key.family is not UNKNOWN:
+                    continue
+                if isinstance(judged, float) and judged != reading:
+                    return True
+            elif key.family.name == "verdict" and isinstance(judged, float):
+                if reading == (step.max_score if judged else 0.0):
+                    return True
+            elif (
+                key.family is UNKNOWN
+                and _SOURCE & {*words(written)}
+                and scored not in (reading, "unreadable", "absent")
+            ):
+                return True
+        return False
 
     def _stated_scale(self, entries: _Entries) -> float | None:
         """The maximum that an object says holds for all steps in it; None if none, or the maximum of their sum."""

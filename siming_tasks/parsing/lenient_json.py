@@ -28,7 +28,7 @@ _TOKEN = re.compile(
     | (?P<open>   [{{\[｛［] )
     | (?P<close>  [}}\]｝］] )
     | (?P<colon>  [:：] )
-    | (?P<comma>  [,，、;；] )
+    | (?P<comma>  [,，、;；] | ```\w* )
     | (?P<quote>  [{"".join(_CLOSERS)}] )
     | (?P<bare>   (?: (?! // | /\* | \s\# ) [^{_STOP}] )+ )
     """,

@@ -15,7 +15,7 @@ from siming_tasks.parsing.json_answers import Collector, Reading
 from siming_tasks.parsing.lenient_json import Group, Scalar
 from siming_tasks.parsing.lexicon import strip_invisible
 from siming_tasks.parsing.parsed_reply import ABSTAINED, BUDGET_MARKER, FAILURE_MARKER, Parsed
-from siming_tasks.parsing.remarks import objections
+from siming_tasks.parsing.remarks import announces_correction, bearings
 from siming_tasks.parsing.step_details import StepDetail, read_step_details
 from siming_tasks.parsing.step_matching import StepNames, number_in
 from siming_tasks.parsing.text_answers import read_text_answers
@@ -135,10 +135,12 @@ def _readings(
     readings: dict[str, Reading] = {}
     drafts: dict[str, str] = {}  # step id -> the words that call its answer a draft
     passages: list[str] = []
-    cut, previous, role, label = False, 0, "answer", ""
+    cut, previous, role, label, answered_to = False, 0, "answer", "", 0
     for group in answered.groups:
         if previous == 0 or _GAP.fullmatch(text, previous, group.start) is None:
             role, label = bracket_role(text, group, previous, names)
+            if role == "answer" and readings and announces_correction(text[answered_to : group.start]):
+                role = "revision"
         last, previous = previous, group.end
         if (group.closed and not group.entries) or _is_failure(group):
             continue
@@ -164,6 +166,7 @@ def _readings(
             elif reading != readings[step_id] and reading not in _NO_ANSWER:
                 readings[step_id] = "ambiguous"
                 passages.append(_passage(text, group))
+        answered_to = group.end if in_bracket else answered_to
         drafts |= dict.fromkeys(in_bracket, label) if role == "draft" else {}
     readings |= dict.fromkeys(drafts, "ambiguous")
     passages += drafts.values()
@@ -171,13 +174,14 @@ def _readings(
         readings |= read_text_answers(text, names, answer, abstain)
     if answered.unread:
         readings = {name: _doubted(reading) for name, reading in readings.items()}
+    for bearing in bearings(text, answered.groups, readings, names, answer, answered_to):
+        made = dict.fromkeys(readings, bearing.readings) if isinstance(bearing.readings, str) else bearing.readings
+        changed = {name: reading for name, reading in made.items() if _tells(readings.get(name, "absent"))}
+        readings |= changed
+        passages += [bearing.passage] if changed else []
     if refusal := _placeholder(text, readings, steps, answer):
         passages.append(refusal)
         readings = {name: _doubted(reading) for name, reading in readings.items()}
-    for objection in objections(text, answered.groups, readings, names, answer):
-        taken = [name for name in objection.steps or readings if _tells(readings[name])]
-        readings |= dict.fromkeys(taken, objection.reason)
-        passages += [objection.passage] if taken else []
     return readings, cut, passages
 
 

@@ -38,7 +38,13 @@ ANSWERS = (
         "detailed individual clinical medical stepwise cpr aed bmv bag mask ventilation procedures procedural "
         "performance rubric based table breakdown trainees students my our awarded assigned given earned obtained "
         "structured requested required numeric binary single one two three assessed detection or format code block "
-        "object brief short quick videos clips exams"
+        "object brief short quick videos clips exams assistant"
+    )
+    | _set(
+        "bewertung bewertungen beurteilung beurteilungen ergebnis ergebnisse punkte punktzahl punktzahlen urteil "
+        "urteile antwort prüfung prüfling der die das des den dem meine hier ist sind folgt und im évaluation "
+        "évaluations résultat résultats réponse réponses la le les du mon ma mes voici de en evaluación evaluaciones "
+        "resultado resultados puntuación puntuaciones respuesta veredicto veredictos aquí está mi el los las del"
     )
 )
 """Words of titles that name answers, or what holds them."""
@@ -47,7 +53,8 @@ COURTESY = ANYWHERE | _set(
     "here is are was were it its you go below following follows sure okay ok certainly course great thanks thank hello "
     "hi understood yes done ready alright well so now then but please let me i we has have had i'll i've we've there "
     "these those as requested required provided given in format json above below based on from with using after before "
-    "see attached answer answers output response result results python code text plain markdown"
+    "see attached answer answers output response result results python code text plain markdown hence therefore "
+    "thus accordingly overall conclusion summary consequently altogether"
 )
 """Words of a reply's beginning that name nothing."""
 
@@ -68,7 +75,7 @@ _SPEECH = re.compile(
 )
 """Turns of speech whose words name no quantity: "this time", "wait a second", "of the frames"."""
 
-_LATIN = re.compile(r"[a-z]+(?:'[a-z]+)?")
+_LATIN = re.compile(r"[a-zà-öø-ÿ]+(?:'(?!s\b)[a-z]+)?")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 _HAN_SENTENCE = re.compile(
     r"根据|基于|按照|依据|以下|如下|下面|请|要求|提供|观察|[再重]?看|重新|修正|更正|修订|改|经过|以上|这是|我|您|你|好的|是"

@@ -92,7 +92,8 @@ def test_text_after_a_string_over_the_end_of_its_object_is_not_the_first_steps()
 
 def test_a_refusal_beside_a_placeholder_and_beside_answers() -> None:
     zeros = '{"cpr_01": 0, "cpr_02": 0, "cpr_03": 0, "aed_01": 0, "aed_02": 0}'
-    assert set(parse_reply(f"I cannot view the video. {zeros}", STEPS, "score").missing.values()) == {"ambiguous"}
+    assert set(parse_reply(f"I cannot view the video. {zeros}", STEPS, "score").missing.values()) == {"unseen"}
+    assert set(parse_reply(f"I'm sorry, but no. {zeros}", STEPS, "score").missing.values()) == {"ambiguous"}
     assert parse_reply(f"I cannot view the last frame. {A}", STEPS, "score").answers == MINE
     assert parse_reply(zeros, STEPS, "score").status == "ok"
 

@@ -34,20 +34,105 @@ def test_an_answer_that_is_taken_back_is_none(words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "step", "value"),
+    [
+        ("Correction: cpr_01 should be 1", "cpr_01", 1.0),
+        ("cpr_01 should have been 1, sorry.", "cpr_01", 1.0),
+        ("Wait, CPR-02: 1", "cpr_02", 1.0),
+        ("更正：cpr_01 应为 1", "cpr_01", 1.0),
+        ("更正：cpr_02 只拍肩，应扣 2 分，得 1 分而不是 3 分，其余不变。", "cpr_02", 1.0),
+        ("On reflection, Scene safety gets one.", "cpr_01", 1.0),
+        ("Wait, one correction: nobody was asked, so cpr_02 must be 2, not 3. The others stand.", "cpr_02", 2.0),
+    ],
+)
+def test_a_stated_correction_is_the_answer_to_its_step_and_to_no_other(words: str, step: str, value: float) -> None:
+    parsed = parse_reply(f"{A}\n\n{words}", STEPS, "score")
+    assert parsed.answers == MINE | {step: value}
+    assert len(parsed.deciding) == 1 and parsed.deciding[0] in words
+
+
+@pytest.mark.parametrize(
     ("words", "step"),
     [
-        ("Correction: cpr_01 should be 1", "cpr_01"),
         ("Note that cpr_03 is actually 0.", "cpr_03"),
-        ("cpr_01 should have been 1, sorry.", "cpr_01"),
-        ("Wait, CPR-02: 1", "cpr_02"),
-        ("更正：cpr_01 应为 1", "cpr_01"),
-        ("On reflection, Scene safety gets one.", "cpr_01"),
+        ("Correction: cpr_01 should perhaps be 1", "cpr_01"),
+        ("Correction: cpr_02 should be 1 or 2", "cpr_02"),
+        ("cpr_01: 1", "cpr_01"),
     ],
 )
 def test_a_step_that_a_sentence_gives_another_value_is_ambiguous_and_no_other(words: str, step: str) -> None:
     parsed = parse_reply(f"{A}\n\n{words}", STEPS, "score")
     assert parsed.missing == {step: "ambiguous"}
     assert parsed.answers == {name: value for name, value in MINE.items() if name != step}
+    assert parsed.deciding == (words,)
+
+
+@pytest.mark.parametrize("place", ["{words}\n\n{answer}", "{answer}\n\n{words}"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "No frames were attached.",
+        "I have assigned these values assuming an average trainee.",
+        "Please note that I graded without seeing the video.",
+        "I don't have access to the video itself.",
+        "The video could not be loaded.",
+        "These scores are based solely on the rubric.",
+        "由于没有看到视频，以下为估计。",
+        "未提供视频。",
+        "假设学员表现一般。",
+        "Es wurden keine Bilder angehängt.",
+        "Ich kann das Video nicht sehen.",
+        "Je ne peux pas voir la vidéo.",
+        "No puedo ver el video.",
+        "動画が添付されていません。",
+        "영상이 첨부되지 않았습니다.",
+    ],
+)
+def test_answers_given_without_pictures_are_unseen(words: str, place: str) -> None:
+    parsed = parse_reply(place.format(words=words, answer=A), STEPS, "score")
+    assert (parsed.status, parsed.answers) == ("unseen", {})
+    assert set(parsed.missing.values()) == {"unseen"}
+    assert any(passage in words for passage in parsed.deciding)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The pads cannot be seen in the last frames.",
+        "No audio was provided, so I could not hear the call.",
+        "I cannot see the trainee's hands in the first frames.",
+        "There is no frame that shows the AED.",
+        "I assume that the trainee switched the AED on before the clip begins.",
+        "视频中看不到电极片。",
+    ],
+)
+def test_pictures_that_show_less_are_no_missing_pictures(words: str) -> None:
+    assert parse_reply(f"{words}\n{A}", STEPS, "score").answers == MINE
+    assert parse_reply(f"{A}\n{words}", STEPS, "score").answers == MINE
+
+
+def test_a_note_in_the_object_that_nothing_was_seen() -> None:
+    noted = f'{{"scores": {A}, "note": "No video was attached, therefore nothing could be credited."}}'
+    parsed = parse_reply(noted, STEPS, "score")
+    assert (parsed.status, parsed.deciding) == (
+        "unseen",
+        ("No video was attached, therefore nothing could be credited.",),
+    )
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"verdict": "incorrect", "explanation": "All strokes reach 5 cm; the step is performed fully correctly."}',
+        '{"verdict": "correct", "reason": "The step was not performed correctly."}',
+        '{"verdict": "correct", "score": 3}',
+        '{"ground_truth": "incorrect", "prediction": "correct"}',
+        '{"verdict": "correct (placeholder)"}',
+        "cpr_11: correct (2/5)",
+    ],
+)
+def test_an_answer_that_the_rest_of_its_object_denies(reply: str) -> None:
+    assert parse_reply(reply, CLIP, "error").answers == {}
 
 
 def test_a_comment_that_corrects_its_line() -> None:
@@ -91,8 +176,6 @@ def test_a_clip_with_two_scores_has_none(reply: str) -> None:
     "reply",
     [
         '{"verdict": "correct"}\nFinal verdict: incorrect',
-        '{"verdict": "correct"}\n\nOn reflection it is incorrect.',
-        '{"verdict": "correct"} Correction: incorrect',
         '{"verdict": "correct"}\nPlease ignore this, no frames were attached.',
         *("failed: False", "fail: 0", "failed: no", "has_error: nein", "error: ❌", "errors_detected: []"),
     ],
@@ -104,6 +187,11 @@ def test_a_clip_whose_verdict_is_taken_back_or_turned_has_none(reply: str) -> No
 @pytest.mark.parametrize(
     ("reply", "answer", "value"),
     [
+        ('{"verdict": "correct"}\n\nOn reflection it is incorrect.', "error", 1.0),
+        ('{"verdict": "correct"} Correction: incorrect', "error", 1.0),
+        ('{"verdict": "incorrect"}\nI need to correct myself: my verdict should read "correct".', "error", 0.0),
+        ('{"score": 5}\n\nCorrection: most strokes are shallow. The score should be 2, not 5.', "score", 2.0),
+        ('{"score": 4}\n更正：最终得分为2分，上面的4分作废。\n{"score": 2}', "score", 2.0),
         ('{"verdict": "correct"}\nThe depth was correct and the rate was fine.', "error", 0.0),
         ('{"verdict": "incorrect"}\nThe trainee did not compress deep enough, so it is incorrect.', "error", 1.0),
         ("The trainee performed this step correctly.", "error", 0.0),
