@@ -13,15 +13,140 @@ _UNSEEN = _ZERO_WIDTH | dict.fromkeys([*_CONTROLS, *_ORDER])
 _OUTER = " \t\r\n*_`'\"“”‘’。.!"
 
 
+_TRADITIONAL = str.maketrans(
+    "錯誤確對無沒發現評數滿該驟執為學員動給應總結論斷標準過淺說壓環識開機潔備個這們來總與據認後時間張關節導監測備檢查偵"
+    "擊電極貼連氣複復進遲緩雙側輕聲邊條幀鐘師讓還當違規點從兩緊乾書處満",
+    "错误确对无没发现评数满该骤执为学员动给应总结论断标准过浅说压环识开机洁备个这们来总与据认后时间张关节导监测备检查侦"
+    "击电极贴连气复复进迟缓双侧轻声边条帧钟师让还当违规点从两紧干书处满",
+)
+
+LANGUAGES: dict[str, dict[str, str]] = {
+    "German": {
+        "not correct": "nicht korrekt, nicht richtig, nicht vollständig korrekt, nicht ganz korrekt",
+        "correct": "korrekt, richtig, fehlerfrei",
+        "incorrect": "inkorrekt, falsch, fehlerhaft, unkorrekt, nicht fehlerfrei",
+        "no error": "kein fehler, keine fehler, ohne fehler",
+        "error": "fehler",
+        "fully": "vollständig, völlig",
+        "partially": "teilweise",
+        "score": "punktzahl, punktwertung, punktestand",
+        "points": "punkte, punkt, punkten",
+        "rating": "bewertung",
+        "verdict": "urteil",
+        "result": "ergebnis",
+        "reason": "begründung",
+        "total": "gesamt, gesamtpunktzahl, insgesamt",
+        "deduction": "abzug, punktabzug",
+        "maximum": "höchstpunktzahl, maximal",
+        "step": "schritt",
+        "not": "nicht",
+        "yes": "ja",
+        "no": "nein",
+    },
+    "French": {
+        "correct": "correcte, exact, réussi, réussie",
+        "incorrect": "incorrecte, faux, fausse, pas correct, pas correcte, non correct, non correcte, erroné, erronée",
+        "no error": "aucune erreur, sans erreur, pas d'erreur",
+        "error": "erreur",
+        "fully": "entièrement, totalement, parfaitement",
+        "partially": "partiellement",
+        "verdict": "jugement",
+        "result": "résultat",
+        "reason": "raison, justification",
+        "deduction": "déduction, pénalité",
+        "step": "étape",
+        "yes": "oui",
+    },
+    "Spanish": {
+        "correct": "correcto, correcta",
+        "correctly": "correctamente",
+        "incorrect": "incorrecto, incorrecta",
+        "incorrectly": "incorrectamente",
+        "no error": "sin errores, sin error, ningún error",
+        "fully": "completamente, totalmente",
+        "partially": "parcialmente",
+        "score": "puntuación, puntuacion, puntaje, calificación, calificacion",
+        "points": "puntos, punto",
+        "verdict": "veredicto",
+        "result": "resultado",
+        "reason": "razón, justificación, motivo",
+        "deduction": "deducción, penalización",
+        "maximum": "máximo, máxima",
+        "step": "paso",
+        "yes": "sí",
+    },
+    "Japanese": {
+        "correct": "正しい, 正しいです, 適切, 適切です, 正确です",
+        "incorrect": "不正解, 誤り, 誤りです, 不適切, 不適切です, 不正确です, 正しくない, 適切でない, 間違い",
+        "no error": "誤りなし, 間違いなし",
+        "score": "得点, スコア, 点数, 評価点, 採点",
+        "rating": "評価",
+        "reason": "理由",
+        "step": "ステップ",
+        "yes": "はい",
+        "no": "いいえ",
+    },
+    "Korean": {
+        "correct": "정확함, 정확, 정확합니다, 올바름, 올바릅니다, 맞음, 옳음, 정답",
+        "incorrect": "부정확함, 부정확, 부정확합니다, 틀림, 오답, 잘못됨, 올바르지 않음, 정확하지 않음",
+        "no error": "오류 없음, 오류없음",
+        "error": "오류",
+        "score": "점수, 득점",
+        "rating": "평가",
+        "verdict": "판정",
+        "reason": "이유, 근거",
+        "step": "단계",
+        "yes": "예",
+        "no": "아니오, 아니요",
+    },
+}
+"""Words of other languages, by the English word whose meaning they have; English and Chinese are in the grammar."""
+
+
+def _by_word() -> dict[str, str]:
+    table: dict[str, str] = {}
+    for entries in LANGUAGES.values():
+        for english, foreign in entries.items():
+            table |= dict.fromkeys(foreign.translate(_TRADITIONAL).split(", "), english)
+    return table
+
+
+_ENGLISH = _by_word()
+_FOREIGN = re.compile(
+    rf"(?<![^\W_])(?:{'|'.join(re.escape(word) for word in sorted(_ENGLISH, key=len, reverse=True))})(?![^\W_])"
+)
+_POINTS_OF = re.compile(
+    r"(?<=[0-9]) ?(?P<unit>[点점](?![^\W\d_]))|(?<=[0-9]) ?(?:(?P<points>points) )?(?:von|sur|de) (?=[0-9])"
+)
+"""``4点`` and ``3 von 5``, ``3 points sur 5``."""
+_TOP_FIRST = re.compile(
+    r"(?P<top>[0-9]{1,3}) ?[点점] ?(?:满点|만점)?(?:中|で|에|중)? ?(?P<value>[0-9]{1,3}(?:\.5)?) ?[点점]"
+)
+"""``5点満点中4点``."""
+
+
+def in_english(text: str) -> str:
+    """A folded text with words of :data:`LANGUAGES` in English, so that they mean what they mean there."""
+    if text.isascii() and not _FOREIGN.search(text):
+        return _POINTS_OF.sub(_of, text)
+    text = _TOP_FIRST.sub(r"\g<value>/\g<top>", text)
+    return _POINTS_OF.sub(_of, _FOREIGN.sub(lambda word: _ENGLISH[word[0]], text))
+
+
+def _of(match: re.Match[str]) -> str:
+    return " points" if match["unit"] else f"{' points' if match['points'] else ''} of "
+
+
 def fold_name(text: str, *, fold: bool = True) -> str:
     """A name in one form: full-width characters made plain, control and formatting characters removed, lower case."""
     text = text.translate(_WIDE).translate(_UNSEEN).strip(_OUTER)
-    return text.casefold() if fold else text
+    return in_english(text.casefold().translate(_TRADITIONAL)) if fold else text
 
 
 def fold_value(text: str, outer: str = _OUTER) -> str:
     """A value in one form: as :func:`fold_name`, but marks that change the reading order stay and spoil it."""
-    return text.translate(_WIDE).translate(_ZERO_WIDTH).strip(outer).casefold()
+    text = text.translate(_WIDE).translate(_ZERO_WIDTH).strip(outer).casefold()
+    return in_english(text.translate(_TRADITIONAL))
 
 
 def strip_invisible(text: str) -> str:

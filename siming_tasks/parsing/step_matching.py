@@ -26,7 +26,7 @@ _ALLOWED = ("half", "points", "allowed")  # end of the heading of a step with ha
 _Words = tuple[str, ...]
 _Steps = Set[int]
 
-_IN_RINGS = {first + number: f" {number + 1} " for first in (0x2460, 0x2474, 0x2488) for number in range(20)}
+IN_RINGS = {first + number: f" {number + 1} " for first in (0x2460, 0x2474, 0x2488) for number in range(20)}
 """The numbers of a list as one sign each: ①, ⑴, ⒈ up to twenty."""
 
 
@@ -37,7 +37,7 @@ def words(text: str) -> _Words:
 
 @lru_cache(maxsize=4096)
 def _words(text: str) -> _Words:
-    text = _WITH_HALF.sub(_half, fold_name(text).translate(_IN_RINGS))
+    text = _WITH_HALF.sub(_half, fold_name(text).translate(IN_RINGS))
     return tuple(word.lstrip("0") or "0" if word.isdecimal() else word for word in _WORD.findall(text))
 
 

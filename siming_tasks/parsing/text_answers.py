@@ -1,298 +1,323 @@
-"""Answers without JSON, as brackets that the collector can read: a table, a list of steps, titled lines, a bare value.
+"""Answers without JSON: a table, or blocks of text that each belong to a step; for a clip the whole text is one block.
 
-Each counts only where it is the whole answer: nothing else in the text answers, and every asked step is in it.
+Within a block the values that :mod:`stated_answers` finds must agree. A step without one is missing alone; where the
+text's structure is in doubt (a title of something else, two different lists), all steps are.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from siming_tasks.common.schema import Answer
 from siming_tasks.parsing.bracket_roles import FENCE, introduces_aside
 from siming_tasks.parsing.grammar import key_of
 from siming_tasks.parsing.json_answers import Collector, Reading
 from siming_tasks.parsing.lenient_json import Group, Scalar, Value
-from siming_tasks.parsing.lexicon import CORRECT, ERROR, INCORRECT, SYMBOLS, fold_name, fold_value
+from siming_tasks.parsing.lexicon import SYMBOLS, fold_name
 from siming_tasks.parsing.parsed_reply import ABSTAINED
-from siming_tasks.parsing.stated_answers import stated_answer, without_reason
-from siming_tasks.parsing.step_matching import StepNames, words
+from siming_tasks.parsing.stated_answers import (
+    alone_at,
+    concluded_in,
+    is_lead,
+    led_by_step,
+    led_by_text,
+    sentences,
+    stated_in,
+    title_answers,
+    titled_at,
+    withdrawn_in,
+)
+from siming_tasks.parsing.step_matching import StepNames
+from siming_tasks.parsing.text_blocks import (
+    FOREIGN,
+    STEP,
+    UNCERTAIN,
+    Block,
+    Line,
+    Marks,
+    begins,
+    cut_in_blocks,
+    plain_lines,
+)
+from siming_tasks.parsing.text_markup import without_markup
+from siming_tasks.parsing.text_values import SIGNS, Stated, names_other_scale, supposes, takes_back
 from siming_tasks.parsing.titles import QUANTITIES, title_role
-from siming_tasks.parsing.values import abstains, points, verdict
-from siming_tasks.rubrics import RubricStep
+from siming_tasks.parsing.values import abstains
 
 MAX_PLAIN = 20_000  # in a longer text no plain answer is looked for
 _JSON = re.compile(r"[{｛]\s*[\"'“‘]|[{｛][^{}]{0,80}[\"'”’]?\s*[:：]")
 _RULE = re.compile(r"\s*\|?\s*:?-{2,}[-:|\s]*")
-_MARKDOWN = re.compile(r"\*\*|__|`|^\s*(?:[-*•·+>]\s+|#{1,6}\s+)")
-_SPLIT = re.compile(r"[:：=→|]|\s[-–—]\s")
-_TITLED = re.compile(r"(?P<title>[^:：=?？]{1,60}?)\s*(?:[:：=?？]+|\bis\b:?|为|是(?!否))\s*(?P<value>.{1,200})")
-_TAGGED = re.compile(
-    r"<(?P<tag>answer|final_answer|score|verdict|output|result)>\s*(?P<value>[^<>{}]{1,200}?)\s*</(?P=tag)>",
-    re.IGNORECASE,
-)
-_BOXED = re.compile(r"\$*\\boxed\{(?:\\text\{)?([^{}]{1,80})\}*\$*")
-_NUMBERED = re.compile(r"^(?:step\s*)?[0-9]{1,2}[.):]\s*", re.IGNORECASE)
-_NUMBER = re.compile(r"\s*[0-9]{1,3}(?:\.[0-9])?(?:\s*/\s*[0-9]{1,3}(?:\.[0-9])?)?\s*")
-_SCORED = re.compile(
-    r"(?P<named>.{2,120}?)[\s:：–—-]*[(（\[]\s*(?P<value>[0-9]{1,3}\s*/\s*[0-9]{1,3})\s*[)）\]]"
-    r"\s*(?:(?:[:：.。]|\s[–—-]\s).*)?"
-)
-_PAIR = re.compile(r"\W{0,2}(?P<named>[A-Za-z]{1,12}[_-]?[0-9]{1,3})\]?(?:\s*[,\t]\s*|\s+)(?P<value>\S[^:：=,]{0,40})")
-_TOGETHER = re.compile(r"\s*[,，;；]\s*(?:and\s+)?(?=\[?[A-Za-z]{1,12}[_-]?[0-9]{1,3}\]?(?:\s*[:：=→]|\s+-\s))")
-_XML = re.compile(r"<(?P<tag>[\w-]{2,40})>\s*(?P<value>[^<>{}\n]{1,80}?)\s*</(?P=tag)>")
-_OPENED = re.compile(r"</[\w-]{2,40}>|<(?P<tag>[\w-]{2,40})>")
-_ALL = re.compile(r"\b(?:total|overall|sum)\b|总", re.IGNORECASE)
-_EXPLAINS = re.compile(
-    r"\W*(?:reason(?:s|ing)?|explanations?|justifications?|rationale|analysis|observations?|comments?|feedback|理由|说明|解释)\W*",
-    re.IGNORECASE,
-)
-"""The heading of the words behind an answer."""
-_SAID_BEFORE = re.compile(r".*[.!。！]\s+(?=[^.!?。！？]{1,40}[:：][^.!?。！？:：]{1,20}$)")
-_FEW = 3
-"""Spaces of a text that may be a title."""
-_COUNTS = re.compile(r"(?:the |in |all )*(?:numbers?|seconds?|frames?|times?|minutes?|counts?|weights?|indices)\b")
-_LEGEND = re.compile(r"[(（]([^()（）]{3,60})[)）]$")
-_WITH_UNIT = re.compile(r"\s*[0-9]{1,3}(?:\.[0-9])?\s*(?:points?|pts|分)\s*")
-_LATIN = frozenset(word for word in ERROR if word.isascii())  # alone they may be the beginning of a failure's report
-_KINDS: tuple[Answer, ...] = ("score", "error")
-_Entry = tuple[str | None, Value]
+_EMPHASIS = re.compile(r"\*\*|__|`")
 
 
 def read_text_answers(text: str, names: StepNames, answer: Answer, abstain: bool = False) -> dict[str, Reading]:
     """Step id -> reading, of a text in which no JSON answers; {} if it holds no plain answer."""
     if len(text) > MAX_PLAIN or _JSON.search(text):
         return {}
-    text = _TAGGED.sub(r"\nanswer: \g<value>\n", FENCE.sub("", text))
-    text = _TOGETHER.sub("\n", _without_tags(text, names))
-    lines = [line for line in text.split("\n") if line.strip()]
-    collector = Collector(names, answer, abstain)
-    for form in (_table, _list, _blocks):
-        root = form(lines, names)
-        if root is not None:
-            readings = collector.read_bracket(root)
-            if len(readings) == len(names.steps) and all(map(_answers, readings.values())):
-                return readings
-    return _for_one_step(lines, names, answer, collector) if len(names.steps) == 1 else {}
+    marks = Marks(names.steps)
+    text = without_markup(FENCE.sub("", text))
+    if (root := _table(text.split("\n"), names, marks)) is not None:
+        return Collector(names, answer, abstain).read_bracket(root)
+    if len(names.steps) == 1 and abstain and abstains(text.strip()):
+        return {names.steps[0].id: ABSTAINED}
+    lines = plain_lines(text, marks)
+    readings = _Reader(marks, answer, abstain).readings(lines) if lines else {}
+    if readings and _is_about_else(lines, names, answer):
+        return {name: "ambiguous" if isinstance(reading, float) else reading for name, reading in readings.items()}
+    return readings
 
 
-def _answers(reading: Reading | None) -> bool:
-    return isinstance(reading, float) or reading in ("off_scale", ABSTAINED)
-
-
-def _group(bracket: str, entries: Iterable[_Entry]) -> Group:
-    return Group(bracket, 0, 0, closed=True, entries=list(entries))
-
-
-def _clean(line: str) -> str:
-    return _MARKDOWN.sub("", line).strip()
-
-
-def _without_tags(text: str, names: StepNames) -> str:
-    """``<cpr_01>2</cpr_01>`` as a line of a list, and the tag around such lines as their title."""
-    if not any(names.exact(element["tag"]) for element in _XML.finditer(text)):
-        return text
-    text = _XML.sub(r"\n\g<tag>: \g<value>\n", text)
-    return _OPENED.sub(lambda tag: f"\n{tag['tag'].replace('_', ' ')}:\n" if tag["tag"] else "\n", text)
-
-
-def _between(marks: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    return marks[-2][1], marks[-1][0]
-
-
-def _heads_answers(line: str) -> bool:
-    """Test whether a line above pairs of a step and a value is no header of columns, or one of answers."""
-    cells = re.split(r"\s*[,\t]\s*|\s{2,}", line.strip())
-    return len(cells) != 2 or any(key_of(cells[1]).family.answers(kind) for kind in _KINDS)
-
-
-def _names_quantity(lines: Sequence[str], names: StepNames) -> bool:
-    """Test whether a line without a step's id says what the numbers count: seconds, frames, weights."""
-    ids = [re.compile(rf"\W*{re.escape(step.id)}\b", re.IGNORECASE) for step in names.steps]
-    rest = [line for line in lines if not any(step.match(line) for step in ids)]
-    return any(word.rstrip("s") in QUANTITIES | {"frame"} or word in QUANTITIES for word in _latin(rest))
-
-
-def _latin(lines: Iterable[str]) -> list[str]:
-    return [word for line in lines for word in re.findall(r"[a-z]+", fold_name(line))]
-
-
-def _is_value(text: str) -> bool:
-    """Test whether a text is nothing but a number or a verdict."""
-    return _NUMBER.fullmatch(text) is not None or fold_value(text) in CORRECT | INCORRECT | SYMBOLS.keys()
-
-
-def _table(lines: Sequence[str], names: StepNames) -> Group | None:
-    """Markdown tables: one object per row, its keys from the header."""
-    if any(introduces_aside(line, names) for line in lines if "|" not in line):
+def _table(lines: Sequence[str], names: StepNames, marks: Marks) -> Group | None:
+    """Markdown tables: one object per row, its keys from the header; a cell in it names the step."""
+    if any(introduces_aside(line, names) for line in lines if line.strip() and "|" not in line):
         return None
-    rows: list[_Entry] = []
+    rows: list[tuple[str | None, Value]] = []
     header: list[str] = []
-    for line, following in zip(lines, [*lines[1:], ""], strict=False):
-        if _RULE.fullmatch(line):
-            continue
-        cells = [_clean(cell) for cell in line.strip().strip("|").split("|")]
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        cells = [_EMPHASIS.sub("", cell).strip() for cell in line.strip().strip("|").split("|")]
         if "|" not in line:
             header = []
         elif _RULE.fullmatch(following) and "|" in following:
-            header = ["step", *cells[1:]]  # the first column names the step whatever it is called
-        elif header:
-            row = zip(header, (Scalar(cell, quoted=True) for cell in cells), strict=False)
-            rows.append((None, _group("{", row)))
-    return _group("[", rows) if rows else None
+            header = cells
+        elif header and not _RULE.fullmatch(line):
+            row = list(zip(header, cells, strict=False))
+            steps = [marks.only(cell) for _, cell in row]
+            own = next((at for at, step in enumerate(steps) if step is not None), None)
+            if own is not None and (step := steps[own]) is not None:
+                entries: list[tuple[str | None, Value]] = [("step", Scalar(step.id, quoted=True))]
+                for at, (key, cell) in enumerate(row):
+                    if at != own and key_of(key).family.name != "step":
+                        entries.append((key, Scalar(cell, quoted=True)))
+                rows.append((None, Group("{", 0, 0, closed=True, entries=entries)))
+    return Group("[", 0, 0, closed=True, entries=rows) if rows else None
 
 
-def _list(lines: Sequence[str], names: StepNames) -> Group | None:
-    """``- cpr_01: 3/5`` and the like: one entry per line; None if another line speaks of an asked step."""
-    ids = {words(step.id) for step in names.steps}
-    entries: list[_Entry] = []
-    for above, line in zip(["", *lines], lines, strict=False):
-        text = "" if line.lstrip().startswith("|") else _clean(line)
-        marks = [mark.span() for _, mark in zip(range(8), _SPLIT.finditer(text), strict=False)]
-        # The line names a step and goes on with a value; the longest name counts.
-        named = [span for span in marks if names.find(text[: span[0]]) is not None]
-        split = named[-1] if named else None
-        if (
-            len(named) > 1
-            and (
-                _NUMBER.fullmatch(text, named[-2][1], named[-1][0])  # "aed_02: 2 - fine" is no "aed_02: 2"
-                or (_WITH_UNIT.fullmatch(text, *_between(named)) and not re.match(r"\s*[0-9]", text[named[-1][1] :]))
-            )
-        ):
-            split = named[-2]
-        spoken = words(line[:400])
-        pair = _SCORED.fullmatch(text) or _PAIR.fullmatch(text)
-        if pair and names.exact(pair["named"]) and (pair.re is _SCORED or _is_value(pair["value"])):
-            if pair.re is _PAIR and not entries and not (_heads_answers(above) and not _names_quantity(lines, names)):
-                return None
-            entries.append((pair["named"], Scalar(pair["value"], quoted=True)))
-        elif split is not None:
-            entries.append((text[: split[0]], Scalar(text[split[1] :].strip(), quoted=True)))
-        elif introduces_aside(line, names) or any(
-            spoken[at : at + len(name)] == name for name in ids for at in range(len(spoken) - len(name) + 1)
-        ):
-            return None
-    legend = _LEGEND.search(lines[-1].rstrip(" .。")) if entries else None
-    if legend and (
-        _COUNTS.match(fold_name(legend[1])) or title_role(fold_name(legend[1])) == "aside"
-    ):  # "cpr_01: 1, cpr_02: 2 (numbers of frames)"
-        return None
-    if len(entries) > 1 and _is_cut([value.text for _, value in entries if isinstance(value, Scalar)]):
-        del entries[-1]
-    return _group("{", entries) if entries else None
+# --- what a text is about ---------------------------------------------------------------------------------------------
+
+_CELLS = re.compile(r"\s*[,\t|]\s*|\s{2,}")
+_LEGEND = re.compile(r"[(]([^()]{3,60})[)]$")
+_COUNTS = re.compile(r"(?:the |in |all )*(?:numbers?|seconds?|frames?|times?|minutes?|counts?|weights?|indices)\b")
+_SIGN_MEANS = re.compile(rf"({SIGNS})\s*(?:=|:|means|stands for)\s*([a-z ]{{2,30}})")
+_UNTITLED = re.compile(r"[0-9](?!.*(?:point|pts|分|/|of|score))")
 
 
-def _is_cut(values: Sequence[str]) -> bool:
-    """Test whether the last value is only the question of the others: ``错误：无``, ``错误：有``, ``错误``."""
-    last = fold_value(values[-1])
-    return last in ERROR and any(re.match(rf"{re.escape(last)}\s*[:?=]", fold_value(value)) for value in values[:-1])
+def _is_about_else(lines: Sequence[Line], names: StepNames, answer: Answer) -> bool:
+    """Test whether a title, a header or a legend says that the values are something else."""
+    others = [line for line in lines if not begins(line.text)]
+    heads = [line for line in lines if begins(line.text)]
+    if any(_is_of_else(line, following, names, answer) for line, following in _titles(lines)):
+        return True
+    legend = "\n".join(line.text for line in others)
+    for sign, word in _SIGN_MEANS.findall(legend):
+        if (polarity := _polarity(word)) is not None and polarity != SYMBOLS[sign]:
+            return True
+    last = _LEGEND.search(lines[-1].text.rstrip(" .")) if heads else None
+    if last and (_COUNTS.match(last[1]) or title_role(last[1]) == "aside"):
+        return True
+    if not heads or not others:
+        return False
+    cells = _CELLS.split(lines[0].text) if lines[0] is others[0] and not lines[0].is_title else []
+    if len(cells) in (2, 3) and all(len(cell.split()) < 3 for cell in cells):
+        return not any(key_of(cell).family.answers(answer) for cell in cells)
+    is_bare = answer == "score" and all(_UNTITLED.search(line.text[1:]) for line in heads)
+    beside = re.findall("[a-z]+", f"{others[0].text} {others[-1].text if others[-1] is lines[-1] else ''}")
+    return is_bare and any(word.rstrip("s") in QUANTITIES | {"frame"} or word in QUANTITIES for word in beside)
 
 
-def _blocks(lines: Sequence[str], names: StepNames) -> Group | None:
-    """A heading for each step with the answer below it, in a titled line or alone in bold; None if a step has two."""
-    entries: list[_Entry] = []
-    step_id = None
-    is_below = False  # the line above is a heading
-    for line in lines:
-        text = _clean(line)
-        if step_id is None and introduces_aside(line, names):
-            return None
-        heading = names.exact(_NUMBERED.sub("", text.rstrip(":："))) if len(text) < 120 else None
-        title = _TITLED.fullmatch(text)
-        family = key_of(title["title"]).family if title else None
-        is_bold = line.strip().startswith("**") and line.strip().endswith("**")
-        value = text if is_bold or (is_below and _is_value(text)) else None
-        if is_below and not is_bold and value is not None and _names_quantity(lines, names):
-            return None
-        is_below = heading is not None
-        if (
-            title
-            and family
-            and not _ALL.search(title["title"])
-            and (family.answers("score") or family.answers("error"))
-        ):
-            value = title["value"]
-        if heading is not None:
-            step_id = heading.id
-        elif value is not None and step_id is not None:
-            if any(key == step_id for key, _ in entries):
-                return None
-            entries.append((step_id, Scalar(without_reason(value), quoted=True)))
-    return _group("{", entries) if entries else None
+def _titles(lines: Sequence[Line]) -> Iterable[tuple[Line, Line]]:
+    """Lines right above a step or a value that are titles, or stand before the first step."""
+    started = False
+    for line, following in pairwise(lines):
+        started = started or begins(line.text) is not None
+        if begins(line.text) is None and (line.is_title or not started):
+            yield line, following
 
 
-def _for_one_step(lines: Sequence[str], names: StepNames, answer: Answer, collector: Collector) -> dict[str, Reading]:
-    """Titled lines (``**Score: 4/5**``), boxed values and lines that are a verdict, which must all agree."""
+def _is_of_else(line: Line, following: Line, names: StepNames, answer: Answer) -> bool:
     step = names.steps[0]
-    lines = _with_headings([*lines[:1], *(line for line in lines[1:] if not _EXPLAINS.fullmatch(line))], answer)
-    texts = [_clean(line) for line in lines]
-    for line, text in zip(lines, texts, strict=True):
-        abstention = collector.abstain and abstains(re.split("[:：]", text, maxsplit=1)[-1])
-        if not abstention and introduces_aside(line, names):
-            return {}
-    entries = [entry for text in texts if (entry := _titled(text, answer)) is not None]
-    if boxes := _BOXED.findall("\n".join(lines)):
-        entries = [("answer", Scalar(box, quoted=True)) for box in boxes]
-    titled = [
-        collector.read_bracket(_group("{", [entry])).get(step.id, "absent")
-        for entry in entries
-        if key_of(entry[0]).family.answers(answer)
-    ]
-    bare = ABSTAINED if collector.abstain and abstains("\n".join(texts)) else _bare(texts, step, answer)
-    bare = None if boxes else bare
-    if not titled:
-        bare = bare if _answers(bare) else stated_answer("\n".join(texts), step, answer)
-        return {step.id: bare} if bare is not None and _answers(bare) else {}
-    if not any(map(_answers, titled)):
-        return {}
-    reading = collector.read_bracket(_group("{", entries))[step.id]
-    agreed = all(map(_answers, [*titled, reading])) and (bare in (None, reading) or _titled(texts[0], answer))
-    return {step.id: reading if agreed else "ambiguous"}
+    leads = begins(following.text) or titled_at(following.text, step, answer) or alone_at(following.text, step, answer)
+    if not leads or (answer == "error" and _polarity(line.text) is not None):
+        return False
+    return introduces_aside(line.raw, names) or UNCERTAIN.search(line.text) is not None
 
 
-def _with_headings(lines: Sequence[str], answer: Answer) -> list[str]:
-    """The lines, with a heading that asks for the answer before the value on the line below it."""
-    joined: list[str] = []
-    for line in lines:
-        above = joined[-1].strip() if joined else ""
-        title = _clean(above).rstrip(":： ")
-        is_heading = above.startswith("#") or (above.startswith("**") and above.endswith(("**", ":", "：")))
-        if (
-            is_heading
-            and title
-            and key_of(title).family.answers(answer)
-            and len(line) < 120
-            and line.lstrip()[:1] != "#"
-        ):
-            joined[-1] = f"{title}: {_clean(line)}"
-        else:
-            joined.append(line)
-    return joined
+def _polarity(title: str) -> float | None:
+    """The verdict that a title gives to what stands below or behind it: ``Incorrect steps (2):``, ``No errors``."""
+    polarity = key_of(re.sub(r"\([0-9]*\)|[:()*]|^\W+", " ", title).strip()).polarity
+    return None if not polarity else float(polarity < 0)
 
 
-def _titled(text: str, answer: Answer) -> _Entry | None:
-    said = _SAID_BEFORE.match(text)  # "The depth is adequate. Score: 4"
-    if said and title_role(fold_name(said[0])) is None and said[0].count(" ") > _FEW:
-        text = text[said.end() :]
-    match = _TITLED.fullmatch(text)
-    key = key_of(match["title"]) if match else None
-    if match is None or key is None or fold_value(match["title"]) in CORRECT | INCORRECT:
-        return None
-    counts = key.family.answers(answer) or (answer == "score" and key.family.name in ("maximum", "scale"))
-    return (match["title"], Scalar(without_reason(match["value"]), quoted=True)) if counts else None
+# --- its blocks -------------------------------------------------------------------------------------------------------
+
+_SEGMENT = re.compile(
+    rf"(?:[.;,|!)]\s*|\band\s+|\s{{2,}}|[\n\t])(?:and\s+)?(?:step\s+)?(?:[0-9][.)]\s*)?[\[(\"']?(?P<step>{STEP})"
+)
+_LED = re.compile(rf":\s*[\[(\"']?(?P<step>{STEP})")
+_NUMBERING = re.compile(r"\(?[0-9]{1,2}[.)]\s+(?=[a-z])")
+_VERDICT_LIST = re.compile(
+    rf"\W*(?P<title>[^:\n\ue000-\uf8ff]{{2,50}}?)\s*(?::|[-–—]|\bare\b|\bis\b)\s*\W{{0,3}}(?P<step>{STEP})[\])]?\W*"
+    r"(?:$|[(;.,])"
+)
+_EXCEPT = re.compile(
+    r"\b(?:all|every)\b[^.\n]{0,40}\bcorrect(?:ly)?\b[^.\n]{0,20}\b(?:except|apart from|but|other than)\b(?: for)?"
+    rf"[\W]{{0,3}}(?:steps? )?(?P<step>{STEP})|除了?(?P<han>{STEP})(?:以?外|之外)[^.\n]{{0,12}}正确"
+)
+_REST = re.compile(
+    r"\b(?:all (?:the )?(?:other|remaining)(?: steps| others| ones)?"
+    r"|(?:the |all )?(?:others|rest|remaining (?:steps|ones)|other steps))\b"
+    r"[^.\n]{0,30}?\b(?P<word>incorrect|correct)(?:ly)?\b|其[余他](?:的?步骤)?[^.\n]{0,6}?(?P<han>不正确|错误|正确)"
+)
 
 
-def _bare(texts: Sequence[str], step: RubricStep, answer: Answer) -> Reading | None:
-    """The whole text is a number; or it begins with a verdict and goes on with the reason for it."""
-    text = "\n".join(texts)
-    if answer == "score":
-        return points(text, step.max_score, step.score_increment) if len(texts) == 1 and len(text) <= 60 else None
-    if not texts or not isinstance(_verdict(texts[0]), float):
-        return None
-    others = {_verdict(line) for line in texts} - {"unreadable", "absent"}
-    return _verdict(text) if len(others) == 1 else "ambiguous"
+class _Reader:
+    """Collects the values of a text per step; steps are places in the list of those asked."""
 
+    def __init__(self, marks: Marks, answer: Answer, abstain: bool) -> None:
+        self.marks, self.answer, self.abstain = marks, answer, abstain
+        self.steps = marks.steps
+        self.is_clip = len(marks.steps) == 1
+        self.stated: defaultdict[int, list[Reading]] = defaultdict(list)
+        self.listed: defaultdict[int, list[Reading]] = defaultdict(list)  # by verdict: "Incorrect: cpr_02, aed_02"
+        self.in_brackets: dict[int, float] = {}  # "(2 points)", which may be the maximum
+        self.called: defaultdict[str, set[int]] = defaultdict(set)
+        self.rest: float | None = None  # what is said of all other steps
 
-def _verdict(text: str) -> float | str:
-    """A verdict without a title; the English word "error" alone may begin the report of a failure."""
-    return 1.0 if text.strip("。.* ") in ERROR - _LATIN else verdict(text, longest=2000, nouns=False)
+    def readings(self, lines: Sequence[Line]) -> dict[str, Reading]:
+        """Step id -> reading, of all lines of a text."""
+        section: float | None = None
+        if self.is_clip and not begins(lines[0].text):
+            self._add((0,), led_by_text(lines[0].text, self.steps[0], self.answer))
+        for block in cut_in_blocks(lines, self.marks):
+            before = self._count()
+            self._read_block(block)
+            if not block.places and block.lines:
+                title = block.lines[-1]
+                section = _polarity(title.text) if self.answer == "error" and title.is_title else None
+            elif section is not None and self._count() == before:
+                for place in block.places:
+                    self.listed[place].append(section)
+        self._sort_lists()
+        tops = {place: self.steps[place].max_score for place in self.in_brackets}
+        if not self.stated and self.in_brackets != tops:
+            for place, said in self.in_brackets.items():
+                self.stated[place].append(said if said <= tops[place] else "off_scale")
+        return {self.steps[place].id: reading for place, reading in self._agreed().items()}
+
+    def _agreed(self) -> dict[int, Reading]:
+        """The one reading of every step; two lists, another scale or one title for several steps leave all in doubt."""
+        readings = {place: said[0] if len(set(said)) == 1 else "ambiguous" for place, said in self.stated.items()}
+        doubled = [said for said in self.stated.values() if len({x for x in said if isinstance(x, float)}) > 1]
+        off_scale = sum(reading == "off_scale" for reading in readings.values())
+        repeated = any(len(places) > 1 for places in self.called.values())
+        if len(doubled) > 1 or off_scale > 1 or repeated:
+            return {place: "ambiguous" if isinstance(said, float) else said for place, said in readings.items()}
+        return readings
+
+    def _read_block(self, block: Block) -> None:
+        is_foreign = bool(block.lines) and FOREIGN in block.lines[0].text[:12]
+        owner = block.places or ((0,) if self.is_clip and not is_foreign else ())
+        for number, line in enumerate(block.lines):
+            current, topic, label, segments = owner, [*owner], "", 0
+            parts = sentences(line.text)
+            for place, sentence in enumerate(parts):
+                before, head = self._count(), begins(sentence)
+                if head is not None and head["step"] != FOREIGN and (place or number == 0):
+                    current = self.marks.places(head["step"])
+                segments += self._read_segments(sentence)
+                topic = [at for mark in re.findall(STEP, sentence) for at in self.marks.places(mark)] or topic
+                if self._read_lists(sentence):
+                    continue
+                if current and title_role(fold_name(label)) not in ("aside", "draft"):
+                    self._read_sentence(sentence, current, is_line=len(parts) == 1)
+                for stated in stated_in(sentence, self.marks, current, self.answer):
+                    self._add(stated.places, stated)
+                self._take_back(sentence, topic or [*current], is_new=self._count() > before)
+                label = sentence
+            if segments > 1:  # "cpr_01: 2, cpr_02: 3" owns nothing below it
+                owner = ()
+
+    def _read_sentence(self, sentence: str, owner: tuple[int, ...], *, is_line: bool) -> None:
+        """A titled value, a concluding one, or one that is all of a line."""
+        step = self.steps[owner[0]]
+        text = _NUMBERING.sub("", sentence)
+        self._add(owner, titled_at(text, step, self.answer) or concluded_in(sentence, step, self.answer))
+        if is_line:
+            self._add(owner, alone_at(text, step, self.answer))
+            title, colon, value = text.rpartition(":")
+            if self.abstain and abstains(value) and (not colon or title_answers(title, self.answer)):
+                self._say(owner, ABSTAINED)
+
+    def _read_segments(self, sentence: str) -> int:
+        """``cpr_01: 2, cpr_02: 3``: the number of steps that begin a part of the sentence; their values are added."""
+        first = begins(sentence)
+        if first is None and (led := _LED.search(sentence)) is not None and is_lead(sentence[: led.start()]):
+            first = led
+        if first is None or first["step"] == FOREIGN:
+            return 0
+        found = [first, *_SEGMENT.finditer(sentence, first.end())]
+        ends = [*(match.start() for match in found[1:]), len(sentence)]
+        for match, end in zip(found, ends, strict=True):
+            places = self.marks.places(match["step"])
+            text = sentence[match.end("step") : end]
+            value = led_by_step(text, self.steps[places[0]], self.answer, alone=self.is_clip)
+            if self.abstain and abstains(text.lstrip(" :-])")):
+                self._say(places, ABSTAINED)
+            signs = set(match[0]) & SYMBOLS.keys()
+            if value.stated is None and self.answer == "error" and signs:  # "✅ cpr_01"
+                self._say(places, SYMBOLS[signs.pop()] if len(signs) == 1 else "ambiguous")
+            if value.in_brackets is not None:
+                self.in_brackets |= dict.fromkeys(places, value.in_brackets)
+            self._add(places, value.stated)
+            if value.stated is not None and re.search(r"[^\W\d_]", value.called):
+                self.called[value.called] |= {*places}
+        return len(found)
+
+    def _read_lists(self, sentence: str) -> bool:
+        """``Incorrect: cpr_02, aed_02; all others are correct``: whether the sentence is such a list."""
+        if self.answer != "error":
+            return False
+        match = _VERDICT_LIST.match(sentence)
+        verdict = _polarity(match["title"]) if match else None
+        if match is not None and verdict is not None:
+            for place in self.marks.places(match["step"]):
+                self.listed[place].append(verdict)
+        if excepted := _EXCEPT.search(sentence):
+            for place in self.marks.places(excepted["step"] or excepted["han"]):
+                self.listed[place].append(1.0)
+            self.rest = 0.0
+        elif rest := _REST.search(sentence):
+            self.rest = float((rest["word"] or rest["han"]) not in ("correct", "正确"))
+        return verdict is not None
+
+    def _sort_lists(self) -> None:
+        """Take verdicts with steps behind them, if with the others they cover every step."""
+        every = set(range(len(self.steps)))
+        if self.rest is not None and (self.listed or self.stated):
+            for place in every - self.listed.keys() - self.stated.keys():
+                self.listed[place].append(self.rest)
+        if self.listed.keys() | self.stated.keys() == every:
+            for place, verdicts in self.listed.items():
+                self.stated[place].extend(verdicts)
+
+    def _take_back(self, sentence: str, topic: Sequence[int], *, is_new: bool) -> None:
+        """Doubt the steps whose answer a sentence corrects, supposes to be another, withdraws or puts on a scale."""
+        doubted = [*withdrawn_in(sentence, self.marks)]
+        if takes_back(sentence, self.answer) or (not is_new and supposes(sentence)):
+            doubted += [place for place in topic if place in self.stated]
+        if self.answer == "score" and topic and names_other_scale(sentence, self.steps[topic[0]]):
+            doubted += topic
+        self._say(doubted, "ambiguous")
+
+    def _count(self) -> int:
+        return sum(map(len, self.stated.values()))
+
+    def _add(self, places: Iterable[int], stated: Stated | None) -> None:
+        if stated is not None:
+            self._say(places, stated.reading)
+
+    def _say(self, places: Iterable[int], reading: Reading) -> None:
+        for place in places:
+            self.stated[place].append(reading)

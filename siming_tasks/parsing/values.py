@@ -62,6 +62,13 @@ _TAKEN_BACK = re.compile(
     r"|^\W*(?:no|none|nil|zero|without)\b(?:\W+\w+)?\W*(?:errors?\b|mistakes?\b|deviations?\b|issues?\b|problems?\b|$)"
     r"|^\W*(?:无|没有|未见|未发现)(?:明显|任何)?(?:错误|偏差|问题|失误|$)|^\W*(?:or|and|yes)\b"
 )
+_RATIO = re.compile(r"(?<![0-9.:/])([0-9]{1,2})\s?/\s?([1-9][0-9]?)(?![0-9.:/]|\s*(?:frames?|times|sec))")
+_HARMLESS = re.compile(
+    r"\b(?:without|no|not|never|nothing|none|neither|nor|n't)\s+(?:\w+\s+){0,2}?(?:delay|hesitat|shak|error|deviat|mistake|pause|interrupt"
+    r"|issue|problem|fault|block|obstruct|touch|wrong|incorrect|unsafe|fad(?:e|ing)|shallow|too|excess|sign|miss)\w*"
+    r"|(?:没有|无|未见|未发现|未出现|不)(?:任何|明显)?(?:不正确|错误|偏差|延迟|延误|停顿|中断|摇晃|失误|问题|过[浅深])的?(?:操作|之处|地方)?"
+)
+"""Words of a remark that deny a fault."""
 _DENIED = re.compile(
     r"\W*(?:无|没有|未发现|未见|未检|否|不是|不存在|不对|是否|none|no\b|nil|zero|without|not\b|yes|maybe)"
 )
@@ -160,6 +167,15 @@ def verdict(text: str, polarity: int | None = NEUTRAL, *, nouns: bool = True, lo
         first, second = (float(part not in CORRECT) for part in parts)
         return first if first == second else "unreadable"
     return _explained(written, nouns)
+
+
+def contradicts(remark: str, verdict: float) -> bool:
+    """Test whether the words behind a verdict, on its line, speak against it."""
+    if any((float(score) < float(top)) != bool(verdict) for score, top in _RATIO.findall(remark)):  # "correct (1/2)"
+        return True
+    if verdict:
+        return _TAKEN_BACK.search(remark) is not None
+    return _DOUBT.search(_HARMLESS.sub(" ", remark)) is not None
 
 
 def _word(written: str) -> str:

@@ -72,7 +72,6 @@ def test_the_answer(reply: str) -> None:
         f"Deductions by step\n{LIST}",
         f"Points deducted:\n{LIST}",
         f"Time:\n{LIST}",
-        f"{LIST}\n\ncpr_02 is perhaps only worth 2.",
         "In frames\n[2, 3, 1, 0, 2]\nnothing happens",
         "Frames: [2, 3, 1, 0, 2]",
         "Frames:\n[2, 3, 1, 0, 2]",

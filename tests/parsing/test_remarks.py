@@ -177,7 +177,7 @@ def test_a_clip_with_two_scores_has_none(reply: str) -> None:
     [
         '{"verdict": "correct"}\nFinal verdict: incorrect',
         '{"verdict": "correct"}\nPlease ignore this, no frames were attached.',
-        *("failed: False", "fail: 0", "failed: no", "has_error: nein", "error: ❌", "errors_detected: []"),
+        *("failed: False", "fail: 0", "failed: no", "error: ❌", "errors_detected: []"),
     ],
 )
 def test_a_clip_whose_verdict_is_taken_back_or_turned_has_none(reply: str) -> None:
@@ -237,6 +237,8 @@ def test_a_block_for_each_step() -> None:
     for reply in replies:
         assert parse_reply(reply, STEPS, "score").answers == MINE, reply
     doubled = replies[0] + "\n\n### cpr_01\n**Score: 1**"
-    assert parse_reply(doubled, STEPS, "score").answers == {}
+    assert parse_reply(doubled, STEPS, "score").answers == {k: v for k, v in MINE.items() if k != "cpr_01"}
+    second = "\n".join(f"{k}: {abs(v - 1):g}" for k, v in MINE.items())  # which of two lists counts, nobody says
+    assert parse_reply(f"{replies[0]}\n\n{second}", STEPS, "score").answers == {}
     verdicts = '["cpr_01: correct", "cpr_02: incorrect", "cpr_03: correct", "aed_01: incorrect", "aed_02: correct"]'
     assert list(parse_reply(verdicts, STEPS, "error").answers.values()) == [0.0, 1.0, 0.0, 1.0, 0.0]

@@ -159,7 +159,7 @@ PARTIAL = [
     ('{"scores": {}}', {"status": "wrong_keys"}),
     ('{"cpr_01": 2, "cpr_02": null}', {"status": "wrong_keys", "cpr_01": 2}),
     ("2", {"status": "no_json"}),
-    ("cpr_01: 2, cpr_02: 0", {"status": "no_json"}),
+    ("cpr_01: 2, cpr_02: 0", {"status": "wrong_keys", "cpr_01": 2, "cpr_02": 0}),
     # precedence
     (
         '{"cpr_01": 9, "cpr_02": "x", "cpr_03": ',
