@@ -88,7 +88,7 @@ class AnswerFormat:
             >>> from siming_tasks import default_rubric
             >>> schema = AnswerFormat().reply_schema("clip", "score", default_rubric().steps[:1])
             >>> schema["properties"], schema["required"]
-            ({'score': {'type': 'integer', 'minimum': 0, 'maximum': 2}}, ['score'])
+            ({'score': {'type': 'integer', 'enum': [0, 1, 2]}}, ['score'])
         """
         if scope == "clip":
             (step,) = steps
@@ -191,15 +191,18 @@ def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def answer_schema(step: RubricStep, answer: Answer) -> dict[str, Any]:
-    """JSON schema of the answer to one step: one of the two verdicts, or points that the rubric allows."""
+    """JSON schema of the answer to one step: one of the two verdicts, or one of the points that the rubric allows.
+
+    Services differ in the bounds that they know (``minimum``, ``multipleOf``); all of them know a list of values.
+    """
     if answer == "error":
         return {"type": "string", "enum": [CORRECT, INCORRECT]}
     from siming_tasks.rubrics.rubric import WHOLE, allowed_points
 
+    points = allowed_points(step)
     if step.score_increment == WHOLE:
-        return {"type": "integer", "minimum": 0, "maximum": int(step.max_score)}
-    # Services differ in whether they know multipleOf; all of them know a list of values.
-    return {"type": "number", "enum": list(allowed_points(step))}
+        return {"type": "integer", "enum": list(map(int, points))}
+    return {"type": "number", "enum": list(points)}
 
 
 def _plain(value: Any) -> Any:

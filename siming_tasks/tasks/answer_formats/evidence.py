@@ -47,8 +47,7 @@ class EvidenceFormat(AnswerFormat):
         """The answer, and pairs of seconds."""
         from siming_tasks.parsing.step_details import MAX_SPANS
 
-        second = {"type": "number", "minimum": 0}
-        pair = {"type": "array", "items": second, "minItems": 2, "maxItems": 2}
+        pair = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
         spans = {"type": "array", "items": pair, "maxItems": MAX_SPANS}
         return {**super().step_schema(step, answer), self.reply_keys["evidence"]: spans}
 
