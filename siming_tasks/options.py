@@ -36,6 +36,7 @@ __all__ = [
     "Text",
     "Whole",
     "lmms_eval_variables",
+    "videos_of_public_set",
 ]
 
 _log = logging.getLogger(__name__)
@@ -335,6 +336,12 @@ def _warn_unknown(name: str, known: tuple[str, ...]) -> None:
 def lmms_eval_variables() -> dict[str, str]:
     """Variables of lmms-eval that change what its models read of a video, where they are set."""
     return {name: value for name, value in sorted(os.environ.items()) if name.startswith("LMMS_VIDEO_DECODE")}
+
+
+def videos_of_public_set(name: str) -> Path | None:
+    """Folder that the variable of a public set's videos names, as lmms-eval has such: ``EGOOOPS_VIDEO_DIR``."""
+    folder = os.environ.get(f"{name.upper()}_VIDEO_DIR", "").strip()
+    return Path(folder).expanduser() if folder else None
 
 
 def _describe_fields() -> dict[str, Option]:

@@ -32,8 +32,8 @@ LAYERS = (
 )
 """Folders from the bottom to the top; a folder imports from its own level and below. A request travels upwards."""
 LEVEL = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}
-UPWARDS = {("data/resolve.py", "siming_tasks.tools.simulator")}
-"""The declared exception: the demo that is made when no data are named."""
+UPWARDS = {("data/resolve.py", f"siming_tasks.tools.{maker}") for maker in ("simulator", "public_sets")}
+"""The declared exceptions: the demo that is made when no data are named, and the public set that a name means."""
 FRAMEWORK = {"models", "plugin"}
 """Folders that may import lmms_eval."""
 

@@ -24,6 +24,7 @@ _TABLE = (
     ("data rate", "rate", "open a local page on which a physician scores exams"),
     ("data template", "build", "make a workbook in which physicians enter points and spans"),
     ("data build", "build", "make a data set folder from a rubric, a score sheet and videos"),
+    ("data fetch", "fetch", "make a data set folder of a public set of real procedures (EgoOops, EgoEMS, ...)"),
     ("data check", "check", "list everything that is wrong with a data set folder"),
     ("data audit", "audit", "find what tells a data set's labels without any picture"),
     ("data split", "folders", "split a data set into a public folder and a private label file"),

@@ -13,7 +13,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.processes import locked
 from siming_tasks.data.dataset import open_dataset
 from siming_tasks.data.verify_media import verify_media
-from siming_tasks.options import Options
+from siming_tasks.options import Options, videos_of_public_set
 
 _log = logging.getLogger(__name__)
 _HUB = re.compile(r"^(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(?P<revision>[\w./-]+))?$")
@@ -32,6 +32,10 @@ def resolve_dataset(settings: Options, named: str = "SIMING_DATA") -> Path:
     """
     if not settings.data:
         return _demo(settings)
+    from siming_tasks.tools import public_sets
+
+    if settings.data in public_sets.SETS and not Path(settings.data).exists():
+        return _public_set(settings, named)
     folder = Path(settings.data).expanduser()
     if folder.is_dir():
         return folder
@@ -42,6 +46,21 @@ def resolve_dataset(settings: Options, named: str = "SIMING_DATA") -> Path:
         f"{named}{sign}{settings.data!r}: no such folder, and not a Hugging Face dataset (org/name[@revision]). Give "
         f"a folder with dataset.yaml, or {undo} {named} for the synthetic demo."
     )
+
+
+def _public_set(settings: Options, named: str) -> Path:
+    """The folder of a public set in the cache, made on first use of the videos that its variable names."""
+    from siming_tasks.tools import public_sets
+
+    home, name = settings.cache_dir / "public-sets" / settings.data, settings.data
+    if not home.is_dir() and videos_of_public_set(name) is None:
+        raise DataError(
+            f"{named}={name}: the videos of this set are not distributed here. Set {name.upper()}_VIDEO_DIR to their "
+            f"folder; `siming data fetch {name} OUT` says where they are to be had."
+        )
+    if videos_of_public_set(name):
+        public_sets.fetch(name, home, cache=settings.cache_dir, progress=True)
+    return home
 
 
 def _demo(settings: Options) -> Path:

@@ -19,8 +19,33 @@ Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
+class AttemptRow(BaseModel):
+    """One of several attempts at a step, in seconds of the video; without times there is no clip of it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    start: Number | None = None
+    end: Number | None = None
+    correct: StrictBool
+    errors: tuple[str, ...] = ()
+    reason: str = ""
+
+    @model_validator(mode="after")
+    def _span_whole(self) -> AttemptRow:
+        _check_span(self.start, self.end)
+        return self
+
+
+def _check_span(start: float | None, end: float | None) -> None:
+    """ValueError unless both times are there, in their order, or neither is."""
+    if (start is None) != (end is None):
+        raise ValueError("give both `start` and `end` or neither")
+    if start is not None and end is not None and not 0 <= start < end:
+        raise ValueError(f"the span {start:g}-{end:g} s is not `0 <= start < end`")
+
+
 class StepRow(BaseModel):
-    """One step of one video."""
+    """One step of one video; its own span and points are those of the attempt that decides."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -30,13 +55,12 @@ class StepRow(BaseModel):
     score: dict[str, Number | None] = Field(default_factory=dict)
     applicable: StrictBool = True
     errors: tuple[str, ...] | None = None
+    reason: str | None = None
+    attempts: tuple[AttemptRow, ...] = ()
 
     @model_validator(mode="after")
     def _span_whole(self) -> StepRow:
-        if (self.start is None) != (self.end is None):
-            raise ValueError("give both `start` and `end` or neither")
-        if self.start is not None and self.end is not None and not 0 <= self.start < self.end:
-            raise ValueError(f"the span {self.start:g}-{self.end:g} s is not `0 <= start < end`")
+        _check_span(self.start, self.end)
         return self
 
     def label(self, alike: dict[Any, Any]) -> StepLabel:

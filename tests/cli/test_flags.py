@@ -21,6 +21,7 @@ WORDS = {
     "data rubric": ["check"],
     "data template": ["out.xlsx", "--rubric", "r", "--videos", "v"],
     "data build": ["out", "--rubric", "r", "--labels", "l", "--videos", "v"],
+    "data fetch": ["egooops", "out"],
     "data check": [],
     "data audit": [],
     "data split": ["out", "--key", "k"],
@@ -279,7 +280,7 @@ def test_every_option_of_a_command_is_a_flag_of_the_commands_that_need_it() -> N
         files = {"score": ["prices", "primary"], "report": ["prices", "primary"], "compare": ["primary"]}.get(name, [])
         assert set(all_commands()[name].option_names) == {"data", *SCORING_OPTIONS, *files}
     without_data = {"data rate", "data template", "data build", "data demo", "data rubric", "run recipe", "run import"}
-    without_data |= {"study lint-table", "docs", "tasks-path"}
+    without_data |= {"data fetch", "study lint-table", "docs", "tasks-path"}
     assert {name for name in WORDS if "data" not in all_commands()[name].option_names} == without_data
     labels = {name for name in WORDS if "--labels" in flags(name)}
     assert labels - {"data build"} == {*SCORING, "data audit", "study raters", "run export", "run baseline"}

@@ -1,0 +1,80 @@
+"""EgoOops: 50 recordings of five tasks done after a text, with a sentence why for every mistake.
+
+Haneji et al., *EgoOops: A Dataset for Mistake Action Detection from Egocentric Videos with Procedural Texts*, 2024
+(arXiv:2410.05343); annotations CC BY-SA 4.0. A segment belongs to an instruction or to none. Instructions without a
+segment were left out, which the annotations do not say in words.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from siming_tasks.tools.public_sets.public_set import (
+    Attempt,
+    PublicSet,
+    Published,
+    Recording,
+    one_point,
+    read_json,
+    rubric_of,
+)
+
+PUBLISHED = Published(
+    "Y-Haneji/EgoOops-annotations",
+    "538e4be47792715d4c34318877c2aaf08b42252b",
+    ("meta/metadata.json",),
+    "23dff43a79b86cfcc0615727ad2ad433d3259c9867a65ef79045866e6cbfa05f",
+)
+KINDS = {
+    "wrong_object": "Works with wrong objects.",
+    "wrong_grasp": "Grasps wrong objects and releases them without using them.",
+    "correction": "Corrects a mistake.",
+    "unintended": "Does something unintended.",
+    "wrong_way": "Works in the wrong way, or moves wrongly.",
+    "other": "Makes another mistake.",
+}
+"""Classes of mistakes, in the order of the set's ``meta/mistake_classes.json``."""
+
+
+def read(folder: Path) -> PublicSet:
+    """The set in a folder with its annotation files."""
+    content = read_json(folder / "meta" / "metadata.json")
+    steps = {
+        task: [f"{task}_{number:02d}" for number in range(1, len(texts) + 1)]
+        for task, texts in content["instructions"].items()
+    }
+    skills = [
+        {"id": task, "name": task, "steps": [one_point(*step, KINDS) for step in zip(steps[task], texts, strict=True)]}
+        for task, texts in content["instructions"].items()
+    ]
+    kinds, recordings = list(KINDS), []
+    for video in content["videos"]:
+        attempts: dict[str, list[Attempt]] = {}
+        ids, unassigned = steps[video["task_id"]], 0
+        for segment in video["segments"]:
+            if segment["instruction"] < 0:
+                unassigned += 1
+                continue
+            step = ids[segment["instruction"]]
+            errors = tuple(f"{step}.{kinds[number]}" for number in segment["labels"])
+            attempt = Attempt(segment["startTime"], segment["endTime"], not errors, errors, segment["caption"])
+            attempts.setdefault(step, []).append(attempt)
+        recordings.append(
+            Recording(
+                video_id=video["video_id"],
+                skill=video["task_id"],
+                duration=max(segment["endTime"] for segment in video["segments"]),
+                attempts={step: tuple(each) for step, each in attempts.items()},
+                unassigned=unassigned,
+            )
+        )
+    return PublicSet(
+        title="EgoOops",
+        rubric=rubric_of("egooops", "A task done after a text", "on a table", skills),
+        recordings=tuple(recordings),
+        rule="worst",
+        labels="person",
+        license="cc-by-sa-4.0",
+        citation="Haneji et al., EgoOops, 2024, arXiv:2410.05343",
+        videos_from="https://y-haneji.github.io/EgoOops-project-page/ (videos-processed-720p.zip)",
+    )

@@ -1,0 +1,212 @@
+"""A public data set as its annotation files have it: attempts at steps, and the rule that makes labels of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import read_bytes
+from siming_tasks.common.schema import CONSENSUS
+
+AttemptRule = Literal["first", "last", "best", "worst"]
+"""Which of several attempts at a step is its label and its clip: *worst* is the first wrong one, *best* the last
+right one; each is the last attempt where there is none."""
+
+MAX_FILE = 64_000_000  # bytes of an annotation file; the largest published one has 4 MB
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt at a step, in seconds of the video; without times there is no clip of it: it may be left out."""
+
+    start: float | None
+    end: float | None
+    correct: bool
+    errors: tuple[str, ...] = ()
+    reason: str = ""
+
+    def row(self) -> dict[str, Any]:
+        """The attempt as ``attempts`` of a step in ``videos.jsonl`` have it."""
+        facts = {**asdict(self), "errors": list(self.errors)}
+        return {name: value for name, value in facts.items() if value not in ("", [], None)}
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One recording of a procedure.
+
+    Attributes:
+        video_id: its name in the set, with which its video's file begins.
+        duration: seconds, as far as the annotations state it: at least the end of the last attempt.
+        attempts: by step id, in the order of time; a step of the recording's procedure that is not here was left out.
+        not_asked: steps of its procedure that were not to be done (another way through the graph).
+        unassigned: segments that belong to no step of the procedure.
+        about: student, site, performance and further facts of the video's row.
+        splits: by kind (``recording``, ``person``), the part that the set's authors put it into.
+    """
+
+    video_id: str
+    skill: str
+    duration: float
+    attempts: Mapping[str, tuple[Attempt, ...]]
+    not_asked: frozenset[str] = frozenset()
+    unassigned: int = 0
+    about: Mapping[str, Any] = field(default_factory=dict)
+    splits: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Published:
+    """Published place of annotation files: a repository at one commit, and those of its files that are read."""
+
+    repository: str
+    commit: str
+    patterns: tuple[str, ...]
+    digest: str
+
+    @property
+    def archive(self) -> str:
+        """Address of the repository's files at that commit."""
+        return f"https://codeload.github.com/{self.repository}/tar.gz/{self.commit}"
+
+    def files(self, folder: Path) -> list[Path]:
+        """The files that are read, sorted by name.
+
+        Raises:
+            DataError: a pattern meets none.
+        """
+        found: set[Path] = set()
+        for pattern in self.patterns:
+            matching = [path for path in folder.glob(pattern) if path.is_file()]
+            if not matching:
+                raise DataError(
+                    f"{folder}: no {pattern}. Give the folder with the annotation files of {self.repository}, or leave "
+                    "--annotations out to download them."
+                )
+            found.update(matching)
+        return sorted(found)
+
+    def digest_of(self, folder: Path) -> str:
+        """Hex SHA-256 over the names and contents of the files that are read."""
+        digest = hashlib.sha256()
+        for path in self.files(folder):
+            content = hashlib.sha256(read_bytes(path, MAX_FILE)).hexdigest()
+            digest.update(f"{content}  {path.relative_to(folder).as_posix()}\n".encode())
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class PublicSet:
+    """Content of a set's annotation files.
+
+    Attributes:
+        rubric: the content of ``rubric.yaml``; every step is one point.
+        rule: which attempt is a step's label, unless the user names another.
+        labels: how the labels came to be: ``person`` (annotators judged each step) or ``rule`` (derived by us).
+    """
+
+    title: str
+    rubric: Mapping[str, Any]
+    recordings: tuple[Recording, ...]
+    rule: AttemptRule
+    labels: Literal["person", "rule"]
+    license: str
+    citation: str
+    videos_from: str
+
+    def rows(self, rule: AttemptRule, recordings: Iterable[Recording] | None = None) -> Iterator[dict[str, Any]]:
+        """Objects of ``videos.jsonl``, without the media's own facts."""
+        steps = {skill["id"]: [step["id"] for step in skill["steps"]] for skill in self.rubric["skills"]}
+        for recording in self.recordings if recordings is None else recordings:
+            rows = [
+                {"step_id": step, "applicable": False}
+                if step in recording.not_asked
+                else _step_row(step, recording.attempts.get(step, ()), rule)
+                for step in steps[recording.skill]
+            ]
+            split = next(iter(recording.splits.values()), None)
+            splits = {"split": split, "splits": dict(recording.splits)} if split else {}
+            yield {"video_id": recording.video_id, **recording.about, **splits, "steps": rows}
+
+    def counts(self, rule: AttemptRule) -> dict[str, Any]:
+        """Numbers of the set: recordings, hours, steps asked, steps wrong, left out, repeated, errors by kind."""
+        attempts = [attempts for recording in self.recordings for attempts in recording.attempts.values()]
+        labels = [step for row in self.rows(rule) for step in row["steps"] if step.get("applicable", True)]
+        kinds = Counter(kind.partition(".")[2] for each in attempts for one in each for kind in one.errors)
+        return {
+            "recordings": len(self.recordings),
+            "hours": round(sum(recording.duration for recording in self.recordings) / 3600, 1),
+            "steps": len(labels),
+            "wrong": sum(step["score"][CONSENSUS] == 0 for step in labels),
+            "left_out": sum("start" not in step for step in labels),
+            "further_attempts": sum(len(each) - 1 for each in attempts),
+            "recovered": sum(any(not one.correct for one in each[:-1]) and each[-1].correct for each in attempts),
+            "no_step": sum(recording.unassigned for recording in self.recordings),
+            "errors": dict(kinds.most_common()),
+        }
+
+
+def deciding(attempts: Sequence[Attempt], rule: AttemptRule) -> Attempt:
+    """The attempt that is the step's label.
+
+    Example:
+        >>> tries = [Attempt(0, 1, True), Attempt(2, 3, False), Attempt(4, 5, True)]
+        >>> [deciding(tries, rule).start for rule in ("first", "last", "best", "worst")]
+        [0, 4, 4, 2]
+    """
+    if rule == "first":
+        return attempts[0]
+    wrong = [attempt for attempt in attempts if not attempt.correct]
+    right = [attempt for attempt in attempts if attempt.correct]
+    if rule == "worst" and wrong:
+        return wrong[0]
+    return right[-1] if rule == "best" and right else attempts[-1]
+
+
+def _step_row(step: str, attempts: Sequence[Attempt], rule: AttemptRule) -> dict[str, Any]:
+    """One step of a row: of several attempts the one that decides; left out, if there is none."""
+    if not attempts:
+        return {"step_id": step, "score": {CONSENSUS: 0}, "errors": []}
+    label = deciding(attempts, rule)
+    row: dict[str, Any] = {"step_id": step}
+    row |= {"start": label.start, "end": label.end} if label.start is not None else {}
+    row |= {"score": {CONSENSUS: int(label.correct)}, "errors": list(label.errors)}
+    row |= {"reason": label.reason} if label.reason else {}
+    return row | ({"attempts": [attempt.row() for attempt in attempts]} if len(attempts) > 1 else {})
+
+
+def one_point(step: str, text: str, kinds: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:
+    """A rubric step of one point whose requirement is an instruction's text; ``kinds`` are its errors, in words."""
+    errors = [{"id": f"{step}.{kind}", "observable": words, "deduct": 1} for kind, words in (kinds or {}).items()]
+    criteria = {
+        "full": text,
+        "partial": "Not available: this step has one point.",
+        "fail": "Done wrongly, or left out.",
+    }
+    name = text if len(text) <= 60 else f"{text[:57].rstrip()}..."
+    facts = {"id": step, "name": name, "requirement": text, "max_score": 1, "criteria": criteria}
+    return {**facts, **({"errors": errors} if errors else {}), **more}
+
+
+def rubric_of(name: str, title: str, setting: str, skills: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The content of ``rubric.yaml``."""
+    about = {"schema_version": 1, "rubric_id": name, "version": "1", "title": title, "setting": setting}
+    return {**about, "skills": list(skills)}
+
+
+def read_json(path: Path) -> Any:
+    """The content of an annotation file.
+
+    Raises:
+        DataError: it is no JSON, or larger than any published one.
+    """
+    try:
+        return json.loads(read_bytes(path, MAX_FILE))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: no JSON ({error}). Take the published file.") from None
