@@ -19,6 +19,9 @@ FAILURE_MARKER = "[LMMS_EVAL_REQUEST_FAILED"
 BUDGET_MARKER = "[LMMS_EVAL_BUDGET_EXCEEDED"
 """Beginning of the text that lmms-eval writes for a request that was not sent because too much was spent."""
 
+BLOCKED_MARKER = "[SAFETY_BLOCKED"
+"""Beginning of the text that stands for a reply that the service refused to give, as lmms-eval writes it."""
+
 ABSTAINED = "abstained"  # status of a reply, and reading of a step, that is neither an answer nor missing
 
 STATUSES = (

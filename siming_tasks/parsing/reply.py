@@ -14,7 +14,7 @@ from siming_tasks.parsing.grammar import key_of
 from siming_tasks.parsing.json_answers import Collector, Reading
 from siming_tasks.parsing.lenient_json import Group, Scalar
 from siming_tasks.parsing.lexicon import strip_invisible
-from siming_tasks.parsing.parsed_reply import ABSTAINED, BUDGET_MARKER, FAILURE_MARKER, Parsed
+from siming_tasks.parsing.parsed_reply import ABSTAINED, BLOCKED_MARKER, BUDGET_MARKER, FAILURE_MARKER, Parsed
 from siming_tasks.parsing.remarks import announces_correction, bearings
 from siming_tasks.parsing.step_details import StepDetail, read_step_details
 from siming_tasks.parsing.step_matching import StepNames, number_in
@@ -28,7 +28,6 @@ _FAILED = re.compile(
     r"|Video\s[^{}]{0,2000}\s(?:can\snot\sload|generate\sfailed),\scheck\sthe\ssource\s*\Z"
     r"|Can\snot\sinfer\sthe\sanswer\.\s*\Z)"
 )
-_BLOCKED = "[SAFETY_BLOCKED"  # begins the text in which models/simple/gemini.py reports that the service refused
 _LONGEST = 2000
 """Characters of a passage that is handed on."""
 _NO_ANSWER = ("absent", "unreadable", "cut_off")
@@ -87,7 +86,7 @@ def parse_reply(
         return _parsed("empty", steps, {})
     if _FAILED.match(text):
         return _parsed("request_failed", steps, {})
-    if text.lstrip().startswith(_BLOCKED):
+    if text.lstrip().startswith(BLOCKED_MARKER):
         return _parsed("refused", steps, {})
     answered = set_apart(first_turn(text))
     names = StepNames(steps, set(_numbers(answered.groups)))

@@ -174,6 +174,11 @@ _ROWS = (
         "replies are taken out of what a class of models returns", _UNREADABLE, essential=True,
     ),
     TouchPoint(
+        "lmms_eval.models.model_utils.usage_metrics:is_budget_exceeded", "read", "",
+        "a run ends with one message where the budget of --max_tokens is used up",
+        "Where --max_tokens is used up, the requests that are left count as failed.",
+    ),
+    TouchPoint(
         "lmms_eval.api.instance:GenerationResult", "read", "text, token_counts",
         "kept replies are handed back as a class of models returned them", _UNREADABLE, essential=True,
     ),
@@ -192,8 +197,8 @@ OBJECT_ATTRIBUTES: Mapping[str, str] = types.MappingProxyType(
         "model.task_dict": "documents by task and split; without it a run ends with an AttributeError",
         "model.batch_size": "requests of one task are asked together; without it one at a time",
         "model.batch_size_per_gpu": "the same for vLLM's classes, which have no batch_size",
-        "model.client": "its answers tell tokens and finish reasons, and it is told the user's time-out; "
-        "without it usage is unknown and the client waits as it likes",
+        "model.client": "is told the user's time-out, and gets new connections for each call of async_openai; "
+        "without it the client waits as it likes",
         "model.maybe_forward_with_tool": "one request of async_openai; without it requests are asked in slices",
         "model._build_sampling_params_dict": "replaced on vLLM's classes with SIMING_SCHEMA, which ends without it",
         "model.num_concurrent": "threads that a class asks in; without it requests are asked in slices",

@@ -41,10 +41,20 @@ def tasks_path() -> str:
 
 
 def is_siming_task(task: Any) -> bool:
-    """Test whether a task (or group), as ``simple_evaluate`` takes them, is one of ours."""
+    """Test whether a task (or group) is one of ours, or a user's variant of one.
+
+    Names that only begin like ours are somebody else's; a variant has the facts of our metadata.
+
+    Args:
+        task: name, configuration or object of a task, as ``simple_evaluate`` takes them; or metadata of a request.
+    """
     config = getattr(task, "config", task)
-    name = config.get("task") if isinstance(config, Mapping) else getattr(config, "task", config)
-    return str(name).startswith("siming")
+    if isinstance(config, str):
+        return bool(tasks_of(config))
+    facts = config if isinstance(config, Mapping) else getattr(config, "__dict__", {})
+    metadata = facts.get("metadata", facts)
+    ours = isinstance(metadata, Mapping) and any(str(name).startswith("siming_") for name in metadata)
+    return ours or bool(tasks_of(str(facts.get("task"))))
 
 
 def check_data(names: Iterable[Any] = ()) -> tuple[TaskSpec, ...]:

@@ -245,8 +245,10 @@ def _our_tasks(task_dict: Mapping[Any, Any]) -> dict[str, Any]:
     for name, task in task_dict.items():
         if isinstance(task, dict):
             tasks |= _our_tasks(task)
-        elif is_siming_task(name):
-            tasks[name] = task[1] if isinstance(task, tuple) else task
+            continue
+        task = task[1] if isinstance(task, tuple) else task
+        if is_siming_task(name) or is_siming_task(task):
+            tasks[name] = task
     return tasks
 
 

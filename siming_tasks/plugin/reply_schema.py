@@ -2,8 +2,8 @@
 
 lmms-eval 0.7.3 has no argument for one, and its classes build requests out of the generation arguments that they know.
 So the schema of a request is added where the class hands the request on: to the call of its service's client, or to the
-sampling parameters that it makes for vLLM. A class is asked one request at a time where its calls do not say which
-request they are about. ``schema`` in ``media/backends.yaml`` says which class takes one, and in which form.
+sampling parameters that it makes for vLLM. ``schema`` in ``media/backends.yaml`` says which class takes one, and in
+which form.
 """
 
 from __future__ import annotations
@@ -16,9 +16,13 @@ from typing import Any
 
 from siming_tasks.common.errors import OptionsError, SimingError
 from siming_tasks.media import Backend, backends
-from siming_tasks.plugin.response_cache.api_usage import wrapped_client
+from siming_tasks.plugin.response_cache.attempts import REQUEST
 
 Schema = Mapping[str, Any]
+Call = Callable[..., Any]
+
+PATHS = (("chat", "completions", "create"), ("models", "generate_content"))
+"""Methods that send a request with the clients of OpenAI (and LiteLLM) and Google."""
 
 SCHEMA_ARGUMENT = "siming_reply_schema"
 """Generation argument that holds the schema of a request to vLLM's classes, which hand it to their own
@@ -33,6 +37,40 @@ def check_takes_schema(model: str, backend: Backend) -> None:
             f"SIMING_SCHEMA=json: --model {model} cannot give its model a JSON schema; these can: {able}. "
             "Unset SIMING_SCHEMA, or serve the model behind an OpenAI-compatible address."
         )
+
+
+class WrappedClient:
+    """Client (or a part of one) whose method at the end of ``path`` is wrapped; all else is the client's own."""
+
+    def __init__(self, inner: Any, path: tuple[str, ...], wrap: Callable[[Call], Call]) -> None:
+        self._inner, self._path, self._wrap = inner, path, wrap
+
+    def __getattr__(self, name: str) -> Any:
+        part = getattr(self._inner, name)
+        if name != self._path[0]:
+            return part
+        return WrappedClient(part, self._path[1:], self._wrap) if len(self._path) > 1 else self._wrap(part)
+
+
+@contextmanager
+def schemas_sent(model: Any, backend: Backend, schemas: Mapping[str, Schema]) -> Iterator[None]:
+    """While the block runs, each request of a model is sent with its schema, by its key.
+
+    Raises:
+        SimingError: the class or its client takes none.
+    """
+    if not schemas:
+        yield
+    elif backend.schema == "vllm":
+        with schemas_in_sampling_params(model):
+            yield
+    else:
+        client = model.client
+        model.client = client_with_schema(client, backend, lambda: schemas.get(REQUEST.get("")))
+        try:
+            yield
+        finally:
+            model.client = client
 
 
 def client_with_schema(client: Any, backend: Backend, schema: Callable[[], Schema | None]) -> Any:
@@ -55,10 +93,13 @@ def client_with_schema(client: Any, backend: Backend, schema: Callable[[], Schem
 
         return call_with_schema
 
-    wrapped = wrapped_client(client, with_schema)
-    if wrapped is None:
-        raise SimingError(f"SIMING_SCHEMA=json: {type(client).__name__} is no client that takes a JSON schema.")
-    return wrapped
+    for path in PATHS:
+        part = client
+        for name in path:
+            part = getattr(part, name, None)
+        if callable(part):
+            return WrappedClient(client, path, with_schema)
+    raise SimingError(f"SIMING_SCHEMA=json: {type(client).__name__} is no client that takes a JSON schema.")
 
 
 def _openai_arguments(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
@@ -74,15 +115,12 @@ def _gemini_arguments(arguments: Mapping[str, Any], schema: Schema) -> dict[str,
 
 
 @contextmanager
-def schemas_in_sampling_params(model: Any, backend: Backend) -> Iterator[None]:
+def schemas_in_sampling_params(model: Any) -> Iterator[None]:
     """While the block runs, a class of vLLM's makes sampling parameters that hold the schema of their request.
 
     Raises:
         SimingError: the class makes them in another way than that of lmms-eval 0.7.3.
     """
-    if backend.schema != "vllm":
-        yield
-        return
     build = getattr(model, "_build_sampling_params_dict", None)
     if build is None:
         raise SimingError(f"SIMING_SCHEMA=json: {type(model).__name__} differs from the class of lmms-eval 0.7.3.")

@@ -28,6 +28,7 @@ from siming_tasks.data.row_schema import problems_of
 from siming_tasks.parsing.parsed_reply import ABSTAINED
 
 Tokens = Annotated[int, Field(strict=True, ge=0, le=10**12)]
+Count = Annotated[int, Field(strict=True, ge=0, le=10**6)]
 Short = Annotated[str, Field(max_length=200)]
 Number = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 Currency = Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
@@ -49,6 +50,10 @@ class Usage(BaseModel):
     currency: Currency | None = None
     at: Number | None = None
     kept: bool | None = None
+    attempts: Count | None = None
+    failed_attempts: Count | None = None
+    http_status: Count | None = None
+    error: Short | None = None
 
 
 def public_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,14 +63,20 @@ def public_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_cut_off(status: str, usage: Mapping[str, Any] | None) -> bool:
-    """True for a reply that was cut at the limit of tokens before it answered everything, whatever its text is."""
-    return status not in ("ok", ABSTAINED, "request_failed") and (usage or {}).get("finish_reason") == "length"
+    """True for a reply that was cut before it answered everything, whatever its text is.
+
+    At the limit of tokens, or by a filter of the service (of a refusal, the reason says why).
+    """
+    reason, whole = (usage or {}).get("finish_reason"), ("ok", ABSTAINED, "request_failed")
+    return status not in whole and (reason == "length" or (reason == "content_filter" and status != "refused"))
 
 
 def add_usage(usages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Usage of several replies to one request: tokens, cost and seconds together, all else of the first."""
     total = dict(usages[0]) if usages else {}
-    for name in ("prompt_tokens", "completion_tokens", "latency", "cost"):
+    for name in ("prompt_tokens", "completion_tokens", "latency", "cost", "attempts", "failed_attempts"):
+        if "attempts" in name and not any(name in usage for usage in usages):
+            continue  # records of earlier versions
         known = [usage.get(name) for usage in usages]
         total[name] = None if None in known or not known else sum(value for value in known if value is not None)
     return total

@@ -85,10 +85,15 @@ def parts_of(body: dict[str, Any]) -> list[tuple[str, str | None]]:
             for part in message["parts"]
         ]
     *system, message = body.pop("messages")
-    return [("".join(part["text"] for part in message["content"]), None) for message in system] + [
-        (part.get("text", ""), None if part["type"] == "text" else part["image_url"]["url"].split(",", 1)[1])
-        for part in message["content"]
-    ]
+    systems = [("".join(part["text"] for part in message["content"]), None) for message in system]
+    return systems + [(part.get("text", ""), image_of(part)) for part in message["content"]]
+
+
+def image_of(part: dict[str, Any]) -> str | None:
+    """Base64 of an image as clients of OpenAI or Anthropic write it; None for a text."""
+    if part["type"] == "image":
+        return str(part["source"]["data"])
+    return None if part["type"] == "text" else str(part["image_url"]["url"].split(",", 1)[1])
 
 
 def generated(content: str) -> tuple[int, dict[str, Any]]:

@@ -19,6 +19,7 @@ from siming_tasks.data import open_dataset
 from siming_tasks.media import backends
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.reply_schema import SCHEMA_ARGUMENT, check_takes_schema, schemas_in_sampling_params
+from siming_tasks.plugin.response_cache.attempts import Ledger
 from siming_tasks.plugin.response_cache.dispatch import dispatch
 from siming_tasks.plugin.response_cache.key import Request
 from siming_tasks.results.comparable import TaskRun, comparable
@@ -198,7 +199,8 @@ def test_vllm_gets_the_schema_of_each_request_of_a_batch(stored_type: Any) -> No
         requests.append(Request(instance, {}, {}, str(number), schema))
     model, replies = WithoutEngine(), dict[int, Any]()
     with RUN.evaluating(backends()["chat.vllm"]):
-        dispatch(model, requests, lambda number, output, _: replies.update({number: output}), lambda: False)
+        ledger = Ledger(lambda attempt: attempt, lambda: False)
+        dispatch(model, requests, lambda number, output, _: replies.update({number: output}), ledger)
     assert sorted(replies) == [0, 1, 2, 3]
     assert [made.get("structured_outputs") for made in handed] == [*(stored_type(json=item) for item in schemas), None]
     assert all(made["max_tokens"] == 64 and SCHEMA_ARGUMENT not in made for made in handed)
@@ -208,6 +210,6 @@ def test_vllm_gets_the_schema_of_each_request_of_a_batch(stored_type: Any) -> No
 def test_a_vllm_class_of_another_shape_ends_the_run() -> None:
     with (
         pytest.raises(SimingError, match=r"object differs from the class of lmms-eval 0.7.3"),
-        schemas_in_sampling_params(object(), backends()["chat.vllm"]),
+        schemas_in_sampling_params(object()),
     ):
         pass

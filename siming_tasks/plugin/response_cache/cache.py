@@ -8,22 +8,23 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from siming_tasks.common.errors import OptionsError, SimingError
 from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.options import Options
 from siming_tasks.plugin import compat
-from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.plugin.hooks.run_context import RUN, Doc
 from siming_tasks.plugin.preflight import is_siming_task
-from siming_tasks.plugin.response_cache.api_usage import Usages, usage_of_reply
+from siming_tasks.plugin.response_cache.attempts import Attempt, Ledger, reply_of, usage_of
 from siming_tasks.plugin.response_cache.dispatch import NOT_SENT, dispatch, one_reply_per_request
 from siming_tasks.plugin.response_cache.key import Request, fingerprint_of, requests_with_keys
 from siming_tasks.plugin.response_cache.named_files import CONTENT_BYTES, UnidentifiedModel, known_by_date
 from siming_tasks.plugin.response_cache.store import CachedReply, ReplyStore
+from siming_tasks.results.record import REQUEST_FAILED
 from siming_tasks.results.usage import Prices, add_usage, is_cut_off, load_prices
 
 
@@ -47,7 +48,7 @@ def replies_kept(model: Any) -> Iterator[None]:
 
 def _split(instances: Sequence[Any], ask_ours: Any, ask_others: Any) -> list[Any]:
     """One output for each request, in their order; requests of our tasks go another way than others."""
-    is_ours = [is_siming_task(instance.task_name) for instance in instances]
+    is_ours = [is_siming_task(instance.metadata) for instance in instances]
     outputs = {}
     for kind, ask in ((False, ask_others), (True, ask_ours)):
         chosen = [instance for instance, ours in zip(instances, is_ours, strict=True) if ours == kind]
@@ -70,7 +71,30 @@ def _answer(model: Any, instances: Sequence[Any]) -> list[Any]:
         raise SystemExit("siming-tasks: SIMING_LIMIT_COST cannot be kept where replies are not kept.")
     if RUN.options.schema != "off":
         raise SystemExit("siming-tasks: SIMING_SCHEMA works only where replies are kept. Unset SIMING_REPLIES.")
-    return one_reply_per_request(model, RUN.backend, instances)
+    if not getattr(model, "keeps_replies", True):
+        return one_reply_per_request(model, RUN.backend, instances)
+    keys = [str(number) for number in range(len(instances))]
+    ledger = Ledger(lambda attempt: attempt, lambda: False)
+    with ledger.listening():
+        outputs = one_reply_per_request(model, RUN.backend, instances, keys, ledger)
+    answered = []
+    for key, instance, output in zip(keys, instances, outputs, strict=True):
+        doc_id, task, split = instance.args[-3:]
+        answered.append(_as_answered(model.task_dict[task][split][doc_id], output, ledger.of(key)))
+    return answered
+
+
+def _as_answered(doc: Doc, output: Any, attempts: Sequence[Attempt]) -> Any:
+    """Output of a class for a request about a document, with the reply that its service gave."""
+    said, tokens = compat.fetch("lmms_eval.api.instance:unwrap_generation_output")(output)
+
+    def is_failure(text: str) -> bool:
+        return RUN.parse_reply(doc, text).status == REQUEST_FAILED
+
+    text = reply_of(said, attempts, is_failure)
+    if text == said:
+        return output
+    return text if tokens is None else compat.fetch("lmms_eval.api.instance:GenerationResult")(text, tokens)
 
 
 def _keeps_replies(model: Any) -> bool:
@@ -103,16 +127,18 @@ def _answer_from_store(model: Any, requests: Sequence[Request], fingerprint: dic
     except SimingError as error:  # after an ordinary error lmms-eval exits 0
         raise SystemExit(f"siming-tasks: {error}") from None
     replies = _Replies(store, budget, name)
+    for attempt in store.unanswered(by_key.keys()):
+        budget.charge({**vars(attempt), "model": name})
     for key, reply in kept.items():
         replies.take_kept(by_key[key], reply)
     replies.show_warnings()
     missing = [request for key, request in by_key.items() if key not in kept]
 
-    def on_reply(number: int, output: Any, usages: Usages | None) -> None:
-        replies.take_new(missing[number], output, usages)
+    def on_reply(number: int, output: Any, seconds: float | None) -> None:
+        replies.take_new(missing[number], output, seconds)
 
     try:
-        dispatch(model, missing, on_reply, lambda: budget.exhausted, next(iter(requests), None))
+        dispatch(model, missing, on_reply, replies.ledger, next(iter(requests), None))
     finally:
         store.close()
         replies.show_warnings()
@@ -152,30 +178,39 @@ class Budget:
             raise OptionsError(f"SIMING_LIMIT_COST={options.limit_cost:g} cannot be kept: {reason}.")
         return cls(prices, options.limit_cost / max(1, processes))
 
-    def charge(self, usage: dict[str, Any]) -> None:
-        """Note in ``usage`` what a reply cost, and add it; a kept reply costs what it did when it came."""
+    def charge(self, usage: Mapping[str, Any]) -> dict[str, Any]:
+        """Add what the tokens of a usage cost; returns ``cost`` and ``currency``, nothing without prices."""
         if self.prices is None:
-            return
+            return {}
         cost = self.prices.cost(usage)
-        usage.update(cost=cost, currency=self.prices.currency if cost is not None else None)
         with self._lock:
             self.spent += cost or 0.0
             self.cost_unknown |= cost is None
+        return {"cost": cost, "currency": self.prices.currency if cost is not None else None}
 
     @property
     def exhausted(self) -> bool:
-        """True if nothing more may be asked."""
+        """True if nothing more may be asked: the money is spent, or lmms-eval's own budget of tokens."""
+        is_exceeded = compat.fetch("lmms_eval.models.model_utils.usage_metrics:is_budget_exceeded")
+        return self._is_spent or bool(is_exceeded and is_exceeded())
+
+    @property
+    def _is_spent(self) -> bool:
         return bool(self.limit) and (self.cost_unknown or self.spent >= self.limit)
 
     def message(self, left: int) -> str:
         """Message that says why the run stops, how many requests are left, and how to continue it."""
-        assert self.prices is not None
-        reason, remedy = f"{self.spent:.4g} of {self.limit:.4g} {self.prices.currency} are spent", "Raise it"
-        if self.cost_unknown:
-            reason = "the service does not report its tokens, so that the limit cannot be kept"
-            remedy = "Unset the limit"
+        limit, reason, remedy = "--max_tokens", "lmms-eval's budget of tokens is used up", "Raise it"
+        if self._is_spent and self.prices is not None:
+            limit, reason = (
+                "SIMING_LIMIT_COST",
+                f"{self.spent:.4g} of {self.limit:.4g} {self.prices.currency} are spent",
+            )
+            if self.cost_unknown:
+                reason = "the service does not report its tokens, so that the limit cannot be kept"
+                remedy = "Unset the limit"
         return (
-            f"stopped by SIMING_LIMIT_COST: {reason}. Every reply that came is kept; {left} requests are left. "
+            f"stopped by {limit}: {reason}. Every reply that came is kept; {left} requests are left. "
             f"{remedy} and run the same command again: it asks for these alone."
         )
 
@@ -197,6 +232,17 @@ class _Replies:
     not_sent: int = 0
     _usages: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.ledger = Ledger(self._enter, lambda: self.budget.exhausted)
+
+    def _enter(self, attempt: Attempt) -> Attempt:
+        """Attempt with its cost, charged to the budget; what was heard of a service is written down."""
+        if attempt.billed:
+            attempt = replace(attempt, **self.budget.charge({**vars(attempt), "model": self.model}))
+        if attempt.http_status or attempt.error:
+            self.store.add_attempt(attempt)
+        return attempt
+
     def take_kept(self, request: Request, kept: CachedReply) -> None:
         """Take a reply that an earlier command got, as the model's class returned it then."""
         output: Any = kept.reply
@@ -206,36 +252,37 @@ class _Replies:
         self.outputs[request.key] = output
         if kept.media:
             RUN.record_media(request.doc, dict(kept.media))
-        self._record_usage(request, {**kept.usage, "at": kept.at, "kept": True}, paid=True)
+        cost = self.budget.charge(kept.usage)
+        self._record_usage(request, {**kept.usage, **cost, "at": kept.at, "kept": True})
 
-    def take_new(self, request: Request, output: Any, usages: Usages | None) -> None:
-        """Take a reply that just came, and store it if it is an answer."""
+    def take_new(self, request: Request, output: Any, seconds: float | None) -> None:
+        """Take a reply that just came, and store it if it is an answer; ``seconds`` as in :data:`OnReply`."""
         if request.key in self.outputs:
             return
-        self.outputs[request.key] = output
+        if output == NOT_SENT or self.ledger.was_held_back(request.key):
+            self.outputs[request.key] = NOT_SENT
+            self.not_sent += 1
+            return
+        output = self.outputs[request.key] = _as_answered(request.doc, output, self.ledger.of(request.key))
         text, tokens = compat.fetch("lmms_eval.api.instance:unwrap_generation_output")(output)
         if text == NOT_SENT:
             self.not_sent += 1
             return
-        if not isinstance(text, str):
-            return
         now = round(time.time(), 3)
         status = RUN.parse_reply(request.doc, text).status
-        failed = status == "request_failed"
         counts = tokens.to_dict() if tokens is not None else None
-        most = min(request.arguments.get("max_new_tokens") or 0, RUN.backend.most_tokens or sys.maxsize)
-        usage = {"model": self.model, **usage_of_reply(usages, {} if failed else counts, most)}
-        # a failed request is charged only where the service answered: several times, perhaps, before it failed
-        self._record_usage(request, {**usage, "at": None if failed else now}, paid=not failed or bool(usages))
+        failed = status == REQUEST_FAILED
+        counted = {"error": "no reply"} if failed else _counted(request, counts if seconds is not None else None)
+        self.ledger.settle(request.key, now, seconds, **counted)
+        usage = {"model": self.model, **usage_of(self.ledger.of(request.key)), "at": None if failed else now}
+        self._record_usage(request, usage)
         # what is not an answer is asked again by the next command
-        if status not in ("request_failed", "empty", "truncated") and not is_cut_off(status, usage):
+        if status not in (REQUEST_FAILED, "empty", "truncated") and not is_cut_off(status, usage):
             media = RUN.media_of(request.doc)
             self.store.add(CachedReply(request.key, str(request.doc["id"]), text, now, usage, media, counts))
             self.show_warnings()
 
-    def _record_usage(self, request: Request, usage: dict[str, Any], *, paid: bool) -> None:
-        if paid:
-            self.budget.charge(usage)
+    def _record_usage(self, request: Request, usage: dict[str, Any]) -> None:
         usages = self._usages.setdefault(str(request.doc["id"]), [])
         usages.append(usage)
         RUN.record_usage(request.doc, add_usage(usages))
@@ -244,6 +291,16 @@ class _Replies:
         """Log the warnings of the store."""
         while self.store.warnings:
             _log(self.store.warnings.pop(0), warn=True)
+
+
+def _counted(request: Request, counts: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Facts of an attempt by the token counts of the model's class."""
+    if not counts:
+        return {}
+    written = counts.get("output_tokens")
+    most = min(request.arguments.get("max_new_tokens") or 0, RUN.backend.most_tokens or sys.maxsize)
+    reason = "length" if most and (written or 0) >= most else None
+    return {"prompt_tokens": counts.get("input_tokens"), "completion_tokens": written, "finish_reason": reason}
 
 
 class HostCache:

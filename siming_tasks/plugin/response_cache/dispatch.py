@@ -12,6 +12,8 @@ Classes of lmms-eval 0.7.3 do not always return one reply for each request, in t
 ``qwen_vl_api`` append two replies for a request that failed for good, so that every later reply belongs to an earlier
 request; their first failure raises. Most local classes take the task of a whole batch from its first request and look
 up the others' documents in that task's list. Here such classes are asked in a way that is safe.
+A class that ends with an error over an answer that it does not expect ends the run; here the request counts as answered
+as its service answered it (:mod:`siming_tasks.plugin.response_cache.attempts`).
 """
 
 from __future__ import annotations
@@ -26,32 +28,23 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from contextvars import ContextVar
 from itertools import groupby
 from typing import Any
 
 from siming_tasks.common.errors import SimingError
 from siming_tasks.media import Backend
-from siming_tasks.parsing.parsed_reply import BUDGET_MARKER, FAILURE_MARKER
+from siming_tasks.parsing.parsed_reply import BUDGET_MARKER
 from siming_tasks.plugin import compat
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.plugin.reply_schema import (
-    SCHEMA_ARGUMENT,
-    Schema,
-    client_with_schema,
-    schemas_in_sampling_params,
-)
-from siming_tasks.plugin.response_cache.api_usage import Usages, observed
+from siming_tasks.plugin.reply_schema import SCHEMA_ARGUMENT, schemas_sent
+from siming_tasks.plugin.response_cache.attempts import FAILED, REQUEST, Ledger, NotSent
 from siming_tasks.plugin.response_cache.key import Request
 
 logger = logging.getLogger(__name__)
 
-FAILED = f"{FAILURE_MARKER} by the model's class] "
-"""Beginning of the reply of a request that failed, as lmms-eval's own classes write it: status ``request_failed``."""
-
-OnReply = Callable[[int, Any, Usages | None], None]
-"""Gets the number of a request, what the class returned for it, and the usage of its service's answers (None where it
-was one of a batch, in which lmms-eval's classes count padding as tokens)."""
+OnReply = Callable[[int, Any, float | None], None]
+"""Gets the number of a request, what the class returned for it, and the seconds of its call (None where it was one of a
+batch, in which lmms-eval's classes count padding as tokens)."""
 
 NOT_SENT = f"{BUDGET_MARKER}]"
 """Reply that lmms-eval itself writes for a request that was not sent because too much was spent; it is never kept."""
@@ -67,7 +60,7 @@ def dispatch(
     model: Any,
     requests: Sequence[Request],
     on_reply: OnReply,
-    stopped: Callable[[], bool],
+    ledger: Ledger,
     spare: Request | None = None,
 ) -> None:
     """Have a model answer requests; each reply is handed over when it arrives.
@@ -75,61 +68,73 @@ def dispatch(
     Args:
         model: lmms-eval's model object.
         requests: to be answered.
-        on_reply: see :data:`OnReply`. A request that is not sent because of ``stopped`` gets :data:`NOT_SENT`.
-        stopped: returns True if nothing more may be asked.
+        on_reply: see :data:`OnReply`. A request that is not sent because the ledger's limit is reached gets
+            :data:`NOT_SENT`.
+        ledger: gets all attempts.
         spare: request that this process asks where it has none and other processes need it to take part; its reply is
             dropped.
     """
-    threads = getattr(model, "num_concurrent", 1)  # in which a class asks by itself
+    threads = getattr(model, "num_concurrent", 0)  # in which a class asks by itself
     varies = getattr(model, "adaptive_concurrency", False) or getattr(model, "continual_mode", False)
-    with schemas_in_sampling_params(model, RUN.backend):
+    schemas = {request.key: request.schema for request in (*requests, *filter(None, [spare])) if request.schema}
+    with ledger.listening(), _new_connections(model), schemas_sent(model, RUN.backend, schemas):
         if inspect.iscoroutinefunction(getattr(type(model), "maybe_forward_with_tool", None)):
-            _in_coroutines(model, requests, on_reply, stopped)
-        elif isinstance(threads, int) and threads > 1 and not varies and requests:
-            _in_threads(model, requests, on_reply, stopped, threads)
+            _in_coroutines(model, requests, on_reply, ledger)
+        elif isinstance(threads, int) and threads > 0 and not varies and requests:
+            _in_threads(model, requests, on_reply, ledger, threads)
         else:
-            _in_slices(model, requests, on_reply, stopped, spare)
+            _in_slices(model, requests, on_reply, ledger, spare)
 
 
-def _in_coroutines(model: Any, requests: Sequence[Request], on_reply: OnReply, stopped: Callable[[], bool]) -> None:
+@contextmanager
+def _new_connections(model: Any) -> Iterator[None]:
+    """While the block runs, OpenAI's asynchronous client has no connections of an earlier call: their loop is closed.
+
+    A user's own HTTP client is left as it is.
+    """
+    client: Any = getattr(model, "client", None)
+    if type(getattr(client, "_client", None)).__name__ != "AsyncHttpxClientWrapper":
+        yield
+        return
+    from openai import DefaultAsyncHttpxClient
+
+    model.client = client.copy(http_client=DefaultAsyncHttpxClient())
+    try:
+        yield
+    finally:
+        model.client = client
+
+
+def _in_coroutines(model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger) -> None:
     generation_result = compat.fetch("lmms_eval.api.instance:GenerationResult")
     token_counts = compat.fetch("lmms_eval.api.instance:TokenCounts")
-    usages_of_request: ContextVar[Usages] = ContextVar("usages_of_request")  # each coroutine has a context of its own
-    schema_of_request: ContextVar[Schema | None] = ContextVar("schema_of_request")
-    forward, client = model.maybe_forward_with_tool, model.client
-    sending = client_with_schema(client, RUN.backend, schema_of_request.get) if _have_schema(requests) else client
+    forward = model.maybe_forward_with_tool
 
     async def forward_and_report(instance: Any, number: int) -> Any:
-        if stopped():
+        if ledger.stopped():
             return NOT_SENT, number, token_counts()
-        usages: Usages = []
-        usages_of_request.set(usages)
-        schema_of_request.set(requests[number].schema)
+        began = time.monotonic()
         text, place, tokens = await forward(instance, number)
-        on_reply(number, generation_result(text, tokens), usages)
+        on_reply(number, generation_result(text, tokens), time.monotonic() - began)
         return text, place, tokens
 
     model.maybe_forward_with_tool = forward_and_report
-    model.client = observed(sending, lambda usage: usages_of_request.get().append(usage)) or client
     try:
-        outputs = _call(model, requests)
+        outputs = _call(model, requests, ledger)
     finally:
         del model.maybe_forward_with_tool
-        model.client = client
     for number, output in enumerate(outputs):  # those that failed after all retries were not reported
-        on_reply(number, output, [])
+        on_reply(number, output, None)
 
 
-def _in_threads(
-    model: Any, requests: Sequence[Request], on_reply: OnReply, stopped: Callable[[], bool], threads: int
-) -> None:
+def _in_threads(model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger, threads: int) -> None:
     def ask(number: int) -> None:
-        if stopped():
-            return on_reply(number, NOT_SENT, [])
-        usages: Usages = []
-        (output,) = _call(_copy_for_call(model, requests[number], usages), [requests[number]])
+        if ledger.stopped():
+            return on_reply(number, NOT_SENT, None)
+        began = time.monotonic()
+        (output,) = _call(_copy_for_call(model), [requests[number]], ledger)
         bar.update()
-        return on_reply(number, output, usages)
+        return on_reply(number, output, time.monotonic() - began)
 
     pool = ThreadPoolExecutor(threads, "siming-asks")
     with _progress_bar(model, len(requests)) as bar:
@@ -143,24 +148,17 @@ def _in_threads(
                 future.result()
 
 
-def _copy_for_call(model: Any, request: Request, usages: Usages) -> Any:
-    """Copy of a model for one call: it shares everything but what a call writes into.
-
-    Its client is observed, and sends the schema of the request if there is one.
-    """
+def _copy_for_call(model: Any) -> Any:
+    """Copy of a model for one call: it shares everything but what a call writes into."""
     copied = copy.copy(model)
     for name, value in vars(model).items():
         if type(value) in (list, dict, set):
             setattr(copied, name, copy.copy(value))
-    client = getattr(model, "client", None)
-    if client is not None:
-        sending = client_with_schema(client, RUN.backend, lambda: request.schema) if request.schema else client
-        copied.client = observed(sending, usages.append) or client
     return copied
 
 
 def _in_slices(
-    model: Any, requests: Sequence[Request], on_reply: OnReply, stopped: Callable[[], bool], spare: Request | None
+    model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger, spare: Request | None
 ) -> None:
     wanted = len(requests)
     # one model that lies over several processes: all of them must take part in every batch
@@ -176,8 +174,6 @@ def _in_slices(
     # A class that works on several requests at once needs several in a call; the slices grow as long as they are quick.
     concurrent = RUN.backend.concurrent or getattr(model, "concurrent", False) is True
     most = MAX_SLICE if concurrent and batch == 1 and not sharded else batch
-    if _have_schema(requests) and RUN.backend.schema != "vllm":
-        batch = most = 1  # a call of a client does not say which request it is about
     size = min(8, most) if most > batch else batch
     done = 0
     with _progress_bar(model, len(requests)) as bar:
@@ -187,37 +183,26 @@ def _in_slices(
                 _, same = next(groupby(chosen, key=lambda number: requests[number].instance.task_name))
                 chosen = list(same)
             done += len(chosen)
-            usages: Usages | None
-            if stopped():
-                outputs, usages = [NOT_SENT] * len(chosen), None
+            seconds = 0.0
+            if ledger.stopped():
+                outputs = [NOT_SENT] * len(chosen)
             else:
-                outputs, usages, seconds = _ask_slice(model, [requests[number] for number in chosen])
+                began = time.monotonic()
+                outputs = _call(model, [requests[number] for number in chosen], ledger)
+                seconds = time.monotonic() - began
                 grown = size * 2 if seconds < LONG_SLICE / 2 else size // 2 if seconds > LONG_SLICE else size
                 size = max(batch, min(most, grown))
             for number, output in zip(chosen, outputs, strict=True):
                 if number < wanted:
-                    on_reply(number, output, usages)
+                    on_reply(number, output, seconds if len(chosen) == 1 else None)
             bar.update(len(chosen))
 
 
-def _ask_slice(model: Any, requests: Sequence[Request]) -> tuple[list[Any], Usages | None, float]:
-    """Outputs of one call, usage of the request if it is the only one (else None), and seconds."""
-    began, usages, alone = time.monotonic(), Usages(), len(requests) == 1
-    observable = alone and observed(getattr(model, "client", None), usages.append) is not None
-    outputs = _call(_copy_for_call(model, requests[0], usages) if observable else model, requests)
-    seconds = time.monotonic() - began
-    return outputs, (usages or [{"latency": round(seconds, 3)}]) if alone else None, seconds
-
-
-def _have_schema(requests: Sequence[Request]) -> bool:
-    return any(request.schema is not None for request in requests)
-
-
-def _call(model: Any, requests: Sequence[Request]) -> list[Any]:
-    instances = [request.instance for request in requests]
-    if RUN.backend.schema == "vllm" and _have_schema(requests):
-        instances = [_with_schema_argument(request) for request in requests]
-    return one_reply_per_request(model, RUN.backend, instances)
+def _call(model: Any, requests: Sequence[Request], ledger: Ledger) -> list[Any]:
+    instances, keys = [request.instance for request in requests], [request.key for request in requests]
+    if RUN.backend.schema == "vllm":
+        instances = [_with_schema_argument(request) if request.schema else request.instance for request in requests]
+    return one_reply_per_request(model, RUN.backend, instances, keys, ledger)
 
 
 def _with_schema_argument(request: Request) -> Any:
@@ -270,34 +255,47 @@ class _Discard(io.TextIOBase):
         return len(text)
 
 
-def one_reply_per_request(model: Any, backend: Backend, requests: Sequence[Any]) -> list[Any]:
+def one_reply_per_request(
+    model: Any, backend: Backend, requests: Sequence[Any], keys: Sequence[str] = (), ledger: Ledger | None = None
+) -> list[Any]:
     """Outputs of a model's class for lmms-eval's requests: one for each, in their order, or an error.
 
     A batch holds requests of one task; a class that loses its place after a failure is asked one request at a time. The
     class gets copies of the generation arguments: several classes change them, and a cache of replies then stores under
-    another key than it looks up.
+    another key than it looks up. With ``keys``, what the class sends is sent for the request of that key; where it was
+    answered and the class ends with an error, that error is the output.
 
     Raises:
         SimingError: it is not known which reply belongs to which request.
     """
-    generate_until = functools.partial(type(model).generate_until, model)
-    requests = [_with_own_arguments(request, backend.most_tokens) for request in requests]
-    outputs: list[Any] = []
+    keys = keys or [""] * len(requests)
+    own = zip(map(functools.partial(_with_own_arguments, backend.most_tokens), requests, keys), keys, strict=True)
+    size, batches = getattr(model, "batch_size", 1), [list(own)]
     if backend.alone:
-        for request in requests:
-            try:
-                replies = generate_until([request])
-            except UnboundLocalError as error:  # what these classes raise after a failure without an earlier reply
-                outputs.append(f"{FAILED}{error}")
-            else:
-                outputs.append(replies[0] if len(replies) == 1 else f"{FAILED}{len(replies)} replies to one request")
-        return outputs
-    size, batches = getattr(model, "batch_size", 1), [requests]
-    if isinstance(size, int) and size > 1:
+        batches = [[pair] for pair in batches[0]]
+    elif not requests:
+        return []
+    elif isinstance(size, int) and size > 1:
         # the class answers several at a time, and takes the task of the first for all of them
-        batches = [list(batch) for _, batch in groupby(requests, key=lambda request: request.args[-2])]
+        batches = [list(batch) for _, batch in groupby(batches[0], key=lambda pair: pair[0].args[-2])]
+    outputs: list[Any] = []
     for batch in batches:
-        replies = generate_until(batch)
+        (key, *more) = (key for _, key in batch)
+        if key and not more:
+            REQUEST.set(key)  # of a class that does not ask for media
+        try:
+            replies = type(model).generate_until(model, [request for request, _ in batch])
+        except NotSent:
+            replies = [NOT_SENT] * len(batch)
+        except Exception as error:
+            # UnboundLocalError: of a class that is asked alone, after a failure without an earlier reply
+            after_failure = backend.alone and isinstance(error, UnboundLocalError)
+            answered = ledger is not None and not more and ledger.of(key)
+            if not (after_failure or answered):
+                raise
+            replies = [f"{FAILED}{type(error).__name__}: {error}"]
+        if backend.alone and len(replies) != 1:
+            replies = [f"{FAILED}{len(replies)} replies to one request"]
         if len(replies) != len(batch):
             raise SimingError(
                 f"{type(model).__name__} returned {len(replies):,} replies to {len(batch):,} requests: which belongs "
@@ -307,16 +305,26 @@ def one_reply_per_request(model: Any, backend: Backend, requests: Sequence[Any])
     return outputs
 
 
-def _with_own_arguments(request: Any, most_tokens: int) -> Any:
-    """Copy of a request with its own generation arguments, which ask for no more new tokens than the class gives."""
+def _with_own_arguments(most_tokens: int, request: Any, key: str) -> Any:
+    """Copy of a request with its own generation arguments, which ask for no more new tokens than the class gives.
+
+    Its function that builds the media says first which request (``key``) what is sent from there belongs to.
+    """
     arguments = [dict(value) if isinstance(value, dict) else value for value in request.args]
     for generation in arguments:
         if isinstance(generation, dict) and most_tokens and generation.get("max_new_tokens", 0) > most_tokens:
             _warn_of_limit(most_tokens, generation["max_new_tokens"])
             generation["max_new_tokens"] = most_tokens
+    if key:
+        arguments = [functools.partial(_build_for, key, value) if callable(value) else value for value in arguments]
     copied = copy.copy(request)
     copied.arguments = tuple(arguments)
     return copied
+
+
+def _build_for(key: str, build: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    REQUEST.set(key)
+    return build(*args, **kwargs)
 
 
 @functools.cache

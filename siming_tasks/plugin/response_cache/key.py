@@ -12,6 +12,7 @@ import inspect
 import re
 import sys
 from abc import ABC
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -153,7 +154,7 @@ def requests_with_keys(model: Any, instances: Sequence[Any], fingerprint: str) -
     Raises:
         UnidentifiedModel: a generation argument names a folder of too many files.
     """
-    times: dict[str, int] = {}
+    times: Counter[tuple[str, int]] = Counter()
     docs: dict[tuple[str, str], Sequence[Doc]] = {}
     stamps: dict[str, dict[str, str]] = {}  # of the files that generation arguments name: one look-up for a task
     for instance in instances:
@@ -183,9 +184,9 @@ def requests_with_keys(model: Any, instances: Sequence[Any], fingerprint: str) -
         if schema := RUN.reply_schema(doc):
             facts["schema"] = sha256_json(schema)
         key = sha256_json(cache_key_facts(facts))
-        # lmms-eval repeats an object where a sample is to be drawn again (--repeats): each has a key of its own. A copy
-        # that only makes the processes have equally many requests is the same request.
-        if not instance.metadata.get("__padding_only__"):
-            times[key] = times.get(key, 0) + 1
-            key = key if times[key] == 1 else f"{key}#{times[key]}"
+        # lmms-eval repeats an object where a sample is to be drawn again (--repeats): each has a key of its own. Two
+        # objects are one request: of a group and its member, or a copy that makes processes have equally many.
+        times[key, id(instance)] += 1
+        if (number := times[key, id(instance)]) > 1 and not instance.metadata.get("__padding_only__"):
+            key = f"{key}#{number}"
         yield Request(instance, doc, arguments, key, schema)

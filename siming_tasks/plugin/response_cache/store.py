@@ -1,4 +1,4 @@
-"""Store of replies on disk: one folder for each model as it was asked, one file for each process that asked.
+"""Store of replies and attempts: one folder for each model as it was asked, one file for each process that asked.
 
 A file is only ever appended to, by one process, so that no lock is needed, also on a network file system. Each line
 carries a checksum of its own: a line that was cut short or altered is no reply. A line is with the operating system
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.files import open_regular
+from siming_tasks.plugin.response_cache.attempts import Attempt
 
 VERSION = 1
 MAX_LINE = 64_000_000
@@ -66,6 +67,7 @@ class ReplyStore:
         self.folder, self.conditions = folder, conditions
         self.warnings: list[str] = []
         self.unsaved = 0
+        self._unanswered: dict[str, list[Attempt]] = {}
         self._handle: int | None = None
         self._good = 0
         self._waiting: list[bytes] = []
@@ -75,6 +77,7 @@ class ReplyStore:
 
     def find(self, keys: Collection[str]) -> dict[str, CachedReply]:
         """Replies to the requests with these keys; of several to one request, the first that came."""
+        self._unanswered.clear()
         wanted, damaged = set(keys), 0
         replies: dict[str, CachedReply] = {}
         for path in sorted(self.folder.glob("*.jsonl")):
@@ -93,6 +96,11 @@ class ReplyStore:
             )
         return replies
 
+    def unanswered(self, keys: Collection[str]) -> Iterator[Attempt]:
+        """Attempts of these requests, found by :meth:`find`, in processes that got no reply to keep from them."""
+        for key in keys:
+            yield from self._unanswered.get(key, ())
+
     def _read(self, path: Path) -> Iterator[CachedReply | None]:
         """Replies of a file; None for a line that holds none."""
         with open_regular(path) as stream:
@@ -104,18 +112,35 @@ class ReplyStore:
             if facts.get("conditions") != self.conditions:
                 self.warnings.append(f"{path} belongs to another model or other arguments and is left alone.")
                 return
+            attempts: dict[str, list[Attempt]] = {}  # of this process
             while line := stream.readline(MAX_LINE):
                 content = _unsealed(line) or {}
+                if isinstance(row := content.get("attempt"), dict):
+                    with suppress(TypeError):
+                        attempts.setdefault(str(row.get("key")), []).append(Attempt(**row))
+                    continue
                 is_reply = isinstance(content.get("reply"), str) and isinstance(content.get("key"), str)
                 try:
-                    yield CachedReply(**content) if is_reply else None
+                    reply = CachedReply(**content) if is_reply else None
                 except TypeError:
-                    yield None
+                    reply = None
+                if reply:
+                    attempts.pop(reply.key, None)  # its usage has them
+                yield reply
+            for key, rows in attempts.items():
+                self._unanswered.setdefault(key, []).extend(row for row in rows if row.billed)
 
     def add(self, reply: CachedReply) -> bool:
         """Write a reply; False if it could not be written (it is tried again with the next one)."""
+        return self._add(vars(reply))
+
+    def add_attempt(self, attempt: Attempt) -> bool:
+        """Write an attempt, as :meth:`add` a reply."""
+        return self._add({"attempt": attempt.to_json()})
+
+    def _add(self, content: Mapping[str, Any]) -> bool:
         with self._lock:
-            self._waiting.append(_sealed(vars(reply)))
+            self._waiting.append(_sealed(content))
             return self._write()
 
     def _write(self) -> bool:
