@@ -29,6 +29,10 @@ from siming_tasks.tools.builder.transcode import transcode
 from siming_tasks.tools.builder.video_files import span_problems
 
 
+MIN_CUT, CUT_SHARE = 0.5, 0.02
+"""Seconds, and share of the stated length, by which pictures may end early: sound often goes on a little."""
+
+
 @dataclass(frozen=True)
 class Built:
     """The new dataset, the table of original names beside it, and what should be looked at."""
@@ -145,7 +149,19 @@ def _build(out: Path, plan: BuildPlan, part: Path, jobs: int, progress: bool) ->
     shutil.rmtree(part / "done")
     open_dataset(part)
     _write_names(_beside(out, "names"), plan)
-    return cut
+    return [*_cut_off(plan, media), *cut]
+
+
+def _cut_off(plan: BuildPlan, media: Mapping[str, Mapping[str, Any]]) -> list[Problem]:
+    """A warning for every file whose pictures end long before its header says: it may have been cut off."""
+    problems = []
+    for name, source in plan.sources.items():
+        stated, real = source.duration, float(media[plan.ids[name]]["duration"])
+        if stated is not None and stated - real > max(MIN_CUT, stated * CUT_SHARE):
+            what = f"says {stated:.1f} s, and its pictures end after {real:.1f} s."
+            fix = "Copy it again from the source, if that is longer; else nothing is to be done."
+            problems.append(Problem("media-cut", what, fix, str(source.path), severity="warning"))
+    return problems
 
 
 def _rows(plan: BuildPlan, durations: Mapping[str, float], canary: str) -> tuple[list[dict[str, Any]], list[Problem]]:

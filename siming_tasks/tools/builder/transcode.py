@@ -37,6 +37,8 @@ PICTURES = "1-5|7-9"
 information (SEI), filler and private kinds, where cameras store time, place and serial numbers."""
 IDR = 5
 """H.264's number for a slice of a picture from which decoding can start with nothing else known."""
+MAX_GAP = 3600
+"""Seconds between two pictures beyond which times are damaged: the gap would be filled with one picture."""
 _RATES = [Fraction(n) for n in (5, 10, 12, 15, 20, 24, 25, 30, 48, 50, 60)]
 _RATES += [Fraction(n * 1000, 1001) for n in (24, 30, 60)]
 
@@ -115,7 +117,8 @@ def transcode(
                     if isinstance(cause, OSError) and cause.errno in DISK_FULL:  # not the video's fault
                         raise OSError(cause.errno, cause.strerror) from error
                     source = str(sources[work[future]])
-                    problems.append(Problem("media-unreadable", str(error), "Export that video again.", source))
+                    what = str(error).removeprefix(f"{source}: ")
+                    problems.append(Problem("media-unreadable", what, "Export that video again.", source))
                 bar.update()
         except BaseException:
             stop.set()
@@ -341,11 +344,17 @@ def _encode(
     audio_in = container.streams.audio[0] if keep_audio and container.streams.audio else None
     audio_out: Any = None
     resampler: Any = None
+    last = float(start)
     for packet in container.demux([stream, *([audio_in] if audio_in else [])]):
         frames: Any = packet.decode()
         for frame in frames:
             check()
             if packet.stream.type == "video":
+                if frame.pts is None:
+                    continue  # no player shows it, and the filter of the rate would fill up from the beginning of time
+                if abs(frame.time - last) > MAX_GAP:
+                    raise MediaError(f"{container.name}: its times jump from {last:.0f} s to {frame.time:.0f} s.")
+                last = frame.time
                 if writer.graph is None:
                     writer.open(stream, frame, start)
                     if audio_in is not None:

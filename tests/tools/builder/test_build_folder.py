@@ -309,3 +309,14 @@ def test_the_digest_is_that_of_the_content(given: dict[str, Path], tmp_path: Pat
     assert first.dataset.digest == second.dataset.digest
     rows = (tmp_path / "two/videos.jsonl").read_text()
     assert json.loads(rows.splitlines()[0])["canary"] == first.dataset.meta["canary"]
+
+
+def test_a_file_that_was_cut_off_is_named(given: dict[str, Path], tmp_path: Path) -> None:
+    """A Matroska file says at its beginning how long it is; half of its bytes are half of its pictures."""
+    film = given["videos"] / "camera 2" / f"{NAMES[2]}.mkv"
+    write_video(film, seed=3, frames=80)
+    film.write_bytes(film.read_bytes()[: film.stat().st_size // 2])
+    built = build_dataset(tmp_path / "exams", **given)
+    (warning,) = [problem for problem in built.warnings if problem.code == "media-cut"]
+    assert "says 8.0 s, and its pictures end after" in warning.what and str(film) == warning.file
+    assert built.dataset.videos[2].duration < 6

@@ -143,3 +143,12 @@ def test_it_stops_when_told_to_and_leaves_nothing_behind(tmp_path: Path) -> None
     with pytest.raises(MediaError, match="stopped"):
         normalise(source, tmp_path / "b.mp4", check=stop)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.avi"]
+
+
+def test_times_that_jump_are_refused(tmp_path: Path) -> None:
+    """A gap of days would be filled with copies of one picture for hours."""
+    pts = [100 * number + 86_400_000 * (number >= 6) for number in range(12)]  # milliseconds
+    jumps = write_video(tmp_path / "jumps.mkv", frames=12, pts=pts)
+    with pytest.raises(MediaError, match=r"jumps\.mkv: its times jump from [01] s to 8640[01] s"):
+        normalise(jumps, tmp_path / "out.mp4")
+    assert not (tmp_path / "out.mp4").exists()
