@@ -97,11 +97,15 @@ class _Collector:
 
     def _note_conflict(self, first: Record, place: str, same_file: bool, record: Record, path: Path, line: int) -> None:
         if not same_file and REQUEST_FAILED in (first.status, record.status):
-            prompts = {stated.conditions.prompt for stated in (first, record)} - {None, ""}
-            unknown = (None, UNKNOWN_MODE)
-            shown = [stated.media for stated in (first, record) if stated.media.get("mode") not in unknown]
-            is_other_view = len(shown) == 2 and shown[0] != shown[1]
-            if difference := "prompt" if len(prompts) == 2 else "view of the video" if is_other_view else None:
+            both, unknown = (first, record), (None, UNKNOWN_MODE)
+            shown = [stated.media for stated in both if stated.media.get("mode") not in unknown]
+            differs = {
+                "prompt": len({stated.conditions.prompt for stated in both} - {None, ""}) == 2,
+                "JSON schema": len({stated.conditions.reply_schema for stated in both if stated.conditions.prompt})
+                == 2,
+                "view of the video": len(shown) == 2 and shown[0] != shown[1],
+            }
+            if difference := next((name for name, holds in differs.items() if holds), None):
                 what = f"{record.id} was asked with another {difference} in {place}, where one of the two failed."
                 fix = "Ask failed requests again under the options of their run."
                 self.problems.append(Problem("asked-otherwise", what, fix, str(path), line))

@@ -282,6 +282,7 @@ def test_answers_that_differ_stay_a_conflict_beside_a_failed_request(dataset: Da
     ("change", "other"),
     [
         ({"prompt": "xyz"}, "prompt"),
+        ({"reply_schema": "0123456789ab"}, "JSON schema"),
         ({"media": {"mode": "frames", "n_frames": 8, "indices": [0, 1]}}, "view of the video"),
     ],
 )
