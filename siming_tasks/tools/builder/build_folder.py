@@ -28,7 +28,6 @@ from siming_tasks.tools.builder.mapping import VIDEO_FIELDS
 from siming_tasks.tools.builder.transcode import transcode
 from siming_tasks.tools.builder.video_files import span_problems
 
-
 MIN_CUT, CUT_SHARE = 0.5, 0.02
 """Seconds, and share of the stated length, by which pictures may end early: sound often goes on a little."""
 

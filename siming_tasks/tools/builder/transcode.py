@@ -6,7 +6,6 @@ All videos of a build are made in parallel, interruptible, and each only once.
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -37,6 +36,8 @@ PICTURES = "1-5|7-9"
 information (SEI), filler and private kinds, where cameras store time, place and serial numbers."""
 IDR = 5
 """H.264's number for a slice of a picture from which decoding can start with nothing else known."""
+THREADS = 4
+"""Encoder threads: x264 writes other bytes with another number, which therefore follows neither cores nor jobs."""
 MAX_GAP = 3600
 """Seconds between two pictures beyond which times are damaged: the gap would be filled with one picture."""
 _RATES = [Fraction(n) for n in (5, 10, 12, 15, 20, 24, 25, 30, 48, 50, 60)]
@@ -100,14 +101,13 @@ def transcode(
         if stop.is_set():
             raise MediaError("stopped")
 
-    threads = max(1, (os.cpu_count() or 1) // max(1, jobs))
     done: dict[str, Done] = {}
     problems: list[Problem] = []
     with (
         ThreadPoolExecutor(max(1, jobs)) as pool,
         tqdm(total=len(sources), unit="video", desc="Videos", disable=not progress) as bar,
     ):
-        work = {pool.submit(_one, path, part, name, keep_audio, threads, check): name for name, path in sources.items()}
+        work = {pool.submit(_one, path, part, name, keep_audio, check): name for name, path in sources.items()}
         try:
             for future in as_completed(work):
                 try:
@@ -129,14 +129,14 @@ def transcode(
     return {name: done[name] for name in sources}
 
 
-def _one(source: Path, part: Path, name: str, keep_audio: bool, threads: int, check: Callable[[], None]) -> Done:
+def _one(source: Path, part: Path, name: str, keep_audio: bool, check: Callable[[], None]) -> Done:
     note, target = part / "done" / f"{name}.json", part / "media" / f"{name}.mp4"
     key = sha256_json([*stamp(source), keep_audio, CRF, __version__])
     if note.is_file() and target.is_file():
         known: Done = json.loads(note.read_text(encoding="utf-8"))
         if known["key"] == key and known["sha256"] == sha256_file(target):
             return known
-    result = normalise(source, target, keep_audio=keep_audio, threads=threads, check=check)
+    result = normalise(source, target, keep_audio=keep_audio, check=check)
     entry = {"key": key, "sha256": sha256_file(target), "duration": result.duration, **asdict(result)}
     with atomic_write(note) as stream:
         json.dump(entry, stream)
@@ -148,7 +148,6 @@ def normalise(
     target: Path,
     *,
     keep_audio: bool = False,
-    threads: int = 1,
     check: Callable[[], None] = lambda: None,
 ) -> Normalised:
     """Write ``source`` as a plain H.264 ``.mp4`` whose time 0 is where a player starts the source.
@@ -161,7 +160,6 @@ def normalise(
         source: any video that FFmpeg reads.
         target: the ``.mp4`` to write (atomic).
         keep_audio: encode the first audio stream as AAC.
-        threads: encoder threads.
         check: called for every picture; raise from it to stop.
 
     Raises:
@@ -179,7 +177,7 @@ def normalise(
             frames = _copy(container, stream, output, check)
             result = Normalised(frames, str(rate), stream.width, stream.height, copied=True)
         else:
-            writer = _Writer(output, _rate_to_write(source, stream), threads)
+            writer = _Writer(output, _rate_to_write(source, stream))
             _encode(container, stream, writer, keep_audio, check)
             if not writer.frames:
                 raise MediaError(f"{source}: holds no picture that can be decoded.")
@@ -269,8 +267,8 @@ def _copy(container: InputContainer, stream: VideoStream, output: OutputContaine
 class _Writer:
     """The output's video stream and the filters before it, opened when the first picture is known."""
 
-    def __init__(self, output: OutputContainer, rate: Fraction, threads: int) -> None:
-        self.output, self.rate, self.threads = output, rate, threads
+    def __init__(self, output: OutputContainer, rate: Fraction) -> None:
+        self.output, self.rate = output, rate
         self.frames, self.size = 0, (0, 0)
         self.stream: Any = None
         self.graph: Any = None
@@ -310,7 +308,7 @@ class _Writer:
         self.stream.width, self.stream.height, self.stream.pix_fmt = width, height, "yuv420p"
         # No B-frames and a keyframe every two seconds: every reader counts alike and seeks cheaply.
         gop = str(max(1, round(2 * self.rate)))
-        how = {"crf": str(CRF), "preset": "veryfast", "bf": "0", "g": gop, "threads": str(self.threads)}
+        how = {"crf": str(CRF), "preset": "veryfast", "bf": "0", "g": gop, "threads": str(THREADS)}
         self.stream.options = x264_options(how)
         written = self.stream.codec_context
         copy_colour_tags(coded, written, colour.matrix, full=False)

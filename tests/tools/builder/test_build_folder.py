@@ -311,6 +311,17 @@ def test_the_digest_is_that_of_the_content(given: dict[str, Path], tmp_path: Pat
     assert json.loads(rows.splitlines()[0])["canary"] == first.dataset.meta["canary"]
 
 
+def test_the_same_inputs_are_the_same_bytes_whatever_the_cores_and_jobs(
+    given: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_video(given["videos"] / f"{NAMES[1]}.avi", seed=2, codec="mpeg4", frames=60, size=(640, 480))
+    digests = set()
+    for cores, jobs in ((1, 1), (2, 2), (16, 3)):
+        monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
+        digests.add(build_dataset(tmp_path / f"exams{cores}" / "exams", **given, jobs=jobs).dataset.digest)
+    assert len(digests) == 1
+
+
 def test_a_file_that_was_cut_off_is_named(given: dict[str, Path], tmp_path: Path) -> None:
     """A Matroska file says at its beginning how long it is; half of its bytes are half of its pictures."""
     film = given["videos"] / "camera 2" / f"{NAMES[2]}.mkv"
