@@ -3,7 +3,7 @@
 A record holds, under ``usage``, what is known of its request: ``prompt_tokens``, ``completion_tokens`` (thinking
 included), ``finish_reason`` (``length``: cut at the limit of tokens), ``model`` (asked) and ``served`` (the one that
 has answered, as the service says), ``latency`` in seconds, ``cost`` and ``currency``, ``at`` (when the reply came,
-seconds since 1970), ``kept`` (true: an earlier command got it). What is unknown is null, never 0. Prices are a table
+seconds since 1970), ``kept`` (true: another command got it). What is unknown is null, never 0. Prices are a table
 that the user gives.
 """
 
@@ -163,7 +163,7 @@ def usage_summary(stated: Iterable[Mapping[str, Any] | None], prices: Prices | N
         prices: what their tokens cost; None: what each request says it cost.
 
     Returns:
-        ``requests`` with any usage, ``kept`` (answered by an earlier command); ``prompt_tokens``,
+        ``requests`` with any usage, ``kept`` (answered for another command); ``prompt_tokens``,
         ``completion_tokens`` and, by currency, ``cost``: ``total`` and of how many requests it is known
         (``requests``); ``latency``: ``median`` and ``p95`` in seconds; ``finish_reasons``, ``served``: counts.
     """

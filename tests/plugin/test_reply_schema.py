@@ -7,6 +7,7 @@ import re
 import sys
 import types
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -200,7 +201,10 @@ def test_vllm_gets_the_schema_of_each_request_of_a_batch(stored_type: Any) -> No
     model, replies = WithoutEngine(), dict[int, Any]()
     with RUN.evaluating(backends()["chat.vllm"]):
         ledger = Ledger(lambda attempt: attempt, lambda: False)
-        dispatch(model, requests, lambda number, output, _: replies.update({number: output}), ledger)
+        dispatch(
+            model, requests, lambda number, output, _: replies.update({number: output}), ledger,
+            lambda _: nullcontext(True),
+        )  # fmt: skip
     assert sorted(replies) == [0, 1, 2, 3]
     assert [made.get("structured_outputs") for made in handed] == [*(stored_type(json=item) for item in schemas), None]
     assert all(made["max_tokens"] == 64 and SCHEMA_ARGUMENT not in made for made in handed)

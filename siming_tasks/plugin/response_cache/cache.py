@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,10 +22,14 @@ from siming_tasks.plugin.preflight import is_siming_task
 from siming_tasks.plugin.response_cache.attempts import Attempt, Ledger, reply_of, usage_of
 from siming_tasks.plugin.response_cache.dispatch import NOT_SENT, dispatch, one_reply_per_request
 from siming_tasks.plugin.response_cache.key import Request, fingerprint_of, requests_with_keys
+from siming_tasks.plugin.response_cache.leases import Leases
 from siming_tasks.plugin.response_cache.named_files import CONTENT_BYTES, UnidentifiedModel, known_by_date
 from siming_tasks.plugin.response_cache.store import CachedReply, ReplyStore
 from siming_tasks.results.record import REQUEST_FAILED
 from siming_tasks.results.usage import Prices, add_usage, is_cut_off, load_prices
+
+POLL_SECONDS = 0.5
+"""Seconds between two looks for a reply that another process is asking for."""
 
 
 @contextmanager
@@ -126,20 +130,29 @@ def _answer_from_store(model: Any, requests: Sequence[Request], fingerprint: dic
         budget = Budget.of_run(RUN.options, name, getattr(model, "world_size", 1))
     except SimingError as error:  # after an ordinary error lmms-eval exits 0
         raise SystemExit(f"siming-tasks: {error}") from None
-    replies = _Replies(store, budget, name)
+    replies = _Replies(by_key, store, Leases(store.folder / "leases"), budget, name)
     for attempt in store.unanswered(by_key.keys()):
         budget.charge({**vars(attempt), "model": name})
-    for key, reply in kept.items():
-        replies.take_kept(by_key[key], reply)
+    for reply in kept.values():
+        replies.take_kept(reply)
     replies.show_warnings()
-    missing = [request for key, request in by_key.items() if key not in kept]
+    missing = replies.missing()
 
     def on_reply(number: int, output: Any, seconds: float | None) -> None:
         replies.take_new(missing[number], output, seconds)
 
+    def turn(number: int) -> AbstractContextManager[bool]:
+        return replies.turn(missing[number])
+
     try:
-        dispatch(model, missing, on_reply, replies.ledger, next(iter(requests), None))
+        dispatch(model, missing, on_reply, replies.ledger, turn, next(iter(requests), None))
+        if others := replies.missing():
+            _log(f"waiting for {len(others)} replies that other processes are asking for.")
+        while missing := replies.missing():
+            replies.wait_for_others()
+            dispatch(model, missing, on_reply, replies.ledger, turn)
     finally:
+        replies.leases.close()
         store.close()
         replies.show_warnings()
     if replies.not_sent:
@@ -220,17 +233,22 @@ class _Replies:
     """Replies of one run as they come: handed to lmms-eval, charged to the budget, and stored if they are answers.
 
     Attributes:
+        requests: of this process, by key.
+        leases: of the requests that it is asking.
         model: its name as it is asked for.
         outputs: what lmms-eval gets, by key of the request.
         not_sent: number of requests that the budget did not allow.
     """
 
+    requests: Mapping[str, Request]
     store: ReplyStore
+    leases: Leases
     budget: Budget
     model: str | None
     outputs: dict[str, Any] = field(default_factory=dict)
     not_sent: int = 0
     _usages: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    _looking: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(self._enter, lambda: self.budget.exhausted)
@@ -243,8 +261,39 @@ class _Replies:
             self.store.add_attempt(attempt)
         return attempt
 
-    def take_kept(self, request: Request, kept: CachedReply) -> None:
-        """Take a reply that an earlier command got, as the model's class returned it then."""
+    def missing(self) -> list[Request]:
+        """Requests without an output."""
+        return [request for key, request in self.requests.items() if key not in self.outputs]
+
+    @contextmanager
+    def turn(self, request: Request) -> Iterator[bool]:
+        """Turn of a request (:data:`~siming_tasks.plugin.response_cache.dispatch.Turn`)."""
+        ours = self.leases.take(request.key)
+        try:
+            if ours:
+                self.take_from_others()  # one may have kept the reply just before it gave the lease back
+            yield ours and request.key not in self.outputs
+        finally:
+            if ours:
+                self.leases.give_back(request.key)
+
+    def take_from_others(self) -> None:
+        """Take the replies that other processes have kept since the last look."""
+        with self._looking:
+            for reply in self.store.find_new():
+                if reply.key in self.requests and reply.key not in self.outputs:
+                    self.take_kept(reply)
+
+    def wait_for_others(self) -> None:
+        """Wait until another process has kept a missing reply, or no longer asks for it: its lease is then taken."""
+        missing = self.missing()
+        while len(self.missing()) == len(missing) and not any(self.leases.take(request.key) for request in missing):
+            time.sleep(POLL_SECONDS)
+            self.take_from_others()
+
+    def take_kept(self, kept: CachedReply) -> None:
+        """Take a reply that another command got, as the model's class returned it then."""
+        request = self.requests[kept.key]
         output: Any = kept.reply
         if kept.tokens is not None:
             counts = compat.fetch("lmms_eval.api.instance:TokenCounts")(**kept.tokens)

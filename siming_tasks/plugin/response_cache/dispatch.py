@@ -27,7 +27,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import groupby
 from typing import Any
 
@@ -46,6 +46,10 @@ OnReply = Callable[[int, Any, float | None], None]
 """Gets the number of a request, what the class returned for it, and the seconds of its call (None where it was one of a
 batch, in which lmms-eval's classes count padding as tokens)."""
 
+Turn = Callable[[int], AbstractContextManager[bool]]
+"""Turn of the request with this number, in which no other process asks it and its reply is handed over; False: it is
+not to be asked, since another process is asking it or has its reply."""
+
 NOT_SENT = f"{BUDGET_MARKER}]"
 """Reply that lmms-eval itself writes for a request that was not sent because too much was spent; it is never kept."""
 
@@ -61,6 +65,7 @@ def dispatch(
     requests: Sequence[Request],
     on_reply: OnReply,
     ledger: Ledger,
+    turn: Turn,
     spare: Request | None = None,
 ) -> None:
     """Have a model answer requests; each reply is handed over when it arrives.
@@ -71,6 +76,8 @@ def dispatch(
         on_reply: see :data:`OnReply`. A request that is not sent because the ledger's limit is reached gets
             :data:`NOT_SENT`.
         ledger: gets all attempts.
+        turn: see :data:`Turn`; nothing is handed over for a request that is not to be asked. A model that lies over
+            several processes asks without turns, since all of them must take part in every batch.
         spare: request that this process asks where it has none and other processes need it to take part; its reply is
             dropped.
     """
@@ -79,11 +86,11 @@ def dispatch(
     schemas = {request.key: request.schema for request in (*requests, *filter(None, [spare])) if request.schema}
     with ledger.listening(), _new_connections(model), schemas_sent(model, RUN.backend, schemas):
         if inspect.iscoroutinefunction(getattr(type(model), "maybe_forward_with_tool", None)):
-            _in_coroutines(model, requests, on_reply, ledger)
+            _in_coroutines(model, requests, on_reply, ledger, turn)
         elif isinstance(threads, int) and threads > 0 and not varies and requests:
-            _in_threads(model, requests, on_reply, ledger, threads)
+            _in_threads(model, requests, on_reply, ledger, turn, threads)
         else:
-            _in_slices(model, requests, on_reply, ledger, spare)
+            _in_slices(model, requests, on_reply, ledger, turn, spare)
 
 
 @contextmanager
@@ -105,7 +112,7 @@ def _new_connections(model: Any) -> Iterator[None]:
         model.client = client
 
 
-def _in_coroutines(model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger) -> None:
+def _in_coroutines(model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger, turn: Turn) -> None:
     generation_result = compat.fetch("lmms_eval.api.instance:GenerationResult")
     token_counts = compat.fetch("lmms_eval.api.instance:TokenCounts")
     forward = model.maybe_forward_with_tool
@@ -113,10 +120,16 @@ def _in_coroutines(model: Any, requests: Sequence[Request], on_reply: OnReply, l
     async def forward_and_report(instance: Any, number: int) -> Any:
         if ledger.stopped():
             return NOT_SENT, number, token_counts()
-        began = time.monotonic()
-        text, place, tokens = await forward(instance, number)
-        on_reply(number, generation_result(text, tokens), time.monotonic() - began)
+        with turn(number) as ours:
+            if not ours:
+                passed_over.add(number)
+                return NOT_SENT, number, token_counts()
+            began = time.monotonic()
+            text, place, tokens = await forward(instance, number)
+            on_reply(number, generation_result(text, tokens), time.monotonic() - began)
         return text, place, tokens
+
+    passed_over: set[int] = set()
 
     model.maybe_forward_with_tool = forward_and_report
     try:
@@ -124,17 +137,23 @@ def _in_coroutines(model: Any, requests: Sequence[Request], on_reply: OnReply, l
     finally:
         del model.maybe_forward_with_tool
     for number, output in enumerate(outputs):  # those that failed after all retries were not reported
-        on_reply(number, output, None)
+        if number not in passed_over:
+            on_reply(number, output, None)
 
 
-def _in_threads(model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger, threads: int) -> None:
+def _in_threads(
+    model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger, turn: Turn, threads: int
+) -> None:
     def ask(number: int) -> None:
         if ledger.stopped():
             return on_reply(number, NOT_SENT, None)
-        began = time.monotonic()
-        (output,) = _call(_copy_for_call(model), [requests[number]], ledger)
+        with turn(number) as ours:
+            if ours:
+                began = time.monotonic()
+                (output,) = _call(_copy_for_call(model), [requests[number]], ledger)
+                on_reply(number, output, time.monotonic() - began)
         bar.update()
-        return on_reply(number, output, time.monotonic() - began)
+        return None
 
     pool = ThreadPoolExecutor(threads, "siming-asks")
     with _progress_bar(model, len(requests)) as bar:
@@ -158,7 +177,7 @@ def _copy_for_call(model: Any) -> Any:
 
 
 def _in_slices(
-    model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger, spare: Request | None
+    model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger, turn: Turn, spare: Request | None
 ) -> None:
     wanted = len(requests)
     # one model that lies over several processes: all of them must take part in every batch
@@ -184,17 +203,18 @@ def _in_slices(
                 chosen = list(same)
             done += len(chosen)
             seconds = 0.0
-            if ledger.stopped():
-                outputs = [NOT_SENT] * len(chosen)
-            else:
-                began = time.monotonic()
-                outputs = _call(model, [requests[number] for number in chosen], ledger)
-                seconds = time.monotonic() - began
-                grown = size * 2 if seconds < LONG_SLICE / 2 else size // 2 if seconds > LONG_SLICE else size
-                size = max(batch, min(most, grown))
-            for number, output in zip(chosen, outputs, strict=True):
-                if number < wanted:
-                    on_reply(number, output, seconds if len(chosen) == 1 else None)
+            with ExitStack() as turns:
+                ours = [number for number in chosen if sharded or turns.enter_context(turn(number))]
+                outputs = [NOT_SENT] * len(ours)
+                if ours and not ledger.stopped():
+                    began = time.monotonic()
+                    outputs = _call(model, [requests[number] for number in ours], ledger)
+                    seconds = time.monotonic() - began
+                    grown = size * 2 if seconds < LONG_SLICE / 2 else size // 2 if seconds > LONG_SLICE else size
+                    size = max(batch, min(most, grown))
+                for number, output in zip(ours, outputs, strict=True):
+                    if number < wanted:
+                        on_reply(number, output, seconds if len(ours) == 1 else None)
             bar.update(len(chosen))
 
 

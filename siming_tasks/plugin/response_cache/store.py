@@ -1,9 +1,9 @@
 """Store of replies and attempts: one folder for each model as it was asked, one file for each process that asked.
 
-A file is only ever appended to, by one process, so that no lock is needed, also on a network file system. Each line
-carries a checksum of its own: a line that was cut short or altered is no reply. A line is with the operating system
-before the next reply is handled (a killed process loses nothing) and on the disk a moment later, as fast as the disk
-takes it (so that a power cut loses what came in that moment).
+A file is only ever appended to, by one process, so that no lock is needed, also on a network file system, and others
+can read it meanwhile. Each line carries a checksum of its own: a line that was cut short or altered is no reply. A line
+is with the operating system before the next reply is handled (a killed process loses nothing) and on the disk a moment
+later, as fast as the disk takes it (so that a power cut loses what came in that moment).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import os
 import secrets
 import socket
+import sys
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -69,7 +70,9 @@ class ReplyStore:
         self.unsaved = 0
         self._unanswered: dict[str, list[Attempt]] = {}
         self._handle: int | None = None
+        self._path: Path | None = None
         self._good = 0
+        self._read_to: dict[Path, int] = {}
         self._waiting: list[bytes] = []
         self._lock = threading.Lock()
         self._dirty = threading.Event()
@@ -101,19 +104,30 @@ class ReplyStore:
         for key in keys:
             yield from self._unanswered.get(key, ())
 
-    def _read(self, path: Path) -> Iterator[CachedReply | None]:
-        """Replies of a file; None for a line that holds none."""
+    def find_new(self) -> list[CachedReply]:
+        """Replies that other processes have written since this store last looked, whatever they answer."""
+        replies: list[CachedReply] = []
+        for path in sorted(self.folder.glob("*.jsonl")):
+            if path != self._path:
+                with suppress(OSError):  # a file that cannot be read now is read the next time
+                    replies += [reply for reply in self._read(path, self._read_to.get(path, 0)) if reply is not None]
+        return replies
+
+    def _read(self, path: Path, start: int = 0) -> Iterator[CachedReply | None]:
+        """Replies of a file from the byte ``start`` on; None for a line that holds none."""
         with open_regular(path) as stream:
-            head = stream.readline(MAX_LINE)
-            if (facts := _unsealed(head)) is None or facts.get("siming_replies") != VERSION:
+            head = b"" if start else stream.readline(MAX_LINE)
+            if not start and (reason := self._foreign(head)):
                 if os.fstat(stream.fileno()).st_size:  # another process may just have made it
-                    self.warnings.append(f"{path} was not written by this version and is left alone.")
+                    self.warnings.append(f"{path} {reason} and is left alone.")
+                    self._read_to[path] = sys.maxsize
                 return
-            if facts.get("conditions") != self.conditions:
-                self.warnings.append(f"{path} belongs to another model or other arguments and is left alone.")
-                return
+            end = stream.seek(start or len(head))
             attempts: dict[str, list[Attempt]] = {}  # of this process
             while line := stream.readline(MAX_LINE):
+                end += len(line)
+                if line.endswith(b"\n"):  # else another process may be writing it
+                    self._read_to[path] = end
                 content = _unsealed(line) or {}
                 if isinstance(row := content.get("attempt"), dict):
                     with suppress(TypeError):
@@ -129,6 +143,12 @@ class ReplyStore:
                 yield reply
             for key, rows in attempts.items():
                 self._unanswered.setdefault(key, []).extend(row for row in rows if row.billed)
+
+    def _foreign(self, head: bytes) -> str | None:
+        """Sentence about a file whose first line says that its replies are not of this store; None if they are."""
+        if (facts := _unsealed(head)) is None or facts.get("siming_replies") != VERSION:
+            return "was not written by this version"
+        return None if facts.get("conditions") == self.conditions else "belongs to another model or other arguments"
 
     def add(self, reply: CachedReply) -> bool:
         """Write a reply; False if it could not be written (it is tried again with the next one)."""
@@ -181,7 +201,7 @@ class ReplyStore:
             os.close(handle)
             path.unlink(missing_ok=True)
             raise
-        self._handle, self._good = handle, len(head)
+        self._handle, self._path, self._good = handle, path, len(head)
         threading.Thread(target=self._sync, name="siming-replies", daemon=True).start()
         return handle
 
