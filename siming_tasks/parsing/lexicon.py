@@ -75,6 +75,37 @@ LANGUAGES: dict[str, dict[str, str]] = {
         "step": "paso",
         "yes": "sí",
     },
+    "Portuguese": {
+        "correct": "correto, correta",
+        "incorrect": "incorreto, incorreta, errado, errada",
+        "no error": "sem erro, sem erros, nenhum erro",
+        "score": "pontuação, pontuacao",
+        "points": "pontos, ponto",
+        "verdict": "veredito",
+        "not": "não",
+        "yes": "sim",
+    },
+    "Italian": {
+        "correct": "corretto, corretta",
+        "incorrect": "errato, errata, scorretto, scorretta, sbagliato",
+        "no error": "nessun errore, senza errori",
+        "score": "punteggio",
+        "points": "punti",
+        "verdict": "giudizio, verdetto",
+    },
+    "Russian": {
+        "correct": "верно, правильно, корректно, без ошибок",
+        "incorrect": "неверно, неправильно, некорректно, ошибочно",
+        "no error": "ошибок нет, нет ошибок",
+        "error": "ошибка, есть ошибка",
+        "score": "оценка",
+        "points": "балла, баллов, балл, очка, очков, очко",
+        "reason": "причина, обоснование",
+        "step": "шаг",
+        "not": "не",
+        "yes": "да",
+        "no": "нет",
+    },
     "Japanese": {
         "correct": "正しい, 正しいです, 適切, 適切です, 正确です",
         "incorrect": "不正解, 誤り, 誤りです, 不適切, 不適切です, 不正确です, 正しくない, 適切でない, 間違い",
@@ -116,7 +147,7 @@ _FOREIGN = re.compile(
     rf"(?<![^\W_])(?:{'|'.join(re.escape(word) for word in sorted(_ENGLISH, key=len, reverse=True))})(?![^\W_])"
 )
 _POINTS_OF = re.compile(
-    r"(?<=[0-9]) ?(?P<unit>[点점](?![^\W\d_]))|(?<=[0-9]) ?(?:(?P<points>points) )?(?:von|sur|de) (?=[0-9])"
+    r"(?<=[0-9]) ?(?P<unit>[点점](?![^\W\d_]))|(?<=[0-9]) ?(?:(?P<points>points) )?(?:von|sur|de|su|из) (?=[0-9])"
 )
 """``4点`` and ``3 von 5``, ``3 points sur 5``."""
 _TOP_FIRST = re.compile(
@@ -145,8 +176,12 @@ def fold_name(text: str, *, fold: bool = True) -> str:
 
 def fold_value(text: str, outer: str = _OUTER) -> str:
     """A value in one form: as :func:`fold_name`, but marks that change the reading order stay and spoil it."""
-    text = text.translate(_WIDE).translate(_ZERO_WIDTH).strip(outer).casefold()
-    return in_english(text.translate(_TRADITIONAL))
+    return in_english(fold_sentence(text, outer).translate(_TRADITIONAL))
+
+
+def fold_sentence(text: str, outer: str = _OUTER) -> str:
+    """A sentence in one form: as :func:`fold_value`, but in its own language."""
+    return text.translate(_WIDE).translate(_ZERO_WIDTH).strip(outer).casefold()
 
 
 def strip_invisible(text: str) -> str:

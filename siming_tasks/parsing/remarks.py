@@ -18,7 +18,7 @@ from siming_tasks.common.schema import Answer
 from siming_tasks.parsing.grammar import key_of
 from siming_tasks.parsing.json_answers import Reading
 from siming_tasks.parsing.lenient_json import Group, Scalar
-from siming_tasks.parsing.lexicon import CORRECT, INCORRECT, fold_value
+from siming_tasks.parsing.lexicon import CORRECT, INCORRECT, fold_sentence
 from siming_tasks.parsing.step_matching import StepNames
 from siming_tasks.parsing.withdrawals import is_unseen, withdraws
 from siming_tasks.rubrics import RubricStep
@@ -173,7 +173,7 @@ def bearings(
 
 def corrects(text: str) -> bool:
     """Test whether a text has words that correct what it said before."""
-    return _CORRECTS.search(fold_value(text)) is not None
+    return _CORRECTS.search(fold_sentence(text)) is not None
 
 
 def announces_correction(text: str) -> bool:
@@ -218,7 +218,7 @@ def _other_answers(
 def _sentences(text: str, step_id: str | None = None) -> Iterator[_Remark]:
     for sentence in _SENTENCE_END.split(text):
         if sentence and not sentence.isspace():
-            yield _Remark(sentence.strip(), fold_value(sentence).replace("’", "'"), step_id)
+            yield _Remark(sentence.strip(), fold_sentence(sentence).replace("’", "'"), step_id)
 
 
 def _before(text: str, read: Sequence[Group]) -> Iterator[_Remark]:
@@ -260,7 +260,7 @@ def _comments(text: str, groups: Sequence[Group], names: StepNames) -> Iterator[
         for comment in _COMMENT.finditer(inside):
             keys = _KEY.findall(inside, max(0, comment.start() - 300), comment.start())
             step = names.exact(keys[-1]) if keys else None
-            said = f"{keys[-1] if keys else ''} {fold_value(comment[0])}".casefold()
+            said = f"{keys[-1] if keys else ''} {fold_sentence(comment[0])}".casefold()
             yield _Remark(comment[0].strip(), said, step.id if step else None)
 
 

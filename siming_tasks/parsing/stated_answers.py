@@ -19,6 +19,7 @@ from siming_tasks.parsing.text_blocks import STEP, UNCERTAIN, Marks
 from siming_tasks.parsing.text_values import (
     NUMBER,
     NUMBER_WORDS,
+    SIGNS,
     UNIT,
     Stated,
     adds_noun,
@@ -77,6 +78,8 @@ def alone_at(text: str, step: RubricStep, answer: Answer) -> Stated | None:
     return value if value is not None and not text[value.end :].strip(" .!*\"'`)]},;|") else None
 
 
+_LISTED = re.compile(r"[0-9]{1,2}[.)]\s+(?=[0-9])")
+_INTERJECTION = re.compile(r"\W*(?:all )?right\b")
 _NOT_FINITE = re.compile(r"[-+]?(?:nan|inf(?:inity)?)")
 
 
@@ -85,13 +88,19 @@ def led_by_text(text: str, step: RubricStep, answer: Answer) -> Stated | None:
     if answer == "score" and _NOT_FINITE.fullmatch(text):
         return Stated("off_scale", len(text))
     value = None if titled_at(text, step, answer) else value_at(text, 0, step, answer)
+    if value is not None and (_LISTED.match(text) or _INTERJECTION.match(text)):
+        return None
     if value is None or (answer == "score" and _IN_FULL.match(text) and "/" not in text[: value.end]):
         return None
     is_title = text[value.end :].lstrip().startswith(":") and text[: value.end].strip() in ERROR
     return None if is_title else value
 
 
-_LAST = re.compile(r"(?:->|→|⇒|=>|➡|:|=|,|\s[-–—])\s*(?=[^:=→⇒➡>,]{1,60}$)")
+_LAST = re.compile(r"(?:->|→|⇒|=>|➡|:|=|,|(?<![0-9])\s[-–—]|\b(?:so|therefore|thus|hence)\b)\s*(?=[^:=→⇒➡>,]{1,60}$)")
+_VALUE_BEFORE = {
+    "score": re.compile(rf"(?<![0-9.(-]){NUMBER}\s*{UNIT}?\s*$"),
+    "error": re.compile(rf"(?:correct|wrong|正确|错误|{SIGNS})\s*$"),
+}
 _UNITED = re.compile(rf"{UNIT}|/|out of|满分")
 
 
@@ -102,10 +111,16 @@ def concluded_in(sentence: str, step: RubricStep, answer: Answer) -> Stated | No
     if value is None or UNCERTAIN.search(sentence):
         return None
     mark, before = matches[-1][0].strip(), sentence[: matches[-1].start()]
+    if mark in ("->", "→", "⇒", "=>", "➡") and _VALUE_BEFORE[answer].search(before):  # "2 -> 1"
+        return value._replace(reading="ambiguous")
     title = _BOUNDARY.split(before)[-1]
-    said = len(re.findall(r"[a-z']{2,}", title)) + len(re.findall("[\u3400-\u9fff]", title)) // 2
-    is_title = 0 < said < 3 and mark in (":", "=", "-", "–", "—") and not re.search(STEP, title)  # "Depth: 4/5"
-    bare = answer == "score" and mark in (":", ",", "-", "–", "—") and not _UNITED.search(sentence, matches[-1].end())
+    said = len(re.findall(r"[a-z']{2,}", before)) + len(re.findall("[\u3400-\u9fff]", before)) // 2
+    is_title = 0 < said < 5 and mark in (":", "=", "-", "–", "—") and not re.search(STEP, before)  # "Depth: 4/5"
+    bare = (
+        answer == "score"
+        and (mark.isalpha() or mark in (":", ",", "-", "–", "—"))
+        and not _UNITED.search(sentence, matches[-1].end())
+    )
     known = key_of(title).family.name in ("unknown", "points", "verdict", "assessment", "answer")
     return value if known and not (is_title or bare or title_role(fold_name(title)) == "aside") else None
 
@@ -168,8 +183,9 @@ _FILL = (
 )
 _GIVE = (
     r"(?:giv(?:e|es|ing|en)|gave|award(?:s|ed|ing)?|assign(?:s|ed|ing)?|earn(?:s|ed)?|gets?|got|receiv(?:e|es|ed)"
-    r"|merit(?:s|ed)?|deserv(?:e|es|ed)|scor(?:e|es|ed|ing)|says?|obtain(?:s|ed)?|achiev(?:e|es|ed)|rat(?:e|es|ed|ing)"
-    r"|grad(?:e|es|ed)|warrants?|marks?|points|grant(?:s|ed)?|result(?:s|ing)? in|yields?|judge[ds]?)"
+    r"|merit(?:s|ed)?|deserv(?:e|es|ed)|scor(?:e|es|ed|ing)|says?|obtain(?:s|ed)?|achiev(?:e|es|ed)"
+    r"|(?:rat(?:e|es|ed|ing)|grad(?:e|es|ed))(?!\s(?:score|rating|mark|grade))|warrants?|marks?|points"
+    r"|grant(?:s|ed)?|result(?:s|ing)? in|yields?|judge[ds]?)"
 )
 _GIVEN = re.compile(
     rf"\b{_GIVE}\b(?:[\s:=\"'(,]{{1,3}}{_FILL}\b){{0,9}}(?<!\brate)(?<!rates)(?<!marks)(?<!points)"
@@ -177,7 +193,7 @@ _GIVEN = re.compile(
 )
 _IN_FULL = re.compile(
     r"(?:full|zero|no|maximum) (?:points|marks|credit)"
-    r"(?! (?:deduct|lost|off|were|was|require|would|need|for|if|taken|lose|only)|\s*(?:\(\s*[0-9]+\s*\)\s*)?:)"
+    r"(?! (?:deduct|lost|off|were|was|require|would|need|for|if|taken|lose|only)|\s*[0-9]|\s*(?:\(\s*[0-9]+\s*\)\s*)?:)"
 )
 _HAN_GIVEN = re.compile(
     r"(?:得分|评分|分数|给分|打分|得|给予|给|打|评|评定|记|计|获|判)(?:为|是|了|到|其|:|\s){0,3}(?:满分(?=[0-9]))?(?=[0-9满])"
@@ -188,7 +204,7 @@ _FOR_STEP = re.compile(
 )
 _JUDGEMENT = r"(?:verdict|answer|judge?ment|conclusion|assessment|decision)"
 _SUBJECT_REF = (
-    rf"(?:{STEP}|(?:this|the|that)\s(?:\w+\s)?(?:step|skill|item|task|procedure|performance|trainee|{_JUDGEMENT}|result"
+    rf"(?:{STEP}|(?:this|the|that)\s(?:(?:final|overall|whole|entire|asked|above|present|current|shown)\s)?(?:step|skill|item|task|procedure|performance|trainee|{_JUDGEMENT}|result"
     rf"|execution|technique)(?:\s(?:is|was|of|for)\s{STEP})?|it|this|he|she|they|performance|trainee(?:'s\sperformance)?"
     rf"|my\s{_JUDGEMENT}|verdict|i)"
 )
@@ -205,8 +221,8 @@ _DID = re.compile(
     rf"|{STEP}\s+(?:was\s|is\s)?(?:also\s|both\s)?(?:performed|executed|done|completed|carried out)\s+{_CORRECTLY}"
 )
 _JUDGED = re.compile(
-    r"(?:judg(?:e|ed)|rat(?:e|ed)|mark(?:ed)?|classif(?:y|ied)|consider(?:ed)?|label(?:l?ed)?|deem(?:ed)?|counts?"
-    r"|assess(?:ed)?|evaluat(?:e|ed)|scored?|answer|verdict|call|say)\s+"
+    r"(?:(?:judg(?:e|ed)|rat(?:e|ed)|mark(?:ed)?|classif(?:y|ied)|consider(?:ed)?|label(?:l?ed)?|deem(?:ed)?|counts?"
+    r"|assess(?:ed)?|evaluat(?:e|ed)|scored?|call|say)\s+(?!(?:is|was|be|for)\b)|(?:answer|verdict)\s+)"
     rf"(?:(?:is|it's|as|to be|{STEP}|this|the|that|it|step|performance|for|was|be|would be|must be|should be|trainee's)"
     r"[\s:]+){0,6}[\s:\"'“]*"
 )
@@ -249,6 +265,14 @@ _NOT_MINE = re.compile(
 )
 """Words of a clause that give no answer, or half of one."""
 _OUTSIDE = re.compile(rf"(?<![(\[]){STEP}")
+_PARTLY = {
+    "score": re.compile(
+        r"\bfor\b[^.,;]{0,40}\bonly\b|\bonly for\b|\b(?:and|but)\s+(?:he |she |they )?(?:loses?|lost)\b"
+        rf"|(?:,|\band)\s*{NUMBER}\s*(?:points?|marks?)?\s+(?:for|on)\b(?!\s(?:{STEP}|this|the step))"
+    ),
+    "error": re.compile(r"\bmost part\b|\bfor half\b|\bat (?:first|the beginning)\b|\binitially\b"),
+}
+"""Words of a sentence that speak of parts of a step."""
 _WITHDRAWN = re.compile(rf"\b(?:retract|withdraw|take back|disregard|ignore|scratch)\b[^.\n]{{0,40}}?(?P<step>{STEP})")
 _LONG = 1000
 """Characters up to which a sentence is read."""
@@ -263,7 +287,8 @@ def stated_in(sentence: str, marks: Marks, owner: tuple[int, ...], answer: Answe
     """The values that a folded sentence states, each for the steps that it names or for the ``owner``."""
     if len(sentence) > _LONG:
         return
-    is_open = sentence.rstrip().endswith(("?", "？")) or UNCERTAIN.search(sentence) is not None
+    asks = sentence.rstrip().endswith(("?", "？"))
+    is_open = asks or any(words.search(sentence) for words in (UNCERTAIN, _PARTLY[answer]))
     in_full = _IN_FULL.search(sentence) if answer == "score" and owner else None
     if in_full and not _NOT_MINE.search(sentence, _clause_start(sentence, in_full.start()), in_full.start()):
         said = marks.steps[owner[0]].max_score if in_full[0][0] in "fm" else 0.0
@@ -291,7 +316,7 @@ def _given_by(
     negation = match["not"] if form is _DID else None
     start = match.start("value") if form is _FOR_STEP else match.end()
     value = value_at(sentence, start, marks.steps[places[0]], answer, remark=not negation)
-    if value is None:
+    if value is None or _INTERJECTION.match(sentence, start):
         return None
     if negation:  # "did not perform this step correctly"
         value = value._replace(reading=1.0 if value.reading == 0.0 else "ambiguous")
@@ -311,15 +336,17 @@ def _clause_start(sentence: str, end: int) -> int:
 def _is_subject(lead: str) -> bool:
     """Test whether the words of a clause before a form of giving an answer all belong to giving one."""
     han = "".join(re.findall(r"[\u3400-\u9fff]+", lead))
-    return _latin(lead) <= _SUBJECT and _HAN_SUBJECT.fullmatch(han) is not None
+    return not lead.startswith("to ") and _latin(lead) <= _SUBJECT and _HAN_SUBJECT.fullmatch(han) is not None
 
 
 def _latin(text: str) -> set[str]:
     return set(re.findall(r"[a-z]+(?:'[a-z]+)?", text))
 
 
-def is_lead(text: str) -> bool:
+def is_lead(text: str, answer: Answer) -> bool:
     """Test whether a text before ``cpr_01: 2, cpr_02: 3`` introduces answers: "I'd score it as follows"."""
+    if answer == "score" and key_of(text.strip()).polarity:  # "Errors per step"
+        return False
     return UNCERTAIN.search(text) is None and _latin(text) <= _SUBJECT | ANSWERS | COURTESY
 
 

@@ -40,6 +40,7 @@ from siming_tasks.parsing.text_blocks import (
     Marks,
     begins,
     cut_in_blocks,
+    mark_subject,
     plain_lines,
 )
 from siming_tasks.parsing.text_markup import without_markup
@@ -101,6 +102,7 @@ _CELLS = re.compile(r"\s*[,\t|]\s*|\s{2,}")
 _LEGEND = re.compile(r"[(]([^()]{3,60})[)]$")
 _COUNTS = re.compile(r"(?:the |in |all )*(?:numbers?|seconds?|frames?|times?|minutes?|counts?|weights?|indices)\b")
 _SIGN_MEANS = re.compile(rf"({SIGNS})\s*(?:=|:|means|stands for)\s*([a-z ]{{2,30}})")
+_POSSIBLE = re.compile(r"\byou can\b|\bcan be (?:earned|reached|achieved|awarded|had)\b|\b(?:possible|available)\b")
 _UNTITLED = re.compile(r"[0-9](?!.*(?:point|pts|分|/|of|score))")
 
 
@@ -141,7 +143,13 @@ def _is_of_else(line: Line, following: Line, names: StepNames, answer: Answer) -
     leads = begins(following.text) or titled_at(following.text, step, answer) or alone_at(following.text, step, answer)
     if not leads or (answer == "error" and _polarity(line.text) is not None):
         return False
-    return introduces_aside(line.raw, names) or UNCERTAIN.search(line.text) is not None
+    if answer == "score" and key_of(line.text.strip(" :")).polarity:  # "Errors per step:"
+        return True
+    return (
+        _POSSIBLE.search(line.text) is not None
+        or introduces_aside(line.raw, names)
+        or UNCERTAIN.search(line.text) is not None
+    )
 
 
 def _polarity(title: str) -> float | None:
@@ -155,12 +163,15 @@ def _polarity(title: str) -> float | None:
 _SEGMENT = re.compile(
     rf"(?:[.;,|!)]\s*|\band\s+|\s{{2,}}|[\n\t])(?:and\s+)?(?:step\s+)?(?:[0-9][.)]\s*)?[\[(\"']?(?P<step>{STEP})"
 )
+_NEGATIVE = re.compile(r"\s*[:=|]\s*[-−–](?=[0-9])")
 _LED = re.compile(rf":\s*[\[(\"']?(?P<step>{STEP})")
 _NUMBERING = re.compile(r"\(?[0-9]{1,2}[.)]\s+(?=[a-z])")
 _VERDICT_LIST = re.compile(
     rf"\W*(?P<title>[^:\n\ue000-\uf8ff]{{2,50}}?)\s*(?::|[-–—]|\bare\b|\bis\b)\s*\W{{0,3}}(?P<step>{STEP})[\])]?\W*"
     r"(?:$|[(;.,])"
 )
+_DENIED = re.compile(r"\W*(?:none|no|nil|n/?a|not|without|minor|maybe)\b|\W*(?:无|没)")
+"""The rest of a line below "Errors:" that need not be an error."""
 _EXCEPT = re.compile(
     r"\b(?:all|every)\b[^.\n]{0,40}\bcorrect(?:ly)?\b[^.\n]{0,20}\b(?:except|apart from|but|other than)\b(?: for)?"
     rf"[\W]{{0,3}}(?:steps? )?(?P<step>{STEP})|除了?(?P<han>{STEP})(?:以?外|之外)[^.\n]{{0,12}}正确"
@@ -197,8 +208,9 @@ class _Reader:
                 title = block.lines[-1]
                 section = _polarity(title.text) if self.answer == "error" and title.is_title else None
             elif section is not None and self._count() == before:
+                rest = re.sub(rf".*?{STEP}", "", block.lines[0].text, count=1)
                 for place in block.places:
-                    self.listed[place].append(section)
+                    self.listed[place].append("ambiguous" if _DENIED.match(rest) else section)
         self._sort_lists()
         tops = {place: self.steps[place].max_score for place in self.in_brackets}
         if not self.stated and self.in_brackets != tops:
@@ -222,7 +234,8 @@ class _Reader:
         for number, line in enumerate(block.lines):
             current, topic, label, segments = owner, [*owner], "", 0
             parts = sentences(line.text)
-            for place, sentence in enumerate(parts):
+            for place, written in enumerate(parts):
+                sentence = written if owner else mark_subject(written, self.steps)
                 before, head = self._count(), begins(sentence)
                 if head is not None and head["step"] != FOREIGN and (place or number == 0):
                     current = self.marks.places(head["step"])
@@ -253,7 +266,11 @@ class _Reader:
     def _read_segments(self, sentence: str) -> int:
         """``cpr_01: 2, cpr_02: 3``: the number of steps that begin a part of the sentence; their values are added."""
         first = begins(sentence)
-        if first is None and (led := _LED.search(sentence)) is not None and is_lead(sentence[: led.start()]):
+        if (
+            first is None
+            and (led := _LED.search(sentence)) is not None
+            and is_lead(sentence[: led.start()], self.answer)
+        ):
             first = led
         if first is None or first["step"] == FOREIGN:
             return 0
@@ -262,6 +279,8 @@ class _Reader:
         for match, end in zip(found, ends, strict=True):
             places = self.marks.places(match["step"])
             text = sentence[match.end("step") : end]
+            if self.answer == "score" and _NEGATIVE.match(text):
+                self._say(places, "off_scale")
             value = led_by_step(text, self.steps[places[0]], self.answer, alone=self.is_clip)
             if self.abstain and abstains(text.lstrip(" :-])")):
                 self._say(places, ABSTAINED)

@@ -30,6 +30,7 @@ _ONE = "[\ue000-\ue7ff]"
 _REPEATED = re.compile(rf"{_ONE}(?:[ \t\-–—:(\[/|]{{0,4}}{_ONE}[)\]]?)+")
 _AND = r"[ \t]?(?:,|;|/|&|\band\b|\bund\b|\bet\b|\by\b|和|与|及|以及){1,2}[ \t]*(?:also |steps? )?"
 _LIST = re.compile(rf"{_ONE}(?:{_AND}{_ONE})+(?![ \t]*[(:=])")
+_LONG_WORD = 10
 _SMALL = frozenset(("the", "a", "an", "of", "for", "and", "to", "at", "step", "chec", "with", "in"))
 _SHORT_TITLE = re.compile(r"(?:(?:step )?[0-9]{1,2}[.):]?\s*)?(?P<title>[a-z][a-z ,&/-]{3,60}?)\s*(?:[:(|]|\s[-–—]|$)")
 _HEAD = re.compile(
@@ -41,6 +42,9 @@ _HEAD = re.compile(
 _TITLED_HEAD = re.compile(
     r"(?P<head>[\W0-9]{0,5}[^\W\d_][^:.,;!?=\n\ue000-\uf8ff]{2,60}?[\s(\[])(?P<step>[\ue000-\ue3ff])"
     r"(?=\s*(?:$|[:(|]|[-–—]\s))"
+)
+_OF_OTHERS = re.compile(
+    r"\b(?:students?|trainees?|candidates?|raters?|examiners?|reviewers?|attempts?|videos?|judges?|annotators?|groups?|teams?)\b"
 )
 _NUMBERED = re.compile(r"[^\w\ue000-\uf8ff]{0,4}(?:step\s*|第\s*|步骤\s*)(?P<number>[0-9]{1,2})\s*步?(?=\W|$)")
 _ENDS_BLOCK = re.compile(
@@ -78,6 +82,7 @@ class Block:
 
     places: tuple[int, ...] = ()  # of the steps in the list of asked steps
     lines: list[Line] = field(default_factory=list)
+    is_sentence: bool = False  # it begins with a sentence about the step, and no title
 
 
 class Marks:
@@ -179,16 +184,36 @@ def _mark_numbers(lines: Sequence[Line], asked: int) -> None:
 
 def _mark_short_titles(lines: Sequence[Line], steps: Sequence[RubricStep]) -> None:
     """Mark titles that are made of words of one asked step's name: ``Call for help: 2/3``."""
-    skills = {words(step.id)[0] for step in steps if words(step.id)}
-    stems = [{word[:4] for word in words(step.name)} - _SMALL for step in steps]
     for line in lines:
         match = None if re.search(f"{STEP}|{FOREIGN}", line.text[:80]) else _SHORT_TITLE.match(line.text)
-        own = [word for word in words(match["title"]) if word[:4] not in _SMALL | skills] if match else []
-        if match and (len(own) > 1 or (own and len(own[0]) > 9)):
-            fits = [place for place, name in enumerate(stems) if {word[:4] for word in own} <= name]
-            if len(fits) == 1:
-                mark = chr(_BY_NAME + fits[0])
-                line.text = line.text[: match.start("title")] + mark + line.text[match.end("title") :]
+        place = _place_of(match["title"], steps) if match else None
+        if match and place is not None:
+            line.text = line.text[: match.start("title")] + chr(_BY_NAME + place) + line.text[match.end("title") :]
+
+
+_SUBJECT = re.compile(
+    r"(?:(?:\W|and|lastly|finally|next|then|also|for|as for|the)\s*){0,5}?\b(?P<title>[a-z][a-z ]{3,40}?)"
+    r"(?=,?\s+(?:is|was|gets?|earns?|deserves?|receives?|scores?|i'd|i would|i give|step)\b)"
+)
+
+
+def mark_subject(sentence: str, steps: Sequence[RubricStep]) -> str:
+    """A sentence whose subject is made of words of one asked step's name, with the mark for it."""
+    match = _SUBJECT.match(sentence) if len(steps) > 1 and not re.search(STEP, sentence) else None
+    place = _place_of(match["title"], steps) if match else None
+    if match is None or place is None:
+        return sentence
+    return sentence[: match.start("title")] + chr(_BY_NAME + place) + sentence[match.end("title") :]
+
+
+def _place_of(title: str, steps: Sequence[RubricStep]) -> int | None:
+    """The place of the one step whose name has all words of a title, at least two or one long one."""
+    skills = {words(step.id)[0] for step in steps if words(step.id)}
+    own = [word for word in words(title) if word[:4] not in _SMALL | skills]
+    if not own or (len(own) == 1 and len(own[0]) < _LONG_WORD):
+        return None
+    fits = [place for place, step in enumerate(steps) if {w[:4] for w in own} <= {w[:4] for w in words(step.name)}]
+    return fits[0] if len(fits) == 1 else None
 
 
 def begins(text: str) -> re.Match[str] | None:
@@ -201,7 +226,7 @@ def begins(text: str) -> re.Match[str] | None:
         return match
     title = re.sub(r"\W*\b(?:for|of|on)\W*$|^[\W0-9]+", "", match["head"])
     is_own = key_of(title).family.name in ("unknown", "points", "verdict", "assessment", "step")
-    return match if is_own and not UNCERTAIN.search(title) else None
+    return match if is_own and not UNCERTAIN.search(title) and not _OF_OTHERS.search(title) else None
 
 
 def cut_in_blocks(lines: Sequence[Line], marks: Marks) -> Iterator[Block]:
@@ -214,5 +239,16 @@ def cut_in_blocks(lines: Sequence[Line], marks: Marks) -> Iterator[Block]:
             block.lines.append(line)
             continue
         yield block
-        block = Block(marks.places(match["step"]) if match and match["step"] != FOREIGN else (), [line])
+        places = marks.places(match["step"]) if match and match["step"] != FOREIGN else ()
+        # A sentence about another step ("cpr_01 was done before.") does not end the block of a heading.
+        is_aside = match is not None and not line.is_title and _SAYS.match(line.text, match.end()) is not None
+        if is_aside and block.places and not block.is_sentence:
+            yield Block(places, [line], is_sentence=True)
+            block = Block(block.places)
+        else:
+            block = Block(places, [line], is_sentence=is_aside)
     yield block
+
+
+_SAYS = re.compile(r"\s+[a-z]")
+"""A step's mark goes on with words, and no mark or value of its own."""

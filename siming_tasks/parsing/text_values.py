@@ -52,8 +52,10 @@ _SUM = rf"(?:{NUMBER}\s*[-+]\s*)+{NUMBER}\s*=\s*(?P<sum>{NUMBER})\s*{UNIT}?"
 _PLAIN = rf"(?P<value>{NUMBER}|(?:{_WORD})\b)(?:\s*-?\s*{UNIT})?"
 _POINTS = re.compile(rf"[\s{_QUOTES}(\[*~]*?(?:{_FULL}|{_NONE}|{_SUM}|{_PLAIN}){_TOP}[{_QUOTES})\]*]{{0,3}}")
 _GOES_ON = re.compile(
-    r"\s*(?:$|#|[.;!](?![0-9])|[,:](?!\s?[0-9])|\)|\]|\}|\((?!\s*(?:or|maybe|max|rather|was)\b)"
-    rf"|\|(?!\s*[0-9.]+\s*(?:\||$))|->|[-–—]+(?!\s?[0-9])|{SIGNS}"
+    r"\s*(?:$|#|[.;!](?!\s?[0-9])|[,:](?!\s?[0-9])|\)|\]|\}|"
+    r"\((?!\s*(?:or|maybe|max|rather|was|attempts?|frames?|tries|s|sec(?:ond)?s?|minutes?|times?)\b)|"
+    rf"\|(?!\s*(?:[0-9.]+\s*(?:\||$)|(?:in)?correct|{SIGNS}))"
+    rf"|(?:(?<=\s)[-–—]+|[-–—]+(?=\s))(?!\s?[0-9])|{SIGNS}"
     r"|(?:because|since|as|due|given|with|for|on|to\s(?:the|this|him|her)|and(?!\s[0-9])|but|here|awarded|overall"
     r"|is\s(?:appropriate|awarded|warranted|justified|given)|in\s(?:total)|in\s[\ue000-\uefff]"
     r"|reason|justification|explanation|rationale|comment|evidence|so|while|which)\b|因为|由于|因|理由|原因|说明)"
@@ -74,10 +76,10 @@ _VERDICT = re.compile(
     rf"(?:[(/]?\s*(?P<again>{_VERDICTS})(?![a-z])\s*[)]?)?\s*(?P<behind>{SIGNS})?"
 )
 _SIGN = re.compile(rf"\s*(?P<sign>{SIGNS})(?=\s*(?:$|[-–—:,.(|;]))")
-_ASSERTED = re.compile(rf"\s*[:=?]+\s*(?:(?:{alternatives(YES | NO)})(?![a-z0-9])|\[\]|\{{\}}|{SIGNS})")
+_ASSERTED = re.compile(rf"\s*[:=?]+\s*(?:(?:{alternatives(YES | NO)})(?=\s*(?:$|[.,;:!)]))|\[\]|\{{\}}|{SIGNS})")
 _LATER = (
-    r"(?:no,|wait\b|actually\b|make (?:that|it)\b|should (?:be|have been)\b|correction\b|i meant?\b|rather\b"
-    r"|scratch that|更正|应为|应该是|改为|不对)"
+    r"(?:\bno(?=,|\s[0-9])|wait\b|actually\b|make (?:that|it)\b|should (?:be|have been)\b|correction\b|i meant?\b"
+    r"|rather\b|scratch that|更正|应为|应该是|改为|不对)"
 )
 _VALUE = {
     "score": rf"(?:{NUMBER}|\b(?:{_WORD})\b)(?!\s*(?:cm|mm|s\b|sec|:|%))",

@@ -59,7 +59,7 @@ _DOUBT = re.compile(
 )
 _TAKEN_BACK = re.compile(
     r"\b(?:actually|rather|in fact|should be|changed? to|instead|on reflection)\b[^.]{0,30}\b(?:in)?correct\b"
-    r"|^\W*(?:no|none|nil|zero|without)\b(?:\W+\w+)?\W*(?:errors?\b|mistakes?\b|deviations?\b|issues?\b|problems?\b|$)"
+    r"|^\W*(?:no|none|nil|zero|without)\b(?:(?:\W+\w+)?\W+(?:errors?|mistakes?|deviations?|issues?|problems?)\b|\W*$)"
     r"|^\W*(?:无|没有|未见|未发现)(?:明显|任何)?(?:错误|偏差|问题|失误|$)|^\W*(?:or|and|yes)\b"
 )
 _RATIO = re.compile(r"(?<![0-9.:/])([0-9]{1,2})\s?/\s?([1-9][0-9]?)(?![0-9.:/]|\s*(?:frames?|times|sec))")
