@@ -97,12 +97,11 @@ class _Collector:
 
     def _note_conflict(self, first: Record, place: str, same_file: bool, record: Record, path: Path, line: int) -> None:
         if not same_file and REQUEST_FAILED in (first.status, record.status):
-            both, unknown = (first, record), (None, UNKNOWN_MODE)
-            shown = [stated.media for stated in both if stated.media.get("mode") not in unknown]
+            asked, unknown = (first.conditions, record.conditions), (None, UNKNOWN_MODE)
+            shown = [stated.media for stated in asked if stated.media.get("mode") not in unknown]
             differs = {
-                "prompt": len({stated.conditions.prompt for stated in both} - {None, ""}) == 2,
-                "JSON schema": len({stated.conditions.reply_schema for stated in both if stated.conditions.prompt})
-                == 2,
+                "prompt": len({stated.prompt for stated in asked} - {None, ""}) == 2,
+                "JSON schema": len({stated.reply_schema for stated in asked if stated.prompt}) == 2,
                 "view of the video": len(shown) == 2 and shown[0] != shown[1],
             }
             if difference := next((name for name, holds in differs.items() if holds), None):
