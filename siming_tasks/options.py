@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
@@ -342,6 +343,16 @@ def videos_of_public_set(name: str) -> Path | None:
     """Folder that the variable of a public set's videos names, as lmms-eval has such: ``EGOOOPS_VIDEO_DIR``."""
     folder = os.environ.get(f"{name.upper()}_VIDEO_DIR", "").strip()
     return Path(folder).expanduser() if folder else None
+
+
+@contextmanager
+def one_process() -> Iterator[None]:
+    """While the block runs, lmms-eval takes this process for the only one of the run."""
+    before = {name: os.environ.pop(name) for name in ("WORLD_SIZE", "RANK", "LOCAL_RANK") if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(before)
 
 
 def _describe_fields() -> dict[str, Option]:

@@ -64,6 +64,7 @@ class TouchPoint:
 
 _UNLOADED = "Tasks of siming-tasks do not run, because models would be loaded without the arguments that they need."
 _UNREADABLE = "Tasks of siming-tasks do not run, because replies could not be read."
+_UNTRIED = "Tasks of siming-tasks do not run, because it could not be tried whether replies reach their documents."
 _NO_MODELS = "--model siming_reference and --model siming_nano are not available."
 _HEAVIER = "Images are sent as lmms-eval encodes them, which is correct and several times heavier."
 _UNCHECKED = "Nothing checks that the files of this run are complete, so look at them before you rely on them."
@@ -168,6 +169,14 @@ _ROWS = (
     TouchPoint(
         "lmms_eval.tasks:eval_logger", "read", "", "messages appear in lmms-eval's own log",
         "Messages about kept replies go to Python's logging, which shows only warnings unless it is configured.",
+    ),
+    TouchPoint(
+        "lmms_eval.api.instance:Instance", "read", "request_type, arguments, idx, metadata, ...",
+        "requests of a stand-in show how a class of models behaves", _UNTRIED, essential=True,
+    ),
+    TouchPoint(
+        "lmms_eval.api.task:ConfigurableMessagesTask", "read", "",
+        "tasks of a stand-in show how replies reach the scoring", _UNTRIED, essential=True,
     ),
     TouchPoint(
         "lmms_eval.api.instance:unwrap_generation_output", "read", "output",

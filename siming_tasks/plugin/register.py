@@ -26,6 +26,7 @@ from siming_tasks.plugin import compat, verify_output
 from siming_tasks.plugin.hooks.messages import stored_images_sent
 from siming_tasks.plugin.hooks.results import RECORD, process_results
 from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.plugin.host_check import refuse_if_misbehaving, refuse_misbehaving_class
 from siming_tasks.plugin.kept_timeout import timeout_kept
 from siming_tasks.plugin.preflight import (
     RunArguments,
@@ -131,6 +132,7 @@ def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) ->
         return simple_evaluate(*args, **kwargs)
     with _one_message(bound.get("cli_args") is not None):
         specs = check_data(ours)
+        refuse_if_misbehaving(RUN.cache_dir)
         arguments = _arguments_of_command(model, bound)
         mode = check_run_arguments(arguments, RUN.policy, specs)
     added = _missing_arguments(arguments.backend, mode, arguments.model_arguments)
@@ -216,6 +218,8 @@ def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwar
         specs = [spec for spec in TASKS.values() if spec.task_name in tasks]
         mode = check_run_arguments(arguments, RUN.policy, specs)
         compat.refuse_if_changed()
+        refuse_if_misbehaving(RUN.cache_dir)
+        refuse_misbehaving_class(lm)
         made_with = None if _LOADED_BY_NAME.get() else arguments_of(lm)
         if made_with is not None and (missing := _missing_arguments(backend, mode, made_with)):
             logger.warning(
