@@ -125,6 +125,10 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     sources, source_problems = find_sources(videos, rows)
     raters = rater_names(rows, options.keep_rater_names)
     rule = next((name for name, letter in raters.items() if letter == options.consensus), options.consensus)
+    if rule not in ("agree", "mean", *raters):
+        what = f"--consensus {rule!r} is neither agree nor mean nor a rater of the sheet."
+        fix = f"Its raters are {', '.join(raters)}." if raters else "It has no rater's points."
+        problems.append(Problem("rater-unknown", what, fix, rows[0].file if rows else None))
     decision = decide(rows, options.consensus if options.consensus in raters else rule)
     problems += source_problems
     problems += span_problems(rows, {name: source.duration for name, source in sources.items()})

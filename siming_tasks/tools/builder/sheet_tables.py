@@ -50,6 +50,13 @@ _NOT_COMPUTED = re.compile(
     rb'<(?:\w+:)?c\s[^>]*?r="([A-Z]{1,3}\d{1,7})"[^>]*><(?:\w+:)?f(?:\s[^>]*)?(?:/>|>[^<]*</(?:\w+:)?f>)'
     rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></(?:\w+:)?v>)?</(?:\w+:)?c>"
 )
+_HIDDEN = re.compile(rb'<(?:\w+:)?(?:row|col)\s[^>]*?\bhidden="(?:1|true)"[^>]*>')
+_ROW = re.compile(rb'\br="([0-9]{1,7})"')
+_UNSEEN = {
+    "hidden": "Nobody who looks at the sheet sees them. Show them if they count, delete them if they do not.",
+    "struck out": "Delete them if they do not count, else undo the striking out.",
+    "shown as percent": "The file holds 1 where the sheet shows 100 %. Write the points, formatted as numbers.",
+}
 _BROKEN = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, SyntaxError, AssertionError),
     *(LookupError, ValueError, TypeError, AttributeError, ArithmeticError),
@@ -65,8 +72,11 @@ def trimmed(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A cell as text or number: full-width forms folded, blanks trimmed; None if nothing is left."""
-    return trimmed(unicodedata.normalize("NFKC", value)) if isinstance(value, str) else value
+    """A cell as text or number: full-width forms folded, blanks trimmed; None if nothing is left.
+
+    The sign of a footnote stays one: ``1¹`` is no 11.
+    """
+    return trimmed(spelled(value)) if isinstance(value, str) else value
 
 
 def text_of(value: Any) -> str | None:
@@ -107,8 +117,8 @@ def number(cell: Any) -> float | None:
     """The finite number in a cell, None if it holds none.
 
     Example:
-        >>> number("2,5"), number(3), number("n/a"), number("nan")
-        (2.5, 3.0, None, None)
+        >>> number("2,5"), number(3), number("n/a"), number("nan"), number("1E1")
+        (2.5, 3.0, None, None, None)
     """
     if isinstance(cell, bool) or not isinstance(cell, int | float | str):
         return None
@@ -117,7 +127,8 @@ def number(cell: Any) -> float | None:
         value = float(text.replace(",", ".") if _DECIMAL_COMMA.match(text) else text)
     except ValueError:
         return None
-    return value if abs(value) < 1e9 and "_" not in text else None  # refuses nan and inf as well
+    written_out = not isinstance(cell, str) or not set(text) & set("_eE")  # 1E1 is no 10 to whoever wrote it
+    return value if abs(value) < 1e9 and written_out else None  # refuses nan and inf as well
 
 
 def seconds_of(cell: Any, rate: Fraction | None = None) -> float | None:
@@ -299,7 +310,10 @@ def _xlsx_grids(path: Path) -> list[Grid]:
                 raise DataError(f"{path}: holds charts only, no sheet of cells. Give the workbook with the scores.")
             book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
             try:
-                grids = [_worksheet(path, sheet, archive.read(sheet._worksheet_path)) for sheet in book.worksheets]
+                looks = _Looks(book)
+                grids = [
+                    _worksheet(path, sheet, archive.read(sheet._worksheet_path), looks) for sheet in book.worksheets
+                ]
             finally:
                 book.close()
     except _BROKEN as error:
@@ -309,7 +323,45 @@ def _xlsx_grids(path: Path) -> list[Grid]:
     return grids
 
 
-def _worksheet(path: Path, sheet: Any, xml: bytes) -> Grid:
+class _Looks:
+    """Cells that a reader of the sheet sees as something else than their value: struck out, or as a percentage."""
+
+    def __init__(self, book: Any) -> None:
+        from openpyxl.styles.numbers import BUILTIN_FORMATS
+
+        formats = {**BUILTIN_FORMATS, **{164 + place: text for place, text in enumerate(book._number_formats)}}
+        styles = list(enumerate(book._cell_styles))
+        self.percent = {number for number, style in styles if "%" in str(formats.get(style.numFmtId, ""))}
+        self.struck = {number for number, style in styles if book._fonts[style.fontId].strike}
+
+    def find(self, row: Sequence[Any], problems: dict[str, list[str]]) -> None:
+        """Add the row's cells of this kind to ``problems``."""
+        for cell in row if self.percent or self.struck else ():
+            style = getattr(cell, "_style_id", 0)
+            if style in self.struck and cell.value is not None:
+                problems.setdefault("struck out", []).append(cell.coordinate)
+            elif style in self.percent and isinstance(cell.value, int | float):
+                problems.setdefault("shown as percent", []).append(cell.coordinate)
+
+
+def _hidden(sheet: Any, xml: bytes, lines: Sequence[Line]) -> list[str]:
+    """Parts of a worksheet with values that whoever looks at it does not see."""
+    from openpyxl.utils import get_column_letter
+
+    if sheet.sheet_state != "visible":
+        return ["the whole sheet"] if lines else []
+    rows = [int(place[1]) for tag in _HIDDEN.findall(xml) if (place := _ROW.search(tag))]
+    places = [f"row {number}" for number in sorted({*rows} & {line.number for line in lines})]
+    widest = max((len(line.cells) for line in lines), default=0)
+    for tag in _HIDDEN.findall(xml):
+        first, last = (re.search(rb"\b" + end + rb'="([0-9]{1,6})"', tag) for end in (b"min", b"max"))
+        for column in range(int(first[1]), min(int(last[1]), widest) + 1) if first and last else ():
+            if any(len(line.cells) >= column and line.cells[column - 1] is not None for line in lines):
+                places.append(f"column {get_column_letter(column)}")
+    return places
+
+
+def _worksheet(path: Path, sheet: Any, xml: bytes, looks: _Looks) -> Grid:
     """The lines of a worksheet; a merged cell's value stands in every cell that it covers, marked as a copy."""
     from openpyxl.utils import column_index_from_string
 
@@ -321,14 +373,22 @@ def _worksheet(path: Path, sheet: Any, xml: bytes) -> Grid:
         problems.append(Problem("formula-empty", what, fix, str(path)))
     sheet.reset_dimensions()  # what the file says of its own size is often wrong, and cells beyond it would be lost
     lines = []
-    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+    odd: dict[str, list[str]] = {}
+    for number, row in enumerate(sheet.iter_rows(), 1):
         _check_bounds(path, number, len(row))
-        values = list(map(trimmed, row))
+        looks.find(row, odd)
+        values = [trimmed(cell.value) for cell in row]
         while values and values[-1] is None:
             values.pop()
         if values:
             lines.append(Line(number, values))
 
+    odd["hidden"] = _hidden(sheet, xml, lines)
+    for how, places in odd.items():
+        if places:
+            what = f"sheet {sheet.title!r}: {', '.join(places[:5])}"
+            what += f" and {len(places) - 5} more are {how}." if len(places) > 5 else f": {how}."
+            problems.append(Problem("cells-unseen", what, _UNSEEN[how], str(path)))
     numbers = [line.number for line in lines]
     copies: dict[int, set[int]] = {}
     work = 0

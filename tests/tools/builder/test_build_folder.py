@@ -331,3 +331,9 @@ def test_a_file_that_was_cut_off_is_named(given: dict[str, Path], tmp_path: Path
     (warning,) = [problem for problem in built.warnings if problem.code == "media-cut"]
     assert "says 8.0 s, and its pictures end after" in warning.what and str(film) == warning.file
     assert built.dataset.videos[2].duration < 6
+
+
+def test_a_rater_who_does_not_exist_decides_nothing(given: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"--consensus 'rater_x' is neither agree nor mean nor a rater of the sheet"):
+        build_dataset(tmp_path / "exams", **given, options=BuildOptions(consensus="rater_x"))
+    assert not (tmp_path / "exams").exists()

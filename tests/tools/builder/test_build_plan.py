@@ -225,8 +225,8 @@ def test_a_path_that_is_no_file(
         ("file/below", "is no folder. Choose another place."),
         ("/proc/exams", "cannot be "),
         ("loop/exams", "cannot be used: Too many levels of symbolic links"),
-        ("/", "exists and was not built from these inputs"),
-        (".", "exists and was not built from these inputs"),
+        ("/", "exists and is not the data set of these inputs"),
+        (".", "exists and is not the data set of these inputs"),
         ("x" * 300, "cannot be used: File name too long"),
     ],
 )

@@ -16,7 +16,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.rubrics import rubric_from
 from siming_tasks.tools.builder.mapping import SheetMapping, read_mapping
 from siming_tasks.tools.builder.read_sheets import read_labels
-from siming_tasks.tools.builder.sheet_tables import read_table
+from siming_tasks.tools.builder.sheet_tables import number, read_table
 from tests.data.conftest import RUBRIC
 
 HEAD = "video_id,step_id,start,end,rater_a,rater_b,consensus"
@@ -33,8 +33,8 @@ def excel(path: Path, rows: Sequence[Sequence[Any]], more_sheets: int = 0) -> Pa
     book = openpyxl.Workbook()
     for row in rows:
         book.active.append(list(row))
-    for number in range(more_sheets):
-        book.create_sheet(f"notes {number}")
+    for count in range(more_sheets):
+        book.create_sheet(f"notes {count}")
     book.save(path)
     return path
 
@@ -221,3 +221,43 @@ def test_mapping_file_translates_columns_raters_and_steps(tmp_path: Path) -> Non
     )
     with pytest.raises(DataError, match=r"m.yaml: colums: Extra inputs are not permitted"):
         read_mapping(sheet(path, "colums: {}\n"))
+
+
+def unseen(path: Path) -> list[str]:
+    """What the sheet's findings of unseen cells say."""
+    sheets, _ = read_table(path)
+    return [problem.what for each in sheets for problem in each.problems if problem.code == "cells-unseen"]
+
+
+def test_cells_that_people_do_not_see_as_they_are_stored_are_refused(tmp_path: Path) -> None:
+    """A withdrawn consent is often a hidden row; 100 % is stored as 1."""
+    rows = [[f"v{number}", "cpr_01", 0, 1, 1, "x"] for number in (1, 2, 3)]
+    path = excel(tmp_path / "labels.xlsx", [["video_id", "step_id", "start", "end", "consensus", "note"], *rows])
+    assert unseen(path) == []
+    book = openpyxl.load_workbook(path)
+    sheet = book.active
+    sheet["E2"].number_format = "0.0%"
+    sheet["A3"].font = openpyxl.styles.Font(strike=True)
+    sheet.row_dimensions[4].hidden = True
+    sheet.row_dimensions[40].hidden = True  # empty
+    sheet.column_dimensions["F"].hidden = True
+    sheet.column_dimensions["H"].hidden = True  # empty
+    book.create_sheet("old").append(["video_id"])
+    book["old"].sheet_state = "hidden"
+    book.create_sheet("empty").sheet_state = "hidden"
+    book.save(path)
+    title = sheet.title
+    assert sorted(unseen(path)) == [
+        f"sheet '{title}': A3: struck out.",
+        f"sheet '{title}': E2: shown as percent.",
+        f"sheet '{title}': row 4, column F: hidden.",
+        "sheet 'old': the whole sheet: hidden.",
+    ]
+
+
+@pytest.mark.parametrize("points", ["1\u00b9", "1E1", "1e0", "\u2460", "1_0"])
+def test_what_only_python_takes_for_a_number_is_no_number_of_points(tmp_path: Path, points: str) -> None:
+    assert number(points) is None and number("\uff12") == 2
+    path = sheet(tmp_path / "labels.csv", f"video_id,step_id,start,end,consensus\nv1,cpr_01,0,1,{points}\n")
+    _, problems = read_labels(path, TINY, None)
+    assert [problem.code for problem in problems] == ["not-a-number"]
