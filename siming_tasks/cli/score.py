@@ -171,7 +171,7 @@ def _list_failed(source: RunSource, dataset: Dataset, partial: bool, allow: Sequ
         print(f"{len(set_aside)} replies were put aside, wholly or in part; the words that decided it:\n")
         print("\n".join(reply.line() for reply in set_aside) + "\n")
     for request in failed:
-        print(f"{request.id}  {request.task} {request.document}")
+        print(f"{request.id}  {request.task} {request.document}" + (f"  {request.reason}" if request.reason else ""))
     own = f" {empty} empty replies are the model's own and stay." if empty else ""
     print(f"{len(failed)} requests failed.{own}")
     if not failed:

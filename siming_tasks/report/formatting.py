@@ -139,6 +139,8 @@ def usage_line(usage: Mapping[str, Any], videos: int) -> str:
         parts.append(f"{seconds['median']:g} s a reply (95 %: {seconds['p95']:g})")
     if truncated := (usage.get("finish_reasons") or {}).get("length"):
         parts.append(f"{truncated:,} cut at the limit of tokens")
+    if failed := (usage.get("attempts") or {}).get("failed"):
+        parts.append(f"{failed:,} of {usage['attempts']['total']:,} attempts failed")
     if usage["kept"]:
         parts.append(f"{usage['kept']:,} of {usage['requests']:,} replies were kept")
     return "; ".join(parts)

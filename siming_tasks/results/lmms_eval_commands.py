@@ -123,11 +123,13 @@ class FailedRequest:
         id: of its record.
         task: what lmms-eval calls the task.
         document: its number in the task, from 0, which ``--offset`` counts.
+        reason: of its last attempt, with their number; "" where it is not known.
     """
 
     id: str
     task: str
     document: int
+    reason: str = ""
 
 
 def failed_requests(run: Run) -> list[FailedRequest]:
@@ -138,6 +140,7 @@ def failed_requests(run: Run) -> list[FailedRequest]:
     requests = []
     for name in run.settings:
         spec, failed = TASKS[name], dict[tuple[str, str], str]()  # how each part's question was put
+        reasons = {record.id: _reason(record.conditions.usage or {}) for record in run.records[name]}
         for record in run.records[name]:
             statuses = record.conditions.parts or {"": record.status}
             parts = [part for part, status in statuses.items() if status == REQUEST_FAILED]
@@ -149,8 +152,13 @@ def failed_requests(run: Run) -> list[FailedRequest]:
         for number, question in enumerate(asked):
             request = record_id(name, question.video_id, question.step_id)
             if (request, question.part) in failed:
-                requests.append(FailedRequest(request, spec.task_name, number))
+                requests.append(FailedRequest(request, spec.task_name, number, reasons[request]))
     return requests
+
+
+def _reason(usage: Mapping[str, Any]) -> str:
+    attempts = usage.get("attempts")
+    return f"{usage['error']}, attempt {attempts}" if usage.get("error") and attempts else ""
 
 
 def retry_commands(run: Run, failed: Iterable[FailedRequest]) -> list[str]:

@@ -3,8 +3,9 @@
 A record holds, under ``usage``, what is known of its request: ``prompt_tokens``, ``completion_tokens`` (thinking
 included), ``finish_reason`` (``length``: cut at the limit of tokens), ``model`` (asked) and ``served`` (the one that
 has answered, as the service says), ``latency`` in seconds, ``cost`` and ``currency``, ``at`` (when the reply came,
-seconds since 1970), ``kept`` (true: another command got it). What is unknown is null, never 0. Prices are a table
-that the user gives.
+seconds since 1970), ``kept`` (true: another command got it), ``attempts`` (how often it was sent), of which
+``failed_attempts``, ``http_status`` of the last one, ``error`` (why that failed). Tokens and cost are those of all
+attempts together. What is unknown is null, never 0. Prices are a table that the user gives.
 """
 
 from __future__ import annotations
@@ -165,7 +166,8 @@ def usage_summary(stated: Iterable[Mapping[str, Any] | None], prices: Prices | N
     Returns:
         ``requests`` with any usage, ``kept`` (answered for another command); ``prompt_tokens``,
         ``completion_tokens`` and, by currency, ``cost``: ``total`` and of how many requests it is known
-        (``requests``); ``latency``: ``median`` and ``p95`` in seconds; ``finish_reasons``, ``served``: counts.
+        (``requests``); ``latency``: ``median`` and ``p95`` in seconds; ``attempts``: ``total``, ``failed`` and of how
+        many requests they are known; ``finish_reasons``, ``served``, ``errors``: counts.
     """
     usages = [usage for usage in stated if usage]
     if not usages:
@@ -185,6 +187,7 @@ def usage_summary(stated: Iterable[Mapping[str, Any] | None], prices: Prices | N
     if seconds := known("latency"):
         middle, late = np.quantile(seconds, (0.5, 0.95)).tolist()
         latency = {"median": round(middle, 3), "p95": round(late, 3), "requests": len(seconds)}
+    attempts = total(known("attempts"))
     costs: dict[str, list[Any]] = {}
     for usage in usages:
         if usage.get("cost") is not None:
@@ -196,6 +199,8 @@ def usage_summary(stated: Iterable[Mapping[str, Any] | None], prices: Prices | N
         "completion_tokens": total(known("completion_tokens")),
         "cost": {currency: total(costs[currency]) for currency in sorted(costs)},
         "latency": latency,
+        "attempts": attempts and {**attempts, "failed": sum(known("failed_attempts"))},
         "finish_reasons": dict(sorted(Counter(map(str, known("finish_reason"))).items())),
         "served": dict(sorted(Counter(public_name(str(name)) for name in known("served")).items())),
+        "errors": dict(sorted(Counter(map(str, known("error"))).items())),
     }

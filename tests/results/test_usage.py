@@ -12,6 +12,7 @@ from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import open_dataset
 from siming_tasks.parsing import Parsed, parse_reply
+from siming_tasks.report.formatting import usage_line
 from siming_tasks.results.record import Conditions, Record
 from siming_tasks.results.usage import Prices, add_usage, load_prices, usage_summary
 from tests.records import record_json
@@ -71,15 +72,19 @@ def test_a_total_says_of_how_many_requests_it_is_known() -> None:
         used(prompt_tokens=200, completion_tokens=None, latency=3.0, finish_reason="length", kept=True),
         used(prompt_tokens=None, completion_tokens=0, latency=None, cost=0.25, currency="USD"),
         used(),
+        used(attempts=4, failed_attempts=3),
+        used(attempts=2, failed_attempts=2, error="HTTP 500"),
     ]
     found = usage_summary(record.conditions.usage for record in records)
     assert found is not None
-    assert found["requests"] == 3 and found["kept"] == 1
+    assert found["requests"] == 5 and found["kept"] == 1
     assert found["prompt_tokens"] == {"total": 300, "requests": 2}
     assert found["completion_tokens"] == {"total": 10, "requests": 2}
     assert found["cost"] == {"USD": {"total": 0.75, "requests": 2}}
     assert found["latency"] == {"median": 2.0, "p95": 2.9, "requests": 2}
     assert found["finish_reasons"] == {"length": 1, "stop": 1} and found["served"] == {}
+    assert found["attempts"] == {"total": 6, "failed": 5, "requests": 2} and found["errors"] == {"HTTP 500": 1}
+    assert usage_line(found, 0).endswith("; 5 of 6 attempts failed; 1 of 5 replies were kept")
     assert usage_summary([used().conditions.usage, None]) is None
     anew = usage_summary(
         [used(**records[0]["usage"], model="m").conditions.usage], Prices("EUR", "2026-11-01", {"m": (1, 2)})

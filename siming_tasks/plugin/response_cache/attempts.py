@@ -10,6 +10,7 @@ one attempt, with the token counts of its class.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -231,7 +232,7 @@ def facts_of_answer(status: int, body: Any) -> dict[str, Any]:
     if not 200 <= status < 300:
         error = _mapping(body, "error")
         word = next((word for name in ("code", "status", "type") if isinstance(word := error.get(name), str)), "")
-        return {**facts, "error": f"HTTP {status} {word[:100]}".strip()}
+        return {**facts, "error": f"HTTP {status} {re.sub(r'[^A-Za-z0-9_.-]+', '_', word[:60])}".strip()}
     choices = next((body[name] for name in ("choices", "candidates") if isinstance(body.get(name), list)), None)
     if blocked := _mapping(body, "promptFeedback").get("blockReason"):
         return {**facts, "text": "", "finish_reason": _finish_reason(blocked)}

@@ -208,6 +208,10 @@ def _facts(run: Mapping[str, Any], report: Mapping[str, Any]) -> list[tuple[str,
         if used := part["numbers"]["usage"]:
             rows.append((f"{name} took", usage_line(used, len(part["usage"]))))
             rows += [(f"{name} answered by", ", ".join(used["served"]))] if used["served"] else []
+            errors = (used.get("errors") or {}).items()
+            rows += (
+                [(f"{name} failed by", ", ".join(f"{word} ({count:,})" for word, count in errors))] if errors else []
+            )
     rows.append(("dataset", f"{dataset['name']} {dataset['version']}, {dataset['digest']}"))
     return [*rows, ("scored with", ", ".join(f"{key} {value}" for key, value in report["options"].items()))]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.cli import main
 from tests.plugin.response_cache.test_cache import ARGUMENTS, SMALL, kept
 from tests.plugin.serving import Server, completion, generated
 
@@ -86,7 +87,7 @@ OPENAI = [
 
 
 @pytest.mark.parametrize("model", ARGUMENTS)
-def test_the_service_decides_the_status(ask: Asked, model: str) -> None:
+def test_the_service_decides_the_status(ask: Asked, capsys: pytest.CaptureFixture[str], model: str) -> None:
     """Of ten kinds of answers; all tokens are counted, whatever the host made of the answer."""
     ask.faults = [answer for answer, _, _ in OPENAI]
     run = ask(model, limit=12)
@@ -96,6 +97,11 @@ def test_the_service_decides_the_status(ask: Asked, model: str) -> None:
         answered = usage["attempts"] if answer[0] == 200 else 0
         expected = (7 * answered, 11 * answered) if answered else (None, None)
         assert (usage["prompt_tokens"], usage["completion_tokens"]) == expected, record
+    assert main(["score", str(ask.data), str(run.folder), "--partial", "--list-failed", "--json"]) == 0
+    listed, totals = json.loads(capsys.readouterr().out)["failed"], run.task("clip_score")["siming_stderr"]["usage"]
+    assert sorted(totals["errors"]) == ["HTTP 500 server_error", "no choice"]
+    assert totals["attempts"]["failed"] == sum(record["usage"]["failed_attempts"] for record in ask.records(run))
+    assert {request["reason"].split(",")[0] for request in listed} == {"no choice", "HTTP 500 server_error"}
     failed = ask.records(run)[6]["usage"]
     assert failed["http_status"] == 500 and failed["error"] == "HTTP 500 server_error"
     assert failed["attempts"] == failed["failed_attempts"] >= 2
