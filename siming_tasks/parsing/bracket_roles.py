@@ -9,6 +9,7 @@ from siming_tasks.parsing.lenient_json import Group
 from siming_tasks.parsing.lexicon import fold_name
 from siming_tasks.parsing.step_matching import StepNames
 from siming_tasks.parsing.titles import title_role, without_speech
+from siming_tasks.parsing.withdrawals import speaks_otherwise
 
 LABELS = (
     (
@@ -26,7 +27,9 @@ LABELS = (
         "aside",
         "of somebody else",
         re.compile(
-            r"\b(?:colleague|friend|classmate|peer|instructor|teacher|tutor)(?:s|'s|s')?\b"
+            r"\b(?:colleague|friend|classmate|peer|instructor|teacher|tutor|examiner|rater|assessor|physician"
+            r"|doctor|dr)"
+            r"(?:s|'s|s')?\b"
             r"|\b(?:worst|best|average|typical|another|other|previous|last|ideal|perfect)"
             r" (?:trainee|student|candidate|attempt|rater|examiner|judge|assistant|model|ai|llm|system|reviewer"
             r"|assessor"
@@ -46,7 +49,9 @@ LABELS = (
         "counts only until it is replaced: alone it is ambiguous",
         re.compile(
             r"\b(?:draft|initial|initially|preliminary|tentative|at first|first impression|could|might|may be|perhaps"
-            r"|either|possibly|if|else|otherwise|whether)\b|\bwould be\W*$|^\W*or\W*$|初步|草稿|最初|起初|可能"
+            r"|either|possibly|if|else|otherwise|whether|suppose|imagine|pretend|hypothetically)\b|\bwould be\W*$"
+            r"|^\W*or\W*$"
+            r"|初步|草稿|最初|起初|可能|如果|假如|假设|要是"
         ),
     ),
     (
@@ -60,6 +65,8 @@ LABELS = (
 )
 """Roles of a bracket by the words before it (its line, or the line that introduces it); the first that fits counts."""
 
+_SUPPOSED = re.compile(r"\b(?:suppose|imagine|pretend|let us assume|let's (?:say|assume))\b|假如|要是")
+"""Words of a line that make all of it a supposition."""
 _NAMED_TOP = re.compile(
     r"(?:\bout of|/|\bmax(?:imum)?\b(?: is| of)?:?|满分|\b0 ?(?:-|–|to)|(?P<one>\b1 ?(?:-|–|to))|至|到)"
     r" ?(?P<top>[0-9]{1,4}(?:\.5)?)(?![0-9.]| ?%)"
@@ -68,11 +75,13 @@ _NAMED_TOP = re.compile(
 _SCALE = re.compile(
     r"\b(?:scale|scored?|rated?|graded?|scores|points)\b[^.\n0-9]{0,24}\b(?:from|of|between|on)?\s?(?P<low>[0-9])\s?"
     r"(?:-|–|to|and)\s?(?P<high>[0-9]{1,3})\b(?= scale|[^0-9]{0,12}(?:$|[.,;:)\n]))"
-    r"|\b(?P<points>[0-9]{1,3})[- ]point(?:s)? scale|(?P<han>[0-9]{1,3})\s?分制"
-    r"|\bout of (?P<each>[0-9]{1,3})(?: points)? (?:each|per step|for each|for every)\b",
+    r"|\b(?P<points>[0-9]{1,3})[- ]point(?:s)? scale|(?P<han>[0-9]{1,3}|十|百|五)\s?分制"
+    r"|\bout of (?P<each>[0-9]{1,3})(?: points)? (?:each|per step|for each|for every)\b"
+    r"|\beach (?:\w+ ){0,2}out of (?P<all>[0-9]{1,3})\b",
     re.IGNORECASE,
 )
 """A scale that a sentence names for all points."""
+_HAN_TOPS = {"五": 5.0, "十": 10.0, "百": 100.0}
 _FAR = 2000
 """Characters around a bracket in which a scale is looked for."""
 _COUNTED = re.compile(r"(?:steps?|items?|frames?|images?|clips?|videos?|numbers?|步骤?|第)(?:\W+from)?\W*$")
@@ -121,10 +130,15 @@ def named_scales(text: str, group: Group, previous: int) -> list[tuple[str, floa
             scales.append((match[0].strip(), float(match["top"])))
         elif not _COUNTED.search(label[: match.start()]):
             scales.append((match[0].strip(), math.inf))
-    for part in (text[max(0, group.start - _FAR) : group.start], text[group.end : group.end + _FAR]):
+    following = text.find("{", group.end, group.end + _FAR)
+    behind = text[group.end : following if following >= 0 else group.end + _FAR]
+    for part in (text[max(previous, group.start - _FAR) : group.start], behind):
         for match in _SCALE.finditer(part):
-            low, top = match["low"], next(filter(None, (match["high"], match["points"], match["han"], match["each"])))
-            scales.append((match[0], math.inf if low and low != "0" else float(top)))
+            low, top = (
+                match["low"],
+                next(filter(None, (match["high"], match["points"], match["han"], match["each"], match["all"]))),
+            )
+            scales.append((match[0], math.inf if low and low != "0" else _HAN_TOPS.get(top) or float(top)))
     return scales
 
 
@@ -177,4 +191,6 @@ def _role_of(label: str, names: StepNames) -> str:
     if title == "aside":
         return title
     unknown = title if introduces else None  # "Hm." is no heading
-    return next((name for name, _, words in LABELS if words.search(sentence)), unknown or "answer")
+    labelled = next((name for name, _, words in LABELS if words.search(sentence)), None)
+    supposed = _SUPPOSED.search(label) or (introduces and title is None and speaks_otherwise(sentence))
+    return labelled or unknown or ("draft" if supposed else "answer")

@@ -12,107 +12,42 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from siming_tasks.common.schema import Answer
 from siming_tasks.parsing.grammar import key_of
 from siming_tasks.parsing.json_answers import Reading
 from siming_tasks.parsing.lenient_json import Group, Scalar
-from siming_tasks.parsing.lexicon import CORRECT, INCORRECT, fold_sentence
+from siming_tasks.parsing.lexicon import YES, fold_sentence, fold_value
+from siming_tasks.parsing.statements import (
+    COMMENT_DOUBTS,
+    CORRECTION,
+    CORRECTS,
+    DEDUCTS,
+    DOUBTFUL,
+    GOES_ON,
+    NO_ANSWER,
+    UNRESOLVED,
+    answer_of,
+    corrects,
+    judged,
+    mention,
+    other_answer,
+)
 from siming_tasks.parsing.step_matching import StepNames
-from siming_tasks.parsing.withdrawals import is_unseen, withdraws
-from siming_tasks.rubrics import RubricStep
+from siming_tasks.parsing.withdrawals import is_unseen, speaks_otherwise, withdraws
 
 MOST = 20_000
 """Characters before the first bracket, and behind it, that are looked at."""
 
-_CORRECTS = re.compile(
-    r"\b(?:correction|actually|should(?:n't)? (?:be|have been|read)|on (?:reflection|second thought)|scratch that"
-    r"|make (?:that|it)|i(?:'d| would) (?:rather|now|instead|change)|changed? (?:it|that|this|to)|instead|rather|wait"
-    r"|oops|sorry|i meant|must be|final (?:score|points|answer|verdict|decision|judge?ment)"
-    r"|korrektur|eigentlich|sollte|en fait|devrait|plutôt|corrección|en realidad|debería)\b"
-    r"|更正|应为|应该是|改为|实际上|修正|最终|訂正|実際|정정|사실"
-)
-"""Words of a sentence that may give another answer than the one before it."""
-_CORRECTION = re.compile(
-    r"\b(?:correction|i (?:need|have|want|must|should)(?: to)? (?:correct|fix|revise|change)|let me (?:correct"
-    r"|fix|revise)"
-    r"|correcting|needs? (?:fixing|correcting|to be (?:fixed|corrected|changed))|wait|oops|sorry|scratch that|i meant"
-    r"|on (?:reflection|second (?:thoughts?|look))|i (?:made a mistake|misread|miscounted|overlooked|got that wrong)"
-    r"|re-?(?:watch|view|check|examin)\w*|korrektur|corrección)\b|更正|修正|订正|訂正|정정|改为|重新(?:看|核|检|审)"
-)
-"""Words that announce a correction, in the sentence that makes it or in one before."""
-_DOUBTFUL = re.compile(
-    r"\b(?:if|could|might|may|perhaps|maybe|probably|possibly|unless|would|either|or|whether|not sure|unsure|at least"
-    r"|at most|higher|lower|between)\b|[?？]|如果|可能|也许|或者?"
-)
-_DENIED = re.compile(
-    r"\b(?:not|n't|instead of|rather than|from)\s+(?:a |an |the |full )*[\"'“”*]{0,3}(?:[0-9.]+"
-    r"|(?:in)?correct)\b[\"'“”]?"
-    r"|(?:而不是|不是|而非)\s*[0-9.]+\s*分?|扣\s*[0-9.]+\s*分"
-)
-"""The value that a correction denies."""
-_WOULD = re.compile(r"\bi(?:'d| would) (?:give|score|rate|say)\b")
-_VALUE = (
-    r"(?P<value>[0-9]{1,3}(?:\.[0-9])?|zero|one|two|three|four|five)(?![0-9a-z_]|\.[0-9])"
-    r"(?:\s*(?:/|out of)\s*(?P<top>[0-9]{1,3})(?![0-9])|(?!\s*(?:/|of\b|out\b)))"
-    r"(?!\s*(?:%|s\b|sec|second|min|cm|mm|times?\b|compress|breaths?\b|frames?\b|:|[-–~]|to\b|秒|次|厘米|分钟))"
-)
-_LINK = (
-    r"(?:is|was|gets?|got|deserves?|earns?|receives?|to|be|been|should|must|have|has|would|actually|really|now|a|score"
-    r"|only|just"
-    r"|points?|of|得|为|是|应|应该|改|成)"
-)
-_GIVES = re.compile(
-    rf"[\s`*\"')\]）:：,，]{{0,4}}(?:\s*\([^()\n]{{0,60}}\))?\s*(?:{_LINK}\s*|[:：=→>-]+\s*){{1,7}}{_VALUE}"
-)
-"""Words right behind a step's name that give it a value; a number of seconds, frames or sets is none."""
-_GIVES_LATER = re.compile(
-    rf"(?:be(?:en)?|read|to|give|score|rate|say|is|it|that|this|为|是|成|分数|得|给)[\s:：=a]*{_VALUE}"
-)
-_AFTER_COLON = re.compile(rf"[:：=→]\s*{_VALUE}")
-_NUMBERS = dict(zip(("zero", "one", "two", "three", "four", "five"), map(float, range(6)), strict=True))
-_TITLED = {
-    "score": re.compile(
-        r"\W*(?:final |overall |total )?(?:score|points?|rating|mark|得分|评分|分数)\W{0,4}[:：=]\W{0,4}" + _VALUE
-    ),
-    "error": re.compile(
-        r"\W*(?:final |overall )?(?:verdict|judge?ment|decision|answer|conclusion|判断|结论)\W{0,4}[:：]"
-    ),
-}
-_VERDICT = re.compile(
-    r"\bnot (?:fully |entirely |completely )?(?:correct|right)\b"
-    r"|\b(?:in ?correct|correct|wrong|right)\b|不正确|错误|正确"
-)
-_WHOLE = re.compile(
-    r"(?P<good>\b(?:step|everything|(?<!mostly )performance|it|all of it)\b[^.,]{0,20}\b(?:performed|executed"
-    r"|done|completed"
-    r"|carried out|is|was)\b (?!not\b|never\b)(?:(?!not\b)\w+ )?(?:fully|completely|entirely"
-    r"|perfectly) (?:correct(?:ly)?)\b"
-    r"|\bfull (?:points|marks|credit|score)\b[^.,]{0,12}\b(?:due|awarded|given|earned|deserved|warranted|justified)\b"
-    r"|\b(?:no|without(?: any)?) (?:errors?|deviations?|mistakes?)(?: (?:were|was|is|are))?(?: (?:made|seen|found"
-    r"|observed"
-    r"|present|detected|visible))?\W*$|(?:该步骤|操作|动作)(?:完全|全部)正确|没有(?:任何)?(?:错误|偏差)\W*$|应得满分)"
-    r"|(?P<bad>\b(?:step|performance)\b[^.,]{0,20}\b(?:is|was)(?: therefore| thus| clearly)?"
-    r" (?:incorrect|wrong|not (?:fully |entirely )?correct|performed incorrectly"
-    r"|not (?:performed|done|executed) (?:fully |entirely )?correctly)\b"
-    r"|\b(?:zero|no|0) (?:points|marks|credit)\b(?! (?:were |was |are |is )?(?:lost|deducted|off|taken))"
-    r"|(?:该步骤|操作|动作)(?:不正确|错误)|不得分|应得0分)"
-)
-"""Words that judge the whole step: all of it well, or not."""
 _COMMENT = re.compile(r"(?://|\#|/\*)[^\n]{0,200}")
-_COMMENT_DOUBTS = re.compile(
-    r"\b(?:not sure|unsure|uncertain|(?:probably|likely|maybe|perhaps|possibly)\b[^.]{0,20}\b(?:wrong|higher|lower|less"
-    r"|more|[0-9])|should be (?:lower|higher|less|more)|placeholder|guess(?:ed|ing)?|made up|todo|tbd|fixme|xxx|to be"
-    r" (?:checked|confirmed|filled)|example|dummy|assum\w+|too (?:high|low|generous|strict|harsh)|wrong value|typo"
-    r"|invented)\b|待定|占位|不确定|猜"
-)
 _KEY = re.compile(r"[\"'“]?([\w-]{2,40})[\"'”]?\s*[:：]")
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s|[\n。！？；]")
-_GOES_ON = re.compile(r"\W*(?:it|this|that|so|therefore|thus|hence|它|这|该步骤|所以|因此)")
-"""The beginning of a sentence about the step that the sentence before it named."""
-_SHORT = 80
-"""Characters of a sentence that says little more than a step's verdict."""
+_RATER = re.compile(
+    r"(?:scored|rated|graded|judged)[ _]by|rater|examiner|annotator|reviewer|assessor|evaluator|source|评分人|考官"
+)
+_MODEL = re.compile(
+    r"\b(?:ai|model|assistant|llm|gpt|claude|gemini|qwen|auto\w*|self|me|video|frames|clip)\b|^\W*$|模型"
+)
 
 
 @dataclass(frozen=True)
@@ -128,11 +63,12 @@ class Bearing:
 
 @dataclass(frozen=True)
 class _Remark:
-    """A sentence as written and folded, and the id of the step that it stands beside."""
+    """A sentence as written and folded, the id of the step that it stands beside, and where its bracket ends."""
 
     written: str
     folded: str
     step_id: str | None = None
+    behind: int = 0
 
 
 def bearings(
@@ -150,36 +86,40 @@ def bearings(
     read = [group for group in groups if group.closed and group.entries]
     told = {step.id: reading for step in names.steps if isinstance(reading := readings.get(step.id), float)}
     before, behind = list(_before(text, read)), list(_behind(text, read))
-    last = [remark for remark in behind if not read or text.find(remark.written, replaced) >= 0]
+    last = [remark for remark in behind if not read or remark.behind >= replaced]
     texts = list(_texts(read, names))
     for remark in [*before, *behind, *texts]:
         if is_unseen(remark.folded):
             yield Bearing(remark.written, "unseen")
     for remark in [*before, *last, *texts]:
         if withdraws(remark.folded):
-            which = {remark.step_id: "ambiguous"} if remark.step_id else "ambiguous"
-            yield Bearing(remark.written, which)
-    for remark in [*last, *texts]:
+            yield Bearing(remark.written, {remark.step_id: "ambiguous"} if remark.step_id else "ambiguous")
+    for remarks in (before, last) if read else ():
+        for remark in remarks:
+            if not CORRECTION.search(remark.folded) and speaks_otherwise(remark.folded, before=remarks is before):
+                yield Bearing(remark.written, "ambiguous")
+    for legend in _legends(read, names):
+        yield Bearing(legend, "ambiguous")
+    yield from _said_before(before, told, names, answer)
+    for remark in [*(r for r in last if not CORRECTION.search(r.folded)), *texts]:
         if against := _judged_otherwise(remark, names, told, answer):
             yield Bearing(remark.written, dict.fromkeys(against, "ambiguous"))
     comments = list(_comments(text, groups, names))
     for remark in comments:
-        if _COMMENT_DOUBTS.search(remark.folded):
+        if COMMENT_DOUBTS.search(remark.folded):
             yield Bearing(remark.written, {remark.step_id: "ambiguous"} if remark.step_id else "ambiguous")
         elif corrects(remark.folded):
             yield from _other_answers([remark], told, names, answer, decide=False)
-    yield from _other_answers(behind, told, names, answer, plain=not read)
-
-
-def corrects(text: str) -> bool:
-    """Test whether a text has words that correct what it said before."""
-    return _CORRECTS.search(fold_sentence(text)) is not None
+    for remark in texts:
+        if corrects(remark.folded):
+            yield from _other_answers([remark], told, names, answer, decide=False)
+    yield from _other_answers(last, told, names, answer, plain=not read)
 
 
 def announces_correction(text: str) -> bool:
     """Test whether a text has a sentence that announces a correction, or takes back what was said before it."""
     sentences = list(_sentences(text))
-    return any(_CORRECTION.search(sentence.folded) or withdraws(sentence.folded) for sentence in sentences)
+    return any(CORRECTION.search(sentence.folded) or withdraws(sentence.folded) for sentence in sentences)
 
 
 def _other_answers(
@@ -196,29 +136,70 @@ def _other_answers(
     ``plain``: among them are those that answer; ``decide``: a correction that is announced and clear is the answer.
     """
     topic: list[str] = []
-    announced = False
+    unresolved: list[Bearing] = []
+    announced, is_resolved = False, False
     for remark in remarks:
-        announced |= _CORRECTION.search(remark.folded) is not None
+        announced |= CORRECTION.search(remark.folded) is not None
         named = _named(remark.folded, names)
-        if plain and not _CORRECTS.search(remark.folded):  # one of the sentences that answer
+        if plain and not CORRECTS.search(remark.folded):  # one of the sentences that answer
             topic = named
             continue
-        topic = named or (topic if _GOES_ON.match(remark.folded) or announced else [])
+        topic = named or (topic if GOES_ON.match(remark.folded) or announced else [])
         found: dict[str, Reading] = {}
         for step in names.steps:
             alone = len(names.steps) == 1 or (not named and topic == [step.id])
-            other = _other_answer(remark.folded, step, told.get(step.id), answer, alone=alone)
+            other = other_answer(remark.folded, step, told.get(step.id), answer, alone=alone)
             if other is not None:
-                clear = decide and announced and not _DOUBTFUL.search(remark.folded) and len(named) < 2
+                clear = decide and announced and not DOUBTFUL.search(remark.folded) and len(named) < 2
                 found[step.id] = other if clear else "ambiguous"
         if found:
+            is_resolved = True
             yield Bearing(remark.written, found)
+        elif not plain and UNRESOLVED.search(remark.folded):
+            unresolved.append(Bearing(remark.written, dict.fromkeys(named or told, "ambiguous")))
+    yield from () if is_resolved else unresolved
 
 
-def _sentences(text: str, step_id: str | None = None) -> Iterator[_Remark]:
+def _said_before(
+    before: Sequence[_Remark], told: Mapping[str, float], names: StepNames, answer: Answer
+) -> Iterator[Bearing]:
+    """Sentences before an answer that are the last to answer a step there, and answer it differently."""
+    last: dict[str, tuple[str, float]] = {}
+    for remark in before:
+        if DOUBTFUL.search(remark.folded) or NO_ANSWER.search(remark.folded):
+            continue
+        for step in names.steps:
+            said = answer_of(remark.folded, step, answer, alone=len(names.steps) == 1)
+            if said is not None:
+                last[step.id] = remark.written, said
+    for step_id, (written, said) in last.items():
+        if step_id in told and told[step_id] != said:
+            yield Bearing(written, {step_id: "ambiguous"})
+
+
+def _legends(groups: Sequence[Group], names: StepNames) -> Iterator[str]:
+    """Short texts beside answers that say what or whose they are: ``"meaning": "points lost"``, ``"is_example": true``.
+
+    None of them says that they are the model's own.
+    """
+    for group in groups:
+        for key, value in group.entries:
+            kinds = ("unknown", "words about", "status", "unit")
+            if key is None or not isinstance(value, Scalar) or key_of(key).family.name not in kinds:
+                continue
+            if names.find(key) is not None:
+                continue
+            said = key.replace("_", " ").replace("is ", "") if fold_value(value.text) in YES else value.text
+            if withdraws(f"these are {fold_value(said[:200])}"):
+                yield said[:200]
+            elif _RATER.fullmatch(fold_value(key)) and not _MODEL.search(fold_value(value.text)):
+                yield value.text[:200]
+
+
+def _sentences(text: str, step_id: str | None = None, behind: int = 0) -> Iterator[_Remark]:
     for sentence in _SENTENCE_END.split(text):
         if sentence and not sentence.isspace():
-            yield _Remark(sentence.strip(), fold_sentence(sentence).replace("’", "'"), step_id)
+            yield _Remark(sentence.strip(), fold_sentence(sentence).replace("’", "'"), step_id, behind)
 
 
 def _before(text: str, read: Sequence[Group]) -> Iterator[_Remark]:
@@ -233,7 +214,8 @@ def _behind(text: str, read: Sequence[Group]) -> Iterator[_Remark]:
         return
     last = read[0].end + MOST
     for group, start in zip(read, [*(group.start for group in read[1:]), len(text)], strict=True):
-        yield from _sentences(text[group.end : min(start, last)] if group.end < last else "")
+        if group.end < last:
+            yield from _sentences(text[group.end : min(start, last)], behind=group.end)
 
 
 def _texts(groups: Sequence[Group], names: StepNames, step_id: str | None = None, depth: int = 4) -> Iterator[_Remark]:
@@ -265,54 +247,19 @@ def _comments(text: str, groups: Sequence[Group], names: StepNames) -> Iterator[
 
 
 def _named(sentence: str, names: StepNames) -> list[str]:
-    return [step.id for step in names.steps if _mention(step.id, step.name, step.name_zh).search(sentence)]
+    return [step.id for step in names.steps if mention(step.id, step.name, step.name_zh).search(sentence)]
 
 
 def _judged_otherwise(remark: _Remark, names: StepNames, told: Mapping[str, float], answer: Answer) -> list[str]:
     """Ids of the one step whose answer a sentence about the whole step contradicts."""
     ids = [remark.step_id] if remark.step_id else _named(remark.folded, names)
     ids = ids or ([names.steps[0].id] if len(names.steps) == 1 else [])
-    judged = _WHOLE.search(remark.folded)
-    if judged is None or len(ids) != 1 or ids[0] not in told or _DOUBTFUL.search(remark.folded):
+    well = judged(remark.folded)
+    if well is None and answer == "score" and DEDUCTS.search(remark.folded):
+        return [step.id for step in names.steps if ids == [step.id] and told.get(step.id) == step.max_score]
+    if well is None or len(ids) != 1 or ids[0] not in told or DOUBTFUL.search(remark.folded):
         return []
     top = next(step.max_score for step in names.steps if step.id == ids[0])
-    agreed = (0.0 if judged["good"] else 1.0) if answer == "error" else (top if judged["good"] else 0.0)
-    same = told[ids[0]] == agreed or (answer == "score" and judged["bad"] and "correct" in judged[0])
-    return [] if same else ids
-
-
-def _other_answer(
-    sentence: str, step: RubricStep, reading: float | None, answer: Answer, *, alone: bool
-) -> float | None:
-    """The answer that a folded sentence gives a step in place of ``reading``; ``alone``: it need not name the step."""
-    named = _mention(step.id, step.name, step.name_zh).search(sentence)
-    corrected = _CORRECTS.search(sentence) or _WOULD.search(sentence)
-    titled = _TITLED[answer].match(sentence) if alone else None
-    if reading is None or (named is None and not (alone and (corrected or titled))):
-        return None
-    rest = _DENIED.sub(" ", sentence[named.end() :] if named else sentence)
     if answer == "error":
-        said = {_verdict_of(word) for word in _VERDICT.findall(rest)} - {None}
-        differs = said == {1.0 - reading} and bool(corrected or titled or len(sentence) < _SHORT)
-        return 1.0 - reading if differs else None
-    given = titled or _GIVES.match(rest)
-    if given is None and corrected:
-        given = _GIVES_LATER.search(rest) or _AFTER_COLON.search(rest)
-    if given is None or given["top"] not in (None, f"{step.max_score:g}"):
-        return None
-    value = _NUMBERS[given["value"]] if given["value"] in _NUMBERS else float(given["value"])
-    return value if value != reading and value <= step.max_score else None
-
-
-@lru_cache(maxsize=512)
-def _mention(step_id: str, *names: str | None) -> re.Pattern[str]:
-    """Pattern of a step's id, however its parts are joined, and of its names."""
-    parts = re.findall(r"[a-z]+|[0-9]+", step_id.casefold())
-    own = "[^a-z0-9]{0,3}".join(f"0*{int(part)}" if part.isdecimal() else part for part in parts)
-    called = "|".join([own, *(re.escape(name.casefold()) for name in names if name)])
-    return re.compile(rf"(?<![a-z0-9])(?:{called})(?![0-9])")
-
-
-def _verdict_of(word: str) -> float | None:
-    folded = "incorrect" if word.startswith("not ") else word.replace("in correct", "incorrect")
-    return 1.0 if folded in INCORRECT | {"错误"} else 0.0 if folded in CORRECT else None
+        return ids if told[ids[0]] == float(well) else []
+    return ids if told[ids[0]] == (0.0 if well else top) else []

@@ -134,12 +134,12 @@ def _readings(
     readings: dict[str, Reading] = {}
     drafts: dict[str, str] = {}  # step id -> the words that call its answer a draft
     passages: list[str] = []
-    cut, previous, role, label, answered_to = False, 0, "answer", "", 0
+    cut, is_corrected, previous, answered_to, role, label = False, False, 0, 0, "answer", ""
     for group in answered.groups:
         if previous == 0 or _GAP.fullmatch(text, previous, group.start) is None:
             role, label = bracket_role(text, group, previous, names)
-            if role == "answer" and readings and announces_correction(text[answered_to : group.start]):
-                role = "revision"
+            is_corrected |= bool(readings) and announces_correction(text[previous : group.start])
+            role = "revision" if role == "answer" and is_corrected else role
         last, previous = previous, group.end
         if (group.closed and not group.entries) or _is_failure(group):
             continue
@@ -165,7 +165,7 @@ def _readings(
             elif reading != readings[step_id] and reading not in _NO_ANSWER:
                 readings[step_id] = "ambiguous"
                 passages.append(_passage(text, group))
-        answered_to = group.end if in_bracket else answered_to
+        answered_to, is_corrected = (group.end, False) if in_bracket else (answered_to, is_corrected)
         drafts |= dict.fromkeys(in_bracket, label) if role == "draft" else {}
     readings |= dict.fromkeys(drafts, "ambiguous")
     passages += drafts.values()

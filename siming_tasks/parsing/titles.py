@@ -69,6 +69,7 @@ _SPEECH = re.compile(
     r"\b(?:this|last|next|second|first|one more|another|each|every|more)"
     r" (?:time|look|pass|round|thought|glance|view(?:ing)?|try|attempt)s?\b"
     r"|\b(?:wait|just|hold on)(?: for)? (?:a|one) (?:second|minute|moment)\b"
+    r"|\bas (?:an? |the |your )?(?:\w+ ){0,2}(?:examiner|rater|assessor|physician|expert|instructor|teacher|judge)\b"
     r"|\b(?:in|at) the end\b|\bon (?:second|further) thoughts?\b|\b(?:high|low|more|less|very|fully) confiden(?:t|ce)\b"
     r"|\b(?:of|for|from|over|in) (?:the |all |these |those )?(?:\w+ )?"
     r"(?:frames?|images?|pictures?|videos?|clips?|footage)\b"

@@ -8,6 +8,13 @@ from __future__ import annotations
 
 import re
 
+from siming_tasks.parsing.titles import ANSWERS, COURTESY
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _MEDIA = r"(?:videos?|clips?|footage|frames?|images?|pictures?|recordings?|visuals?|attachments?|media|files?|stills?)"
 _GIVEN = (
     r"(?:provided|attached|available|visible|given|included|received|uploaded|supplied|shared|accessible|loaded|sent"
@@ -42,11 +49,17 @@ _UNSEEN = re.compile(
     r"(?:trainee|student|performance|candidate|exam|learner|attempt|execution|performer|participant|case)"
     r"|\b(?:typical|average|generic|hypothetical) (?:trainee|student|candidate|performance|learner)s?\b[^.]{0,30}"
     r"\b(?:assum|would|in place of|instead)"
+    rf"|\b{_MEDIA}\b[^.]{{0,30}}\b(?:entirely|completely|totally|all|too) (?:black|blank|dark|empty|white"
+    rf"|corrupt\w*|unreadable)\b"
+    rf"|\b{_MEDIA} (?:\w+ ){{0,4}}(?:shows?|seems? to show|depicts?) (?:an? )?(?:different|another|other"
+    rf"|unrelated|kitchen)\b"
+    rf"|\b(?:a )?(?:different|unrelated|another|wrong) (?:procedure|skill|video|exam|scene)\b"
+    r"|\bnothing (?:could|can) be (?:judged|assessed|seen|scored|evaluated|credited)\b|\bnot an exam\b"
     r"|\b(?:based|relying|scored|judged|assessed|graded) (?:purely |solely |only |entirely |just )+(?:on|from)"
     r" (?:the |your |this )?(?:text|rubric|description|prompt|instructions?|task|step names?|wording|checklist)\b"
     r"|\bblind(?:ly)? (?:guess|estimate|rating|scores?)"
     # Chinese
-    r"|(?:未|没有?|沒有?|并未|尚未)(?:能|实际|真正|直接)?(?:提供|附上?|收到|看到|看过|上传|接收到?|观看|加载|附带|查看|给出)"
+    r"|没有?看(?:过|到)?(?:这段|该|任何)?(?:视频|画面)|(?:未|没有?|沒有?|并未|尚未)(?:能|实际|真正|直接)?(?:提供|附上?|收到|看到|看过|上传|接收到?|观看|加载|附带|查看|给出)"
     r"[^。,，]{0,6}(?:视频|影片|图像|图片|帧|画面|影像|录像|附件)"
     r"|(?:视频|影片|图像|图片|帧|画面|影像|录像|附件)[^。,，]{0,4}(?:未|没有?|无法|不能|并未)(?:能|被)?(?:提供|附上?|收到|看到|上传|加载"
     r"|打开|播放|显示|观看|查看|访问|读取)"
@@ -131,6 +144,8 @@ _TAKEN_BACK = re.compile(
     r"|shouldn't"
     r"|cannot|can't|must not|may not|not to) be (?:used|trusted|relied|taken|counted|treated|read)\b"
     rf"|\b{_IT}\b[^.\n]{{0,30}}\b{_IS}\b (?:\w+ ){{0,3}}{_INVENTED}\b(?! (?:of|that) the (?:trainee|step))"
+    r"|\b(?:scores|verdicts|values|numbers|answers|ratings|results|json|these|those)\b[^.\n]{0,20}\b(?:are|is|were)\b"
+    r" (?:all )?(?:wrong|incorrect|inaccurate|not (?:correct|right|accurate|the))\b"
     rf"|\bi (?:\w+ )?(?:made|invented|guessed|fabricated|copied|took|randomi[sz]ed"
     rf"|chose)\b[^.\n]{{0,30}}\b(?:{_WHAT}|these"
     r"|those|them|this|it)\b[^.\n]{0,12}(?:\bup\b|\bat random\b|\bfrom\b|$|\.|,|\bbecause\b|\bsince\b|\bas\b)"
@@ -151,15 +166,96 @@ _TAKEN_BACK = re.compile(
     r"|=) (?:worse|better|best|worst|more errors)"
     r"|\b(?:verdicts?|labels?|scores?|values?|scale|meaning|coding)\b[^.\n]{0,20}\b(?:inverted|reversed|swapped"
     r"|flipped|the other way)"
+    r"|\b(?:take (?:that|this|it|them|everything|all of it) back|never ?mind|mix(?:ed)?[ -]up (?:the|my|two|some|these)"
+    r"|demonstration only|for demonstration|simulated (?:response|reply|answer|output)|demo only|test (?:output"
+    r"|reply))\b"
+    r"|\bi (?:\w+ )?(?:swapped|mixed|confused|interchanged|reversed|filled in|defaulted)\b"
+    r"|\b(?:should|must|need to|have to) be (?:swapped|interchanged|reversed|exchanged)\b"
+    r"|\b(?:subtract|deduct|add|take off|lower|raise|reduce|increase)\b[^.\n]{0,40}\b(?:from|to|for|on"
+    r"|by) (?:every|each|all|the \w+ (?:step|part)|one|a)\b"
+    r"|\b(?:should|must) (?:all |each |really |actually )?(?:be|have been) (?:one|two|a|half a"
+    r"|[0-9]) (?:points? )?(?:point )?(?:lower|higher|less|more)\b"
     r"|(?:以上|上述|这些|下面|以下|此)[^。\n]{0,12}(?:示例|虚构|编造"
     r"|占位|随机|假设|作废|忽略|无效|猜测|臆测|样例|模板|草稿|不作数|并非真实)"
     r"|请?(?:忽略|无视|不要使用|勿使用|不要采信)(?:以上|上述|上面|这些|之前)|我(?:撤回|收回)|(?:随机|随意|随便)(?:编|填|给|写)"
     r"|(?:以上|上述|这些|分数|评分|结果)[^。\n]{0,10}(?:参考答案|标准答案|专家|考官|其他评委|上一次|上次)"
     r"|\b(?:platzhalter|erfunden\w*|ausgedacht|beispielwerte|inventad[oa]s?|ficticios?|fictifs?|fictives?"
     r"|inventée?s?)\b"
-    r"|ダミー|仮の(?:値|点|スコア|評価)|無視して|임의(?:로|의)|무시(?:하|해)"
+    r"|\b(?:nur|lediglich) (?:ein )?beispiele?\b|\b(?:solo|sólo) (?:un |son )?ejemplos?\b|\bson ejemplos?\b"
+    r"|\bsimples? exemples?\b"
+    r"|例です|サンプルです|예시(?:입|일|이)|ダミー|仮の(?:値|点|スコア|評価)|無視して|임의(?:로|의)|무시(?:하|해)"
 )
 """Sentences that take back all that was answered, call it invented, or say that it is another's or something else."""
+
+
+_SPOKEN_OF = re.compile(
+    r"\b(?:json|scores|values|numbers|figures|answers?|verdicts|ratings|results|response|reply|output|labels"
+    r"|something like|(?:the|all) (?:above|below)|(?:above|below) (?:is|are|was|were)|all of (?:this|that|it)"
+    r"|disclaimer"
+    r"|(?:these|those) (?:are|were|is|was|come|came|should|must|do|have|can|may|might|cannot|belong|follow))\b"
+)
+"""Words that speak of the answer as a whole."""
+_AHEAD = re.compile(r"\b(?:following|below|these|this|that|here)\b(?!.*[:：]\W*$)|\b(?:be|is|are|like|reads?)\W*$")
+"""Words before an answer that speak of it; a line that ends with a colon is a title, and has its own rules."""
+_HARMLESS = (
+    ANSWERS
+    | COURTESY
+    | _set(
+        "note notes that this are based on the only visible frames frame reflect reflects reflecting what can be "
+        "seen could observed shown from according to strictly rubric rubrics provided video videos clip clips "
+        "image images pictures reasoning reasons reason justification justifications explanation explanations "
+        "rationale analysis evidence each both every in available audio sound speech were was heard audible "
+        "determined derived assigned given awarded using use used criteria criterion total totals sum out points "
+        "point score observation observations observable footage sequence order posture gestures rest rests alone "
+        "and with within about how they them their there which why because of for by at per as also valid object "
+        "key keys id ids single exactly requested format text additional extra final review reviewing reviewed "
+        "again after carefully watching viewing analyzing analysing examining careful summary detailed breakdown "
+        "support supports supporting explain explains explained correspond corresponds represent represents show "
+        "shows list lists contain contains trainee trainee's trainees candidate student performance performed "
+        "boxed stand stands remain remains unchanged stay same sampled selected extracted still stills keyframes "
+        "visual best ability understanding limited resolution quality camera angle view recorded conditions "
+        "guidelines instructions standard standards full entire short brief clear easy copy parse machine readable "
+        "suitable entry entries required one two three four five below above complete completed others else "
+        "everything steps step respectively s"
+    )
+)
+"""Words of sentences that speak of the answer and change nothing."""
+_OFFERS = re.compile(
+    r"\W*(?:please )?(?:let me know|feel free|would you like|do you (?:want|need)|if you(?:'d| would| need| want"
+    r"| have| like)"
+    r"|i(?:'d| would) be (?:happy|glad)|i can (?:also|provide|explain|give|elaborate)|i hope|happy to|shall i|should i"
+    r"|you can|thank)"
+)
+_OWN = re.compile(
+    rf"\b(?:my|our) (?:\w+ ){{0,2}}{_WHAT}\b|\bi (?:have |would |'d |'ve )?(?:assign|give|gave|award|rate|score"
+    rf"|judge|assess)\w*\b"
+)
+_MODAL = re.compile(
+    r"\b(?:would|could|might|may|if|unless|had|were to|suppose|supposing|imagine|pretend|not|never|n't)\b"
+)
+_HAN_SPOKEN_OF = re.compile(
+    r"以上|上述|这些(?:分数|评分|结果|判断|数值)|(?:评分|结果|分数|判定)(?:仅|不|只|是|为|由|来自)"
+)
+_HAN_HARMLESS = re.compile(
+    r"以上|上述|这些|分数|评分|得分|结果|判断|判定|打分|评估|评价|各步骤|步骤|每个|每一|仅供参考|供参考|基于|根据|依据|来自|视频|画面|可见|帧"
+    r"|图像|内容|观察|标准|量表|总分|为|是|的|由|按照?|所|看到|提供|中|和|与|及|对|我|最终|本次|如下|完整|详细|严格|学员|考生|受试者|表现|仅|只|了|就"
+)
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+
+
+def speaks_otherwise(sentence: str, *, before: bool = False) -> bool:
+    """Test whether a folded sentence that speaks of the answer says something that no harmless one says.
+
+    An allow-list: only words of courtesies, announcements and sources ("these scores are based on the visible frames")
+    leave the answer as it is. ``before``: it stands before the answer, which it may not speak of.
+    """
+    if _OFFERS.match(sentence) or (before and not _AHEAD.search(sentence)):
+        return False
+    if _HAN_SPOKEN_OF.search(sentence):
+        return re.search(r"[\u3400-\u9fff]", _HAN_HARMLESS.sub("", sentence)) is not None
+    if not _SPOKEN_OF.search(sentence) or (_OWN.search(sentence) and not _MODAL.search(sentence)):
+        return False
+    return not {*_WORD.findall(sentence)} <= _HARMLESS
 
 
 def is_unseen(sentence: str) -> bool:
