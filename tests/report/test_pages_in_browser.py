@@ -47,6 +47,7 @@ def paths(lab, minimal_pairs, board: Path) -> list[Path]:
         "index",
         "methods",
         "models/example-noisy-7b",
+        "replies/org-img-src-x-onerror-alert-1-gpj.7b",
         "steps/index",
         f"steps/{step}",
         "videos/index",

@@ -178,6 +178,7 @@ REPORT_FILES: Mapping[str, Callable[[str, Lab], None]] = {
     "videos*": holds_no_metric,
     "disagree*": holds_no_metric,
     "pairs*": holds_no_metric,
+    "replies/*": holds_no_metric,
     "methods.html": holds_no_metric,
     "media.json": holds_no_metric,
     "*.js": holds_no_metric,  # prompts, the rubric
