@@ -25,6 +25,8 @@ def requests(
     messages: str = cli.option("", "form of the messages (default openai)", ("openai", "qwen", "plain"), "openai"),
     files: bool = cli.switch("frames as files beside OUT instead of data URLs"),
     limit: int | None = cli.option("N", "only the first N requests of each setting", Whole()),
+    batch: str | None = cli.option("MODEL", "lines of a batch job (OpenAI's API, vllm run-batch) for this model"),
+    batch_mb: int = cli.option("N", "most megabytes of a file of a batch job (default 190)", Whole(), 190),
     options: Options = cli.option_flags(
         *cli.MEDIA_OPTIONS, "media", "prompt", "ask", "schema", "image_format", "cache", "cache_gb"
     ),
@@ -43,17 +45,27 @@ def requests(
     def watched(docs: Any) -> Any:
         return tqdm(docs, unit="request", smoothing=0.1)
 
-    dataset, count = write_requests(options, names, out, form=messages, files=files, limit=limit, watched=watched)
+    if batch and messages != "openai":
+        raise OptionsError(f"--batch writes the messages of OpenAI's API: leave --messages {messages} out.")
+    how: dict[str, Any] = {"batch": batch, "most_bytes": batch_mb * 1_000_000} if batch else {}
+    dataset, count, parts = write_requests(
+        options, names, out, form=messages, files=files, limit=limit, watched=watched, **how
+    )
     beside = f", media in {media_folder(out)}" if files else ""
-    say(f"{out}: {count:,} requests about {marked_name(dataset)}{beside}.")
+    say(f"{', '.join(map(str, parts))}: {count:,} requests about {marked_name(dataset)}{beside}.")
+    if batch:
+        say("Then: siming run import RESULTS REPLIES.jsonl --format openai-batch")
+        return
     say('Answer them as lines {"id": ..., "reply": ...}; then: siming score ' + f"{options.data} REPLIES.jsonl")
 
 
 @cli.command()
 def import_(
-    file: Path = cli.word("FILE", "result file of VLMEvalKit, or log of Inspect", Path),
+    file: Path = cli.word("FILE", "result file of VLMEvalKit or of a batch job, or log of Inspect", Path),
     out: Path = cli.word("OUT", "the file (.jsonl) for `siming score`", cli.NEW_FILE),
-    format: str = cli.option("", "the harness that wrote the file", ("vlmevalkit", "inspect"), required=True),
+    format: str = cli.option(
+        "", "the harness that wrote the file", ("vlmevalkit", "inspect", "openai-batch"), required=True
+    ),
     epoch: int | None = cli.option("N", "epoch to take from a log with several", Whole()),
 ) -> None:
     """Write the replies and name the next command."""

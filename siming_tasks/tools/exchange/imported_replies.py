@@ -18,6 +18,7 @@ from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import well_formed
 from siming_tasks.data.jsonl import unique_pairs
 from siming_tasks.tasks import TASKS
+from siming_tasks.tools.exchange.batch_file import batch_replies
 from siming_tasks.tools.exchange.inspect_logs import inspect_replies
 
 MAX_BYTES = 500_000_000
@@ -35,7 +36,7 @@ def import_replies(file: Path, form: str, out: Path, *, epoch: int | None = None
     """Write the replies of another harness's file as lines ``{id, reply}``.
 
     Args:
-        file: a VLMEvalKit result file, or an Inspect log.
+        file: a VLMEvalKit result file, the result file of a batch job, or an Inspect log.
         form: a key of :data:`IMPORTERS`.
         out: the file.
         epoch: which repetition of the questions; None: there is only one.
@@ -155,6 +156,7 @@ _READ: dict[str, Callable[[Path], _Rows]] = {".xlsx": _workbook, ".tsv": _csv_li
 
 IMPORTERS: Mapping[str, Callable[[Path, int | None], Iterator[tuple[str, Mapping[str, Any]]]]] = {
     "inspect": inspect_replies,
+    "openai-batch": batch_replies,
     "vlmevalkit": vlmevalkit_replies,
 }
 """By the harness's name: reads a file; gives the place of each reply (for errors), and its request's ``id``, ``reply``

@@ -9,7 +9,8 @@ import base64
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from siming_tasks.plugin.hooks.docs import documents, generation_kwargs
 from siming_tasks.plugin.hooks.messages import doc_to_messages, doc_to_text, doc_to_visual
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
 from siming_tasks.tasks import TASKS
+from siming_tasks.tools.exchange.batch_file import batch_line, write_parts
 
 ANYBODY = Backend("requests", images="several", video="as it likes", blind=True, encodes=True)
 """Backend of an unknown model: it takes frames unless an option says otherwise, encoded as the run says."""
@@ -42,9 +44,11 @@ def write_requests(
     form: str = "openai",
     files: bool = False,
     limit: int | None = None,
+    batch: str = "",
+    most_bytes: int = sys.maxsize,
     watched: Callable[[Sequence[Doc]], Iterable[Doc]] = iter,
-) -> tuple[Dataset, int]:
-    """Write one line per request: its id, what it is about, and what a model is to be sent; how many there are.
+) -> tuple[Dataset, int, list[Path]]:
+    """Write one line per request: its id, what it is about, and what a model is to be sent.
 
     Args:
         options: of the run: data set, frames, sizes, encoding, cache.
@@ -53,7 +57,13 @@ def write_requests(
         form: ``openai`` (as the OpenAI API takes it), ``qwen`` (as Qwen's processors do) or ``plain`` (media, a text).
         files: media as files beside ``out`` instead of ``data:`` URLs.
         limit: only the first so many requests of each setting, as lmms-eval's ``--limit`` has it.
+        batch: name of the model of a batch job, as whose lines the requests are written
+            (:mod:`~siming_tasks.tools.exchange.batch_file`); empty: none.
+        most_bytes: of a file of a batch job; what does not fit into ``out`` goes into further files beside it.
         watched: is given the list of documents and gives them back one by one, such as a progress bar.
+
+    Returns:
+        The data set, how many requests there are, and the files.
 
     Raises:
         DataError: no usable data set, or nothing to ask.
@@ -65,40 +75,49 @@ def write_requests(
     docs = [doc for name in settings for doc in documents(TASKS[name], dataset)[:limit]]
     generation = generation_kwargs()
     folder = media_folder(out)
-    with (
-        RUN.evaluating(ANYBODY),
-        atomic_write(out) as stream,
-        added_files(folder) if files else nullcontext(None) as new,
-    ):
-        media = _Media(new, folder.name)
-        for doc in watched(docs):
-            sent = _plain(doc, media) if form == "plain" else _chat(doc, media, form)
-            schema = RUN.reply_schema(doc)
-            asking, part = RUN.prompting_of(TASKS[doc["setting"]]).label, doc.get("part", "")
-            line = {
-                **{key: doc[key] for key in ("id", "setting", "video_id")},
-                "step_id": doc["step_id"] or None,
-                "synthetic": dataset.synthetic,
-                "dataset": dataset.digest,
-                "prompt": RUN.dataset_of(doc).prompt(doc, options.prompt)[1],
-                # The way in which the question is put, where that is not the benchmark's own.
-                **({"asking": asking} if asking else {}),
-                **({"part": part} if part else {}),
-                "media": RUN.media_of(doc),
-                "generation": generation,
-                **({"schema": schema, "reply_schema": sha256_json(schema)[:12]} if schema else {}),
-                **sent,
-            }
-            stream.write(json.dumps(line, ensure_ascii=False) + "\n")
-    return dataset, len(docs)
+    with RUN.evaluating(ANYBODY), added_files(folder) if files else nullcontext(None) as new:
+        # vLLM takes addresses of files as a whole; others' programs find the folder beside the requests
+        media = _Media(new, folder.absolute().as_uri() if batch else folder.name)
+
+        def lines() -> Iterator[str]:
+            for doc in watched(docs):
+                line = _line(doc, dataset, media, form, generation)
+                yield json.dumps(batch_line(line, batch) if batch else line, ensure_ascii=False) + "\n"
+
+        if batch:
+            return dataset, len(docs), write_parts(lines(), out, most_bytes)
+        with atomic_write(out) as stream:
+            stream.writelines(lines())
+    return dataset, len(docs), [out]
+
+
+def _line(doc: Doc, dataset: Dataset, media: _Media, form: str, generation: Mapping[str, Any]) -> dict[str, Any]:
+    """Request about a document, as a line of the file."""
+    sent = _plain(doc, media) if form == "plain" else _chat(doc, media, form)
+    schema = RUN.reply_schema(doc)
+    asking, part = RUN.prompting_of(TASKS[doc["setting"]]).label, doc.get("part", "")
+    return {
+        **{key: doc[key] for key in ("id", "setting", "video_id")},
+        "step_id": doc["step_id"] or None,
+        "synthetic": dataset.synthetic,
+        "dataset": dataset.digest,
+        "prompt": RUN.dataset_of(doc).prompt(doc, RUN.options.prompt)[1],
+        # The way in which the question is put, where that is not the benchmark's own.
+        **({"asking": asking} if asking else {}),
+        **({"part": part} if part else {}),
+        "media": RUN.media_of(doc),
+        "generation": generation,
+        **({"schema": schema, "reply_schema": sha256_json(schema)[:12]} if schema else {}),
+        **sent,
+    }
 
 
 @dataclass(frozen=True)
 class _Media:
     """Addresses of frames and videos: ``data:`` URLs, or files in a folder beside the requests.
 
-    A file is there once, under the digest of its content; it is named relative to the requests, where ``folder``, which
-    takes the files until all are there, is going to have the name ``name``.
+    A file is there once, under the digest of its content; it is named relative to the requests, or in whole, where
+    ``folder``, which takes the files until all are there, is going to have the name or address ``name``.
     """
 
     folder: Path | None
