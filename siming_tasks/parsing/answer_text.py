@@ -19,7 +19,7 @@ from siming_tasks.parsing.lenient_json import Group, read
 # than models write, and 3,000 on each of 33 steps; and some at an answer's beginning: some models repeat themselves.
 MAX_REPLY, MAX_ANSWER, MAX_HEAD = 1_000_000, 100_000, 25_000
 
-_WORD = r"(?:[a-z]{1,16}[:_])?(?:think|thinking|thoughts?|reason|reasoning|reflection|analysis|scratchpad)"
+_WORD = r"(?:[a-z]{1,16}[:_])?(?:think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad)"
 _OPEN = re.compile(
     rf"""[<\[◁] (?: (?<=<)\|?{_WORD}\|?> | (?<=\[)THINK(?:ING)?\] | (?<=◁){_WORD}▷
                   | (?<=<)\|(?:begin_of_|start_)(?:thought|thinking|reasoning)\|> | (?<=<)unused94>thought

@@ -38,7 +38,13 @@ LANGUAGES: dict[str, dict[str, str]] = {
         "total": "gesamt, gesamtpunktzahl, insgesamt",
         "deduction": "abzug, punktabzug",
         "maximum": "höchstpunktzahl, maximal",
+        "the step": "der schritt",
         "step": "schritt",
+        "i give": "ich vergebe, ich gebe",
+        "i would give": "ich würde",
+        "performed": "durchgeführt, ausgeführt",
+        "was": "wurde, war",
+        "is": "ist",
         "not": "nicht",
         "yes": "ja",
         "no": "nein",
@@ -54,7 +60,10 @@ LANGUAGES: dict[str, dict[str, str]] = {
         "result": "résultat",
         "reason": "raison, justification",
         "deduction": "déduction, pénalité",
+        "the step": "l'étape",
         "step": "étape",
+        "i give": "j'attribue, je donne",
+        "is": "est",
         "yes": "oui",
     },
     "Spanish": {
@@ -72,7 +81,10 @@ LANGUAGES: dict[str, dict[str, str]] = {
         "reason": "razón, justificación, motivo",
         "deduction": "deducción, penalización",
         "maximum": "máximo, máxima",
+        "the step": "el paso",
         "step": "paso",
+        "i give": "le doy, doy",
+        "was performed": "se realizó, fue realizado",
         "yes": "sí",
     },
     "Portuguese": {
@@ -147,7 +159,8 @@ _FOREIGN = re.compile(
     rf"(?<![^\W_])(?:{'|'.join(re.escape(word) for word in sorted(_ENGLISH, key=len, reverse=True))})(?![^\W_])"
 )
 _POINTS_OF = re.compile(
-    r"(?<=[0-9]) ?(?P<unit>[点점](?![^\W\d_]))|(?<=[0-9]) ?(?:(?P<points>points) )?(?:von|sur|de|su|из) (?=[0-9])"
+    r"(?<=[0-9]) ?(?P<unit>[点점](?:です|입니다)?(?![^\W\d_]))"
+    r"|(?<=[0-9]) ?(?:(?P<points>points) )?(?:von|sur|de|su|из) (?=[0-9])"
 )
 """``4点`` and ``3 von 5``, ``3 points sur 5``."""
 _TOP_FIRST = re.compile(

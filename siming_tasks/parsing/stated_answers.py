@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from siming_tasks.common.schema import Answer
 from siming_tasks.parsing.grammar import key_of
-from siming_tasks.parsing.lexicon import CORRECT, ERROR, INCORRECT, NO, SYMBOLS, YES, fold_name
+from siming_tasks.parsing.lexicon import CORRECT, INCORRECT, NO, SYMBOLS, YES, fold_name
 from siming_tasks.parsing.text_blocks import STEP, UNCERTAIN, Marks
 from siming_tasks.parsing.text_values import (
     NUMBER,
@@ -75,7 +75,9 @@ def title_answers(title: str, answer: Answer) -> bool:
 def alone_at(text: str, step: RubricStep, answer: Answer) -> Stated | None:
     """The value that is all of a text."""
     value = value_at(text, 0, step, answer)
-    return value if value is not None and not text[value.end :].strip(" .!*\"'`)]},;|") else None
+    if value is None or _INTERJECTION.match(text):
+        return None
+    return value if not text[value.end :].strip(" .!*\"'`)]},;|") else None
 
 
 _LISTED = re.compile(r"[0-9]{1,2}[.)]\s+(?=[0-9])")
@@ -92,13 +94,13 @@ def led_by_text(text: str, step: RubricStep, answer: Answer) -> Stated | None:
         return None
     if value is None or (answer == "score" and _IN_FULL.match(text) and "/" not in text[: value.end]):
         return None
-    is_title = text[value.end :].lstrip().startswith(":") and text[: value.end].strip() in ERROR
+    is_title = text[value.end :].lstrip().startswith(":") and text[: value.end].strip() == "错误"
     return None if is_title else value
 
 
 _LAST = re.compile(r"(?:->|→|⇒|=>|➡|:|=|,|(?<![0-9])\s[-–—]|\b(?:so|therefore|thus|hence)\b)\s*(?=[^:=→⇒➡>,]{1,60}$)")
 _VALUE_BEFORE = {
-    "score": re.compile(rf"(?<![0-9.(-]){NUMBER}\s*{UNIT}?\s*$"),
+    "score": re.compile(rf"(?<![0-9.:(-]){NUMBER}\s*{UNIT}?\s*$"),
     "error": re.compile(rf"(?:correct|wrong|正确|错误|{SIGNS})\s*$"),
 }
 _UNITED = re.compile(rf"{UNIT}|/|out of|满分")
@@ -179,33 +181,43 @@ def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
 _FILL = (
     r"(?:a|an|the|it|this|that|him|her|them|my|step|trainee(?:'s)?|candidate(?:'s)?|student(?:'s)?|performance|as|at"
     r"|with|only|just|of|for|score|rating|mark|grade|points?|out|total|final|value|overall|to|is|be|are|was|would"
-    rf"|should|will|therefore|thus|equals|comes|stands|item|skill|video|clip|\[?{STEP}\]?)"
+    r"|should|will|therefore|thus|equals|comes|stands|item|skill|video|clip|on|in|here)"
 )
 _GIVE = (
     r"(?:giv(?:e|es|ing|en)|gave|award(?:s|ed|ing)?|assign(?:s|ed|ing)?|earn(?:s|ed)?|gets?|got|receiv(?:e|es|ed)"
     r"|merit(?:s|ed)?|deserv(?:e|es|ed)|scor(?:e|es|ed|ing)|says?|obtain(?:s|ed)?|achiev(?:e|es|ed)"
     r"|(?:rat(?:e|es|ed|ing)|grad(?:e|es|ed))(?!\s(?:score|rating|mark|grade))|warrants?|marks?|points"
-    r"|grant(?:s|ed)?|result(?:s|ing)? in|yields?|judge[ds]?)"
+    r"|grant(?:s|ed)?|result(?:s|ing)? in|leav(?:es?|ing)|go with|settle on|assess|yields?|judge[ds]?)"
 )
 _GIVEN = re.compile(
-    rf"\b{_GIVE}\b(?:[\s:=\"'(,]{{1,3}}{_FILL}\b){{0,9}}(?<!\brate)(?<!rates)(?<!marks)(?<!points)"
+    rf"\b{_GIVE}\b(?:[\s:=\"'(,]{{1,3}}(?:{_FILL}\b|\[?{STEP}\]?)){{0,9}}(?<!\brate)(?<!rates)(?<!marks)(?<!points)"
     r"[\s:=\"'(]{1,4}(?=[0-9a-z])"
 )
 _IN_FULL = re.compile(
     r"(?:full|zero|no|maximum) (?:points|marks|credit)"
-    r"(?! (?:deduct|lost|off|were|was|require|would|need|for|if|taken|lose|only)|\s*[0-9]|\s*(?:\(\s*[0-9]+\s*\)\s*)?:)"
+    r"(?! (?:minus|less|-|deduct|lost|off|were|was|require|would|need|for|if|taken|lose|only)"
+    r"|\s*[0-9]|\s*(?:\(\s*[0-9]+\s*\)\s*)?:)"
 )
 _HAN_GIVEN = re.compile(
     r"(?:得分|评分|分数|给分|打分|得|给予|给|打|评|评定|记|计|获|判)(?:为|是|了|到|其|:|\s){0,3}(?:满分(?=[0-9]))?(?=[0-9满])"
 )
 _FOR_STEP = re.compile(
-    rf"(?P<value>(?<![0-9.:/])(?:{NUMBER}|{'|'.join(NUMBER_WORDS)})\s*{UNIT}(?:\s*(?:/|out of|of)\s*{NUMBER})?)"
+    rf"(?P<value>(?<![0-9.:/])(?:{NUMBER}|{'|'.join(NUMBER_WORDS)})"
+    rf"(?:\s*{UNIT}(?:\s*(?:/|out of|of)\s*{NUMBER})?|\s*/\s*{NUMBER}))"
     rf"\s+(?:for|on|in|to)\s+(?P<step>{STEP})"
+)
+_IS_POINTS = re.compile(
+    rf"\b(?:it|that|this)(?:'s|\s(?:is|would be|was))\s(?:an?\s)?(?={NUMBER}\s*(?:{UNIT}|/|out of)|(?<=\sa\s){NUMBER})"
+)
+_APPROPRIATE = re.compile(
+    rf"(?P<value>(?<![0-9.:/])(?:{NUMBER}|{'|'.join(NUMBER_WORDS)})\s*{UNIT})\s+(?:is|are|would be|seems?)\s+"
+    r"(?:appropriate|my|fair|justified|warranted|awarded|given|deserved|the score)\b"
 )
 _JUDGEMENT = r"(?:verdict|answer|judge?ment|conclusion|assessment|decision)"
 _SUBJECT_REF = (
     rf"(?:{STEP}|(?:this|the|that)\s(?:(?:final|overall|whole|entire|asked|above|present|current|shown)\s)?(?:step|skill|item|task|procedure|performance|trainee|{_JUDGEMENT}|result"
-    rf"|execution|technique)(?:\s(?:is|was|of|for)\s{STEP})?|it|this|he|she|they|performance|trainee(?:'s\sperformance)?"
+    rf"|execution|technique)(?:\s(?:is|was|of|for)\s{STEP})?|it|this|he|she|they|there|performance"
+    r"|trainee(?:'s\s(?:performance|technique|execution))?"
     rf"|my\s{_JUDGEMENT}|verdict|i)"
 )
 _IS = re.compile(
@@ -227,22 +239,26 @@ _JUDGED = re.compile(
     r"[\s:]+){0,6}[\s:\"'“]*"
 )
 _HAN_JUDGED = re.compile(
-    rf"(?:判定|评定|判断|判|认定|属于|视为|均|操作|执行|完成|做得|动作|表现|{STEP}|步骤|结论|结果)"
+    rf"(?:答案|判定|评定|判断|判|认定|属于|视为|均|操作|执行|完成|做得|动作|表现|{STEP}|步骤|结论|结果)"
     r"(?:为|是|得|均|都|应|操作|执行|结果|:|\s){0,4}"
     r"(?=完?全?操?作?(?:正确|错误|不正确|有误|无误|存在错误|correct|incorrect))"
 )
-_FORMS = {"score": (_GIVEN, _HAN_GIVEN, _FOR_STEP), "error": (_IS, _DID, _JUDGED, _HAN_JUDGED)}
+_FORMS = {
+    "score": (_GIVEN, _HAN_GIVEN, _FOR_STEP, _IS_POINTS, _APPROPRIATE),
+    "error": (_IS, _DID, _JUDGED, _HAN_JUDGED),
+}
 """Forms of giving an answer, up to its value."""
 
 _SUBJECT = _set(
-    "i i'd i'll we we'd would will must can do my our the this that these it its he she they trainee trainee's "
-    "candidate candidate's student student's examinee performance step step's skill technique overall final score "
-    "scores rating mark points for to of on is was be been a an based rubric criteria criterion guidelines "
-    "requirement provided standard according video clip frames footage shown observed in by therefore recommend "
-    "suggest judge think believe conclude decide decided assess assessed evaluate evaluation assessment judgment "
-    "judgement giving consequently accordingly finally again still just also only fully so thus hence then altogether "
-    "per under from above all observations observation reviewing after watching considering given with and one both "
-    "have has had now here am as item correctly performed executed done judged say here's that's it's feel "
+    "should appropriate suitable fair trainee's i i'd i'll we we'd would will must can do my our the this that "
+    "these it its he she they trainee candidate candidate's student student's examinee performance step step's "
+    "skill technique overall final score scores rating mark points for to of on is was be been a an based rubric "
+    "criteria criterion guidelines requirement provided standard according video clip frames footage shown "
+    "observed in by therefore recommend suggest judge think believe conclude decide decided assess assessed "
+    "evaluate evaluation assessment judgment judgement giving consequently accordingly finally again still just "
+    "also only fully so thus hence then altogether per under from above all observations observation reviewing "
+    "after watching considering given with and one both have has had now here am as item correctly performed "
+    "executed done judged say here's that's it's feel "
 )
 """Words of a clause before a form of giving an answer that leave the answer the model's own."""
 _HAN_SUBJECT = re.compile(
@@ -314,7 +330,8 @@ def _given_by(
     if not places:
         return None
     negation = match["not"] if form is _DID else None
-    start = match.start("value") if form is _FOR_STEP else match.end()
+    leads = form in (_FOR_STEP, _APPROPRIATE)  # the value comes first
+    start = match.start("value") if leads else match.end()
     value = value_at(sentence, start, marks.steps[places[0]], answer, remark=not negation)
     if value is None or _INTERJECTION.match(sentence, start):
         return None
@@ -323,7 +340,7 @@ def _given_by(
     if form is _HAN_GIVEN and not _UNITED.search(sentence[start : value.end]) and "分" not in match[0]:
         return None
     giving = sentence[begin:start].replace(negation or "\0", " ")
-    if (form is not _FOR_STEP and _NOT_MINE.search(giving)) or not _is_subject(sentence[begin : match.start()]):
+    if (not leads and _NOT_MINE.search(giving)) or not _is_subject(sentence[begin : match.start()]):
         return None
     return value._replace(places=places)
 

@@ -134,7 +134,7 @@ def _titles(lines: Sequence[Line]) -> Iterable[tuple[Line, Line]]:
     started = False
     for line, following in pairwise(lines):
         started = started or begins(line.text) is not None
-        if begins(line.text) is None and (line.is_title or not started):
+        if begins(line.text) is None and (line.is_title or (not started and ":" not in line.text)):
             yield line, following
 
 
@@ -170,7 +170,7 @@ _VERDICT_LIST = re.compile(
     rf"\W*(?P<title>[^:\n\ue000-\uf8ff]{{2,50}}?)\s*(?::|[-–—]|\bare\b|\bis\b)\s*\W{{0,3}}(?P<step>{STEP})[\])]?\W*"
     r"(?:$|[(;.,])"
 )
-_DENIED = re.compile(r"\W*(?:none|no|nil|n/?a|not|without|minor|maybe)\b|\W*(?:无|没)")
+_DENIED = re.compile(r"\W*(?:(?:none|no|nil|n/?a|no errors?|minor|maybe)\b|无|没有)\W*$")
 """The rest of a line below "Errors:" that need not be an error."""
 _EXCEPT = re.compile(
     r"\b(?:all|every)\b[^.\n]{0,40}\bcorrect(?:ly)?\b[^.\n]{0,20}\b(?:except|apart from|but|other than)\b(?: for)?"

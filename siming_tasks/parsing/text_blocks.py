@@ -40,7 +40,7 @@ _HEAD = re.compile(
     rf"(?P<step>[\ue000-\uefff{FOREIGN}])"
 )
 _TITLED_HEAD = re.compile(
-    r"(?P<head>[\W0-9]{0,5}[^\W\d_][^:.,;!?=\n\ue000-\uf8ff]{2,60}?[\s(\[])(?P<step>[\ue000-\ue3ff])"
+    r"(?P<head>[\W0-9]{0,5}[^\W\d_][^:.,;!?=\n\ue000-\uf8ff]{1,60}?[\s(\[])(?P<step>[\ue000-\ue3ff])"
     r"(?=\s*(?:$|[:(|]|[-–—]\s))"
 )
 _OF_OTHERS = re.compile(
@@ -234,7 +234,8 @@ def cut_in_blocks(lines: Sequence[Line], marks: Marks) -> Iterator[Block]:
     block = Block()
     for number, line in enumerate(lines):
         match = begins(line.text)
-        heads = line.is_title and number + 1 < len(lines) and begins(lines[number + 1].text)
+        is_bare = line.is_title and not _TOLD.search(line.text)
+        heads = is_bare and number + 1 < len(lines) and begins(lines[number + 1].text)
         if match is None and not heads and not _ENDS_BLOCK.match(line.raw.strip()):
             block.lines.append(line)
             continue
@@ -250,5 +251,7 @@ def cut_in_blocks(lines: Sequence[Line], marks: Marks) -> Iterator[Block]:
     yield block
 
 
+_TOLD = re.compile(r"[:=]\s*\S")
+"""What follows the colon of a title that is no heading of what stands below it."""
 _SAYS = re.compile(r"\s+[a-z]")
 """A step's mark goes on with words, and no mark or value of its own."""

@@ -65,7 +65,8 @@ def _element(element: re.Match[str]) -> str:
 
 def _title(tag: re.Match[str]) -> str:
     """``<weights>`` around other elements as their title."""
-    return f"\n{tag['tag'].replace('_', ' ')}:\n" if tag["tag"] else "\n"
+    title = (tag["tag"] or "").replace("_", " ")
+    return f"\n{title}:\n" if title and key_of(title).family.name not in ("step", "holder", "skill") else "\n"
 
 
 def _attributes(element: re.Match[str]) -> str:

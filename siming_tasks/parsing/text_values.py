@@ -57,7 +57,7 @@ _GOES_ON = re.compile(
     rf"\|(?!\s*(?:[0-9.]+\s*(?:\||$)|(?:in)?correct|{SIGNS}))"
     rf"|(?:(?<=\s)[-–—]+|[-–—]+(?=\s))(?!\s?[0-9])|{SIGNS}"
     r"|(?:because|since|as|due|given|with|for|on|to\s(?:the|this|him|her)|and(?!\s[0-9])|but|here|awarded|overall"
-    r"|is\s(?:appropriate|awarded|warranted|justified|given)|in\s(?:total)|in\s[\ue000-\uefff]"
+    r"|is\s(?:appropriate|awarded|warranted|justified|given)|in\s(?:total|this\sstep)|would\sbe\smy|in\s[\ue000-\uefff]"
     r"|reason|justification|explanation|rationale|comment|evidence|so|while|which)\b|因为|由于|因|理由|原因|说明)"
 )
 """What may stand behind a value: the end, a mark, or the beginning of its reason."""
