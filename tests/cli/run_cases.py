@@ -1,8 +1,8 @@
 """Runs command lines of ``siming``, each in a process of its own: reads cases as JSON, prints how each one ended.
 
-A case is ``{argv, cwd, room, plain, gone, memory}``: the words; the folder to stand in; the largest file that may be
-written; whether root, too, is held by permissions; whether the folder vanishes under the process; bytes of memory.
-Modules are loaded once, before the processes are forked.
+A case is ``{argv, cwd, room, plain, gone, memory, seconds}``: the words; the folder to stand in; the largest file that
+may be written; whether root, too, is held by permissions; whether the folder vanishes under the process; bytes of
+memory beside what is loaded; seconds of processor time. Modules are loaded once, before the processes are forked.
 """
 
 from __future__ import annotations
@@ -30,9 +30,12 @@ def obey_permissions() -> None:
 def child(case: dict[str, Any]) -> int:
     from siming_tasks.cli.main import main
 
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    seconds = case.get("seconds", SECONDS)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     if case.get("memory"):
-        resource.setrlimit(resource.RLIMIT_AS, (case["memory"], case["memory"]))
+        with open("/proc/self/statm") as stream:
+            most = int(stream.read().split()[0]) * resource.getpagesize() + case["memory"]
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
     os.chdir(case["cwd"])
     if case.get("gone"):
         os.rmdir(case["cwd"])

@@ -11,10 +11,7 @@ import io
 import math
 import os
 import re
-import struct
 import unicodedata
-import zipfile
-import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
@@ -26,12 +23,11 @@ from typing import Any
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import open_regular, read_bytes
 from siming_tasks.common.sanitize import cell_text
+from siming_tasks.common.workbook import MAX_COLUMNS, MAX_ROWS, OLE, Worksheet, cell_value, open_workbook
 from siming_tasks.data.jsonl import read_jsonl
 
 MAX_SHEET = 64_000_000
 """Largest sheet in bytes (for XLSX: unpacked). 200 videos of 33 steps make about half a megabyte."""
-MAX_ROWS, MAX_COLUMNS = 2_000_000, 2_000
-"""Largest table: 20,000 videos of 33 steps have 660,000 rows, or some hundred columns."""
 MAX_COPIES = 10_000_000
 """Cells that merged cells may cover."""
 ABOVE = 20
@@ -42,26 +38,24 @@ TIME_CODE = re.compile(r"^(\d{1,2}):([0-5]?\d):([0-5]?\d):(\d{1,3})$")
 """``hh:mm:ss:ff``, which needs a rate."""
 _DECIMAL_COMMA = re.compile(r"^-?\d{1,5},\d{1,3}$")
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-_OLE = b"\xd0\xcf\x11\xe0"
-_WORKBOOKS = (b"PK\x03\x04", b"PK\x05\x06", _OLE)
+_WORKBOOKS = (b"PK\x03\x04", b"PK\x05\x06", OLE)
 """How workbooks begin: an archive, or an old or protected one."""
-_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\s[^>]*?ref="\$?([A-Z]{1,3})\$?(\d{1,7}):\$?([A-Z]{1,3})\$?(\d{1,7})"')
-_NOT_COMPUTED = re.compile(
-    rb'<(?:\w+:)?c\s[^>]*?r="([A-Z]{1,3}\d{1,7})"[^>]*><(?:\w+:)?f(?:\s[^>]*)?(?:/>|>[^<]*</(?:\w+:)?f>)'
-    rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></(?:\w+:)?v>)?</(?:\w+:)?c>"
+_MERGED = re.compile(
+    rb'<(?:\w{1,20}:)?mergeCell\s[^<>]{0,99}?ref="\$?([A-Z]{1,3})\$?(\d{1,7}):\$?([A-Z]{1,3})\$?(\d{1,7})"'
 )
-_HIDDEN = re.compile(rb'<(?:\w+:)?(?:row|col)\s[^>]*?\bhidden="(?:1|true)"[^>]*>')
+_NOT_COMPUTED = re.compile(
+    rb'<(?:\w{1,20}:)?c\s[^<>]{0,99}?r="([A-Z]{1,3}\d{1,7})"[^<>]{0,99}>'
+    rb"<(?:\w{1,20}:)?f(?:\s[^<>]{0,999})?(?:/>|>[^<]{0,9999}</(?:\w{1,20}:)?f>)"
+    rb"(?:<(?:\w{1,20}:)?v\s{0,9}/>|<(?:\w{1,20}:)?v></(?:\w{1,20}:)?v>)?</(?:\w{1,20}:)?c>"
+)
+_HIDDEN = re.compile(rb'<(?:\w{1,20}:)?(?:row|col)\s[^<>]{0,299}?\bhidden="(?:1|true)"[^<>]{0,299}>')
+"""All are bounded: a sheet may be 64 MB of beginnings of tags."""
 _ROW = re.compile(rb'\br="([0-9]{1,7})"')
 _UNSEEN = {
     "hidden": "Nobody who looks at the sheet sees them. Show them if they count, delete them if they do not.",
     "struck out": "Delete them if they do not count, else undo the striking out.",
     "shown as percent": "The file holds 1 where the sheet shows 100 %. Write the points, formatted as numbers.",
 }
-_BROKEN = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, SyntaxError, AssertionError),
-    *(LookupError, ValueError, TypeError, AttributeError, ArithmeticError),
-)
-"""What openpyxl and the archive raise over damaged files."""
 
 
 def trimmed(value: Any) -> Any:
@@ -296,31 +290,9 @@ def _check_bounds(path: Path, number: int, cells: int) -> None:
 
 
 def _xlsx_grids(path: Path) -> list[Grid]:
-    from openpyxl import load_workbook
-
-    data = read_bytes(path, MAX_SHEET)
-    if data.startswith(_OLE):
-        raise DataError(f"{path}: an old .xls file or protected by a password. Save it as .xlsx without a password.")
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(item.file_size for item in archive.infolist()) > MAX_SHEET:
-                raise DataError(f"{path}: unpacks to more than {MAX_SHEET:,} bytes; not a label sheet.")
-            names = archive.namelist()
-            if any("/chartsheets/" in name for name in names) and not any("/worksheets/" in name for name in names):
-                raise DataError(f"{path}: holds charts only, no sheet of cells. Give the workbook with the scores.")
-            book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-            try:
-                looks = _Looks(book)
-                grids = [
-                    _worksheet(path, sheet, archive.read(sheet._worksheet_path), looks) for sheet in book.worksheets
-                ]
-            finally:
-                book.close()
-    except _BROKEN as error:
-        raise DataError(f"{path}: not a readable .xlsx file ({error}). Save it again or as CSV.") from None
-    if not grids:
-        raise DataError(f"{path}: a workbook without a sheet. Give the workbook with the scores.")
-    return grids
+    with open_workbook(path, most=MAX_SHEET) as sheets:
+        looks = _Looks(sheets[0].book)
+        return [_worksheet(path, sheet, looks) for sheet in sheets]
 
 
 class _Looks:
@@ -344,16 +316,16 @@ class _Looks:
                 problems.setdefault("shown as percent", []).append(cell.coordinate)
 
 
-def _hidden(sheet: Any, xml: bytes, lines: Sequence[Line]) -> list[str]:
+def _hidden(sheet: Worksheet, lines: Sequence[Line]) -> list[str]:
     """Parts of a worksheet with values that whoever looks at it does not see."""
     from openpyxl.utils import get_column_letter
 
-    if sheet.sheet_state != "visible":
+    if not sheet.is_visible:
         return ["the whole sheet"] if lines else []
-    rows = [int(place[1]) for tag in _HIDDEN.findall(xml) if (place := _ROW.search(tag))]
+    rows = [int(place[1]) for tag in _HIDDEN.findall(sheet.xml) if (place := _ROW.search(tag))]
     places = [f"row {number}" for number in sorted({*rows} & {line.number for line in lines})]
     widest = max((len(line.cells) for line in lines), default=0)
-    for tag in _HIDDEN.findall(xml):
+    for tag in _HIDDEN.findall(sheet.xml):
         first, last = (re.search(rb"\b" + end + rb'="([0-9]{1,6})"', tag) for end in (b"min", b"max"))
         for column in range(int(first[1]), min(int(last[1]), widest) + 1) if first and last else ():
             if any(len(line.cells) >= column and line.cells[column - 1] is not None for line in lines):
@@ -361,29 +333,27 @@ def _hidden(sheet: Any, xml: bytes, lines: Sequence[Line]) -> list[str]:
     return places
 
 
-def _worksheet(path: Path, sheet: Any, xml: bytes, looks: _Looks) -> Grid:
+def _worksheet(path: Path, sheet: Worksheet, looks: _Looks) -> Grid:
     """The lines of a worksheet; a merged cell's value stands in every cell that it covers, marked as a copy."""
     from openpyxl.utils import column_index_from_string
 
     problems = []
-    if missing := [place.decode() for place in _NOT_COMPUTED.findall(xml)]:
+    if missing := [place.decode() for place in _NOT_COMPUTED.findall(sheet.xml)]:
         what = f"sheet {sheet.title!r}: formulas without a result in {', '.join(missing[:5])}"
         what += f" and {len(missing) - 5} more cells." if len(missing) > 5 else "."
         fix = "Open it in a spreadsheet program and save it, or write the values."
         problems.append(Problem("formula-empty", what, fix, str(path)))
-    sheet.reset_dimensions()  # what the file says of its own size is often wrong, and cells beyond it would be lost
     lines = []
     odd: dict[str, list[str]] = {}
-    for number, row in enumerate(sheet.iter_rows(), 1):
-        _check_bounds(path, number, len(row))
+    for number, row in sheet.rows:
         looks.find(row, odd)
-        values = [trimmed(cell.value) for cell in row]
+        values = [trimmed(cell_value(cell)) for cell in row]
         while values and values[-1] is None:
             values.pop()
         if values:
             lines.append(Line(number, values))
 
-    odd["hidden"] = _hidden(sheet, xml, lines)
+    odd["hidden"] = _hidden(sheet, lines)
     for how, places in odd.items():
         if places:
             what = f"sheet {sheet.title!r}: {', '.join(places[:5])}"
@@ -392,7 +362,7 @@ def _worksheet(path: Path, sheet: Any, xml: bytes, looks: _Looks) -> Grid:
     numbers = [line.number for line in lines]
     copies: dict[int, set[int]] = {}
     work = 0
-    for left, top, right, bottom in _MERGED.findall(xml):
+    for left, top, right, bottom in _MERGED.findall(sheet.xml):
         first, last = (column_index_from_string(name.decode()) - 1 for name in (left, right))
         covered = lines[bisect_left(numbers, int(top)) : bisect_right(numbers, int(bottom))]
         if not covered or covered[0].number != int(top) or first >= len(covered[0].cells):

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import sys
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.files import atomic_write, read_bytes, read_text
+from siming_tasks.common.files import atomic_write, read_text
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import well_formed
+from siming_tasks.common.workbook import cell_value, open_workbook
 from siming_tasks.data.jsonl import unique_pairs
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.exchange.batch_file import batch_replies
 from siming_tasks.tools.exchange.inspect_logs import inspect_replies
 
 MAX_BYTES = 500_000_000
-MAX_UNPACKED = 200_000_000
-"""Bytes of a workbook's parts, unpacked: 200 exams with the longest cells have a tenth."""
+MAX_UNPACKED = 100_000_000
+"""Bytes of a workbook's parts, unpacked: 200 exams with the longest cells have a fifth."""
 CELL = 32_767
 """Characters that a cell of a workbook holds: a longer reply was cut there."""
 _FAILED = "Failed to obtain answer"
@@ -95,30 +95,16 @@ def vlmevalkit_replies(file: Path, epoch: int | None = None) -> Iterator[tuple[s
 
 
 def _workbook(file: Path) -> _Rows:
-    import openpyxl
-    from openpyxl.utils.escape import unescape
-
-    def plain(cell: Any) -> Any:
-        # pandas writes a reply that begins with "=" as a formula: its text is the reply, its result would be a 0.
-        cell = getattr(cell, "text", cell)
-        return unescape(cell) if isinstance(cell, str) else cell
-
-    data = read_bytes(file, MAX_BYTES)
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(part.file_size for part in archive.infolist()) > MAX_UNPACKED:
-                raise DataError(f"{file}: unpacks to more than {MAX_UNPACKED:,} bytes. Save it as .tsv.")
-        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=False)
-        rows = book.worksheets[0].iter_rows(values_only=True)
-        head = [str(name) for name in next(rows, ()) if name is not None]
-        _check_columns(file, head)
-        for number, row in enumerate(rows, 2):
-            if any(cell is not None for cell in row):
-                yield number, dict(zip(head, map(plain, row), strict=False))
-    except DataError:
-        raise
-    except Exception as error:  # noqa: BLE001 - a workbook of strangers, through a reader that raises whatever it likes
-        raise DataError(f"{file}: not a workbook that can be read ({type(error).__name__}). Save it as .tsv.") from None
+    with open_workbook(file, most=MAX_UNPACKED, formulas=True) as sheets:
+        rows = sheets[0].rows
+        _, first = next(rows, (1, ()))
+        head = [None if cell.value is None else str(cell_value(cell)) for cell in first]
+        _check_columns(file, [name for name in head if name is not None])
+        for number, row in rows:
+            values = [cell_value(cell) for cell in row[: len(head)]]
+            if any(value is not None for value in values):
+                cells = zip_longest(head, values)  # a row ends with its last cell
+                yield number, {name: cell for name, cell in cells if name is not None}
 
 
 def _check_columns(file: Path, head: Sequence[str]) -> None:
@@ -128,15 +114,17 @@ def _check_columns(file: Path, head: Sequence[str]) -> None:
 
 
 def _csv_lines(file: Path) -> _Rows:
-    csv.field_size_limit(min(sys.maxsize, MAX_BYTES))
     lines = read_text(file, MAX_BYTES).splitlines(keepends=True)
     reader = csv.DictReader(lines, delimiter="\t" if file.suffix.lower() == ".tsv" else ",")
+    limit = csv.field_size_limit(min(sys.maxsize, MAX_BYTES))  # of the whole process
     try:
         _check_columns(file, reader.fieldnames or ())
         for row in reader:
             yield reader.line_num, {name: value or None for name, value in row.items() if name is not None}
     except csv.Error as error:
         raise DataError(f"{file}:{reader.line_num}: {error}. Save it as .xlsx.") from None
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _json(file: Path) -> _Rows:
