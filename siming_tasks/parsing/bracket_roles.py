@@ -74,7 +74,7 @@ _NAMED_TOP = re.compile(
 """A maximum in the words around a bracket: it must be that of every step in it, or of the exam."""
 _SCALE = re.compile(
     r"\b(?:scale|scored?|rated?|graded?|scores|points)\b[^.\n0-9]{0,24}\b(?:from|of|between|on)?\s?(?P<low>[0-9])\s?"
-    r"(?:-|–|to|and)\s?(?P<high>[0-9]{1,3})\b(?= scale|[^0-9]{0,12}(?:$|[.,;:)\n]))"
+    r"(?:\([^()\n]{0,20}\)\s?)?(?:-|–|to|and)\s?(?P<high>[0-9]{1,3})\b(?= scale|[^0-9]{0,12}(?:$|[.,;:)(\n]))"
     r"|\b(?P<points>[0-9]{1,3})[- ]point(?:s)? scale|(?P<han>[0-9]{1,3}|十|百|五)\s?分制"
     r"|\bout of (?P<each>[0-9]{1,3})(?: points)? (?:each|per step|for each|for every)\b"
     r"|\beach (?:\w+ ){0,2}out of (?P<all>[0-9]{1,3})\b",

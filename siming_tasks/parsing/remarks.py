@@ -26,6 +26,8 @@ from siming_tasks.parsing.statements import (
     DOUBTFUL,
     GOES_ON,
     NO_ANSWER,
+    SO,
+    STRUCK,
     UNRESOLVED,
     answer_of,
     corrects,
@@ -101,7 +103,12 @@ def bearings(
     for legend in _legends(read, names):
         yield Bearing(legend, "ambiguous")
     yield from _said_before(before, told, names, answer)
-    for remark in [*(r for r in last if not CORRECTION.search(r.folded)), *texts]:
+    for remark in last if read else ():
+        struck = [step_id for step_id in _named(remark.folded, names) if STRUCK.search(remark.folded)]
+        if struck:
+            yield Bearing(remark.written, dict.fromkeys(struck, "ambiguous"))
+    one_step = before if len(names.steps) == 1 else []
+    for remark in [*one_step, *(r for r in last if not CORRECTION.search(r.folded)), *texts]:
         if against := _judged_otherwise(remark, names, told, answer):
             yield Bearing(remark.written, dict.fromkeys(against, "ambiguous"))
     comments = list(_comments(text, groups, names))
@@ -166,10 +173,11 @@ def _said_before(
     """Sentences before an answer that are the last to answer a step there, and answer it differently."""
     last: dict[str, tuple[str, float]] = {}
     for remark in before:
-        if DOUBTFUL.search(remark.folded) or NO_ANSWER.search(remark.folded):
+        sentence = SO.split(remark.folded)[-1] if len(names.steps) == 1 else remark.folded
+        if DOUBTFUL.search(sentence) or NO_ANSWER.search(sentence):
             continue
         for step in names.steps:
-            said = answer_of(remark.folded, step, answer, alone=len(names.steps) == 1)
+            said = answer_of(sentence, step, answer, alone=len(names.steps) == 1)
             if said is not None:
                 last[step.id] = remark.written, said
     for step_id, (written, said) in last.items():
@@ -255,8 +263,9 @@ def _judged_otherwise(remark: _Remark, names: StepNames, told: Mapping[str, floa
     ids = [remark.step_id] if remark.step_id else _named(remark.folded, names)
     ids = ids or ([names.steps[0].id] if len(names.steps) == 1 else [])
     well = judged(remark.folded)
-    if well is None and answer == "score" and DEDUCTS.search(remark.folded):
-        return [step.id for step in names.steps if ids == [step.id] and told.get(step.id) == step.max_score]
+    if well is None and DEDUCTS.search(remark.folded) and not DOUBTFUL.search(remark.folded):
+        full = {step.id: step.max_score if answer == "score" else 0.0 for step in names.steps}
+        return ids if len(ids) == 1 and told.get(ids[0]) == full[ids[0]] else []
     if well is None or len(ids) != 1 or ids[0] not in told or DOUBTFUL.search(remark.folded):
         return []
     top = next(step.max_score for step in names.steps if step.id == ids[0])

@@ -15,7 +15,7 @@ from siming_tasks.rubrics import RubricStep
 CORRECTS = re.compile(
     r"\b(?:correction|actually|should(?:n't)? (?:be|have been|read)|on (?:reflection|second thought)|scratch that"
     r"|make (?:that|it)|i(?:'d| would) (?:rather|now|instead|change)|changed? (?:it|that|this|to)|instead|rather|wait"
-    r"|oops|sorry|i meant|must be|final (?:score|points|answer|verdict|decision|judge?ment)"
+    r"|oops|sorry|i meant|must be|final(?=\W*[:：])|final (?:score|points|answer|verdict|decision|judge?ment)"
     r"|korrektur|eigentlich|sollte|en fait|devrait|plutôt|corrección|en realidad|debería)\b"
     r"|更正|应为|应该是|改为|实际上|修正|最终|訂正|実際|정정|사실"
 )
@@ -84,6 +84,12 @@ UNRESOLVED = re.compile(
     r"|compress|breath|frames|[-–]|to\b|\.[0-9]))|更正|订正"
 )
 """Corrections whose value or step cannot be told."""
+STRUCK = re.compile(
+    r"\b(?:strike|remove|drop|exclude|retract|withdraw|take back|leave out|disregard|ignore|delete|omit|void)\b"
+    r"|\bno (?:verdict|answer|rating) (?:for|can be|could be)\b|撤回|收回|不予评"
+)
+"""Words that take the answer of a named step back."""
+SO = re.compile(r"\b(?:so|hence|thus|therefore)\b")
 DEDUCTS = re.compile(
     r"\(\s*[-−]\s?[1-9](?: points?)?\s*\)|\b(?:deduct(?:ed|ing|s)?|lost|loses?|minus)\W+(?:\w+ )?(?:[1-9]|one|two"
     r"|three) points?\b"
@@ -94,7 +100,7 @@ DEDUCTS = re.compile(
 _NUMBERS = dict(zip(("zero", "one", "two", "three", "four", "five"), map(float, range(6)), strict=True))
 _TITLED = {
     "score": re.compile(
-        r"\W*(?:final |overall |total )?(?:score|points?|rating|mark|得分|评分|分数)\W{0,4}[:：=]\W{0,4}" + _VALUE
+        r"\W*(?:final |overall |total )?(?:final|score|points?|rating|mark|得分|评分|分数)\W{0,4}[:：=]\W{0,4}" + _VALUE
     ),
     "error": re.compile(
         r"\W*(?:final |overall )?(?:verdict|judge?ment|decision|answer|conclusion|判断|结论)\W{0,4}[:：]"
@@ -130,7 +136,7 @@ COMMENT_DOUBTS = re.compile(
     r"\b(?:not sure|unsure|uncertain|(?:probably|likely|maybe|perhaps|possibly)\b[^.]{0,20}\b(?:wrong|higher|lower|less"
     r"|more|[0-9])|should be (?:lower|higher|less|more)|placeholder|guess(?:ed|ing)?|made up|todo|tbd|fixme|xxx|to be"
     r" (?:checked|confirmed|filled)|example|dummy|assum\w+|too (?:high|low|generous|strict|harsh)|wrong value|typo"
-    r"|invented)\b|^\W*(?:\w+ )?\W*or\b|待定|占位|不确定|猜"
+    r"|invented|don't think|can(?:no|')t tell|no idea)\b|\?\?|^\W*(?:\w+ )?\W*or\b|待定|占位|不确定|猜"
 )
 GOES_ON = re.compile(r"\W*(?:it|this|that|so|therefore|thus|hence|它|这|该步骤|所以|因此)")
 """The beginning of a sentence about the step that the sentence before it named."""

@@ -31,7 +31,7 @@ _UNSEEN = re.compile(
     rf"|\b{_MEDIA} (?:content |input |file )?(?:was|were|is|are|could|can|did|has|have|had)(?: ?not|n't| never)"
     rf" (?:been |be |actually |properly )*(?:{_GIVEN}|load|open(?:ed)?|play(?:ed)?|process(?:ed)?|view(?:ed)?"
     rf"|access(?:ed)?"
-    r"|seen|come through|reach)\b"
+    r"|seen|come through|reach|decod\w+|display\w*|render\w*|read)\b"
     r"|\b(?:can ?not|can't|could not|couldn't|do not|don't|did not|didn't|have not|haven't|am unable to|unable to"
     r"|not able to|never|without(?: having| being able to)?)"
     r" (?:(?:actually|directly|really|physically|currently|even|possibly) )?(?:see(?:ing|n)?|saw|view(?:ing|ed)?"
@@ -107,7 +107,7 @@ _WHAT = (
     r"|assessments?|evaluations?|judge?ments?|labels|object|block|grades?|entries|predictions?)"
 )
 _IT = (
-    rf"(?:this|that|these|those|it|they|which|here|below|above|all|everything|the following|(?:the|my|all"
+    rf"(?:this|that|these|those|it|they|which|here|below|above|all|everything|zeroe?s|the following|(?:the|my|all"
     rf"|its) (?:\w+ )?{_WHAT})"
 )
 _IS = r"(?:is|are|was|were|be|been)"
@@ -166,6 +166,8 @@ _TAKEN_BACK = re.compile(
     r"|=) (?:worse|better|best|worst|more errors)"
     r"|\b(?:verdicts?|labels?|scores?|values?|scale|meaning|coding)\b[^.\n]{0,20}\b(?:inverted|reversed|swapped"
     r"|flipped|the other way)"
+    r"|\b(?:scores|verdicts|values|numbers|answers)\b would (?:be|have been)\b"
+    r"|\botherwise\b[^.\n]{0,15}\b(?:[0-9]|(?:in)?correct)\b"
     r"|\b(?:take (?:that|this|it|them|everything|all of it) back|never ?mind|mix(?:ed)?[ -]up (?:the|my|two|some|these)"
     r"|demonstration only|for demonstration|simulated (?:response|reply|answer|output)|demo only|test (?:output"
     r"|reply))\b"

@@ -1,0 +1,112 @@
+"""Four readers on every set of hand-written replies: right, missing and wrong replies.
+
+    python utils/compare_readers.py
+
+* *siming*: :func:`siming_tasks.parsing.parse_reply`.
+* *json-repair*: the text from the first brace to the last, repaired by json-repair and looked up by step id.
+* *regex filter*: the ``regex`` filter of lm-evaluation-harness with its pattern ``flexible-extract``,
+  ``group_select: -1`` (the last number; for verdicts the last word); for several steps the first one behind the last
+  mention of the id.
+* *end match*: ``answer("line")`` of Inspect (``ANSWER: ...``), else ``match(location="end")``: the last word of the
+  text; for several steps the last word of the last line that begins with the id.
+
+The last three take what is on the step's scale and drop all else. Prints a Markdown table.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import json_repair
+
+from siming_tasks.parsing import parse_reply
+from siming_tasks.rubrics import RubricStep
+
+TESTS = Path(__file__).parents[1] / "tests" / "parsing"
+sys.path.insert(0, str(TESTS))
+from replyset import FOLDER, Reply, replies, verdict_on  # noqa: E402
+
+SETS = {"first": FOLDER, "second": FOLDER / "heldout", "third": FOLDER / "second_hand", "fourth": FOLDER / "third_hand"}
+NUMBER = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")  # lm-evaluation-harness, gsm8k.yaml, flexible-extract
+WORD = re.compile(r"incorrect|correct", re.IGNORECASE)
+LINE = re.compile(r"(?i)ANSWER\s*:\s*([^\n]+)")  # Inspect, AnswerPattern.LINE
+
+
+def value_of(text: Any, step: RubricStep, answer: str) -> float | None:
+    """The last number or verdict of a text, if it is on the step's scale."""
+    found = [match[0] for match in (NUMBER if answer == "score" else WORD).finditer(str(text))]
+    if not found:
+        return None
+    if answer == "error":
+        return float(found[-1].lower() == "incorrect")
+    try:
+        number = float(found[-1].strip("$,.").replace(",", ""))
+    except ValueError:
+        return None
+    return number if 0 <= number <= step.max_score else None
+
+
+def repaired(reply: Reply, step: RubricStep) -> float | None:
+    """json-repair's object, looked up."""
+    begin, end = reply.text.find("{"), reply.text.rfind("}")
+    value = json_repair.loads(reply.text[begin : end + 1]) if 0 <= begin < end else None
+    value = value[-1] if isinstance(value, list) and value else value
+    for key in ("scores", "verdicts", step.id, "score", "verdict"):
+        value = value[key] if isinstance(value, dict) and key in value else value
+    return None if isinstance(value, dict | list) else value_of(value, step, reply.answer)
+
+
+def filtered(reply: Reply, step: RubricStep) -> float | None:
+    """The regex filter's last match."""
+    if len(reply.steps) == 1:
+        return value_of(reply.text, step, reply.answer)
+    _, named, behind = reply.text.rpartition(step.id)
+    first = (NUMBER if reply.answer == "score" else WORD).search(behind) if named else None
+    return value_of(first[0], step, reply.answer) if first else None
+
+
+def at_end(reply: Reply, step: RubricStep) -> float | None:
+    """The line ``ANSWER:``, else the last word."""
+    if len(reply.steps) == 1:
+        lines = LINE.findall(reply.text) or [reply.text]
+    else:
+        lines = re.findall(rf"^\W*{step.id}\b(.*)", reply.text, re.MULTILINE)
+    words = lines[-1].split() if lines else []
+    return value_of(words[-1], step, reply.answer) if words else None
+
+
+def each(read: Callable[[Reply, RubricStep], float | None]) -> Callable[[Reply], dict[str, float]]:
+    """A reader of single steps as one of replies."""
+    return lambda reply: {s.id: value for s in reply.steps if (value := read(reply, s)) is not None}
+
+
+READERS: dict[str, Callable[[Reply], dict[str, float]]] = {
+    "siming": lambda reply: dict(parse_reply(reply.text, reply.steps, reply.answer).answers),
+    "json-repair": each(repaired),
+    "regex filter": each(filtered),
+    "end match": each(at_end),
+}
+
+
+def main() -> None:
+    """Print the table."""
+    print("| set | replies | reader | right | missing | wrong |\n|---|---|---|---|---|---|")
+    for name, folder in SETS.items():
+        by_kind: dict[str, list[Reply]] = {}
+        for reply in replies(folder):
+            kind = reply.family.partition(":")[0]
+            by_kind.setdefault(kind if kind in ("natural", "trap") else "mixed", []).append(reply)
+        for kind, several in by_kind.items():
+            for reader, read in READERS.items():
+                count = Counter(verdict_on(reply, read(reply)) for reply in several)
+                cells = (f"{count[verdict]}" for verdict in ("right", "missing", "wrong"))
+                print(f"| {name} | {len(several)} {kind} | {reader} | {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    main()
