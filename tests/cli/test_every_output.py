@@ -25,6 +25,7 @@ from siming_tasks.cli.main import COMMANDS, find_command
 from siming_tasks.cli.parameters import Checked
 from siming_tasks.common.value_kinds import OutputPath
 from siming_tasks.data import open_dataset
+from siming_tasks.tools.public_sets import SETS
 from tests.data.conftest import RUBRIC, STEPS, make_folder
 from tests.report.conftest import write_run
 
@@ -63,6 +64,9 @@ def command_lines(given: Path, new: Path) -> dict[tuple[str, str], list[list[Any
         ("data split", "key"): [["data", "split", data, new / "public", "--key", OUT]],
         ("data edit", "out"): [["data", "edit", data, OUT]],
         ("data demo", "out"): [["data", "demo", OUT, "--videos", "1", "--short", "--no-contact", "--jobs", "1"]],
+        ("data fetch", "out"): [
+            ["data", "fetch", next(iter(SETS)), OUT, "--annotations", given / "inbox", "--videos", media]
+        ],  # the annotations are not there: what is refused is tried
         ("data rubric", "html"): [["data", "rubric", "show", "--html", OUT]],
         ("run join", "out"): [["run", "join", run, OUT, "--data", data]],
         ("run requests", "out"): [requests, [*requests, "--files"]],
