@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,13 +66,13 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
         # An absolute path: "subfile,,..." as a relative name would be read as an address. Options for the container
         # alone: with `options`, PyAV frees memory that it never had where streams only show while the file is probed.
         opened = av.open(str(path.absolute()), container_options=SAFE, metadata_errors="replace")
-    except av.error.ValueError as error:  # FFmpeg's answer to a kind that is not among FORMATS
-        raise MediaError(
+    except av.error.FFmpegError as error:
+        if error.errno != errno.EINVAL:
+            raise _media_error(path, error) from error
+        raise MediaError(  # FFmpeg's answer to a kind that is not among FORMATS
             f"{path}: is of no kind that is read here, or damaged ({error.strerror}). "
             "Write it as .mp4: ffmpeg -i IN -c:v libx264 OUT.mp4"
         ) from error
-    except av.error.FFmpegError as error:
-        raise _media_error(path, error) from error
     with opened as container:
         chosen = main_stream(container.streams.video)
         if chosen is None:
