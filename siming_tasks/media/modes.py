@@ -176,10 +176,12 @@ class Backend:
     experts: str = ""
     tokens: str = ""
     most_tokens: int = 0
+    own_arguments: Mapping[str, str] = field(default_factory=dict)
+    failed: str = ""
     needs: tuple[str, ...] = ()
     video_needs: tuple[str, ...] = ()
     refused: str = ""
-    tested: bool = False
+    measured: bool = False
     schema: Literal["openai", "gemini", "vllm"] | None = None
     note: str = ""
 
@@ -196,11 +198,12 @@ class Backend:
 
     @property
     def verdict(self) -> str:
-        """``tested``, ``guarded``, ``tested, guarded``, ``read``, or ``refused: reason``."""
+        """``measured`` or ``read``, with ``, guarded`` where a fault is kept from harm; or ``refused: reason``."""
         if self.media is None:
             return f"refused: {self.refused or _WHY_REFUSED[self.images]}"
-        guarded = self.file or self.alone or self.experts or self.batch or self.needs or self.video_needs
-        return ", ".join(word for word, holds in (("tested", self.tested), ("guarded", guarded)) if holds) or "read"
+        faults = self.file, self.alone, self.experts, self.batch, self.own_arguments, self.failed
+        guarded = any(faults) or self.needs or self.video_needs
+        return ("measured" if self.measured else "read") + (", guarded" if guarded else "")
 
     def mode(self, wanted: str, modality: str | None = None) -> MediaMode:
         """Choose how it gets its media.
@@ -230,7 +233,7 @@ class Backend:
 
 OURS = {
     "siming_tasks.models.nano.chat_model": Backend(
-        "chat.siming_nano", images="several", video="64 evenly, 16 of a clip", blind=True, tested=True,
+        "chat.siming_nano", images="several", video="64 evenly, 16 of a clip", blind=True, measured=True,
         note="trained on drawings, useless on real exams",
     )
 }  # fmt: skip

@@ -148,6 +148,18 @@ _ROWS = (
         "lmms_eval.models.registry_v2:ModelManifest", "read", "model_id, simple_class_path, chat_class_path, aliases",
         "our own models are registered with it", _NO_MODELS,
     ),
+    *(
+        TouchPoint(
+            f"lmms_eval.models.simple.{name}.encode_image", "replaced during a run", "self, image",
+            "stored frames are not encoded as PNG", _HEAVIER,
+        )
+        for name in ("gpt4v:GPT4V", "openai:OpenAICompatible", "reka:Reka")
+    ),
+    TouchPoint(
+        "lmms_eval.models.simple.internvl2:load_image", "replaced during a run", "image, input_size, max_num",
+        "an image is one tile of 448 x 448, as a frame of its videos is: 64 frames are then 16,384 tokens, not 49,152",
+        "`internvl2` cuts each image in up to seven tiles, and many frames may not fit its context.",
+    ),
     TouchPoint(
         "lmms_eval.models:AVAILABLE_CHAT_TEMPLATE_MODELS", "read", "", "`lmms-eval models` lists this dictionary",
         "`lmms-eval models` does not list siming_reference and siming_nano.",

@@ -116,8 +116,8 @@ def check_run_arguments(arguments: RunArguments, policy: Policy, specs: Iterable
         _check_package(name, backend, need)
     if mode.needs_single_batches(backend) and arguments.batch_size > 1:
         raise OptionsError(
-            f"--batch_size {arguments.batch_size}: --model {name} answers only the first request of a batch, or takes "
-            "the others for it. Leave --batch_size out."
+            f"--batch_size {arguments.batch_size}: --model {name} answers only the first request of a batch, takes "
+            "the others for it, or ends there. Leave --batch_size out."
         )
     if RUN.options.schema != "off":
         check_takes_schema(name, backend)

@@ -212,8 +212,8 @@ def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwar
     )  # fmt: skip
     command_line = kwargs.get("cli_args") is not None
     with (
-        _one_message(command_line), RUN.evaluating(backend, modality), replies_kept(lm), stored_images_sent(),
-        timeout_kept(lm, backend, arguments_of(lm)),
+        _one_message(command_line), RUN.evaluating(backend, modality), replies_kept(lm),
+        timeout_kept(lm, backend, arguments_of(lm)), stored_images_sent(lm),
     ):  # fmt: skip
         specs = [spec for spec in TASKS.values() if spec.task_name in tasks]
         mode = check_run_arguments(arguments, RUN.policy, specs)

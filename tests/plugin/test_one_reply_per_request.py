@@ -179,6 +179,34 @@ def test_a_class_gets_arguments_of_its_own_and_no_more_tokens_than_it_gives() ->
     assert [instance.args[1] for instance in asked] == [{"max_new_tokens": 9}, {"max_new_tokens": 8192}]
 
 
+def test_what_a_class_gives_in_place_of_an_error_is_a_failed_request() -> None:
+    class Swallowing:
+        batch_size = 1
+
+        def generate_until(self, requests: list[Any]) -> list[str]:
+            return ["1", " ", "Video x.mp4 can not load, check the source"]
+
+    asked, lm = [request("1"), request("2"), request("3")], Swallowing()
+    with careful(lm, Backend("x", failed="^$|can not load, check the source$")):
+        replies = lm.generate_until(asked)
+    assert replies[0] == "1" and all(reply.startswith(FAILED) for reply in replies[1:])
+    with careful(lm, Backend("x")):
+        assert lm.generate_until(asked)[1] == " "
+
+
+def test_a_class_that_goes_by_its_own_numbers_is_given_those_that_are_asked_for() -> None:
+    class Own:
+        batch_size, own = 1, 2048
+
+        def generate_until(self, requests: list[Any]) -> list[str]:
+            return [str(self.own)] * len(requests)
+
+    lm = Own()
+    with careful(lm, Backend("x", own_arguments={"max_new_tokens": "own", "top_k": "not asked for"})):
+        assert lm.generate_until([request("1")]) == ["9"]
+    assert lm.own == 2048
+
+
 def test_caps_of_the_host_are_those_of_the_table() -> None:
     models = Path(importlib.util.find_spec("lmms_eval.models").origin).parent  # type: ignore[union-attr, arg-type]
     capped = set()

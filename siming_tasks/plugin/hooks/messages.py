@@ -7,15 +7,21 @@ change other tasks of the same run too. During a run of our tasks, the functions
 * ``ChatMessages`` (``openai``, ``async_openai``, ``litellm``, vLLM's chat backend): the run's encoding, under its own
   media type.
 * ``gemini``: the same; it knows PNG only.
+* ``gpt4v``, ``openai`` and ``reka`` of the simple classes: the same; where a class writes "png" before
+  whatever it sends, its client puts the right media type there.
 * ``claude``: encodes to JPEG, for which our images give their stored bytes; but it also makes a PNG of each to compare
   its size with the service's limit. The limit concerns what is sent.
+* ``internvl2``: cuts an image in tiles (three of a film's frame, hence 49,152 tokens for 64 frames) and has no argument
+  for their number. Here it is one tile, as its own reader makes of a frame of a video.
 
 Where lmms-eval has changed, nothing is done: its own way is correct, only heavier, and the record says what was sent.
 """
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -24,6 +30,7 @@ from siming_tasks.common.schema import Video, verdict_word
 from siming_tasks.media import NOTHING_SHOWN, SAMPLER, StoredImage, View, ablate, view
 from siming_tasks.plugin import compat
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
+from siming_tasks.plugin.reply_schema import WrappedClient
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import Span
 from siming_tasks.tasks.prompt import frame_caption, frames_note
@@ -165,12 +172,16 @@ def doc_to_target(doc: Doc) -> str:
 
 
 @contextmanager
-def stored_images_sent() -> Iterator[None]:
-    """While the block runs, stored frames are sent as they are by those of the modules above that are imported."""
+def stored_images_sent(model: Any = None) -> Iterator[None]:
+    """While the block runs, a model sends stored frames as they are by those of the modules above that are imported."""
+    client = getattr(model, "client", None)
     with ExitStack() as stack:
-        for wraps in (_CHAT_MESSAGES, _GEMINI, _CLAUDE):
+        for wraps in (_CHAT_MESSAGES, _GEMINI, _CLAUDE, _GPT4V, _OPENAI, _REKA, _INTERNVL2):
             if all(compat.is_imported(compat.TOUCH_POINTS[name].module) for name in wraps):
                 stack.enter_context(compat.replaced(wraps))
+        if RUN.backend.name in ("simple.gpt4v", "simple.openai") and client is not None:
+            stack.callback(setattr, model, "client", client)
+            model.client = WrappedClient(client, ("chat", "completions", "create"), _with_media_types)
         yield
 
 
@@ -210,6 +221,43 @@ def _claude_size(get_image_size: Any, self: Any, image: Any) -> Any:
     return len(image.as_jpeg()) if isinstance(image, StoredImage) else get_image_size(self, image)
 
 
+def _base64(encode_image: Any, self: Any, image: Any) -> Any:
+    return (
+        base64.b64encode(image.encoded()[1]).decode("ascii")
+        if isinstance(image, StoredImage)
+        else encode_image(self, image)
+    )
+
+
+def _data_urls(encode_image: Any, self: Any, image: Any) -> Any:
+    images = image if isinstance(image, list) else [image]
+    if not all(isinstance(one, StoredImage) for one in images):
+        return encode_image(self, image)
+    urls = [one.data_url() for one in images]
+    return urls if isinstance(image, list) else urls[0]
+
+
+def _with_media_types(send: Any) -> Any:
+    """Method of OpenAI's client that names JPEG and WebP images by their beginning, where a class calls all PNG."""
+
+    def send_with_media_types(*args: Any, **kwargs: Any) -> Any:
+        for message in kwargs.get("messages") or ():
+            content = message.get("content") if isinstance(message, dict) else None
+            for part in content if isinstance(content, list) else ():
+                image = part.get("image_url") if isinstance(part, dict) else None
+                if isinstance(image, dict) and (known := _MISLABELLED.match(str(image.get("url", "")[:40]))):
+                    media_type = "image/jpeg" if known["data"].startswith("/9j/") else "image/webp"
+                    image["url"] = f"data:{media_type};base64,{image['url'][known.start('data') :]}"
+        return send(*args, **kwargs)
+
+    return send_with_media_types
+
+
+def _one_tile(load_image: Any, image: Any, input_size: int = 448, max_num: int = 1) -> Any:
+    return load_image(image, input_size=input_size, max_num=1)
+
+
+_MISLABELLED = re.compile(r"data:image/png;base64,(?P<data>/9j/|UklGR)")
 _CHAT_MESSAGES: dict[str, compat.Wrap] = {
     "lmms_eval.protocol:ChatMessages.encode_image": _encode_later,
     "lmms_eval.protocol:ChatMessages.to_openai_messages": _put_into_message,
@@ -220,3 +268,7 @@ _GEMINI: dict[str, compat.Wrap] = {
     "lmms_eval.models.chat.gemini:_chat_messages_to_gemini_contents": _gemini_contents,
 }
 _CLAUDE: dict[str, compat.Wrap] = {"lmms_eval.models.simple.claude:Claude.get_image_size": _claude_size}
+_GPT4V: dict[str, compat.Wrap] = {"lmms_eval.models.simple.gpt4v:GPT4V.encode_image": _base64}
+_OPENAI: dict[str, compat.Wrap] = {"lmms_eval.models.simple.openai:OpenAICompatible.encode_image": _base64}
+_REKA: dict[str, compat.Wrap] = {"lmms_eval.models.simple.reka:Reka.encode_image": _data_urls}
+_INTERNVL2: dict[str, compat.Wrap] = {"lmms_eval.models.simple.internvl2:load_image": _one_tile}

@@ -23,9 +23,10 @@ import functools
 import inspect
 import io
 import logging
+import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import groupby
@@ -295,7 +296,7 @@ def one_reply_per_request(
         batches = [[pair] for pair in batches[0]]
     elif not requests:
         return []
-    elif isinstance(size, int) and size > 1:
+    elif backend.own_arguments or (isinstance(size, int) and size > 1):
         # the class answers several at a time, and takes the task of the first for all of them
         batches = [list(batch) for _, batch in groupby(batches[0], key=lambda pair: pair[0].args[-2])]
     outputs: list[Any] = []
@@ -304,7 +305,8 @@ def one_reply_per_request(
         if key and not more:
             REQUEST.set(key)  # of a class that does not ask for media
         try:
-            replies = type(model).generate_until(model, [request for request, _ in batch])
+            with _own_arguments_as_asked(model, backend, batch[0][0].args[1]):
+                replies = type(model).generate_until(model, [request for request, _ in batch])
         except NotSent:
             replies = [NOT_SENT] * len(batch)
         except Exception as error:
@@ -321,8 +323,33 @@ def one_reply_per_request(
                 f"{type(model).__name__} returned {len(replies):,} replies to {len(batch):,} requests: which belongs "
                 "to which is not known, so none is scored. Try --batch_size 1."
             )
-        outputs += [f"{FAILED}no reply" if reply is None else reply for reply in replies]
+        outputs += [
+            f"{FAILED}no reply" if reply is None
+            else reply if ledger and any(not attempt.error for attempt in ledger.of(key))  # its service answered
+            else _marked_if_failed(reply, backend)
+            for reply, (_, key) in zip(replies, batch, strict=True)
+        ]  # fmt: skip
     return outputs
+
+
+def _marked_if_failed(output: Any, backend: Backend) -> Any:
+    """Output, or a failed request where its text is what the class puts in place of an error (``backend.failed``)."""
+    text = getattr(output, "text", output)
+    if backend.failed and isinstance(text, str) and re.search(backend.failed, text.strip()):
+        return f"{FAILED}{text.strip() or 'an empty reply, which it also gives after an error'}"
+    return output
+
+
+@contextmanager
+def _own_arguments_as_asked(model: Any, backend: Backend, asked: Mapping[str, Any]) -> Iterator[None]:
+    """While the block runs, attributes that the class goes by in place of a request's arguments are what is asked."""
+    attributes = {name: asked[key] for key, name in backend.own_arguments.items() if key in asked}
+    before = {name: getattr(model, name) for name in attributes}
+    vars(model).update(attributes)
+    try:
+        yield
+    finally:
+        vars(model).update(before)
 
 
 def _with_own_arguments(most_tokens: int, request: Any, key: str) -> Any:

@@ -1,0 +1,104 @@
+"""Classes of lmms-eval whose weights cannot be here: their own code, with a stand-in for the weights that notes all."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from siming_tasks.data import open_dataset
+from siming_tasks.media import backends
+from tests.plugin.test_model_classes import CASES, CLIP_FRAMES, FRAMES, ROOT, SIZE, expected, in_order
+
+pytestmark = [pytest.mark.host, pytest.mark.matrix]
+
+SCRIPT = ROOT / "utils" / "measure_model_classes.py"
+TOKENS = 777
+SERVED = {"chat.async_openai", "chat.openai", "chat.gemini", "simple.claude"}
+"""Classes that are measured against a server on loopback."""
+
+
+@pytest.fixture(scope="module")
+def measured(short_demo: Path, shared: Path, warm: Any) -> dict[str, list[dict[str, Any]]]:
+    """Three runs of each class: one request at a time, two at a time, and with weights that fail once."""
+    out, folder = shared / "stand-ins.json", shared / "stand-ins"
+    folder.mkdir(exist_ok=True)
+    env = {
+        **os.environ, "SIMING_DATA": str(short_demo), "SIMING_CACHE": str(folder / "cache"), "SIMING_REPLIES": "off",
+        "SIMING_FRAMES": str(FRAMES), "SIMING_CLIP_FRAMES": str(CLIP_FRAMES), "SIMING_FRAME_SIZE": str(SIZE),
+    }  # fmt: skip
+    code = warm.run(["--json", str(out)], folder, env, folder / "log", script=str(SCRIPT))
+    assert code == 0, (folder / "log").read_text()[-5000:]
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for run in json.loads(out.read_text()):
+        runs.setdefault(run["row"], []).append(run)
+    return runs
+
+
+def test_each_reply_is_to_its_own_pictures_and_prompt(
+    measured: dict[str, list[dict[str, Any]]], short_demo: Path, tmp_path: Path
+) -> None:
+    wanted, dataset = expected(short_demo, tmp_path), open_dataset(short_demo)
+    for name, (run, _, _) in measured.items():
+        assert not run["error"], (name, run["error"])
+        assert len({sample["reply"] for sample in run["samples"]}) == len(run["samples"]) == 4, name
+        for sample in run["samples"]:
+            seen, media = sample["seen"], sample["media"]
+            assert seen, (name, sample["reply"])
+            steps = dataset.video(sample["video"]).steps
+            told = [step.step_id for step in steps if f"[{step.step_id}]" in seen["text"]]
+            assert told == [sample["step"]] if sample["step"] else len(told) > 20, name
+            if media["mode"] == "video":
+                assert [Path(file).suffix for file in seen["files"]] == [".mp4"], name
+                continue
+            assert len(seen["pictures"]) == media["n_frames"], name
+            assert "Frame times" in seen["text"] or " s" in seen["text"], name
+        for scope, pictures in wanted.items():
+            shown = [
+                sample for sample in run["samples"] if scope in sample["task"] and sample["media"]["mode"] == "frames"
+            ]
+            seen_pictures = [np.array(sample["seen"]["pictures"], dtype=float) for sample in shown]
+            assert not shown or any(in_order(pictures_seen, pictures) for pictures_seen in seen_pictures), (name, scope)
+
+
+def test_new_tokens_and_temperature_are_those_asked_for(measured: dict[str, list[dict[str, Any]]]) -> None:
+    for name, (run, _, _) in measured.items():
+        for sample in run["samples"]:
+            got = sample["seen"]["arguments"]
+            if not backends()[name].tokens:
+                assert TOKENS in (got.get("max_new_tokens"), got.get("max_length")), (name, got)
+            assert not got.get("do_sample") and (not got.get("temperature") or got.get("do_sample") is False), (
+                name,
+                got,
+            )
+
+
+def test_a_batch_of_two_is_right_or_refused_in_a_sentence(measured: dict[str, list[dict[str, Any]]]) -> None:
+    for name, (_, run, _) in measured.items():
+        if backends()[name].batch == "one":
+            assert "OptionsError: --batch_size 2" in run["error"], (name, run["error"])
+            continue
+        assert not run["error"] and len(run["samples"]) == 4, (name, run["error"])
+        for sample in run["samples"]:
+            assert sample["seen"]["text"].count(f"[{sample['step']}]") == 1 or not sample["step"], name
+
+
+def test_a_failure_is_no_reply(measured: dict[str, list[dict[str, Any]]]) -> None:
+    """It ends the run, is tried again by the class, or is counted as a failed request; nobody gets another's reply."""
+    for name, (_, _, run) in measured.items():
+        if run["error"]:
+            assert "the stand-in fails" in run["error"], (name, run["error"])
+            continue
+        answered = [sample for sample in run["samples"] if sample["seen"]]
+        assert len({sample["reply"] for sample in answered}) == len(answered), name
+        statuses = [sample["status"] for sample in run["samples"] if not sample["seen"]]
+        assert statuses in ([], ["request_failed"]), (name, statuses)
+
+
+def test_rows_marked_as_measured_are_those_of_the_tests(measured: dict[str, list[dict[str, Any]]]) -> None:
+    marked = {name for name, row in backends().items() if row.measured and row.media}
+    assert marked == {case.name for case in CASES} | set(measured) | SERVED
