@@ -77,7 +77,8 @@ def failed_tests(report: Path) -> tuple[int, list[str]]:
     failed = []
     for case in cases:
         for fault in (*case.findall("failure"), *case.findall("error")):
-            message = " ".join((fault.get("message") or "").split())[:160]
+            last = (fault.text or "").strip().rpartition("\n")[2]  # where pytest says no more than where it was
+            message = " ".join(f"{fault.get('message') or ''} {last}".split())[:300]
             failed.append(f"{case.get('classname')}::{case.get('name')}: {message}")
     return len(cases), failed
 
@@ -97,7 +98,7 @@ def main() -> int:
         if flags.tests:
             report = Path(temporary) / "report.xml"
             command = [sys.executable, "-m", "pytest", "-q", "-m", "host", "--no-header", f"--junitxml={report}"]
-            command += ["-k", flags.keyword] if flags.keyword else []
+            command += ["--continue-on-collection-errors", *(["-k", flags.keyword] if flags.keyword else [])]
             done = subprocess.run([*command, *flags.tests], env=environment, cwd=ROOT, stdout=subprocess.DEVNULL)
             if not report.is_file():
                 sys.exit(f"pytest ended with code {done.returncode} and no report.")

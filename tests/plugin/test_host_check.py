@@ -43,7 +43,8 @@ def crashing(output: Any) -> Any:
     return WHOLE_UNWRAP(output)
 
 
-WHOLE_UNWRAP, WHOLE_MAP = evaluator.unwrap_generation_output, evaluator._thread_map_ordered
+WHOLE_UNWRAP = evaluator.unwrap_generation_output
+WHOLE_MAP = getattr(evaluator, "_thread_map_ordered", None)  # earlier versions score one by one
 
 BROKEN: dict[str, tuple[str, Any, str]] = {
     "another's reply": ("unwrap_generation_output", shifted, "a reply reaches the scoring"),
@@ -78,6 +79,8 @@ def test_the_installed_lmms_eval_behaves() -> None:
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_host_that_does_something_else_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
     attribute, make, said = BROKEN[name]
+    if not hasattr(evaluator, attribute):
+        pytest.skip(f"this lmms-eval has no {attribute}")
     monkeypatch.setattr(evaluator, attribute, make())
     with pytest.raises(SimingError) as caught:
         host_check.refuse_if_misbehaving(tmp_path)
