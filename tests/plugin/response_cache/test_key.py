@@ -309,7 +309,7 @@ def test_no_secret_and_no_password_is_written(ask: Callable[..., Any], tmp_path:
     model.base_url = "https://me:hunter2@host.example/v1?sig=private"
     ask(model)
     (folder,) = (tmp_path / "kept").iterdir()
-    text = "".join(path.read_text() for path in folder.iterdir())
+    text = "".join(path.read_text() for path in folder.rglob("*") if path.is_file())
     assert "hunter2" not in text and "private" not in text and "me:" not in text
     assert json.loads((folder / "model.json").read_text())["address"] == "https://host.example/v1"
     model = Echo()
