@@ -51,7 +51,8 @@ def is_siming_task(task: Any) -> bool:
     config = getattr(task, "config", task)
     if isinstance(config, str):
         return bool(tasks_of(config))
-    facts = config if isinstance(config, Mapping) else getattr(config, "__dict__", {})
+    facts = getattr(config, "__dict__", None) or config  # lmms-eval's configuration is a dictionary without entries
+    facts = facts if isinstance(facts, Mapping) else {}
     metadata = facts.get("metadata", facts)
     ours = isinstance(metadata, Mapping) and any(str(name).startswith("siming_") for name in metadata)
     return ours or bool(tasks_of(str(facts.get("task"))))

@@ -20,9 +20,10 @@ from contextvars import ContextVar
 from typing import Any
 
 from siming_tasks.common.doc_pages import see
-from siming_tasks.common.errors import SimingError
+from siming_tasks.common.errors import OptionsError, SimingError
 from siming_tasks.media import Backend, MediaMode, backend_of
 from siming_tasks.plugin import compat, verify_output
+from siming_tasks.plugin.hooks.docs import BY_TASK
 from siming_tasks.plugin.hooks.messages import stored_images_sent
 from siming_tasks.plugin.hooks.results import RECORD, process_results
 from siming_tasks.plugin.hooks.run_context import RUN
@@ -39,7 +40,7 @@ from siming_tasks.plugin.preflight import (
 )
 from siming_tasks.plugin.response_cache.cache import host_cache_for_other_tasks, replies_kept
 from siming_tasks.plugin.response_cache.key import arguments_of, remember_arguments
-from siming_tasks.tasks import TASKS
+from siming_tasks.tasks import TASKS, TaskSpec
 
 logger = logging.getLogger(__name__)
 
@@ -216,6 +217,8 @@ def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwar
         timeout_kept(lm, backend, arguments_of(lm)), stored_images_sent(lm),
     ):  # fmt: skip
         specs = [spec for spec in TASKS.values() if spec.task_name in tasks]
+        for spec in specs:
+            _check_loaded_now(spec, tasks[spec.task_name])
         mode = check_run_arguments(arguments, RUN.policy, specs)
         compat.refuse_if_changed()
         refuse_if_misbehaving(RUN.cache_dir)
@@ -230,6 +233,21 @@ def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwar
         if "response_cache" in kwargs:
             kwargs["response_cache"] = host_cache_for_other_tasks(kwargs["response_cache"], lm)
         return evaluate(lm, task_dict, *args, **kwargs)
+
+
+def _check_loaded_now(spec: TaskSpec, task: Any) -> None:
+    """Refuse a task object that was loaded under other options or data than those of now (OptionsError).
+
+    Its prompts and documents would be those of then, and what is shown that of now.
+    """
+    metadata = task.config.metadata
+    loaded, now = metadata if isinstance(metadata, dict) else {}, BY_TASK["metadata"](spec)
+    for name in ("siming_options", "siming_prompt", "siming_digest", "shard"):
+        if loaded.get(name) != now.get(name):
+            raise OptionsError(
+                f"{spec.task_name} was loaded with {name} {loaded.get(name)}, and now it is {now.get(name)}. Load the "
+                "task again after a change of options or data: give its name to simple_evaluate."
+            )
 
 
 @contextmanager

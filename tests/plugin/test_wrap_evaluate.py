@@ -59,3 +59,24 @@ def test_a_run_that_cannot_work_ends_with_its_error_message(
     errors = [line for line in (tmp_path / "log").read_text().splitlines() if "Error: " in line]
     assert code == 1 and len(errors) == 1 and errors[0].startswith(f"siming_tasks.common.errors.{words}"), errors
     assert not (tmp_path / "o.json").exists()
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_the_options_of_an_earlier_run_do_not_decide(
+    warm: Any, serve: Callable[..., Server], short_demo: Path, shared: Path, tmp_path: Path, by_name: bool
+) -> None:
+    """In one process: a task that is loaded by its name is asked as the environment says now; its object is refused."""
+    server = serve(lambda *_: completion('{"score": 1}'))
+    env = environment(
+        SIMING_DATA=str(short_demo), SIMING_CACHE=str(shared / "siming-cache"), SIMING_FRAME_SIZE="96",
+        SIMING_REPLIES=str(tmp_path / "replies"), SIMING_CLIP_FRAMES="3",
+    )  # fmt: skip
+    argv = [MODEL_ARGS["async_openai"] + server.url, str(tmp_path / "out.json"), *(["name"] if by_name else [])]
+    script = str(Path(__file__).with_name("task_objects_run.py"))
+    assert warm.run(argv, tmp_path, env, tmp_path / "log", script=script) == 0, (tmp_path / "log").read_text()[-3000:]
+    first, second = json.loads((tmp_path / "out.json").read_text())
+    assert first == 3 and [len(images) for images, _ in server.received] == ([3, 5] if by_name else [3])
+    if by_name:
+        assert second == 5
+    else:
+        assert second.startswith("OptionsError: siming_clip_score was loaded with siming_options {")
