@@ -165,10 +165,12 @@ def led_by_step(text: str, step: RubricStep, answer: Answer, *, alone: bool) -> 
     called = _CALLED.match(text, start)
     if called is None or alone or in_brackets is not None:
         return Led(None, in_brackets)
-    is_known = key_of(called["called"]).family.name != "unknown"
+    family = key_of(called["called"]).family.name
+    is_known = family not in ("unknown", "step")
     if is_known or UNCERTAIN.search(called["called"]) or title_role(called["called"]) == "aside":
         return Led(None)
-    return Led(led_by_step(text[called.end() :], step, answer, alone=True).stated, None, called["called"].strip())
+    name = "" if family == "step" else called["called"].strip()
+    return Led(led_by_step(text[called.end() :], step, answer, alone=True).stated, None, name)
 
 
 def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
@@ -229,7 +231,7 @@ _CORRECTLY = r"(?=(?:fully\s|completely\s|entirely\s)?(?:in)?correctly)"
 _DID = re.compile(
     r"(?P<not>(?:did|does|do|has|have|was|were|is)(?:\s?n't|\snot)\s)?"
     r"(?:perform(?:s|ed)?|appears? to perform|execut(?:es|ed)|d(?:oes|id|one)|complet(?:es|ed)|carri(?:es|ed)\sout)\s+"
-    rf"(?:(?:{STEP}|this|the|that|it|step|was|were|is|all|skill|task|also|both|compressions)\s*){{0,4}}{_CORRECTLY}"
+    rf"(?:(?:{STEP}|this|the|that|it|steps?|was|were|is|all|skill|task|also|both|compressions)\s*){{0,4}}{_CORRECTLY}"
     rf"|{STEP}\s+(?:was\s|is\s)?(?:also\s|both\s)?(?:performed|executed|done|completed|carried out)\s+{_CORRECTLY}"
 )
 _JUDGED = re.compile(
@@ -250,7 +252,7 @@ _FORMS = {
 """Forms of giving an answer, up to its value."""
 
 _SUBJECT = _set(
-    "should appropriate suitable fair trainee's i i'd i'll we we'd would will must can do my our the this that "
+    "steps should appropriate suitable fair trainee's i i'd i'll we we'd would will must can do my our the this that "
     "these it its he she they trainee candidate candidate's student student's examinee performance step step's "
     "skill technique overall final score scores rating mark points for to of on is was be been a an based rubric "
     "criteria criterion guidelines requirement provided standard according video clip frames footage shown "
@@ -332,7 +334,9 @@ def _given_by(
     negation = match["not"] if form is _DID else None
     leads = form in (_FOR_STEP, _APPROPRIATE)  # the value comes first
     start = match.start("value") if leads else match.end()
-    value = value_at(sentence, start, marks.steps[places[0]], answer, remark=not negation)
+    after = re.compile(STEP).search(sentence, start)  # what is said of the next step is no remark on this one
+    said = sentence[: after.start()] if after and not leads else sentence
+    value = value_at(said, start, marks.steps[places[0]], answer, remark=not negation)
     if value is None or _INTERJECTION.match(sentence, start):
         return None
     if negation:  # "did not perform this step correctly"

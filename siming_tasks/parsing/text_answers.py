@@ -103,6 +103,8 @@ _LEGEND = re.compile(r"[(]([^()]{3,60})[)]$")
 _COUNTS = re.compile(r"(?:the |in |all )*(?:numbers?|seconds?|frames?|times?|minutes?|counts?|weights?|indices)\b")
 _SIGN_MEANS = re.compile(rf"({SIGNS})\s*(?:=|:|means|stands for)\s*([a-z ]{{2,30}})")
 _POSSIBLE = re.compile(r"\byou can\b|\bcan be (?:earned|reached|achieved|awarded|had)\b|\b(?:possible|available)\b")
+_SHORT = 80
+"""Characters of a line that may say what bare numbers count."""
 _UNTITLED = re.compile(r"[0-9](?!.*(?:point|pts|分|/|of|score))")
 
 
@@ -125,7 +127,9 @@ def _is_about_else(lines: Sequence[Line], names: StepNames, answer: Answer) -> b
     if len(cells) in (2, 3) and all(len(cell.split()) < 3 for cell in cells):
         return not any(key_of(cell).family.answers(answer) for cell in cells)
     is_bare = answer == "score" and all(_UNTITLED.search(line.text[1:]) for line in heads)
-    beside = re.findall("[a-z]+", f"{others[0].text} {others[-1].text if others[-1] is lines[-1] else ''}")
+    ends = [line for line in (others[0], others[-1]) if line in (lines[0], lines[-1])]
+    near = [line.text for line in ends if len(line.text) < _SHORT]
+    beside = re.findall("[a-z]+", " ".join(near))
     return is_bare and any(word.rstrip("s") in QUANTITIES | {"frame"} or word in QUANTITIES for word in beside)
 
 
@@ -176,6 +180,11 @@ _EXCEPT = re.compile(
     r"\b(?:all|every)\b[^.\n]{0,40}\bcorrect(?:ly)?\b[^.\n]{0,20}\b(?:except|apart from|but|other than)\b(?: for)?"
     rf"[\W]{{0,3}}(?:steps? )?(?P<step>{STEP})|除了?(?P<han>{STEP})(?:以?外|之外)[^.\n]{{0,12}}正确"
 )
+_ALL = re.compile(
+    r"(?<!not )\b(?:all|every)(?: of the| the)?(?: [a-z0-9]+)? steps?\b(?! (?:could|would"
+    r"|should|must|need))[^.,;\n]{0,40}?"
+    r"\b(?<!not )(?<!in)correct(?:ly)?\b\W*$"
+)
 _REST = re.compile(
     r"\b(?:all (?:the )?(?:other|remaining)(?: steps| others| ones)?"
     r"|(?:the |all )?(?:others|rest|remaining (?:steps|ones)|other steps))\b"
@@ -195,6 +204,7 @@ class _Reader:
         self.in_brackets: dict[int, float] = {}  # "(2 points)", which may be the maximum
         self.called: defaultdict[str, set[int]] = defaultdict(set)
         self.rest: float | None = None  # what is said of all other steps
+        self.every = False  # "The trainee performed all five steps correctly."
 
     def readings(self, lines: Sequence[Line]) -> dict[str, Reading]:
         """Step id -> reading, of all lines of a text."""
@@ -236,18 +246,21 @@ class _Reader:
             parts = sentences(line.text)
             for place, written in enumerate(parts):
                 sentence = written if owner else mark_subject(written, self.steps)
-                before, head = self._count(), begins(sentence)
+                before, known, head = self._count(), {*self.stated}, begins(sentence)
                 if head is not None and head["step"] != FOREIGN and (place or number == 0):
                     current = self.marks.places(head["step"])
-                segments += self._read_segments(sentence)
+                parts_here = self._read_segments(sentence)
+                segments += parts_here
                 topic = [at for mark in re.findall(STEP, sentence) for at in self.marks.places(mark)] or topic
                 if self._read_lists(sentence):
                     continue
-                if current and title_role(fold_name(label)) not in ("aside", "draft"):
+                role = title_role(fold_name(label))
+                is_else = UNCERTAIN.search(label) if block.places else role in ("aside", "draft")
+                if current and parts_here < 2 and not is_else:
                     self._read_sentence(sentence, current, is_line=len(parts) == 1)
                 for stated in stated_in(sentence, self.marks, current, self.answer):
                     self._add(stated.places, stated)
-                self._take_back(sentence, topic or [*current], is_new=self._count() > before)
+                self._take_back(sentence, topic or [*current], known, is_new=self._count() > before)
                 label = sentence
             if segments > 1:  # "cpr_01: 2, cpr_02: 3" owns nothing below it
                 owner = ()
@@ -307,6 +320,8 @@ class _Reader:
             for place in self.marks.places(excepted["step"] or excepted["han"]):
                 self.listed[place].append(1.0)
             self.rest = 0.0
+        elif _ALL.search(sentence) and not UNCERTAIN.search(sentence):
+            self.every = True
         elif rest := _REST.search(sentence):
             self.rest = float((rest["word"] or rest["han"]) not in ("correct", "正确"))
         return verdict is not None
@@ -314,6 +329,8 @@ class _Reader:
     def _sort_lists(self) -> None:
         """Take verdicts with steps behind them, if with the others they cover every step."""
         every = set(range(len(self.steps)))
+        if self.every and not self.stated and not self.listed:
+            self._say(every, 0.0)
         if self.rest is not None and (self.listed or self.stated):
             for place in every - self.listed.keys() - self.stated.keys():
                 self.listed[place].append(self.rest)
@@ -321,11 +338,11 @@ class _Reader:
             for place, verdicts in self.listed.items():
                 self.stated[place].extend(verdicts)
 
-    def _take_back(self, sentence: str, topic: Sequence[int], *, is_new: bool) -> None:
+    def _take_back(self, sentence: str, topic: Sequence[int], known: set[int], *, is_new: bool) -> None:
         """Doubt the steps whose answer a sentence corrects, supposes to be another, withdraws or puts on a scale."""
         doubted = [*withdrawn_in(sentence, self.marks)]
         if takes_back(sentence, self.answer) or (not is_new and supposes(sentence)):
-            doubted += [place for place in topic if place in self.stated]
+            doubted += [place for place in topic if place in known]
         if self.answer == "score" and topic and names_other_scale(sentence, self.steps[topic[0]]):
             doubted += topic
         self._say(doubted, "ambiguous")

@@ -28,7 +28,7 @@ _RULE = re.compile(r"\s*\|?\s*:?-{2,}[-:|\s]*")
 _IN_BRACKETS = re.compile(rf"[(\[【（<][ \t]*({STEP})[ \t]*[)\]】）>]")
 _ONE = "[\ue000-\ue7ff]"
 _REPEATED = re.compile(rf"{_ONE}(?:[ \t\-–—:(\[/|]{{0,4}}{_ONE}[)\]]?)+")
-_AND = r"[ \t]?(?:,|;|/|&|\band\b|\bund\b|\bet\b|\by\b|和|与|及|以及){1,2}[ \t]*(?:also |steps? )?"
+_AND = r"(?:[ \t]?(?:,|;|/|&|\band\b|\bund\b|\bet\b|\by\b|和|与|及|以及)){1,2}[ \t]*(?:also |steps? )?"
 _LIST = re.compile(rf"{_ONE}(?:{_AND}{_ONE})+(?![ \t]*[(:=])")
 _LONG_WORD = 10
 _SMALL = frozenset(("the", "a", "an", "of", "for", "and", "to", "at", "step", "chec", "with", "in"))
@@ -59,7 +59,8 @@ UNCERTAIN = re.compile(
     r"|instructor|teacher|another|other (?:rater|examiner|judge|model|trainee|student)"
     r"|(?:first|second|third|chief|senior|human) (?:rater|examiner|judge|attempt)|prior|earlier"
     r"|last (?:time|year|attempt)|answer key|according to (?:the )?(?:examiner|rater|judge|label|key|sheet)"
-    r"|hypothetical\w*|assum\w+|guess\w*|(?:rubric|criteri(?:on|a)) (?:says?|states?)|any (?:step|trainee)"
+    r"|hypothetical\w*|provided that"
+    r"|otherwise|assum\w+|guess\w*|(?:rubric|criteri(?:on|a)) (?:says?|states?)|any (?:step|trainee)"
     r"|every trainee|cannot (?:say|tell|judge|decide|determine|be)|can't (?:say|tell|judge)|not sure|unsure|hard to"
     r"|difficult to|doubt|scale|next (?:step|time|attempt|trainee))\b"
     r"|如果|可能|是否|无法|平均|上次|专家|参考|标准答案|同学|别人|他人|另一|考官|假设|例如|示例"
