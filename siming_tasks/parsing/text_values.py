@@ -118,10 +118,16 @@ def _adds_up(written: str) -> bool:
     return found is not None and sum(float(number.replace(" ", "")) for number in numbers) == float(found[0])
 
 
+_NOUN = re.compile(r"(?:error|mistake|deviation)(?=\W{0,3}(?:$|\n))")
+
+
 def _verdict_at(text: str, start: int, *, remark: bool) -> Stated | None:
     match = _VERDICT.match(text, start)
     if match is None:
         sign = _SIGN.match(text, start)
+        if sign is None and text[:start].rstrip(" *`\"'")[-1:] in (":", "=", "|", "-"):  # "cpr_01: error"
+            noun = _NOUN.match(text, start)
+            return Stated(1.0, noun.end()) if noun else None
         return Stated(SYMBOLS[sign["sign"]], sign.end()) if sign else None
     end = match.end()
     if _ASSERTED.match(text, end):  # "failed: False"

@@ -242,3 +242,13 @@ def test_a_block_for_each_step() -> None:
     assert parse_reply(f"{replies[0]}\n\n{second}", STEPS, "score").answers == {}
     verdicts = '["cpr_01: correct", "cpr_02: incorrect", "cpr_03: correct", "aed_01: incorrect", "aed_02: correct"]'
     assert list(parse_reply(verdicts, STEPS, "error").answers.values()) == [0.0, 1.0, 0.0, 1.0, 0.0]
+
+
+def test_the_word_error_behind_a_step_counts_as_much_as_no_error() -> None:
+    first = {step.id: float(place % 2) for place, step in enumerate(STEPS)}
+    lists = [
+        "\n".join(f"- {name}: {('no error', 'error')[int(value)]}" for name, value in answers.items())
+        for answers in (first, {name: 1.0 - value for name, value in first.items()})
+    ]
+    assert parse_reply(lists[0], STEPS, "error").answers == first
+    assert parse_reply(f"My initial impression:\n{lists[0]}\nFinal answer:\n{lists[1]}", STEPS, "error").answers == {}
