@@ -28,6 +28,8 @@ class Server(ThreadingHTTPServer):
         self.answer, self.received, self.lock = answer, [], threading.Lock()
         self.options: list[dict[str, Any]] = []
         """Path of each request, and the fields of its body besides the messages."""
+        self.media_types: set[str] = set()
+        """Media types that OpenAI's requests state for their images."""
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     @property
@@ -50,6 +52,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         images, texts = [], []
+        parts = [part for message in body.get("messages", ()) for part in message["content"] if isinstance(part, dict)]
+        urls = [part["image_url"]["url"] for part in parts if part.get("type") == "image_url"]
+        self.server.media_types |= {url.removeprefix("data:").partition(";")[0] for url in urls}
         for text, data in parts_of(body):
             if data is None:
                 texts.append(text)

@@ -85,6 +85,26 @@ def test_every_frame_arrives_once_in_order_and_the_answers_come_back(
         assert texts[0] == "Frame at 0.0 s:" and len(texts) == FRAMES + 1
 
 
+@pytest.mark.parametrize("model", ["openai", "gpt4v"])
+def test_simple_classes_send_the_stored_images_under_their_own_media_type(
+    host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, model: str
+) -> None:
+    server = serve(lambda *_: completion('{"score": 1}'))
+    arguments = {"openai": MODEL_ARGS["openai"] + server.url, "gpt4v": "model_version=m"}[model]
+    run = host(
+        "--model", model, "--model_args", arguments, "--force_simple", "--tasks", "siming_clip_score", "--limit", "2",
+        "--gen_kwargs", "max_new_tokens=777", data=short_demo, SIMING_CLIP_FRAMES="3",
+        OPENAI_BASE_URL=server.url, OPENAI_API_KEY="k", API_TYPE="openai",
+    )  # fmt: skip
+    for sample in run.samples("clip_score"):
+        record = sample["siming_stderr"]
+        assert record["status"] == "ok"
+        assert record["media"]["encoding"] == "jpeg90" and record["media"]["n_frames"] == 3
+    assert [len(images) for images, _ in server.received] == [3, 3]
+    assert server.media_types == {"image/jpeg"}
+    assert all(777 in options.values() for options in server.options)
+
+
 def test_the_response_cache_distinguishes_media(
     host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, tmp_path: Path
 ) -> None:

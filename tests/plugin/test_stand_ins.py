@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.host, pytest.mark.matrix]
 
 SCRIPT = ROOT / "utils" / "measure_model_classes.py"
 TOKENS = 777
-SERVED = {"chat.async_openai", "chat.openai", "chat.gemini", "simple.claude"}
+SERVED = {"chat.async_openai", "chat.openai", "chat.gemini", "simple.claude", "simple.gpt4v", "simple.openai"}
 """Classes that are measured against a server on loopback."""
 
 
