@@ -140,6 +140,9 @@ _CALLED = re.compile(
 )
 
 
+_NOUN = re.compile(r"(?:an? )?(?:error|mistake|deviation)s?\b")
+
+
 class Led(NamedTuple):
     """The beginning of what follows a step: its value, points in brackets that may be its maximum, a name of it."""
 
@@ -162,6 +165,9 @@ def led_by_step(text: str, step: RubricStep, answer: Answer, *, alone: bool) -> 
             start, in_brackets = behind, float(maximum["top"])
     if (value := titled_at(text, step, answer, start) or value_at(text, start, step, answer)) is not None:
         return Led(value)
+    if answer == "error" and (noun := _NOUN.match(text, start)):
+        stated = adds_noun(text, start) if re.search(r"[:=|→]|\s[-–—]\s", text[:start]) else None
+        return Led(stated or Stated("ambiguous", noun.end()))
     called = _CALLED.match(text, start)
     if called is None or alone or in_brackets is not None:
         return Led(None, in_brackets)

@@ -141,6 +141,13 @@ def test_verdicts_with_their_steps_behind_them(reply: str) -> None:
     assert parse_reply(reply, STEPS, "error").answers == truth
 
 
+def test_two_lists_of_errors_leave_all_in_doubt() -> None:
+    first = "\n".join(f"- {step.id}: {'error' if at % 2 else 'no error'}" for at, step in enumerate(STEPS))
+    second = "\n".join(f"- {step.id}: {'no error' if at % 2 else 'error'}" for at, step in enumerate(STEPS))
+    assert parse_reply(first, STEPS, "error").answers == {step.id: float(at % 2) for at, step in enumerate(STEPS)}
+    assert parse_reply(f"{first}\n{second}", STEPS, "error").answers == {}
+
+
 def test_verdicts_with_their_steps_behind_them_must_cover_every_step() -> None:
     assert parse_reply("Incorrect: cpr_02, aed_02", STEPS, "error").answers == {}
 
