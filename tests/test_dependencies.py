@@ -22,9 +22,9 @@ UNIMPORTED = {"decord": "lmms-eval's video readers import it and do not require 
 """Declared, though the package never imports them, and why."""
 COMMANDS = {"black", "build", "isort", "setuptools", "pytest-timeout", "pytest-xdist", "twine"}
 """What the tests need without importing it: builder and checker of the files, formatters, pytest's plugins."""
-FRAMEWORK = {"qwen-vl-utils", "tokenizers", "torch", "transformers"}
+FRAMEWORK = {"openai", "qwen-vl-utils", "tokenizers", "torch", "transformers"}
 """What tests and utils import and leave to lmms-eval to bring."""
-OPTIONAL = {"torchcodec", "atheris", "inspect-ai", "pandas"}
+OPTIONAL = {"torchcodec", "atheris", "inspect-ai", "pandas", "vllm"}
 """What a test looks at where it happens to be installed."""
 
 

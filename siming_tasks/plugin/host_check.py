@@ -342,8 +342,7 @@ def _number_of(payload: Mapping[str, Any]) -> int:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """While the block runs, lmms-eval logs nothing and shows no progress bar."""
-    from loguru import logger
-
+    logger = compat.fetch("lmms_eval.tasks:eval_logger")
     logger.disable("lmms_eval")
     try:
         with contextlib.redirect_stderr(io.StringIO()):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -74,8 +75,7 @@ def _waiting(client: Any, seconds: float) -> Any:
 
 def _google_call(client: Any, seconds: float) -> Any:
     def generate_in_time(*, config: Any = None, **kwargs: Any) -> Any:
-        from google.genai import types
-
+        types = importlib.import_module("google.genai.types")  # the user's: the class does not work without it
         options = types.HttpOptions(timeout=max(1, round(seconds * 1000)))  # milliseconds
         config = types.GenerateContentConfig() if config is None else config
         config = config.model_copy(update={"http_options": options})

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import importlib
 import inspect
 import io
 import logging
@@ -104,9 +105,8 @@ def _new_connections(model: Any) -> Iterator[None]:
     if type(getattr(client, "_client", None)).__name__ != "AsyncHttpxClientWrapper":
         yield
         return
-    from openai import DefaultAsyncHttpxClient
-
-    model.client = client.copy(http_client=DefaultAsyncHttpxClient())
+    openai = importlib.import_module("openai")  # the class has it imported, and lmms-eval brings it
+    model.client = client.copy(http_client=openai.DefaultAsyncHttpxClient())
     try:
         yield
     finally:
