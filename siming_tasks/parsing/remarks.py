@@ -100,6 +100,9 @@ def bearings(
         for remark in remarks:
             if not CORRECTION.search(remark.folded) and speaks_otherwise(remark.folded, before=remarks is before):
                 yield Bearing(remark.written, "ambiguous")
+    for remark in [] if read else _behind_answers(last, names, answer):
+        if not CORRECTION.search(remark.folded) and speaks_otherwise(remark.folded):
+            yield Bearing(remark.written, "ambiguous")
     for legend in _legends(read, names):
         yield Bearing(legend, "ambiguous")
     yield from _said_before(before, told, names, answer)
@@ -224,6 +227,23 @@ def _behind(text: str, read: Sequence[Group]) -> Iterator[_Remark]:
     for group, start in zip(read, [*(group.start for group in read[1:]), len(text)], strict=True):
         if group.end < last:
             yield from _sentences(text[group.end : min(start, last)], behind=group.end)
+
+
+_VALUE = {
+    "score": re.compile(r"[0-9]|\b(?:zero|one|two|three|four|five|full)\b"),
+    "error": re.compile(r"correct|wrong|right|error|正确|错|對|对|[✅✓✔❌✗✘]"),
+}
+"""What a sentence that answers has, if it names no step."""
+
+
+def _behind_answers(remarks: Sequence[_Remark], names: StepNames, answer: Answer) -> list[_Remark]:
+    """The sentences behind the last that may answer, in a reply without JSON."""
+    answering = [
+        place
+        for place, remark in enumerate(remarks)
+        if _VALUE[answer].search(remark.folded) and (len(names.steps) == 1 or _named(remark.folded, names))
+    ]
+    return list(remarks[answering[-1] + 1 :]) if answering else []
 
 
 def _texts(groups: Sequence[Group], names: StepNames, step_id: str | None = None, depth: int = 4) -> Iterator[_Remark]:

@@ -18,7 +18,7 @@ from siming_tasks.parsing.parsed_reply import ABSTAINED, BLOCKED_MARKER, BUDGET_
 from siming_tasks.parsing.remarks import announces_correction, bearings
 from siming_tasks.parsing.step_details import StepDetail, read_step_details
 from siming_tasks.parsing.step_matching import StepNames, number_in
-from siming_tasks.parsing.text_answers import read_text_answers
+from siming_tasks.parsing.text_answers import MAX_PLAIN, read_text_answers
 from siming_tasks.rubrics import RubricStep
 
 # lmms-eval 0.7.3: models/chat/openai.py, async_openai.py, gemini.py (a choice without content: _FAILED_UNLESS_READ);
@@ -169,7 +169,8 @@ def _readings(
         drafts |= dict.fromkeys(in_bracket, label) if role == "draft" else {}
     readings |= dict.fromkeys(drafts, "ambiguous")
     passages += drafts.values()
-    if not any(map(_tells, readings.values())):
+    in_json = {**readings} if any(map(_tells, readings.values())) else {}
+    if not in_json:
         readings |= read_text_answers(text, names, answer, abstain)
     if answered.unread:
         readings = {name: _doubted(reading) for name, reading in readings.items()}
@@ -178,10 +179,36 @@ def _readings(
         changed = {name: reading for name, reading in made.items() if _tells(readings.get(name, "absent"))}
         readings |= changed
         passages += [bearing.passage] if changed else []
+    for passage, doubted in _said_otherwise(text, answered.groups, in_json, readings, names, answer):
+        passages.append(passage)
+        readings |= dict.fromkeys(doubted, "ambiguous")
     if refusal := _placeholder(text, readings, steps, answer):
         passages.append(refusal)
         readings = {name: _doubted(reading) for name, reading in readings.items()}
     return readings, cut, passages
+
+
+def _said_otherwise(
+    text: str,
+    groups: Sequence[Group],
+    in_json: Mapping[str, Reading],
+    readings: Mapping[str, Reading],
+    names: StepNames,
+    answer: Answer,
+) -> Iterator[tuple[str, list[str]]]:
+    """Prose beside brackets that answer, read as a reply without JSON is, with the steps that it answers otherwise.
+
+    What stands before the brackets is compared with their answers, what stands behind them with the corrected ones.
+    """
+    read = [group for group in groups if group.closed and group.entries]
+    if not read or not in_json:
+        return
+    before, behind = text[: read[0].start][-MAX_PLAIN:], text[read[-1].end :][:MAX_PLAIN]
+    for prose, known in ((before, in_json), (behind, readings)):
+        said = read_text_answers(prose, names, answer) if prose.strip() else {}
+        told = {name for name in said if isinstance(said[name], float) and isinstance(known.get(name), float)}
+        if otherwise := [name for name in said if name in told and said[name] != known[name]]:
+            yield prose.strip()[:_LONGEST], otherwise
 
 
 def _doubted(reading: Reading) -> Reading:

@@ -179,6 +179,11 @@ def led_by_step(text: str, step: RubricStep, answer: Answer, *, alone: bool) -> 
     return Led(led_by_step(text[called.end() :], step, answer, alone=True).stated, None, name)
 
 
+def value_behind(text: str, start: int, step: RubricStep, answer: Answer) -> Stated | None:
+    """The value right behind a step's mark, with no word between: ``cpr_01 2, cpr_02: 3``."""
+    return value_at(text, _end(_CONNECTS, text, start), step, answer, remark=False)
+
+
 def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
     match = pattern.match(text, start)
     return match.end() if match else start
@@ -189,7 +194,7 @@ def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
 _FILL = (
     r"(?:a|an|the|it|this|that|him|her|them|my|step|trainee(?:'s)?|candidate(?:'s)?|student(?:'s)?|performance|as|at"
     r"|with|only|just|of|for|score|rating|mark|grade|points?|out|total|final|value|overall|to|is|be|are|was|would"
-    r"|should|will|therefore|thus|equals|comes|stands|item|skill|video|clip|on|in|here)"
+    r"|should|will|full(?=\s[0-9])|therefore|thus|equals|comes|stands|item|skill|video|clip|on|in|here)"
 )
 _GIVE = (
     r"(?:giv(?:e|es|ing|en)|gave|award(?:s|ed|ing)?|assign(?:s|ed|ing)?|earn(?:s|ed)?|gets?|got|receiv(?:e|es|ed)"
@@ -214,8 +219,10 @@ _FOR_STEP = re.compile(
     rf"(?:\s*{UNIT}(?:\s*(?:/|out of|of)\s*{NUMBER})?|\s*/\s*{NUMBER}))"
     rf"\s+(?:for|on|in|to)\s+(?P<step>{STEP})"
 )
+_OF_STEP = re.compile(rf"\s*(?:for|on|in)\s(?P<step>{STEP})")
 _IS_POINTS = re.compile(
-    rf"\b(?:it|that|this)(?:'s|\s(?:is|would be|was))\s(?:an?\s)?(?={NUMBER}\s*(?:{UNIT}|/|out of)|(?<=\sa\s){NUMBER})"
+    rf"\b(?:it|that|this|the (?:result|outcome))(?:'s|\s(?:is|would be|was))\s(?:an?\s)?"
+    rf"(?={NUMBER}\s*(?:{UNIT}|/|out of)|(?<=\sa\s){NUMBER})"
 )
 _APPROPRIATE = re.compile(
     rf"(?P<value>(?<![0-9.:/])(?:{NUMBER}|{'|'.join(NUMBER_WORDS)})\s*{UNIT})\s+(?:is|are|would be|seems?)\s+"
@@ -231,7 +238,8 @@ _SUBJECT_REF = (
 _IS = re.compile(
     rf"{_SUBJECT_REF}\s?(?:'s\b|is|was|are|were|has been|have been|be|has|have|contains?|shows?)\s*"
     r"(?:(?:also|therefore|thus|hence|considered|judged|rated|marked|deemed|classified|assessed|scored|being|as|to be"
-    r"|overall|again|likewise|both|all|performed|executed|done|carried out|completed|labell?ed)[\s,]+){0,3}[:\s]*"
+    r"|overall|clearly|an error and|again|likewise|both|all"
+    r"|performed|executed|done|carried out|completed|labell?ed)[\s,]+){0,3}[:\s]*"
 )
 _CORRECTLY = r"(?=(?:fully\s|completely\s|entirely\s)?(?:in)?correctly)"
 _DID = re.compile(
@@ -249,7 +257,7 @@ _JUDGED = re.compile(
 _HAN_JUDGED = re.compile(
     rf"(?:答案|判定|评定|判断|判|认定|属于|视为|均|操作|执行|完成|做得|动作|表现|{STEP}|步骤|结论|结果)"
     r"(?:为|是|得|均|都|应|操作|执行|结果|:|\s){0,4}"
-    r"(?=完?全?操?作?(?:正确|错误|不正确|有误|无误|存在错误|correct|incorrect))"
+    r"[「『“\"']?(?=完?全?操?作?(?:正确|错误|不正确|有误|无误|存在错误|correct|incorrect))"
 )
 _FORMS = {
     "score": (_GIVEN, _HAN_GIVEN, _FOR_STEP, _IS_POINTS, _APPROPRIATE),
@@ -343,6 +351,11 @@ def _given_by(
     after = re.compile(STEP).search(sentence, start)  # what is said of the next step is no remark on this one
     said = sentence[: after.start()] if after and not leads else sentence
     value = value_at(said, start, marks.steps[places[0]], answer, remark=not negation)
+    if (
+        value is not None and not leads and (whose := _OF_STEP.match(sentence, value.end))
+    ):  # "earns 3 points for cpr_03"
+        places = marks.places(whose["step"])
+        value = value_at(said, start, marks.steps[places[0]], answer, remark=not negation)
     if value is None or _INTERJECTION.match(sentence, start):
         return None
     if negation:  # "did not perform this step correctly"

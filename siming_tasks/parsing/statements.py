@@ -23,7 +23,8 @@ CORRECTS = re.compile(
 CORRECTION = re.compile(
     r"\b(?:correction|i (?:need|have|want|must|should)(?: to)? (?:correct|fix|revise|change)|let me (?:correct"
     r"|fix|revise)"
-    r"|correcting|needs? (?:fixing|correcting|to be (?:fixed|corrected|changed))|wait|oops|sorry|scratch that|i meant"
+    r"|correcting|replac(?:es|ing) (?:the|my)|hold on|i change my"
+    r"|needs? (?:fixing|correcting|to be (?:fixed|corrected|changed))|wait|oops|sorry|scratch that|i meant"
     r"|on (?:reflection|second (?:thoughts?|look))|i (?:made a mistake|misread|miscounted|overlooked|got that wrong)"
     r"|re-?(?:watch|view|check|examin)\w*|korrektur|corrección)\b|更正|修正|订正|訂正|정정|改为|重新(?:看|核|检|审)"
 )
@@ -86,7 +87,9 @@ UNRESOLVED = re.compile(
 """Corrections whose value or step cannot be told."""
 STRUCK = re.compile(
     r"\b(?:strike|remove|drop|exclude|retract|withdraw|take back|leave out|disregard|ignore|delete|omit|void)\b"
-    r"|\bno (?:verdict|answer|rating) (?:for|can be|could be)\b|撤回|收回|不予评"
+    r"|\bno (?:verdict|answer|rating) (?:for|can be|could be)\b"
+    r"|\b(?:zurück(?:nehmen|ziehen|genommen|gezogen)|nehme\b[^.]{0,30}\bzurück|widerrufe\w*|retirer?|annuler?|retirar"
+    r"|retiro|anul(?:ar|o))\b|撤回|收回|不予评|取り消|取消|撤销|취소|철회"
 )
 """Words that take the answer of a named step back."""
 SO = re.compile(r"\b(?:so|hence|thus|therefore)\b")
@@ -100,7 +103,8 @@ DEDUCTS = re.compile(
 _NUMBERS = dict(zip(("zero", "one", "two", "three", "four", "five"), map(float, range(6)), strict=True))
 _TITLED = {
     "score": re.compile(
-        r"\W*(?:final |overall |total )?(?:final|score|points?|rating|mark|得分|评分|分数)\W{0,4}[:：=]\W{0,4}" + _VALUE
+        r"\W*(?:(?:my|the) )?(?:final |overall |total )?(?:final|score|points?|rating|mark|得分|评分|分数)"
+        r"(?:\W{0,4}[:：=]| is)\W{0,4}" + _VALUE
     ),
     "error": re.compile(
         r"\W*(?:final |overall )?(?:verdict|judge?ment|decision|answer|conclusion|判断|结论)\W{0,4}[:：]"

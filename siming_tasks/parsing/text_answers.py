@@ -28,6 +28,7 @@ from siming_tasks.parsing.stated_answers import (
     stated_in,
     title_answers,
     titled_at,
+    value_behind,
     withdrawn_in,
 )
 from siming_tasks.parsing.step_matching import StepNames
@@ -222,11 +223,26 @@ class _Reader:
                 for place in block.places:
                     self.listed[place].append("ambiguous" if _DENIED.match(rest) else section)
         self._sort_lists()
+        self._doubt_two_lists(lines)
         tops = {place: self.steps[place].max_score for place in self.in_brackets}
         if not self.stated and self.in_brackets != tops:
             for place, said in self.in_brackets.items():
                 self.stated[place].append(said if said <= tops[place] else "off_scale")
         return {self.steps[place].id: reading for place, reading in self._agreed().items()}
+
+    def _doubt_two_lists(self, lines: Sequence[Line]) -> None:
+        """Doubt steps that have different values right behind their names, wherever in the text they stand."""
+        beside: defaultdict[int, set[float]] = defaultdict(set)
+        for line in lines if not self.is_clip else ():
+            for mark in () if UNCERTAIN.search(line.text) else re.finditer(STEP, line.text):
+                places = self.marks.places(mark[0])
+                value = value_behind(line.text, mark.end(), self.steps[places[0]], self.answer)
+                if value is not None and isinstance(value.reading, float):
+                    for place in places:
+                        beside[place].add(value.reading)
+        for place, said in beside.items():
+            if len(said) > 1 and place in self.stated:
+                self.stated[place].extend(said)
 
     def _agreed(self) -> dict[int, Reading]:
         """The one reading of every step; two lists, another scale or one title for several steps leave all in doubt."""

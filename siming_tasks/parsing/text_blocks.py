@@ -41,7 +41,7 @@ _HEAD = re.compile(
 )
 _TITLED_HEAD = re.compile(
     r"(?P<head>[\W0-9]{0,5}[^\W\d_][^:.,;!?=\n\ue000-\uf8ff]{1,60}?[\s(\[])(?P<step>[\ue000-\ue3ff])"
-    r"(?=\s*(?:$|[:(|]|[-–—]\s))"
+    r"(?=\s*(?:$|[:(|→]|->|=>|[-–—]\s))"
 )
 _OF_OTHERS = re.compile(
     r"\b(?:students?|trainees?|candidates?|raters?|examiners?|reviewers?|attempts?|videos?|judges?|annotators?|groups?|teams?)\b"
@@ -58,9 +58,12 @@ UNCERTAIN = re.compile(
     r"|ground truth|references?|official|experts?|labels?|average|ideal|perfect|friend|colleague|classmate|peer"
     r"|instructor|teacher|another|other (?:rater|examiner|judge|model|trainee|student)"
     r"|(?:first|second|third|chief|senior|human) (?:rater|examiner|judge|attempt)|prior|earlier"
-    r"|last (?:time|year|attempt)|answer key|according to (?:the )?(?:examiner|rater|judge|label|key|sheet)"
+    r"|last (?:time|year|attempt)|answer key|would have (?:given|been|got|scored|earned)|co-?examiner"
+    r"|examiner (?:\w+ ){0,2}(?:says?|said|tells?|told|calls|gives|gave|marked)"
+    r"|according to (?:the )?(?:examiner|rater|judge|label|key|sheet)"
     r"|hypothetical\w*|provided that"
-    r"|otherwise|assum\w+|guess\w*|(?:rubric|criteri(?:on|a)) (?:says?|states?)|any (?:step|trainee)"
+    r"|otherwise|assum\w+|guess\w*|(?:rubric|criteri(?:on|a)) (?:says?|states?|gives?|allows?|offers?|lists?)"
+    r"|any (?:step|trainee)"
     r"|every trainee|cannot (?:say|tell|judge|decide|determine|be)|can't (?:say|tell|judge)|not sure|unsure|hard to"
     r"|difficult to|doubt|scale|next (?:step|time|attempt|trainee))\b"
     r"|如果|可能|是否|无法|平均|上次|专家|参考|标准答案|同学|别人|他人|另一|考官|假设|例如|示例"

@@ -36,7 +36,7 @@ def alternatives(words: set[str] | frozenset[str] | list[str]) -> str:
 
 
 _WORD = alternatives([*NUMBER_WORDS])
-_QUOTES = r"\"'“”‘’"
+_QUOTES = r"\"'“”‘’「」『』"
 _OF = r"(?:/|out\sof\b|of\b)(?:\s(?:a|the))?(?:\s(?:possible|maximum|max\.?|total))?(?:\sof)?"
 _INSIDE = (
     r"[(\[,]?\s*(?:out\sof|/|max(?:imum)?\.?|满分|total)(?:\s(?:of|is|points:?))?\s*[为:=]?"
@@ -132,7 +132,7 @@ def _verdict_at(text: str, start: int, *, remark: bool) -> Stated | None:
     end = match.end()
     if _ASSERTED.match(text, end):  # "failed: False"
         return Stated("ambiguous", end)
-    if not _GOES_ON.match(text, end) and not (match["behind"] or text[end - 1 : end] in ")\"'”"):
+    if not _GOES_ON.match(text, end) and not (match["behind"] or text[end - 1 : end] in ")\"'”」』"):
         return None
     said = {float(_is_wrong(match["word"]) != bool(match["not"]))}
     said |= {float(_is_wrong(match["again"]))} if match["again"] else set()

@@ -44,7 +44,8 @@ ANSWERS = (
         "bewertung bewertungen beurteilung beurteilungen ergebnis ergebnisse punkte punktzahl punktzahlen urteil "
         "urteile antwort prüfung prüfling der die das des den dem meine hier ist sind folgt und im évaluation "
         "évaluations résultat résultats réponse réponses la le les du mon ma mes voici de en evaluación evaluaciones "
-        "resultado resultados puntuación puntuaciones respuesta veredicto veredictos aquí está mi el los las del"
+        "resultado resultados puntuación puntuaciones respuesta veredicto veredictos aquí está mi el los las "
+        "del als comme como wie format formato"
     )
 )
 """Words of titles that name answers, or what holds them."""

@@ -167,6 +167,7 @@ _TAKEN_BACK = re.compile(
     r"|\b(?:verdicts?|labels?|scores?|values?|scale|meaning|coding)\b[^.\n]{0,20}\b(?:inverted|reversed|swapped"
     r"|flipped|the other way)"
     r"|\b(?:scores|verdicts|values|numbers|answers)\b would (?:be|have been)\b"
+    r"|\bnot meant (?:as|to be)\b|\bfollows? in (?:a|the|my) (?:second|next|another|separate|other) "
     r"|\botherwise\b[^.\n]{0,15}\b(?:[0-9]|(?:in)?correct)\b"
     r"|\b(?:take (?:that|this|it|them|everything|all of it) back|never ?mind|mix(?:ed)?[ -]up (?:the|my|two|some|these)"
     r"|demonstration only|for demonstration|simulated (?:response|reply|answer|output)|demo only|test (?:output"
@@ -193,7 +194,9 @@ _TAKEN_BACK = re.compile(
 _SPOKEN_OF = re.compile(
     r"\b(?:json|scores|values|numbers|figures|answers?|verdicts|ratings|results|response|reply|output|labels"
     r"|something like|(?:the|all) (?:above|below)|(?:above|below) (?:is|are|was|were)|all of (?:this|that|it)"
-    r"|disclaimer"
+    r"|disclaimer|(?:stand|stood) (?:behind|by)"
+    r"|(?:any|all|none|each|most|some) of (?:these|those|them|the above)(?! ?\w)"
+    r"|nothing to (?:judge|score|rate|assess|grade)"
     r"|(?:these|those) (?:are|were|is|was|come|came|should|must|do|have|can|may|might|cannot|belong|follow))\b"
 )
 """Words that speak of the answer as a whole."""
@@ -218,7 +221,7 @@ _HARMLESS = (
         "visual best ability understanding limited resolution quality camera angle view recorded conditions "
         "guidelines instructions standard standards full entire short brief clear easy copy parse machine readable "
         "suitable entry entries required one two three four five below above complete completed others else "
-        "everything steps step respectively s"
+        "everything steps step respectively s other"
     )
 )
 """Words of sentences that speak of the answer and change nothing."""

@@ -252,3 +252,25 @@ def test_the_word_error_behind_a_step_counts_as_much_as_no_error() -> None:
     ]
     assert parse_reply(lists[0], STEPS, "error").answers == first
     assert parse_reply(f"My initial impression:\n{lists[0]}\nFinal answer:\n{lists[1]}", STEPS, "error").answers == {}
+
+
+@pytest.mark.parametrize(
+    ("reply", "answers"),
+    [
+        ("The step is slow, so the result is 2 points.\n\n{}", None),
+        ("{}\n\nAll in all the trainee earns 2 points.", None),
+        ("The step is slow, so the result is 4 points.\n\n{}", 4.0),
+        ("{}\n\nMy score is 2, replacing the 4 above.", 2.0),
+        ("Had all been deep, I would have given 5 points.\n\n{}", 4.0),
+    ],
+)
+def test_prose_beside_json_must_not_say_otherwise(reply: str, answers: float | None) -> None:
+    step = next(step for step in default_rubric().steps if step.id == "cpr_11")
+    parsed = parse_reply(reply.replace("{}", '{"score": 4}'), [step], "score")
+    assert dict(parsed.answers) == ({} if answers is None else {"cpr_11": answers}), parsed
+
+
+def test_two_lists_of_values_are_ambiguous_wherever_they_stand() -> None:
+    steps = default_rubric().steps[:2]
+    parsed = parse_reply("Trainee A: cpr_01 2, cpr_02 3. Trainee B: cpr_01 1, cpr_02 1.", steps, "score")
+    assert dict(parsed.missing) == {"cpr_01": "ambiguous", "cpr_02": "ambiguous"}

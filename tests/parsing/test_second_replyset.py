@@ -13,12 +13,14 @@ from replyset import FOLDER, Reply, replies, verdict_on
 
 from siming_tasks.parsing import parse_reply
 
-SETS = {name: list(replies(FOLDER / name)) for name in ("heldout", "second_hand", "third_hand")}
+SETS = {name: list(replies(FOLDER / name)) for name in ("heldout", "second_hand", "third_hand", "fourth_hand")}
 SHARE = {
     ("heldout", "natural"): 0.95,
     ("heldout", "trap"): 0.95,
     ("second_hand", "natural"): 0.92,
     ("third_hand", "trap"): 0.9,
+    ("fourth_hand", "natural"): 0.96,
+    ("fourth_hand", "trap"): 0.75,
 }
 
 
@@ -49,4 +51,5 @@ def test_the_sets_have_their_documented_sizes() -> None:
         "heldout": {"natural": 230, "trap": 252},
         "second_hand": {"natural": 320},
         "third_hand": {"trap": 280},
+        "fourth_hand": {"natural": 140, "trap": 120},
     }
