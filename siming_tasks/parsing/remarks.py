@@ -26,16 +26,16 @@ from siming_tasks.parsing.statements import (
     DOUBTFUL,
     GOES_ON,
     NO_ANSWER,
-    SO,
     STRUCK,
     UNRESOLVED,
-    answer_of,
     corrects,
     judged,
     mention,
     other_answer,
 )
 from siming_tasks.parsing.step_matching import StepNames
+from siming_tasks.parsing.text_blocks import UNCERTAIN
+from siming_tasks.parsing.text_values import NUMBER, UNIT
 from siming_tasks.parsing.withdrawals import is_unseen, speaks_otherwise, withdraws
 
 MOST = 20_000
@@ -50,6 +50,20 @@ _RATER = re.compile(
 _MODEL = re.compile(
     r"\b(?:ai|model|assistant|llm|gpt|claude|gemini|qwen|auto\w*|self|me|video|frames|clip)\b|^\W*$|模型"
 )
+_POINTS = re.compile(rf"(?<![0-9.:/+–−-])({NUMBER})\s*(?:{UNIT}|[点점]|of {NUMBER}\W*$)")
+_BARE = re.compile(rf"^\W*(?:[^\W\d]+[ ,.]+){{0,2}}({NUMBER})\W*$|\bdown to ({NUMBER})\W*$")
+"""A sentence that is little more than a number."""
+_FAULTS_IN = re.compile(
+    r"\b(?:errors?|deviations?|mistakes?)\b(?: \w+){0,3} (?:in|at|on|with|during|for|of|concern\w*)\b"
+)
+_ALL_WRONG = re.compile(
+    r"\b(?:all|every|each)\b[^.,;]{0,25}\b(?:incorrect|wrong)|\bnone of the (?:\w+ )?steps? [^.,;]{0,20}\bcorrect"
+)
+_FAULT = re.compile(r"\b(?:errors?|deviations?|mistakes?|incorrect(?:ly)?|wrong(?:ly)?)\b|错误|不正确")
+_NO_FAULT = re.compile(
+    r"\b(?:no|not|without|any|nor|never|nothing|free|minor|small|slight|correct(?:ed|s)?|neither|none|zero)\b|n't\b|没|无|未|/"
+)
+"""Words of a sentence whose fault is none, or a small one."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +119,6 @@ def bearings(
             yield Bearing(remark.written, "ambiguous")
     for legend in _legends(read, names):
         yield Bearing(legend, "ambiguous")
-    yield from _said_before(before, told, names, answer)
     for remark in last if read else ():
         struck = [step_id for step_id in _named(remark.folded, names) if STRUCK.search(remark.folded)]
         if struck:
@@ -123,7 +136,17 @@ def bearings(
     for remark in texts:
         if corrects(remark.folded):
             yield from _other_answers([remark], told, names, answer, decide=False)
-    yield from _other_answers(last, told, names, answer, plain=not read)
+    others = list(_other_answers(last, told, names, answer, plain=not read))
+    yield from others
+    if read:
+        corrected = {step_id for other in others for step_id in other.readings}
+        rest = {step_id: value for step_id, value in told.items() if step_id not in corrected}
+        yield from _said_beside([*before, *last], rest, names, answer)
+    elif not others:
+        for remark in _behind_answers(last, names, answer):
+            words = [match[0] for match in CORRECTION.finditer(remark.folded)]
+            if any(not word.startswith("re") for word in words):  # "I reviewed all frames"
+                yield Bearing(remark.written, "ambiguous")
 
 
 def announces_correction(text: str) -> bool:
@@ -170,22 +193,38 @@ def _other_answers(
     yield from () if is_resolved else unresolved
 
 
-def _said_before(
-    before: Sequence[_Remark], told: Mapping[str, float], names: StepNames, answer: Answer
+def _said_beside(
+    remarks: Sequence[_Remark], told: Mapping[str, float], names: StepNames, answer: Answer
 ) -> Iterator[Bearing]:
-    """Sentences before an answer that are the last to answer a step there, and answer it differently."""
-    last: dict[str, tuple[str, float]] = {}
-    for remark in before:
-        sentence = SO.split(remark.folded)[-1] if len(names.steps) == 1 else remark.folded
-        if DOUBTFUL.search(sentence) or NO_ANSWER.search(sentence):
+    """Sentences about one step that have other points than its answer, or a fault beside the verdict *correct*."""
+    tops = {step.id: step.max_score for step in names.steps}
+    topic: list[str] = [names.steps[0].id] if len(names.steps) == 1 else []
+    for remark in remarks:
+        sentence = fold_value(remark.written)
+        if len(names.steps) > 1:
+            topic = _named(remark.folded, names) or (topic if GOES_ON.match(remark.folded) else [])
+        if DOUBTFUL.search(remark.folded) or UNCERTAIN.search(sentence):
             continue
-        for step in names.steps:
-            said = answer_of(sentence, step, answer, alone=len(names.steps) == 1)
-            if said is not None:
-                last[step.id] = remark.written, said
-    for step_id, (written, said) in last.items():
-        if step_id in told and told[step_id] != said:
-            yield Bearing(written, {step_id: "ambiguous"})
+        if answer == "error":
+            otherwise = [step_id for step_id in _faulty(sentence, topic, names) if told.get(step_id) == 0]
+        else:
+            found = _POINTS.findall(sentence) or (_BARE.findall(sentence) if len(tops) == 1 else [])
+            said = {float(value if isinstance(value, str) else "".join(value)) for value in found}
+            is_less = len(topic) == 1 and max(said, default=tops[topic[0]]) < tops[topic[0]]
+            is_other = is_less and topic[0] in told and told[topic[0]] not in said
+            otherwise = topic if is_other and not NO_ANSWER.search(sentence) else []
+        if otherwise:
+            yield Bearing(remark.written, dict.fromkeys(otherwise, "ambiguous"))
+
+
+def _faulty(sentence: str, topic: Sequence[str], names: StepNames) -> Sequence[str]:
+    """Ids of the steps that a folded sentence calls faulty, ``topic`` being those that it speaks of."""
+    if _ALL_WRONG.search(sentence):
+        return [step.id for step in names.steps]
+    if not _FAULT.search(sentence) or _NO_FAULT.search(sentence):
+        return []
+    faults = _FAULTS_IN.search(sentence)
+    return topic if len(topic) == 1 else _named(sentence[faults.end() :], names) if faults else []
 
 
 def _legends(groups: Sequence[Group], names: StepNames) -> Iterator[str]:

@@ -41,7 +41,9 @@ _DENIED = re.compile(
 """The value that a correction denies."""
 _WOULD = re.compile(r"\bi(?:'d| would) (?:give|score|rate|say)\b")
 _VALUE = (
-    r"(?P<value>[0-9]{1,3}(?:\.[0-9])?|zero|one|two|three|four|five)(?![0-9a-z_]|\.[0-9])"
+    r"(?P<value>[0-9]{1,3}(?:\.[0-9])?"
+    r"|(?:zero|one|two|three|four|five)(?=\W*(?:$|points?\b|marks?\b|out of\b|for\b|[/.,;:!)])))(?![0-9a-z_]|\.[0-9])"
+    r"(?!\s*(?:points?|marks?)?\s(?:off|lost|deducted|taken|less|removed)\b)"
     r"(?:\s*(?:/|out of)\s*(?P<top>[0-9]{1,3})(?![0-9])|(?!\s*(?:/|of\b|out\b)))"
     r"(?!\s*(?:%|s\b|sec|second|min|cm|mm|times?\b|compress|breaths?\b|frames?\b|:|[-–~]|to\b|秒|次|厘米|分钟))"
 )
@@ -64,17 +66,12 @@ _CONCLUDES = re.compile(
     rf"|step|rate|would)\s+)*{_VALUE}"
 )
 """The end of a reason for points, or a doubt about them."""
-_EARNS = re.compile(
-    r"\b(?:(?:step|trainee|performance|it) (?:earns?|gets?|receives?|deserves?|is worth)|i(?:'d| would"
-    r"| will)? (?:give|score|rate"
-    rf"|award)(?: it| this| the)?(?: step| clip)?(?: a| with| at)?|(?:score|rating) (?:is|of))\s+{_VALUE}"
-)
 _FULL = re.compile(r"\bfull (?:points|marks|credit|score)\b|满分(?!为|是|[0-9])")
 NO_ANSWER = re.compile(
     r"\b(?:max(?:imum)?|scale|worth|previous|earlier|first (?:pass|look|attempt|glance)|initial\w*|example|e\.g"
-    r"|deduct\w*|lost"
+    r"|deduct\w*|costs?|lost"
     r"|loses?|minus|another|assistant|rubric|criteri\w+|full points? (?:require|need)|frame|seconds?)\b"
-    r"|满分|扣|例|上次|最初"
+    r"|满分|扣|減点|감점|abzug|例|上次|最初"
 )
 """Words of sentences before an answer whose values are none."""
 UNRESOLVED = re.compile(
@@ -86,13 +83,13 @@ UNRESOLVED = re.compile(
 )
 """Corrections whose value or step cannot be told."""
 STRUCK = re.compile(
-    r"\b(?:strike|remove|drop|exclude|retract|withdraw|take back|leave out|disregard|ignore|delete|omit|void)\b"
+    r"\bno longer (?:think|believe|hold|stand)\b"
+    r"|\b(?:strike|remove|drop|exclude|retract|withdraw|take back|leave out|disregard|ignore|delete|omit|void)\b"
     r"|\bno (?:verdict|answer|rating) (?:for|can be|could be)\b"
     r"|\b(?:zurück(?:nehmen|ziehen|genommen|gezogen)|nehme\b[^.]{0,30}\bzurück|widerrufe\w*|retirer?|annuler?|retirar"
     r"|retiro|anul(?:ar|o))\b|撤回|收回|不予评|取り消|取消|撤销|취소|철회"
 )
 """Words that take the answer of a named step back."""
-SO = re.compile(r"\b(?:so|hence|thus|therefore)\b")
 DEDUCTS = re.compile(
     r"\(\s*[-−]\s?[1-9](?: points?)?\s*\)|\b(?:deduct(?:ed|ing|s)?|lost|loses?|minus)\W+(?:\w+ )?(?:[1-9]|one|two"
     r"|three) points?\b"
@@ -159,27 +156,6 @@ def judged(sentence: str) -> bool | None:
     if judged is None:
         return None
     return bool(judged["good"]) and not _NOT.search(sentence, 0, judged.end())
-
-
-def answer_of(sentence: str, step: RubricStep, answer: Answer, *, alone: bool) -> float | None:
-    """The answer that a sentence before the answer states for a step, without any correction."""
-    named = mention(step.id, step.name, step.name_zh).search(sentence)
-    if named is None and not alone:
-        return None
-    rest = sentence[named.end() :] if named else sentence
-    if answer == "error":
-        well = judged(rest) if alone else None
-        said = {_verdict_of(word) for word in _VERDICT.findall(rest)} - {None}
-        if well is not None and len(said) < 2:
-            return float(not well)
-        short = _TITLED["error"].match(sentence) if alone else len(sentence) < _SHORT
-        return next(iter(said)) if len(said) == 1 and short else None
-    given = _TITLED["score"].match(sentence) if alone else _GIVES.match(rest)
-    given = given or (_EARNS.search(rest) if alone else None)
-    if given is None or given["top"] not in (None, f"{step.max_score:g}"):
-        return None
-    value = _NUMBERS[given["value"]] if given["value"] in _NUMBERS else float(given["value"])
-    return value if value <= step.max_score else None
 
 
 def other_answer(

@@ -54,6 +54,7 @@ _UNSEEN = re.compile(
     rf"|\b{_MEDIA} (?:\w+ ){{0,4}}(?:shows?|seems? to show|depicts?) (?:an? )?(?:different|another|other"
     rf"|unrelated|kitchen)\b"
     rf"|\b(?:a )?(?:different|unrelated|another|wrong) (?:procedure|skill|video|exam|scene)\b"
+    r"|\bnot the (?:clip|video|exam|recording|footage)\b"
     r"|\bnothing (?:could|can) be (?:judged|assessed|seen|scored|evaluated|credited)\b|\bnot an exam\b"
     r"|\b(?:based|relying|scored|judged|assessed|graded) (?:purely |solely |only |entirely |just )+(?:on|from)"
     r" (?:the |your |this )?(?:text|rubric|description|prompt|instructions?|task|step names?|wording|checklist)\b"
@@ -182,6 +183,7 @@ _TAKEN_BACK = re.compile(
     r"|占位|随机|假设|作废|忽略|无效|猜测|臆测|样例|模板|草稿|不作数|并非真实)"
     r"|请?(?:忽略|无视|不要使用|勿使用|不要采信)(?:以上|上述|上面|这些|之前)|我(?:撤回|收回)|(?:随机|随意|随便)(?:编|填|给|写)"
     r"|(?:以上|上述|这些|分数|评分|结果)[^。\n]{0,10}(?:参考答案|标准答案|专家|考官|其他评委|上一次|上次)"
+    r"|\b(?:geraten|zufällig|au hasard|al azar)\b|推測で|추측"
     r"|\b(?:platzhalter|erfunden\w*|ausgedacht|beispielwerte|inventad[oa]s?|ficticios?|fictifs?|fictives?"
     r"|inventée?s?)\b"
     r"|\b(?:nur|lediglich) (?:ein )?beispiele?\b|\b(?:solo|sólo) (?:un |son )?ejemplos?\b|\bson ejemplos?\b"
@@ -246,6 +248,36 @@ _HAN_HARMLESS = re.compile(
     r"|图像|内容|观察|标准|量表|总分|为|是|的|由|按照?|所|看到|提供|中|和|与|及|对|我|最终|本次|如下|完整|详细|严格|学员|考生|受试者|表现|仅|只|了|就"
 )
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+_SPOKEN_OF_ABROAD = re.compile(
+    r"\b(?:bewertung(?:en)?|(?<![0-9] )punkte|punktzahl(?:en)?|urteile?|antworten?|ergebnisse?|alles|notes?"
+    r"|réponses?|résultats?|verdicts|jugements?|puntuaci(?:ón|ones)|respuestas?|resultados?|veredictos?|todo)\b"
+    r"|上記|以上|点数|スコア|採点|위 |점수|채점|판정"
+)
+"""Words of German, French, Spanish, Japanese and Korean that speak of the answer as a whole."""
+_ABROAD = re.compile(
+    r"[ßäöüàâçéèêëîïôùûñáíóú¿¡\u3040-\u30ff\uac00-\ud7af]|\b(?:ich|diese|nur|und|ist|sind|bitte|je|ces|elles"
+    r"|estas|esta|son|las|les|des|der|die|das|alles)\b"
+)
+"""Signs and words that show a sentence of these languages."""
+_HARMLESS_ABROAD = _set(
+    "die der das den dem des diese dieser dies meine mein bewertung bewertungen punkte punktzahl punktzahlen urteil "
+    "urteile antwort antworten ergebnis ergebnisse basiert basieren beruht beruhen auf sichtbaren sichtbar bildern "
+    "bilder video videos frames einzelbilder einzelbildern rubrik kriterien schritt schritte und ist sind "
+    "im in an am mit von für nach gemäß anhand hier oben unten folgt json alles gut andere bleibt bleiben so stehen "
+    "begründung gezeigten gegebenen bereitgestellten ausschnitt aufnahme folgende folgenden erfolgt erfolgte "
+    "les la le l ces ce cette mes ma notes note réponse réponses résultat résultats verdicts jugement jugements sont "
+    "est basées basés basée fondées fondées reposent repose sur images image visibles vidéo grille critères étape "
+    "étapes et de des du d en voici ci dessus dessous au aux selon par "
+    "las los el lo estas esta este mis mi puntuaciones puntuación respuesta respuestas resultado resultados veredicto "
+    "veredictos son es basan basa basadas basada imágenes imagen fotogramas visibles visible vídeo rúbrica criterios "
+    "paso pasos y del al según por aquí arriba abajo todo demás queda igual "
+    "cpr aed bmv s"
+)
+_HARMLESS_KANA = re.compile(
+    r"上記|以上|点数|スコア|採点|評価|結果|は|が|の|に|を|で|と|も|基づ(?:いて|き)|います|です|ます|である|した|して|しました|映像|動画|画像|フレーム"
+    r"|見える|確認できる|範囲|基準|各|ステップ|手順|合計|点|満点|위|점수|채점|판정|결과|는|은|이|가|을|를|의|에|로|으로|따라|따른|기준|기준으로|기반으로|영상|화면"
+    r"|프레임|보이는|단계별?|각|총점|점|입니다|합니다|했습니다|하였습니다|기반|근거|평가|평가는|한|것|중|총|만점|이상"
+)
 
 
 def speaks_otherwise(sentence: str, *, before: bool = False) -> bool:
@@ -258,6 +290,10 @@ def speaks_otherwise(sentence: str, *, before: bool = False) -> bool:
         return False
     if _HAN_SPOKEN_OF.search(sentence):
         return re.search(r"[\u3400-\u9fff]", _HAN_HARMLESS.sub("", sentence)) is not None
+    if not before and _SPOKEN_OF_ABROAD.search(sentence) and _ABROAD.search(sentence):
+        rest = {*re.findall(r"[^\W\d_\u3000-\uffff]+", sentence)} - _HARMLESS_ABROAD
+        if rest or re.search(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]", _HARMLESS_KANA.sub("", sentence)):
+            return True
     if not _SPOKEN_OF.search(sentence) or (_OWN.search(sentence) and not _MODAL.search(sentence)):
         return False
     return not {*_WORD.findall(sentence)} <= _HARMLESS

@@ -274,3 +274,57 @@ def test_two_lists_of_values_are_ambiguous_wherever_they_stand() -> None:
     steps = default_rubric().steps[:2]
     parsed = parse_reply("Trainee A: cpr_01 2, cpr_02 3. Trainee B: cpr_01 1, cpr_02 1.", steps, "score")
     assert dict(parsed.missing) == {"cpr_01": "ambiguous", "cpr_02": "ambiguous"}
+
+
+SCORES = '{"scores": {"cpr_01": 2, "cpr_02": 2, "cpr_03": 3, "aed_01": 1, "aed_02": 1}}'
+VERDICTS = (
+    '{"verdicts": {"cpr_01": "correct", "cpr_02": "correct", "cpr_03": "correct", "aed_01": "correct", '
+    '"aed_02": "incorrect"}}'
+)
+EVERY = frozenset(ASKED["full"])
+
+
+@pytest.mark.parametrize(
+    ("remark", "doubted"),
+    [
+        ("Ich ziehe diese Bewertung zurück.", EVERY),
+        ("Diese Punkte sind nur geraten, bitte nicht verwenden.", EVERY),
+        ("Je retire ces notes : elles ne valent rien.", EVERY),
+        ("No tengan en cuenta estas puntuaciones, son de otro alumno.", EVERY),
+        ("上記の点数は別の受講者のものです。", EVERY),
+        ("위 점수는 다른 학생의 것입니다.", EVERY),
+        ("cpr_02 sollte 1 Punkt sein.", {"cpr_02"}),
+        ("Pour cpr_02 je donne finalement 1 point.", {"cpr_02"}),
+        ("cpr_02は1点に訂正します。", {"cpr_02"}),
+        ("cpr_02应该只得1分。", {"cpr_02"}),
+        ("Diese Bewertung basiert auf den sichtbaren Einzelbildern.", set()),
+        ("Bei cpr_02 wurde nur eine Schulter angetippt, daher 2 Punkte.", set()),
+        ("Remarque : la vérification de la conscience était incomplète.", set()),
+        ("理由：cpr_02は片側のみの確認だったため2点としました。", set()),
+        ("说明：cpr_02只拍了一侧肩膀，扣1分。", set()),
+        ("- cpr_02: only one shoulder tapped (1 of 2 parts).", set()),
+    ],
+)
+def test_sentences_behind_scores_in_several_languages(remark: str, doubted: set[str]) -> None:
+    by_id = {step.id: step for step in default_rubric().steps}
+    parsed = parse_reply(f"{SCORES}\n\n{remark}", [by_id[name] for name in ASKED["full"]], "score")
+    assert set(parsed.missing) == doubted, parsed
+
+
+@pytest.mark.parametrize(
+    ("remark", "doubted"),
+    [
+        ("aed_01 was wrong after all.", {"aed_01"}),
+        ("aed_01: the trainee forgets to turn it on. That is a deviation.", {"aed_01"}),
+        ("The trainee makes errors in cpr_02 and aed_02.", {"cpr_02"}),
+        ("All five steps are incorrect.", EVERY - {"aed_02"}),
+        ("I no longer think aed_01 is correct.", {"aed_01"}),
+        ("Errors were found in aed_02 only.", set()),
+        ("The trainee corrected the mistake in cpr_03 at once.", set()),
+        ("aed_02: pads over clothing, which is an error. All other steps were done without errors.", set()),
+    ],
+)
+def test_faults_behind_verdicts(remark: str, doubted: set[str]) -> None:
+    by_id = {step.id: step for step in default_rubric().steps}
+    parsed = parse_reply(f"{VERDICTS}\n\n{remark}", [by_id[name] for name in ASKED["full"]], "error")
+    assert set(parsed.missing) == doubted, parsed
