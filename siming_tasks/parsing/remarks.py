@@ -51,6 +51,7 @@ _MODEL = re.compile(
     r"\b(?:ai|model|assistant|llm|gpt|claude|gemini|qwen|auto\w*|self|me|video|frames|clip)\b|^\W*$|模型"
 )
 _POINTS = re.compile(rf"(?<![0-9.:/+–−-])({NUMBER})\s*(?:{UNIT}|[点점]|of {NUMBER}\W*$)")
+_NUMBER = re.compile(rf"(?<![a-z0-9_.-]){NUMBER}")
 _BARE = re.compile(rf"^\W*(?:[^\W\d]+[ ,.]+){{0,2}}({NUMBER})\W*$|\bdown to ({NUMBER})\W*$")
 """A sentence that is little more than a number."""
 _FAULTS_IN = re.compile(
@@ -61,7 +62,7 @@ _ALL_WRONG = re.compile(
 )
 _FAULT = re.compile(r"\b(?:errors?|deviations?|mistakes?|incorrect(?:ly)?|wrong(?:ly)?)\b|错误|不正确")
 _NO_FAULT = re.compile(
-    r"\b(?:no|not|without|any|nor|never|nothing|free|minor|small|slight|correct(?:ed|s)?|neither|none|zero)\b|n't\b|没|无|未|/"
+    r"\b(?:no|not|without|any|nor|never|nothing|free|minor|small|slight|common|possible|typical|potential|correct(?:ed|s)?|neither|none|zero)\b|n't\b|没|无|未|/"
 )
 """Words of a sentence whose fault is none, or a small one."""
 
@@ -141,7 +142,7 @@ def bearings(
     if read:
         corrected = {step_id for other in others for step_id in other.readings}
         rest = {step_id: value for step_id, value in told.items() if step_id not in corrected}
-        yield from _said_beside([*before, *last], rest, names, answer)
+        yield from _said_beside([*(before if answer == "error" else ()), *last], rest, names, answer)
     elif not others:
         for remark in _behind_answers(last, names, answer):
             words = [match[0] for match in CORRECTION.finditer(remark.folded)]
@@ -196,7 +197,10 @@ def _other_answers(
 def _said_beside(
     remarks: Sequence[_Remark], told: Mapping[str, float], names: StepNames, answer: Answer
 ) -> Iterator[Bearing]:
-    """Sentences about one step that have other points than its answer, or a fault beside the verdict *correct*."""
+    """Sentences about one step that have other points than its answer, or a fault beside the verdict *correct*.
+
+    Points before an answer are no such: parts of a step and the levels of a rubric are gone through there.
+    """
     tops = {step.id: step.max_score for step in names.steps}
     topic: list[str] = [names.steps[0].id] if len(names.steps) == 1 else []
     for remark in remarks:
@@ -209,9 +213,10 @@ def _said_beside(
             otherwise = [step_id for step_id in _faulty(sentence, topic, names) if told.get(step_id) == 0]
         else:
             found = _POINTS.findall(sentence) or (_BARE.findall(sentence) if len(tops) == 1 else [])
-            said = {float(value if isinstance(value, str) else "".join(value)) for value in found}
+            said = [float(value if isinstance(value, str) else "".join(value)) for value in found]
             is_less = len(topic) == 1 and max(said, default=tops[topic[0]]) < tops[topic[0]]
-            is_other = is_less and topic[0] in told and told[topic[0]] not in said
+            numbers = {sum(said), *map(float, _NUMBER.findall(sentence))}  # "1 point for each ear -> 2"
+            is_other = is_less and topic[0] in told and told[topic[0]] not in numbers
             otherwise = topic if is_other and not NO_ANSWER.search(sentence) else []
         if otherwise:
             yield Bearing(remark.written, dict.fromkeys(otherwise, "ambiguous"))

@@ -328,3 +328,14 @@ def test_faults_behind_verdicts(remark: str, doubted: set[str]) -> None:
     by_id = {step.id: step for step in default_rubric().steps}
     parsed = parse_reply(f"{VERDICTS}\n\n{remark}", [by_id[name] for name in ASKED["full"]], "error")
     assert set(parsed.missing) == doubted, parsed
+
+
+def test_parts_of_points_before_scores_are_no_other_points() -> None:
+    by_id = {step.id: step for step in default_rubric().steps}
+    before = "**cpr_02**: taps both shoulders, 1 point; calls on one side, 1 point -> 2."
+    parsed = parse_reply(f"{before}\n{SCORES}", [by_id[name] for name in ASKED["full"]], "score")
+    assert not parsed.missing, parsed
+    levels = "3 points would be for too deep. Here only the end fades."
+    assert parse_reply(f'{levels}\n{{"score": 4}}', [by_id["cpr_11"]], "score").answers == {"cpr_11": 4.0}
+    common = "Common errors are leaning and too shallow strokes. Neither is seen."
+    assert parse_reply(f'{common}\n{{"verdict": "correct"}}', [by_id["cpr_11"]], "error").answers == {"cpr_11": 0.0}
