@@ -230,4 +230,4 @@ def tiny_vlm(shared: Path, warm: Warm) -> Path:
 @pytest.fixture(scope="session")
 def speaking_vlm(shared: Path, warm: Warm) -> Path:
     """The tiny model with one and the same readable reply to every clip."""
-    return make_vlm(shared, warm, "speaking_vlm", "--says", '{"score": 1, "verdict": "correct"}')
+    return make_vlm(shared, warm, "speaking_vlm", "--says", '{"score": 0, "verdict": "incorrect"}')

@@ -42,7 +42,7 @@ def submit(
     from siming_tasks.results.discovery import find_runs
     from siming_tasks.tools.board.admission import admit, refusal
 
-    if check and not Path(run_path).is_file():
+    if check and not Path(run_path).exists():
         raise DataError(f"{run_path}: no such file. Give the archive that `siming board submit` wrote.")
     sources = [] if check else find_runs([run_path])
     dataset = chosen.open(sources)

@@ -148,7 +148,7 @@ def _names(
         pattern = re.escape(step_id.casefold())
         if len(parts) == 2 and parts[1].isdecimal():
             skills.add(re.escape(parts[0]))
-            pattern = rf"{re.escape(parts[0])}(?:[_\-.]{{0,2}}0*{int(parts[1])}|\s{parts[1]})"
+            pattern = rf"{re.escape(parts[0])}(?:[_\-.]{{0,2}}0*{int(parts[1])}|[^\S\n]{parts[1]})"
         ids.append(rf"{pattern}(?![0-9])")
         called += [re.escape(fold_value(name)) for name in names if name]
         for name in filter(None, (step_id, *names)):

@@ -211,9 +211,9 @@ HEADING = f'<row r="1">{CELL.format("A1", "video_id")}{CELL.format("B1", "step_i
     [
         (
             '<row r="99999999999"><c r="A1"><v>1</v></c></row>',
-            "x.xlsx:2000001: at most 2,000,000 rows",
+            "x.xlsx [Sheet]:2000001: at most 2,000,000 rows",
         ),
-        ('<row r="2"><c r="XFD2"><v>1</v></c></row>', "x.xlsx:2: at most 2,000,000 rows and 2,000 columns"),
+        ('<row r="2"><c r="XFD2"><v>1</v></c></row>', "x.xlsx [Sheet]:2: at most 2,000,000 rows and 2,000 columns"),
         ('<row r="2"><c r="A2"><v>1</v>', "not a readable .xlsx file"),
         ('<row r="2"><c r="A2" t="s"><v>9</v></c></row>', "not a readable .xlsx file"),
         ('<row r="x"><c r="?"><v>1</v></c></row>', "not a readable .xlsx file"),

@@ -74,6 +74,10 @@ def test_commands_give_the_numbers_of_version_0_1(name: str, siming: Callable[[s
         shown = json.loads(json.dumps(found[path]))
         for varying in [key for key, part in value.items() if part == "<VARIES>"] if isinstance(value, dict) else []:
             shown[varying] = value[varying]
+        if path.endswith(".statuses"):  # a status that version 0.1 did not have is counted, and is nowhere here
+            shown = {status: count for status, count in shown.items() if status in value or count}
+        if path == "failed":  # the words that decided are new
+            shown = [{key: part for key, part in request.items() if key != "reason"} for request in shown]
         is_number = isinstance(value, list) and all(isinstance(each, float) for each in value)
         assert shown == (pytest.approx(value, rel=1e-12, abs=1e-12) if is_number else value), path
 

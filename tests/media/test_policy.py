@@ -63,7 +63,7 @@ def test_the_option_media_decides_the_mode_before_the_backend() -> None:
         Policy(8, 4, mode="proxy").mode_for(faulty)
 
 
-ASKED = ("prompt", "ask")
+ASKED = ("prompt", "ask", "schema")
 """Options of the prompt: they change the text of every request and none of its images."""
 
 
