@@ -57,6 +57,8 @@ _BARE = re.compile(rf"^\W*(?:[^\W\d]+[ ,.]+){{0,2}}({NUMBER})\W*$|\bdown to ({NU
 _FAULTS_IN = re.compile(
     r"\b(?:errors?|deviations?|mistakes?)\b(?: \w+){0,3} (?:in|at|on|with|during|for|of|concern\w*)\b"
 )
+_VERB = re.compile(r"\b(?:is|are|was|were|has|have|had|do|does|did)\b", re.IGNORECASE)
+"""A word of a sentence, which is a reason and no name of what stands beside it."""
 _ALL_WRONG = re.compile(
     r"\b(?:all|every|each)\b[^.,;]{0,25}\b(?:incorrect|wrong)|\bnone of the (?:\w+ )?steps? [^.,;]{0,20}\bcorrect"
 )
@@ -245,7 +247,7 @@ def _legends(groups: Sequence[Group], names: StepNames) -> Iterator[str]:
             if names.find(key) is not None:
                 continue
             said = key.replace("_", " ").replace("is ", "") if fold_value(value.text) in YES else value.text
-            if withdraws(f"these are {fold_value(said[:200])}"):
+            if not _VERB.search(said) and withdraws(f"these are {fold_value(said[:200])}"):
                 yield said[:200]
             elif _RATER.fullmatch(fold_value(key)) and not _MODEL.search(fold_value(value.text)):
                 yield value.text[:200]

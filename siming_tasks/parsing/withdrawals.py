@@ -223,7 +223,10 @@ _HARMLESS = (
         "visual best ability understanding limited resolution quality camera angle view recorded conditions "
         "guidelines instructions standard standards full entire short brief clear easy copy parse machine readable "
         "suitable entry entries required one two three four five below above complete completed others else "
-        "everything steps step respectively s other"
+        "everything steps step respectively s other reached analysed analyzed evaluated examined watched viewed came "
+        "arrived concluded comparing compared comparison action actions behaviour behavior solely purely summarised "
+        "summarized integer integers whole obtained produced generated here's thorough thoroughly close closely "
+        "resulting made outlined presented reported following applying applied"
     )
 )
 """Words of sentences that speak of the answer and change nothing."""

@@ -72,7 +72,8 @@ def test_no_error_of_the_default_rubric_is_mistaken_for_a_verdict(verdict: str) 
         every = [error.id for error in step.errors] if verdict == "incorrect" else []
         for ids in ([], every, *([name] for name in every)):
             for names in (ids, [name.rpartition(".")[2] for name in ids]):
-                reply = {"verdict": verdict, "errors": names, "reason": "Both hands are wrong, the rest is correct."}
+                reason = "Both hands are wrong, the rest is correct." if ids else "Both hands are seen throughout."
+                reply = {"verdict": verdict, "errors": names, "reason": reason}
                 parsed = parse(json.dumps(reply), [step])
                 assert parsed.answers == {step.id: float(verdict == "incorrect")}, (step.id, names)
                 assert parsed.details["named_errors"] == {step.id: tuple(ids)}
