@@ -19,7 +19,7 @@ LABELS = (
             r"\b(?:examples?|e\.g|for instance|templates?|placeholders?|samples?|hypothetical|illustrat\w*|schema)\b"
             r"|\b(?:opposite|inverse|each step is worth|points? (?:lost|deducted)|number of)\b"
             r"|\b(?:max|maximum|possible|available|full) (?:points?|scores?|marks?)\b"
-            r"|\blooks? like\b|\b(?<!in )the (?:output|answer|response|json|required) format is\b"
+            r"|\blooks? like\b|\bsuch as\W*$|\b(?<!in )the (?:output|answer|response|json|required) format is\b"
             r"|示例|样例|例如|比如|模板|参考.{0,6}格式"
         ),
     ),

@@ -91,8 +91,8 @@ STRUCK = re.compile(
 )
 """Words that take the answer of a named step back."""
 DEDUCTS = re.compile(
-    r"\(\s*[-−]\s?[1-9](?: points?)?\s*\)|\b(?:deduct(?:ed|ing|s)?|lost|loses?|minus)\W+(?:\w+ )?(?:[1-9]|one|two"
-    r"|three) points?\b"
+    r"\(\s*[-−]\s?[1-9](?: points?)?\s*\)|\b(?:deduct(?:ed|ing|s)?|lost|loses?|costs?|costing|minus)\W+(?:\w+ )?"
+    r"(?:[1-9]|one|two|three) points?\b"
     r"|\b(?:[1-9]|one|two|three) points? (?:were |was |are |is |has been |have been )?(?:lost|deducted"
     r"|taken off)\b|扣\s?[1-9]\s?分"
 )
