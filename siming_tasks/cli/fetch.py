@@ -7,6 +7,7 @@ from pathlib import Path
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import say, show_markdown, show_problems
 from siming_tasks.common.errors import OptionsError
+from siming_tasks.common.schema import ATTEMPT_RULES, AttemptRule
 from siming_tasks.options import Options, Whole
 
 
@@ -19,10 +20,10 @@ def fetch(
     out: Path | None = cli.word("[OUT]", "the new folder", cli.NEW_FOLDER),
     annotations: Path | None = cli.option("DIR", "folder with the published annotation files", Path),
     videos: Path | None = cli.option("DIR", "folder with the videos, one file a recording", Path),
-    attempts: str | None = cli.option(
+    attempts: AttemptRule | None = cli.option(
         "RULE",
         "of several attempts at a step, the one that is its label and its clip (default: the set's own rule)",
-        ("first", "last", "best", "worst"),
+        ATTEMPT_RULES,
     ),
     keep_audio: bool = cli.switch("keep the sound (voices identify people)"),
     jobs: int = cli.option("N", "videos worked on at once (default 2)", Whole(), 2),
@@ -30,7 +31,7 @@ def fetch(
 ) -> None:
     """Make the folder, print what the annotations hold and the next command."""
     from siming_tasks.report.table import Name, Table
-    from siming_tasks.tools.public_sets import RULES, SETS
+    from siming_tasks.tools.public_sets import SETS
     from siming_tasks.tools.public_sets import fetch as make
 
     if name is None:
@@ -44,7 +45,7 @@ def fetch(
         out,
         annotations=annotations,
         videos=videos,
-        rule=next((known for known in RULES if known == attempts), None),
+        rule=attempts,
         cache=options.cache_dir,
         keep_audio=keep_audio,
         jobs=jobs,

@@ -20,9 +20,14 @@ Unit = Literal["video", "performance", "student", "site"]
 UnitChoice = Unit | Literal["auto"]
 """One of the units, or the largest that the data state."""
 
+AttemptRule = Literal["first", "last", "best", "worst"]
+"""Which of several attempts at a step is its label and its clip: *worst* is the first wrong one, *best* the last
+right one; each is the last attempt where there is none."""
+
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
 UNITS: tuple[Unit, ...] = get_args(Unit)
+ATTEMPT_RULES: tuple[AttemptRule, ...] = get_args(AttemptRule)
 CORRECT, INCORRECT = "correct", "incorrect"  # the two verdicts, in prompts, replies, prediction files and reports
 CONSENSUS = "consensus"  # name of the reference rater in every ``score`` mapping
 RESAMPLES = 10_000  # resamples of the cluster bootstrap, unless another number is asked for

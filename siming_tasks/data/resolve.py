@@ -53,13 +53,14 @@ def _public_set(settings: Options, named: str) -> Path:
     from siming_tasks.tools import public_sets
 
     home, name = settings.cache_dir / "public-sets" / settings.data, settings.data
-    if not home.is_dir() and videos_of_public_set(name) is None:
+    videos = videos_of_public_set(name)
+    if videos:
+        public_sets.fetch(name, home, videos=videos, cache=settings.cache_dir, progress=True)
+    elif not home.is_dir():
         raise DataError(
             f"{named}={name}: the videos of this set are not distributed here. Set {name.upper()}_VIDEO_DIR to their "
             f"folder; `siming data fetch {name} OUT` says where they are to be had."
         )
-    if videos_of_public_set(name):
-        public_sets.fetch(name, home, cache=settings.cache_dir, progress=True)
     return home
 
 

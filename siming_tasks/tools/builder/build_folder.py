@@ -102,7 +102,7 @@ def build_dataset(
         ratings=ratings or UseRatings(),
     )
     kind = "the data set of these inputs"
-    check_place(out, kind, lambda folder: _inputs_of(folder) is not None)
+    check_place(out, kind, lambda folder: inputs_of(folder) is not None)
     plan, problems = make_plan(inputs, options)
     _refuse(out, plan, problems)
 
@@ -110,7 +110,7 @@ def build_dataset(
         return _build(out, plan, part, jobs, progress)
 
     problems += (
-        make_once(out, "the data set of these inputs", lambda folder: _inputs_of(folder) == plan.key(), make) or ()
+        make_once(out, "the data set of these inputs", lambda folder: inputs_of(folder) == plan.key(), make) or ()
     )
     dataset = open_dataset(out)
     return Built(dataset, _beside(out, "names"), (*problems, *label_problems(dataset)))
@@ -128,7 +128,7 @@ def _refuse(out: Path, plan: BuildPlan, problems: Sequence[Problem]) -> None:
         raise DataError(str(DataError.of(errors, shown=20)), [*errors, *warnings])
 
 
-def _inputs_of(folder: Path) -> object:
+def inputs_of(folder: Path) -> object:
     """The digest of the inputs that a folder was built from; None for any other folder."""
     try:
         return read_yaml(folder / "dataset.yaml")["build"]["inputs"]

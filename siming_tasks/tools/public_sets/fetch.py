@@ -10,24 +10,25 @@ import urllib.request
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, get_args
+from typing import Any
 
 import yaml
 
 from siming_tasks import __version__
 from siming_tasks.common.errors import DataError, Problem
-from siming_tasks.common.files import atomic_write, read_yaml, sha256_json
+from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.common.output_folder import check_place, make_once, output_folder
+from siming_tasks.common.schema import AttemptRule
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder_files import write_folder
 from siming_tasks.options import videos_of_public_set
+from siming_tasks.tools.builder.build_folder import inputs_of
 from siming_tasks.tools.builder.transcode import transcode
-from siming_tasks.tools.public_sets.public_set import AttemptRule, PublicSet, Published, Recording
+from siming_tasks.tools.public_sets.public_set import PublicSet, Published, Recording
 from siming_tasks.tools.public_sets.registry import SETS
 
 MAX_ARCHIVE = 1_000_000_000  # bytes of a repository's archive that are read
 VIDEO_SUFFIXES = (".mp4", ".mov", ".mkv", ".avi", ".webm", ".m4v")
-RULES: tuple[AttemptRule, ...] = get_args(AttemptRule)
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def fetch(
     if name not in SETS:
         raise DataError(f"{name!r} is no public set; they are {', '.join(SETS)}.")
     source = SETS[name]
-    check_place(out, f"made of {name}", lambda folder: _inputs_of(folder) is not None)
+    check_place(out, f"made of {name}", lambda folder: inputs_of(folder) is not None)
     folder = annotations or download(source.published, (cache or Path(tempfile.gettempdir())) / "public-sets")
     digest, public = source.published.digest_of(folder), source.read(folder)
     warnings = [] if digest == source.published.digest else [_other_version(folder, source.published)]
@@ -110,7 +111,7 @@ def fetch(
         open_dataset(part, media=bool(files))
         return cut
 
-    made = make_once(out, f"made of these files of {name}", lambda folder: _inputs_of(folder) == key, make, key)
+    made = make_once(out, f"made of these files of {name}", lambda folder: inputs_of(folder) == key, make, key)
     dataset = open_dataset(out, media=bool(files))
     return Fetched(dataset, len(files), public.counts(rule), public.videos_from, (*warnings, *(made or ())))
 
@@ -232,14 +233,6 @@ def _info(
         else f"Labels alone; the videos: {public.videos_from}",
         "build": {"tool": f"siming-tasks {__version__}", "inputs": key, "annotations": digest},
     }
-
-
-def _inputs_of(folder: Path) -> object:
-    """The digest of the files that a folder was made from; None for any other folder."""
-    try:
-        return read_yaml(folder / "dataset.yaml")["build"]["inputs"]
-    except (DataError, KeyError, TypeError):
-        return None
 
 
 def _other_version(folder: Path, published: Published) -> Problem:

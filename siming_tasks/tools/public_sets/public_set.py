@@ -12,11 +12,7 @@ from typing import Any, Literal
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import read_bytes
-from siming_tasks.common.schema import CONSENSUS
-
-AttemptRule = Literal["first", "last", "best", "worst"]
-"""Which of several attempts at a step is its label and its clip: *worst* is the first wrong one, *best* the last
-right one; each is the last attempt where there is none."""
+from siming_tasks.common.schema import CONSENSUS, AttemptRule
 
 MAX_FILE = 64_000_000  # bytes of an annotation file; the largest published one has 4 MB
 

@@ -19,6 +19,7 @@ import pytest
 
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.schema import ATTEMPT_RULES
 from siming_tasks.data import open_dataset
 from siming_tasks.data.resolve import resolve_dataset
 from siming_tasks.options import Options
@@ -81,8 +82,8 @@ def videos(tmp_path: Path) -> Path:
 
 def test_the_attempt_that_decides() -> None:
     right, wrong, late = Attempt(0, 1, True), Attempt(2, 3, False), Attempt(4, 5, False)
-    assert [deciding([right, wrong, late], rule) for rule in public_sets.RULES] == [right, late, right, wrong]
-    assert [deciding([wrong, right], rule) for rule in public_sets.RULES] == [wrong, right, right, wrong]
+    assert [deciding([right, wrong, late], rule) for rule in ATTEMPT_RULES] == [right, late, right, wrong]
+    assert [deciding([wrong, right], rule) for rule in ATTEMPT_RULES] == [wrong, right, right, wrong]
 
 
 def test_a_set_with_videos_goes_through_check_and_score(
