@@ -7,7 +7,7 @@ against the rubric, is a *record* (see :mod:`siming_tasks.results.record`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -24,10 +24,14 @@ AttemptRule = Literal["first", "last", "best", "worst"]
 """Which of several attempts at a step is its label and its clip: *worst* is the first wrong one, *best* the last
 right one; each is the last attempt where there is none."""
 
+RaterKind = Literal["person", "instrument", "rule", "model"]
+"""Who or what gave points: a person, a manikin or sensor, a rule that makes points of other facts, or a model."""
+
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
 UNITS: tuple[Unit, ...] = get_args(Unit)
 ATTEMPT_RULES: tuple[AttemptRule, ...] = get_args(AttemptRule)
+PERSON: RaterKind = "person"
 CORRECT, INCORRECT = "correct", "incorrect"  # the two verdicts, in prompts, replies, prediction files and reports
 CONSENSUS = "consensus"  # name of the reference rater in every ``score`` mapping
 RESAMPLES = 10_000  # resamples of the cluster bootstrap, unless another number is asked for
@@ -45,12 +49,72 @@ def answer_key(answer: Answer, scope: Scope) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Rater:
+    """Facts about a rater: its kind of judge it is, and what it knew of the performance.
+
+    Attributes:
+        kind: a person unless stated otherwise.
+        heard: sound was heard (True) or not (False); None: not stated.
+        saw: the ``recording``, or the performance itself (``present``); None: not stated.
+    """
+
+    kind: RaterKind = PERSON
+    heard: bool | None = None
+    saw: Literal["recording", "present"] | None = None
+
+    def __str__(self) -> str:
+        sound = {True: "with sound", False: "without sound", None: "sound not stated"}[self.heard]
+        place = {"recording": "saw the recording", "present": "was present", None: "place not stated"}[self.saw]
+        return f"{self.kind}, {place}, {sound}" if self.kind == PERSON else self.kind
+
+
+def human_raters(names: Iterable[str], facts: Mapping[str, Rater]) -> tuple[str, ...]:
+    """Names of the raters that are persons, sorted: the only ones among whom human agreement is measured.
+
+    The consensus is nobody's own judgement, and an instrument, a rule or a model is no human rater.
+
+    Args:
+        names: of raters.
+        facts: by name, what is known of them; a rater without an entry is a person.
+
+    Example:
+        >>> human_raters(["rater_b", "manikin", "consensus", "rater_a"], {"manikin": Rater("instrument")})
+        ('rater_a', 'rater_b')
+    """
+    return tuple(sorted(name for name in set(names) - {CONSENSUS} if facts.get(name, Rater()).kind == PERSON))
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One of several attempts at a step, in seconds of the media file; without times there is no clip of it.
+
+    ``errors`` are ids of the rubric's errors that were made in it, ``reason`` says in words why it is wrong.
+    """
+
+    start: float | None
+    end: float | None
+    correct: bool
+    errors: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Errors that one rater saw in a step (None: not stated), and why in that rater's words."""
+
+    errors: tuple[str, ...] | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class StepLabel:
     """Label of one rubric step of one video.
 
     ``start`` and ``end`` are seconds of the media file, both None for a step without a clip. ``scores`` maps a rater's
     name to raw points; None or an absent rater is a withheld label. A step that is not ``applicable`` is never asked
-    and never counted. ``errors`` are ids of the rubric's errors that were made, in any order; None: not stated.
+    and never counted. ``errors`` are ids of the rubric's errors that were made, in any order (None: not stated), and
+    ``reason`` says why, both by the consensus; ``findings`` has those of single raters. ``attempts`` are all attempts
+    at a step that was tried more than once, the one that decides among them.
     """
 
     step_id: str
@@ -59,6 +123,9 @@ class StepLabel:
     scores: Mapping[str, float | None] = field(default_factory=dict)
     applicable: bool = True
     errors: tuple[str, ...] | None = None
+    reason: str = ""
+    findings: Mapping[str, Finding] = field(default_factory=dict)
+    attempts: tuple[Attempt, ...] = ()
 
     @property
     def span(self) -> tuple[float, float] | None:
@@ -97,6 +164,12 @@ class Video:
         """Ids of those among them that have a clip."""
         ids = tuple(step.step_id for step in self.applicable if step.span)
         return self.applicable_ids if len(ids) == len(self.applicable_ids) else ids
+
+    @property
+    def splits(self) -> dict[str, str]:
+        """The part of each of the set's splits that the video is in, by the split's name; ``split`` is the main one."""
+        main = self.extra.get("split")
+        return {**({"split": str(main)} if main is not None else {}), **self.extra.get("splits", {})}
 
     def step(self, step_id: str) -> StepLabel:
         """Label of one step; KeyError if the video has none."""

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from siming_tasks.common.errors import DataError, MediaError, Problem, RubricError
 from siming_tasks.common.files import canonical_json, digest_of, inside, open_regular, read_yaml
-from siming_tasks.common.schema import CONSENSUS, Video
+from siming_tasks.common.schema import AttemptRule, Rater, Video, human_raters
 from siming_tasks.data.digest import content_digest, fingerprint, label_difference, media_difference
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import DatasetInfo, VideoRow, problems_of
@@ -38,6 +38,7 @@ class Dataset:
         videos: in file order, their steps in rubric order.
         meta: the rest of ``dataset.yaml``.
         lines: the line of ``videos.jsonl`` that each video stands on.
+        rater_facts: by name, what ``dataset.yaml`` states of the raters; a rater without an entry is a person.
 
     Example:
         >>> from siming_tasks import open_dataset
@@ -56,6 +57,7 @@ class Dataset:
     videos: tuple[Video, ...]
     meta: Mapping[str, Any]
     lines: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+    rater_facts: Mapping[str, Rater] = field(default_factory=dict)
 
     @cached_property
     def by_id(self) -> dict[str, Video]:
@@ -109,9 +111,14 @@ class Dataset:
 
     @cached_property
     def physicians(self) -> tuple[str, ...]:
-        """Names of the raters other than the consensus who gave points to an applicable step, sorted."""
+        """Names of the human raters (:func:`human_raters`) who gave points to an applicable step, sorted."""
         scored = (item for video in self.videos for step in video.applicable for item in step.scores.items())
-        return tuple(sorted({name for name, points in scored if points is not None} - {CONSENSUS}))
+        return human_raters((name for name, points in scored if points is not None), self.rater_facts)
+
+    @property
+    def attempt_rule(self) -> AttemptRule | None:
+        """Rule by which one of several attempts is the label of a step, as ``dataset.yaml`` states it."""
+        return self.meta.get("attempts")
 
     @property
     def withheld(self) -> bool:
@@ -167,11 +174,21 @@ def scan(root: Path, media: bool = True) -> tuple[Dataset | None, list[Problem]]
         return None, problems
     videos, lines, rows = _read_videos(root, rubric, problems, media)
     digest = _digest(root, info, rubric, videos, rows, problems)
-    meta = info.model_dump(exclude={"name", "version", "synthetic", "digest"})
+    meta = info.model_dump(exclude={"name", "version", "synthetic", "digest", "raters"})
     if root.resolve().parent.name == "snapshots":
         meta["revision"] = root.resolve().name  # a Hugging Face snapshot is named by its commit
-    dataset = Dataset(root, info.name, info.version, info.synthetic, digest, rubric, tuple(videos), meta, lines)
+    facts = {name: row.rater() for name, row in info.raters.items()}
+    dataset = Dataset(root, info.name, info.version, info.synthetic, digest, rubric, tuple(videos), meta, lines, facts)
+    problems += _rater_problems(dataset)
     return (dataset if videos else None), problems
+
+
+def _rater_problems(dataset: Dataset) -> Iterator[Problem]:
+    """Entries of raters who judged nothing: a misspelt name would leave an instrument among the human raters."""
+    known = {name for video in dataset.videos for step in video.steps for name in (*step.scores, *step.findings)}
+    for name in dataset.rater_facts.keys() - known if known else ():
+        what = f"states facts about {name[:64]!r}, who gave no points; there are {', '.join(sorted(known))}."
+        yield Problem("rater-unknown", what, "Correct the name, or remove the entry.", "dataset.yaml", None, "raters")
 
 
 def _digest(

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    ValidationError,
+    model_validator,
+)
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.files import check_file_name
-from siming_tasks.common.schema import StepLabel, Video
+from siming_tasks.common.schema import PERSON, Attempt, AttemptRule, Finding, Rater, RaterKind, StepLabel, Video
 from siming_tasks.data.primary import Primary
 
 VIDEO_ID = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
@@ -36,6 +45,30 @@ class AttemptRow(BaseModel):
         return self
 
 
+class RaterRow(BaseModel):
+    """Facts about one rater; a key beyond these is an error, as a misspelt ``kind`` would make a person of a sensor."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: RaterKind = PERSON
+    heard: StrictBool | None = None
+    saw: Literal["recording", "present"] | None = None
+    note: str = Field(default="", max_length=1000)
+
+    def rater(self) -> Rater:
+        """The entry as the suite's own type."""
+        return Rater(self.kind, self.heard, self.saw)
+
+
+class FindingRow(BaseModel):
+    """Errors that one rater saw in a step, and why."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    errors: tuple[str, ...] | None = None
+    reason: str = ""
+
+
 def _check_span(start: float | None, end: float | None) -> None:
     """ValueError unless both times are there, in their order, or neither is."""
     if (start is None) != (end is None):
@@ -56,6 +89,7 @@ class StepRow(BaseModel):
     applicable: StrictBool = True
     errors: tuple[str, ...] | None = None
     reason: str | None = None
+    findings: dict[str, FindingRow] = Field(default_factory=dict)
     attempts: tuple[AttemptRow, ...] = ()
 
     @model_validator(mode="after")
@@ -67,11 +101,26 @@ class StepRow(BaseModel):
         """The row as the suite's own type; equal points of any step are one object, which ``alike`` holds."""
         points = tuple(self.score.items())
         scores = alike.get(points) or alike.setdefault(points, dict(points))
-        return StepLabel(self.step_id, self.start, self.end, scores, self.applicable, self.errors)
+        return StepLabel(
+            self.step_id,
+            self.start,
+            self.end,
+            scores,
+            self.applicable,
+            self.errors,
+            self.reason or "",
+            {rater: Finding(row.errors, row.reason) for rater, row in self.findings.items()},
+            tuple(Attempt(row.start, row.end, row.correct, row.errors, row.reason) for row in self.attempts),
+        )
+
+
+def _text(value: Any) -> Any:
+    """The name of a part of a split: a number of an old folder is a name, too."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 class VideoRow(BaseModel):
-    """One line of ``videos.jsonl``; keys beyond the contract (``student``, ``split``...) are kept."""
+    """One line of ``videos.jsonl``; keys beyond the contract (``student``, ``performance``...) are kept."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -79,13 +128,17 @@ class VideoRow(BaseModel):
     media: str = Field(min_length=1, max_length=1024)
     duration: Number = Field(gt=0, le=86_400)
     site: str | None = None
+    split: Annotated[str | None, BeforeValidator(_text)] = None
+    splits: dict[str, Annotated[str, BeforeValidator(_text)]] = Field(default_factory=dict)
     steps: tuple[StepRow, ...] = Field(min_length=1)
 
     def video(self, order: dict[str, int], alike: dict[Any, Any]) -> Video:
         """The row as the suite's own type, steps in rubric ``order``; ``alike`` is shared by the rows of a data set."""
         steps = sorted(self.steps, key=lambda step: order[step.step_id])
         labels = tuple(step.label(alike) for step in steps)
-        return Video(self.video_id, self.media, self.duration, labels, self.site, dict(self.model_extra or {}))
+        splits = {name: value for name in ("split", "splits") if (value := getattr(self, name))}
+        extra = {**splits, **(self.model_extra or {})}
+        return Video(self.video_id, self.media, self.duration, labels, self.site, extra)
 
 
 class DatasetInfo(BaseModel):
@@ -99,6 +152,8 @@ class DatasetInfo(BaseModel):
     synthetic: StrictBool = False
     languages: tuple[str, ...] = ()
     label_sources: Any = None
+    raters: dict[str, RaterRow] = Field(default_factory=dict)
+    attempts: AttemptRule | None = None
     digest: Sha256 | None = None
     media_sha256: dict[str, Sha256] = Field(default_factory=dict)
     primary: Primary | None = None

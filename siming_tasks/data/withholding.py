@@ -6,11 +6,11 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_path, read_bytes, sha256_file, sha256_json
@@ -19,7 +19,7 @@ from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.digest import media_difference
 from siming_tasks.data.folder_files import write_folder
-from siming_tasks.data.row_schema import Number, Sha256, problems_of
+from siming_tasks.data.row_schema import Number, RaterRow, Sha256, problems_of
 
 FORMAT = "siming-labels-1"
 MAX_KEY = 400_000_000  # largest label file in bytes: 20,000 videos with three raters have 50 million
@@ -59,14 +59,15 @@ def with_labels(dataset: Dataset, key: str | Path) -> Dataset:
     Raises:
         DataError: not a label file, one of another dataset, or one that was changed; lists what is wrong.
     """
-    scores = _read_key(Path(key), dataset)
+    labels = _read_key(Path(key), dataset)
 
     def labelled(video: Video) -> Video:
-        points = scores[video.video_id]
+        points = labels.scores[video.video_id]
         steps = tuple(replace(step, scores=dict(points.get(step.step_id, {}))) for step in video.steps)
         return replace(video, steps=steps)
 
-    return replace(dataset, videos=tuple(map(labelled, dataset.videos)))
+    facts = {name: row.rater() for name, row in labels.raters.items()}
+    return replace(dataset, videos=tuple(map(labelled, dataset.videos)), rater_facts=facts)
 
 
 def check_reference(dataset: Dataset, rater: str) -> None:
@@ -131,12 +132,13 @@ def _public_step(label: StepLabel) -> dict[str, Any]:
 
 
 class _Key(BaseModel):
-    """For which public folder, made from which full one, and the points; ``digest`` is of all the rest."""
+    """For which public folder, made from which full one, raters and points; ``digest`` is of all the rest."""
 
     format: str
     public_digest: Sha256
     source_digest: Sha256
     digest: Sha256 | None = None  # absent from label files of the first releases
+    raters: dict[str, RaterRow] = Field(default_factory=dict)
     scores: dict[str, dict[str, dict[str, Number | None]]]
 
 
@@ -146,6 +148,11 @@ def _write_key(path: Path, dataset: Dataset, public_digest: str) -> None:
         "format": FORMAT,
         "public_digest": public_digest,
         "source_digest": dataset.digest,
+        **(
+            {"raters": {name: asdict(rater) for name, rater in dataset.rater_facts.items()}}
+            if dataset.rater_facts
+            else {}
+        ),
         "scores": {
             video.video_id: {step.step_id: dict(step.scores) for step in video.applicable} for video in dataset.videos
         },
@@ -154,8 +161,8 @@ def _write_key(path: Path, dataset: Dataset, public_digest: str) -> None:
         json.dump({"digest": sha256_json(key), **key}, stream, indent=1)
 
 
-def _read_key(path: Path, dataset: Dataset) -> dict[str, dict[str, Mapping[str, float | None]]]:
-    """The points of a label file by video, step and rater: exactly the applicable steps of a public folder."""
+def _read_key(path: Path, dataset: Dataset) -> _Key:
+    """A label file, its points by video, step and rater: exactly the applicable steps of a public folder."""
     text = read_bytes(path, MAX_KEY, "Give the file that `siming data split` wrote.")
     try:
         content = json.loads(text, object_pairs_hook=_once)
@@ -180,7 +187,7 @@ def _read_key(path: Path, dataset: Dataset) -> dict[str, dict[str, Mapping[str, 
         raise DataError.of(problems)
     if key.digest and sha256_json({name: content[name] for name in content if name != "digest"}) != key.digest:
         raise DataError(f"{path}: changed after it was written: its digest is not that of these points. {_MEND}")
-    return {video: dict(steps) for video, steps in key.scores.items()}
+    return key
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -224,10 +224,10 @@ def _info(
         "source": f"https://github.com/{published.repository} at {published.commit}",
         "label_sources": {
             "raters": ["consensus"],
-            "kinds": {"consensus": public.labels},
             "rule": origin[public.labels],
-            "attempts": rule,
         },
+        "raters": {"consensus": {"kind": public.labels}},
+        "attempts": rule,
         "processing": "Videos as H.264 .mp4 with a constant rate and even sides."
         if with_videos
         else f"Labels alone; the videos: {public.videos_from}",

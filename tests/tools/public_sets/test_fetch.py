@@ -111,7 +111,7 @@ def test_a_set_with_videos_goes_through_check_and_score(
         False,
         True,
     ]
-    assert dataset.meta["label_sources"]["attempts"] == "worst" and dataset.meta["license"] == "cc-by-sa-4.0"
+    assert dataset.attempt_rule == "worst" and dataset.meta["license"] == "cc-by-sa-4.0"
     assert main(["data", "check", str(out)]) == 0
     assert "0 errors" in capsys.readouterr().out
     before = (out / "videos.jsonl").stat().st_mtime_ns

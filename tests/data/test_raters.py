@@ -1,0 +1,118 @@
+"""Who judged: persons are human raters; instruments, rules and models never are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from siming_tasks.analysis.rater_agreement import inter_rater_tables, rater_pairs, rater_points, rater_references
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.schema import Rater, human_raters
+from siming_tasks.data import open_dataset, with_labels, withhold
+from siming_tasks.options import Options
+from siming_tasks.results.evaluate_records import build_reference_matrix
+
+Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
+
+
+def state(folder: Path, **facts: Any) -> None:
+    """Write keys into ``dataset.yaml``."""
+    path = folder / "dataset.yaml"
+    path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), **facts}))
+
+
+@pytest.fixture
+def with_manikin(folder: Path, edit: Edit) -> Path:
+    """The folder with a manikin that gives no step a point, whatever the two physicians say."""
+    edit(lambda rows: [step["score"].update(manikin=0) for row in rows for step in row["steps"] if "score" in step])
+    return folder
+
+
+def test_a_rater_of_whom_nothing_is_stated_is_a_person(with_manikin: Path) -> None:
+    assert open_dataset(with_manikin).physicians == ("manikin", "rater_a", "rater_b")
+    assert human_raters(["b", "consensus", "a"], {}) == ("a", "b")
+
+
+@pytest.mark.parametrize("kind", ["instrument", "rule", "model"])
+def test_an_instrument_is_in_no_human_analysis(with_manikin: Path, kind: str) -> None:
+    before = open_dataset(with_manikin)
+    pairs = [(pair.first, pair.second) for pair in rater_pairs(before, "full_score")]
+    assert pairs == [("manikin", "rater_a"), ("manikin", "rater_b"), ("rater_a", "rater_b")]
+    state(with_manikin, raters={"manikin": {"kind": kind}})
+    dataset = open_dataset(with_manikin)
+    assert dataset.raters == ("consensus", "manikin", "rater_a", "rater_b")  # its points are there all the same
+    assert dataset.physicians == ("rater_a", "rater_b")
+    assert [(pair.first, pair.second) for pair in rater_pairs(dataset, "full_score")] == [("rater_a", "rater_b")]
+    run = build_reference_matrix(dataset, "full_score", "consensus")
+    assert sorted(rater_points(dataset, run)) == ["rater_a", "rater_b"]
+    assert len(rater_references(dataset, "full_score", run)) == 2
+    tables = inter_rater_tables(dataset, Options(resamples=20))
+    assert [table.raters for table in tables] == [("rater_a", "rater_b")]
+    named = inter_rater_tables(dataset, Options(resamples=20), ["rater_a", "manikin"])
+    assert [table.raters for table in named] == [("rater_a", "manikin")]  # who asks for it by name gets it
+
+
+def test_facts_about_raters_are_read(with_manikin: Path) -> None:
+    facts = {"manikin": {"kind": "instrument"}, "rater_a": {"heard": False, "saw": "recording"}}
+    state(with_manikin, raters={**facts, "rater_b": {"kind": "person", "heard": True, "saw": "present", "note": "x"}})
+    found = open_dataset(with_manikin).rater_facts
+    assert found == {
+        "manikin": Rater("instrument"),
+        "rater_a": Rater("person", False, "recording"),
+        "rater_b": Rater("person", True, "present"),
+    }
+    assert [str(found[name]) for name in sorted(found)] == [
+        "instrument",
+        "person, saw the recording, without sound",
+        "person, was present, with sound",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("raters", "words"),
+    [
+        ({"manikin": {"knd": "instrument"}}, "knd"),
+        ({"manikin": {"kind": "sensor"}}, "instrument"),
+        ({"manikn": {"kind": "instrument"}}, "'manikn', who gave no points"),
+        ({"rater_a": {"heard": "yes"}}, "heard"),
+    ],
+)
+def test_a_slip_that_would_make_a_person_of_an_instrument_is_an_error(
+    with_manikin: Path, raters: dict[str, Any], words: str
+) -> None:
+    state(with_manikin, raters=raters)
+    with pytest.raises(DataError, match=words):
+        open_dataset(with_manikin)
+
+
+def test_the_label_file_says_who_is_an_instrument(with_manikin: Path, tmp_path: Path) -> None:
+    state(with_manikin, raters={"manikin": {"kind": "instrument"}})
+    withhold(with_manikin, tmp_path / "public", tmp_path / "exams.key.json")
+    public = open_dataset(tmp_path / "public")
+    assert not public.rater_facts and "manikin" not in (tmp_path / "public" / "dataset.yaml").read_text()
+    assert with_labels(public, tmp_path / "exams.key.json").physicians == ("rater_a", "rater_b")
+
+
+def test_attempts_and_findings_are_opened_as_written(folder: Path, edit: Edit) -> None:
+    def change(rows: list[dict[str, Any]]) -> None:
+        step = rows[0]["steps"][0]
+        step |= {"errors": ["cpr_01.late"], "reason": "too late", "findings": {"rater_a": {"reason": "late"}}}
+        step["attempts"] = [{"start": 0.1, "end": 0.2, "correct": False, "errors": ["cpr_01.late"]}, {"correct": True}]
+        rows[0] |= {"split": 1, "splits": {"person": "test"}}
+
+    edit(change)
+    state(folder, attempts="worst")
+    dataset = open_dataset(folder)
+    video = dataset.video(json.loads((folder / "videos.jsonl").read_text().splitlines()[0])["video_id"])
+    label = video.steps[0]
+    assert (label.errors, label.reason) == (("cpr_01.late",), "too late")
+    assert label.findings["rater_a"].reason == "late" and label.findings["rater_a"].errors is None
+    assert [(one.start, one.correct) for one in label.attempts] == [(0.1, False), (None, True)]
+    assert dataset.attempt_rule == "worst" and video.splits == {"split": "1", "person": "test"}
+    assert replace(video, extra={}).splits == {}
