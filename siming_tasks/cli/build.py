@@ -82,7 +82,6 @@ def build(
     if listing or out is None or videos is None:
         _list_spans(rubric, spans, videos, columns, spans_fps, encoding, draft)
         return
-    keep: dict[str, bool] = {"keep_audio": keep_audio, "keep_ids": keep_ids, "keep_rater_names": keep_rater_names}
     try:
         built = build_dataset(
             out,
@@ -101,8 +100,10 @@ def build(
                 license=license,
                 languages=language,
                 consensus=consensus,
+                keep_audio=keep_audio,
+                keep_ids=keep_ids,
+                keep_rater_names=keep_rater_names,
                 synthetic=synthetic,
-                **keep,
             ),
             jobs=jobs,
             progress=True,

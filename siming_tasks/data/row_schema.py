@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -58,6 +60,14 @@ class RaterRow(BaseModel):
     def rater(self) -> Rater:
         """The entry as the suite's own type."""
         return Rater(self.kind, self.heard, self.saw)
+
+
+def stated_raters(facts: Mapping[str, Rater], names: Iterable[str] | None = None) -> dict[str, Any]:
+    """The key ``raters`` of ``dataset.yaml``; nothing where nothing is known. ``names``: of these raters alone."""
+    among = facts.keys() if names is None else facts.keys() & set(names)
+    rows = {name: asdict(rater) for name, rater in facts.items() if name in among}
+    stated = {name: {key: value for key, value in row.items() if value is not None} for name, row in rows.items()}
+    return {"raters": stated} if stated else {}
 
 
 class FindingRow(BaseModel):

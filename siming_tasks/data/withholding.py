@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.digest import media_difference
 from siming_tasks.data.folder_files import write_folder
-from siming_tasks.data.row_schema import Number, RaterRow, Sha256, problems_of
+from siming_tasks.data.row_schema import Number, RaterRow, Sha256, problems_of, stated_raters
 
 FORMAT = "siming-labels-1"
 MAX_KEY = 400_000_000  # largest label file in bytes: 20,000 videos with three raters have 50 million
@@ -148,11 +148,7 @@ def _write_key(path: Path, dataset: Dataset, public_digest: str) -> None:
         "format": FORMAT,
         "public_digest": public_digest,
         "source_digest": dataset.digest,
-        **(
-            {"raters": {name: asdict(rater) for name, rater in dataset.rater_facts.items()}}
-            if dataset.rater_facts
-            else {}
-        ),
+        **stated_raters(dataset.rater_facts),
         "scores": {
             video.video_id: {step.step_id: dict(step.scores) for step in video.applicable} for video in dataset.videos
         },

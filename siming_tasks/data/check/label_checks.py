@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from siming_tasks.common.errors import Problem
-from siming_tasks.common.schema import CONSENSUS, StepLabel, Video
+from siming_tasks.common.schema import CONSENSUS, StepLabel, Video, human_raters
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import StepRow, VideoRow
@@ -114,6 +114,7 @@ def _steps(dataset: Dataset, video: Video) -> Iterator[Problem]:
 
 def _scores(dataset: Dataset) -> Iterator[Problem]:
     steps = [(video, step) for video in dataset.videos for step in video.applicable]
+    people = human_raters(dataset.raters, dataset.rater_facts)
     lacking: defaultdict[str, list[str]] = defaultdict(list)
     for video, step in steps:
         for rater in dataset.raters:
@@ -123,15 +124,17 @@ def _scores(dataset: Dataset) -> Iterator[Problem]:
         if not (rater == CONSENSUS and dataset.withheld):
             code = "consensus-missing" if rater == CONSENSUS else "rater-missing"
             what = f"{rater} has no points for {len(places)} of {len(steps)} steps ({_shown(places, 3)})."
-            yield _warn(dataset, None, code, what, "Add them, or know that they are withheld.", rater)
-    if not dataset.withheld and len([rater for rater in dataset.raters if rater != CONSENSUS]) < 2:
+            problem = _warn(dataset, None, code, what, "Add them, or know that they are withheld.", rater)
+            measures = rater not in (CONSENSUS, *people)  # an instrument sees some of the steps, and nobody misses it
+            yield replace(problem, severity="note") if measures else problem
+    if not dataset.withheld and len(people) < 2:
         what = "fewer than two raters; agreement between people, the ceiling for a model, cannot be computed."
         yield _warn(dataset, None, "raters-few", what, "Add a second rater's points.", "score")
     odd: list[str] = []
     broken: list[str] = []
     off: defaultdict[str, list[str]] = defaultdict(list)
     for video, step in steps:
-        points = [value for rater, value in step.scores.items() if rater != CONSENSUS and value is not None]
+        points = [value for rater in people if (value := step.scores.get(rater)) is not None]
         reference = step.consensus
         if reference is not None and points and not min(points) <= reference <= max(points):
             odd.append(f"{video.video_id}/{step.step_id}")

@@ -21,6 +21,7 @@ from siming_tasks.common.sanitize import cell
 from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder_files import write_folder
+from siming_tasks.data.row_schema import stated_raters
 from siming_tasks.tools.builder.build_plan import BuildOptions, BuildPlan, Inputs, make_plan
 from siming_tasks.tools.builder.event_log_sheet import UseRatings
 from siming_tasks.tools.builder.label_rows import LabelRow
@@ -213,6 +214,7 @@ def _info(plan: BuildPlan, canary: str) -> dict[str, Any]:
             "rule": plan.raters.get(options.consensus, options.consensus),
             "consensus": {renamed.get(how, how): count for how, count in plan.decision.origins.items()},
         },
+        **stated_raters(plan.rater_facts),
         "processing": "Videos as H.264 .mp4 with a constant rate and even sides; container metadata removed, audio "
         f"{'kept' if options.keep_audio else 'removed'}; file names and {who} replaced by ids.",
         "created": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import check_file_name, sha256_json
-from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.common.schema import CONSENSUS, Rater, human_raters
 from siming_tasks.data.row_schema import MAX_VIDEO_ID, VIDEO_ID
 from siming_tasks.rubrics import Rubric, load_rubric
 from siming_tasks.tools.builder.annotations import Matcher, read_marks, span_files
@@ -61,6 +61,7 @@ class BuildOptions:
         keep_ids: keep the sheet's names as video ids instead of ``v001``...
         keep_rater_names: keep the sheet's names of raters instead of ``rater_a``...
         synthetic: the videos or labels are simulated.
+        rater_facts: by the sheet's name, what is known of a rater, beside ``rater_facts`` of the mapping file.
     """
 
     name: str = ""
@@ -72,6 +73,7 @@ class BuildOptions:
     keep_ids: bool = False
     keep_rater_names: bool = False
     synthetic: bool = False
+    rater_facts: Mapping[str, Rater] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class BuildPlan:
     """Plan of a build: all its decisions, before a video is touched.
 
     ``sources``, ``ids``, ``students`` and ``raters`` are by the names that the sheet has; the consensus is not among
-    the raters.
+    the raters. ``rater_facts`` are by the names that the dataset has.
     """
 
     rubric: Rubric
@@ -104,13 +106,15 @@ class BuildPlan:
     students: Mapping[str, str]
     raters: Mapping[str, str]
     options: BuildOptions
+    rater_facts: Mapping[str, Rater] = field(default_factory=dict)
 
     def key(self) -> str:
         """Digest of the inputs, by which a finished or half-finished build of the same is recognised."""
         files = [[self.ids[name], *stamp(source.path)] for name, source in self.sources.items()]
         rows = [[row.video, row.step_id, row.start, row.end, row.applicable, dict(row.about)] for row in self.rows]
         scores = [[*place, values] for place, values in self.decision.scores.items()]
-        return sha256_json([self.rubric.model_dump(mode="json"), files, rows, scores, asdict(self.options)])
+        facts = {name: asdict(rater) for name, rater in self.rater_facts.items()}
+        return sha256_json([self.rubric.model_dump(mode="json"), files, rows, scores, asdict(self.options), facts])
 
 
 def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Problem]]:
@@ -123,13 +127,16 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     rubric = load_rubric(inputs.rubric)
     rows, videos, problems = read_inputs(inputs, rubric)
     sources, source_problems = find_sources(videos, rows)
-    raters = rater_names(rows, options.keep_rater_names)
+    mapped = read_mapping(inputs.mapping).rater_facts if inputs.mapping else {}
+    facts = {**{name: row.rater() for name, row in mapped.items()}, **options.rater_facts}
+    problems += _unmet_facts(facts, rows)
+    raters = rater_names(rows, options.keep_rater_names, facts)
     rule = next((name for name, letter in raters.items() if letter == options.consensus), options.consensus)
     if rule not in ("agree", "mean", *raters):
         what = f"--consensus {rule!r} is neither agree nor mean nor a rater of the sheet."
         fix = f"Its raters are {', '.join(raters)}." if raters else "It has no rater's points."
         problems.append(Problem("rater-unknown", what, fix, rows[0].file if rows else None))
-    decision = decide(rows, options.consensus if options.consensus in raters else rule)
+    decision = decide(rows, options.consensus if options.consensus in raters else rule, facts)
     problems += source_problems
     problems += span_problems(rows, {name: source.duration for name, source in sources.items()})
     first: dict[tuple[str, str], tuple[str, int]] = {}
@@ -145,8 +152,17 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     problems += _unkept_ids(rows) if options.keep_ids else []
     ids = new_ids(dict.fromkeys(row.video for row in rows), options.keep_ids)
     students = new_ids(dict.fromkeys(row.about["student"] for row in rows if "student" in row.about), prefix="s")
-    plan = BuildPlan(rubric, inputs.rubric, tuple(rows), decision, sources, ids, students, raters, options)
+    plan = BuildPlan(rubric, inputs.rubric, tuple(rows), decision, sources, ids, students, raters, options,
+                     {raters.get(name, name): rater for name, rater in facts.items()})  # fmt: skip
     return plan, problems
+
+
+def _unmet_facts(facts: Mapping[str, Rater], rows: Sequence[LabelRow]) -> Iterator[Problem]:
+    """Facts about raters whom the sheet lacks: a misspelt name would make a person of an instrument."""
+    known = {name for row in rows for name in row.scores} | {CONSENSUS}
+    for name in facts.keys() - known:
+        what = f"facts about a rater {name!r}, who gave no points; there are {', '.join(sorted(known))}."
+        yield Problem("rater-unknown", what, "Write the name as `raters:` has it, or as the sheet does.")
 
 
 def _unkept_ids(rows: Sequence[LabelRow]) -> Iterator[Problem]:
@@ -169,36 +185,43 @@ def _unkept_ids(rows: Sequence[LabelRow]) -> Iterator[Problem]:
             yield Problem("id-not-kept", what, f"Rename it {fix}", row.file, row.lines[0], "video_id")
 
 
-def rater_names(rows: Iterable[LabelRow], keep: bool = False) -> dict[str, str]:
+def rater_names(
+    rows: Iterable[LabelRow], keep: bool = False, facts: Mapping[str, Rater] | None = None
+) -> dict[str, str]:
     """The name in the dataset by the sheet's name, in order of appearance; the consensus is no rater.
 
-    Names that are letters or numbers already stay (``rater_li`` may be somebody); the others get the letters that are
-    left. ``keep``: all stay.
+    Names that are letters or numbers already stay (``rater_li`` may be somebody), and those of instruments, rules and
+    models; the others get the letters that are left. ``keep``: all stay.
     """
     names = list(dict.fromkeys(name for row in rows for name in row.scores if name != CONSENSUS))
-    taken = {name for name in names if keep or re.fullmatch(r"rater_(?:[a-z]|[0-9]{1,3})", name)}
+    persons = human_raters(names, facts or {})
+    plain = re.compile(r"rater_(?:[a-z]|[0-9]{1,3})")
+    taken = {name for name in names if keep or name not in persons or plain.fullmatch(name)}
     letters = ("rater_" + "".join(letter) for length in count(1) for letter in product(ascii_lowercase, repeat=length))
     free = (name for name in letters if name not in taken)
     return {name: name if name in taken else next(free) for name in names}
 
 
-def decide(rows: Iterable[LabelRow], rule: str = "agree") -> Decision:
+def decide(rows: Iterable[LabelRow], rule: str = "agree", facts: Mapping[str, Rater] | None = None) -> Decision:
     """Fill in each step's consensus.
 
-    A consensus that the sheet gives stands. Otherwise: the common points of at least two raters who agree; else what
-    ``rule`` says. A sheet without any points at all is a dataset with withheld labels.
+    A consensus that the sheet gives stands. Otherwise: the common points of at least two human raters who agree; else
+    what ``rule`` says. A sheet without any points at all is a dataset with withheld labels.
 
     Args:
         rows: label rows.
-        rule: ``agree`` (disagreement is an error), ``mean`` (of all raters) or a rater's name (that rater's points).
+        rule: ``agree`` (disagreement is an error), ``mean`` (of all human raters) or a rater's name (that rater's
+            points, also an instrument's).
+        facts: what is known of the raters; one of whom nothing is known is a person.
     """
+    facts = facts or {}
     rows = [row for row in rows if row.applicable]
     withheld = not any(row.scores for row in rows)
     scores: dict[tuple[str, str], dict[str, float | None]] = {}
     origins: Counter[str] = Counter()
     undecided: list[LabelRow] = []
     for row in rows:
-        points = list(row.scores.values())
+        points = [row.scores[name] for name in human_raters(row.scores, facts)]
         value: float | None
         if withheld:
             value, origin = None, "withheld"
@@ -215,10 +238,11 @@ def decide(rows: Iterable[LabelRow], rule: str = "agree") -> Decision:
             undecided.append(row)
         origins[origin] += 1
         scores[row.video, row.step_id] = {**row.scores, CONSENSUS: value}
-    return Decision(scores, dict(origins), tuple(_undecided(row, rule) for row in undecided), tuple(undecided))
+    problems = tuple(_undecided(row, rule, facts) for row in undecided)
+    return Decision(scores, dict(origins), problems, tuple(undecided))
 
 
-def _undecided(row: LabelRow, rule: str) -> Problem:
+def _undecided(row: LabelRow, rule: str, facts: Mapping[str, Rater]) -> Problem:
     scores = ", ".join(f"{rater} {points:g}" for rater, points in row.scores.items())
     if not row.scores:
         fix = "Fill in points, or mark the step as not applicable."
@@ -226,8 +250,12 @@ def _undecided(row: LabelRow, rule: str) -> Problem:
     if rule != "agree":
         what = f"no points of {rule!r} ({scores})."
         return row.problem("consensus-missing", what, "Fill in the consensus.", CONSENSUS)
-    if len(row.scores) == 1:
+    if not (people := human_raters(row.scores, facts)):
+        what = f"no person gave points ({scores})."
         fix = f"Fill in the consensus, or --consensus {next(iter(row.scores))}."
+        return row.problem("consensus-missing", what, fix, CONSENSUS)
+    if len(people) == 1:
+        fix = f"Fill in the consensus, or --consensus {people[0]}."
         return row.problem("consensus-missing", f"only one rater gave points ({scores}).", fix)
     fix = "Fill in the consensus column, or say --consensus mean or --consensus RATER."
     return row.problem("consensus-open", f"the raters differ ({scores}).", fix, CONSENSUS)

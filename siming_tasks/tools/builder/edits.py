@@ -27,6 +27,7 @@ from siming_tasks.common.output_folder import check_place, output_folder
 from siming_tasks.common.schema import CONSENSUS, Video
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder_files import write_folder
+from siming_tasks.data.row_schema import stated_raters
 from siming_tasks.media import Timeline, frame_range, read_timeline
 from siming_tasks.media.clips import write_sequence
 from siming_tasks.rubrics import Rubric
@@ -352,6 +353,7 @@ def _write(
 ) -> None:
     with atomic_write(part / "pairs.jsonl") as stream:
         stream.writelines(json.dumps(pair) + "\n" for pair in pairs)
+    still = {name for row in rows for step in row["steps"] for name in step.get("score", ())}
     info = {
         "name": f"{dataset.name}-edits",
         "version": dataset.version,
@@ -359,6 +361,7 @@ def _write(
         "synthetic": dataset.synthetic,
         "languages": list(dataset.meta.get("languages") or ()),
         "label_sources": {"source": dataset.digest, "edited": "by the rubric's requirements; uncertain ones left out"},
+        **stated_raters(dataset.rater_facts, still),
         "processing": "Frames of the source in another order, without some, or one held; every video, edited or not, "
         "encoded once in the same way (H.264, a keyframe every 25 frames, no sound).",
         "created": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),

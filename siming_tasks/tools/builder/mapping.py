@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_yaml
 from siming_tasks.common.schema import CONSENSUS
-from siming_tasks.data.row_schema import problems_of
+from siming_tasks.data.row_schema import RaterRow, problems_of
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tools.builder.sheet_tables import Column, Sheet, folded, plain
 
@@ -39,6 +39,7 @@ class SheetMapping(BaseModel):
     Attributes:
         columns: our column name to the sheet's (``video_id: 录像编号``).
         raters: the sheet's rater (a cell, a column's heading or a worksheet's title) to the name in the dataset.
+        rater_facts: a rater's name there to its facts (``manikin: {kind: instrument}``), as in ``dataset.yaml``.
         steps: the sheet's heading (wide form) or cell (long form) to the step's id.
         not_applicable: cells that mean N/A.
         ignore: headings and worksheets that are left out on purpose.
@@ -52,6 +53,7 @@ class SheetMapping(BaseModel):
 
     columns: dict[_Name, _Name] = Field(default_factory=dict)
     raters: dict[_Name, _Name] = Field(default_factory=dict)
+    rater_facts: dict[_Name, RaterRow] = Field(default_factory=dict)
     steps: dict[_Name, _Name] = Field(default_factory=dict)
     not_applicable: tuple[str, ...] = ()
     ignore: tuple[_Name, ...] = ()
@@ -60,7 +62,7 @@ class SheetMapping(BaseModel):
     annotator: str | None = None
     repeated: Literal["refuse", "join"] = "refuse"
 
-    @field_validator("columns", "raters", "steps", "videos", "ignore", mode="before")
+    @field_validator("columns", "raters", "rater_facts", "steps", "videos", "ignore", mode="before")
     @classmethod
     def _nothing_yet(cls, table: Any, info: ValidationInfo) -> Any:
         """A key with nothing below it, as a draft has it."""

@@ -18,6 +18,7 @@ import yaml
 
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.schema import Rater
 from siming_tasks.data import check_dataset, open_dataset
 from siming_tasks.tools.builder import BuildOptions, build_dataset
 from tests.data.conftest import RUBRIC, STEPS, write_video
@@ -73,6 +74,23 @@ def test_the_folder_is_complete_and_healthy(given: dict[str, Path], tmp_path: Pa
         "rule": "agree",
         "consensus": {"raters agree": 12},
     }
+
+
+def test_an_instrument_in_the_sheet_is_named_in_the_mapping_file(given: dict[str, Path], tmp_path: Path) -> None:
+    sheet = given["labels"].read_text(encoding="utf-8-sig")
+    lines = [f"{line},{number % 3 if number else 'manikin'}" for number, line in enumerate(sheet.splitlines())]
+    given["labels"].write_text("\n".join(lines))
+    (mapping := tmp_path / "mapping.yaml").write_text(
+        "raters: {manikin: manikin}\nrater_facts: {manikin: {kind: instrument}, rater_a: {heard: false}}\n"
+    )
+    dataset = build_dataset(tmp_path / "exams", **given, mapping=mapping).dataset
+    assert dataset.raters == ("consensus", "manikin", "rater_a", "rater_b")
+    assert dataset.physicians == ("rater_a", "rater_b")
+    assert dataset.rater_facts == {"manikin": Rater("instrument"), "rater_a": Rater(heard=False)}
+    assert {problem.code for problem in check_dataset(tmp_path / "exams").problems} == {"license-absent"}
+    mapping.write_text("raters: {manikin: manikin}\nrater_facts: {manikn: {kind: instrument}}\n")
+    with pytest.raises(DataError, match="facts about a rater 'manikn', who gave no points"):
+        build_dataset(tmp_path / "others", **given, mapping=mapping)
 
 
 def test_nothing_of_the_originals_is_left_in_the_folder(given: dict[str, Path], tmp_path: Path) -> None:
