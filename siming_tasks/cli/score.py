@@ -161,10 +161,13 @@ def _list_failed(source: RunSource, dataset: Dataset, partial: bool, allow: Sequ
                    seen=lambda record, line: replies.put(record, raw_reply(line)))  # fmt: skip
     failed, set_aside = failed_requests(run), replies.all()
     again = retry_commands(run, failed)
-    empty = sum(record.status == "empty" for records in run.records.values() for record in records)
+    records = [record for present in run.records.values() for record in present]
+    empty = sum(record.status == "empty" for record in records)
+    is_stored = not any((record.conditions.usage or {}).get("stored") is False for record in records)
     join = shlex.join(["siming", "score", str(dataset.root), str(log_folder(run))])
     if as_json:
         listing = {"failed": [asdict(request) for request in failed], "empty": empty, "commands": again, "join": join}
+        listing["stored"] = is_stored
         print_json(redact(listing) | {"set_aside": [asdict(reply) for reply in set_aside]}, indent=1)
         return 0
     if set_aside:
@@ -174,6 +177,8 @@ def _list_failed(source: RunSource, dataset: Dataset, partial: bool, allow: Sequ
         print(f"{request.id}  {request.task} {request.document}" + (f"  {request.reason}" if request.reason else ""))
     own = f" {empty} empty replies are the model's own and stay." if empty else ""
     print(f"{len(failed)} requests failed.{own}")
+    if not is_stored:
+        print("SIMING_REPLIES=off: no reply was stored. The same command once more asks and pays everything again.")
     if not failed:
         return 0
     print("\nThese commands ask exactly those again:\n")

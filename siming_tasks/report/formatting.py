@@ -141,6 +141,11 @@ def usage_line(usage: Mapping[str, Any], videos: int) -> str:
         parts.append(f"{truncated:,} cut at the limit of tokens")
     if failed := (usage.get("attempts") or {}).get("failed"):
         parts.append(f"{failed:,} of {usage['attempts']['total']:,} attempts failed")
+    for wait in usage.get("waits") or ():
+        seconds = "a time-out that is not known" if wait["timeout"] is None else f"{wait['timeout']:g} s"
+        parts.append(f"at most {wait['tries']} tries of {seconds}")
     if usage["kept"]:
         parts.append(f"{usage['kept']:,} of {usage['requests']:,} replies were kept")
+    if usage.get("not_stored"):
+        parts.append("no reply was stored (SIMING_REPLIES=off)")
     return "; ".join(parts)

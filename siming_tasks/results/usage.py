@@ -4,8 +4,10 @@ A record holds, under ``usage``, what is known of its request: ``prompt_tokens``
 included), ``finish_reason`` (``length``: cut at the limit of tokens), ``model`` (asked) and ``served`` (the one that
 has answered, as the service says), ``latency`` in seconds, ``cost`` and ``currency``, ``at`` (when the reply came,
 seconds since 1970), ``kept`` (true: another command got it), ``attempts`` (how often it was sent), of which
-``failed_attempts``, ``http_status`` of the last one, ``error`` (why that failed). Tokens and cost are those of all
-attempts together. What is unknown is null, never 0. Prices are a table that the user gives.
+``failed_attempts``, ``http_status`` of the last one, ``error`` (why that failed), ``timeout`` (seconds of silence after
+which a try was given up) and ``tries`` (how often it would have been sent at most), ``stored`` (false: the run stored no
+replies). Tokens and cost are those of all attempts together. What is unknown is null, never 0. Prices are a table that
+the user gives.
 """
 
 from __future__ import annotations
@@ -55,6 +57,9 @@ class Usage(BaseModel):
     failed_attempts: Count | None = None
     http_status: Count | None = None
     error: Short | None = None
+    timeout: Number | None = None
+    tries: Count | None = None
+    stored: bool | None = None
 
 
 def public_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,7 +172,8 @@ def usage_summary(stated: Iterable[Mapping[str, Any] | None], prices: Prices | N
         ``requests`` with any usage, ``kept`` (answered for another command); ``prompt_tokens``,
         ``completion_tokens`` and, by currency, ``cost``: ``total`` and of how many requests it is known
         (``requests``); ``latency``: ``median`` and ``p95`` in seconds; ``attempts``: ``total``, ``failed`` and of how
-        many requests they are known; ``finish_reasons``, ``served``, ``errors``: counts.
+        many requests they are known; ``finish_reasons``, ``served``, ``errors``: counts; ``waits``: each ``timeout`` and
+        number of ``tries``; ``not_stored``: requests whose run stored no replies.
     """
     usages = [usage for usage in stated if usage]
     if not usages:
@@ -188,6 +194,7 @@ def usage_summary(stated: Iterable[Mapping[str, Any] | None], prices: Prices | N
         middle, late = np.quantile(seconds, (0.5, 0.95)).tolist()
         latency = {"median": round(middle, 3), "p95": round(late, 3), "requests": len(seconds)}
     attempts = total(known("attempts"))
+    waits = {(usage.get("timeout"), usage["tries"]) for usage in usages if usage.get("tries") is not None}
     costs: dict[str, list[Any]] = {}
     for usage in usages:
         if usage.get("cost") is not None:
@@ -203,4 +210,6 @@ def usage_summary(stated: Iterable[Mapping[str, Any] | None], prices: Prices | N
         "finish_reasons": dict(sorted(Counter(map(str, known("finish_reason"))).items())),
         "served": dict(sorted(Counter(public_name(str(name)) for name in known("served")).items())),
         "errors": dict(sorted(Counter(map(str, known("error"))).items())),
+        "waits": [{"timeout": timeout, "tries": tries} for timeout, tries in sorted(waits, key=str)],
+        "not_stored": sum(usage.get("stored") is False for usage in usages),
     }

@@ -86,6 +86,13 @@ def test_a_total_says_of_how_many_requests_it_is_known() -> None:
     assert found["attempts"] == {"total": 6, "failed": 5, "requests": 2} and found["errors"] == {"HTTP 500": 1}
     assert usage_line(found, 0).endswith("; 5 of 6 attempts failed; 1 of 5 replies were kept")
     assert usage_summary([used().conditions.usage, None]) is None
+    waits = usage_summary([{"timeout": 600.0, "tries": 6}, {"timeout": None, "tries": 5, "stored": False}])
+    assert waits is not None and waits["not_stored"] == 1
+    assert waits["waits"] == [{"timeout": 600.0, "tries": 6}, {"timeout": None, "tries": 5}]
+    assert usage_line(waits, 0) == (
+        "? tokens in, ? out; at most 6 tries of 600 s; at most 5 tries of a time-out that is not known; "
+        "no reply was stored (SIMING_REPLIES=off)"
+    )
     anew = usage_summary(
         [used(**records[0]["usage"], model="m").conditions.usage], Prices("EUR", "2026-11-01", {"m": (1, 2)})
     )

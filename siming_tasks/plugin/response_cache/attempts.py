@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
+from siming_tasks.common.redact import redact
 from siming_tasks.parsing.parsed_reply import BLOCKED_MARKER, FAILURE_MARKER
 
 FAILED = f"{FAILURE_MARKER} by the model's class] "
@@ -42,6 +43,13 @@ FINISH_REASONS = {
     **dict.fromkeys(("safety", "prohibited_content", "blocklist", "spii", "image_safety", "refusal"), "content_filter"),
 }
 """Finish reasons of other services under OpenAI's names."""
+
+FILTERED = re.compile(
+    r"content_?filter|content_?policy|responsible_?ai|data_?inspection|sensitive_?content", re.IGNORECASE
+)
+"""Code or type of the error with which a service says that a filter of contents stopped a request: Azure's and OpenAI's
+``content_filter`` and ``content_policy_violation``, DashScope's ``data_inspection_failed``, Ark's
+``InputImageSensitiveContentDetected``."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +94,12 @@ class Attempt:
 
     @property
     def billed(self) -> bool:
-        """True where the service answered with tokens, or with a reply: also if the reply was lost afterwards."""
-        return not self.error or self.prompt_tokens is not None or self.completion_tokens is not None
+        """True where the service answered with tokens, or with a reply: also if the reply was lost afterwards.
+
+        A request that a filter stopped has no tokens and no reply.
+        """
+        replied = not self.error and (self.http_status or 200) < 300
+        return replied or self.prompt_tokens is not None or self.completion_tokens is not None
 
     def to_json(self) -> dict[str, Any]:
         """One JSON object without what is unknown and without texts: the reply is stored with its request."""
@@ -217,6 +229,8 @@ def facts_of_answer(status: int, body: Any) -> dict[str, Any]:
         '2'
         >>> facts_of_answer(500, {"error": {"type": "server_error"}})["error"]
         'HTTP 500 server_error'
+        >>> facts_of_answer(400, {"error": {"code": "content_filter", "message": "filtered"}})["finish_reason"]
+        'content_filter'
     """
     body = body if isinstance(body, Mapping) else {}
     used = _mapping(body, "usage", "usageMetadata")
@@ -232,6 +246,10 @@ def facts_of_answer(status: int, body: Any) -> dict[str, Any]:
     if not 200 <= status < 300:
         error = _mapping(body, "error")
         word = next((word for name in ("code", "status", "type") if isinstance(word := error.get(name), str)), "")
+        if 400 <= status < 500 and FILTERED.search(word):
+            said = error.get("message")
+            words = str(redact(said[:500])) if isinstance(said, str) else word
+            return {**facts, "text": "", "refusal": words, "finish_reason": "content_filter"}
         return {**facts, "error": f"HTTP {status} {re.sub(r'[^A-Za-z0-9_.-]+', '_', word[:60])}".strip()}
     choices = next((body[name] for name in ("choices", "candidates") if isinstance(body.get(name), list)), None)
     if blocked := _mapping(body, "promptFeedback").get("blockReason"):

@@ -15,13 +15,15 @@ from typing import Any
 
 from siming_tasks.common.errors import OptionsError, SimingError
 from siming_tasks.common.files import atomic_write, sha256_json
+from siming_tasks.common.redact import redact
+from siming_tasks.models.recipes.transport import transports
 from siming_tasks.options import Options
 from siming_tasks.plugin import compat
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
 from siming_tasks.plugin.preflight import is_siming_task
 from siming_tasks.plugin.response_cache.attempts import Attempt, Ledger, reply_of, usage_of
 from siming_tasks.plugin.response_cache.dispatch import NOT_SENT, dispatch, one_reply_per_request
-from siming_tasks.plugin.response_cache.key import Request, fingerprint_of, requests_with_keys
+from siming_tasks.plugin.response_cache.key import Request, arguments_of, fingerprint_of, requests_with_keys
 from siming_tasks.plugin.response_cache.leases import Leases
 from siming_tasks.plugin.response_cache.named_files import CONTENT_BYTES, UnidentifiedModel, known_by_date
 from siming_tasks.plugin.response_cache.store import CachedReply, ReplyStore
@@ -77,15 +79,34 @@ def _answer(model: Any, instances: Sequence[Any]) -> list[Any]:
         raise SystemExit("siming-tasks: SIMING_SCHEMA works only where replies are kept. Unset SIMING_REPLIES.")
     if not getattr(model, "keeps_replies", True):
         return one_reply_per_request(model, RUN.backend, instances)
-    keys = [str(number) for number in range(len(instances))]
-    ledger = Ledger(lambda attempt: attempt, lambda: False)
+    keys, name = [str(number) for number in range(len(instances))], _asked_name(model)
+    budget = Budget.of_run(RUN.options, name)
+    ledger = Ledger(functools.partial(budget.charged, name), lambda: False)
     with ledger.listening():
         outputs = one_reply_per_request(model, RUN.backend, instances, keys, ledger)
-    answered = []
+    answered, waits = [], _waits(model)
     for key, instance, output in zip(keys, instances, outputs, strict=True):
         doc_id, task, split = instance.args[-3:]
-        answered.append(_as_answered(model.task_dict[task][split][doc_id], output, ledger.of(key)))
+        doc, attempts = model.task_dict[task][split][doc_id], ledger.of(key)
+        answered.append(_as_answered(doc, output, attempts))
+        heard = usage_of(attempts) if attempts else {}
+        RUN.record_usage(doc, {"model": name, **heard, **waits, "stored": False})
     return answered
+
+
+def _asked_name(model: Any) -> str | None:
+    """Name by which a model is asked for; None where nothing says it."""
+    arguments = arguments_of(model) or {}
+    names = (getattr(model, "model_version", None), *map(arguments.get, ("model_version", "model", "pretrained")))
+    return next((str(redact(name)) for name in names if isinstance(name, str)), None)
+
+
+def _waits(model: Any) -> dict[str, Any]:
+    """Time-out of a try in seconds and the most tries of a model that asks a service; nothing for others."""
+    if (row := transports().get(RUN.backend.name)) is None:
+        return {}
+    row = row.with_arguments(arguments_of(model) or {})
+    return {"timeout": row.timeout, "tries": row.most_tries}
 
 
 def _as_answered(doc: Doc, output: Any, attempts: Sequence[Attempt]) -> Any:
@@ -106,7 +127,7 @@ def _keeps_replies(model: Any) -> bool:
 
 
 def _answer_from_store(model: Any, requests: Sequence[Request], fingerprint: dict[str, Any]) -> list[Any]:
-    conditions, arguments = sha256_json(fingerprint), fingerprint["arguments"]
+    conditions = sha256_json(fingerprint)
     store = ReplyStore(RUN.options.replies_dir / f"{type(model).__name__}-{conditions[:16]}", conditions)
     by_key = {request.key: request for request in requests}
     kept = store.find(by_key.keys())
@@ -124,13 +145,12 @@ def _answer_from_store(model: Any, requests: Sequence[Request], fingerprint: dic
         large = ", ".join(by_date)
         _log(f"files of more than {CONTENT_BYTES // 2**20} MB are told apart by names, sizes and dates: {large}.")
 
-    names = (getattr(model, "model_version", None), *map(arguments.get, ("model_version", "model", "pretrained")))
-    name = next((name for name in names if isinstance(name, str)), None)  # where it is asked for
+    name = _asked_name(model)
     try:
         budget = Budget.of_run(RUN.options, name, getattr(model, "world_size", 1))
     except SimingError as error:  # after an ordinary error lmms-eval exits 0
         raise SystemExit(f"siming-tasks: {error}") from None
-    replies = _Replies(by_key, store, Leases(store.folder / "leases"), budget, name)
+    replies = _Replies(by_key, store, Leases(store.folder / "leases"), budget, name, _waits(model))
     for attempt in store.unanswered(by_key.keys()):
         budget.charge({**vars(attempt), "model": name})
     for reply in kept.values():
@@ -201,6 +221,10 @@ class Budget:
             self.cost_unknown |= cost is None
         return {"cost": cost, "currency": self.prices.currency if cost is not None else None}
 
+    def charged(self, model: str | None, attempt: Attempt) -> Attempt:
+        """Attempt at a model of this name with its cost, which is added where it is billed."""
+        return replace(attempt, **self.charge({**vars(attempt), "model": model})) if attempt.billed else attempt
+
     @property
     def exhausted(self) -> bool:
         """True if nothing more may be asked: the money is spent, or lmms-eval's own budget of tokens."""
@@ -236,6 +260,7 @@ class _Replies:
         requests: of this process, by key.
         leases: of the requests that it is asking.
         model: its name as it is asked for.
+        waits: time-out and tries of its class, for the records.
         outputs: what lmms-eval gets, by key of the request.
         not_sent: number of requests that the budget did not allow.
     """
@@ -245,6 +270,7 @@ class _Replies:
     leases: Leases
     budget: Budget
     model: str | None
+    waits: Mapping[str, Any] = field(default_factory=dict)
     outputs: dict[str, Any] = field(default_factory=dict)
     not_sent: int = 0
     _usages: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
@@ -255,8 +281,7 @@ class _Replies:
 
     def _enter(self, attempt: Attempt) -> Attempt:
         """Attempt with its cost, charged to the budget; what was heard of a service is written down."""
-        if attempt.billed:
-            attempt = replace(attempt, **self.budget.charge({**vars(attempt), "model": self.model}))
+        attempt = self.budget.charged(self.model, attempt)
         if attempt.http_status or attempt.error:
             self.store.add_attempt(attempt)
         return attempt
@@ -323,7 +348,8 @@ class _Replies:
         failed = status == REQUEST_FAILED
         counted = {"error": "no reply"} if failed else _counted(request, counts if seconds is not None else None)
         self.ledger.settle(request.key, now, seconds, **counted)
-        usage = {"model": self.model, **usage_of(self.ledger.of(request.key)), "at": None if failed else now}
+        usage = {"model": self.model, **usage_of(self.ledger.of(request.key)), **self.waits}
+        usage["at"] = None if failed else now
         self._record_usage(request, usage)
         # what is not an answer is asked again by the next command
         if status not in (REQUEST_FAILED, "empty", "truncated") and not is_cut_off(status, usage):

@@ -156,5 +156,5 @@ def test_the_plan_prints_what_a_silent_service_costs(capsys: pytest.CaptureFixtu
     assert main(["run", "plan", "--videos", "1", "--model", "gpt-5.2"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| gpt-5.2")]
     assert [cell.strip() for cell in lines[-1].split("|")[1:-1]] == [
-        "gpt-5.2", "1200 s", "5 x 3", "32", "300.2 min", "15.0 h",
+        "gpt-5.2", "1200 s", "2 x 3", "32", "120.1 min", "6.0 h",
     ]  # fmt: skip

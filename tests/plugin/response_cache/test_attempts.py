@@ -71,6 +71,11 @@ def ask(host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path
 
 NOTHING = (200, {**completion("")[1], "choices": [], "usage": USED})
 PARTS = [{"type": "text", "text": '{"score"'}, {"type": "text", "text": ": 1}"}]
+AZURE = (400, {"error": {  # as Microsoft's page on content filtering shows it
+    "message": "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+    "type": None, "param": "prompt", "code": "content_filter", "status": 400,
+    "innererror": {"code": "ResponsibleAIPolicyViolation"},
+}})  # fmt: skip
 OPENAI = [
     # answer of the service; status; attempts of the record (two where the class asks again); kept
     (said(None, finish_reason="length"), "truncated", False),
@@ -83,14 +88,15 @@ OPENAI = [
     (said(None), "empty", False),
     (said("I would say", finish_reason="length"), "truncated", False),
     (said(GOOD, finish_reason="content_filter"), "ok", True),
+    (AZURE, "refused", True),
 ]
 
 
 @pytest.mark.parametrize("model", ARGUMENTS)
 def test_the_service_decides_the_status(ask: Asked, capsys: pytest.CaptureFixture[str], model: str) -> None:
-    """Of ten kinds of answers; all tokens are counted, whatever the host made of the answer."""
+    """Of eleven kinds of answers; all tokens are counted, whatever the host made of the answer."""
     ask.faults = [answer for answer, _, _ in OPENAI]
-    run = ask(model, limit=12)
+    run = ask(model, limit=13)
     assert ask.statuses(run) == [status for _, status, _ in OPENAI] + ["ok", "ok"]
     for (answer, _, _), record in zip(OPENAI, ask.records(run), strict=False):
         usage = record["usage"]
@@ -111,9 +117,10 @@ def test_the_service_decides_the_status(ask: Asked, capsys: pytest.CaptureFixtur
         for record, (_, _, keep) in zip(ask.records(run), [*OPENAI, *[(0, 0, True)] * 2], strict=True)
         if keep
     }
+    assert totals["waits"] == [{"timeout": 600.0, "tries": 6}] and totals["not_stored"] == 0
     ask.faults, ask.good = [], said(GOOD)
-    again = ask(model, limit=12)
-    assert ask.sent == 6 and sorted(ask.statuses(again)) == ["ok"] * 10 + ["refused"] * 2
+    again = ask(model, limit=13)
+    assert ask.sent == 6 and sorted(ask.statuses(again)) == ["ok"] * 10 + ["refused"] * 3
 
 
 PRICES = "date: 2026-11-01\nmodels: {m: {input: 1.0e6, output: 1.0e6}}\n"  # 18 USD an answer
@@ -206,20 +213,20 @@ CLAUDE = [
 
 
 @pytest.mark.parametrize("replies", ["", "off"])
-def test_odd_answers_of_claude_do_not_end_the_run(ask: Asked, replies: str) -> None:
+def test_odd_answers_of_claude_do_not_end_the_run(ask: Asked, capsys: pytest.CaptureFixture[str], replies: str) -> None:
+    """What was heard is recorded also where no reply is stored, and that is said."""
     pytest.importorskip("anthropic")
     ask.faults, ask.good = [answer for answer, _ in CLAUDE], message(TEXT)
     env = {"ANTHROPIC_BASE_URL": ask.server.url.removesuffix("/v1"), "ANTHROPIC_API_KEY": "k"}
     off = {"SIMING_REPLIES": "off"} if replies else {}
     run = ask("claude", limit=7, arguments="model_version=m", **env, **off)
-    statuses = ["truncated" if status == "truncated" and not off else status for _, status in CLAUDE]
-    if off:  # nothing is recorded of tokens and finish reasons
-        statuses[3] = "empty"
-    assert ask.statuses(run) == [*statuses, "ok", "ok"]
-    if not off:
-        totals = run.task("clip_score")["siming_stderr"]["usage"]
-        assert totals["prompt_tokens"] == {"total": 49, "requests": 7}
-        assert totals["completion_tokens"] == {"total": 77, "requests": 7}
+    assert ask.statuses(run) == [*(status for _, status in CLAUDE), "ok", "ok"]
+    totals = run.task("clip_score")["siming_stderr"]["usage"]
+    assert totals["prompt_tokens"] == {"total": 49, "requests": 7}
+    assert totals["completion_tokens"] == {"total": 77, "requests": 7}
+    assert totals["waits"] == [{"timeout": 600.0, "tries": 15}] and totals["not_stored"] == 7 * bool(off)
+    assert main(["score", str(ask.data), str(run.folder), "--partial", "--list-failed"]) == 0
+    assert ("SIMING_REPLIES=off: no reply was stored." in capsys.readouterr().out) == bool(off)
 
 
 @pytest.mark.parametrize("model", ARGUMENTS)
