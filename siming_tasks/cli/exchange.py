@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ def requests(
     from tqdm import tqdm
 
     from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
+    from siming_tasks.tools.exchange.batch_file import asked_file
     from siming_tasks.tools.exchange.request_file import media_folder, write_requests
 
     names = tuple(dict.fromkeys(setting or BENCHMARK_TASKS))
@@ -54,26 +56,37 @@ def requests(
     beside = f", media in {media_folder(out)}" if files else ""
     say(f"{', '.join(map(str, parts))}: {count:,} requests about {marked_name(dataset)}{beside}.")
     if batch:
-        say("Then: siming run import RESULTS REPLIES.jsonl --format openai-batch")
+        asked = shlex.quote(str(asked_file(out)))
+        say(f"Then: siming run import RESULTS... REPLIES.jsonl --format openai-batch --requests {asked}")
         return
     say('Answer them as lines {"id": ..., "reply": ...}; then: siming score ' + f"{options.data} REPLIES.jsonl")
 
 
 @cli.command()
 def import_(
-    file: Path = cli.word("FILE", "result file of VLMEvalKit or of a batch job, or log of Inspect", Path),
+    files: tuple[Path, ...] = cli.word("FILE...", "result files of VLMEvalKit or a batch job, or Inspect logs", Path),
     out: Path = cli.word("OUT", "the file (.jsonl) for `siming score`", cli.NEW_FILE),
     format: str = cli.option(
         "", "the harness that wrote the file", ("vlmevalkit", "inspect", "openai-batch"), required=True
     ),
+    requests: Path | None = cli.option(
+        "FILE",
+        "the requests: records then say what was asked and shown, and those without a reply are named",
+        Path,
+    ),
     epoch: int | None = cli.option("N", "epoch to take from a log with several", Whole()),
-) -> None:
-    """Write the replies and name the next command."""
+) -> int:
+    """Write the replies and name the next command; 1 if a request has no reply."""
     from siming_tasks.tools.exchange.imported_replies import import_replies
 
-    counts = import_replies(file, format, out, epoch=epoch)
-    statuses = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-    say(f"{out}: {sum(counts.values()):,} replies ({statuses}). Score them: siming score DIR {out}")
+    imported = import_replies(files, format, out, asked=requests, epoch=epoch)
+    statuses = ", ".join(f"{name} {count:,}" for name, count in imported.counts.items())
+    say(f"{out}: {sum(imported.counts.values()):,} replies ({statuses}). Score them: siming score DIR {out}")
+    if not requests:
+        say("Which frames were shown, and by which prompt, is not known: give the requests (--requests FILE).")
+    for name, ids in imported.missing.items():
+        say(f"{name}: {len(ids):,} requests without a reply: {', '.join(ids[:4])}{', ...' * (len(ids) > 4)}")
+    return 1 if imported.missing else 0
 
 
 @cli.command()

@@ -5,9 +5,9 @@ included), ``finish_reason`` (``length``: cut at the limit of tokens), ``model``
 has answered, as the service says), ``latency`` in seconds, ``cost`` and ``currency``, ``at`` (when the reply came,
 seconds since 1970), ``kept`` (true: another command got it), ``attempts`` (how often it was sent), of which
 ``failed_attempts``, ``http_status`` of the last one, ``error`` (why that failed), ``timeout`` (seconds of silence after
-which a try was given up) and ``tries`` (how often it would have been sent at most), ``stored`` (false: the run stored no
-replies). Tokens and cost are those of all attempts together. What is unknown is null, never 0. Prices are a table that
-the user gives.
+which a try was given up) and ``tries`` (how often it would have been sent at most), ``stored`` (false: the run stored
+no replies). Tokens and cost are those of all attempts together. What is unknown is null, never 0. Prices are a table
+that the user gives.
 """
 
 from __future__ import annotations
@@ -172,8 +172,8 @@ def usage_summary(stated: Iterable[Mapping[str, Any] | None], prices: Prices | N
         ``requests`` with any usage, ``kept`` (answered for another command); ``prompt_tokens``,
         ``completion_tokens`` and, by currency, ``cost``: ``total`` and of how many requests it is known
         (``requests``); ``latency``: ``median`` and ``p95`` in seconds; ``attempts``: ``total``, ``failed`` and of how
-        many requests they are known; ``finish_reasons``, ``served``, ``errors``: counts; ``waits``: each ``timeout`` and
-        number of ``tries``; ``not_stored``: requests whose run stored no replies.
+        many requests they are known; ``finish_reasons``, ``served``, ``errors``: counts; ``waits``: each ``timeout``
+        and number of ``tries``; ``not_stored``: requests whose run stored no replies.
     """
     usages = [usage for usage in stated if usage]
     if not usages:

@@ -44,9 +44,7 @@ FINISH_REASONS = {
 }
 """Finish reasons of other services under OpenAI's names."""
 
-FILTERED = re.compile(
-    r"content_?filter|content_?policy|responsible_?ai|data_?inspection|sensitive_?content", re.IGNORECASE
-)
+FILTERED = re.compile(r"content_?(filter|policy)|responsible_?ai|data_?inspection|sensitive_?content", re.IGNORECASE)
 """Code or type of the error with which a service says that a filter of contents stopped a request: Azure's and OpenAI's
 ``content_filter`` and ``content_policy_violation``, DashScope's ``data_inspection_failed``, Ark's
 ``InputImageSensitiveContentDetected``."""

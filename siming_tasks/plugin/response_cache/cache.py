@@ -69,8 +69,9 @@ def _answer(model: Any, instances: Sequence[Any]) -> list[Any]:
             fingerprint = fingerprint_of(model)
             requests = list(requests_with_keys(model, instances, sha256_json(fingerprint)))
         except UnidentifiedModel as reason:
-            name = type(model).__name__
-            _log(f"replies are not kept: the answers of {name} may depend on something unknown: {reason}.", warn=True)
+            class_name = type(model).__name__
+            text = f"replies are not kept: the answers of {class_name} may depend on something unknown: {reason}."
+            _log(text, warn=True)
         else:
             return _answer_from_store(model, requests, fingerprint)
     if RUN.options.limit_cost:

@@ -17,10 +17,14 @@ from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.redact import redact
 from siming_tasks.data.jsonl import read_jsonl
+from siming_tasks.plugin.response_cache.attempts import Attempt, facts_of_answer, reply_of
 
 URL = "/v1/chat/completions"
 MAX_REQUESTS = 50_000
 """Most requests of a job at OpenAI."""
+
+USAGE = ("finish_reason", "served", "http_status", "prompt_tokens", "completion_tokens")
+"""Facts of an answer that go into the usage of its record."""
 
 
 def batch_line(request: Mapping[str, Any], model: str) -> dict[str, Any]:
@@ -38,11 +42,16 @@ def batch_line(request: Mapping[str, Any], model: str) -> dict[str, Any]:
     return {"custom_id": request["id"], "method": "POST", "url": URL, "body": body}
 
 
-def write_parts(lines: Iterable[str], out: Path, most_bytes: int) -> list[Path]:
-    """Write lines into ``out`` and, where that would be too large, into ``<stem>-2``, ``<stem>-3``... beside it.
+def asked_file(out: Path) -> Path:
+    """File beside a job that says of each request what it asks and shows: the job's own lines have no place for it."""
+    return out.with_name(f"{out.stem}_asked{out.suffix}")
+
+
+def write_parts(requests: Iterable[tuple[str, Mapping[str, Any]]], out: Path, most_bytes: int) -> list[Path]:
+    """Write a job into ``out`` and, where that would be too large, into ``<stem>-2``, ``<stem>-3``... beside it.
 
     Args:
-        lines: with their line ends.
+        requests: line of the job with its line end, and the facts for :func:`asked_file`, which get the ``file``.
         out: the first file.
         most_bytes: of a file, of which none has more than :data:`MAX_REQUESTS` lines either.
 
@@ -54,7 +63,8 @@ def write_parts(lines: Iterable[str], out: Path, most_bytes: int) -> list[Path]:
     parts: list[Path] = []
     size = count = 0
     with ExitStack() as open_files:  # all parts take their names at the end, or none does
-        for line in lines:
+        asked = open_files.enter_context(atomic_write(asked_file(out)))
+        for line, facts in requests:
             length = len(line.encode())
             if length > most_bytes:
                 raise DataError(
@@ -65,12 +75,15 @@ def write_parts(lines: Iterable[str], out: Path, most_bytes: int) -> list[Path]:
                 parts.append(out.with_name(f"{out.stem}-{len(parts) + 1}{out.suffix}") if parts else out)
                 stream, size, count = open_files.enter_context(atomic_write(parts[-1])), 0, 0
             stream.write(line)
+            asked.write(json.dumps({**facts, "file": parts[-1].name}, ensure_ascii=False) + "\n")
             size, count = size + length, count + 1
     return parts
 
 
 def batch_replies(file: Path, epoch: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Place and reply of every line of a result file; a request that failed has ``error`` in place of a reply.
+    """Place and reply of every line of a result file, read as the answer of a service to a run is.
+
+    A request that failed has ``error`` in place of a reply.
 
     Raises:
         DataError: a line is no line of a result file.
@@ -85,23 +98,12 @@ def batch_replies(file: Path, epoch: int | None = None) -> Iterator[tuple[str, d
             raise DataError(f"{place}: needs `custom_id` and `response` or `error`. Is it the result file of the job?")
         response = row.get("response")
         response = response if isinstance(response, Mapping) else {}
-        body = response.get("body")
-        body = body if isinstance(body, Mapping) else {}
-        choices = body.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else None
-        if response.get("status_code") != 200 or choice is None:
-            reason = row.get("error") or body.get("error") or body or "no answer"
-            yield place, {"id": name, "reply": None, "error": str(redact(json.dumps(reason)[:500]))}
+        body = response.get("body") or row.get("error")  # vLLM has the body of an HTTP error there
+        status = code if type(code := response.get("status_code")) is int else 0
+        answer = Attempt(name, 0, http_status=status, **facts_of_answer(status, body))
+        if answer.error or answer.unread:
+            reason = row.get("error") or (body.get("error") if isinstance(body, Mapping) else None) or body
+            yield place, {"id": name, "reply": None, "error": str(redact(json.dumps(reason or "no answer")[:500]))}
             continue
-        message = choice.get("message")
-        message = message if isinstance(message, Mapping) else {}
-        texts = (message.get("content"), message.get("refusal"))
-        counts = body.get("usage")
-        usage = (
-            {key: counts.get(key) for key in ("prompt_tokens", "completion_tokens")}
-            if isinstance(counts, Mapping)
-            else {}
-        )
-        usage |= {"finish_reason": choice.get("finish_reason"), "served": body.get("model")}
-        reply = next((text for text in texts if isinstance(text, str)), "")
-        yield place, {"id": name, "reply": reply, "usage": usage}
+        usage = {fact: value for fact in USAGE if (value := getattr(answer, fact)) is not None}
+        yield place, {"id": name, "reply": reply_of(answer.text, [answer], lambda text: False), "usage": usage}

@@ -7,16 +7,17 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.common.errors import DataError
+from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write, read_text
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import well_formed
 from siming_tasks.common.workbook import cell_value, open_workbook
-from siming_tasks.data.jsonl import unique_pairs
+from siming_tasks.data.jsonl import read_jsonl, unique_pairs
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.exchange.batch_file import batch_replies
 from siming_tasks.tools.exchange.inspect_logs import inspect_replies
@@ -24,6 +25,10 @@ from siming_tasks.tools.exchange.inspect_logs import inspect_replies
 MAX_BYTES = 500_000_000
 MAX_UNPACKED = 100_000_000
 """Bytes of a workbook's parts, unpacked: 200 exams with the longest cells have a fifth."""
+MAX_REQUEST = 256_000_000
+"""Bytes of one request with its frames."""
+FACTS = ("prompt", "dataset", "media", "asking", "part", "reply_schema", "model", "file")
+"""What a request says of itself that belongs into the record of its reply; ``model`` and ``file`` are of batch jobs."""
 CELL = 32_767
 """Characters that a cell of a workbook holds: a longer reply was cut there."""
 _FAILED = "Failed to obtain answer"
@@ -32,39 +37,72 @@ _FAILED = "Failed to obtain answer"
 _Rows = Iterator[tuple[int, Mapping[str, Any]]]
 
 
-def import_replies(file: Path, form: str, out: Path, *, epoch: int | None = None) -> dict[str, int]:
-    """Write the replies of another harness's file as lines ``{id, reply}``.
+@dataclass(frozen=True)
+class Imported:
+    """Result of an import: number of replies by setting, and by file of the job the requests without one."""
+
+    counts: Mapping[str, int]
+    missing: Mapping[str, Sequence[str]]
+
+
+def import_replies(
+    files: Sequence[Path], form: str, out: Path, *, asked: Path | None = None, epoch: int | None = None
+) -> Imported:
+    """Write the replies of another harness's files as lines ``{id, reply}``, with what was asked and shown if known.
 
     Args:
-        file: a VLMEvalKit result file, the result file of a batch job, or an Inspect log.
+        files: VLMEvalKit result files, result files of a batch job, or Inspect logs; all of one run.
         form: a key of :data:`IMPORTERS`.
         out: the file.
+        asked: file of the requests (``siming run requests``), or the one beside a batch job that says what was asked.
         epoch: which repetition of the questions; None: there is only one.
 
-    Returns:
-        How many replies there are of each setting.
-
     Raises:
-        DataError: the file cannot be read, a reply is to no request of ours, or a request is answered twice.
+        DataError: a file cannot be read, a reply is to no request, or a request is answered twice. An answer takes the
+            place of a failure of the same request.
     """
-    counts: Counter[str] = Counter()
-    places: dict[str, str] = {}
-    with atomic_write(out) as stream:
+    requests = _requests(asked) if asked else {}
+    replies: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for file in files:
         for place, reply in IMPORTERS[form](file, epoch):
             request = str(reply["id"])
             setting, slash, _ = request.partition("/")
-            if setting not in TASKS or not slash:
+            if setting not in TASKS or not slash or (asked and request not in requests):
                 fix = "Ask with the requests of `siming run requests`, and keep their ids."
-                raise DataError(f"{place}: {request[:200]!r} is no id of a request. {fix}")
-            if request in places:
+                whose = f" in {asked}" if setting in TASKS and slash else ""
+                raise DataError(f"{place}: {request[:200]!r} is no id of a request{whose}. {fix}")
+            earlier, first = replies.get(request, (place, None))
+            if first and first["reply"] is not None and reply["reply"] is not None:
                 fix = "Keep one, or name the repetition (--epoch)."
-                raise DataError(f"{place}: {request!r} is answered in {places[request]} already. {fix}")
-            places[request] = place
-            counts[setting] += 1
-            stream.write(well_formed(json.dumps(reply, ensure_ascii=False)) + "\n")
-        if not counts:
-            raise DataError(f"{file}: holds no reply to a request of `siming run requests`.")
-    return counts
+                raise DataError(f"{place}: {request!r} is answered in {earlier} already. {fix}")
+            if first is None or first["reply"] is None:
+                replies[request] = place, reply
+    if not replies:
+        raise DataError(f"{', '.join(map(str, files))}: holds no reply to a request of `siming run requests`.")
+    missing: dict[str, list[str]] = {}
+    with atomic_write(out) as stream:
+        for request, (_, reply) in replies.items():
+            line = {**reply, **requests.get(request, {})}
+            if (model := line.pop("model", None)) and "usage" in line:
+                line["usage"] = {"model": model, **line["usage"]}
+            line.pop("file", None)
+            stream.write(well_formed(json.dumps(line, ensure_ascii=False)) + "\n")
+    for request in requests.keys() - replies.keys():
+        missing.setdefault(requests[request].get("file", str(asked)), []).append(request)
+    counts = Counter(request.partition("/")[0] for request in replies)
+    return Imported(counts, {name: sorted(missing[name]) for name in sorted(missing)})
+
+
+def _requests(file: Path) -> dict[str, dict[str, Any]]:
+    """Facts of each request of a file that belong into the record of its reply, by its id (DataError)."""
+    facts = {}
+    for number, row in read_jsonl(file, str(file), MAX_REQUEST):
+        if isinstance(row, Problem):
+            raise DataError(f"{file}:{number}: {row.what} {row.fix}")
+        if not isinstance(row.get("id"), str) or "prompt" not in row:
+            raise DataError(f"{file}:{number}: needs `id` and `prompt`. Is it a file of `siming run requests`?")
+        facts[row["id"]] = {name: row[name] for name in FACTS if name in row}
+    return facts
 
 
 def vlmevalkit_replies(file: Path, epoch: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,16 +79,23 @@ def write_requests(
         # vLLM takes addresses of files as a whole; others' programs find the folder beside the requests
         media = _Media(new, folder.absolute().as_uri() if batch else folder.name)
 
-        def lines() -> Iterator[str]:
-            for doc in watched(docs):
-                line = _line(doc, dataset, media, form, generation)
-                yield json.dumps(batch_line(line, batch) if batch else line, ensure_ascii=False) + "\n"
-
+        lines = (_line(doc, dataset, media, form, generation) for doc in watched(docs))
         if batch:
-            return dataset, len(docs), write_parts(lines(), out, most_bytes)
+            job = ((_json_line(batch_line(line, batch)), {**_asked(line), "model": batch}) for line in lines)
+            return dataset, len(docs), write_parts(job, out, most_bytes)
         with atomic_write(out) as stream:
-            stream.writelines(lines())
+            stream.writelines(map(_json_line, lines))
     return dataset, len(docs), [out]
+
+
+def _json_line(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, ensure_ascii=False) + "\n"
+
+
+def _asked(line: Mapping[str, Any]) -> dict[str, Any]:
+    """A line without what a model is sent: what its request is about, and under which conditions it is asked."""
+    sent = ("messages", "images", "video", "text", "generation", "schema")
+    return {name: fact for name, fact in line.items() if name not in sent}
 
 
 def _line(doc: Doc, dataset: Dataset, media: _Media, form: str, generation: Mapping[str, Any]) -> dict[str, Any]:

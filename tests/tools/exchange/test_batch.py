@@ -4,35 +4,30 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import TypeAdapter
 
 from siming_tasks.cli import main
-from siming_tasks.data import Dataset
+from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.results.read_predictions import load_predictions
 from tests.plugin.hooks.conftest import docs, reply
-
-
-class BatchRequestInput(BaseModel):
-    """Line of a job, by the documentation of both (https://platform.openai.com/docs/guides/batch); no other field."""
-
-    model_config = ConfigDict(extra="forbid")
-    custom_id: str
-    method: str
-    url: str
-    body: dict[str, Any]
+from tests.plugin.response_cache.test_cache import ARGUMENTS, SMALL, points
+from tests.plugin.serving import Server
+from tests.tools.exchange.run_batch import BatchRequestInput, run_batch
 
 
 def job(out: Path, *arguments: str) -> list[dict[str, Any]]:
     """Lines of all parts, each checked: the envelope as vLLM reads it, the body as OpenAI's client types it."""
     assert main(["run", "requests", str(out), "--batch", "m", *arguments]) == 0
     lines = []
-    for part in sorted(out.parent.glob(f"{out.stem}*.jsonl"), key=lambda path: (len(path.name), path.name)):
+    parts = [path for path in out.parent.glob(f"{out.stem}*.jsonl") if not path.stem.endswith("_asked")]
+    for part in sorted(parts, key=lambda path: (len(path.name), path.name)):
         for line in part.read_text().splitlines():
             row = BatchRequestInput.model_validate_json(line)
             TypeAdapter(CompletionCreateParamsNonStreaming).validate_python(row.body)
@@ -72,7 +67,7 @@ def test_a_batch_job_gives_the_record_of_a_run(run: Dataset, tmp_path: Path) -> 
     rows = [result(line["custom_id"], said[line["custom_id"]]) for line in reversed(lines)]
     replies = imported(tmp_path / "out.jsonl", rows)
     assert {row["id"]: row["reply"] for row in replies} == {line["id"]: said[line["id"]] for line in plain}
-    usage = {"prompt_tokens": 7, "completion_tokens": 2, "finish_reason": "stop", "served": "m-1"}
+    usage = {"prompt_tokens": 7, "completion_tokens": 2, "finish_reason": "stop", "served": "m-1", "http_status": 200}
     assert all(row["usage"] == usage for row in replies)
     predictions = load_predictions(tmp_path / "replies.jsonl", run)
     assert len(predictions.records["clip_score"]) == 4
@@ -89,11 +84,17 @@ def test_failures_refusals_and_empty_answers(tmp_path: Path) -> None:
         },
         result("clip_score/v/3", None, refusal="I cannot judge this."),
         result("clip_score/v/4", None),
-    ]
-    failed, expired, refused, empty = imported(tmp_path / "out.jsonl", rows)
+        result("clip_score/v/5", None, status=400),
+        {"id": "b", "custom_id": "clip_score/v/6", "response": {"status_code": 400, "request_id": "r", "body": None},
+         "error": {"error": {"message": "too many images", "type": "BadRequestError", "param": None, "code": 400}}},
+    ]  # fmt: skip
+    rows[4]["response"]["body"]["error"] |= {"code": "content_filter", "message": "filtered"}  # type: ignore[index]
+    failed, expired, refused, empty, filtered, by_vllm = imported(tmp_path / "out.jsonl", rows)
+    assert by_vllm["reply"] is None and "too many images" in by_vllm["error"]
     assert failed == {"id": "clip_score/v/1", "reply": None, "error": '{"message": "too long", "code": 400}'}
     assert expired["reply"] is None and "batch_expired" in expired["error"]
-    assert refused["reply"] == "I cannot judge this." and empty["reply"] == ""
+    assert refused["reply"] == "[SAFETY_BLOCKED:finish_reason=stop] I cannot judge this." and empty["reply"] == ""
+    assert filtered["reply"] == "[SAFETY_BLOCKED:finish_reason=content_filter] filtered"
 
 
 def test_large_jobs_are_divided(run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,7 +102,7 @@ def test_large_jobs_are_divided(run: Dataset, tmp_path: Path, capsys: pytest.Cap
     from siming_tasks.tools.exchange.batch_file import write_parts
 
     lines = [f"{number:09}\n" for number in range(25)]
-    parts = write_parts(lines, tmp_path / "job.jsonl", 100)
+    parts = write_parts(((line, {}) for line in lines), tmp_path / "job.jsonl", 100)
     assert [part.name for part in parts] == ["job.jsonl", "job-2.jsonl", "job-3.jsonl"]
     assert [part.stat().st_size for part in parts] == [100, 100, 50]
     assert "".join(part.read_text() for part in parts) == "".join(lines)
@@ -128,3 +129,82 @@ def test_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["run", "import", str(tmp_path / "x.jsonl"), str(tmp_path / "y.jsonl"), "--format", "openai-batch"]
     assert main(command) == 1
     assert "x.jsonl:1: needs `custom_id` and `response` or `error`" in capsys.readouterr().err
+
+
+@pytest.mark.host
+def test_a_batch_job_scores_as_a_live_run_does(
+    host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """Requests, batch in parts, import, score: records and numbers are those of lmms-eval, to the last bit."""
+    server = serve(points)
+    live = host(
+        "--model", "async_openai", "--model_args", ARGUMENTS["async_openai"] + server.url, "--tasks",
+        "siming_clip_score", "--limit", "24", data=short_demo, name="live", **SMALL,
+    )  # fmt: skip
+    job, second, asked = (tmp_path / f"job{end}.jsonl" for end in ("", "-2", "_asked"))
+    what = ("--setting", "clip_score", "--limit", "24", "--clip-frames", "2", "--frame-size", "96")
+    assert main(["run", "requests", str(short_demo), str(job), *what, "--batch", "m"]) == 0
+    lines, rows = job.read_text().splitlines(True), [json.loads(line) for line in asked.read_text().splitlines()]
+    job.write_text("".join(lines[:10]))  # as --batch-mb would divide a large job
+    second.write_text("".join(lines[10:]))
+    rows = rows[:10] + [{**row, "file": second.name} for row in rows[10:]]
+    asked.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    results = [tmp_path / f"results-{number}.jsonl" for number in (1, 2)]
+    for part, file in zip((job, second), results, strict=True):
+        run_batch(part, file, points)
+    out = tmp_path / "replies.jsonl"
+    how = (str(out), "--format", "openai-batch", "--requests", str(asked))
+    capsys.readouterr()
+    assert main(["run", "import", str(results[0]), *how]) == 1
+    assert f"job-2.jsonl: 14 requests without a reply: {min(row['id'] for row in rows[10:])}" in capsys.readouterr().out
+    assert main(["run", "import", *map(str, results), *how]) == 0
+    dataset = open_dataset(short_demo)
+    batch, run = (load_predictions(path, dataset).records["clip_score"] for path in (out, live.folder))
+    assert len(batch) == len(run) == 24
+    for first, other in zip(batch, run, strict=True):
+        mine, theirs = first.to_json(), other.to_json()
+        used, usage = mine.pop("usage"), theirs.pop("usage")
+        assert mine == theirs
+        assert used["model"] == "m" and used["completion_tokens"] == 1
+        assert all(usage[name] == value for name, value in used.items() if value is not None)
+    printed = []
+    for path in (out, live.folder):
+        capsys.readouterr()
+        assert main(["score", str(short_demo), str(path), "--partial", "--json"]) == 0
+        scored = json.loads(capsys.readouterr().out)["settings"]["clip_score"]
+        printed.append({name: value for name, value in scored.items() if name != "usage"})
+    assert printed[0] == printed[1]
+
+
+def test_an_answer_takes_the_place_of_a_failure_and_strangers_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Output and error file of a job, and a second try of what failed, in any order; two answers are refused."""
+    names = [f"clip_score/v/{number}" for number in range(3)]
+    (asked := tmp_path / "asked.jsonl").write_text(
+        "".join(json.dumps({"id": name, "prompt": "p", "media": {"mode": "frames"}}) + "\n" for name in names)
+    )
+    files = {
+        "failed": [result(names[0], None, status=500), result(names[1], "2")],
+        "again": [result(names[0], "1")],
+        "twice": [result(names[1], "3")],
+        "stranger": [result("clip_score/v/9", "1")],
+    }
+    for name, rows in files.items():
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    out = tmp_path / "out.jsonl"
+
+    def importing(*names: str) -> int:
+        paths = [str(tmp_path / name) for name in names]
+        return main(["run", "import", *paths, str(out), "--format", "openai-batch", "--requests", str(asked)])
+
+    for order in (("failed", "again"), ("again", "failed")):
+        assert importing(*order) == 1
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+        assert {row["id"]: row["reply"] for row in rows} == {names[0]: "1", names[1]: "2"}
+        assert all(row["media"] == {"mode": "frames"} and row["prompt"] == "p" for row in rows)
+    assert "asked.jsonl: 1 requests without a reply: clip_score/v/2" in capsys.readouterr().out
+    assert importing("failed", "twice") == 1 and importing("failed", "stranger") == 1
+    said = capsys.readouterr().err
+    assert "'clip_score/v/1' is answered in" in said and "is no id of a request in" in said
