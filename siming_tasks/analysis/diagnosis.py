@@ -14,6 +14,7 @@ from siming_tasks.analysis import label_agreement, procedure_state
 from siming_tasks.analysis.annotator_test import AnnotatorTest, annotator_test
 from siming_tasks.analysis.decision_consistency import DecisionConsistency, decision_consistency
 from siming_tasks.analysis.group_bias import GroupBiases
+from siming_tasks.analysis.other_benchmarks import OtherBenchmarks
 from siming_tasks.analysis.pass_decisions import PASS_MARK, PassDecisions, pass_decisions
 from siming_tasks.analysis.physician_equivalence import PhysicianEquivalence, physician_equivalence
 from siming_tasks.analysis.retest import Retest
@@ -48,6 +49,7 @@ class Diagnostics:
         pairs: with more than two physicians, numbers of each pair and of the judge where they agreed and differed; else
             empty. The physicians beside the judge are then the first pair, but for the kappas of single steps, which
             are of all pairs.
+        others: metrics of other benchmarks; None for a matrix without a data set.
         options: options of the diagnosis, as far as the caller states them.
     """
 
@@ -73,6 +75,7 @@ class Diagnostics:
     retest: Retest | None = None
     clusters: tuple[ClusterErrors, ...] = ()
     pairs: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    others: OtherBenchmarks | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:

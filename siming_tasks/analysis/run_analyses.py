@@ -7,13 +7,14 @@ most :data:`DETAIL_RESAMPLES`, which they state.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from siming_tasks.analysis.diagnosis import Diagnostics, diagnose_with_raters
 from siming_tasks.analysis.group_bias import group_biases
+from siming_tasks.analysis.other_benchmarks import other_benchmarks
 from siming_tasks.analysis.pass_decisions import PASS_MARK
 from siming_tasks.analysis.rater_agreement import rater_points, rater_references
 from siming_tasks.analysis.retest import retest
@@ -31,6 +32,7 @@ from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.metrics.resample import Stream, stream
 from siming_tasks.options import Options
 from siming_tasks.results.estimand import estimand_of
+from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run
 
 DETAIL_RESAMPLES = 1_000
@@ -71,7 +73,10 @@ def diagnose(
     """
     options = options or Options()
     matrix = run.score_matrix(setting, options.rater, options.cluster)
-    diagnosis = diagnose_scores(matrix, setting, run.dataset, options, pass_mark=pass_mark, margin=margin)
+    records = run.records.get(setting, ())
+    diagnosis = diagnose_scores(
+        matrix, setting, run.dataset, options, pass_mark=pass_mark, margin=margin, records=records
+    )
     if again is None:
         return diagnosis
     raters = rater_references(run.dataset, setting, matrix) if len(run.dataset.physicians) > 1 else []
@@ -89,8 +94,11 @@ def diagnose_scores(
     *,
     pass_mark: float = PASS_MARK,
     margin: float | None = None,
+    records: Iterable[Record] = (),
 ) -> Diagnostics:
     """Diagnoses of the scores of a run, beside those of the physicians of its data set.
+
+    ``records`` of the run, for what its replies hold beyond points and verdicts.
 
     Raises:
         DataError: the matrix is empty, or the pass mark or the margin is out of range.
@@ -112,6 +120,7 @@ def diagnose_scores(
         estimand=estimand_of(matrix, dataset, setting, options.rater),
         calibration=totals_calibration(matrix, sites),
         groups=group_biases(matrix, _stated_columns(videos)),
+        others=other_benchmarks(matrix, videos, records, resamples=how["resamples"], seed=options.seed),
         options={**how, "seed": options.seed},
     )
 

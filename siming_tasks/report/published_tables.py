@@ -36,13 +36,15 @@ KINDS: dict[Kind, str] = {
 COLUMNS: dict[str, str] = {
     "precision": "P", "recall": "R", "f1": "F1", "mcc": "MCC", "accuracy": "accuracy", "specificity": "specificity",
     "plcc": "PLCC", "srcc": "SRCC", "kappa": "kappa", "prevalence": "prevalence", "disagreement": "disagreement",
+    "eda": "EDA",
 }  # fmt: skip
 """Columns the linter understands, and how it prints them."""
 _ALIASES = {
     "model": "name", "models": "name", "row": "name",
     "p": "precision", "ppv": "precision", "r": "recall", "sensitivity": "recall", "f": "f1", "f1": "f1",
     "f1score": "f1",
-    "acc": "accuracy", "pearson": "plcc", "spearman": "srcc", "cohenskappa": "kappa", "qwk": "kappa", "κ": "kappa",
+    "acc": "accuracy", "errordetectionaccuracy": "eda",
+    "pearson": "plcc", "spearman": "srcc", "cohenskappa": "kappa", "qwk": "kappa", "κ": "kappa",
     "n": "n_items", "items": "n_items", "nitems": "n_items", "videos": "n_videos", "nvideos": "n_videos",
     "share": "percent",
 }  # fmt: skip

@@ -126,7 +126,7 @@ def analyze_run(
         evaluation = evaluate_matrix(matrix, options)
         settings[name] = {
             "numbers": run.evaluate(name, options, evaluation=evaluation),
-            **_diagnose(matrix, name, dataset, options, evaluation.metrics),
+            **_diagnose(matrix, name, run, options, evaluation.metrics),
             "totals": _video_totals(matrix),
             "pairs": minimal_pair_results(matrix, pairs),
             "usage": _usage_by_video(run.records[name], prices),
@@ -172,7 +172,7 @@ def minimal_pair_results(matrix: ScoreMatrix, pairs: Sequence[Mapping[str, Any]]
 
 
 def _diagnose(
-    matrix: ScoreMatrix, setting: str, dataset: Dataset, options: Options, metrics: Mapping[str, Estimate]
+    matrix: ScoreMatrix, setting: str, run: Run, options: Options, metrics: Mapping[str, Estimate]
 ) -> dict[str, Any]:
     """``contribution`` and ``diagnostics`` (None without labels) and ``misses``: each step's label confusion.
 
@@ -187,7 +187,9 @@ def _diagnose(
         misses[step] = counts.sum(axis=0).reshape(k, k).astype(int).tolist()
     return {
         "contribution": run_video_contribution(matrix, options, metrics).to_json(),
-        "diagnostics": diagnose_scores(matrix, setting, dataset, options).to_json(),
+        "diagnostics": diagnose_scores(
+            matrix, setting, run.dataset, options, records=run.records.get(setting, ())
+        ).to_json(),
         "misses": misses,
     }
 

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from siming_tasks.analysis.diagnosis import Diagnostics
 from siming_tasks.common.sanitize import literal
-from siming_tasks.metrics.catalogue import CATALOGUE
+from siming_tasks.metrics.catalogue import CATALOGUE, OTHER_BENCHMARKS
 from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.metrics.thresholds import FEWEST, FEWEST_CLUSTERS, TRUSTED
 from siming_tasks.report.formatting import (
@@ -40,7 +40,7 @@ def diagnosis_section(diagnosis: Diagnostics, title: str) -> Section:
     section += [literal(diagnosis.estimand.sentence)] if diagnosis.estimand else []
     for part in (_equivalence, _annotator_test, _severity, _calibration, _exam_decisions, _decision_consistency,
                  _retest, _steps, _disputed, _history, _state, _sequence, _groups, _clusters, _physician_pairs,
-                 _choices):  # fmt: skip
+                 _choices, _others):  # fmt: skip
         section += part(diagnosis)
     return section
 
@@ -356,3 +356,26 @@ def _choices(diagnosis: Diagnostics) -> Section:
         rows = [[option.option, *map(plain_number, option.values.values())] for option in options]
         tables.append(Table.of([choice, *(CATALOGUE[name].label for name in options[0].values)], rows))
     return ["## Choices left open", *tables, diagnosis.choices.caveat]
+
+
+def _others(diagnosis: Diagnostics) -> Section:
+    """Metrics of other benchmarks with the constants beside them; those without a value under the table, with why."""
+    found = diagnosis.others
+    if found is None:
+        return []
+    rows: list[list[Cell]] = []
+    absent = []
+    for key, values in found.values.items():
+        row = OTHER_BENCHMARKS[key]
+        own, *beside = values.values()
+        if own.value is None:
+            absent.append(f"{row.label}: not computed. {own.reason}")
+        else:
+            rows.append([row.label, row.source, own, *map(plain_value, beside)])
+    names = [name.replace("-", " ") for name in next(iter(found.values.values()))]
+    section: Section = ["## Metrics of other benchmarks", Table.of(["", "of", *names], rows)]
+    if found.curve:
+        rates = [(point.threshold, point.accuracy, point.precision, point.recall, point.f1) for point in found.curve]
+        points = [[*map(plain_number, each)] for each in rates]
+        section.append(Table.of(["wrong from this share of points denied", "accuracy", "P", "R", "F1"], points))
+    return [*section, *absent, found.caveat]

@@ -216,6 +216,49 @@ def _listed(row: Row, names: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def check_eda(table: Table) -> Iterator[Finding]:
+    """EDA (EgoPER), an accuracy over segments: tables that cannot have it, the constant's value, and EDA alone.
+
+    It is often a mean over thresholds, which is of no single table: what contradicts it is a note.
+    """
+    printed = table.column("eda")
+    if not printed:
+        return
+    one_threshold = f"{ROUNDING} EDA is of the items behind the other numbers, at one threshold."
+    for row in table.rows:
+        spans = {name: (row.values[name].low, row.values[name].high) for name in METRICS if name in row.values}
+        if row.name not in printed or not spans or not feasible(spans):
+            continue
+        eda = printed[row.name]
+        if not feasible({"accuracy": (eda.low, eda.high)} | spans) or (
+            "accuracy" in spans and not _meet(spans["accuracy"], (eda.low, eda.high))
+        ):
+            what = f"No confusion table with EDA {eda.text} as its accuracy has {_listed(row, tuple(spans))}."
+            yield Finding("eda-no-such-table", "note", table.name, what, one_threshold, (row.name,), "eda")
+    if common := common_prevalence(table) or _printed_prevalence(table):
+        low, high = sorted(max(edge, 1 - edge) for edge in common[0])
+        below = tuple(name for name, value in printed.items() if value.high < low)
+        what = (
+            f"Giving every item the commoner flag has EDA {_span((low, high))} and MCC 0. "
+            f"{len(below)} of {len(printed)} printed EDA are lower."
+        )
+        yield Finding("constant-eda", "baseline", table.name, what, f"{SAME_ITEMS} {ROUNDING}", below, "eda")
+    alone = tuple(name for name in printed if name not in table.column("mcc"))
+    if alone:
+        what = (
+            'EDA is an accuracy: the constant "all correct" has the share of right items, .655 over all rows of '
+            "CaptainCook4D and .823 over all segments of EgoOops. No MCC stands beside it."
+        )
+        yield Finding("eda-alone", "note", table.name, what, "Most items are right.", alone, "eda")
+
+
+def _printed_prevalence(table: Table) -> tuple[Range, tuple[str, ...]] | None:
+    """The prevalence that all rows print that print one, and these rows; None if they differ or none does."""
+    ranges = {name: (value.low, value.high) for name, value in table.column("prevalence").items()}
+    low, high = max((a for a, _ in ranges.values()), default=1.0), min((b for _, b in ranges.values()), default=0.0)
+    return ((low, high), tuple(ranges)) if low <= high else None
+
+
 def missing_share(implied: Range, expected: Range) -> float:
     """Least share of a row's items that must be without an answer for its prevalence to differ from the others' so.
 

@@ -83,6 +83,7 @@ def lint(document: Document) -> LintReport:
             *noise.check_columns(table),
             *noise.check_deltas(document, table),
             *binary.check_baselines(table),
+            *binary.check_eda(table),
             *_check_constants(table),
             *noise.check_gaps(table),
             *_check_kappa(table, shared.get(table.name, anywhere)),

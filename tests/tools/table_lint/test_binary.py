@@ -8,7 +8,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from siming_tasks.report.published_tables import parse
+from siming_tasks.report.published_tables import document_from, parse
 from siming_tasks.tools.table_lint import binary as lint_binary
 from siming_tasks.tools.table_lint.binary import f1_range, highest_prevalence, implied_prevalence
 
@@ -81,3 +81,30 @@ def test_impossible_rows(p, r, third):
 
 def test_zero_precision_fixes_nothing():
     assert implied_prevalence(parse("0.000"), parse("0.000"), parse("0.000")) is None
+
+
+def eda_findings(rows: str) -> dict[str, list]:
+    found: dict[str, list] = {}
+    for finding in lint_binary.check_eda(document_from(rows, "t.csv").tables[0]):
+        found.setdefault(finding.code, []).append(finding)
+    return found
+
+
+def test_eda_is_an_accuracy() -> None:
+    """TP 30, FP 20, FN 10, TN 140: accuracy .850 at a prevalence of .2, where "all correct" has .800."""
+    found = eda_findings(
+        "name,p,r,f1,mcc,eda,prevalence\na,0.600,0.750,0.667,0.577,0.850,0.200\nb,0.250,0.500,0.333,0.102,0.600,0.200\n"
+    )
+    assert found.keys() == {"constant-eda"}
+    (constant,) = found["constant-eda"]
+    assert constant.kind == "baseline" and constant.rows == ("b",) and "1 of 2 printed EDA are lower" in constant.what
+    assert "EDA 0.7995 to 0.8005" in constant.what
+    moved = eda_findings("name,p,r,mcc,eda,prevalence\na,0.600,0.750,0.577,0.950,0.200\n")
+    assert moved["eda-no-such-table"][0].rows == ("a",) and moved["eda-no-such-table"][0].kind == "note"
+
+
+def test_eda_alone_is_said() -> None:
+    """A printed EDA of 69.8 says nothing where the constant is not known."""
+    found = eda_findings("model,Error Detection Accuracy (%)\nOURS,69.8\nother,62.7\n")
+    assert found.keys() == {"eda-alone"} and found["eda-alone"][0].rows == ("OURS", "other")
+    assert not eda_findings("model,mcc\na,0.3\n")
