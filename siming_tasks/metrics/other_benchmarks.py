@@ -122,7 +122,7 @@ def relative_l2(truth: FloatArray, predicted: FloatArray) -> FloatArray:
 
     Example:
         >>> import numpy as np
-        >>> relative_l2(np.array([0.0, 10.0]), np.array([1.0, 8.0])).tolist()
+        >>> relative_l2(np.array([0.0, 10.0]), np.array([1.0, 8.0])).round(9).tolist()
         [1.0, 4.0]
     """
     both = np.where(np.isnan(predicted), np.nan, truth)
