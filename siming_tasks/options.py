@@ -26,6 +26,7 @@ from siming_tasks.common.value_kinds import Choice, Decimal, ImageFormat, Kind, 
 
 __all__ = [
     "OPTIONS",
+    "PUBLIC_SETS",
     "Choice",
     "Decimal",
     "ImageFormat",
@@ -42,6 +43,9 @@ __all__ = [
 
 _log = logging.getLogger(__name__)
 
+
+PUBLIC_SETS = ("egooops", "captaincook4d", "egoems", "assembly101")
+"""Names that stand for a public set in place of its folder; each has a variable ``<NAME>_VIDEO_DIR``."""
 
 Changes = Literal["data", "place", "shown", "scored", "asking"]
 """Effect of an option: the exams, the place of files, the media shown, the scoring, or how lmms-eval asks."""
@@ -130,7 +134,7 @@ class Options:
         "",
         Text("DIR|ORG/NAME"),
         "data",
-        "dataset folder or Hugging Face dataset (`org/name[@revision]`)",
+        "dataset folder, Hugging Face dataset (`org/name[@revision]`) or public set (`siming data fetch` lists them)",
         "the folder that a finished run names, else the synthetic demo",
     )
     media: Literal["auto", "frames", "video", "proxy"] = _option(

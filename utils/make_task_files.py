@@ -4,8 +4,8 @@
 
 Tasks, groups, metrics and the version stand in Python alone (``siming_tasks/tasks`` and the catalogue of metrics);
 every ``*.yaml`` below ``yaml_tasks`` is made from them. The four tasks and three groups of the benchmark lie on top,
-the others in ``controls``, ``formats`` and ``ablations``; lmms-eval walks folders. ``--check`` writes nothing and exits
-with 1 if a file differs, is missing, or is not made by this script.
+the others in ``controls``, ``formats``, ``ablations`` and ``sets``; lmms-eval walks folders. ``--check`` writes nothing
+and exits with 1 if a file differs, is missing, or is not made by this script.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from siming_tasks.common.schema import ANSWERS, Answer
 from siming_tasks.metrics.catalogue import CATALOGUE, select
-from siming_tasks.tasks import TASK_GROUPS, TASKS, TaskSpec, tasks_of
+from siming_tasks.tasks import SET_GROUPS, TASK_GROUPS, TASKS, TaskSpec, tasks_of
 from siming_tasks.tasks.prompt import PROMPT_VERSION
 
 FOLDER = Path(__file__).parents[1] / "yaml_tasks"
@@ -84,7 +84,7 @@ def task_files() -> Iterator[tuple[str, str]]:
     for task in TASKS.values():
         yield str(Path(task.folder, f"{task.task_name}.yaml")), task_file(task)
     for group in TASK_GROUPS:
-        folder = tasks_of(group)[0].folder
+        folder = "sets" if group in SET_GROUPS else tasks_of(group)[0].folder
         yield str(Path(folder, f"{group}.yaml")), group_file(group)
 
 

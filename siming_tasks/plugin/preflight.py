@@ -29,7 +29,7 @@ from siming_tasks.plugin.hooks.messages import shown_view
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
 from siming_tasks.plugin.reply_schema import check_takes_schema
 from siming_tasks.results.usage import load_prices
-from siming_tasks.tasks import TaskSpec, tasks_of
+from siming_tasks.tasks import SET_GROUPS, TaskSpec, tasks_of
 
 SAMPLE_SIZE = 3
 """Requests of each task that are encoded and weighed."""
@@ -70,12 +70,29 @@ def check_data(names: Iterable[Any] = ()) -> tuple[TaskSpec, ...]:
         SimingError: the data are wrong, there is nothing to ask, or lmms-eval has changed too much.
     """
     compat.refuse_if_changed()
+    chosen = [name for name in names if isinstance(name, str)]
+    if chosen:
+        RUN.public_set = _set_of(chosen)
     RUN.begin()
     if RUN.options.prices:
         load_prices(RUN.options.prices)
-    specs = tuple(dict.fromkeys(spec for name in names if isinstance(name, str) for spec in tasks_of(name)))
-    refuse_empty(specs, RUN.current_dataset())
+    specs = tuple(dict.fromkeys(spec for name in chosen for spec in tasks_of(name)))
+    dataset = RUN.current_dataset()
+    if chosen and RUN.public_set not in (None, dataset.name):
+        raise OptionsError(
+            f"siming_{RUN.public_set} asks about the set {RUN.public_set}, and SIMING_DATA={RUN.options.data!r} is "
+            f"{dataset.name!r}. Unset SIMING_DATA, or run --tasks siming."
+        )
+    refuse_empty(specs, dataset)
     return specs
+
+
+def _set_of(names: Iterable[str]) -> str | None:
+    """The public set whose group is among these names (OptionsError: those of several sets)."""
+    sets = sorted({SET_GROUPS[name] for name in names if name in SET_GROUPS})
+    if len(sets) > 1:
+        raise OptionsError(f"--tasks of several sets ({', '.join(sets)}): a run is about one. Run them one by one.")
+    return sets[0] if sets else None
 
 
 @dataclass(frozen=True)

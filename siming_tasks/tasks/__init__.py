@@ -5,6 +5,7 @@ from siming_tasks.tasks.answer_formats import ANSWER_FORMATS, RECORD_FIELDS, Ans
 from siming_tasks.tasks.registry import (
     ABLATION_TASKS,
     BENCHMARK_TASKS,
+    SET_GROUPS,
     STANDARD_TASKS,
     TASK_GROUPS,
     TASKS,
@@ -21,6 +22,7 @@ __all__ = [
     "BENCHMARK_TASKS",
     "INPUT_ABLATIONS",
     "RECORD_FIELDS",
+    "SET_GROUPS",
     "STANDARD_TASKS",
     "TASKS",
     "TASK_GROUPS",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import ANSWERS, SCOPES, Answer, Scope, answer_key
+from siming_tasks.options import PUBLIC_SETS
 from siming_tasks.tasks.ablations import INPUT_ABLATIONS, UNALTERED, InputAblation
 from siming_tasks.tasks.answer_formats import ANSWER_FORMATS, BENCHMARK_FORMAT, AnswerFormat
 from siming_tasks.tasks.prompt_text import FULL_ROLE_WITH_TIMES, NO_VIDEO_ROLES, ROLES, question_text, reply_text
@@ -165,14 +166,17 @@ UNALTERED_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if
 
 ABLATION_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if task.ablation)  # names of the ablations
 
+SET_GROUPS: dict[str, str] = {f"siming_{name}": name for name in PUBLIC_SETS}
+"""Group of lmms-eval tasks that is the benchmark on a public set -> the set, whatever ``SIMING_DATA`` leaves open."""
+
 TASK_GROUPS: dict[str, tuple[str, ...]] = {
-    "siming": tuple(dict.fromkeys(TASKS[name].group for name in BENCHMARK_TASKS)),
+    **dict.fromkeys(("siming", *SET_GROUPS), tuple(dict.fromkeys(TASKS[name].group for name in BENCHMARK_TASKS))),
     **{
         group: tuple(task.task_name for task in TASKS.values() if task.group == group)
         for group in dict.fromkeys(task.group for task in TASKS.values())
     },
 }
-"""Members of every group of lmms-eval tasks: tasks, or of ``siming`` the benchmark's groups."""
+"""Members of every group of lmms-eval tasks: tasks, or of ``siming`` and the public sets the benchmark's groups."""
 
 
 def tasks_of(name: str) -> tuple[TaskSpec, ...]:

@@ -108,6 +108,7 @@ class OpenDataset:
 class RunContext:
     """Options, open data sets, media and usage of the current run. Safe to use from several threads."""
 
+    public_set: str | None = None  # whose group of tasks is run
     _options: Options | None = None
     _root: Path | None = None
     _cache_dir: Path | None = None
@@ -126,6 +127,8 @@ class RunContext:
         # run. A reply from a cache must not be recorded with them.
         with self._lock:
             options = options or Options.from_env()
+            if self.public_set and not options.data:
+                options = replace(options, data=self.public_set)
             if options != self._options:
                 self._options, self._root = options, None
             self._cache_dir, self._last_dataset, self._last_evaluation = options.cache_dir, None, None

@@ -1,12 +1,13 @@
-"""The public sets by name; a further set is a module with ``PUBLISHED`` and ``read``, and a row here."""
+"""The public sets by name: a module of this folder for each of ``PUBLIC_SETS``, with ``PUBLISHED`` and ``read``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
-from siming_tasks.tools.public_sets import assembly101, captaincook4d, egoems, egooops
+from siming_tasks.options import PUBLIC_SETS
 from siming_tasks.tools.public_sets.public_set import PublicSet, Published
 
 
@@ -19,7 +20,7 @@ class Source:
 
 
 SETS = {
-    module.__name__.rpartition(".")[2]: Source(module.PUBLISHED, module.read)
-    for module in (egooops, captaincook4d, egoems, assembly101)
+    name: Source(module.PUBLISHED, module.read)
+    for name, module in ((name, import_module(f"{__package__}.{name}")) for name in PUBLIC_SETS)
 }
 """By the name that ``siming data fetch`` and ``SIMING_DATA`` know."""

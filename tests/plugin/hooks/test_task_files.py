@@ -18,7 +18,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.media import backends
 from siming_tasks.metrics.catalogue import select
 from siming_tasks.plugin import hooks
-from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
+from siming_tasks.tasks import BENCHMARK_TASKS, SET_GROUPS, TASKS
 from tests.plugin.hooks.conftest import docs
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of the host's own imports
@@ -101,12 +101,12 @@ def test_default_options_are_the_words_of_the_first_version(
 
 def test_groups_hold_the_settings_that_say_so() -> None:
     groups = {path.stem: yaml.safe_load(path.read_text()) for path in FILES if "group:" in path.read_text()}
-    benchmark = groups.pop("siming")
+    whole = [groups.pop(name)["task"] for name in ("siming", *SET_GROUPS)]
     members = {name: [s.task_name for s in TASKS.values() if s.group == name] for name in groups}
     assert {name: group["task"] for name, group in groups.items()} == members
     assert {name for tasks in members.values() for name in tasks} == {setting.task_name for setting in TASKS.values()}
-    assert benchmark["task"] == list(dict.fromkeys(TASKS[name].group for name in BENCHMARK_TASKS))
-    assert all(group["metadata"] == {"version": "3-A"} for group in (benchmark, *groups.values()))
+    assert whole == [list(dict.fromkeys(TASKS[name].group for name in BENCHMARK_TASKS))] * len(whole)
+    assert all(group["metadata"] == {"version": "3-A"} for group in groups.values())
 
 
 def test_task_files_are_those_of_the_registry() -> None:
@@ -119,7 +119,7 @@ def test_the_benchmark_lies_on_top_and_the_others_in_folders() -> None:
     top = {path.name for path in FOLDER.glob("siming*.yaml")}
     assert top == {f"siming{name}.yaml" for name in ("", "_full", "_clip", *(f"_{task}" for task in BENCHMARK_TASKS))}
     assert {path.name for path in FOLDER.iterdir() if path.is_dir()} - {"__pycache__"} == {
-        "ablations", "controls", "formats"
+        "ablations", "controls", "formats", "sets"
     }  # fmt: skip
 
 
