@@ -74,7 +74,10 @@ class ProbeResult:
 
 @dataclass(frozen=True)
 class LeakAudit:
-    """Result of :func:`leak_audit`: ``prior`` knows the step alone; ``absent`` says why a probe was left out."""
+    """Result of :func:`leak_audit`: ``prior`` knows the step alone; ``absent`` says why a probe was left out.
+
+    ``unreadable`` has a sentence for each video that should have been opened and could not be.
+    """
 
     videos: int
     clusters: int
@@ -82,6 +85,7 @@ class LeakAudit:
     prior: ProbeResult
     probes: tuple[ProbeResult, ...]
     absent: Mapping[str, str]
+    unreadable: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
@@ -129,7 +133,8 @@ def leak_audit(
     corrected = holm(np.array([result.p for result in results]))
     results = [replace(result, p_holm=float(p)) for result, p in zip(results, corrected, strict=True)]
     base = _result(STEP_PRIOR, panel, prior, prior, options)
-    return LeakAudit(len(panel.video_ids), panel.n_clusters, panel.unit, base, tuple(results), absent)
+    unread = tuple(exams.unreadable) if media else ()
+    return LeakAudit(len(panel.video_ids), panel.n_clusters, panel.unit, base, tuple(results), absent, unread)
 
 
 def _audit(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -77,7 +78,18 @@ class AuditedExams:
         """Facts of every file (MediaError: one cannot be opened, or none may be)."""
         if not self.media:
             raise MediaError("the media files were not looked at")
+        if self.unreadable:
+            raise MediaError(self.unreadable[0])
+        return [facts for facts in self._opened if isinstance(facts, FileFacts)]
+
+    @cached_property
+    def _opened(self) -> list[FileFacts | str]:
         return [_file_facts(self.dataset, video) for video in self.videos]
+
+    @property
+    def unreadable(self) -> list[str]:
+        """A sentence for each file that cannot be opened."""
+        return [facts for facts in self._opened if isinstance(facts, str)]
 
     def whole(self, values: Any) -> FloatArray:
         """Values of the videos, ``[V]`` or ``[V, F]``, as features of each of their steps, ``float[V, S, F]``."""
@@ -85,8 +97,15 @@ class AuditedExams:
         return np.broadcast_to(columns, (len(self.videos), len(self.step_ids), columns.shape[2]))
 
 
-def _file_facts(dataset: Dataset, video: Video) -> FileFacts:
-    path = dataset.media_path(video)
+def _file_facts(dataset: Dataset, video: Video) -> FileFacts | str:
+    """The facts of a file, or why it cannot be opened."""
+    try:
+        return _read_facts(dataset.media_path(video), video)
+    except (MediaError, DataError) as error:
+        return str(error)
+
+
+def _read_facts(path: Path, video: Video) -> FileFacts:
     timeline = read_timeline(path)
     with open_video(path) as (container, stream):
         context = stream.codec_context

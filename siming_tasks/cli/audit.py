@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import print_json, show_markdown
+from siming_tasks.cli.terminal import print_json, say, show_markdown
 from siming_tasks.options import Options
 
 
@@ -13,8 +13,8 @@ def audit(
     quick: bool = cli.switch("open no video: what the files tell is left out"),
     options: Options = cli.option_flags("rater", "frames", "clip_frames", "cluster", "mapping", "resamples", "seed"),
     as_json: bool = cli.switch("print one JSON object instead of Markdown", "--json"),
-) -> None:
-    """Print how well each kind of fact tells the labels, learnt from the other exams; 0 whatever is found."""
+) -> int:
+    """Print how well each kind of fact tells the labels, learnt from the other exams; 1 if a video cannot be read."""
     from siming_tasks.analysis.leak_audit import leak_audit
     from siming_tasks.cli.study import origin, title
     from siming_tasks.report.tables.audit import audit_section
@@ -25,3 +25,8 @@ def audit(
         print_json(origin(dataset) | found.to_json())
     else:
         show_markdown(f"## Leak audit of {title(dataset)}", audit_section(found))
+    for sentence in found.unreadable:
+        say(sentence, error=True)
+    if found.unreadable:
+        say("What the files tell was not looked at: mend the videos, or leave them out with --quick.", error=True)
+    return 1 if found.unreadable else 0

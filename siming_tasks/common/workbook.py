@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import posixpath
+import re
 import struct
 import zipfile
 import zlib
@@ -37,13 +39,17 @@ _BROKEN = (
 
 @dataclass(frozen=True)
 class Worksheet:
-    """A sheet of cells: title, whether it is shown, rows of openpyxl's cells with their numbers, XML, and its book."""
+    """A sheet of cells: title, whether it is shown, rows of openpyxl's cells with their numbers, XML, and its book.
+
+    ``noted`` are the cells that have a comment.
+    """
 
     title: str
     is_visible: bool
     rows: Iterator[tuple[int, Sequence[Any]]]
     xml: bytes
     book: Any
+    noted: tuple[str, ...] = ()
 
 
 def cell_value(cell: Any) -> Any:
@@ -54,17 +60,21 @@ def cell_value(cell: Any) -> Any:
     from openpyxl.utils.escape import unescape
 
     value = getattr(cell.value, "text", cell.value)
+    value = str(value) if isinstance(value, list) else value  # text in several fonts
     return unescape(value) if isinstance(value, str) else value
 
 
 @contextmanager
-def open_workbook(path: Path, *, most: int = MAX_UNPACKED, formulas: bool = False) -> Iterator[list[Worksheet]]:
+def open_workbook(
+    path: Path, *, most: int = MAX_UNPACKED, formulas: bool = False, rich: bool = False
+) -> Iterator[list[Worksheet]]:
     """Provide the sheets of a workbook; their rows are read while the block runs.
 
     Args:
         path: the file.
         most: bytes of its parts, unpacked.
         formulas: the text of a formula instead of its result.
+        rich: text in several fonts as the list of its pieces.
 
     Raises:
         DataError: it is no workbook, an old or protected one, a damaged one, or larger than is read.
@@ -80,7 +90,8 @@ def open_workbook(path: Path, *, most: int = MAX_UNPACKED, formulas: bool = Fals
             names = archive.namelist()
             if any("/chartsheets/" in name for name in names) and not any("/worksheets/" in name for name in names):
                 raise DataError(f"{path}: holds charts only, no sheet of cells. Give the workbook with the scores.")
-            book = load_workbook(io.BytesIO(data), read_only=True, data_only=not formulas, keep_links=False)
+            how = {"data_only": not formulas, "keep_links": False, "rich_text": rich}
+            book = load_workbook(io.BytesIO(data), read_only=True, **how)
             with closing(book):
                 if not book.worksheets:
                     raise DataError(f"{path}: a workbook without a sheet. Give the workbook with the scores.")
@@ -91,12 +102,29 @@ def open_workbook(path: Path, *, most: int = MAX_UNPACKED, formulas: bool = Fals
                         _rows(path, sheet),
                         archive.read(sheet._worksheet_path),
                         book,
+                        _noted(archive, sheet._worksheet_path),
                     )
                     for sheet in book.worksheets
                 ]
     except _BROKEN as error:
         why = str(error) or type(error).__name__
         raise DataError(f"{path}: not a readable .xlsx file ({why}). Save it again or as CSV.") from None
+
+
+_PART = re.compile(rb'Target="([^"<>]{0,200}comments[^"<>]{0,99}\.xml)"')
+_NOTE = re.compile(rb'<(?:\w{1,20}:)?comment\s[^<>]{0,99}?ref="([A-Z]{1,3}\d{1,7})"')
+
+
+def _noted(archive: zipfile.ZipFile, sheet: str) -> tuple[str, ...]:
+    """Cells of a sheet that have a comment: openpyxl leaves comments out where it reads row by row."""
+    folder, _, name = sheet.rpartition("/")
+    names, places = {*archive.namelist()}, dict[str, None]()
+    if (relations := f"{folder}/_rels/{name}.rels") in names:
+        for target in _PART.findall(archive.read(relations)):
+            part = posixpath.normpath(posixpath.join(f"/{folder}", target.decode("utf-8", "replace"))).lstrip("/")
+            notes = _NOTE.findall(archive.read(part)) if part in names else []
+            places.update((place.decode(), None) for place in notes)
+    return tuple(places)
 
 
 def _check_size(path: Path, archive: zipfile.ZipFile, most: int) -> None:

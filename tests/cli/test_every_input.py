@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import io
-import json
-import os
 import random
 import shutil
 import sqlite3
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +17,7 @@ from openpyxl import Workbook
 
 from siming_tasks.rubrics import load_rubric
 from siming_tasks.tools.station.event_log import EventLog, Known
+from tests.cli.run_cases import run_cases
 from tests.data.conftest import RUBRIC, STEPS, make_folder
 
 SECONDS = 40
@@ -223,16 +220,7 @@ def ends(given: Path, request: pytest.FixtureRequest) -> dict[tuple[str, str, st
         else:
             event_log(file, LOGS[kind])
         cases.append({"argv": readers(given, file, new)[reader], "cwd": str(new), "memory": MEMORY, "seconds": SECONDS})
-    environment = {
-        **os.environ,
-        "SIMING_CACHE": str(given / "cache"),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "SIMING_DATA": "",
-    }
-    script = str(Path(__file__).with_name("run_cases.py"))
-    done = subprocess.run([sys.executable, script], input=json.dumps(cases), capture_output=True, text=True, check=True,
-                          env=environment)  # fmt: skip
-    return dict(zip(wanted, map(json.loads, done.stdout.splitlines()), strict=True))
+    return dict(zip(wanted, run_cases(cases, given / "cache"), strict=True))
 
 
 @pytest.mark.parametrize("case", KEYS, ids="-".join)

@@ -6,7 +6,6 @@ Which commands and flags there are is read from the commands themselves; a new o
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import shutil
 import stat
@@ -26,6 +25,7 @@ from siming_tasks.cli.parameters import Checked
 from siming_tasks.common.value_kinds import OutputPath
 from siming_tasks.data import open_dataset
 from siming_tasks.tools.public_sets import SETS
+from tests.cli.run_cases import run_cases
 from tests.data.conftest import RUBRIC, STEPS, make_folder
 from tests.report.conftest import write_run
 
@@ -271,16 +271,7 @@ def ends(given: Path, request: pytest.FixtureRequest) -> dict[Key, Ended]:
         words = [out if word == OUT else str(word) for word in command_lines(given, new)[output][line]]
         before[key] = look(at[key])
         cases.append({"argv": words, "cwd": str(standing), **dict(PLACES[kind].more)})
-    environment = {
-        **os.environ,
-        "SIMING_CACHE": str(given / "cache"),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "SIMING_DATA": "",
-    }
-    script = str(Path(__file__).with_name("run_cases.py"))
-    done = subprocess.run([sys.executable, script], input=json.dumps(cases), capture_output=True, text=True, check=True,
-                          env=environment)  # fmt: skip
-    results = map(json.loads, done.stdout.splitlines())
+    results = run_cases(cases, given / "cache")
     return {
         key: Ended(result["code"], result["said"], before[key], look(at[key]))
         for key, result in zip(tried, results, strict=True)

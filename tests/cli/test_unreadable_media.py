@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.run_cases import run_cases
 from tests.data.conftest import make_folder
 
 
@@ -30,6 +27,7 @@ def ends() -> Iterator[dict[str, dict[str, Any]]]:
     rate = ["data", "rate", str(data), "--rater", "x", "--no-browser", "--port", "{BUSY PORT}", "--store"]
     lines = {
         "data check": ["data", "check", str(data)],
+        "data audit": ["data", "audit", str(data)],
         "data rate": [*rate, str(out / "log")],
         "data split": ["data", "split", str(data), str(out / "public"), "--key", str(out / "key")],
         "data edit": ["data", "edit", str(data), str(out / "edits")],
@@ -43,16 +41,13 @@ def ends() -> Iterator[dict[str, dict[str, Any]]]:
     rows = (f"{video},{step},2,2\n" for video in ("v001", "v002") for step in ("cpr_01", "cpr_02", "cpr_03", "aed_01"))
     (root / "labels.csv").write_text("video_id,step_id,rater_a,rater_b\n" + "".join(rows))
     cases = [{"argv": words, "cwd": str(out), "plain": True} for words in lines.values()]
-    done = subprocess.run([sys.executable, str(Path(__file__).with_name("run_cases.py"))], input=json.dumps(cases),
-                          env={**os.environ, "SIMING_CACHE": str(out / "cache"), "PYTHONDONTWRITEBYTECODE": "1"},
-                          capture_output=True, text=True, check=True)  # fmt: skip
-    yield dict(zip(lines, map(json.loads, done.stdout.splitlines()), strict=True))
+    yield dict(zip(lines, run_cases(cases, out / "cache"), strict=True))
     shutil.rmtree(root)
 
 
 @pytest.mark.parametrize(
     "name",
-    ["data check", "data rate", "data split", "data edit", "data push", "data build", "run plan",
+    ["data check", "data audit", "data rate", "data split", "data edit", "data push", "data build", "run plan",
      "run prepare", "run requests"],
 )  # fmt: skip
 def test_a_video_that_may_not_be_read_is_a_sentence(ends: dict[str, dict[str, Any]], name: str) -> None:

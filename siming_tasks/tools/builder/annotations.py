@@ -20,9 +20,9 @@ from siming_tasks.common.sanitize import one_line
 from siming_tasks.rubrics import Rubric, RubricStep
 from siming_tasks.tools.builder import boris, elan, label_studio
 from siming_tasks.tools.builder.annotation_marks import Mark, Marks, short
+from siming_tasks.tools.builder.cells import folded
 from siming_tasks.tools.builder.label_rows import LabelRow
 from siming_tasks.tools.builder.mapping import SheetMapping, Words, read_mapping
-from siming_tasks.tools.builder.sheet_tables import folded
 from siming_tasks.tools.builder.video_files import VideoFiles
 
 FORMATS = (elan.FORMAT, boris.FORMAT, label_studio.FORMAT)

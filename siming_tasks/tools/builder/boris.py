@@ -14,8 +14,9 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.tools.builder.annotation_marks import MAX_SECONDS, AnnotationFormat, Mark, Marks, joined, short
+from siming_tasks.tools.builder.cells import Grid, folded, seconds_of, text_of
 from siming_tasks.tools.builder.mapping import Words
-from siming_tasks.tools.builder.sheet_tables import Grid, folded, read_grids, seconds_of, text_of
+from siming_tasks.tools.builder.sheet_tables import read_grids
 
 ABOVE = 200
 """Lines in which the heading is looked for: an observation may have many independent variables."""

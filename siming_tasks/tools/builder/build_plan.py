@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
 from itertools import count, product
 from pathlib import Path
 from string import ascii_lowercase
@@ -280,6 +281,8 @@ def read_inputs(inputs: Inputs, rubric: Rubric) -> tuple[list[LabelRow], VideoFi
     file, files = inputs.mapping, label_files(inputs.labels)
     mapping = tried(lambda: read_mapping(file)) if file else SheetMapping()
     words = Words(mapping or SheetMapping(), str(file) if file else None)
+    if inputs.spans_fps and words.rate is None:
+        words.rate = Fraction(str(inputs.spans_fps))
     videos = tried(lambda: VideoFiles(inputs.videos))
     spelling = videos.speller() if videos else None
     labels = tried(lambda: read_sheets(files, rubric, words, inputs.encoding, "labels", (), spelling, inputs.ratings))

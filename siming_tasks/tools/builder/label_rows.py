@@ -11,19 +11,30 @@ from siming_tasks.common.errors import Problem
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric
 from siming_tasks.rubrics.rubric import HALF, HALF_POINTS_HINT, is_on_increment, named
-from siming_tasks.tools.builder.mapping import VIDEO_FIELDS, Layout, Words, rater_named
-from siming_tasks.tools.builder.sheet_tables import (
+from siming_tasks.tools.builder.cells import (
+    THOUSANDS,
     TIME_CODE,
-    Sheet,
-    SheetRow,
+    Unit,
     folded,
     number,
     plain,
     seconds_of,
     text_of,
+    unit_of,
 )
+from siming_tasks.tools.builder.mapping import VIDEO_FIELDS, Layout, Words, rater_named
+from siming_tasks.tools.builder.sheet_tables import Sheet, SheetRow
 
 _NOT_APPLICABLE = ("n/a", "na", "n.a.", "-", "--", "/", "不适用", "无")
+_UNIT_NAMES: dict[Unit, str] = {
+    "ms": "milliseconds",
+    "us": "microseconds",
+    "min": "minutes",
+    "h": "hours",
+    "frames": "whole frames",
+    "clock": "minutes and seconds (1:23.5)",
+    "?": "no unit that is known (seconds, ms, minutes, frames, m:s)",
+}
 _YES, _NO = ("true", "yes", "y", "1", "1.0", "是"), ("false", "no", "n", "0", "0.0", "否", *_NOT_APPLICABLE)
 
 
@@ -91,6 +102,7 @@ class Reader:
 
     def __post_init__(self) -> None:
         further = map(plain, self.words.mapping.not_applicable)
+        self._folded = {folded(step): step for step in self.rubric.by_id}
         self._marks = {str(mark).casefold() for mark in (*_NOT_APPLICABLE, *further)}
 
     def read(self, parts: Sequence[Part]) -> None:
@@ -126,7 +138,7 @@ class Reader:
             return
         if layout.times_only and row.cell("start") is None and row.cell("end") is None:
             return  # nobody filled it in
-        video, step = self.spelling(name), cell and (self.words.meaning("steps", cell) or cell)
+        video, step = self.spelling(name), cell and (self.words.meaning("steps", cell) or self._step(cell))
         if "rater" in layout.ours and (whose := self._rater(row)) is None:
             return
         points: dict[str, dict[str, Any]] = {step: {}} if step else {}
@@ -136,7 +148,8 @@ class Reader:
         who = whose or tuple(sorted({rater for cells in points.values() for rater in cells}))
         first = self._seen.setdefault((video, step, who), (file, line))
         if first != (file, line):
-            what = f"stands on {f'line {first[1]}' if first[0] == file else f'{first[0]}:{first[1]}'} already."
+            what = f"stands on {f'line {first[1]}' if first[0] == file else f'{first[0]}:{first[1]}'} already"
+            what += "." if name == video else f", as {video!r}: {name!r} is the same file."
             if step:
                 label = LabelRow(video, step, file, (line,))
                 problem = label.problem("label-twice", what, "Keep one row per video and step.")
@@ -157,6 +170,10 @@ class Reader:
                 fix = "Write the names as they stand there, or delete this row."
                 self.problems.append(label.problem("row-unlabelled", "the sheets with points have no such row.", fix))
             self.rows[video, at] = self._merged(known, label) if known else label
+
+    def _step(self, cell: str) -> str:
+        """The rubric's step that a cell names, as headings name it; the cell itself if there is none."""
+        return cell if cell in self.rubric.by_id else self._folded.get(folded(cell), cell)
 
     def _rater(self, row: _Row) -> str | None:
         """The rater that a cell names; None, with a finding, if it is empty."""
@@ -265,10 +282,22 @@ class Reader:
             fix = "Format the column as text (1:23.5) or write seconds (83.5)."
             self.problems.append(row.problem("clock-cell", what, fix, column))
             return None
-        seconds = seconds_of(cell, self.words.rate)
+        heading = row.part.layout.ours[column]
+        unit = unit_of(heading)[1] or "s"
+        seconds = seconds_of(cell, self.words.rate, unit)
+        if isinstance(cell, str) and THOUSANDS.match(cell) and not row.part.sheet.is_decimal(cell):
+            what = f"{cell!r} may be a thousand or a decimal number."
+            fix = "Write it without a sign for thousands (1234), and a decimal number with a point (1.5)."
+            self.problems.append(row.problem("number-unclear", what, fix, column))
+            return None
         if seconds is None:
             fix = "Write seconds (83.5) or 1:23.5."
-            if TIME_CODE.match(str(cell)):
+            if unit != "s":
+                fix = f"The heading {heading!r} says {_UNIT_NAMES[unit]}. Write such a number, or another heading."
+            if unit == "frames" and self.words.rate is None:
+                fix = f"The heading {heading!r} counts frames: say how many a second has, such as `rate: 25`, in the "
+                fix += "mapping file (--columns), or give --spans-fps."
+            elif TIME_CODE.match(str(cell)):
                 fix = "Say how many frames a second has, such as `rate: 25`, in the mapping file (--columns)."
                 fix = fix if self.words.rate is None else f"Its frames do not fit `rate: {self.words.mapping.rate}`."
             self.problems.append(row.problem("not-a-time", f"{cell!r} is not a time.", fix, column))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -16,7 +17,9 @@ from siming_tasks.common.files import read_yaml
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data.row_schema import RaterRow, problems_of
 from siming_tasks.rubrics import Rubric
-from siming_tasks.tools.builder.sheet_tables import Column, Sheet, folded, plain
+from siming_tasks.tools.builder.cells import folded, plain, unit_of
+from siming_tasks.tools.builder.sheet_tables import Column, Sheet
+from siming_tasks.tools.builder.worksheets import PERCENT, ROUNDED, STRUCK
 
 VIDEO_FIELDS = ("site", "student", "split", "global_rating")
 """Optional columns that say something about the whole video."""
@@ -30,6 +33,12 @@ _READ: dict[tuple[str, bool], tuple[str, ...]] = {
     ("adjudicated", True): ("video_id", "step_id", CONSENSUS, "line"),
 }
 """Our columns that are read, by the kind of sheet and whether it is long."""
+_UNSEEN = {
+    "hidden": "Nobody who looks at the sheet sees them. Show them if they count, delete them if they do not.",
+    STRUCK: "Delete them if they do not count, else undo the striking out.",
+    PERCENT: "The file holds 1 where the sheet shows 100 %. Write the points, formatted as numbers.",
+    "": "The file holds another number than the sheet shows. Format the cells as General, and look at them.",
+}
 _Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
@@ -43,7 +52,8 @@ class SheetMapping(BaseModel):
         steps: the sheet's heading (wide form) or cell (long form) to the step's id.
         not_applicable: cells that mean N/A.
         ignore: headings and worksheets that are left out on purpose.
-        rate: frames per second of time codes ``hh:mm:ss:ff`` (``25``, ``30000/1001``), and of Label Studio's frames.
+        rate: frames per second of time codes ``hh:mm:ss:ff`` (``25``, ``30000/1001``), of columns that count frames,
+            and of Label Studio's frames.
         videos: the name that an annotation tool has for a video to that of the score sheet.
         annotator: whose annotations are read, where a file has those of several.
         repeated: of annotations that repeat a step in a video: ``refuse``, or ``join`` them from first to last.
@@ -202,6 +212,12 @@ class Layout:
             Problem("two-sources", f"columns {first!r} and {second!r} are both {what}.", fix, sheet.file)
             for first, second, what in self.twice
         ]
+        for each in self.points:
+            if each.step is None and (word := _OTHER_POINTS.search(each.column.replace("_", " "))):
+                what = f"column {each.column!r} says {word[0]!r}: these are no points."
+                fix = "Write the points that were given, or correct the heading."
+                problems.append(Problem("points-unclear", what, fix, sheet.file))
+        problems += self._unseen(sheet)
         fix = (
             "Raters' columns are called rater_...; say in the mapping file (--columns) what they are (`raters:`, "
             "`steps:`, `columns:`), or name them under `ignore:`."
@@ -219,11 +235,45 @@ class Layout:
             problems.append(Problem("columns-left-out", what, "Nothing to do.", sheet.file, severity="warning"))
         return problems
 
+    def _unseen(self, sheet: Sheet) -> Iterator[Problem]:
+        """Cells that are read, and that a reader of the sheet sees otherwise; times may be rounded."""
+        points = {each.column for each in self.points}
+        places: dict[str, dict[str, None]] = {}
+        for row in sheet.rows:
+            for name, (how, place) in row.unseen.items():
+                if name in points or (name in self.ours.values() and how != ROUNDED):
+                    places.setdefault(how, {})[place] = None
+        for how, found in places.items():
+            shown = ", ".join(list(found)[:5]) + (f" and {len(found) - 5} more are" if len(found) > 5 else ":")
+            where = "" if sheet.title is None else f"sheet {sheet.title!r}: "
+            yield Problem("cells-unseen", f"{where}{shown} {how}.", _UNSEEN.get(how, _UNSEEN[""]), sheet.file)
+
+
+NO_RATER = frozenset(
+    (
+        *("id", "ids", "name", "names", "code", "count", "number", "age", "years", "experience", "date", "time"),
+        *("comment", "comments", "note", "notes", "remark", "remarks", "confidence", "certainty", "agreement"),
+        *("mean", "average", "median", "sum", "total", "sd", "deduction", "deductions", "error", "errors"),
+    )
+)
+"""Last words of headings that begin with ``rater`` and are about raters or of no single one."""
+_OTHER_POINTS = re.compile(
+    r"%|\bpercent|prozent|pourcent|百分|\b(?:deduct|penalt|abz[uü]g|minuspunkt|d[ée]duction|errors?\b|mistakes?\b)|扣分",
+    re.IGNORECASE,
+)
+"""Words of headings of numbers that are no points."""
+
 
 def rater_named(text: str) -> str | None:
-    """The rater that a heading or a worksheet's title names by itself: ``rater_...`` or the consensus."""
+    """The rater that a heading or a worksheet's title names by itself: ``rater_...`` or the consensus.
+
+    Example:
+        >>> rater_named("Rater Li"), rater_named("rater_li_confidence"), rater_named("raters")
+        ('rater_li', None, None)
+    """
     name = folded(text)
-    return name if name == CONSENSUS or (name.startswith("rater") and name != "rater") else None
+    is_rater = name.startswith("rater") and name not in ("rater", "raters") and name.split("_")[-1] not in NO_RATER
+    return name if name == CONSENSUS or is_rater else None
 
 
 def layout_of(
@@ -276,6 +326,7 @@ def _ours(column: Column, words: Words, kind: Kind) -> list[str]:
     fields = [name for part in dict.fromkeys((column.name, column.parts[-1])) for name in words.column(part)]
     name = folded(column.parts[-1])
     name = "points" if name == "score" else name
+    name = bare if (bare := unit_of(column.parts[-1])[0]) in ("start", "end") else name
     if fields or (name not in OURS and not (name == "line" and kind == "adjudicated")):
         return list(dict.fromkeys(fields))
     taken = len(column.parts) > 1 and name == CONSENSUS  # `consensus` below a step: points of that step

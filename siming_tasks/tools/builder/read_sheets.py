@@ -9,10 +9,11 @@ from pathlib import Path
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric
+from siming_tasks.tools.builder.cells import folded, plain, spelled
 from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_sheet
 from siming_tasks.tools.builder.label_rows import LabelRow, Part, Reader
 from siming_tasks.tools.builder.mapping import Kind, Layout, SheetMapping, Words, layout_of, rater_named
-from siming_tasks.tools.builder.sheet_tables import Sheet, folded, plain, read_table, spelled
+from siming_tasks.tools.builder.sheet_tables import Sheet, read_table
 from siming_tasks.tools.station.event_log import is_event_log
 
 

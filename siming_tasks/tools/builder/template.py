@@ -13,7 +13,8 @@ from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import cell, one_line, visible
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric, RubricStep
-from siming_tasks.tools.builder.sheet_tables import folded, trimmed
+from siming_tasks.tools.builder.cells import folded, trimmed
+from siming_tasks.tools.builder.mapping import rater_named
 from siming_tasks.tools.builder.video_files import VideoFiles
 
 NOT_APPLICABLE = "N/A"
@@ -110,6 +111,10 @@ def rater_titles(raters: Sequence[str]) -> tuple[str, ...]:
         if not name.strip() or not title.isprintable() or set(title) & set("[]:*?/\\'") or len(title) > MAX_TITLE:
             what = f"Rater {one_line(name)!r} cannot be the title of a sheet"
             raise DataError(f"{what}: at most {MAX_TITLE - 6} characters, none of [ ] : * ? / \\ '. Shorten it.")
+        if rater_named(title) is None:
+            raise DataError(
+                f"Rater {one_line(name)!r}: a sheet of this title is not known as a rater's. Choose another."
+            )
         if title in titles or title == f"rater_{CONSENSUS}":
             raise DataError(f"Rater {name!r}: two raters of one name, or the consensus, which is not a rater's sheet.")
         titles.append(title)

@@ -10,8 +10,8 @@ from pathlib import Path
 from siming_tasks.common.errors import DataError, MediaError, Problem
 from siming_tasks.common.files import inside
 from siming_tasks.media.container import open_video
+from siming_tasks.tools.builder.cells import spelled
 from siming_tasks.tools.builder.label_rows import LabelRow
-from siming_tasks.tools.builder.sheet_tables import spelled
 
 SUFFIXES = frozenset(
     (
@@ -67,8 +67,13 @@ class VideoFiles:
 
     def speller(self) -> Callable[[str], str]:
         """Gives all spellings of one name in a sheet that mean the same file the first of them."""
-        first: dict[tuple[str, ...], str] = {}
-        return lambda name: first.setdefault((spelled(name), *map(str, self.find(name))), name)
+        first: dict[str, str] = {}
+
+        def spelling(name: str) -> str:
+            files = self.find(name)
+            return first.setdefault(str(files[0]) if len(files) == 1 else f"name {spelled(name)}", name)
+
+        return spelling
 
     def same(self, name: str, names: Iterable[str]) -> str | None:
         """The one among ``names`` that means the same file as ``name`` (itself, if it is there)."""
@@ -92,7 +97,6 @@ class VideoFile:
 def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str, VideoFile], list[Problem]]:
     """The file of every video in the sheet, by the sheet's name (path below the folder, file name, or stem)."""
     sources: dict[str, VideoFile] = {}
-    by_path: dict[Path, str] = {}
     problems: list[Problem] = []
     first: dict[str, LabelRow] = {}
     for row in rows:
@@ -109,20 +113,17 @@ def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str
             shown = " or ".join(path.relative_to(videos.folder).as_posix() for path in match[:3])
             code, what = "video-ambiguous", f"video {name!r} could be {shown}."
             fix = "Write the file name with its folder and suffix."
-        elif match[0] in by_path:
-            code, what = "video-twice", f"video {name!r} is the same file as {by_path[match[0]]!r}."
-            fix = "Use one name for one video."
         else:
             try:
                 with open_video(match[0]) as (container, _):
                     duration = container.duration / 1e6 if container.duration else None
                 sources[name] = VideoFile(name, match[0], duration)
-                by_path[match[0]] = name
             except MediaError as error:
                 code, what, fix = "media-unreadable", str(error), "Export the video again."
         if code:
             problems.append(Problem(code, what, fix, row.file, row.lines[0], "video_id"))
-    if spare := [path for path in videos.files if path not in by_path]:
+    known = {source.path for source in sources.values()}
+    if spare := [path for path in videos.files if path not in known]:
         what = f"{len(spare)} video files have no row in the sheet ({spare[0].name}, ...) and are left out."
         problems.append(Problem("video-unlabelled", what, "Add their rows.", str(videos.folder), severity="warning"))
     return sources, problems

@@ -204,7 +204,7 @@ def test_the_wide_sheet_with_spans_and_a_mapping(given: dict[str, Path], tmp_pat
             "video '李四' could be 李四.avi or 李四.mp4",
         ),
         (lambda g: (g["videos"] / f"{NAMES[1]}.avi").write_bytes(b"x"), "media-unreadable", "cannot be read"),
-        (lambda g: long_sheet(g["labels"], (NAMES[0], f"{NAMES[0]}.mp4")), "video-twice", "is the same file as"),
+        (lambda g: long_sheet(g["labels"], (NAMES[0], f"{NAMES[0]}.mp4")), "label-twice", "is the same file"),
         (lambda g: long_sheet(g["labels"], ("../../etc/passwd",)), "video-missing", "'../../etc/passwd': no such file"),
         (lambda g: edit(g, ",1.5,1.9,", ",1.5,9,"), "span-outside", "ends at 9 s, but the video at 2.00 s"),
         (lambda g: edit(g, ",1.5,1.9,", ",1.9,1.5,"), "span-invalid", "the span 1.9-1.5 s is not"),

@@ -131,7 +131,7 @@ def test_spans_find_their_video(given: Inputs, tmp_path: Path, name: str) -> Non
     [
         (spans("IMG_9,cpr_01,0,1"), "video 'IMG_9', step 'cpr_01': the score sheet has no such video."),
         (spans("IMG_1,cpr_03,0,1"), "video 'IMG_1', step 'cpr_03': the score sheet has no such row."),
-        (spans("IMG_1,cpr_01,0,1", "IMG_1.mp4,cpr_01,0,2"), ":3: video 'IMG_1.mp4', step 'cpr_01': stands on line 2"),
+        (spans("IMG_1,cpr_01,0,1", "IMG_1.mp4,cpr_01,0,2"), ":3: video 'IMG_1', step 'cpr_01': stands on line 2"),
         (spans("IMG_1,cpr_01,0,1,x", head="video_id,step_id,start,end,remark"), "columns 'remark' are not read."),
     ],
 )
