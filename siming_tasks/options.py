@@ -137,6 +137,13 @@ class Options:
         "dataset folder, Hugging Face dataset (`org/name[@revision]`) or public set (`siming data fetch` lists them)",
         "the folder that a finished run names, else the synthetic demo",
     )
+    split: str = _option(
+        "",
+        Text("[SPLIT:]PART"),
+        "data",
+        "only the videos of one part of a split: `test` of the main one, `person:test` of a split that has a name",
+        "the part that a finished run names, else all videos",
+    )
     media: Literal["auto", "frames", "video", "proxy"] = _option(
         "auto",
         None,

@@ -122,6 +122,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("cluster", "ward", "cluster='ward' is not one of auto, video, performance, student, site."),
     ("limits", "none", "limits='none' is not one of known, off."),
     ("data", 3, "data=3 is not text."),
+    ("split", 3, "split=3 is not text."),
     ("cache", None, "cache=None is not text."),
     ("replies", False, "replies=False is not text."),
     ("prices", 3, "prices=3 is not text."),

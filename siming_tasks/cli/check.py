@@ -14,7 +14,7 @@ from siming_tasks.options import Whole
 
 @cli.command()
 def check(
-    chosen: cli.DatasetChoice = cli.dataset_flags(word=True),
+    chosen: cli.DatasetChoice = cli.dataset_flags(word=True, split=False),
     quick: bool = cli.switch("open the videos without decoding them"),
     jobs: int | None = cli.option("N", "videos worked on at once (default: all processors)", Whole()),
     restate_digests: bool = cli.switch(

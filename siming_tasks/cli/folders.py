@@ -15,7 +15,7 @@ _OPERATIONS: tuple[Literal["drop", "freeze", "swap"], ...] = ("drop", "freeze", 
 
 @cli.command()
 def split(
-    chosen: cli.DatasetChoice = cli.dataset_flags(word=True),
+    chosen: cli.DatasetChoice = cli.dataset_flags(word=True, split=False),
     out: Path = cli.word("OUT", "the public folder", cli.NEW_FOLDER),
     key: Path = cli.option("KEYFILE", "the label file to keep", cli.NEW_FILE, required=True),
 ) -> None:
@@ -32,7 +32,7 @@ def split(
     "and HF_ENDPOINT are those of huggingface_hub."
 )
 def push(
-    chosen: cli.DatasetChoice = cli.dataset_flags(word=True),
+    chosen: cli.DatasetChoice = cli.dataset_flags(word=True, split=False),
     repo: str = cli.word("ORG/NAME", "the repository; is made if it is not there"),
     with_labels: bool = cli.switch("upload the scores, too"),
     gated: Literal["auto", "manual", "no"] | None = cli.option(
@@ -68,7 +68,7 @@ def push(
     "Labels stand only where spans and the rubric's requirements make them certain."
 )
 def edit(
-    chosen: cli.DatasetChoice = cli.dataset_flags(word=True),
+    chosen: cli.DatasetChoice = cli.dataset_flags(word=True, split=False),
     out: Path = cli.word("OUT", "the new folder", cli.NEW_FOLDER),
     only: tuple[Literal["drop", "freeze", "swap"], ...] = cli.several(
         "EDIT", "drop, freeze or swap; may be repeated", _OPERATIONS

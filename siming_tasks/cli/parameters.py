@@ -67,7 +67,7 @@ class OptionFlag(click.Option):
 
 @dataclass(frozen=True)
 class DatasetChoice:
-    """The data set that a command is about, as its word, its flags and the environment name it.
+    """The data set that a command is about, or a part of it, as its word, its flags and the environment name it.
 
     Attributes:
         word: the word DIR, for the commands that take one.
@@ -110,7 +110,7 @@ class DatasetChoice:
         return resolve_dataset(replace(self.options, data=text), name)
 
     def open(self, runs: Sequence[RunSource] = (), *, media: bool = False, reference: bool = False) -> Dataset:
-        """The data set in :meth:`folder`, with the labels of ``--labels``.
+        """The data set in :meth:`folder`, with the labels of ``--labels``; of a split the part that is asked for.
 
         Args:
             runs: as in :meth:`folder`.
@@ -118,15 +118,22 @@ class DatasetChoice:
             reference: whether the command needs the points of ``options.rater``.
 
         Raises:
-            DataError: no usable data set, a label file of another one, or (``reference``) no points of the rater.
+            DataError: no usable data set, a label file of another one, no such split, or (``reference``) no points of
+                the rater.
         """
         from siming_tasks.data import check_reference, open_dataset, verify_media, with_labels
+        from siming_tasks.data.splits import take_part
 
         dataset = open_dataset(self.folder(runs), media=media)
         if media:
             verify_media(dataset, self.options.cache_dir)
         if self.labels:
             dataset = with_labels(dataset, self.labels)
+        parts = {source.part for source in runs}
+        named = parts.pop() if len(parts) == 1 else ""
+        if named and not self.options.split:
+            say(f"Split: {named}, which the run names.", error=True)
+        dataset = take_part(dataset, self.options.split or named)
         if reference:
             check_reference(dataset, self.options.rater)
         return dataset
@@ -180,6 +187,7 @@ class Command(click.Command):
         options = replace(Options.from_env(), **{name: value for name, value in flags.items() if value is not None})
         if "data" in flags:
             word, labels = values.pop("dir", None), values.pop("labels", None)
+            options = options if "split" in flags else replace(options, split="")
             values["chosen"] = DatasetChoice(word, flags["data"], labels, options)
         return {**values, "options": options}
 
@@ -251,12 +259,13 @@ def option_flags(*names: str) -> Any:
     return lambda name: [OptionFlag(field) for field in names]
 
 
-def dataset_flags(*, word: bool = False, labels: bool = False) -> Any:
-    """Declare ``--data``; the parameter must be called ``chosen``.
+def dataset_flags(*, word: bool = False, labels: bool = False, split: bool = True) -> Any:
+    """Declare ``--data`` and ``--split``; the parameter must be called ``chosen``.
 
     Args:
         word: whether the word DIR in front of the other words names the data set, too.
         labels: whether the command takes ``--labels``, a file of labels that are withheld.
+        split: False for a command that is always about the whole folder.
     """
 
     def at_most_one(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str | None:
@@ -269,6 +278,8 @@ def dataset_flags(*, word: bool = False, labels: bool = False) -> Any:
             text = "the data set, as with --data"
             yield click.Argument(["dir"], nargs=-1, metavar="[DIR]", callback=at_most_one, help=text)
         yield OptionFlag("data")
+        if split:
+            yield OptionFlag("split")
         if labels:
             text = "label file of a data set whose labels are withheld"
             yield click.Option(["--labels"], type=Path, metavar="FILE", help=text)

@@ -93,7 +93,7 @@ def shards(
     out, data, width = out.absolute(), str(dataset.root.absolute()), len(str(number))
 
     def command(share: str, folder: str) -> str:
-        line = command_of(facts, list(named), RequestSlice(shard=share), data=data, output=folder)
+        line = command_of(facts, list(named), RequestSlice(shard=share, split=dataset.part), data=data, output=folder)
         return " ".join([line, *([shlex.join(shlex.split(more))] if more else [])])
 
     folders = {f"{index}/{number}": out / f"shard-{index:0{width}d}-of-{number}" for index in range(1, number + 1)}
@@ -103,6 +103,7 @@ def shards(
     if slurm:
         line = command("", "FOLDER").replace("--output_path FOLDER", '--output_path "$folder"')
         words = {"out": shlex.quote(str(out)), "data": shlex.quote(data), "tasks": shlex.quote(tasks)}
+        words["split"] = f" --split {shlex.quote(dataset.part)}" if dataset.part else ""
         print(SLURM.format(number=number, width=width, join=join, command=line, **words), end="")
         return
     for share, folder in folders.items():

@@ -82,7 +82,8 @@ def score(
     else:
         show_problems(scores.problems)
         label = " SYNTHETIC" if dataset.synthetic else ""
-        print(f"{dataset.name} {dataset.version}{label}, digest {dataset.digest[:12]}\n")
+        part = f", split {dataset.part}" if dataset.part else ""
+        print(f"{dataset.name} {dataset.version}{part}{label}, digest {dataset.digest[:12]}\n")
         _print_scores(scores, run, observable)
         if claim:
             from siming_tasks.report.tables.comparison import primary_section

@@ -315,10 +315,11 @@ def no_ceiling(dataset: Dataset) -> str:
 
 def origin(dataset: Dataset) -> dict[str, Any]:
     """The data set of a JSON output."""
-    named = {"dataset": dataset.name, "version": dataset.version, "digest": dataset.digest}
-    return named | {"synthetic": dataset.synthetic}
+    facts = dict(dataset.facts)
+    return {"dataset": facts.pop("name"), **facts, "synthetic": dataset.synthetic}
 
 
 def title(dataset: Dataset) -> str:
     """The data set of a printed output, for its heading."""
-    return f"{literal(dataset.name)} {literal(dataset.version)}{', SYNTHETIC data' if dataset.synthetic else ''}"
+    part = f", split {literal(dataset.part)}" if dataset.part else ""
+    return f"{literal(dataset.name)} {literal(dataset.version)}{part}{', SYNTHETIC data' if dataset.synthetic else ''}"

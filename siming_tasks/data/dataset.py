@@ -39,6 +39,8 @@ class Dataset:
         meta: the rest of ``dataset.yaml``.
         lines: the line of ``videos.jsonl`` that each video stands on.
         rater_facts: by name, what ``dataset.yaml`` states of the raters; a rater without an entry is a person.
+        part: of a split, whose videos these are (:func:`siming_tasks.data.splits.take_part`); empty: all videos.
+        whole: the data set with all videos, if these are a part.
 
     Example:
         >>> from siming_tasks import open_dataset
@@ -58,6 +60,8 @@ class Dataset:
     meta: Mapping[str, Any]
     lines: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
     rater_facts: Mapping[str, Rater] = field(default_factory=dict)
+    part: str = ""
+    whole: Dataset | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def by_id(self) -> dict[str, Video]:
@@ -114,6 +118,13 @@ class Dataset:
         """Names of the human raters (:func:`human_raters`) who gave points to an applicable step, sorted."""
         scored = (item for video in self.videos for step in video.applicable for item in step.scores.items())
         return human_raters((name for name, points in scored if points is not None), self.rater_facts)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Facts that stand in every result: name, version, digest; the split and the rule of attempts, if there are."""
+        stated = {"split": self.part, "attempts": self.attempt_rule}
+        about = {"name": self.name, "version": self.version, "digest": self.digest}
+        return {**about, **{name: value for name, value in stated.items() if value}}
 
     @property
     def attempt_rule(self) -> AttemptRule | None:

@@ -12,7 +12,7 @@ _KEYS = frozenset(("pair_id", "kind", "video_a", "video_b", "step_id", "directio
 
 
 def read_pairs(dataset: Dataset) -> list[dict[str, Any]]:
-    """The lines of the dataset's ``pairs.jsonl``; empty without the file.
+    """The lines of the dataset's ``pairs.jsonl`` whose videos are both there; empty without the file.
 
     Raises:
         DataError: a line is no pair of this dataset; names the line.
@@ -27,14 +27,14 @@ def read_pairs(dataset: Dataset) -> list[dict[str, Any]]:
             problems.append(row)
         elif not (
             row.keys() >= _KEYS
-            and {row["video_a"], row["video_b"]} <= dataset.by_id.keys()
+            and {row["video_a"], row["video_b"]} <= (dataset.whole or dataset).by_id.keys()
             and {row["step_id"], *row["unchanged_steps"]} <= dataset.rubric.by_id.keys()
             and row["step_id"] not in row["unchanged_steps"]
             and row["direction"] in (1, -1)
         ):
             fix = "Make the folder again, or remove pairs.jsonl."
             problems.append(Problem("pair-invalid", "not a pair of this data set.", fix, path.name, line))
-        else:
+        elif {row["video_a"], row["video_b"]} <= dataset.by_id.keys():
             pairs.append(row)
     if problems:
         raise DataError.of(problems)

@@ -16,6 +16,7 @@ from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import Video
 from siming_tasks.common.value_kinds import Share
 from siming_tasks.common.version_0_1 import translate_results
+from siming_tasks.data.splits import in_part
 from siming_tasks.results.record import SUPERVISED, stated_judge
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_ids, shard_slice
@@ -31,17 +32,19 @@ MAX_RESULTS = 256_000_000
 class RequestSlice:
     """Requests that one command made of a task: of its ``shard``, ``limit`` of them (None: the rest) after ``offset``.
 
-    ``parts``: it counts parts of exams (``SIMING_ASK``), so that only the exams with a record are known to be asked.
+    ``split``: the part of a split whose videos these are of (empty: of all videos). ``parts``: it counts parts of exams
+    (``SIMING_ASK``), so that only the exams with a record are known to be asked.
     """
 
     offset: int = 0
     limit: float | None = None
     parts: bool = False
     shard: str = ""
+    split: str = ""
 
     @property
     def whole(self) -> bool:
-        """True for all of the task."""
+        """True for all of the task, in its split."""
         return not self.offset and self.limit is None and not self.shard
 
     def of(self, ids: Sequence[str]) -> Sequence[str]:
@@ -68,7 +71,8 @@ def slices_of(results: Iterable[Mapping[str, Any]]) -> dict[str, tuple[RequestSl
             except (AttributeError, KeyError, TypeError, ValueError):
                 parts = False
             shard = Share(empty=True).check(str(metadata.get("shard") or ""))
-            slices.setdefault(name, []).append(RequestSlice(offset, limit, parts, shard))
+            split = str(metadata.get("split") or "")
+            slices.setdefault(name, []).append(RequestSlice(offset, limit, parts, shard, split))
     return {name: tuple(parts) for name, parts in slices.items()}
 
 
@@ -103,12 +107,14 @@ def asked_ids(
         (part.limit is not None and 0 < part.limit < 1) or (part.parts and not part.whole) for part in slices
     ):
         return frozenset(have)
-    every = list(expected_ids(TASKS[setting], videos))
-    if not slices or any(part.whole for part in slices):
-        return frozenset(every)
+    if not slices:
+        return frozenset(expected_ids(TASKS[setting], videos))
     asked = set(have)
-    for part in slices:
-        asked.update(part.of(every))
+    for split in {part.split for part in slices}:
+        among = [video for video in videos if in_part(video, split)] if split else videos
+        every = list(expected_ids(TASKS[setting], among))
+        for part in slices:
+            asked.update(part.of(every) if part.split == split else ())
     return frozenset(asked)
 
 
@@ -130,6 +136,12 @@ class RunSource:
     path: Path
     facts: Mapping[str, Any] = field(default_factory=dict)
     slices: Mapping[str, tuple[RequestSlice, ...]] = field(default_factory=dict)
+
+    @property
+    def part(self) -> str:
+        """The part of a split that every command of the run asked about; empty: all videos, or several parts."""
+        stated = {part.split for parts in self.slices.values() for part in parts}
+        return stated.pop() if len(stated) == 1 else ""
 
     @property
     def limited(self) -> bool:

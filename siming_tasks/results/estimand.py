@@ -28,6 +28,7 @@ class Estimand:
         sites: number of sites that the videos state.
         reference: rater whose points are the reference; ``raters``: physicians behind it or beside it.
         missing: share of asked steps without an answer; None for several runs, which differ in it.
+        part: of a split, whose videos these are; empty: the whole data set.
     """
 
     setting: str
@@ -40,12 +41,14 @@ class Estimand:
     reference: str
     raters: tuple[str, ...]
     missing: float | None
+    part: str = ""
 
     @property
     def sentence(self) -> str:
         """The estimand in one sentence, plain text: escape it for Markdown, as a rater's name is in it."""
         of = "" if self.unit == "video" else f" of {self.clusters:,} {_PLURAL[self.unit]}"
-        exams = f"{self.videos:,} videos{of}, taken as a sample of {_PLURAL[self.unit]} like these"
+        part = f" of the split {one_line(self.part)}" if self.part else ""
+        exams = f"{self.videos:,} videos{part}{of}, taken as a sample of {_PLURAL[self.unit]} like these"
         if self.unit == "site":
             where = ""
         elif self.sites > 1:
@@ -89,4 +92,5 @@ def estimand_of(
         reference=rater,
         raters=dataset.physicians,
         missing=None if several else unanswered / asked if asked else 0.0,
+        part=dataset.part,
     )

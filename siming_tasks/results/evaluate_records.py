@@ -231,7 +231,7 @@ def evaluate_records(
         "setting": setting,
         "synthetic": dataset.synthetic,
         "estimand": estimand_of(matrix, dataset, setting, options.rater).to_json(),
-        "dataset": {"name": dataset.name, "version": dataset.version, "digest": dataset.digest},
+        "dataset": dataset.facts,
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
         "prompt": prompt,
         "requests": {"answered": len(distinct), "expected": requests, "conflicts": conflicts},

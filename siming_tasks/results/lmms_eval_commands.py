@@ -12,6 +12,7 @@ from typing import Any
 
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.data import Dataset
+from siming_tasks.data.splits import take_part
 from siming_tasks.options import OPTIONS
 from siming_tasks.results.discovery import RequestSlice
 from siming_tasks.results.record import REQUEST_FAILED
@@ -45,6 +46,7 @@ def command_of(
     words += ["--limit", f"{part.limit:g}"] if part.limit is not None else []
     words += ["--log_samples", "--output_path", str(output)]
     variables = {"SIMING_DATA": data} if data is not None else {}
+    variables |= {"SIMING_SPLIT": part.split} if part.split else {}
     variables |= {"SIMING_SHARD": part.shard} if part.shard else {}
     metadata: Mapping[str, Any] = next((facts["tasks"][task] for task in tasks if task in facts.get("tasks", {})), {})
     try:
@@ -107,7 +109,7 @@ set -euo pipefail
 export SIMING_SHARD="${{SLURM_ARRAY_TASK_ID:?run it with sbatch}}/{number}"
 folder=$(printf '%s/shard-%0{width}d-of-{number}' {out} "$SLURM_ARRAY_TASK_ID")
 mkdir -p "$folder"
-missing() {{ siming run missing "$folder" --data {data} --tasks {tasks}; }}
+missing() {{ siming run missing "$folder" --data {data}{split} --tasks {tasks}; }}
 missing > /dev/null || {command} || true
 missing
 """
@@ -148,7 +150,8 @@ def failed_requests(run: Run) -> list[FailedRequest]:
         if not failed:
             continue
         prompting = PromptOptions.from_label(list(failed.values())[-1])
-        asked = prompting.questions(spec, run.dataset.videos, run.dataset.rubric.skill_of)
+        videos = take_part(run.dataset.whole or run.dataset, run.source.part).videos  # as lmms-eval numbered them
+        asked = prompting.questions(spec, videos, run.dataset.rubric.skill_of)
         for number, question in enumerate(asked):
             request = record_id(name, question.video_id, question.step_id)
             if (request, question.part) in failed:
@@ -174,7 +177,7 @@ def retry_commands(run: Run, failed: Iterable[FailedRequest]) -> list[str]:
     ordered = enumerate(sorted(failed, key=lambda request: (request.task, request.document)))
     for (task, _), row in groupby(ordered, lambda pair: (pair[1].task, pair[1].document - pair[0])):
         numbers = [request.document for _, request in row]
-        part = RequestSlice(numbers[0], len(numbers))
+        part = RequestSlice(numbers[0], len(numbers), split=run.source.part)
         commands.append(command_of(run.source.facts, [task], part, data=str(run.dataset.root), output=output))
     return commands
 

@@ -167,7 +167,8 @@ def load_predictions(
                 break
     if not collector.records and not problems:
         fix = f"Give a prediction file ({see('data')}) or the output of lmms-eval --log_samples."
-        problems.append(Problem("no-predictions", "no line holds a prediction.", fix, shown))
+        about = f" about the split {dataset.part!r}" if dataset.part else ""
+        problems.append(Problem("no-predictions", f"no line holds a prediction{about}.", fix, shown))
     records = collector.finish()
     problems += _condition_problems(records, dataset, shown, allow)
     return Predictions(records, tuple(problems), tuple(files))

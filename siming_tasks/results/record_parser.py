@@ -199,6 +199,8 @@ class RecordParser:
             what, fix = f"unknown setting {source.setting[:64]!r}.", f"One of {', '.join(TASKS)}."
             self._note("setting-unknown", what, fix, "setting")
             return None
+        if self.dataset.whole and source.video_id in self.dataset.whole.by_id.keys() - self.dataset.by_id.keys():
+            return None  # a video outside of the part that is scored
         if source.video_id not in self.dataset.by_id:
             what = f"the dataset has no video {source.video_id[:64]!r}; the line is not counted."
             self._note("video-unknown", what, "Correct the id.", "video_id", "warning")

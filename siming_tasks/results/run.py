@@ -14,6 +14,7 @@ from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import CONSENSUS, UnitChoice
 from siming_tasks.data import Dataset, check_reference, open_dataset, with_labels
 from siming_tasks.data.resolve import resolve_dataset
+from siming_tasks.data.splits import take_part
 from siming_tasks.metrics import Evaluation, ScoreMatrix
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
@@ -69,7 +70,9 @@ class Run:
         """Ids of the requests of a setting that count as asked; one without a record is a missing answer."""
         slices = self.source.slices.get(setting, ())
         have = {record.id for record in self.records.get(setting, ())} if slices or self.partial else ()
-        return asked_ids(setting, self.dataset.videos, have, slices=slices, partial=self.partial)
+        whole = self.dataset.whole
+        asked = asked_ids(setting, (whole or self.dataset).videos, have, slices=slices, partial=self.partial)
+        return asked & frozenset(expected_ids(TASKS[setting], self.dataset.videos)) if whole else asked
 
     def score_matrix(
         self,
@@ -190,6 +193,8 @@ def load_run(
 ) -> Run:
     """A run with every problem of its files in :attr:`Run.problems`.
 
+    A run of one part of a split is read on that part, unless ``dataset`` is a part already: what both have then counts.
+
     Args:
         source: a prediction file, a sample log, a folder with the parts of a run, or the result of :func:`run_at`.
         dataset: what it was asked about.
@@ -198,6 +203,7 @@ def load_run(
         seen: called with each record and the line that it came from, as it is read.
     """
     source = source if isinstance(source, RunSource) else run_at(source)
+    dataset = dataset if dataset.part else take_part(dataset, source.part)
     loaded = load_predictions(source.path, dataset, seen, allow=allow)
     run, problems = Run(source, dataset, loaded.records, (), loaded.files, partial), [*loaded.problems]
     for name, present in run.records.items():
@@ -259,7 +265,7 @@ class Scores:
     def to_json(self) -> dict[str, Any]:
         """One JSON object, without NaN."""
         return {
-            "dataset": _dataset_name(self.dataset),
+            "dataset": self.dataset.facts,
             "synthetic": self.dataset.synthetic,
             "files": [redact(str(file)) for file in self.files],
             "settings": {name: dict(result) for name, result in self.settings.items()},
@@ -357,12 +363,8 @@ def validation(run: Run) -> dict[str, Any]:
             "statuses": dict(Counter(record.status for record in records)),
         }
     return {
-        "dataset": _dataset_name(run.dataset),
+        "dataset": run.dataset.facts,
         "ok": not any(problem.severity == "error" for problem in run.problems),
         "settings": counts,
         "problems": [problem.to_json() for problem in run.problems],
     }
-
-
-def _dataset_name(dataset: Dataset) -> dict[str, Any]:
-    return {"name": dataset.name, "version": dataset.version, "digest": dataset.digest}

@@ -107,7 +107,8 @@ def _alias(setting: TaskSpec) -> str:
     """Name of a task in the printed table."""
     RUN.begin()
     dataset = RUN.current_dataset()
-    name = f"{setting.task_name}{RUN.prompting_of(setting).title_suffix}"
+    part = f", {dataset.part}" if dataset.part else ""
+    name = f"{setting.task_name}{RUN.prompting_of(setting).title_suffix}{part}"
     return f"{name} [SYNTHETIC {dataset.name}]" if dataset.synthetic else name
 
 
@@ -123,6 +124,8 @@ def _metadata(setting: TaskSpec) -> dict[str, Any]:
         "siming_prompt": f"{PROMPT_VERSION} {template_hash(setting, dataset.rubric, RUN.options.prompt)}",
         "siming_options": json.dumps({**RUN.policy.facts(), **RUN.prompting_of(setting).changed_options()}),
         "siming_media": sha256_json(default_modes)[:12],
+        # Not part of the key of a kept reply: the same question in another part has the same answer.
+        **{name: fact for name, fact in dataset.facts.items() if name in ("split", "attempts")},
         **({"shard": RUN.options.shard} if RUN.options.shard else {}),
         **({"siming_ablation": f"{setting.ablation.name} {ABLATION_RULES}"} if setting.ablation else {}),
     }

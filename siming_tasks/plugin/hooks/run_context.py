@@ -20,6 +20,7 @@ from typing import Any
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset, resolve_dataset, verify_media
 from siming_tasks.data.minimal_pairs import minimal_pairs_of
+from siming_tasks.data.splits import take_part
 from siming_tasks.media import UNKNOWN, UNKNOWN_MODE, Backend, MediaMode, Policy, Request, SentImages
 from siming_tasks.metrics import Evaluation
 from siming_tasks.options import Options
@@ -57,10 +58,10 @@ class OpenDataset:
     _requests: dict[tuple[Policy, str], tuple[Request, ...]] = field(default_factory=dict)
 
     @classmethod
-    def at(cls, root: Path, cache: Path) -> OpenDataset:
-        """Data set in a folder, checked with its media (DataError if anything is wrong)."""
+    def at(cls, root: Path, cache: Path, part: str = "") -> OpenDataset:
+        """Data set in a folder, or a ``part`` of a split, checked with its media (DataError if anything is wrong)."""
         stamp = cls.stamp_of(root)  # before reading: a change while the files are read must be noticed later
-        dataset = open_dataset(root)
+        dataset = take_part(open_dataset(root), part)
         verify_media(dataset, cache)
         return cls(dataset, stamp)
 
@@ -135,7 +136,7 @@ class RunContext:
             for remembered in (self._media, self._usage, self._parsed):
                 remembered.clear()
             for root, opened in list(self._datasets.items()):
-                if opened.stamp != OpenDataset.stamp_of(Path(root)):
+                if opened.stamp != OpenDataset.stamp_of(Path(root)) or opened.dataset.part != options.split:
                     del self._datasets[root]
 
     @property
@@ -218,7 +219,12 @@ class RunContext:
             return last[1]
         with self._lock:
             if root not in self._datasets:
-                _remember(self._datasets, root, OpenDataset.at(Path(root), self.cache_dir), MAX_OPEN_DATASETS)
+                _remember(
+                    self._datasets,
+                    root,
+                    OpenDataset.at(Path(root), self.cache_dir, self.options.split),
+                    MAX_OPEN_DATASETS,
+                )
             self._datasets.move_to_end(root)
             self._last_dataset = root, self._datasets[root]
             return self._datasets[root]

@@ -239,8 +239,11 @@ def _command(run: Mapping[str, Any], report: Mapping[str, Any]) -> str | None:
     if not known.get("model") or not known.get("tasks"):
         return None
     limit, offset = known.get("limit"), known.get("offset")
-    shard = next((str(metadata["shard"]) for metadata in known["tasks"].values() if metadata.get("shard")), "")
-    part = RequestSlice(int(offset or 0), float(limit) if limit else None, shard=shard)
+    shard, split = (
+        next((str(metadata[name]) for metadata in known["tasks"].values() if metadata.get(name)), "")
+        for name in ("shard", "split")
+    )
+    part = RequestSlice(int(offset or 0), float(limit) if limit else None, shard=shard, split=split)
     return command_of(known, list(known["tasks"]), part, data=None if report["synthetic"] else "DATASET")
 
 

@@ -43,6 +43,26 @@ def test_loading_a_task_again_reads_the_environment_again(run: Dataset, other_de
     assert hooks.metadata_full_score["siming_digest"] == run.digest
 
 
+def test_a_run_asks_about_the_part_of_a_split_that_it_is_told(run: Dataset, begin: Begin, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(run.root, tmp_path / "copy"))
+    rows = [json.loads(line) for line in (root / "videos.jsonl").read_text().splitlines()]
+    for number, row in enumerate(rows):
+        row |= {"split": "test" if number % 2 else "train", "splits": {"person": "dev" if number == 3 else "test"}}
+    (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    restate(root)
+    names = [row["video_id"] for row in rows]
+    begin(root, SPLIT="test")
+    assert [doc["video_id"] for doc in docs("full_score")] == [names[1], names[3]]
+    assert hooks.metadata_full_score["split"] == "test" and hooks.alias_full_score.startswith("siming_full_score, test")
+    begin(root, SPLIT="person:dev")
+    assert [doc["video_id"] for doc in docs("full_score")] == [names[3]]
+    begin(root, SPLIT="")
+    assert len(docs("full_score")) == 4
+    assert "split" not in hooks.metadata_full_score
+    with pytest.raises(DataError, match=r"no video is in the split 'dev'. Its videos state person:dev \(1\)"):
+        begin(root, SPLIT="dev")
+
+
 def test_a_run_keeps_the_options_that_it_began_with(run: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     (doc, *_) = docs("full_score")
     monkeypatch.setenv("SIMING_FRAMES", "2")
