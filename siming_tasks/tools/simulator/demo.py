@@ -9,7 +9,7 @@ from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from tqdm import tqdm
@@ -23,6 +23,7 @@ from siming_tasks.tools.simulator.choreography import Performance
 from siming_tasks.tools.simulator.contact_sheet import ContactSheet, deciding_moments
 from siming_tasks.tools.simulator.minimal_pairs import pair_row, simulate_pairs
 from siming_tasks.tools.simulator.simulated_exam import Exam, simulate_labels
+from siming_tasks.tools.simulator.sound import sound_track
 from siming_tasks.tools.simulator.video import FPS, FULL, SHORT, encode, frames, perform
 
 GENERATOR_VERSION = "4"
@@ -65,11 +66,21 @@ simulated too; where they differ, an adjudicator with the event log decides, so 
 ## Files
 
 `videos.jsonl` (labels), `rubric.yaml`, `media/` (H.264, {fps} frames/s), `events/` (logs), `contact/` (pictures to look
-at), `dataset.yaml` (digests). Words in speech bubbles stand for sound. {pairs}
+at), `dataset.yaml` (digests). {words} {pairs}
 """
+Sounds = Literal["none", "beside", "instead"]
+"""Sound of simulated exams: none; beside speech bubbles; or instead of them, so that words are heard and not seen."""
+_WORDS: Mapping[Sounds, str] = {
+    "none": "Words in speech bubbles stand for sound.",
+    "beside": "Words are seen in speech bubbles, heard as synthetic speech, and stand in `transcript` of each row.",
+    "instead": "Words are heard as synthetic speech and not seen; they stand in `transcript` of each row.",
+}
 _PAIRS = """`pairs.jsonl` lists counterfactual minimal pairs: for a `history` pair
 the frames of the step's clip are the same in both videos before encoding and its true score differs, so no judge that
 sees only the clip and answers equal inputs equally can be right on it."""
+
+
+_SPEAKERS = {"me": "trainee", "aide": "helper", "by": "bystander", "aed": "AED"}
 
 
 @dataclass(frozen=True)
@@ -82,6 +93,11 @@ class _Recipe:
     short: bool
     pairs: bool
     contact: bool
+    sound: Sounds = "none"
+
+    def facts(self) -> dict[str, Any]:
+        """The arguments; without sound those that were there before exams could be heard."""
+        return {name: value for name, value in asdict(self).items() if (name, value) != ("sound", "none")}
 
 
 @dataclass(frozen=True)
@@ -102,6 +118,7 @@ def make_demo(
     jobs: int = 2,
     progress: bool = True,
     contact: bool = True,
+    sound: Sounds = "none",
 ) -> Path:
     """Make a dataset folder of simulated exams whose labels are true by construction.
 
@@ -119,6 +136,8 @@ def make_demo(
             ``if __name__ == "__main__"``), because workers are spawned.
         progress: show a bar on stderr.
         contact: also write ``contact/<video_id>.jpg``, the moment that decides each step.
+        sound: a sound track made from the same truth, ``beside`` the speech bubbles or ``instead`` of them; rows then
+            state the words as transcript.
 
     Returns:
         ``out``.
@@ -129,11 +148,11 @@ def make_demo(
     out = Path(out)
     if videos < 1 or (pairs and videos % 2):
         raise DataError(f"{videos} videos: at least 1 is needed, and an even number for pairs.")
-    recipe = _Recipe(GENERATOR_VERSION, videos, seed, short, pairs, contact)
+    recipe = _Recipe(GENERATOR_VERSION, videos, seed, short, pairs, contact, sound)
 
     def is_this(folder: Path) -> bool:
         try:
-            return bool(read_yaml(folder / "dataset.yaml")["simulation"] == asdict(recipe))
+            return bool(read_yaml(folder / "dataset.yaml")["simulation"] == recipe.facts())
         except (DataError, KeyError, TypeError):
             return False
 
@@ -145,7 +164,7 @@ def make_demo(
         _describe(part, _render(todo, jobs, progress), [pair_row(pair) for pair in minimal_pairs], recipe)
         shutil.rmtree(part / "rows")
 
-    make_once(out, "this demo", is_this, make, sha256_json(asdict(recipe)))
+    make_once(out, "this demo", is_this, make, sha256_json(recipe.facts()))
     return out
 
 
@@ -184,7 +203,10 @@ def _make(job: _Job) -> dict[str, Any]:
         for step, errors in exam.plan.errors.items()
     }
     sheet = ContactSheet(deciding_moments(played, FPS), names, faults, FPS)
-    encode(job.folder / "media" / f"{name}.mp4", sheet.watch(frames(played, exam.look)), fps=FPS)
+    heard = job.recipe.sound != "none"
+    drawn = sheet.watch(frames(played, exam.look, bubbles=job.recipe.sound != "instead"))
+    track = sound_track(played, exam.look) if heard else None
+    encode(job.folder / "media" / f"{name}.mp4", drawn, fps=FPS, sound=track)
     if job.recipe.contact:
         sheet.save(job.folder / "contact" / f"{name}.jpg")
     with atomic_write(job.folder / "events" / f"{name}.json") as stream:
@@ -195,6 +217,11 @@ def _make(job: _Job) -> dict[str, Any]:
         steps.append({"step_id": step, "start": start, "end": end, "score": dict(scores)})
     media = f"media/{name}.mp4"
     row = {"video_id": name, "media": media, "duration": played.duration, "synthetic": True, "steps": steps}
+    if heard:
+        row["transcript"] = [
+            {"start": round(said.start, 3), "end": round(said.end, 3), "text": said.text, "who": _SPEAKERS[said.who]}
+            for said in played.utterances
+        ]
     with atomic_write(row_file) as stream:
         json.dump(row, stream)
     return row
@@ -233,7 +260,7 @@ def _describe(folder: Path, rows: Sequence[dict[str, Any]], pairs: Sequence[dict
         "synthetic": True,
         "languages": ["en"],
         "label_sources": raters,
-        "simulation": asdict(recipe),
+        "simulation": recipe.facts(),
         "digest": sha256_json({"rubric": rubric, "videos": list(rows), "media": media}),
         "media_sha256": media,
     }
@@ -242,5 +269,6 @@ def _describe(folder: Path, rows: Sequence[dict[str, Any]], pairs: Sequence[dict
         yaml.safe_dump(about, stream, sort_keys=False)
     form = ", short form: time-lapse with sets of six strokes, for tests only" if recipe.short else ""
     facts = {"version": recipe.generator_version, "form": form, "fps": FPS, "pairs": _PAIRS if pairs else ""}
+    facts["words"] = _WORDS[recipe.sound]
     with atomic_write(folder / "README.md") as stream:
         stream.write(_CARD.format(**{**asdict(recipe), **facts}))

@@ -1,10 +1,11 @@
-"""The video of an exam: the plan is played, frames are drawn from the performance and encoded as real H.264."""
+"""The video of an exam: the plan is played, frames are drawn from it and encoded as H.264, sound as AAC."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,11 @@ from siming_tasks.tools.simulator.cpr import resuscitate
 from siming_tasks.tools.simulator.people import sway_step
 from siming_tasks.tools.simulator.scene import Scene
 from siming_tasks.tools.simulator.slots import BEFORE_THE_ACT, draw_slots
+from siming_tasks.tools.simulator.speech import RATE
 from siming_tasks.tools.simulator.trainee import TraineeErrors
+
+if TYPE_CHECKING:
+    from av import AudioFrame
 
 FPS = 10
 """Frames per second: five in a compression at a proper rate; the rubric asks for at most 8."""
@@ -64,12 +69,17 @@ def _play(
     return s.finish()
 
 
-def frames(performance: Performance, appearance_seed: int, start: int = 0, stop: int | None = None) -> Iterator[Image]:
-    """Images ``start`` to ``stop`` of the video, BGR, shape (272, 480, 3); the same object while nothing changes."""
+def frames(
+    performance: Performance, appearance_seed: int, start: int = 0, stop: int | None = None, *, bubbles: bool = True
+) -> Iterator[Image]:
+    """Images ``start`` to ``stop`` of the video, BGR, shape (272, 480, 3); the same object while nothing changes.
+
+    Without ``bubbles`` nothing that is said can be seen.
+    """
     scene = Scene(draw_appearance(appearance_seed), list(CHANNELS))
     rows = np.round(performance.sample(FPS), 2).tolist()
     words: dict[int, tuple[tuple[str, str], ...]] = {}  # what is heard at the middle of each frame
-    for word in performance.utterances:
+    for word in performance.utterances if bubbles else ():
         for index in range(int(word.start * FPS), int(word.end * FPS) + 1):
             if word.start <= (index + 0.5) / FPS < word.end:
                 words[index] = (*words.get(index, ()), (word.who, word.text))
@@ -84,7 +94,9 @@ def frames(performance: Performance, appearance_seed: int, start: int = 0, stop:
         yield image
 
 
-def encode(path: Path, frames: Iterable[NDArray[np.uint8]], *, fps: int, crf: int = 27) -> int:
+def encode(
+    path: Path, frames: Iterable[NDArray[np.uint8]], *, fps: int, crf: int = 27, sound: NDArray[np.int16] | None = None
+) -> int:
     """Write frames as H.264 (yuv420p in .mp4), nothing if ``frames`` raises; returns the number of frames.
 
     Closed groups of pictures of two seconds make it cheap to cut and to seek. The same frames give the same bytes at
@@ -95,6 +107,7 @@ def encode(path: Path, frames: Iterable[NDArray[np.uint8]], *, fps: int, crf: in
         frames: images of shape (height, width, 3), BGR, even sides, all of one size.
         fps: constant frame rate; frame i is shown from ``i / fps`` to ``(i + 1) / fps`` seconds.
         crf: x264's constant rate factor (18: hardly a loss, 28: small).
+        sound: samples of a sound track from the first frame on (16,000 a second), written as AAC; None: no track.
     """
     import av
     import cv2
@@ -113,6 +126,7 @@ def encode(path: Path, frames: Iterable[NDArray[np.uint8]], *, fps: int, crf: in
     ):
         out.metadata["title"] = _TITLE
         stream = out.add_stream("libx264", rate=fps, options=options)
+        voice = None if sound is None else out.add_stream("aac", rate=RATE, layout="mono", options={"b": "48k"})
         for image in frames:
             if count == 0:
                 stream.height, stream.width = image.shape[:2]
@@ -121,6 +135,20 @@ def encode(path: Path, frames: Iterable[NDArray[np.uint8]], *, fps: int, crf: in
             frame = av.VideoFrame.from_ndarray(planes, format="yuv420p")
             frame.pts, frame.time_base = count, Fraction(1, fps)
             out.mux(stream.encode(frame))
+            if voice is not None and sound is not None:
+                out.mux(voice.encode(_heard(sound, count, fps)))
             count += 1
         out.mux(stream.encode(None))
+        if voice is not None:
+            out.mux(voice.encode(None))
     return count
+
+
+def _heard(sound: NDArray[np.int16], frame: int, fps: int) -> AudioFrame:
+    """The samples that are heard while a frame is shown."""
+    import av
+
+    begin, end = (round(number * RATE / fps) for number in (frame, frame + 1))
+    part = av.AudioFrame.from_ndarray(np.ascontiguousarray(sound[None, begin:end]), format="s16", layout="mono")
+    part.sample_rate, part.pts, part.time_base = RATE, begin, Fraction(1, RATE)
+    return part
