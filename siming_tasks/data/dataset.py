@@ -199,7 +199,7 @@ def _rater_problems(dataset: Dataset) -> Iterator[Problem]:
     known = {name for video in dataset.videos for step in video.steps for name in (*step.scores, *step.findings)}
     for name in dataset.rater_facts.keys() - known if known else ():
         what = f"states facts about {name[:64]!r}, who gave no points; there are {', '.join(sorted(known))}."
-        yield Problem("rater-unknown", what, "Correct the name, or remove the entry.", "dataset.yaml", None, "raters")
+        yield Problem("rater-unused", what, "Correct the name, or remove the entry.", "dataset.yaml", None, "raters")
 
 
 def _digest(

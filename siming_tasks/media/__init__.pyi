@@ -21,6 +21,7 @@ from .request_media import ABLATION_RULES as ABLATION_RULES
 from .request_media import Request as Request
 from .request_media import View as View
 from .request_media import ablate as ablate
+from .request_media import video_store as video_store
 from .request_media import view as view
 from .sampler import SAMPLER as SAMPLER
 from .sampler import SAMPLERS as SAMPLERS
@@ -30,6 +31,9 @@ from .sampler import frame_range as frame_range
 from .sampler import matched_budget as matched_budget
 from .sampler import sample_count as sample_count
 from .sampler import sample_indices as sample_indices
+from .sound import Sound as Sound
+from .sound import has_sound as has_sound
+from .sound import sound_of as sound_of
 from .store import FrameStore as FrameStore
 from .stored_image import Encoding as Encoding
 from .stored_image import SentImages as SentImages

@@ -182,6 +182,7 @@ class Backend:
     video_needs: tuple[str, ...] = ()
     refused: str = ""
     measured: bool = False
+    hears: Literal["url", "path", "array"] | None = None
     schema: Literal["openai", "gemini", "vllm"] | None = None
     note: str = ""
 
@@ -239,8 +240,8 @@ OURS = {
 }  # fmt: skip
 """Model classes of this package, by module. They are not in the table, which is part of every cache key."""
 
-UNKNOWN = Backend("unknown", images="several", video="unknown", blind=True)
-"""A class of a user's: our frames, which lmms-eval hands on as they are."""
+UNKNOWN = Backend("unknown", images="several", video="unknown", blind=True, hears="path")
+"""A class of a user's: our frames, and sound as a file, which lmms-eval hands on as they are."""
 
 
 @cache

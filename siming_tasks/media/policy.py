@@ -10,6 +10,7 @@ from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import Any
 
+from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import Scope, Video
 from siming_tasks.media.modes import UNKNOWN, Backend, MediaMode
@@ -19,7 +20,7 @@ from siming_tasks.media.store import QUALITY, SIZE
 from siming_tasks.media.stored_image import AS_STORED, Encoding
 from siming_tasks.options import Options
 from siming_tasks.rubrics import Rubric, RubricStep
-from siming_tasks.tasks import STANDARD_TASKS, TASKS, InputAblation, TaskSpec
+from siming_tasks.tasks import STANDARD_TASKS, TASKS, TaskSpec
 from siming_tasks.tasks.expected_requests import expected_requests
 
 
@@ -100,12 +101,14 @@ class Policy:
         return self.density if scope == "clip" else "native"
 
     def mode_for(
-        self, backend: Backend = UNKNOWN, modality: str | None = None, *, ablation: InputAblation | None = None
+        self, backend: Backend = UNKNOWN, modality: str | None = None, *, task: TaskSpec | None = None
     ) -> MediaMode:
         """Choose how a backend gets its media: by the table of backends, unless ``SIMING_MEDIA`` says otherwise.
 
+        ``task``: what it is to be asked, if that is known.
+
         Raises:
-            OptionsError: the backend cannot see what is wanted, or would be shown something else.
+            OptionsError: the backend cannot see or hear what is wanted, or would be shown something else.
         """
         mode = backend.mode(self.mode, modality)
         if not mode.sampled and self.sampler != UNIFORM:
@@ -113,12 +116,19 @@ class Policy:
                 f"SIMING_SAMPLER={self.sampler}: {backend.name} is given the file and takes frames of it by itself. "
                 "Unset SIMING_SAMPLER, or set SIMING_MEDIA=proxy."
             )
-        if ablation and not ablation.shows_media and not backend.blind:
+        if task is None:
+            return mode
+        if task.modality.sound and not backend.hears:
+            raise OptionsError(
+                f"{backend.name} of lmms-eval 0.7.3 is not known to hear ({see('models')}). Leave {task.task_name} "
+                "out: without the sound its replies would be about something else."
+            )
+        if not task.shows_media and not (backend.blind or (task.modality.sound and backend.hears)):
             raise OptionsError(
                 f"{backend.name} of lmms-eval 0.7.3 cannot be asked without pictures or a video. Leave the tasks "
-                f"siming_ablation_{ablation.name}_* out."
+                f"{task.task_name.removesuffix(task.base_task)}* out."
             )
-        return mode.of_ablations if ablation else mode
+        return mode.of_ablations if task.ablation else mode
 
     def facts(self) -> dict[str, Any]:
         """List the options that change what is shown, under their own names; part of every cache key of a run.
@@ -137,16 +147,21 @@ class Policy:
         }
 
 
-def unobservable_reason(step: RubricStep, fps: float, *, has_audio: bool = False) -> str | None:
-    """Name the reason why a step cannot be judged: ``silent``, ``rate``, or None if it can.
+def unobservable_reason(
+    step: RubricStep, fps: float, *, has_audio: bool = False, has_pictures: bool = True
+) -> str | None:
+    """Name the reason why a step cannot be judged: ``silent``, ``dark``, ``rate``, or None if it can.
 
     Args:
         step: a rubric step; its ``evidence`` names the channel and the lowest sampling rate that carries it.
         fps: sampled rate of what is shown (frames/s).
-        has_audio: whether the model hears the sound.
+        has_audio: whether the model hears the sound, or reads what is said.
+        has_pictures: whether the model is shown anything.
     """
     if step.evidence.channel in ("audio", "audio_visual") and not has_audio:
         return "silent"
+    if not has_pictures:
+        return None if step.evidence.channel == "audio" else "dark"
     return "rate" if fps < step.evidence.min_fps else None
 
 

@@ -249,6 +249,11 @@ _store = lru_cache(maxsize=64)(FrameStore)
 """Return the same object for all requests of a video: it knows what lies in its folder."""
 
 
+def video_store(path: Path, digest: str, cache: Path) -> FrameStore:
+    """Everything stored about a video, for what does not depend on the size of its frames (sound)."""
+    return _store(cache, path, digest, SIZE, QUALITY)
+
+
 def ablate(
     plain: View,
     ablation: InputAblation,

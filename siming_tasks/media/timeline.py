@@ -70,6 +70,11 @@ class Timeline:
         seconds.flags.writeable = False
         return seconds
 
+    @property
+    def zero(self) -> float:
+        """Seconds of the container at which the first frame is shown: other streams count from there."""
+        return float(int(self.pts[0]) * self.time_base)
+
     @cached_property
     def _period(self) -> float:
         return float(1 / self.rate)

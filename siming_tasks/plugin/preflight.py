@@ -129,7 +129,7 @@ def check_run_arguments(arguments: RunArguments, policy: Policy, specs: Iterable
     modality = arguments.model_arguments.get("modality")
     mode = policy.mode_for(backend, modality)
     for spec in specs:
-        policy.mode_for(backend, modality, ablation=spec.ablation)
+        policy.mode_for(backend, modality, task=spec)
     for need in map(Requirement, mode.packages(backend)):
         _check_package(name, backend, need)
     if mode.needs_single_batches(backend) and arguments.batch_size > 1:

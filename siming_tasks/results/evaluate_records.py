@@ -143,16 +143,18 @@ def unobservable(
         setting: whose requests to look at.
         fps: frames a second that every request showed; None takes each record's own rate (where frames were chosen by
             content, each step's own), and the median of them for a request without a record.
-        has_audio: the model heard the sound track.
+        has_audio: the model heard the sound track; a task that gives sound or a transcript says so by itself.
 
     Raises:
         DataError: without ``fps``, a record does not say what the model saw: it had the file (``video`` mode), its
             reply came from a cache, or it stands in a bare prediction file.
     """
+    modality = TASKS[setting].modality
+    given = {"has_audio": has_audio or bool(modality.needs), "has_pictures": modality.pictures}
     rates: dict[str, float] = {}
     frames: dict[str, Mapping[str, int]] = {}
     for record in records:
-        if fps is None and record.setting == setting:
+        if fps is None and record.setting == setting and modality.pictures:
             media = record.media
             if not recorded_mode(media).images or not media.get("fps"):
                 raise DataError(
@@ -171,7 +173,7 @@ def unobservable(
             if span := video.step(step).span:
                 rate[step] = number / (span[1] - span[0])
         hidden[name] = frozenset(
-            step for step in asked if unobservable_reason(dataset.rubric.by_id[step], rate[step], has_audio=has_audio)
+            step for step in asked if unobservable_reason(dataset.rubric.by_id[step], rate[step], **given)
         )
     return hidden
 

@@ -13,15 +13,29 @@ from siming_tasks.common.schema import CORRECT, INCORRECT, Answer, Scope, answer
 ONE_JSON_OBJECT = "Answer with one JSON object and nothing else."
 """Begins the description of every reply; a prompt with reasoning replaces it."""
 
-ROLES: Mapping[Scope, str] = {
+_TASKS: Mapping[Scope, str] = {
     "full": (
-        "You are a physician examiner{of}. The video shows one complete examination{called}, in which a "
-        "trainee performs the procedure below{where}. Judge the trainee by the rubric, step by step. What was "
-        "done or left out earlier can decide whether a later step is correct."
+        "Judge the trainee by the rubric, step by step. What was done or left out earlier can decide whether a later "
+        "step is correct."
     ),
-    "clip": (
-        "You are a physician examiner{of}. The video clip is cut from an examination{called}, in which a "
-        "trainee performs a procedure{where}. It shows the one step below. Judge the trainee by the rubric."
+    "clip": "Judge the trainee by the rubric.",
+}
+
+
+def role_text(scope: Scope, given: str) -> str:
+    """The beginning of a prompt: who the model is, what it is given (in a sentence or two), and what to do with it."""
+    return f"You are a physician examiner{{of}}. {given} {_TASKS[scope]}"
+
+
+ROLES: Mapping[Scope, str] = {
+    "full": role_text(
+        "full",
+        "The video shows one complete examination{called}, in which a trainee performs the procedure below{where}.",
+    ),
+    "clip": role_text(
+        "clip",
+        "The video clip is cut from an examination{called}, in which a trainee performs a procedure{where}. It shows "
+        "the one step below.",
     ),
 }
 FULL_ROLE_WITH_TIMES = ROLES["full"] + " For each step the rubric says when the video shows it."

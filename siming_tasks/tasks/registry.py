@@ -11,7 +11,15 @@ from siming_tasks.common.schema import ANSWERS, SCOPES, Answer, Scope, answer_ke
 from siming_tasks.options import PUBLIC_SETS
 from siming_tasks.tasks.ablations import INPUT_ABLATIONS, UNALTERED, InputAblation
 from siming_tasks.tasks.answer_formats import ANSWER_FORMATS, BENCHMARK_FORMAT, AnswerFormat
-from siming_tasks.tasks.prompt_text import FULL_ROLE_WITH_TIMES, NO_VIDEO_ROLES, ROLES, question_text, reply_text
+from siming_tasks.tasks.modalities import MODALITIES, PICTURES, Modality
+from siming_tasks.tasks.prompt_text import (
+    FULL_ROLE_WITH_TIMES,
+    NO_VIDEO_ROLES,
+    ROLES,
+    question_text,
+    reply_text,
+    role_text,
+)
 
 if TYPE_CHECKING:  # listing the tasks must not load rubrics: the command line starts with it
     from siming_tasks.rubrics import RubricStep
@@ -38,7 +46,8 @@ class TaskSpec:
     shows_step_times: bool = False  # the prompt says of every step when the video shows it
     answer_format: AnswerFormat = BENCHMARK_FORMAT  # what the reply must state, how it is read and scored
     ablation: InputAblation = UNALTERED  # how the input is altered; false where it is not
-    base_task: str = ""  # of an ablation, the name of the task whose input is altered
+    modality: Modality = PICTURES  # what of the exam is given; false for pictures alone
+    base_task: str = ""  # of an ablation or another modality, the name of the benchmark's task
 
     def texts(self, half_points: bool) -> tuple[str, str]:
         """``question`` and ``reply``, for whole points only or for half points as well."""
@@ -50,8 +59,13 @@ class TaskSpec:
 
     @property
     def is_standard(self) -> bool:
-        """Test for the benchmark's answer format and unaltered input: such tasks cost and show the same."""
-        return self.answer_format is BENCHMARK_FORMAT and not self.ablation
+        """Test for the benchmark's answer format, input and modality: such tasks cost and show the same."""
+        return self.answer_format is BENCHMARK_FORMAT and not self.ablation and not self.modality
+
+    @property
+    def shows_media(self) -> bool:
+        """Test whether a question shows frames or a file."""
+        return self.ablation.shows_media and self.modality.pictures
 
     @property
     def field(self) -> str:
@@ -142,6 +156,22 @@ def _ablated(base: TaskSpec, ablation: InputAblation) -> TaskSpec:
     )
 
 
+def _in_modality(base: TaskSpec, modality: Modality) -> TaskSpec:
+    """The same question about the same part of an exam, of which something else is given."""
+    return replace(
+        base,
+        name=f"sound_{modality.name}_{base.name}",
+        title=f"{modality.title[0].upper()}{modality.title[1:]}: {base.title[0].lower()}{base.title[1:]}",
+        description=f"{modality.given} {base.description}",
+        role=role_text(base.scope, modality.of_full if base.scope == "full" else modality.of_clip),
+        group="siming_sound",
+        folder="sound",
+        is_benchmark=False,
+        modality=modality,
+        base_task=base.name,
+    )
+
+
 def _all_tasks() -> Iterator[TaskSpec]:
     benchmark = [_benchmark(scope, answer) for scope in SCOPES for answer in ANSWERS]
     yield from benchmark
@@ -150,10 +180,12 @@ def _all_tasks() -> Iterator[TaskSpec]:
         yield from (_with_format(task, form) for task in benchmark if task.answer in form.answers)
     for ablation in INPUT_ABLATIONS.values():
         yield from (_ablated(task, ablation) for task in benchmark)
+    for modality in MODALITIES.values():
+        yield from (_in_modality(task, modality) for task in benchmark)
 
 
 TASKS: dict[str, TaskSpec] = {task.name: task for task in _all_tasks()}
-"""Every task by name: the benchmark's first, then the controls, the other answer formats and the ablations."""
+"""Every task by name: the benchmark's first, then the controls, other answer formats, ablations and modalities."""
 
 BENCHMARK_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if task.is_benchmark)
 """Names of the paper's four tasks."""
@@ -163,6 +195,9 @@ STANDARD_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if 
 
 UNALTERED_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if not task.ablation)
 """Names of the tasks that show an exam as it was: all but the ablations."""
+
+SOUND_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if task.modality)
+"""Names of the tasks that give sound or a transcript."""
 
 ABLATION_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if task.ablation)  # names of the ablations
 

@@ -10,7 +10,7 @@ import pytest
 
 from siming_tasks.media import FRAMES, PROXY, VIDEO, Budget, Policy, View, ablate, backends, read_timeline, view
 from siming_tasks.options import Options
-from siming_tasks.tasks import INPUT_ABLATIONS
+from siming_tasks.tasks import INPUT_ABLATIONS, TASKS
 
 SHOWN = ("single_frame", "shuffled_frames", "reversed_frames", "frozen_frame")
 
@@ -115,9 +115,9 @@ def test_ablations_are_shown_as_a_proxy_and_no_video_is_refused_where_media_are_
     policy, reader = Policy.of(Options()), backends()["chat.longvila"]
     assert policy.mode_for(reader) is VIDEO
     for name in (*SHOWN, "mismatched_video"):
-        assert policy.mode_for(reader, ablation=INPUT_ABLATIONS[name]) is PROXY
+        assert policy.mode_for(reader, task=TASKS[f"ablation_{name}_full_score"]) is PROXY
     with pytest.raises(
         Exception, match=r"chat\.longvila .* cannot be asked without .* siming_ablation_no_video_\* out"
     ):
-        policy.mode_for(reader, ablation=INPUT_ABLATIONS["no_video"])
-    assert policy.mode_for(backends()["chat.openai"], ablation=INPUT_ABLATIONS["no_video"]) is FRAMES
+        policy.mode_for(reader, task=TASKS["ablation_no_video_full_score"])
+    assert policy.mode_for(backends()["chat.openai"], task=TASKS["ablation_no_video_full_score"]) is FRAMES

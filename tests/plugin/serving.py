@@ -53,6 +53,7 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         images, texts = [], []
         parts = [part for message in body.get("messages", ()) for part in message["content"] if isinstance(part, dict)]
+        sounds = [part["audio_url"]["url"] for part in parts if part.get("type") == "audio_url"]
         urls = [part["image_url"]["url"] for part in parts if part.get("type") == "image_url"]
         self.server.media_types |= {url.removeprefix("data:").partition(";")[0] for url in urls}
         for text, data in parts_of(body):
@@ -63,7 +64,7 @@ class Handler(BaseHTTPRequestHandler):
         with self.server.lock:
             number = len(self.server.received)
             self.server.received.append((tuple(images), tuple(texts)))
-            self.server.options.append({"path": self.path, **body})
+            self.server.options.append({"path": self.path, "sounds": sounds, **body})
         reply = self.server.answer(tuple(images), texts[-1], number)
         if reply is None:
             self.close_connection = True
@@ -91,7 +92,9 @@ def parts_of(body: dict[str, Any]) -> list[tuple[str, str | None]]:
         ]
     *system, message = body.pop("messages")
     systems = [("".join(part["text"] for part in message["content"]), None) for message in system]
-    return systems + [(part.get("text", ""), image_of(part)) for part in message["content"]]
+    return systems + [
+        (part.get("text", ""), image_of(part)) for part in message["content"] if part["type"] != "audio_url"
+    ]
 
 
 def image_of(part: dict[str, Any]) -> str | None:

@@ -77,6 +77,22 @@ def test_the_template_of_every_task_is_pinned_to_the_task_version() -> None:
         "ablation_neutral_times_full_error": "9d1a53dec0a1",
         "ablation_neutral_times_clip_score": "59fc48990d07",
         "ablation_neutral_times_clip_error": "3d8aa54ae152",
+        "sound_video_audio_full_score": "e463a1e88391",
+        "sound_video_audio_full_error": "7c87fc654354",
+        "sound_video_audio_clip_score": "423de34c4bf1",
+        "sound_video_audio_clip_error": "3659c8f8aa3b",
+        "sound_audio_full_score": "7e841162cfb0",
+        "sound_audio_full_error": "20909b3ef867",
+        "sound_audio_clip_score": "e8b2a3d35ea5",
+        "sound_audio_clip_error": "8b56b9012c9d",
+        "sound_video_transcript_full_score": "71a632d0e756",
+        "sound_video_transcript_full_error": "5c64694aa71e",
+        "sound_video_transcript_clip_score": "b3d65a5165cc",
+        "sound_video_transcript_clip_error": "2f30c9129356",
+        "sound_transcript_full_score": "f040384834a9",
+        "sound_transcript_full_error": "54c4fe3011b5",
+        "sound_transcript_clip_score": "6f8c283bc42b",
+        "sound_transcript_clip_error": "cd686e659fe7",
     }
 
 
@@ -149,8 +165,8 @@ LANDED = (
 def test_the_role_describes_the_exam_in_the_rubrics_words(changes: dict[str, object], full: str, clip: str) -> None:
     rubric = other_rubric(changes)
     for name, setting in TASKS.items():
-        if not setting.ablation.shows_media:
-            continue  # it has another role, which is asked for in the same words below
+        if not setting.ablation.shows_media or setting.modality:
+            continue  # they have other roles, which ask in the same words below
         full_video = setting.scope == "full"
         steps = rubric.steps if full_video else rubric.steps[:1]
         spans = [None] * len(steps) if setting.shows_step_times else None

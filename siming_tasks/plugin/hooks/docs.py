@@ -11,7 +11,8 @@ from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.data import Dataset
 from siming_tasks.data.minimal_pairs import minimal_pairs_of
-from siming_tasks.media import ABLATION_RULES, backends
+from siming_tasks.data.transcript import transcript_of
+from siming_tasks.media import ABLATION_RULES, backends, has_sound
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.tasks import TaskSpec
 from siming_tasks.tasks.expected_requests import expected_requests, record_id, shard_slice
@@ -34,6 +35,8 @@ def refuse_empty(settings: Iterable[TaskSpec], dataset: Dataset) -> None:
         mismatched = MismatchedVideos(dataset.videos, minimal_pairs_of(dataset))
         for video in dataset.videos:
             mismatched.of(video)
+    for need in dict.fromkeys(need for setting in settings for need in setting.modality.needs):
+        _refuse_lacking(need, dataset, next(setting for setting in settings if need in setting.modality.needs))
     empty = [setting for setting in settings if not expected_requests(setting, dataset.videos)]
     if not empty:
         return
@@ -44,6 +47,22 @@ def refuse_empty(settings: Iterable[TaskSpec], dataset: Dataset) -> None:
         reason = "no applicable step has a span (`start` and `end`)"
         fix = "Add spans, or run the other tasks alone (--tasks siming_full)."
     raise DataError(f"{dataset.root}: nothing to ask in {names}: {reason}. {fix}")
+
+
+def _refuse_lacking(need: str, dataset: Dataset, setting: TaskSpec) -> None:
+    """Refuse a task that gives sound or a transcript where a video has none (DataError)."""
+    if need == "sound":
+        lacking = [video.video_id for video in dataset.videos if not has_sound(dataset.media_path(video))]
+        fix = "Build the data set from recordings with sound, with --keep-audio (voices identify people)."
+    else:
+        lacking = [video.video_id for video in dataset.videos if transcript_of(video) is None]
+        fix = "State `transcript` in their rows; an empty list says that nothing is said."
+    if lacking:
+        names = ", ".join(lacking[:5]) + (", ..." if len(lacking) > 5 else "")
+        raise DataError(
+            f"{dataset.root}: {setting.task_name} gives {'the sound' if need == 'sound' else 'a transcript'}, and "
+            f"{len(lacking)} of {len(dataset.videos)} videos have none ({names}). {fix}"
+        )
 
 
 def _docs(setting: TaskSpec) -> Callable[[Any], Any]:

@@ -27,7 +27,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from siming_tasks.common.schema import Video, verdict_word
-from siming_tasks.media import NOTHING_SHOWN, SAMPLER, StoredImage, View, ablate, view
+from siming_tasks.data.transcript import Utterance, said_within, transcript_facts, transcript_of, transcript_text
+from siming_tasks.media import NOTHING_SHOWN, SAMPLER, Sound, StoredImage, View, ablate, sound_of, video_store, view
 from siming_tasks.plugin import compat
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
 from siming_tasks.plugin.reply_schema import WrappedClient
@@ -40,7 +41,7 @@ Table = Mapping[str, Any] | None
 
 
 def shown_view(doc: Doc, table: Table) -> View | None:
-    """Media of a document; None where an ablation shows nothing.
+    """Media of a document; None where nothing is shown: without video, or sound or a transcript alone.
 
     The first call for a video decodes all of it once, for all tasks.
     """
@@ -48,7 +49,7 @@ def shown_view(doc: Doc, table: Table) -> View | None:
     cache, dataset, setting = RUN.cache_dir, opened.dataset, TASKS[doc["setting"]]
     ablation, video = setting.ablation, dataset.video(doc["video_id"])
     span = video.step(doc["step_id"]).span if doc["step_id"] else None
-    if not ablation.shows_media:
+    if not setting.shows_media:
         return None
     mode = RUN.media_mode(table, setting)
 
@@ -85,6 +86,31 @@ def shown_view(doc: Doc, table: Table) -> View | None:
     )
 
 
+def _part_of(doc: Doc) -> tuple[Video, tuple[float, float]]:
+    """Video of a document and the seconds of it that are asked about."""
+    video = RUN.dataset_of(doc).dataset.video(doc["video_id"])
+    span = video.step(doc["step_id"]).span if doc["step_id"] else None
+    return video, span or (0.0, video.duration)
+
+
+def heard_sound(doc: Doc) -> Sound | None:
+    """Sound of the part that a document asks about, as long as the part; None where none is given."""
+    if not TASKS[doc["setting"]].modality.sound:
+        return None
+    dataset = RUN.dataset_of(doc).dataset
+    video, part = _part_of(doc)
+    path, cache = dataset.media_path(video), RUN.cache_dir
+    return sound_of(video_store(path, dataset.media_digest(video, cache), cache)).part(*part)
+
+
+def read_transcript(doc: Doc) -> tuple[Utterance, ...] | None:
+    """Utterances in the part that a document asks about; None where no transcript is given."""
+    if not TASKS[doc["setting"]].modality.transcript:
+        return None
+    video, part = _part_of(doc)
+    return said_within(transcript_of(video) or (), *part)
+
+
 def _media_facts(doc: Doc, media: View | None) -> dict[str, Any]:
     """Description of a document's media for its record."""
     setting, dataset = TASKS[doc["setting"]], RUN.dataset_of(doc).dataset
@@ -96,6 +122,10 @@ def _media_facts(doc: Doc, media: View | None) -> dict[str, Any]:
         facts["steps"] = {
             name: sum(start <= time < end for time in media.times) for name, (start, end) in spans.items()
         }
+    if (sound := heard_sound(doc)) is not None:
+        facts["sound"] = sound.info()
+    if (transcript := read_transcript(doc)) is not None:
+        facts["transcript"] = transcript_facts(transcript)
     if setting.ablation:
         facts["ablation"] = setting.ablation.name
     if setting.ablation.shows_other_exam:
@@ -117,7 +147,10 @@ def _media_to_send(doc: Doc, table: Table) -> tuple[View | None, list[Any]]:
 
 
 def _prompt(doc: Doc) -> str:
-    return RUN.dataset_of(doc).prompt(doc, RUN.options.prompt)[0]
+    """Text of a question: the prompt, after the transcript where one is given."""
+    prompt = RUN.dataset_of(doc).prompt(doc, RUN.options.prompt)[0]
+    transcript = read_transcript(doc)
+    return prompt if transcript is None else f"{transcript_text(transcript)}\n\n{prompt}"
 
 
 def _times(doc: Doc, media: View) -> list[float]:
@@ -137,7 +170,7 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> str:
     mode = RUN.media_mode(lmms_eval_specific_kwargs, setting)
     media = shown_view(doc, lmms_eval_specific_kwargs) if mode.images else None
     # the mode is all that is known of a request whose reply comes from a cache
-    is_known = media or not setting.ablation.shows_media
+    is_known = media or not setting.shows_media
     RUN.record_media(doc, _media_facts(doc, media) if is_known else {"mode": mode.name}, overwrite=False)
     return (
         f"{frames_note(_times(doc, media), setting.ablation.shows_times)}\n\n{_prompt(doc)}" if media else _prompt(doc)
@@ -155,6 +188,8 @@ def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[d
         for time, image in zip(_times(doc, media), images, strict=True):
             content += [{"type": "text", "text": frame_caption(time)}] if shows_times else []
             content.append({"type": "image", "url": image})
+    if (sound := heard_sound(doc)) is not None:
+        content.append({"type": "audio", "url": sound.to_send(RUN.backend.hears or "url", RUN.cache_dir / "sound")})
     content.append({"type": "text", "text": _prompt(doc)})
     return [{"role": "user", "content": content}]
 

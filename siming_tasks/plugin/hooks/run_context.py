@@ -198,7 +198,7 @@ class RunContext:
         policy, (backend, modality) = self.policy, self._model
         if policy.mode == "auto" and table and table.get("media"):
             policy = replace(policy, mode=str(table["media"]))
-        return policy.mode_for(backend, modality, ablation=setting.ablation if setting else None)
+        return policy.mode_for(backend, modality, task=setting)
 
     def current_dataset(self) -> Dataset:
         """Data set of the run: ``SIMING_DATA``, or the synthetic demo, which is made on first use.

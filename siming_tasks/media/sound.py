@@ -1,0 +1,162 @@
+"""Sound of a video: decoded once to 16 kHz mono beside the frames, cut with clips, sent as WAV or as samples.
+
+::
+
+    <cache>/media/<LAYOUT>/<digest>/sound.wav    the whole track, from the first frame on
+
+Sample 0 is heard when the first frame is shown; where the track begins later or has gaps, silence stands. It is
+resampled once, by FFmpeg, and never again: what a record states is what was sent.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import wave
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siming_tasks.common.errors import MediaError
+from siming_tasks.common.files import atomic_write
+from siming_tasks.media.container import open_video
+
+if TYPE_CHECKING:
+    from av.audio.frame import AudioFrame
+
+    from siming_tasks.media.store import FrameStore
+
+RATE = 16_000
+"""Samples per second: what speech encoders of today take."""
+
+FORM = "s16le mono 16000"
+"""Form of the samples that a record's ``sha256`` is taken of."""
+
+_MOST_SECONDS = 6 * 3600
+"""Longest track that is decoded; times beyond it are those of a damaged file."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sound:
+    """Samples of a video's sound, or of a part of it.
+
+    Attributes:
+        samples: int16[n], one channel, :data:`RATE` a second (read-only).
+    """
+
+    samples: NDArray[np.int16]
+
+    def part(self, start: float, end: float) -> Sound:
+        """The samples from ``start`` to ``end`` seconds; silence where the track has ended."""
+        first, last = round(start * RATE), round(end * RATE)
+        inside = self.samples[max(0, first) : max(0, last)]
+        whole = np.zeros(max(0, last - first), np.int16)
+        whole[: len(inside)] = inside
+        return Sound(whole)
+
+    def wav(self) -> bytes:
+        """A WAV file of the samples; equal samples give equal bytes."""
+        out = io.BytesIO()
+        with wave.open(out, "wb") as file:
+            file.setparams((1, 2, RATE, 0, "NONE", ""))
+            file.writeframes(self.samples.astype("<i2").tobytes())
+        return out.getvalue()
+
+    def to_send(self, form: str, folder: Path) -> Any:
+        """The sound as a model class takes it.
+
+        Args:
+            form: ``url`` (a data URL of the WAV file), ``path`` (of the WAV file) or ``array`` (a dictionary of
+                ``array``, float32 from -1 to 1, and ``sampling_rate``).
+            folder: where a file is put, under the name of its samples.
+        """
+        if form == "array":
+            return {"array": self.samples.astype(np.float32) / 32768, "sampling_rate": RATE}
+        if form == "url":
+            return f"data:audio/wav;base64,{base64.b64encode(self.wav()).decode('ascii')}"
+        file = folder / f"{self.sha256()[:24]}.wav"
+        if not file.is_file():
+            with atomic_write(file, "wb") as stream:
+                stream.write(self.wav())
+        return str(file)
+
+    def sha256(self) -> str:
+        """Hex SHA-256 of the samples, 16-bit little-endian."""
+        return hashlib.sha256(self.samples.astype("<i2").tobytes()).hexdigest()
+
+    def info(self) -> dict[str, Any]:
+        """Facts of a sound, as small JSON for the record of the request."""
+        return {"seconds": round(len(self.samples) / RATE, 4), "form": FORM, "sha256": self.sha256()}
+
+
+@lru_cache(maxsize=4)
+def sound_of(store: FrameStore) -> Sound:
+    """The whole sound of a video, from the store if it is there; the last few are remembered.
+
+    Raises:
+        MediaError: the video has no sound, or it cannot be decoded.
+    """
+    file = store.folder / "sound.wav"
+
+    def write() -> None:
+        sound = decode_sound(store.source, store.timeline().zero)
+        with atomic_write(file, "wb") as stream:
+            stream.write(sound.wav())
+
+    store.make_file(file, write)
+    with wave.open(str(file), "rb") as stored:
+        samples = np.frombuffer(stored.readframes(stored.getnframes()), "<i2").astype(np.int16)
+    samples.flags.writeable = False
+    return Sound(samples)
+
+
+def decode_sound(path: Path, zero: float) -> Sound:
+    """Decode the first sound track of a video.
+
+    Args:
+        path: the video.
+        zero: when its first frame is shown, in seconds of the container.
+
+    Raises:
+        MediaError: it has no sound, or the decoder reports an error.
+    """
+    pieces: list[tuple[int, NDArray[np.int16]]] = []
+    for frame in _resampled(path):
+        samples = frame.to_ndarray().reshape(-1).astype(np.int16)
+        assert frame.pts is not None and frame.time_base is not None
+        pieces.append((round((float(frame.pts * frame.time_base) - zero) * RATE), samples))
+    end = max((place + len(samples) for place, samples in pieces), default=0)
+    if end > _MOST_SECONDS * RATE:
+        raise MediaError(f"{path}: its sound claims to last {end / RATE / 3600:.0f} hours.")
+    track = np.zeros(max(0, end), np.int16)
+    for place, samples in pieces:
+        if place < 0:  # heard before the first frame is shown
+            samples, place = samples[-place:], 0
+        track[place : place + len(samples)] = samples
+    return Sound(track)
+
+
+def _resampled(path: Path) -> Iterator[AudioFrame]:
+    """Frames of the first sound track at :data:`RATE`, one channel, 16 bits."""
+    import av
+
+    resampler = av.AudioResampler(format="s16", layout="mono", rate=RATE)
+    with open_video(path) as (container, _):
+        track = next(iter(container.streams.audio), None)
+        if track is None:
+            raise MediaError(f"{path}: has no sound. Build the data set with --keep-audio, from videos that have some.")
+        for frame in container.decode(track):
+            yield from resampler.resample(frame)
+        yield from resampler.resample(None)
+
+
+def has_sound(path: Path) -> bool:
+    """Decide whether a video has a sound track (MediaError if it cannot be opened)."""
+    with open_video(path) as (container, _):
+        return bool(container.streams.audio)

@@ -1,0 +1,108 @@
+"""Sound and transcripts on their way to a service on loopback: the bytes that arrive are those that records state."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import wave
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import decord
+import numpy as np
+import pytest
+
+from siming_tasks.data import open_dataset
+from siming_tasks.tasks import TASKS
+from tests.plugin.serving import Server, completion
+
+pytestmark = pytest.mark.host
+
+LIMIT = 5
+
+
+def samples_of(url: str) -> np.ndarray:
+    """Samples of a sound as it arrived."""
+    head, data = url.split(",", 1)
+    assert head == "data:audio/wav;base64"
+    with wave.open(io.BytesIO(base64.b64decode(data))) as file:
+        assert (file.getnchannels(), file.getsampwidth(), file.getframerate()) == (1, 2, 16_000)
+        return np.frombuffer(file.readframes(file.getnframes()), "<i2")
+
+
+@pytest.mark.parametrize("modality", ["video_audio", "audio", "video_transcript", "transcript"])
+def test_what_arrives_is_what_the_record_states(
+    host: Callable[..., Any], serve: Callable[..., Server], voice_demo: Path, modality: str
+) -> None:
+    server = serve(lambda *_: completion('{"score": 1}'))
+    arguments = f"model_version=m,api_key=k,max_retries=1,retry_backoff_s=0,num_cpus=1,timeout=5,base_url={server.url}"
+    tasks = [f"siming_sound_{modality}_{part}_score" for part in ("full", "clip")]
+    run = host(
+        "--model", "async_openai", "--model_args", arguments, "--tasks", ",".join(tasks), "--limit", str(LIMIT),
+        data=voice_demo, SIMING_FRAMES="4", SIMING_CLIP_FRAMES="2",
+    )  # fmt: skip
+    assert run.code == 0, run.output[-3000:]
+    dataset, seen = open_dataset(voice_demo), 0
+    heard, texts = {}, []
+    for (images, (*_, text)), options in zip(server.received, server.options, strict=True):
+        sounds = [samples_of(url) for url in options["sounds"]]
+        task = TASKS[f"sound_{modality}_{'full' if 'step by step' in text else 'clip'}_score"]
+        assert len(sounds) == task.modality.sound
+        assert len(images) == (0 if not task.modality.pictures else 4 if task.scope == "full" else 2)
+        assert ("Transcript of what is said" in text) == task.modality.transcript
+        heard |= {hashlib.sha256(sound.tobytes()).hexdigest(): sound for sound in sounds}
+        texts.append(text)
+    for part in ("full", "clip"):
+        for sample in run.samples(f"sound_{modality}_{part}_score"):
+            record = sample["siming_stderr"]
+            video = dataset.video(record["video_id"])
+            span = video.step(record["step_id"]).span if part == "clip" else (0.0, video.duration)
+            media = record["media"]
+            assert ("sound" in media, "transcript" in media) == (
+                TASKS[record["setting"]].modality.sound,
+                TASKS[record["setting"]].modality.transcript,
+            )
+            if "sound" in media:
+                foreign = decord.AudioReader(str(dataset.media_path(video)), sample_rate=16_000, mono=True)[
+                    :
+                ].asnumpy()[0]
+                first, last = (round(time * 16_000) for time in span)
+                wanted = np.zeros(last - first)
+                cut = foreign[first:last]
+                wanted[: len(cut)] = cut * 32768
+                assert np.abs(wanted - heard[media["sound"]["sha256"]]).max() <= 1
+                assert media["sound"]["seconds"] == round((last - first) / 16_000, 4)
+            else:
+                said = [line for line in video.extra["transcript"] if span[0] <= line["start"] < span[1]]
+                lines = [f"[{line['start'] - span[0]:.1f} s] {line['who']}: {line['text']}" for line in said]
+                assert media["transcript"]["lines"] == len(lines)
+                block = "\n".join(lines) or "(nothing is said)"
+                assert any(f"from the start:\n\n{block}\n\nYou are" in text for text in texts)
+            seen += 1
+    assert seen == LIMIT + min(LIMIT, len(dataset.videos)) == len(server.options)
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "tasks", "words"),
+    [
+        ("chat.vllm", "voice", "siming_sound_audio_clip_score", "not known to hear"),
+        ("async_openai", "silent", "siming_sound_audio_clip_score", "have none (sim001"),
+        ("async_openai", "silent", "siming_sound_transcript_full_error", "State `transcript` in their rows"),
+    ],
+)
+def test_a_class_that_does_not_hear_and_data_without_sound_are_refused_by_name(
+    voice_demo: Path, short_demo: Path, monkeypatch: pytest.MonkeyPatch, model: str, data: str, tasks: str, words: str
+) -> None:
+    from siming_tasks.common.errors import SimingError
+    from siming_tasks.media import Policy, backends
+    from siming_tasks.options import Options
+    from siming_tasks.plugin.preflight import check_data
+
+    monkeypatch.setenv("SIMING_DATA", str(voice_demo if data == "voice" else short_demo))
+    with pytest.raises(SimingError) as refused:
+        check_data([tasks])
+        Policy.of(Options()).mode_for(backends()[model], task=TASKS[tasks.removeprefix("siming_")])
+    assert words in str(refused.value), json.dumps(str(refused.value))
