@@ -1,4 +1,4 @@
-"""Commands that make another data set folder or publish one: ``siming data split``, ``push``, ``edit`` and ``demo``."""
+"""Commands that make another data set folder or publish one: ``siming data split``, ``push``, ``edit``, ``demo`` ..."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Literal
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import marked_name, say
+from siming_tasks.cli.terminal import marked_name, say, show_markdown, show_problems
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options, Whole
 
 _OPERATIONS: tuple[Literal["drop", "freeze", "swap"], ...] = ("drop", "freeze", "swap")
+_MAKERS: tuple[Literal["zoll", "laerdal", "plain"], ...] = ("zoll", "laerdal", "plain")
 
 
 @cli.command()
@@ -109,12 +110,48 @@ def demo(
     no_contact: bool = cli.switch("write no contact sheets"),
     sound: bool = cli.switch("add a sound track of synthetic speech and the words as transcript"),
     voice: bool = cli.switch("the same, and no speech bubbles: what is said is heard and not seen"),
+    manikin: Path | None = cli.option("DIR", "also write what a manikin would have exported", cli.NEW_FOLDER),
+    maker: Literal["zoll", "laerdal", "plain"] = cli.option(
+        "", "form of those exports (default laerdal)", _MAKERS, "laerdal"
+    ),
 ) -> None:
     """Make the folder and say what it is."""
-    from siming_tasks.tools.simulator import make_demo
+    from siming_tasks.common.output_folder import check_place
+    from siming_tasks.tools.simulator import make_demo, write_exports
+
+    if manikin:
+        check_place(manikin)
 
     out = make_demo(
         out, videos=videos, seed=seed, short=short, pairs=pairs, jobs=jobs, contact=not no_contact,
         sound="instead" if voice else "beside" if sound else "none",
     )  # fmt: skip
     say(f"{out}: SYNTHETIC dataset (simulated exams, labels true by construction; see its README.md).")
+    if manikin:
+        count = write_exports(out, manikin, maker)
+        say(f"{manikin}: {count} SYNTHETIC exports in the form of {maker}, and their offsets.")
+
+
+@cli.command(
+    "Reads the compressions that a manikin or defibrillator exported (one .csv for each video, and offsets.csv), "
+    "measures rate, depth and release in each step's span, and gives the points that the rubric's facts make of them."
+)
+def instrument(
+    chosen: cli.DatasetChoice = cli.dataset_flags(word=True),
+    exports: Path = cli.word("EXPORTS", "folder of the exports", Path),
+    out: Path = cli.word("OUT", "the new folder", cli.NEW_FOLDER),
+    name: str = cli.option("NAME", "name of the rater (default manikin)", default="manikin", flag="--name"),
+    names: Path | None = cli.option("FILE", "table of original names, if it is not beside the data set", Path),
+) -> None:
+    """Write the folder; say what was judged and what was not."""
+    from siming_tasks.report.table import Name, Table
+    from siming_tasks.tools.instruments import rate_with_instrument
+
+    rated = rate_with_instrument(chosen.open(media=True), exports, out, rater=name, names=names)
+    show_problems(rated.warnings)
+    rows = [[Name(step), count, rated.wrong[step]] for step, count in rated.judged.items()]
+    show_markdown(Table.of(["step", "judged", "below full points"], rows))
+    for why, count in rated.unjudged.items():
+        say(f"{count:,} steps without points of {name}: {why}.")
+    say(f"{rated.dataset.root}: {name} is a rater of the kind instrument; the consensus is as it was.")
+    say(f"Next: siming study raters {rated.dataset.root} --reference {name}")
