@@ -136,7 +136,7 @@ def demo(
     "Reads the compressions that a manikin or defibrillator exported (one .csv for each video, and offsets.csv), "
     "measures rate, depth and release in each step's span, and gives the points that the rubric's facts make of them."
 )
-def instrument(
+def sensor(
     chosen: cli.DatasetChoice = cli.dataset_flags(word=True),
     exports: Path = cli.word("EXPORTS", "folder of the exports", Path),
     out: Path = cli.word("OUT", "the new folder", cli.NEW_FOLDER),

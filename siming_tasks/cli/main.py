@@ -30,7 +30,7 @@ _TABLE = (
     ("data split", "folders", "split a data set into a public folder and a private label file"),
     ("data push", "folders", "upload a data set to the Hugging Face Hub, by default without its labels"),
     ("data edit", "folders", "make edited copies of recordings whose labels must differ (counterfactual pairs)"),
-    ("data instrument", "folders", "make a manikin or sensor a rater: points out of its exports"),
+    ("data sensor", "folders", "make a manikin or sensor a rater: points out of its exports"),
     ("data demo", "folders", "make a SYNTHETIC data set: simulated exams whose labels are known"),
     ("data rubric", "check", "check a rubric file, or show it as a sheet"),
     ("run plan", "plan", "estimate the requests, tokens, disk space, time and cost of a run"),

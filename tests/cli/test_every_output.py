@@ -65,7 +65,7 @@ def command_lines(given: Path, new: Path) -> dict[tuple[str, str], list[list[Any
         ("data edit", "out"): [["data", "edit", data, OUT]],
         ("data demo", "out"): [["data", "demo", OUT, "--videos", "1", "--short", "--no-contact", "--jobs", "1"]],
         ("data demo", "manikin"): [["data", "demo", given / "demo", "--videos", "1", "--short", "--manikin", OUT]],
-        ("data instrument", "out"): [["data", "instrument", data, given / "inbox", OUT]],  # no exports: as fetch
+        ("data sensor", "out"): [["data", "sensor", data, given / "inbox", OUT]],  # no exports: as fetch
         ("data fetch", "out"): [
             ["data", "fetch", next(iter(SETS)), OUT, "--annotations", given / "inbox", "--videos", media]
         ],  # the annotations are not there: what is refused is tried
@@ -80,8 +80,8 @@ def command_lines(given: Path, new: Path) -> dict[tuple[str, str], list[list[Any
     }
 
 
-SLOW = {("data demo", "out"), ("data demo", "manikin"), ("run baseline", "out"), ("report", "out"), ("data edit", "out"),
-        ("data build", "out"), ("board submit", "out"), ("board build", "out")}  # fmt: skip
+SLOW = {("data demo", "out"), ("data demo", "manikin"), ("run baseline", "out"), ("report", "out"),
+        ("data edit", "out"), ("data build", "out"), ("board submit", "out"), ("board build", "out")}  # fmt: skip
 """These take seconds: of the places where they may succeed, they get three."""
 
 

@@ -46,7 +46,7 @@ WORDS = {
     "tasks-path": [],
     "docs": [],
     "data edit": ["d", "out"],
-    "data instrument": ["d", "exports", "out"],
+    "data sensor": ["d", "exports", "out"],
     "run requests": ["out.jsonl", "--setting", "full_score"],
     "run export": ["a", "out", "--format", "jsonl"],
     "run import": ["a", "out", "--format", "inspect"],

@@ -12,7 +12,7 @@ from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tools.instruments import measure, measured_facts, rate_with_instrument
-from siming_tasks.tools.instruments.measures import judge
+from siming_tasks.tools.instruments.measures import MEASURES, judge
 from siming_tasks.tools.simulator import compute_true_scores, simulate_labels, true_compressions, write_exports
 from siming_tasks.tools.simulator.manikin import MAKERS
 from siming_tasks.tools.simulator.trainee import TraineeErrors
@@ -64,7 +64,7 @@ def test_the_new_folder_differs_by_the_instrument_alone(rated, short_demo):
             assert a.scores == {name: points for name, points in b.scores.items() if name != "manikin"}
     row = json.loads((after.root / "videos.jsonl").read_text().splitlines()[0])
     values = next(step["measured"]["manikin"] for step in row["steps"] if step["step_id"] == "cpr_11")
-    assert 100 < values["rate"] < 120
+    assert set(values) == set(MEASURES) and values["depth"] == pytest.approx(55, abs=0.1)
     assert (after.root / "events" / f"{row['video_id']}.json").is_file()
 
 
@@ -112,10 +112,10 @@ def test_a_wrong_offset_is_seen_and_said(short_demo, tmp_path):
 
 def test_the_command_says_what_it_did(short_demo, tmp_path, capsys):
     write_exports(short_demo, tmp_path / "exports", "zoll")
-    assert main(["data", "instrument", str(short_demo), str(tmp_path / "exports"), str(tmp_path / "out")]) == 0
+    assert main(["data", "sensor", str(short_demo), str(tmp_path / "exports"), str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
     assert "cpr_11" in printed and "release was not measured" in printed and "kind instrument" in printed
     assert main(["data", "check", str(tmp_path / "out")]) == 0
-    again = ["data", "instrument", str(tmp_path / "out"), str(tmp_path / "exports"), str(tmp_path / "second")]
+    again = ["data", "sensor", str(tmp_path / "out"), str(tmp_path / "exports"), str(tmp_path / "second")]
     assert main(again) == 1
     assert "has a rater 'manikin' already" in capsys.readouterr().err
