@@ -33,7 +33,7 @@ import numpy as np
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_bytes
 from siming_tasks.metrics.score_matrix import FloatArray
-from siming_tasks.tools.builder.sheet_tables import number, spelled
+from siming_tasks.tools.builder.cells import number, spelled
 
 OFFSETS = "offsets.csv"
 """Name of the table of clocks in a folder of exports."""
