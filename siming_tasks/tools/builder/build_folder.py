@@ -26,11 +26,9 @@ from siming_tasks.tools.builder.build_plan import BuildOptions, BuildPlan, Input
 from siming_tasks.tools.builder.event_log_sheet import UseRatings
 from siming_tasks.tools.builder.label_rows import LabelRow
 from siming_tasks.tools.builder.mapping import VIDEO_FIELDS
+from siming_tasks.tools.builder.source_gate import Recording
 from siming_tasks.tools.builder.transcode import transcode
 from siming_tasks.tools.builder.video_files import span_problems
-
-MIN_CUT, CUT_SHARE = 0.5, 0.02
-"""Seconds, and share of the stated length, by which pictures may end early: sound often goes on a little."""
 
 
 @dataclass(frozen=True)
@@ -153,15 +151,10 @@ def _build(out: Path, plan: BuildPlan, part: Path, jobs: int, progress: bool) ->
 
 
 def _cut_off(plan: BuildPlan, media: Mapping[str, Mapping[str, Any]]) -> list[Problem]:
-    """A warning for every file whose pictures end long before its header says: it may have been cut off."""
-    problems = []
-    for name, source in plan.sources.items():
-        stated, real = source.duration, float(media[plan.ids[name]]["duration"])
-        if stated is not None and stated - real > max(MIN_CUT, stated * CUT_SHARE):
-            what = f"says {stated:.1f} s, and its pictures end after {real:.1f} s."
-            fix = "Copy it again from the source, if that is longer; else nothing is to be done."
-            problems.append(Problem("media-cut", what, fix, str(source.path), severity="warning"))
-    return problems
+    """A warning for every file of whose pictures many at its end could not be decoded."""
+    made = (Recording(each.path, each.duration, float(media[plan.ids[name]]["duration"]))
+            for name, each in plan.sources.items())  # fmt: skip
+    return [cut for recording in made if (cut := recording.cut())]
 
 
 def _rows(plan: BuildPlan, durations: Mapping[str, float], canary: str) -> tuple[list[dict[str, Any]], list[Problem]]:

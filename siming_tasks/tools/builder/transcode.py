@@ -23,6 +23,7 @@ from siming_tasks.media.clips import x264_options
 from siming_tasks.media.container import open_video
 from siming_tasks.media.picture import BT709, WIDE_GAMUTS, Colour, copy_colour_tags, to_bt709_filter
 from siming_tasks.media.timeline import Timeline, read_timeline
+from siming_tasks.tools.builder.source_gate import MAX_GAP
 
 if TYPE_CHECKING:
     from av.container import InputContainer, OutputContainer
@@ -38,8 +39,6 @@ IDR = 5
 """H.264's number for a slice of a picture from which decoding can start with nothing else known."""
 THREADS = 4
 """Encoder threads: x264 writes other bytes with another number, which therefore follows neither cores nor jobs."""
-MAX_GAP = 3600
-"""Seconds between two pictures beyond which times are damaged: the gap would be filled with one picture."""
 _RATES = [Fraction(n) for n in (5, 10, 12, 15, 20, 24, 25, 30, 48, 50, 60)]
 _RATES += [Fraction(n * 1000, 1001) for n in (24, 30, 60)]
 

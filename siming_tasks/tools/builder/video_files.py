@@ -9,9 +9,9 @@ from pathlib import Path
 
 from siming_tasks.common.errors import DataError, MediaError, Problem
 from siming_tasks.common.files import inside
-from siming_tasks.media.container import open_video
 from siming_tasks.tools.builder.cells import spelled
 from siming_tasks.tools.builder.label_rows import LabelRow
+from siming_tasks.tools.builder.source_gate import look_at_all
 
 SUFFIXES = frozenset(
     (
@@ -87,11 +87,11 @@ class VideoFiles:
 
 @dataclass(frozen=True)
 class VideoFile:
-    """A video file, the name the sheet has for it, and how long its header says it is (seconds; None: not stated)."""
+    """A video file, the name the sheet has for it, and when its last picture ends (seconds)."""
 
     name: str
     path: Path
-    duration: float | None
+    duration: float
 
 
 def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str, VideoFile], list[Problem]]:
@@ -101,8 +101,10 @@ def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str
     first: dict[str, LabelRow] = {}
     for row in rows:
         first.setdefault(row.video, row)
+    files = {name: videos.find(name) for name in first}
+    looked = look_at_all(match[0] for match in files.values() if len(match) == 1)
     for name, row in first.items():
-        match = videos.find(name)
+        match = files[name]
         code, what = "", ""
         if not match:
             code, what = "video-missing", f"video {name!r}: no such file in {videos.folder}."
@@ -113,13 +115,11 @@ def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str
             shown = " or ".join(path.relative_to(videos.folder).as_posix() for path in match[:3])
             code, what = "video-ambiguous", f"video {name!r} could be {shown}."
             fix = "Write the file name with its folder and suffix."
+        elif isinstance(recording := looked[match[0]], MediaError):
+            code, what, fix = "media-unreadable", str(recording), "Export the video again."
         else:
-            try:
-                with open_video(match[0]) as (container, _):
-                    duration = container.duration / 1e6 if container.duration else None
-                sources[name] = VideoFile(name, match[0], duration)
-            except MediaError as error:
-                code, what, fix = "media-unreadable", str(error), "Export the video again."
+            sources[name] = VideoFile(name, match[0], recording.end)
+            problems += [cut] if (cut := recording.cut()) else []
         if code:
             problems.append(Problem(code, what, fix, row.file, row.lines[0], "video_id"))
     known = {source.path for source in sources.values()}

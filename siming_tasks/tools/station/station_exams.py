@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +13,11 @@ from siming_tasks.common.files import digest_of, known_digest
 from siming_tasks.data import open_dataset
 from siming_tasks.media import read_timeline
 from siming_tasks.rubrics import Rubric, default_rubric, load_rubric
+from siming_tasks.tools.builder.source_gate import look_at_all
 from siming_tasks.tools.builder.video_files import VideoFiles
 from siming_tasks.tools.station.event_log import rubric_digest
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -82,15 +86,20 @@ def find_exams(folder: Path, cache: Path, rubric: Path | None = None) -> Exams:
         for video in dataset.videos:
             dataset.media_digest(video, cache)  # refuses a file that is not the one stated
     first: dict[str, Exam] = {}
+    looked = look_at_all(exam.path for exam in exams)
     problems = []
     for exam in exams:
-        if first.setdefault(exam.digest, exam) is not exam:
+        if isinstance(found := looked[exam.path], MediaError):
+            problems.append(str(found))
+        elif first.setdefault(exam.digest, exam) is not exam:
             problems.append(f"{exam.name!r} is the same video as {first[exam.digest].name!r}. Take one of them away.")
         else:
             try:
                 read_timeline(exam.path)
             except MediaError as error:
                 problems.append(str(error))
+            if cut := found.cut():
+                _log.warning("%s", cut)
     if problems:
         raise DataError("\n".join(problems[:20]))
     return Exams(chosen, tuple(exams), synthetic)

@@ -21,6 +21,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Rater
 from siming_tasks.data import check_dataset, open_dataset
 from siming_tasks.tools.builder import BuildOptions, build_dataset
+from siming_tasks.tools.builder.transcode import transcode
 from tests.data.conftest import RUBRIC, STEPS, write_video
 
 NAMES = ("Zhang San 2024-03-01", "李四", "exam 003")
@@ -233,19 +234,31 @@ def edit(given: dict[str, Path], old: str, new: str, count: int = -1) -> None:
     given["labels"].write_text(text.replace(old, new, count), encoding="utf-8-sig")
 
 
-def test_one_bad_video_is_named_and_the_others_are_not_done_twice(given: dict[str, Path], tmp_path: Path) -> None:
+def test_a_bad_video_is_named_before_any_is_encoded(given: dict[str, Path], tmp_path: Path) -> None:
     bad = given["videos"] / f"{NAMES[1]}.avi"
-    whole = bad.read_bytes()
-    at = whole.index(b"movi") + 4
-    bad.write_bytes(whole[:at] + bytes(len(whole) - at))
+    spoil(bad)
     with pytest.raises(DataError, match="李四"):
         build_dataset(tmp_path / "exams", **given)
-    assert not (tmp_path / "exams").exists()
-    done = tmp_path / ".exams.part/media/v001.mp4"
-    first = done.stat().st_mtime_ns
+    assert [path.name for path in tmp_path.iterdir() if "exams" in path.name] == []
+
+
+def test_videos_beside_one_that_cannot_be_decoded_are_not_done_twice(given: dict[str, Path], tmp_path: Path) -> None:
+    good, bad = given["videos"] / f"{NAMES[0]}.mp4", given["videos"] / f"{NAMES[1]}.avi"
+    whole = bad.read_bytes()
+    spoil(bad)
+    with pytest.raises(DataError, match="李四"):
+        transcode({"v001": good, "v002": bad}, tmp_path)
+    first = (tmp_path / "media/v001.mp4").stat().st_mtime_ns
     bad.write_bytes(whole)
-    build_dataset(tmp_path / "exams", **given)
-    assert (tmp_path / "exams/media/v001.mp4").stat().st_mtime_ns == first
+    transcode({"v001": good, "v002": bad}, tmp_path)
+    assert (tmp_path / "media/v001.mp4").stat().st_mtime_ns == first
+
+
+def spoil(video: Path) -> None:
+    """Make zeros of an .avi's pictures; its header stays."""
+    whole = video.read_bytes()
+    at = whole.index(b"movi") + 4
+    video.write_bytes(whole[:at] + bytes(len(whole) - at))
 
 
 def test_a_folder_that_is_there_is_not_overwritten(given: dict[str, Path], tmp_path: Path) -> None:

@@ -1,0 +1,111 @@
+"""One gate of recordings for building and rating: every fault of every file in one report, before anything is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from siming_tasks.common.errors import DataError, MediaError
+from siming_tasks.tools.builder import build_dataset
+from siming_tasks.tools.builder.source_gate import look_at
+from siming_tasks.tools.builder.transcode import normalise
+from siming_tasks.tools.station.station_exams import find_exams
+from tests.data.conftest import RUBRIC, write_video
+
+
+def no_pictures(path: Path) -> None:
+    write_video(path, codec="mpeg4")
+    whole = path.read_bytes()
+    at = whole.index(b"movi") + 4
+    path.write_bytes(whole[:at] + bytes(len(whole) - at))
+
+
+def jumps(path: Path) -> None:
+    write_video(path, frames=12, pts=[100 * number + 86_400_000 * (number >= 6) for number in range(12)])
+
+
+BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
+    "empty.mp4": (lambda path: path.write_bytes(b""), "cannot be read"),
+    "text.mp4": (lambda path: path.write_bytes(b"hello" * 1000), "cannot be read"),
+    "list.mp4": (lambda path: path.write_text("#EXTM3U\nhttp://127.0.0.1/x"), "HLS playlist"),
+    "black.avi": (no_pictures, "black.avi"),
+    "jumps.mkv": (jumps, "its times jump from"),
+    "head.mp4": (lambda path: path.write_bytes(write_video(path).read_bytes()[:300]), "head.mp4"),
+}
+
+
+@pytest.fixture
+def videos(tmp_path: Path) -> Path:
+    folder = tmp_path / "videos"
+    folder.mkdir()
+    write_video(folder / "good.mp4", seed=1)
+    for name, (make, _) in BROKEN.items():
+        make(folder / name)
+    return folder
+
+
+def test_every_fault_of_every_file_is_in_one_report(videos: Path, tmp_path: Path) -> None:
+    names = ["good.mp4", *BROKEN]
+    rows = [f"{name},{step['id']},2" for name in names for skill in RUBRIC["skills"] for step in skill["steps"]]
+    rows[0] = rows[0].removesuffix("2") + "two"
+    (tmp_path / "labels.csv").write_text("\n".join(["video_id,step_id,consensus", *rows]))
+    (tmp_path / "spans.csv").write_text("video_id,step_id,start,end\ngood.mp4,cpr_01,1,99\ngood.mp4,cpr_02,x,1\n")
+    (tmp_path / "rubric.yaml").write_text(yaml.safe_dump(RUBRIC))
+    with pytest.raises(DataError) as caught:
+        build_dataset(tmp_path / "out", rubric=tmp_path / "rubric.yaml", labels=tmp_path / "labels.csv",
+                      spans=tmp_path / "spans.csv", videos=videos)  # fmt: skip
+    said = str(caught.value)
+    for name, (_, message) in BROKEN.items():
+        assert any(name in line and message in line for line in said.splitlines()), (name, said)
+    assert "'two' is not a number of points" in said
+    assert "'x' is not a time" in said and "ends at 99 s, but the video at 2.00 s" in said
+    assert not list(tmp_path.glob(".out*"))
+
+
+def test_the_rating_station_refuses_what_the_build_refuses(videos: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        find_exams(videos, tmp_path / "cache")
+    assert all(name in str(caught.value) for name in BROKEN)
+    assert "good.mp4" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_the_gate_refuses_what_cannot_be_encoded(videos: Path, tmp_path: Path, name: str) -> None:
+    for use in (look_at, lambda path: normalise(path, tmp_path / "out.mp4")):
+        with pytest.raises(MediaError, match=name):
+            use(videos / name)
+
+
+def test_a_file_that_was_cut_off_is_named_before_it_is_encoded(tmp_path: Path) -> None:
+    whole = write_video(tmp_path / "whole.mkv", frames=80)
+    assert look_at(whole).cut() is None
+    cut = tmp_path / "cut.mkv"
+    cut.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
+    recording = look_at(cut)
+    assert recording.stated == pytest.approx(8, abs=0.11) and recording.end < 5
+    problem = recording.cut()
+    assert problem and problem.code == "media-cut" and "says 8.0 s, and its pictures end after" in problem.what
+
+
+SHARED = Path(__file__).parents[4] / "shared" / "footage"
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the recordings are not here")
+@pytest.mark.parametrize("path", sorted(SHARED.glob("*.*")) if SHARED.is_dir() else [], ids=lambda path: path.name)
+def test_real_recordings_pass_or_are_refused_as_the_encoder_does(path: Path, tmp_path: Path) -> None:
+    if path.suffix == ".md":
+        pytest.skip("no recording")
+    try:
+        made: float | None = normalise(path, tmp_path / "out.mp4").duration
+    except MediaError:
+        made = None
+    try:
+        seen: float | None = look_at(path).end
+    except MediaError:
+        seen = None
+    assert (made is None) == (seen is None)
+    if made is not None and seen is not None:
+        assert seen == pytest.approx(made, abs=0.5)
