@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _DURATION = 168.9
 """Mean length in seconds of the benchmark's videos, as the paper gives it."""
 
+MOST_NAMED = 33
+"""Steps named in a line; a rubric of 24 recipes has 358."""
+
 _BYTES_PER_PIXEL = {"jpeg90": 0.33, "jpeg75": 0.18, "jpeg60": 0.13, "jpeg40": 0.09, "webp80": 0.21, "png": 1.9}
 """Bytes per pixel of a sharp 720p recording with sensor noise, scaled to 896 x 504; smooth pictures take a third."""
 
@@ -187,9 +190,16 @@ def _print_plan(run_plan: RunPlan, rubric: Rubric, formulas: list[str], reply: i
         print(f"\n{scope} video at {setting.fps:.2f} frames/s: " if scope == "full" else f"\n{scope}s: ", end="")
         print(f"{len(always)} of {len(rubric.steps)} steps lack the evidence that the rubric asks for", end="")
         print(f", {some} in some videos only" * bool(some))
+        if scope == "full" and setting.unseen[1]:
+            unseen, timed = setting.unseen
+            print(f"  {unseen:,} of {timed:,} marked steps are shown in no frame ({unseen / timed:.1%});", end=" ")
+            print(f"two frames are up to {setting.gap_max:.1f} s apart")
+            if unseen:
+                print("  A judge can only guess those. More frames (--frames) show more of them, at the cost above.")
         for why, words in (("silent", "need sound"), ("rate", "need a higher rate")):
             if named := [step for step, reason in always.items() if reason == why]:
-                print(f"  {words}: {' '.join(named)}")
+                more = f" and {len(named) - MOST_NAMED:,} more" if len(named) > MOST_NAMED else ""
+                print(f"  {words}: {' '.join(named[:MOST_NAMED])}{more}")
 
 
 def _print_waits(run_plan: RunPlan, chosen: str | None) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
+from numpy.typing import NDArray
 
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.schema import StepLabel, Video
@@ -17,6 +18,7 @@ from siming_tasks.media.model_figures import TOKEN_FORMULAS
 from siming_tasks.media.picture import fit_size
 from siming_tasks.media.policy import Policy, unobservable_reason
 from siming_tasks.media.request_media import Request
+from siming_tasks.media.sampler import SLACK
 from siming_tasks.media.timeline import Timeline, read_timeline
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS
@@ -78,6 +80,8 @@ class SettingPlan:
         image_tokens: formula name -> (most in one request, all requests together).
         context_max: formula name -> upper bound of a request's length in tokens: images, captions, prompt, reply.
         unobservable: step id -> (share of its appearances in which it cannot be judged, why).
+        gap_max: longest time between two frames of a request (s).
+        unseen: (steps with a span of which no frame is shown, steps with a span), all requests together.
         cost: formula name -> upper bound in the currency of the prices; empty without prices.
     """
 
@@ -89,6 +93,8 @@ class SettingPlan:
     image_tokens: Mapping[str, tuple[int, int]]
     context_max: Mapping[str, int]
     unobservable: Mapping[str, tuple[float, str]]
+    gap_max: float
+    unseen: tuple[int, int]
     cost: Mapping[str, float]
 
 
@@ -155,7 +161,9 @@ def plan_run(
             parts = dict(policy.questions(TASKS[name], exam.video))
             for asked in asking.questions(TASKS[name], [exam.video], rubric.skill_of):
                 views = shown[parts[asked.step_id]]
-                questions[name].append(_Question(asked.steps, *views, size, exam.has_audio, times))
+                spans = tuple(span for step in asked.steps if (span := exam.video.step(step).span))
+                shown_at = exam.timeline.times[list(views[0])]
+                questions[name].append(_Question(asked.steps, *views, size, exam.has_audio, times, spans, shown_at))
         different = len({index for indices, _ in shown.values() for index in indices})
         stored += times * different
         disk += times * different * size[0] * size[1] * BYTES_PER_PIXEL
@@ -175,6 +183,19 @@ class _Question:
     size: tuple[int, int]
     has_audio: bool
     times: int  # of alike questions
+    spans: tuple[tuple[float, float], ...]  # of the steps that have one
+    seconds: NDArray[np.float64]  # of the frames
+
+    @property
+    def gap(self) -> float:
+        """Longest time between two frames that follow one another (s)."""
+        return float(np.diff(self.seconds).max(initial=0))
+
+    @property
+    def unseen(self) -> int:
+        """Number of steps with a span in which no frame begins that is shown."""
+        borders = np.array(self.spans).reshape(-1, 2) - SLACK
+        return int((np.diff(np.searchsorted(self.seconds, borders)) == 0).sum())
 
 
 def _plan_setting(
@@ -213,4 +234,9 @@ def _plan_setting(
         if named:
             unobservable[step] = (named.total() / counts.total(), named.most_common(1)[0][0])
     fps = median(question.fps for question in questions for _ in range(question.times)) if questions else 0.0
-    return SettingPlan(name, requests, frames, frames_max, fps, tokens, context, unobservable, cost)
+    gap = max((question.gap for question in questions), default=0.0)
+    unseen = sum(question.unseen * question.times for question in questions)
+    timed = sum(len(question.spans) * question.times for question in questions)
+    return SettingPlan(
+        name, requests, frames, frames_max, fps, tokens, context, unobservable, gap, (unseen, timed), cost
+    )

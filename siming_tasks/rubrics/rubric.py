@@ -206,8 +206,11 @@ class Skill(_Model):
 class Rubric(_Model):
     """A checked score sheet: unique ids, scales, requirements that name *earlier* steps only (hence acyclic).
 
-    ``title`` and ``setting`` ("on a suture pad") are what the prompt says of the exam; ``score_increment`` is that of
-    every step that states none. A rubric may also call it ``grain``, as rubrics of version 0.1 did.
+    ``title`` and ``setting`` ("on a suture pad") are what the prompt says of the exam. ``exam`` is what it calls the
+    exam in place of the title, ``{skill}`` in it standing for the names of the skills that are asked about;
+    ``examiner`` is who the model is ("an examiner of cooking") in place of *a physician examiner*.
+    ``score_increment`` is that of every step that states none. A rubric may also call it ``grain``, as rubrics of
+    version 0.1 did.
     """
 
     schema_version: Literal[1]
@@ -216,6 +219,8 @@ class Rubric(_Model):
     skills: tuple[Skill, ...] = Field(min_length=1)
     title: str | None = None
     setting: str | None = _optional(min_length=1, max_length=300)
+    exam: str | None = _optional(min_length=1, max_length=300)
+    examiner: str | None = _optional(min_length=1, max_length=300)
     score_increment: ScoreIncrement | None = _optional()
     status: str | None = None
     sources: dict[str, dict[str, Any]] = Field(default_factory=dict)

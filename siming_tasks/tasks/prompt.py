@@ -7,7 +7,7 @@ cache can share the expensive part. No prompt shows an example score vector: mod
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from siming_tasks.common.files import sha256_json
 from siming_tasks.common.version_0_1 import former_request_id
@@ -46,14 +46,15 @@ _REASON_FIRST = {
 
 @dataclass(frozen=True)
 class ExamContext:
-    """The exam in the blanks of a task's role: what the examiner examines, its name, and where the trainee performs it.
+    """The exam in the blanks of a task's role: who examines what, its name, and where the trainee performs it.
 
-    Each begins with a space or is empty.
+    All but the first begin with a space or are empty.
     """
 
     of: str
     called: str
     where: str
+    examiner: str = "a physician examiner"
 
     def fill(self, role: str) -> str:
         """A task's role with these words in it."""
@@ -64,15 +65,22 @@ EMERGENCY_EXAM = ExamContext(of=" of emergency skills", called="", where=" on a 
 """Context of the embedded rubric, and of a rubric that says nothing of its exam."""
 
 
-def exam_context(rubric: Rubric | None) -> ExamContext:
-    """The exam as a rubric describes it: by its ``setting`` and ``title``.
+def exam_context(rubric: Rubric | None, steps: Sequence[RubricStep] = ()) -> ExamContext:
+    """The exam as a rubric describes it: by its ``setting``, its ``exam`` or else ``title``, and its ``examiner``.
 
-    The embedded rubric's title is about the rubric, so that one counts only beside a setting.
+    The embedded rubric's title is about the rubric, so that one counts only beside a setting. Without ``steps``, which
+    say which skills are asked about, ``{skill}`` stays as it is.
     """
-    title, where = (" ".join((text or "").split()) for text in (rubric and rubric.title, rubric and rubric.setting))
-    if rubric is None or not (where or (title and rubric.rubric_id != DEFAULT_ID)):
+    if rubric is None:
         return EMERGENCY_EXAM
-    return ExamContext(of="", called=f' ("{title}")' if title else "", where=f" {where}" if where else "")
+    texts = (rubric.exam or rubric.title, rubric.setting, rubric.examiner or EMERGENCY_EXAM.examiner)
+    title, where, examiner = (" ".join((text or "").split()) for text in texts)
+    if not (where or (title and rubric.rubric_id != DEFAULT_ID)):
+        return replace(EMERGENCY_EXAM, examiner=examiner)
+    asked = {rubric.skill_of[step.id] for step in steps}
+    if names := [skill.name for skill in rubric.skills if skill.id in asked]:
+        title = title.replace("{skill}", ", ".join(names))
+    return ExamContext("", f' ("{title}")' if title else "", f" {where}" if where else "", examiner)
 
 
 def build_prompt(
@@ -127,12 +135,12 @@ def build_prompt(
         reply = f"{_REASON_FIRST[task.scope]}{after}"
     reply = reply.format(n=len(steps), max_score=steps[0].max_score)
     rubric_text = "\n\n".join(sheet)
-    return f"{exam_context(rubric).fill(task.role)}\n\nRubric:\n\n{rubric_text}\n\n{question}\n\n{reply}"
+    return f"{exam_context(rubric, steps).fill(task.role)}\n\nRubric:\n\n{rubric_text}\n\n{question}\n\n{reply}"
 
 
 def prompt_frame(task: TaskSpec, steps: Sequence[RubricStep], rubric: Rubric | None = None) -> str:
     """The words of :func:`build_prompt` around the rubric's steps, for people who answer on a page."""
-    return f"{exam_context(rubric).fill(task.role)}\n\n{task.texts(_allow_half_points(steps))[0]}"
+    return f"{exam_context(rubric, steps).fill(task.role)}\n\n{task.texts(_allow_half_points(steps))[0]}"
 
 
 def _allow_half_points(steps: Sequence[RubricStep]) -> bool:

@@ -1,7 +1,8 @@
 """Sentences that prompts are built from: roles, questions and forms of the reply.
 
 Every word here is measured with the model: changing one moves ``PROMPT_VERSION`` (:mod:`siming_tasks.tasks.prompt`).
-``{of}``, ``{called}`` and ``{where}`` are the exam's; ``{n}`` is the number of steps, ``{max_score}`` the step's scale.
+``{examiner}``, ``{of}``, ``{called}`` and ``{where}`` are the exam's; ``{n}`` is the number of steps, ``{max_score}``
+the step's scale.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _TASKS: Mapping[Scope, str] = {
 
 def role_text(scope: Scope, given: str) -> str:
     """The beginning of a prompt: who the model is, what it is given (in a sentence or two), and what to do with it."""
-    return f"You are a physician examiner{{of}}. {given} {_TASKS[scope]}"
+    return f"You are {{examiner}}{{of}}. {given} {_TASKS[scope]}"
 
 
 ROLES: Mapping[Scope, str] = {
@@ -41,11 +42,11 @@ ROLES: Mapping[Scope, str] = {
 FULL_ROLE_WITH_TIMES = ROLES["full"] + " For each step the rubric says when the video shows it."
 NO_VIDEO_ROLES: Mapping[Scope, str] = {
     "full": (
-        "You are a physician examiner{of}. A trainee performed the procedure below{where} in an examination{called}. "
+        "You are {examiner}{of}. A trainee performed the procedure below{where} in an examination{called}. "
         "No video of it is shown. For every step of the rubric give the judgment that you expect a trainee to deserve."
     ),
     "clip": (
-        "You are a physician examiner{of}. In an examination{called} a trainee performed a procedure{where}, with the "
+        "You are {examiner}{of}. In an examination{called} a trainee performed a procedure{where}, with the "
         "one step below. No video of it is shown. Give the judgment that you expect a trainee to deserve."
     ),
 }

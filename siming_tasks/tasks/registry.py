@@ -34,8 +34,8 @@ class TaskSpec:
     description: str  # what is shown and asked, in a sentence
     scope: Scope  # one request shows the whole video (``full``) or one step's seconds (``clip``)
     answer: Answer  # the model gives points (``score``) or a verdict (``error``)
-    # how the prompt begins: who the model is and what it sees; ``{of}``, ``{called}`` and ``{where}`` are the exam's
-    # (:class:`siming_tasks.tasks.prompt.ExamContext`)
+    # how the prompt begins: who the model is and what it sees; ``{examiner}``, ``{of}``, ``{called}`` and ``{where}``
+    # are the exam's (:class:`siming_tasks.tasks.prompt.ExamContext`)
     role: str
     question: str  # what the prompt asks for
     reply: str  # the form of the answer; ``{n}`` is the number of steps, ``{max_score}`` the scale of the first

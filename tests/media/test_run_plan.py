@@ -110,6 +110,15 @@ def test_a_plan_states_the_share_of_videos_that_lack_a_steps_evidence() -> None:
     assert full.fps == pytest.approx((1.0 + 0.25) / 2)
 
 
+def test_steps_of_which_no_frame_is_shown_are_counted() -> None:
+    """Five frames of 100 s at 10 a second: at 0, 24.9, 49.9, 74.9 and 99.9 s."""
+    spans = {"look": (0.0, 10.0), "press": (10.0, 24.9), "say": (24.9, 30.0), "both": (50.0, 74.0)}
+    video = Video("v", "v.mp4", 100.0, tuple(StepLabel(step, *span) for step, span in spans.items()))
+    exam = ExamFacts(video, Timeline.even(1000, 10), 64, 48)
+    plan = plan_run([exam] * 3, FOUR, Policy(5, 2), settings=["full_score"])
+    assert plan.settings[0].unseen == (6, 12) and plan.settings[0].gap_max == pytest.approx(25.0)
+
+
 def test_exams_that_are_alike_count_as_often_as_they_are_there() -> None:
     exams = [*identical_exams(default_rubric(), 4, 168.9), *identical_exams(default_rubric(), 3, 60.0)]
     apart = [replace(exam) for exam in exams]  # each an object of its own, worked out by itself

@@ -176,6 +176,20 @@ def test_the_role_describes_the_exam_in_the_rubrics_words(changes: dict[str, obj
         assert ("emergency" in prompt.split("Rubric:")[0]) == (LANDED in full)
 
 
+def test_an_exam_of_many_skills_is_called_by_those_that_are_asked_about() -> None:
+    rubric = other_rubric({"exam": "Part: {skill}", "examiner": "a judge of {cooks}", "setting": "in a kitchen"})
+    first, both = rubric.skills[0], (*rubric.skills[0].steps, *rubric.skills[1].steps)
+    assert build_prompt(TASKS["clip_error"], first.steps[:1], None, rubric).startswith(
+        f'You are a judge of {{cooks}}. The video clip is cut from an examination ("Part: {first.name}"), in which'
+    )
+    names = f"{first.name}, {rubric.skills[1].name}"
+    assert f'examination ("Part: {names}"), in which' in build_prompt(TASKS["full_error"], both, None, rubric)
+    assert template_hash(None, rubric) != template_hash(None, other_rubric({"setting": "in a kitchen"}))
+    alone = other_rubric({"title": None, "examiner": "a paramedic"})
+    prompt = build_prompt(TASKS["clip_error"], first.steps[:1], None, alone)
+    assert prompt.startswith("You are a paramedic of emergency skills. The video clip")
+
+
 def test_the_title_of_the_embedded_rubric_is_not_the_title_of_the_exam() -> None:
     """Folders built with the embedded rubric hold a copy of it, which states no setting."""
     prompt = build_prompt(TASKS["full_score"], STEPS, rubric=default_rubric())

@@ -69,7 +69,7 @@ def read(folder: Path) -> PublicSet:
     skills = [
         {
             "id": toy,
-            "name": f"Toy {toy}",
+            "name": f"toy {toy}",
             "steps": [one_point(step, f"Attaches {a} and {b}.", KINDS) for (a, b), step in steps.items()],
         }
         for toy, steps in sorted(ids.items())
@@ -77,7 +77,9 @@ def read(folder: Path) -> PublicSet:
     recordings = [_recording(name, rows, ids[_match(name)["toy"]]) for name, rows in sequences.items()]
     return PublicSet(
         title="Assembly101, mistakes",
-        rubric=rubric_of("assembly101", "Assembly of a toy", "on a table", skills),
+        rubric=rubric_of(
+            "assembly101", "Assembly of toys", "on a table", skills, exam="Assembly of {skill}", examiner="an examiner"
+        ),
         recordings=tuple(recordings),
         rule="first",
         labels="person",

@@ -83,7 +83,9 @@ def read(folder: Path) -> PublicSet:
     skills = [recipe.skill for recipe in recipes.values()]
     return PublicSet(
         title="CaptainCook4D",
-        rubric=rubric_of("captaincook4d", "A recipe", "in a kitchen", skills),
+        rubric=rubric_of(
+            "captaincook4d", "Recipes", "in a kitchen", skills, exam="{skill}", examiner="an examiner of cooking"
+        ),
         recordings=tuple(recordings),
         rule="worst",
         labels="person",

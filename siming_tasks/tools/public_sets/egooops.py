@@ -34,6 +34,14 @@ KINDS = {
     "other": "Makes another mistake.",
 }
 """Classes of mistakes, in the order of the set's ``meta/mistake_classes.json``."""
+NAMES = {
+    "blacklight": "color mixture under a black light",
+    "cardboard": "cardboard crafts",
+    "electronics": "electrical circuits",
+    "ion": "ionic reaction",
+    "tsumiki": "toy building blocks",
+}
+"""Tasks as the paper calls them."""
 
 
 def read(folder: Path) -> PublicSet:
@@ -44,7 +52,11 @@ def read(folder: Path) -> PublicSet:
         for task, texts in content["instructions"].items()
     }
     skills = [
-        {"id": task, "name": task, "steps": [one_point(*step, KINDS) for step in zip(steps[task], texts, strict=True)]}
+        {
+            "id": task,
+            "name": NAMES.get(task, task),
+            "steps": [one_point(*step, KINDS) for step in zip(steps[task], texts, strict=True)],
+        }
         for task, texts in content["instructions"].items()
     ]
     kinds, recordings = list(KINDS), []
@@ -70,7 +82,9 @@ def read(folder: Path) -> PublicSet:
         )
     return PublicSet(
         title="EgoOops",
-        rubric=rubric_of("egooops", "A task done after a text", "on a table", skills),
+        rubric=rubric_of(
+            "egooops", "Tasks done after a text", "on a table", skills, exam="{skill}", examiner="an examiner"
+        ),
         recordings=tuple(recordings),
         rule="worst",
         labels="person",

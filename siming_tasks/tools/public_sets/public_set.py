@@ -190,10 +190,10 @@ def one_point(step: str, text: str, kinds: Mapping[str, str] | None = None, **mo
     return {**facts, **({"errors": errors} if errors else {}), **more}
 
 
-def rubric_of(name: str, title: str, setting: str, skills: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The content of ``rubric.yaml``."""
+def rubric_of(name: str, title: str, setting: str, skills: Iterable[Mapping[str, Any]], **more: str) -> dict[str, Any]:
+    """The content of ``rubric.yaml``; ``more`` are the ``exam`` and ``examiner`` of the prompt."""
     about = {"schema_version": 1, "rubric_id": name, "version": "1", "title": title, "setting": setting}
-    return {**about, "skills": list(skills)}
+    return {**about, **more, "skills": list(skills)}
 
 
 def read_json(path: Path) -> Any:
