@@ -132,6 +132,13 @@ class StepLabel:
         """``(start, end)`` in seconds, or None if the step has no clip."""
         return None if self.start is None or self.end is None else (self.start, self.end)
 
+    def errors_by(self, rater: str) -> tuple[str, ...] | None:
+        """Ids of the errors that the consensus or a rater states for the step; None: not stated."""
+        if rater == CONSENSUS:
+            return self.errors
+        finding = self.findings.get(rater)
+        return finding.errors if finding else None
+
     @property
     def consensus(self) -> float | None:
         """Reference points, or None if withheld."""

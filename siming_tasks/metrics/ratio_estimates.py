@@ -115,3 +115,29 @@ def kappa_stat(first: Labels, other: Labels, where: BoolArray | None = None, nee
         first, other = np.where(where, first, -1).astype(np.int8), np.where(where, other, -1).astype(np.int8)
     counts = confusion(first, other)
     return Stat(counts, qwk, int(counts.sum()), needs)
+
+
+def nominal_kappa_stat(
+    first: NDArray[np.intp], other: NDArray[np.intp], where: BoolArray, needs: str = NOTHING
+) -> Stat:
+    """Cohen's kappa (unweighted) of two sets of categories, over the steps in ``where``.
+
+    Args:
+        first: number of each step's category from 0, ``intp[V, S]``.
+        other: the same by the other judge.
+        where: the steps that count, ``bool[V, S]``.
+        needs: what is missing when no step counts, as a sentence.
+    """
+    size = int(max(first.max(initial=0), other.max(initial=0))) + 1
+    sides = [((side[..., None] == np.arange(size)) & where[..., None]).sum(axis=1) for side in (first, other)]
+    agree = ((first == other) & where).sum(axis=1)
+    counts = np.column_stack([where.sum(axis=1), agree, *sides]).astype(np.float64)
+
+    def value(sums: FloatArray) -> FloatArray:
+        number, alike = sums[:, 0], sums[:, 1]
+        chance = (sums[:, 2 : 2 + size] * sums[:, 2 + size :]).sum(axis=1)  # expected agreement x number squared
+        below = number * number - chance
+        kappa: FloatArray = np.divide(alike * number - chance, below, out=np.full(len(sums), np.nan), where=below > 0)
+        return kappa
+
+    return Stat(counts, value, int(where.sum()), needs)

@@ -299,6 +299,7 @@ def format_results(
         mapping=options.mapping,
         resamples=options.resamples,
         seed=options.seed,
+        rater=options.rater,
     )
     return {task.answer_format.result_name: plain(task.answer_format.compute_results(inputs))}
 

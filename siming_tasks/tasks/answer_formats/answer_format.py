@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from siming_tasks.common.schema import CORRECT, INCORRECT, Answer, Scope, Video, answer_key
+from siming_tasks.common.schema import CONSENSUS, CORRECT, INCORRECT, Answer, Scope, Video, answer_key
 from siming_tasks.parsing.parsed_reply import ABSTAINED, STATUSES, Parsed
 from siming_tasks.tasks.prompt_text import reply_text
 
@@ -38,7 +38,7 @@ class FormatInputs:
     ``records`` has each request once; ``videos`` and ``steps`` are rows and columns of ``scores``, sorted by id.
     ``unobservable`` gives ``bool[V, S]``: the steps without the evidence that the rubric asks for in what was shown; it
     raises DataError where that is not known. ``mapping`` says how points become labels; the bootstrap is over clusters
-    of videos.
+    of videos. ``rater``: whose labels are the reference.
     """
 
     records: Sequence[Record]
@@ -50,6 +50,7 @@ class FormatInputs:
     mapping: Any
     resamples: int
     seed: int
+    rater: str = CONSENSUS
 
 
 class AnswerFormat:

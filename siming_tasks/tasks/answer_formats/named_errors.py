@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from siming_tasks.common.schema import Answer, Scope
@@ -36,6 +37,8 @@ class NamedErrorsFormat(AnswerFormat):
         "named_error_f1": FormatMetric("f1", True),
         "named_error_precision": FormatMetric("precision", True),
         "named_error_recall": FormatMetric("recall", True),
+        "named_error_macro_f1": FormatMetric("macro_f1", True),
+        "reason_kappa": FormatMetric("reason_kappa", True),
         "reason_given": FormatMetric("reasoned", True),
     }
     step_template = f"{_HEADING}\n{_LINE}\n{_NONE}"
@@ -112,22 +115,26 @@ class NamedErrorsFormat(AnswerFormat):
                 named[row[record["video_id"]], column[step_id]] = frozenset(ids)
             for step_id in record.get("reasons") or {}:
                 reasoned[row[record["video_id"]], column[step_id]] = True
-        stated = {}
+        stated, unlisted = {}, 0
         for index, video in enumerate(inputs.videos):
             for label in video.applicable:
                 known = {error.id for error in inputs.steps[column[label.step_id]].errors}
                 # A label that the rubric's errors cannot express says nothing about them: nobody could name it.
-                if label.errors is not None and set(label.errors) <= known:
-                    stated[index, column[label.step_id]] = frozenset(label.errors)
-        return named_errors(
+                errors = label.errors_by(inputs.rater)
+                if errors is not None and set(errors) <= known:
+                    stated[index, column[label.step_id]] = frozenset(errors)
+                unlisted += errors is not None and not set(errors) <= known
+        results = named_errors(
             named,
             stated,
             reasoned,
             scores.asked & scores.answered,
+            errors=[[error.id for error in step.errors] for step in inputs.steps],
             clusters=scores.cluster_numbers,
             resamples=inputs.resamples,
             seed=inputs.seed,
         )
+        return replace(results, unlisted=unlisted)
 
     def render_lines(self, task_name: str, result: Mapping[str, Any]) -> list[str]:
         """Shares of answers with errors and with a reason, and how well the errors agree with the labels'."""
@@ -140,7 +147,25 @@ class NamedErrorsFormat(AnswerFormat):
         if numbers["f1"]["value"] is None:
             return [*lines, f"  agreement of the named errors has no value: {numbers['f1']['reason']}"]
         values = ", ".join(f"{key} {self.value_text(numbers[key])}" for key in ("precision", "recall"))
-        return [*lines, f"  F1 of the named errors {self.value_text(numbers['f1'])} ({values})"]
+        lines.append(f"  F1 of the named errors {self.value_text(numbers['f1'])} ({values})")
+        if "macro_f1" in numbers:
+            kappas = ", ".join(
+                f"{words} {self.value_text(numbers[key])}"
+                for key, words in (("kappa", "all steps"), ("reason_kappa", "steps to which both give an error"))
+            )
+            lines.append(f"  mean F1 of the kinds {self.value_text(numbers['macro_f1'])}; kappa of the kinds: {kappas}")
+        for name, kind in (numbers.get("kinds") or {}).items():
+            counts = f"{kind['stated']} in the labels, {kind['named']} named, {kind['both']} both"
+            lines.append(f"    {name}: F1 {self.value_text(kind['f1'])} ({counts})")
+        if unlisted := numbers.get("unlisted"):
+            lines.append(f"  left out: {unlisted} steps whose labels state an error that the rubric does not list")
+        if beside := numbers.get("baselines"):
+            shown = ", ".join(
+                f"{name} {self.value_text(row['f1'])} (mean of kinds {self.value_text(row['macro_f1'])})"
+                for name, row in beside.items()
+            )
+            lines.append(f"  without the video, F1 of naming: {shown}")
+        return lines
 
 
 def read_error_ids(value: Value, step: RubricStep) -> tuple[str, ...] | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from siming_tasks.tools.public_sets.public_set import (
+    LEFT_OUT,
     Attempt,
     PublicSet,
     Published,
@@ -32,8 +33,10 @@ KINDS = {
     "unintended": "Does something unintended.",
     "wrong_way": "Works in the wrong way, or moves wrongly.",
     "other": "Makes another mistake.",
+    LEFT_OUT: "Leaves it out.",
 }
-"""Classes of mistakes, in the order of the set's ``meta/mistake_classes.json``."""
+"""Classes of mistakes, in the order of the set's ``meta/mistake_classes.json``; the set does not name what is left
+out."""
 NAMES = {
     "blacklight": "color mixture under a black light",
     "cardboard": "cardboard crafts",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +13,9 @@ from typing import Any, Literal
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import read_bytes
 from siming_tasks.common.schema import CONSENSUS, AttemptRule
+
+LEFT_OUT = "left_out"
+"""Kind of error of a step without any attempt, in sets whose own kinds have none for it."""
 
 MAX_FILE = 64_000_000  # bytes of an annotation file; the largest published one has 4 MB
 
@@ -119,11 +122,17 @@ class PublicSet:
     def rows(self, rule: AttemptRule, recordings: Iterable[Recording] | None = None) -> Iterator[dict[str, Any]]:
         """Objects of ``videos.jsonl``, without the media's own facts."""
         steps = {skill["id"]: [step["id"] for step in skill["steps"]] for skill in self.rubric["skills"]}
+        listed = {
+            error["id"]
+            for skill in self.rubric["skills"]
+            for step in skill["steps"]
+            for error in step.get("errors", ())
+        }
         for recording in self.recordings if recordings is None else recordings:
             rows = [
                 {"step_id": step, "applicable": False}
                 if step in recording.not_asked
-                else _step_row(step, recording.attempts.get(step, ()), rule)
+                else _step_row(step, recording.attempts.get(step, ()), rule, listed)
                 for step in steps[recording.skill]
             ]
             split = next(iter(recording.splits.values()), None)
@@ -165,10 +174,14 @@ def deciding(attempts: Sequence[Attempt], rule: AttemptRule) -> Attempt:
     return right[-1] if rule == "best" and right else attempts[-1]
 
 
-def _step_row(step: str, attempts: Sequence[Attempt], rule: AttemptRule) -> dict[str, Any]:
-    """One step of a row: of several attempts the one that decides; left out, if there is none."""
+def _step_row(step: str, attempts: Sequence[Attempt], rule: AttemptRule, listed: Collection[str]) -> dict[str, Any]:
+    """One step of a row: of several attempts the one that decides; left out, if there is none.
+
+    ``listed`` are the ids of the rubric's errors.
+    """
     if not attempts:
-        return {"step_id": step, "score": {CONSENSUS: 0}, "errors": []}
+        left_out = f"{step}.{LEFT_OUT}"
+        return {"step_id": step, "score": {CONSENSUS: 0}, "errors": [left_out] if left_out in listed else []}
     label = deciding(attempts, rule)
     row: dict[str, Any] = {"step_id": step}
     row |= {"start": label.start, "end": label.end} if label.start is not None else {}

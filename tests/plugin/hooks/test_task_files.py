@@ -30,7 +30,10 @@ ADDED = {
     "": (),
     "abstain": ("abstained", "aurc", "headline_full", "headline_gain"),
     "evidence": ("evidence", "evidence_iou", "evidence_hit", "wrong_reason"),
-    "named_errors": ("named_error_f1", "named_error_precision", "named_error_recall", "reason_given"),
+    "named_errors": (
+        *("named_error_f1", "named_error_precision", "named_error_recall", "named_error_macro_f1"),
+        *("reason_kappa", "reason_given"),
+    ),
 }
 DOWN = ("abstained", "aurc", "wrong_reason")
 

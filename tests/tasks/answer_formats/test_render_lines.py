@@ -43,6 +43,16 @@ def test_lines_on_named_errors() -> None:
         "x: errors listed for 90 % of the answers, a reason for 100 %",
         "  F1 of the named errors 0.500 (precision 0.600, recall 0.429)",
     ]
+    row = {"f1": number(0.4), "macro_f1": number(0.3)}
+    kind = {"stated": 3, "named": 2, "both": 1, "f1": number(0.4)}
+    more = {"macro_f1": number(0.45), "kappa": number(0.2), "reason_kappa": number(None), "unlisted": 2}
+    full = {**numbers, **more, "kinds": {"slip": kind}, "baselines": {"none": row, "every": row}}
+    assert ANSWER_FORMATS["named_errors"].render_lines("x", {"named_errors": full})[2:] == [
+        "  mean F1 of the kinds 0.450; kappa of the kinds: all steps 0.200, steps to which both give an error -",
+        "    slip: F1 0.400 (3 in the labels, 2 named, 1 both)",
+        "  left out: 2 steps whose labels state an error that the rubric does not list",
+        "  without the video, F1 of naming: none 0.400 (mean of kinds 0.300), every 0.400 (mean of kinds 0.300)",
+    ]
     numbers["f1"] = {"value": None, "reason": "No labels."}
     assert ANSWER_FORMATS["named_errors"].render_lines("x", {"named_errors": numbers})[1:] == [
         "  agreement of the named errors has no value: No labels."
