@@ -147,14 +147,21 @@ def _build(out: Path, plan: BuildPlan, part: Path, jobs: int, progress: bool) ->
     shutil.rmtree(part / "done")
     open_dataset(part)
     _write_names(_beside(out, "names"), plan)
-    return [*_cut_off(plan, media), *cut]
+    return [*_not_whole(plan, media), *cut]
 
 
-def _cut_off(plan: BuildPlan, media: Mapping[str, Mapping[str, Any]]) -> list[Problem]:
-    """A warning for every file of whose pictures many at its end could not be decoded."""
-    made = (Recording(each.path, each.duration, float(media[plan.ids[name]]["duration"]))
-            for name, each in plan.sources.items())  # fmt: skip
-    return [cut for recording in made if (cut := recording.cut())]
+def _not_whole(plan: BuildPlan, media: Mapping[str, Mapping[str, Any]]) -> list[Problem]:
+    """A warning for every file of whose pictures many at its end could not be decoded, some are lost or damaged."""
+    problems: list[Problem] = []
+    for name, source in plan.sources.items():
+        done = media[plan.ids[name]]
+        if cut := Recording(source.path, source.duration, float(done["duration"])).cut():
+            problems.append(cut)
+        if done["lost"] or done["damaged"]:
+            what = f"of {done['stored']} pictures {done['lost']} do not survive, and {done['damaged']} are damaged."
+            fix = "Export it again from the source if they matter: they cannot be decoded, or follow within 1/60 s."
+            problems.append(Problem("media-lost", what, fix, str(source.path), severity="warning"))
+    return problems
 
 
 def _rows(plan: BuildPlan, durations: Mapping[str, float], canary: str) -> tuple[list[dict[str, Any]], list[Problem]]:

@@ -22,7 +22,8 @@ from siming_tasks.common.files import atomic_path, atomic_write, sha256_file, sh
 from siming_tasks.media.clips import x264_options
 from siming_tasks.media.container import open_video
 from siming_tasks.media.picture import BT709, WIDE_GAMUTS, Colour, copy_colour_tags, to_bt709_filter
-from siming_tasks.media.timeline import Timeline, read_timeline
+from siming_tasks.media.timeline import REENCODE, read_timeline
+from siming_tasks.tools.builder.clock import Clock
 from siming_tasks.tools.builder.source_gate import MAX_GAP
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ IDR = 5
 """H.264's number for a slice of a picture from which decoding can start with nothing else known."""
 THREADS = 4
 """Encoder threads: x264 writes other bytes with another number, which therefore follows neither cores nor jobs."""
-_RATES = [Fraction(n) for n in (5, 10, 12, 15, 20, 24, 25, 30, 48, 50, 60)]
-_RATES += [Fraction(n * 1000, 1001) for n in (24, 30, 60)]
 
 Done = dict[str, Any]
 """What is known of a finished video: ``duration`` (s), ``sha256``, and the fields of ``Normalised``."""
@@ -48,13 +47,27 @@ Done = dict[str, Any]
 
 @dataclass(frozen=True)
 class Normalised:
-    """Result: frames, their rate (1/s), picture size, and if the coded pictures were copied unchanged."""
+    """Result.
+
+    Attributes:
+        frames: pictures written.
+        rate: of these, 1/s.
+        width: pixels.
+        height: pixels.
+        copied: whether the coded pictures were copied unchanged.
+        stored: pictures that the source holds.
+        lost: how many of these are not among those written: nothing to decode them from, or two within one period.
+        damaged: how many of those written the decoder reported errors for.
+    """
 
     frames: int
     rate: str
     width: int
     height: int
     copied: bool
+    stored: int
+    lost: int = 0
+    damaged: int = 0
 
     @property
     def duration(self) -> float:
@@ -174,21 +187,18 @@ def normalise(
     ):
         if not keep_audio and (container.start_time or 0) <= 0 and (rate := _rate_to_copy(source, stream)):
             frames = _copy(container, stream, output, check)
-            result = Normalised(frames, str(rate), stream.width, stream.height, copied=True)
+            result = Normalised(frames, str(rate), stream.width, stream.height, copied=True, stored=frames)
         else:
-            writer = _Writer(output, _rate_to_write(source, stream))
+            with open_video(source) as (packets, pictures):
+                clock = Clock.read(packets, pictures)
+            if not len(clock.pts):
+                raise MediaError(f"{source}: none of its pictures has a time. {REENCODE}")
+            writer = _Writer(output, clock)
             _encode(container, stream, writer, keep_audio, check)
             if not writer.frames:
                 raise MediaError(f"{source}: holds no picture that can be decoded.")
-            result = Normalised(writer.frames, str(writer.rate), *writer.size, copied=False)
+            result = writer.result()
     return result
-
-
-def _timeline(source: Path) -> Timeline | None:
-    try:
-        return read_timeline(source)
-    except MediaError:
-        return None  # odd timestamps: the encoder's frame-rate filter deals with them
 
 
 def _rate_to_copy(source: Path, stream: VideoStream) -> Fraction | None:
@@ -204,8 +214,11 @@ def _rate_to_copy(source: Path, stream: VideoStream) -> Fraction | None:
         return None
     if (stream.sample_aspect_ratio or 1) != 1 or stream.codec_context.color_primaries in WIDE_GAMUTS:
         return None
-    timeline = _timeline(source)
-    if timeline is None or timeline.keyframes[0] != 0 or timeline.pts[0] != 0:
+    try:
+        timeline = read_timeline(source)
+    except MediaError:
+        return None
+    if 0 not in timeline.keyframes or timeline.pts[0] != 0:
         return None
     with open_video(source) as (container, video):
         first = next(container.decode(video), None)
@@ -231,21 +244,6 @@ def _units(packet: bytes, size: int) -> Iterator[int]:
         at += size + int.from_bytes(packet[at : at + size], "big")
 
 
-def _rate_to_write(source: Path, stream: VideoStream) -> Fraction:
-    """The constant rate to write, at most 60/s: the source's if it has one, else the common rate above its mean."""
-    timeline = _timeline(source)
-    mean, varies = stream.average_rate or Fraction(25), False
-    if timeline is not None and timeline.n_frames >= 2:
-        steps = np.diff(timeline.pts)
-        mean = Fraction(timeline.n_frames - 1, int(timeline.pts[-1] - timeline.pts[0])) / timeline.time_base
-        varies = bool(np.ptp(steps) > 0.2 * np.median(steps))
-    if varies:
-        return min((rate for rate in _RATES if rate >= mean), default=Fraction(60))
-    near = min(_RATES, key=lambda rate: abs(rate / mean - 1))
-    rate = near if abs(near / mean - 1) < Fraction(3, 100) else mean.limit_denominator(1000)
-    return min(max(rate, Fraction(1)), Fraction(60))
-
-
 def _copy(container: InputContainer, stream: VideoStream, output: OutputContainer, check: Callable[[], None]) -> int:
     from av.bitstream import BitStreamFilterContext
 
@@ -266,13 +264,14 @@ def _copy(container: InputContainer, stream: VideoStream, output: OutputContaine
 class _Writer:
     """The output's video stream and the filters before it, opened when the first picture is known."""
 
-    def __init__(self, output: OutputContainer, rate: Fraction) -> None:
-        self.output, self.rate = output, rate
-        self.frames, self.size = 0, (0, 0)
+    def __init__(self, output: OutputContainer, clock: Clock) -> None:
+        self.output, self.clock, self.rate = output, clock, clock.rate()
+        self.frames, self.damaged, self.size = 0, 0, (0, 0)
+        self.given: list[int] = []
         self.stream: Any = None
         self.graph: Any = None
 
-    def open(self, source: VideoStream, first: VideoFrame, start: Fraction) -> None:
+    def open(self, source: VideoStream, first: VideoFrame) -> None:
         """FFmpeg filters from the decoder's pictures to ours, and the stream of what comes out."""
         import av
 
@@ -290,13 +289,17 @@ class _Writer:
             colours = f"in_color_matrix={colour.matrix}:in_range={full}:{colours}"
         turns = {0: [], 1: [("transpose", "cclock")], 2: [("hflip", ""), ("vflip", "")], 3: [("transpose", "clock")]}
         steps = [("yadif", "deint=interlaced")] if first.interlaced_frame else []
-        steps += [("fps", f"fps={self.rate}:start_time={float(start)}"), *turns[turn]]
-        steps += [("scale", f"{width}:{height}:flags=area:{colours}"), ("setsar", "1")]
+        steps += [*turns[turn], ("scale", f"{width}:{height}:flags=area:{colours}"), ("setsar", "1")]
         if wide := to_bt709_filter(coded, colour.matrix):
             steps += [("format", "yuv420p10le"), ("colorspace", wide)]
+        start = float(self.clock.start * self.clock.time_base)
+        steps += [
+            ("format", "yuv420p"),
+            ("fps", f"fps={self.rate}:start_time={start}"),
+        ]  # last: copies are made of these
         self.graph = av.filter.Graph()
         node = self.graph.add_buffer(template=source)
-        for name, arguments in [*steps, ("format", "yuv420p")]:
+        for name, arguments in steps:
             following = self.graph.add(name, arguments) if arguments else self.graph.add(name)
             node.link_to(following)
             node = following
@@ -318,6 +321,9 @@ class _Writer:
         """Encode what is ready after this picture (None: the last one was given)."""
         import av
 
+        if frame is not None:
+            self.given.append(frame.pts)
+            self.damaged += frame.is_corrupt
         self.graph.push(frame)
         while True:
             try:
@@ -330,6 +336,13 @@ class _Writer:
         if frame is None:
             self.output.mux(self.stream.encode(None))
 
+    def result(self) -> Normalised:
+        """What was written, and what became of the source's pictures."""
+        slots = self.clock.slots(np.array(self.given, np.int64), self.rate)
+        stored, kept = len(self.clock.pts), len(np.unique(slots[(slots >= 0) & (slots < self.frames)]))
+        lost = max(0, stored - kept)
+        return Normalised(self.frames, str(self.rate), *self.size, False, stored, lost, self.damaged)
+
 
 def _encode(
     container: InputContainer, stream: VideoStream, writer: _Writer, keep_audio: bool, check: Callable[[], None]
@@ -337,23 +350,26 @@ def _encode(
     import av
 
     stream.thread_type = "AUTO"
-    start = Fraction(max(0, container.start_time or 0), av.time_base)  # negative: audio priming, not shown
+    clock = writer.clock
+    start = clock.start * clock.time_base
     audio_in = container.streams.audio[0] if keep_audio and container.streams.audio else None
     audio_out: Any = None
     resampler: Any = None
-    last = float(start)
+    last, decoded = float(start), clock.first
     for packet in container.demux([stream, *([audio_in] if audio_in else [])]):
         frames: Any = packet.decode()
         for frame in frames:
             check()
             if packet.stream.type == "video":
+                frame.pts = clock.shown_at(decoded, frame.pts)
+                decoded += 1
                 if frame.pts is None:
-                    continue  # no player shows it, and the filter of the rate would fill up from the beginning of time
+                    continue  # the filter of the rate would fill up from the beginning of time
                 if abs(frame.time - last) > MAX_GAP:
                     raise MediaError(f"{container.name}: its times jump from {last:.0f} s to {frame.time:.0f} s.")
                 last = frame.time
                 if writer.graph is None:
-                    writer.open(stream, frame, start)
+                    writer.open(stream, frame)
                     if audio_in is not None:
                         audio_out = writer.output.add_stream("aac", rate=audio_in.rate)
                         resampler = av.AudioResampler("fltp", "stereo", audio_in.rate)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
@@ -15,6 +17,7 @@ from siming_tasks.data.check.media_checks import inspect
 from siming_tasks.media import read_timeline
 from siming_tasks.tools.builder.transcode import normalise
 from tests.data.conftest import turn, write_video
+from tests.media.conftest import make, number, remux
 
 
 def pictures(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
@@ -95,9 +98,9 @@ def test_a_variable_rate_keeps_its_clock(tmp_path: Path) -> None:
     result = normalise(source, tmp_path / "b.mp4")
     old_times, old = pictures(source)
     new_times, new = pictures(tmp_path / "b.mp4")
-    period = 1 / float(result.rate)
+    period = float(1 / Fraction(result.rate))
     assert np.unique(np.diff(new_times).round(6)).size == 1
-    assert new_times[-1] == pytest.approx(old_times[-1], abs=period)
+    assert result.duration == pytest.approx(old_times[-1] + 0.1, abs=0.1)  # the last picture lasts as its packet says
     nearest = np.abs(((new[:, None] - old[None]) ** 2).mean(axis=(2, 3))).argmin(axis=1)
     assert (
         np.abs(new_times - np.clip(new_times, old_times[nearest], np.append(old_times[1:], 99)[nearest])).max()
@@ -152,3 +155,66 @@ def test_times_that_jump_are_refused(tmp_path: Path) -> None:
     with pytest.raises(MediaError, match=r"jumps\.mkv: its times jump from [01] s to 8640[01] s"):
         normalise(jumps, tmp_path / "out.mp4")
     assert not (tmp_path / "out.mp4").exists()
+
+
+def numbers(path: Path) -> list[int]:
+    """The number that every picture of a video of ``tests/media/conftest.py`` carries."""
+    with av.open(str(path)) as container:
+        return [number(frame.to_ndarray(format="rgb24")) for frame in container.decode(video=0)]
+
+
+@pytest.mark.parametrize("how", [{}, {"codec": "mpeg4", "options": {"bf": "2"}}, {"options": {"bf": "0"}}])
+def test_an_avi_states_no_times_and_every_picture_is_in_its_place(tmp_path: Path, how: dict[str, Any]) -> None:
+    """FFmpeg guesses when pictures are shown, and with B-frames guesses wrong."""
+    source = make(tmp_path / "a.avi", 40, size=(160, 96), **how)
+    result = normalise(source, tmp_path / "b.mp4")
+    assert (result.rate, result.stored, result.lost) == ("25", 40, 0)
+    assert numbers(tmp_path / "b.mp4") == list(range(40))
+
+
+@pytest.mark.parametrize(
+    ("gaps", "rate"),
+    [
+        ([33, 34, 33] * 30, "30"),
+        ([33] * 100, "1000/33"),  # 30.3 per second: at 30 one in a hundred would fall out
+        ([33, 100, 34, 66, 34, 33] * 10, "30000/1001"),  # filmed at 30, some dropped: 20 per second would lose 10 of 60
+        ([40, 80, 40, 40], "24"),  # moved by 6 ms at most
+        ([100] * 20 + [90] * 5, "48"),  # at 10 they would be up to 50 ms late
+    ],
+)
+def test_the_rate_is_one_at_which_every_picture_survives(tmp_path: Path, gaps: list[int], rate: str) -> None:
+    pts = [sum(gaps[:index]) for index in range(len(gaps) + 1)]
+    source = make(tmp_path / "a.mkv", len(pts), size=(160, 96), pts=pts, time_base=Fraction(1, 1000), codec="libx264")
+    result = normalise(source, tmp_path / "b.mp4")
+    assert (result.rate, result.stored, result.lost) == (rate, len(pts), 0)
+    shown = numbers(tmp_path / "b.mp4")
+    assert sorted(set(shown)) == list(range(len(pts))) and shown == sorted(shown)
+    first = np.array([shown.index(index) for index in range(len(pts))]) / float(Fraction(result.rate))
+    assert np.abs(first - np.array(pts) / 1000).max() < 0.009
+
+
+def test_pictures_that_follow_too_fast_are_counted(tmp_path: Path) -> None:
+    """240 per second become 60: three of four do not survive, which is said."""
+    source = make(tmp_path / "a.mkv", 240, rate=240, size=(160, 96))
+    result = normalise(source, tmp_path / "b.mp4")
+    assert (result.rate, result.frames, result.stored, result.lost) == ("60", 60, 240, 180)
+    assert len(set(numbers(tmp_path / "b.mp4"))) == 60
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
+def test_what_was_trimmed_without_encoding_keeps_its_clock_and_says_what_is_lost(tmp_path: Path, suffix: str) -> None:
+    """Cut between keyframes at 0 and 30: pictures 7 to 29 have nothing to be decoded from."""
+    whole = make(tmp_path / "whole.mp4", 60, size=(160, 96), options={"g": "30", "bf": "0"})
+    result = normalise(remux(whole, tmp_path / f"cut{suffix}", range(7, 60)), tmp_path / "b.mp4")
+    assert (result.stored, result.lost, result.frames) == (53, 23, 53)
+    assert numbers(tmp_path / "b.mp4")[23:] == list(range(30, 60))
+
+
+@pytest.mark.parametrize("name", ["cut.mp4", "cut.mkv"])
+def test_a_recording_without_any_keyframe_is_refused_by_name(tmp_path: Path, name: str) -> None:
+    whole = make(tmp_path / "whole.mp4", 60, size=(160, 96), options={"g": "30", "bf": "0"})
+    with av.open(str(whole)) as container:
+        step = next(packet.duration for packet in container.demux(video=0))
+    cut = remux(whole, tmp_path / name, range(7, 25), shift=-7 * int(step or 0) if name.endswith("mp4") else 0)
+    with pytest.raises(MediaError, match=rf"{name}: holds no picture that can be decoded"):
+        normalise(cut, tmp_path / "b.mp4")

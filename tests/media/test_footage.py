@@ -1,0 +1,65 @@
+"""Real recordings: every kind of file, its frames beside those that another decoder shows, as filed and as built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from siming_tasks.common.errors import MediaError
+from siming_tasks.media.decode import decode
+from siming_tasks.media.picture import MATRICES, Colour, to_rgb
+from siming_tasks.media.timeline import read_timeline
+from siming_tasks.tools.builder.transcode import normalise
+from tests.footage import FOOTAGE, HDR, READ, STREAM, foreign, is_picture, needs_footage, small
+
+pytestmark = needs_footage
+
+LUMA = {1: (0.2126, 0.7152, 0.0722), 5: (0.299, 0.587, 0.114), 9: (0.2627, 0.678, 0.0593)}
+"""Share of red, green and blue in brightness by matrix: ITU-R BT.709, BT.601 and BT.2020."""
+
+
+@pytest.mark.parametrize("name", READ)
+def test_frames_are_those_of_another_decoder_by_index_time_and_pixels(name: str, videos: Any) -> None:
+    path = FOOTAGE / name
+    seen, timeline = foreign(path, STREAM.get(name)), read_timeline(path)
+    assert timeline.n_frames == len(seen.times)
+    np.testing.assert_allclose(timeline.times, seen.times, atol=0.001)
+    last = timeline.n_frames - 1
+    wanted = sorted({0, 1, last // 3, last // 2, last - 1, last})
+    got = list(decode(path, timeline, wanted))
+    assert [index for index, _ in got] == wanted
+    for index, frame in got:
+        picture = to_rgb(frame)
+        grey = np.clip((picture @ np.array(LUMA[Colour.of(frame).matrix])).round(), 0, 255).astype(np.uint8)
+        assert is_picture(small(grey), seen, index, 33), f"{name}: frame {index}"
+    by_hand = videos.by_hand(frame).astype(np.float32)  # repeats samples of colour, hence small
+    assert videos.psnr(small(picture, 40), small(by_hand, 40)) > 34, "colours by the formulas of H.273"
+    assert set(LUMA) == set(MATRICES.values())
+
+
+@pytest.mark.parametrize("name", READ)
+def test_every_picture_survives_the_build_at_its_time(name: str, tmp_path: Path) -> None:
+    result = normalise(FOOTAGE / name, tmp_path / "built.mp4")
+    source = foreign(FOOTAGE / name, STREAM.get(name))
+    built = foreign(tmp_path / "built.mp4", 0 if name in STREAM else None)
+    period = built.times[1] - built.times[0]
+    assert (result.stored, result.lost, result.damaged) == (len(source.times), 0, 0)
+    assert result.frames == len(built.times)
+    np.testing.assert_allclose(np.diff(built.times), period, atol=1e-4)
+    slots = np.floor(source.times / period + 0.5).astype(int)
+    assert len(set(slots)) == len(slots)
+    assert np.abs(slots * period - source.times).max() < 0.009
+    for index, slot in enumerate(slots):
+        assert is_picture(built.grey[slot], source, index, 31), f"{name}: picture {index}"
+        until = slots[index + 1] if index + 1 < len(slots) else len(built.grey)
+        assert is_picture(built.grey[until - 1], source, index, 31), f"{name}: picture {index} to its end"
+
+
+def test_hdr_is_refused_by_name(tmp_path: Path) -> None:
+    for read in (read_timeline, lambda path: normalise(path, tmp_path / "out.mp4")):
+        with pytest.raises(MediaError, match=r"nasa_13013_hdr\.mp4: is HDR \(PQ\)"):
+            read(FOOTAGE / HDR)
+    assert not list(tmp_path.iterdir())
