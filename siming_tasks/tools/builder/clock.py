@@ -1,4 +1,4 @@
-"""When the pictures of a recording are shown, and the constant rate at which all of them survive."""
+"""Times of a recording's pictures, and the constant rate at which all of them survive."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VP8_SHOWN = 16
 
 @dataclass(frozen=True, eq=False)
 class Clock:
-    """When the pictures of a recording are shown.
+    """Times at which the pictures of a recording are shown.
 
     Attributes:
         pts: of every picture that a player should show, ascending, in units of ``time_base``.
@@ -70,7 +70,7 @@ class Clock:
         return cls(pts, base, start, by_order, first or 0, stream.average_rate or Fraction(25))
 
     def shown_at(self, number: int, pts: int | None) -> int | None:
-        """When the decoded picture of this number is shown, for which the decoder says ``pts``; None if unknown."""
+        """Time of the decoded picture of this number, for which the decoder says ``pts``; None if unknown."""
         if not self.by_order:
             return pts
         return int(self.pts[number]) if number < len(self.pts) else None

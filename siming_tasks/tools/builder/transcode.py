@@ -337,7 +337,7 @@ class _Writer:
             self.output.mux(self.stream.encode(None))
 
     def result(self) -> Normalised:
-        """What was written, and what became of the source's pictures."""
+        """Count what was written, and what became of the source's pictures."""
         slots = self.clock.slots(np.array(self.given, np.int64), self.rate)
         stored, kept = len(self.clock.pts), len(np.unique(slots[(slots >= 0) & (slots < self.frames)]))
         lost = max(0, stored - kept)
