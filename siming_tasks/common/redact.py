@@ -49,6 +49,8 @@ _VALUE = re.compile(
 _FLAG = re.compile(r"((?<!\S)--?[\w-]+\s+)([^\s-]\S*)")
 _TUNED = re.compile(r"(ft:[^:]+):")
 _PLACE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[\\/~]|[A-Za-z]:[\\/]|\.{1,2}[\\/]")
+_FOLDERS = re.compile(r"[\w.-]+(/[\w.-]+){2,}/?")
+"""Relative path: names of the hub have one slash."""
 _PATH = re.compile(r"\S*[/=@]\S*")
 
 
@@ -82,7 +84,7 @@ def redact(value: Any) -> Any:
 def public_name(name: str) -> str:
     """Name of a model as it may leave this machine: without secrets, address, home folder or account.
 
-    An address and an absolute path keep their last part. Of a model that was tuned for somebody
+    An address and a path keep their last part. Of a model that was tuned for somebody
     (``ft:base:organisation:suffix:id``), only what it was tuned from stays.
 
     Example:
@@ -90,12 +92,28 @@ def public_name(name: str) -> str:
         ('gpt-4o', 'qwen-7b')
         >>> public_name("ft:gpt-4o-2024-08-06:acme::9abc"), public_name("Qwen/Qwen2.5-VL-7B-Instruct")
         ('ft:gpt-4o-2024-08-06:***', 'Qwen/Qwen2.5-VL-7B-Instruct')
+        >>> public_name("runs/li/step-400/merged")
+        'merged'
     """
     if tuned := _TUNED.match(name):
         return f"{tuned[1]}:{MASK}"
-    if _PLACE.match(name):
+    if _PLACE.match(name) or _FOLDERS.fullmatch(name):
         name = re.split(r"[\\/]", name.partition("?")[0].rstrip("\\/"))[-1]
     return _text(name)
+
+
+def public_arguments(arguments: str) -> str:
+    """Arguments of a model, ``name=value,...``, as they may leave this machine: no secret, no address, no folder.
+
+    Example:
+        >>> public_arguments("pretrained=/home/li/ckpt/qwen-7b,base_url=http://node7:8000/v1,dtype=auto,max_frames=8")
+        'pretrained=qwen-7b,base_url=***,dtype=auto,max_frames=8'
+    """
+
+    def value(match: re.Match[str]) -> str:
+        return MASK if "://" in match[0] else public_name(match[0])
+
+    return str(redact(re.sub(r"(?<==)[^,=]+", value, arguments)))
 
 
 def redact_paths(text: str) -> str:

@@ -212,7 +212,7 @@ def _report_json(
                 "slug": run.source.slug,
                 "role": run.source.role,
                 "source": redact(run.source.path.name),
-                "facts": {name: value for name, value in run.source.facts.items() if name != "data_folder"},
+                "facts": run.source.public_facts,
                 **{name: getattr(run, name) for name in ("warnings", "replies", "prompts")},
                 **{name: getattr(run, name) for name in ("gains", "ablations", "settings")},
             }

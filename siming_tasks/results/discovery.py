@@ -12,7 +12,7 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import open_regular, read_bytes
-from siming_tasks.common.redact import redact
+from siming_tasks.common.redact import public_arguments, public_name, redact
 from siming_tasks.common.schema import Video
 from siming_tasks.common.value_kinds import Share
 from siming_tasks.common.version_0_1 import translate_results
@@ -142,6 +142,14 @@ class RunSource:
         """The part of a split that every command of the run asked about; empty: all videos, or several parts."""
         stated = {part.split for parts in self.slices.values() for part in parts}
         return stated.pop() if len(stated) == 1 else ""
+
+    @property
+    def public_facts(self) -> dict[str, Any]:
+        """Facts as they may leave this machine: without folders and addresses of it."""
+        facts = {name: fact for name, fact in self.facts.items() if name != "data_folder"}
+        for name, public in (("model_name", public_name), ("model_args", public_arguments)):
+            facts |= {name: public(str(facts[name]))} if facts.get(name) else {}
+        return facts
 
     @property
     def limited(self) -> bool:
@@ -309,5 +317,5 @@ def _name_of(facts: Mapping[str, Any], path: Path) -> str:
         (arguments[key] for key in ("pretrained", "model_version", "model") if arguments.get(key)), facts.get("model")
     )
     if known:
-        return Path(known).name if Path(known).is_absolute() else str(known)
+        return public_name(str(known))
     return path.stem if path.is_file() else path.resolve().name

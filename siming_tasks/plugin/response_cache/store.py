@@ -24,6 +24,7 @@ from typing import Any
 
 from siming_tasks.common.files import open_regular
 from siming_tasks.plugin.response_cache.attempts import Attempt
+from siming_tasks.plugin.response_cache.segments import process_of
 
 VERSION = 1
 MAX_LINE = 64_000_000
@@ -68,7 +69,7 @@ class ReplyStore:
         self.folder, self.conditions = folder, conditions
         self.warnings: list[str] = []
         self.unsaved = 0
-        self._unanswered: dict[str, list[Attempt]] = {}
+        self._unanswered: dict[str, dict[str, dict[Attempt, None]]] = {}
         self._handle: int | None = None
         self._path: Path | None = None
         self._good = 0
@@ -80,7 +81,7 @@ class ReplyStore:
 
     def find(self, keys: Collection[str]) -> dict[str, CachedReply]:
         """Replies to the requests with these keys; of several to one request, the first that came."""
-        self._unanswered.clear()
+        self._unanswered.clear()  # of each process, also where its file came in segments
         wanted, damaged = set(keys), 0
         replies: dict[str, CachedReply] = {}
         for path in sorted(self.folder.glob("*.jsonl")):
@@ -102,7 +103,8 @@ class ReplyStore:
     def unanswered(self, keys: Collection[str]) -> Iterator[Attempt]:
         """Attempts of these requests, found by :meth:`find`, in processes that got no reply to keep from them."""
         for key in keys:
-            yield from self._unanswered.get(key, ())
+            for attempts in self._unanswered.values():
+                yield from (attempt for attempt in attempts.get(key, ()) if attempt.billed)
 
     def find_new(self) -> list[CachedReply]:
         """Replies that other processes have written since this store last looked, whatever they answer."""
@@ -123,7 +125,7 @@ class ReplyStore:
                     self._read_to[path] = sys.maxsize
                 return
             end = stream.seek(start or len(head))
-            attempts: dict[str, list[Attempt]] = {}  # of this process
+            attempts = self._unanswered.setdefault(process_of(path), {})
             while line := stream.readline(MAX_LINE):
                 end += len(line)
                 if line.endswith(b"\n"):  # else another process may be writing it
@@ -131,7 +133,7 @@ class ReplyStore:
                 content = _unsealed(line) or {}
                 if isinstance(row := content.get("attempt"), dict):
                     with suppress(TypeError):
-                        attempts.setdefault(str(row.get("key")), []).append(Attempt(**row))
+                        attempts.setdefault(str(row.get("key")), {})[Attempt(**row)] = None
                     continue
                 is_reply = isinstance(content.get("reply"), str) and isinstance(content.get("key"), str)
                 try:
@@ -141,8 +143,6 @@ class ReplyStore:
                 if reply:
                     attempts.pop(reply.key, None)  # its usage has them
                 yield reply
-            for key, rows in attempts.items():
-                self._unanswered.setdefault(key, []).extend(row for row in rows if row.billed)
 
     def _foreign(self, head: bytes) -> str | None:
         """Sentence about a file whose first line says that its replies are not of this store; None if they are."""

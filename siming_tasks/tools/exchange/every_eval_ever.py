@@ -64,7 +64,8 @@ def _aggregate(exported: ExportedRun, now: str) -> dict[str, Any]:
 
     A metric without a value has no entry: it is named, with its state and the reason, in ``source_metadata``.
     """
-    facts, model, date = exported.run.source.facts, exported.run.name, exported.run.source.facts.get("date")
+    facts, model = exported.run.source.public_facts, exported.run.name
+    date = facts.get("date")
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", model) or model.endswith("."):
         model = f"unspecified/{exported.run.source.slug}"
     results, without_value = [], {}

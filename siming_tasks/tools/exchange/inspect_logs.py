@@ -37,9 +37,12 @@ def write_inspect(exported: ExportedRun, out: Path) -> list[Path]:
 
     Raises:
         OptionsError: Inspect is not installed.
+        DataError: the folder holds a log of that name, which is perhaps another run's.
     """
-    log = _inspect_log()
     names = [f"siming_{name}.eval" for name in exported.run.settings]
+    if old := next((out / name for name in names if (out / name).exists()), None):
+        raise DataError(f"{old}: is there already, perhaps of another run. Name a folder for each run, or delete it.")
+    log = _inspect_log()
     with added_files(out) as folder:
         for setting, name in zip(exported.run.settings, names, strict=True):
             log.write_eval_log(_log(log, exported, setting), folder / name, format="eval")

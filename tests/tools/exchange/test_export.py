@@ -243,20 +243,31 @@ def test_a_reply_that_was_cut_is_cut_in_the_log(exams: Dataset, tmp_path: Path) 
     assert statuses == ["truncated", "no_json", "no_json", "truncated"]
 
 
+def test_logs_of_another_run_are_not_replaced(
+    folder: Path, exams: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "logs").mkdir()
+    (old := tmp_path / "logs" / "siming_full_score.eval").write_bytes(b"a log of some other run")
+    command = ["run", "export", "--data", str(exams.root), str(folder), str(tmp_path / "logs"), "--format", "inspect"]
+    assert main(command) == 1 and old.read_bytes() == b"a log of some other run"
+    assert "siming_full_score.eval: is there already, perhaps of another run." in capsys.readouterr().err
+
+
 ACCOUNT = "acme-hospital"
 NAMES = (f"ft:gpt-4o-2024-08-06:{ACCOUNT}::9abc", f"https://{ACCOUNT}.openai.azure.com/deployments/gpt-4o?sig=1f2e",
-         f"/home/{ACCOUNT}/ckpt/qwen-7b", f"https://user:{ACCOUNT}@host/v1/gpt-4o")  # fmt: skip
+         f"/home/{ACCOUNT}/ckpt/qwen-7b", f"runs/{ACCOUNT}/ckpt/qwen-7b",
+         f"https://user:{ACCOUNT}@host/v1/gpt-4o")  # fmt: skip
 
 
 @pytest.mark.parametrize("form", EXPORTERS)
 @pytest.mark.parametrize("name", NAMES)
 def test_no_export_tells_the_account_behind_a_model(form: str, name: str, exams: Dataset, tmp_path: Path) -> None:
-    """The names under which models were asked for and answered stand in the usage of records."""
+    """The names under which models were asked for and answered stand in the usage of records and in arguments."""
     from tests.report.conftest import write_run
 
     if form == "inspect":
         pytest.importorskip("inspect_ai")
-    run = write_run(exams, tmp_path / "run", "rater_b", model="org/M", settings=("full_score",))
+    run = write_run(exams, tmp_path / "run", "rater_b", model=name, settings=("full_score",))
     (log,) = run.glob("*.jsonl")
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     for line in lines:

@@ -271,9 +271,10 @@ class TestNoise:
     def test_standard_error_of_the_pearson_spearman_gap(self):
         rng = np.random.default_rng(3)
         x, y = rng.standard_normal((2, 1500, 200))
-        r = stats.pearsonr(x, y, axis=1).statistic
-        ranks = stats.pearsonr(stats.rankdata(x, axis=1), stats.rankdata(y, axis=1), axis=1).statistic
-        assert np.std(r - ranks) == pytest.approx(np.sqrt((2 - 6 / np.pi) / 199), rel=0.06)
+        pearson = np.array([stats.pearsonr(*pair).statistic for pair in zip(x, y, strict=True)])
+        ranks = (stats.rankdata(x, axis=1), stats.rankdata(y, axis=1))
+        spearman = np.array([stats.pearsonr(*pair).statistic for pair in zip(*ranks, strict=True)])
+        assert np.std(pearson - spearman) == pytest.approx(np.sqrt((2 - 6 / np.pi) / 199), rel=0.06)
 
 
 class TestReading:
