@@ -24,6 +24,7 @@ def check(
     as_json: bool = cli.switch("print one JSON object", "--json"),
 ) -> int:
     """Print every finding and a summary; 1 if there are errors."""
+    from siming_tasks.common.sanitize import one_line
     from siming_tasks.data import check_dataset, restate
     from siming_tasks.data.check.report import NOT_CHECKED
 
@@ -52,6 +53,13 @@ def check(
             f"{root}:{synthetic} {facts['videos']} videos, {facts['seconds'] / 60:.1f} min, "
             f"{facts['steps']:,} judged steps, labels {'withheld' if facts['withheld'] else 'present'}; {seen}."
         )
+        if tried := facts["attempts"]:
+            rule = f"; the {tried['rule']} one is the label" if tried["rule"] else ""
+            say(f"{tried['steps']:,} steps were tried again, {tried['recovered']:,} of them recovered{rule}.")
+        if facts["splits"]:
+            say(f"Splits: {', '.join(f'{one_line(name)} {count:,}' for name, count in facts['splits'].items())}.")
+        if any(about != "not stated" for about in facts["raters"].values()):
+            say(f"Raters: {'; '.join(f'{one_line(name)}: {about}' for name, about in facts['raters'].items())}.")
     hidden = " (legal and usual; --all shows them)" if report.notes and not show_all else ""
     print(f"{count_problems(report.problems)}{hidden}. Not looked at: {'; '.join(NOT_CHECKED)}.")
     return 1 if report.errors else 0

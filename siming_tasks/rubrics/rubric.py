@@ -263,6 +263,11 @@ class Rubric(_Model):
         """Skill id of each step id."""
         return {step.id: skill.id for skill in self.skills for step in skill.steps}
 
+    @cached_property
+    def ordered_by_graph(self) -> frozenset[str]:
+        """Ids of the skills whose order is a graph: some step states what it requires (``requires``)."""
+        return frozenset(skill.id for skill in self.skills if any(step.requires for step in skill.steps))
+
     @property
     def max_score(self) -> float:
         """Points of the whole sheet."""

@@ -397,13 +397,13 @@ DECODED: dict[str, tuple[Spoil, str, str, str]] = {
             lambda c: [r.update(student="s1", split=name) for r, name in zip(c, ("train", "test", "test"), strict=True)]
         ),
         "split-student",
-        "student s1 appears in more than one split",
+        "student s1 appears in more than one part of the split",
         "warning",
     ),
     "site in two splits": (
         rows(lambda c: [r.update(split=name) for r, name in zip(c, ("train", "test", "test"), strict=True)]),
         "split-site",
-        "site A appears in more than one split",
+        "site A appears in more than one part of the split",
         "warning",
     ),
 }

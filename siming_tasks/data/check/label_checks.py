@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -13,9 +13,11 @@ from pydantic import BaseModel
 
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.schema import CONSENSUS, StepLabel, Video, human_raters
+from siming_tasks.data.check.attempt_checks import attempt_problems
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import StepRow, VideoRow
+from siming_tasks.rubrics import Rubric
 from siming_tasks.rubrics.rubric import HALF_POINTS_HINT, is_on_increment
 
 _FILE = "videos.jsonl"
@@ -30,6 +32,7 @@ def label_problems(dataset: Dataset) -> Iterator[Problem]:
         yield from _steps(dataset, video)
     yield from _scores(dataset)
     yield from _names_and_splits(dataset)
+    yield from attempt_problems(dataset)
 
 
 def _warn(dataset: Dataset, video: Video | None, code: str, what: str, fix: str, where: str | None = None) -> Problem:
@@ -70,9 +73,9 @@ def _orders(dataset: Dataset) -> Iterator[Problem]:
     usual = {pair for pair, times in count.items() if times >= max(3, len(dataset.videos) / 2)}
     for video in dataset.videos:
         steps = timed[video.video_id]  # in rubric order
-        if late := [b.step_id for a, b in pairwise(steps) if _start(b) < _start(a)]:
+        if late := _late(dataset, steps):
             what = f"{_shown(late)} begin before the step that precedes them in the rubric."
-            fix = "Fine if the trainee did it in that order."
+            fix = "Fine if the trainee did it in that order; `requires` states which steps must come first."
             yield _odd(dataset, _warn(dataset, video, "span-order", what, fix, "steps"))
         for both in (True, False):
             if named := ["/".join(pair) for pair in overlaps[video.video_id] if (pair in usual) is both]:
@@ -82,6 +85,32 @@ def _orders(dataset: Dataset) -> Iterator[Problem]:
         if short := [step.step_id for step in steps if step.span and step.span[1] - step.span[0] < _SHORT]:
             what = f"the spans of {_shown(short)} are shorter than {_SHORT} s."
             yield _warn(dataset, video, "span-short", what, "Check them.", "steps")
+
+
+def _late(dataset: Dataset, steps: list[StepLabel]) -> list[str]:
+    """Timed steps (in rubric order) whose first attempt begins before that of a step that must precede them.
+
+    In a skill whose steps state what they require, these are the steps that they require, directly or through others
+    that were not done; no order of the graph is wrong. In any other skill it is the step before in the rubric.
+    """
+    begun = {step.step_id: min([_start(step), *(one.start for one in step.attempts if one.start is not None)])
+             for step in steps}  # fmt: skip
+    late = []
+    for before, step in zip([None, *steps], steps, strict=False):
+        earlier = [before.step_id] if before else []
+        if dataset.rubric.skill_of[step.step_id] in dataset.rubric.ordered_by_graph:
+            earlier = sorted(_required(dataset.rubric, step.step_id, begun))
+        if any(begun[name] > begun[step.step_id] for name in earlier):
+            late.append(step.step_id)
+    return late
+
+
+def _required(rubric: Rubric, step: str, done: Collection[str]) -> set[str]:
+    """The nearest steps among ``done`` that a step requires; through those that were not done to what they require."""
+    found: set[str] = set()
+    for need in rubric.by_id[step].requires:
+        found |= {need.id} if need.id in done else _required(rubric, need.id, done)
+    return found
 
 
 def _odd(dataset: Dataset, problem: Problem) -> Problem:
@@ -160,7 +189,7 @@ def _scores(dataset: Dataset) -> Iterator[Problem]:
 
 
 def _names_and_splits(dataset: Dataset) -> Iterator[Problem]:
-    """Ids and files that two videos share, and the same student or site on both sides of a split."""
+    """Ids and files that two videos share, and what is on both sides of a split."""
     folded = Counter(video.video_id.casefold() for video in dataset.videos)
     for video in dataset.videos:
         if folded[video.video_id.casefold()] > 1:
@@ -171,12 +200,25 @@ def _names_and_splits(dataset: Dataset) -> Iterator[Problem]:
         if shared[video.media] > 1:
             what = f"{video.media} belongs to {shared[video.media]} videos."
             yield _warn(dataset, video, "media-shared", what, "Fine if it shows several exams.", "media")
-    for key in ("student", "site"):
-        splits: defaultdict[str, set[str]] = defaultdict(set)
-        for video in dataset.videos:
-            value = video.site if key == "site" else video.extra.get(key)
-            if value is not None and video.extra.get("split") is not None:
-                splits[str(value)].add(str(video.extra["split"]))
-        if both := sorted(name for name, stated in splits.items() if len(stated) > 1):
-            what = f"{key} {_shown(both)} appears in more than one split."
-            yield _warn(dataset, None, f"split-{key}", what, f"Keep a {key} on one side of a split.", key)
+    yield from _leaks(dataset)
+
+
+def _leaks(dataset: Dataset) -> Iterator[Problem]:
+    """Performances, students and sites that are in several parts of a split: what is learnt there is known here."""
+    seen: list[dict[str, str | None]] = []
+    for split in dict.fromkeys(name for video in dataset.videos for name in reversed(video.splits)):
+        parts = {video.video_id: video.splits.get(split) for video in dataset.videos}
+        if parts in seen:  # the main split is one of the named ones
+            continue
+        seen.append(parts)
+        for key in ("performance", "student", "site"):
+            within: defaultdict[str, set[str]] = defaultdict(set)
+            for video in dataset.videos:
+                value, part = video.site if key == "site" else video.extra.get(key), parts[video.video_id]
+                if value is not None and part is not None:
+                    within[str(value)].add(part)
+            if both := sorted(name for name, stated in within.items() if len(stated) > 1):
+                named = "" if split == "split" else f" {split!r}"
+                what = f"{key} {_shown(both)} appears in more than one part of the split{named}."
+                fix = f"Keep a {key} on one side of a split, or know that this one does not part them."
+                yield _warn(dataset, None, f"split-{key}", what, fix, "split" if split == "split" else "splits")

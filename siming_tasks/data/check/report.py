@@ -13,10 +13,12 @@ import numpy as np
 
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.redact import redact
+from siming_tasks.data.check.attempt_checks import attempt_counts
 from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.data.check.media_checks import Inspection, inspect
 from siming_tasks.data.dataset import Dataset, scan
 from siming_tasks.data.digest import media_difference
+from siming_tasks.data.splits import parts_of
 from siming_tasks.rubrics import DEFAULT_ID
 from siming_tasks.tasks.prompt import EMERGENCY_EXAM, exam_context
 
@@ -106,6 +108,9 @@ def check_dataset(
             "videos": len(dataset.videos),
             "steps": sum(len(video.applicable) for video in dataset.videos),
             "seconds": round(sum(video.duration for video in dataset.videos), 3),
+            "raters": {name: str(dataset.rater_facts.get(name, "not stated")) for name in dataset.raters},
+            "attempts": attempt_counts(dataset),
+            "splits": parts_of(dataset.videos),
             "frames": sum(item.frames or 0 for item in inspected.values()) if not quick else None,
         }
     if root.is_dir():

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import read_bytes
+from siming_tasks.common.schema import Attempt
 from siming_tasks.tools.public_sets.public_set import (
     MAX_FILE,
-    Attempt,
     PublicSet,
     Published,
     Recording,

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.files import read_bytes
+from siming_tasks.common.schema import Attempt
 from siming_tasks.tools.public_sets.public_set import (
     MAX_FILE,
-    Attempt,
     PublicSet,
     Published,
     Recording,

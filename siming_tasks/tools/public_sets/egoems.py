@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.common.schema import Attempt
 from siming_tasks.tools.public_sets.public_set import (
-    Attempt,
     PublicSet,
     Published,
     Recording,

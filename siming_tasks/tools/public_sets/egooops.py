@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from siming_tasks.common.schema import Attempt
 from siming_tasks.tools.public_sets.public_set import (
     LEFT_OUT,
-    Attempt,
     PublicSet,
     Published,
     Recording,

@@ -12,28 +12,13 @@ from typing import Any, Literal
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import read_bytes
-from siming_tasks.common.schema import CONSENSUS, AttemptRule
+from siming_tasks.common.schema import CONSENSUS, Attempt, AttemptRule
+from siming_tasks.data.attempts import deciding, is_recovery
 
 LEFT_OUT = "left_out"
 """Kind of error of a step without any attempt, in sets whose own kinds have none for it."""
 
 MAX_FILE = 64_000_000  # bytes of an annotation file; the largest published one has 4 MB
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """One attempt at a step, in seconds of the video; without times there is no clip of it: it may be left out."""
-
-    start: float | None
-    end: float | None
-    correct: bool
-    errors: tuple[str, ...] = ()
-    reason: str = ""
-
-    def row(self) -> dict[str, Any]:
-        """The attempt as ``attempts`` of a step in ``videos.jsonl`` have it."""
-        facts = {**asdict(self), "errors": list(self.errors)}
-        return {name: value for name, value in facts.items() if value not in ("", [], None)}
 
 
 @dataclass(frozen=True)
@@ -151,27 +136,16 @@ class PublicSet:
             "wrong": sum(step["score"][CONSENSUS] == 0 for step in labels),
             "left_out": sum("start" not in step for step in labels),
             "further_attempts": sum(len(each) - 1 for each in attempts),
-            "recovered": sum(any(not one.correct for one in each[:-1]) and each[-1].correct for each in attempts),
+            "recovered": sum(map(is_recovery, attempts)),
             "no_step": sum(recording.unassigned for recording in self.recordings),
             "errors": dict(kinds.most_common()),
         }
 
 
-def deciding(attempts: Sequence[Attempt], rule: AttemptRule) -> Attempt:
-    """The attempt that is the step's label.
-
-    Example:
-        >>> tries = [Attempt(0, 1, True), Attempt(2, 3, False), Attempt(4, 5, True)]
-        >>> [deciding(tries, rule).start for rule in ("first", "last", "best", "worst")]
-        [0, 4, 4, 2]
-    """
-    if rule == "first":
-        return attempts[0]
-    wrong = [attempt for attempt in attempts if not attempt.correct]
-    right = [attempt for attempt in attempts if attempt.correct]
-    if rule == "worst" and wrong:
-        return wrong[0]
-    return right[-1] if rule == "best" and right else attempts[-1]
+def _attempt_row(attempt: Attempt) -> dict[str, Any]:
+    """The attempt as ``attempts`` of a step in ``videos.jsonl`` have it."""
+    facts = {**asdict(attempt), "errors": list(attempt.errors)}
+    return {name: value for name, value in facts.items() if value not in ("", [], None)}
 
 
 def _step_row(step: str, attempts: Sequence[Attempt], rule: AttemptRule, listed: Collection[str]) -> dict[str, Any]:
@@ -187,7 +161,7 @@ def _step_row(step: str, attempts: Sequence[Attempt], rule: AttemptRule, listed:
     row |= {"start": label.start, "end": label.end} if label.start is not None else {}
     row |= {"score": {CONSENSUS: int(label.correct)}, "errors": list(label.errors)}
     row |= {"reason": label.reason} if label.reason else {}
-    return row | ({"attempts": [attempt.row() for attempt in attempts]} if len(attempts) > 1 else {})
+    return row | ({"attempts": list(map(_attempt_row, attempts))} if len(attempts) > 1 else {})
 
 
 def one_point(step: str, text: str, kinds: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:

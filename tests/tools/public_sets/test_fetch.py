@@ -19,14 +19,15 @@ import pytest
 
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import ATTEMPT_RULES
+from siming_tasks.common.schema import ATTEMPT_RULES, Attempt
 from siming_tasks.data import open_dataset
+from siming_tasks.data.attempts import deciding
 from siming_tasks.data.resolve import resolve_dataset
 from siming_tasks.options import Options
 from siming_tasks.tools import public_sets
 from siming_tasks.tools.public_sets import registry
 from siming_tasks.tools.public_sets.fetch import download, match_videos
-from siming_tasks.tools.public_sets.public_set import Attempt, Published, deciding
+from siming_tasks.tools.public_sets.public_set import Published
 
 SEGMENTS = {
     "S1": [(0.5, 2.0, 0, []), (2.0, 3.0, -1, [1]), (3.0, 4.5, 1, [4]), (5.0, 6.0, 1, [])],
