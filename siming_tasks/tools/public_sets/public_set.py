@@ -134,7 +134,7 @@ class PublicSet:
             "hours": round(sum(recording.duration for recording in self.recordings) / 3600, 1),
             "steps": len(labels),
             "wrong": sum(step["score"][CONSENSUS] == 0 for step in labels),
-            "left_out": sum("start" not in step for step in labels),
+            "left_out": sum("start" not in step and step["score"][CONSENSUS] == 0 for step in labels),
             "further_attempts": sum(len(each) - 1 for each in attempts),
             "recovered": sum(map(is_recovery, attempts)),
             "no_step": sum(recording.unassigned for recording in self.recordings),
