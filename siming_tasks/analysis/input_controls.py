@@ -136,7 +136,7 @@ def analyse_ablations(
     for name in names:
         task = TASKS[name]
         ablated_run = TaskRun.of(run, name, options.rater, options.cluster)
-        refused = _reason_not_comparable(plain_run, ablated_run, (*allow, *task.ablation.changes))
+        refused = reason_not_comparable(plain_run, ablated_run, (*allow, *task.ablation.changes), "ablation")
         effects: Mapping[str, AblationEffect] = {}
         history = None
         if not refused:
@@ -148,22 +148,25 @@ def analyse_ablations(
     return tuple(results)
 
 
-def _reason_not_comparable(plain_run: TaskRun, ablated_run: TaskRun, accepted: Collection[str]) -> str:
-    """First difference that is not accepted, in a sentence; empty if there is none."""
+def reason_not_comparable(plain_run: TaskRun, ablated_run: TaskRun, accepted: Collection[str], what: str) -> str:
+    """First difference of a control from its plain task that is not accepted, in a sentence; empty if there is none.
+
+    ``what`` is the control's name in the sentence: ``ablation``, or a modality.
+    """
     conditions = {request.partition("/")[2]: asked for request, asked in plain_run.conditions.items()}
     for request, asked in ablated_run.conditions.items():
         before = conditions.get(request.partition("/")[2])
         for name, plain_value, value in zip(CONDITIONS, before or (), asked, strict=bool(before)):
             if None in (plain_value, value) or plain_value == value or name in accepted:
                 continue
-            proxy = (name, plain_value) == ("media", VIDEO.name)
+            proxy = what == "ablation" and (name, plain_value) == ("media", VIDEO.name)
             way = " (an ablation's file is a proxy: SIMING_MEDIA=proxy)" if proxy else ""
             return (
-                f"The plain task and the ablation differ in {name}: {plain_value} against {value} ({request}). Ask "
+                f"The plain task and the {what} differ in {name}: {plain_value} against {value} ({request}). Ask "
                 f"both with the same {name}{way}, or allow the difference ({name})."
             )
     shared = set(plain_run.panel.video_ids) & set(ablated_run.panel.video_ids)
-    return "" if shared else "The plain task and the ablation share no video."
+    return "" if shared else f"The plain task and the {what} share no video."
 
 
 def ablation_effects(

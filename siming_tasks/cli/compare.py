@@ -11,7 +11,7 @@ from siming_tasks.cli.terminal import print_json, show_markdown
 from siming_tasks.options import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from siming_tasks.analysis.compare_runs import RunComparison
     from siming_tasks.data import Dataset
@@ -40,13 +40,14 @@ def compare(
     """Print a comparison, the video's contribution and the human ratio for every setting."""
     from siming_tasks.analysis.compare_runs import common_settings, compare_settings
     from siming_tasks.analysis.input_controls import analyse_ablations
+    from siming_tasks.analysis.sound_contribution import analyse_sound
     from siming_tasks.common.sanitize import literal
     from siming_tasks.metrics.estimate import plain
-    from siming_tasks.report.tables.comparison import ablation_section, primary_section
+    from siming_tasks.report.tables.comparison import ablation_section, primary_section, sound_section
     from siming_tasks.results.comparable import check_allowed
     from siming_tasks.results.discovery import find_runs
     from siming_tasks.results.run import read_run
-    from siming_tasks.tasks import UNALTERED_TASKS
+    from siming_tasks.tasks import BENCHMARK_TASKS, UNALTERED_TASKS
 
     check_allowed(allow)
     sources = find_runs(run_paths)
@@ -58,19 +59,23 @@ def compare(
     wanted = only_settings or UNALTERED_TASKS
     ablated = {(run, name): each for run in runs for name in UNALTERED_TASKS if name in wanted
               if (each := analyse_ablations(run, name, options, allow))}  # fmt: skip
+    heard = {(run, name): added for run in runs for name in BENCHMARK_TASKS if name in wanted
+             if (added := analyse_sound(run, name, options, allow))}  # fmt: skip
     how: dict[str, Any] = {"allow": allow, "against": against, "steps_too": two_way}
-    alone = len(runs) == 1 and ablated  # one run's ablations beside its own plain tasks
+    alone = len(runs) == 1 and (ablated or heard)  # one run's controls beside its own plain tasks
     shared = [] if alone else common_settings(runs, only_settings or None)
     study = compare_settings(runs, shared, options, **how)
     if as_json:
         parts = {setting: part.to_json() for setting, part in study.settings.items()}
         for part in parts.values():
             part |= {} if part["human_ratio"] else {"human_ratio_reason": no_ceiling(dataset)}
-        effects: dict[str, dict[str, Any]] = {}
-        for (run, setting), each in ablated.items():
-            effects.setdefault(run.name, {})[setting] = [effect.to_json() for effect in each]
         whole = {"settings": parts, "not_compared": dict(study.refused), "primary": plain(study.primary)}
-        whole |= {"ablations": effects} if effects else {}
+        controls: dict[str, Mapping[tuple[Run, str], Sequence[Any]]] = {"ablations": ablated, "sound": heard}
+        for key, found in controls.items():
+            effects: dict[str, dict[str, Any]] = {}
+            for (run, setting), results in found.items():
+                effects.setdefault(run.name, {})[setting] = [result.to_json() for result in results]
+            whole |= {key: effects} if effects else {}
         print_json(origin(dataset) | whole)
         return
     printed: Section = []
@@ -84,6 +89,9 @@ def compare(
     for (run, setting), each in ablated.items():
         printed.append(f"## Ablations of {literal(run.name)}: {setting} on {title(dataset)}")
         printed += ablation_section(each, reads_labels=run.source.reference)
+    for (run, setting), modalities in heard.items():
+        printed.append(f"## Sound for {literal(run.name)}: {setting} on {title(dataset)}")
+        printed += sound_section(modalities)
     show_markdown(printed)
 
 

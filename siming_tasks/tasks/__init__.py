@@ -2,6 +2,7 @@
 
 from siming_tasks.tasks.ablations import INPUT_ABLATIONS, InputAblation
 from siming_tasks.tasks.answer_formats import ANSWER_FORMATS, RECORD_FIELDS, AnswerFormat
+from siming_tasks.tasks.modalities import MODALITIES, Modality
 from siming_tasks.tasks.registry import (
     ABLATION_TASKS,
     BENCHMARK_TASKS,
@@ -22,6 +23,7 @@ __all__ = [
     "ANSWER_FORMATS",
     "BENCHMARK_TASKS",
     "INPUT_ABLATIONS",
+    "MODALITIES",
     "RECORD_FIELDS",
     "SET_GROUPS",
     "SOUND_TASKS",
@@ -31,6 +33,7 @@ __all__ = [
     "UNALTERED_TASKS",
     "AnswerFormat",
     "InputAblation",
+    "Modality",
     "TaskSpec",
     "benchmark_task",
     "list_tasks",

@@ -20,6 +20,7 @@ from siming_tasks.report.table import UNDEFINED_NOTE, Cell, Name, Section, Table
 
 if TYPE_CHECKING:
     from siming_tasks.analysis.input_controls import AblationResult
+    from siming_tasks.analysis.sound_contribution import SoundContribution
 
 RANKS_CAPTION = "95 % intervals over {over}; in parentheses the rank and its 95 % interval."
 IMPUTED_CAPTION = (
@@ -45,6 +46,10 @@ ABLATION_CAPTION = (
     "Ablations ask the same questions on altered evidence and are no benchmark rows. Kept: ablation / plain, on the "
     "steps that were answered both times, with Fieller's interval, and empty where the plain task is not above chance; "
     "1 is a judge that did not need what the ablation took away. History: the steps that depend on what went before."
+)
+SOUND_CAPTION = (
+    "Tasks with sound or a transcript ask the same questions and are no benchmark rows. Change: with it minus pictures "
+    "alone, paired, on the steps that were answered both times."
 )
 READS_LABELS = "This judge reads labels, not videos: no ablation can change its answers."
 CONTRIBUTION_CAPTION = (
@@ -309,3 +314,25 @@ def ablation_section(ablations: Sequence[AblationResult], *, reads_labels: bool 
         section.append(Table.of(head, rows))
     section.append("\n".join(f"* {item.sentence}" for item in ablations))
     return [*section, *([READS_LABELS] if reads_labels else []), ABLATION_CAPTION]
+
+
+def sound_section(found: Sequence[SoundContribution]) -> Section:
+    """One sentence for each modality of one setting of one run, and a table by which steps need sound."""
+    rows = [
+        [
+            item.modality.title,
+            f"{part} ({item.steps[part]})",
+            plain_value(effect.plain),
+            effect.ablated,
+            plain_difference(effect.change),
+            None if effect.ablated.coverage is None else f"{effect.ablated.coverage:.1%}",
+        ]
+        for item in found
+        for part, effect in item.effects.items()
+    ]
+    section: Section = ["\n".join(f"* {item.sentence}" for item in found)]
+    if rows:
+        metric = next(effect.metric for item in found for effect in item.effects.values())
+        label = CATALOGUE[metric].label
+        section.append(Table.of(["given", "steps", f"{label}, pictures", label, "change", "both answered"], rows))
+    return [*section, SOUND_CAPTION]
