@@ -10,19 +10,23 @@ from typing import Any
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import marked_name, say
 from siming_tasks.common.errors import OptionsError
+from siming_tasks.data import Dataset
 from siming_tasks.options import Options, Whole
 
 
 @cli.command(
     "Trains a head per step over frozen features of the frames that a model is shown, fold by fold, and writes what "
-    "the heads predict for the exams that they were not trained on; with --fine-tune it trains a whole network. "
+    "the heads predict for the exams that they were not trained on; with --fine-tune it trains a whole network, with "
+    "--labels-only nothing but what labels and spans tell. --split keeps to a split that the data set states. "
     "Features and finished folds are kept, so that a command that was interrupted goes on."
 )
 def baseline(
     chosen: cli.DatasetChoice = cli.dataset_flags(word=True, labels=True),
     out: Path = cli.option("FILE", "prediction file (default baseline.jsonl)", cli.NEW_FILE, Path("baseline.jsonl")),
-    folds: int = cli.option("N", "number of folds (default 5)", Whole(2), 5),
-    group: str | None = cli.option("", "keep all exams of a student, or of a site, in one fold", ("student", "site")),
+    folds: int | None = cli.option("N", "number of folds (default 5)", Whole(2)),
+    group: str | None = cli.option("", "keep all exams of a student, or of a site, on one side", ("student", "site")),
+    split: str | None = cli.option("NAME", "a split of the data set: train, tune on validation, judge the test part"),
+    labels_only: bool = cli.switch("learn from labels and spans alone; no video is opened"),
     backbone: str | None = cli.option(
         "NAME",
         "folder, or name on the hub, of an image model whose features are taken (default: siming_nano's encoder)",
@@ -36,10 +40,24 @@ def baseline(
     from tqdm import tqdm
 
     from siming_tasks.tools.baseline.features import BackboneFeatures, NanoFeatures
+    from siming_tasks.tools.baseline.labels_alone import write_labels_baseline
+    from siming_tasks.tools.baseline.official_split import official_split
     from siming_tasks.tools.baseline.predict import write_baseline
     from siming_tasks.tools.baseline.tuning import Tuner
 
-    dataset = chosen.open(media=True)
+    if split and folds:
+        raise OptionsError("--split has its own parts, --folds deals the exams anew. Leave one of them out.")
+    if labels_only and (backbone or fine_tune or ((folds or group) and not split)):
+        raise OptionsError("--labels-only takes --split and --out; its folds keep the highest unit of the data apart.")
+    dataset = chosen.open(media=not labels_only)
+    official = official_split(dataset, split, group) if split else None
+    for warning in official.warnings if official else ():
+        say(f"Split {split}: {warning}")
+    if labels_only:
+        videos = write_labels_baseline(dataset, out, split=official)
+        kind = f"trained and tuned on split {split}" if split else "cross-fitted"
+        say(f"{out}: {marked_name(dataset)}, from labels and spans alone, {kind}: {videos:,} videos judged.")
+        return _next(dataset, out, split)
     if backbone and fine_tune:
         raise OptionsError(
             "--fine-tune trains the network of siming_nano. Leave one of --fine-tune and --backbone out."
@@ -55,13 +73,14 @@ def baseline(
     def watched(some: list[Any], what: str) -> Iterable[Any]:
         return tqdm(some, unit=what, smoothing=0.1)
 
-    saved = write_baseline(dataset, options, learner, out, folds=folds, group=group, watched=watched)
+    folds = folds or 5
+    saved = write_baseline(
+        dataset, options, learner, out, folds=folds, group=None if split else group, split=official, watched=watched
+    )
     for why in saved.unreadable:
         say(f"Not shown, and neither learnt from nor predicted: {why}")
-    say(
-        f"{saved.path}: {marked_name(dataset)}, supervised, cross-fitted: {folds} folds over {saved.groups} "
-        f"groups of {len(dataset.videos)} videos."
-    )
+    how = f"cross-fitted: {folds} folds over {saved.groups} groups of {len(dataset.videos)} videos"
+    say(f"{saved.path}: {marked_name(dataset)}, supervised, {f'by split {split}' if split else how}.")
     lacked = "no label to learn from" + (" or no output of the network" if fine_tune else "")
     for count, words in (
         (saved.constant, "had one label only to learn from, and say that one."),
@@ -72,7 +91,13 @@ def baseline(
             say(f"{count} of {saved.heads} heads {words}")
     students = Counter(str(video.extra["student"]) for video in dataset.videos if video.extra.get("student"))
     repeated = sum(videos for videos in students.values() if videos > 1)
-    if repeated and not group:
+    if repeated and not group and not split:
         say(f"{repeated} videos share their student with another; --group student keeps these on one side.")
-    say(f"Next: siming score {dataset.root} {saved.path}")
+    _next(dataset, saved.path, split)
     return 1 if saved.unreadable else 0
+
+
+def _next(dataset: Dataset, path: Path, split: str | None) -> int:
+    """Say which command scores the file; of a split it asks about the test part alone."""
+    say(f"Next: siming score {dataset.root} {path}{' --partial' if split else ''}")
+    return 0

@@ -19,6 +19,7 @@ from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, ratio
 from siming_tasks.metrics.resample import Spread, quantile_of_t
 from siming_tasks.metrics.roc import ScoredSteps
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
+from siming_tasks.metrics.thresholds import FEWEST, FEWEST_CLUSTERS
 
 NO_SEGMENT = "No answered step has a segment."
 ONE_CLASS = "Every answered step is right, or every one is wrong."
@@ -74,13 +75,16 @@ def recognition_curve(matrix: ScoreMatrix) -> tuple[OperatingPoint, ...]:
     return tuple(points)
 
 
-def recognition_area(matrix: ScoreMatrix) -> Estimate:
+def recognition_area(matrix: ScoreMatrix, scores: FloatArray | None = None) -> Estimate:
     """Area under the ROC curve of a judge's scores, with the interval of its clusters' influences (Obuchowski 1997).
 
-    Of verdicts, the mean of sensitivity and specificity.
+    ``scores``: for being wrong, ``float[V, S]``, where they are known; None: :func:`wrongness`. Of verdicts the area is
+    the mean of sensitivity and specificity.
     """
     known = matrix.counted & matrix.answered
-    scored = ScoredSteps(wrongness(matrix), matrix.reference_wrong, known, matrix.cluster_numbers)
+    scored = ScoredSteps(
+        wrongness(matrix) if scores is None else scores, matrix.reference_wrong, known, matrix.cluster_numbers
+    )
     value, influence = scored.pooled()
     videos = known.any(axis=1)
     clusters = len(np.unique(matrix.cluster_numbers[videos]))
@@ -89,7 +93,10 @@ def recognition_area(matrix: ScoreMatrix) -> Estimate:
         error = float(np.sqrt(clusters / (clusters - 1) * (influence**2).sum()))
         half = quantile_of_t(clusters - 1) * error
         spread = Spread(error, max(0.0, value - half), min(1.0, value + half), 0.0)
-    return finish(value, spread, videos=int(videos.sum()), clusters=clusters, items=int(known.sum()), why=ONE_CLASS)
+    number, fewest = int(videos.sum()), FEWEST
+    if clusters < number:
+        fewest = FEWEST_CLUSTERS  # a t interval needs fewer of several videos each
+    return finish(value, spread, videos=number, clusters=clusters, items=int(known.sum()), why=ONE_CLASS, fewest=fewest)
 
 
 def omission_iou(left_out: BoolArray, said: BoolArray, among: BoolArray) -> FloatArray:

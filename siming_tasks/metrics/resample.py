@@ -209,6 +209,8 @@ def jackknife_error(left_out: FloatArray) -> float:
 
 def jackknife_spread(value: float, left_out: FloatArray) -> Spread:
     """Standard error and t interval from n leave-one-out values; none if one of them is undefined."""
+    if not len(left_out):  # the value rests on no cluster
+        return Spread(math.nan, math.nan, math.nan, 1.0)
     stderr = jackknife_error(left_out)
     reach = quantile_of_t(len(left_out) - 1) * stderr
     return Spread(stderr, value - reach, value + reach, float(np.isnan(left_out).mean()))

@@ -41,7 +41,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Exams:
-    """Exams with labels, dealt into folds: digests of their files by video id, group and fold of every video."""
+    """Exams with labels, dealt into folds: digests of their files by video id, group and fold of every video.
+
+    With ``tune``, the validation videos of a split, fold 0 is its training part, 1 its test part, -1 all else.
+    """
 
     dataset: Dataset
     options: Options
@@ -49,6 +52,12 @@ class Exams:
     groups: NDArray[np.int64]
     fold: NDArray[np.int64]
     watched: Watched[Any]
+    tune: NDArray[np.bool_] | None = None
+
+    @property
+    def judged_folds(self) -> list[int]:
+        """Folds whose videos are judged: all, or of a split the test part alone (fold 1)."""
+        return np.unique(self.fold).tolist() if self.tune is None else [1]
 
     def questions(self) -> list[Key]:
         """All that can be asked."""
@@ -145,8 +154,11 @@ def cross_fitted(
     top: float,
     groups: NDArray[np.int64] | None = None,
     strengths: Sequence[float] = STRENGTHS,
+    tune: NDArray[np.bool_] | None = None,
 ) -> StepJudgments:
     """Predictions of one step: a :func:`head` for each fold, trained on the others.
+
+    Of a split (``tune`` is given) one head is trained on fold 0 and judges fold 1; all else has no prediction.
 
     Args:
         features: shape (videos, features).
@@ -155,6 +167,7 @@ def cross_fitted(
         top: the step's maximum.
         groups: of every video, never on both sides of a split inside the training videos; None: each by itself.
         strengths: to choose from.
+        tune: videos of a split's validation part, on which the strength is chosen.
     """
     from threadpoolctl import threadpool_limits
 
@@ -162,8 +175,9 @@ def cross_fitted(
     points = np.full(len(labels), np.nan)
     constant = untrained = unchosen = 0
     used = []
-    for number in np.unique(fold):
-        train, test = (fold != number) & ~np.isnan(labels), fold == number
+    for number in np.unique(fold) if tune is None else (1,):
+        train, test = (fold != number if tune is None else fold == 0) & ~np.isnan(labels), fold == number
+        held = None if tune is None else tune & ~np.isnan(labels)
         levels = np.unique(labels[train])
         if len(levels) == 0:
             untrained += 1
@@ -173,8 +187,9 @@ def cross_fitted(
         else:
             with threadpool_limits(1):  # matrices so small that several threads take ten times as long
                 points[test], strength, chosen = head(
-                    features[train], labels[train], groups[train], features[test], strengths
-                )
+                    features[train], labels[train], groups[train], features[test], strengths,
+                    held=None if held is None else (features[held], labels[held]),
+                )  # fmt: skip
             unchosen += not chosen
             used.append(strength)
     return StepJudgments(points, points < top, constant, untrained, unchosen, tuple(used))
@@ -186,6 +201,7 @@ def head(
     groups: NDArray[np.int64],
     test: NDArray[np.float32],
     strengths: Sequence[float] = STRENGTHS,
+    held: tuple[NDArray[np.float32], Array] | None = None,
 ) -> tuple[Array, float, bool]:
     """Train on some videos, and say what others have. Nothing of the others is used, for the choice neither.
 
@@ -199,6 +215,7 @@ def head(
         groups: of them; what is in one is held out together.
         test: features of the videos to be judged.
         strengths: to choose from, ascending.
+        held: features and labels of the videos on which the strength is chosen; None: training videos, held out.
 
     Returns:
         The median of the likely points for each video of ``test``; the strength; and whether that could be chosen.
@@ -207,15 +224,19 @@ def head(
 
     levels = np.unique(labels)
     reached = labels[:, None] >= levels[1:]
-    count = min(INNER, len(np.unique(groups)))
-    splits = list(GroupKFold(count).split(train, groups=groups)) if count > 1 and len(strengths) > 1 else []
     losses = np.zeros(len(strengths))
-    usable = [(inside, out) for inside, out in splits if len(np.unique(labels[inside])) > 1]
-    for inside, out in usable:
-        seen, unseen = _rotated(train[inside], train[out])
+    if held is not None:
+        usable = [(train, reached, held[0], held[1][:, None] >= levels[1:])] if len(held[1]) else []
+    else:
+        count = min(INNER, len(np.unique(groups)))
+        splits = list(GroupKFold(count).split(train, groups=groups)) if count > 1 and len(strengths) > 1 else []
+        usable = [(train[inside], reached[inside], train[out], reached[out])
+                  for inside, out in splits if len(np.unique(labels[inside])) > 1]  # fmt: skip
+    for inside, known, out, truth in usable:
+        seen, unseen = _rotated(inside, out)
         for place, strength in enumerate(strengths):
-            chance = _reach(seen, reached[inside], unseen, strength)
-            losses[place] -= np.log(np.where(reached[out], chance, 1 - chance).clip(1e-9)).sum()
+            chance = _reach(seen, known, unseen, strength)
+            losses[place] -= np.log(np.where(truth, chance, 1 - chance).clip(1e-9)).sum()
     chosen = bool(usable) or len(strengths) == 1
     best = strengths[int(losses.argmin())] if chosen else _DEFAULT
     seen, unseen = _rotated(train, test)

@@ -15,7 +15,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
 from siming_tasks.results.read_predictions import write_predictions
-from siming_tasks.results.record import SUPERVISED, Conditions, Record
+from siming_tasks.results.record import SUPERVISED, SUPERVISED_BY_SPLIT, Conditions, Record
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, steps_of
 from siming_tasks.tools.baseline.crossfit import (
@@ -30,6 +30,7 @@ from siming_tasks.tools.baseline.crossfit import (
     groups_of,
 )
 from siming_tasks.tools.baseline.features import Backbone, Media, features_of
+from siming_tasks.tools.baseline.official_split import OfficialSplit
 from siming_tasks.tools.baseline.tuning import Tuner, fine_tuned
 
 
@@ -61,9 +62,12 @@ def write_baseline(
     *,
     folds: int = 5,
     group: str | None = None,
+    split: OfficialSplit | None = None,
     watched: Watched[Any] = lambda some, what: some,
 ) -> Baseline:
     """Learn from the labels of each fold's other videos, and write what that says of the fold's own.
+
+    With a split: from its training part, tuned on its validation part, about its test part.
 
     Args:
         dataset: the exams, with the labels to learn from.
@@ -72,24 +76,36 @@ def write_baseline(
         out: the prediction file.
         folds: number of folds.
         group: ``student`` or ``site``: whose videos are kept on one side; None: each video by itself.
+        split: in place of folds and group.
         watched: shows progress.
 
     Raises:
-        DataError: the labels are withheld, a video does not say its group, no video can be shown.
+        DataError: the labels are withheld, one file is on both sides of the split, a video does not say its group, no
+            video can be shown.
         OptionsError: there are fewer groups than folds.
     """
     if dataset.withheld:
         raise DataError(f"{dataset.root}: the labels are withheld, and there is nothing to learn from. Give --labels.")
     digests = {video.video_id: dataset.media_digest(video, options.cache_dir) for video in dataset.videos}
     groups = groups_of(dataset, digests, group)
-    fold = folds_of(groups, folds)  # before hours of features: a refusal comes at once
-    exams = Exams(dataset, options, digests, groups, fold, watched)
+    # Before hours of features: a refusal comes at once.
+    fold = folds_of(groups, folds) if split is None else split.fold
+    if split is not None and (shared := np.isin(groups, groups[(fold == 0) | split.tune]) & (fold == 1)).any():
+        name = dataset.videos[int(np.flatnonzero(shared)[0])].video_id
+        what = f"the file of video {name!r}, or its minimal pair, is in another part of split {split.name!r} as well"
+        raise DataError(f"{dataset.root}: {what}. Put both in one part.")
+    exams = Exams(dataset, options, digests, groups, fold, watched, split.tune if split else None)
     learnt = fine_tuned(exams, learner) if isinstance(learner, Tuner) else _with_heads(exams, learner)
     if not learnt.media:
         raise DataError(f"{dataset.root}: no video can be shown. {learnt.unreadable[0]}")
-    made = {"kind": SUPERVISED, **learnt.facts, "folds": folds, "group": group or "video"}
-    write_predictions(_records(dataset, learnt, made), out)
-    heads = sum(len(set(fold[places].tolist())) for _, places in learnt.judged.values())
+    kept_apart = {"folds": folds, "group": group or "video"} if split is None else {"split": split.name}
+    made = {"kind": SUPERVISED_BY_SPLIT if split else SUPERVISED, **learnt.facts, **kept_apart}
+    videos = {
+        video.video_id for video, number in zip(dataset.videos, fold, strict=True) if number in exams.judged_folds
+    }
+    write_predictions((record for record in _records(dataset, learnt, made) if record.video_id in videos), out)
+    judged_folds = set(exams.judged_folds)
+    heads = sum(len(judged_folds & set(fold[places].tolist())) for _, places in learnt.judged.values())
     known = [(judged.constant, judged.untrained, judged.unchosen) for judged, _ in learnt.judged.values()]
     constant, untrained, unchosen = (sum(counts) for counts in zip(*known, strict=True))
     return Baseline(out, len(set(groups.tolist())), heads, constant, untrained, unchosen, learnt.unreadable)
@@ -115,7 +131,8 @@ def _with_heads(exams: Exams, backbone: Backbone) -> BaselineResult:
             features = np.stack([vectors[video.video_id][step if scope == "clip" else ""] for _, video in asked])
             labels = np.array([video.step(step).consensus for _, video in asked], float)  # None becomes NaN
             top = exams.dataset.rubric.by_id[step].max_score
-            judgments = cross_fitted(features, labels, exams.fold[places], top, exams.groups[places])
+            tune = None if exams.tune is None else exams.tune[places]
+            judgments = cross_fitted(features, labels, exams.fold[places], top, exams.groups[places], tune=tune)
         judged[scope, step] = judgments, places
     facts = {
         "features": f"{backbone.name} {backbone.digest[:12]}",

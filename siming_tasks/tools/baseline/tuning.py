@@ -84,13 +84,15 @@ def fine_tuned(exams: Exams, tuner: Tuner) -> BaselineResult:
         except MediaError as error:
             unreadable.append(f"{name}: {error}")
     answers: Answers = {}
-    for number in np.unique(exams.fold).tolist():
+    for number in exams.judged_folds:
         answers |= _answers_of_fold(exams, tuner, lessons, number, where)
     judged: dict[Key, tuple[StepJudgments, list[int]]] = {}
     for scope, step in exams.questions():
         videos = list(exams.asked((scope, step), lessons))
         places, part = [place for place, _ in videos], step if scope == "clip" else ""
-        predicted = np.array([answers[video.video_id].get(part, {}).get(step, np.nan) for _, video in videos], float)
+        predicted = np.array(
+            [answers.get(video.video_id, {}).get(part, {}).get(step, np.nan) for _, video in videos], float
+        )
         untrained = len(set(exams.fold[places][np.isnan(predicted)].tolist())) if places else 0
         top = dataset.rubric.by_id[step].max_score
         judged[scope, step] = StepJudgments(predicted, predicted < top, 0, untrained), places
@@ -103,7 +105,7 @@ def _answers_of_fold(exams: Exams, tuner: Tuner, lessons: Mapping[str, Lesson], 
     """Answers for one fold's videos: as they were stored, or of a network that is trained now."""
     sides: dict[bool, list[str]] = {True: [], False: []}
     for video, fold in zip(exams.dataset.videos, exams.fold.tolist(), strict=True):
-        if video.video_id in lessons:
+        if video.video_id in lessons and fold >= 0:
             sides[fold == number].append(video.video_id)
     held, train = sides[True], [name for name in sides[False] if lessons[name].points]
     policy = Policy.of(exams.options)
