@@ -19,7 +19,7 @@ from siming_tasks.metrics.ratio_estimates import Stat, estimate_stats, ratio
 from siming_tasks.metrics.resample import Spread, quantile_of_t
 from siming_tasks.metrics.roc import ScoredSteps
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
-from siming_tasks.metrics.thresholds import FEWEST, FEWEST_CLUSTERS
+from siming_tasks.metrics.thresholds import FEWEST, FEWEST_CLUSTERS, THIN
 
 NO_SEGMENT = "No answered step has a segment."
 ONE_CLASS = "Every answered step is right, or every one is wrong."
@@ -79,7 +79,7 @@ def recognition_area(matrix: ScoreMatrix, scores: FloatArray | None = None) -> E
     """Area under the ROC curve of a judge's scores, with the interval of its clusters' influences (Obuchowski 1997).
 
     ``scores``: for being wrong, ``float[V, S]``, where they are known; None: :func:`wrongness`. Of verdicts the area is
-    the mean of sensitivity and specificity.
+    the mean of sensitivity and specificity. Fewer than ten wrong or ten right steps have no interval.
     """
     known = matrix.counted & matrix.answered
     scored = ScoredSteps(
@@ -89,7 +89,8 @@ def recognition_area(matrix: ScoreMatrix, scores: FloatArray | None = None) -> E
     videos = known.any(axis=1)
     clusters = len(np.unique(matrix.cluster_numbers[videos]))
     spread = None
-    if clusters > 1 and not np.isnan(value):
+    cells = int((matrix.reference_wrong & known).sum()), int((~matrix.reference_wrong & known).sum())
+    if clusters > 1 and min(cells) >= THIN:
         error = float(np.sqrt(clusters / (clusters - 1) * (influence**2).sum()))
         half = quantile_of_t(clusters - 1) * error
         spread = Spread(error, max(0.0, value - half), min(1.0, value + half), 0.0)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.common.errors import DataError, OptionsError
+from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.data.clusters import clusters_of
 
@@ -62,15 +63,14 @@ def official_split(dataset: Dataset, name: str, group: str | None = None) -> Off
     """
     stated = {split for video in dataset.videos for split in video.splits}
     if name not in stated:
-        has = f"It states {', '.join(sorted(stated))}." if stated else "It states none; leave --split out to cross-fit."
-        raise OptionsError(f"--split {name}: {dataset.name} has no such split. {has}")
+        has = f"It states {', '.join(sorted(stated))}." if stated else "It states none; leave --by-split out."
+        raise OptionsError(f"--by-split {name}: {dataset.name} has no such split. {has}")
     parts = []
     for video in dataset.videos:
-        written = video.splits.get(name, "")
-        if written and written.casefold() not in _PARTS:
-            fix = "Name the parts train, validation and test."
-            raise DataError(f"{dataset.root / 'videos.jsonl'}: video {video.video_id!r} is in part {written!r}. {fix}")
-        parts.append(_PARTS.get(written.casefold(), ""))
+        if (part := part_of(video, name)) is None:
+            what = f"video {video.video_id!r} is in part {video.splits[name]!r} of split {name!r}"
+            raise DataError(f"{dataset.root / 'videos.jsonl'}: {what}. Name the parts train, validation and test.")
+        parts.append(part)
     for part in (TRAIN, TEST):
         if part not in parts:
             raise DataError(f"{dataset.root}: split {name!r} has no video in its {part} part. Take another split.")
@@ -89,6 +89,12 @@ def official_split(dataset: Dataset, name: str, group: str | None = None) -> Off
     if group in both:
         raise DataError(f"{dataset.root}: split {name!r}: {split.warnings[list(both).index(group)]} Leave --group out.")
     return split
+
+
+def part_of(video: Video, split: str) -> str | None:
+    """The part of a split that a video is in, by our name for it; empty for none, None for one with another name."""
+    written = video.splits.get(split, "")
+    return _PARTS.get(written.casefold()) if written else ""
 
 
 def _on_both_sides(names: list[str], parts: list[str]) -> tuple[str, ...]:

@@ -168,6 +168,6 @@ def test_the_command(short_demo: Path, tmp_path: Path, capsys: pytest.CaptureFix
     said = capsys.readouterr()
     assert "from labels and spans alone, cross-fitted: 4 videos judged" in said.out + said.err
     assert len(read_run(out, open_dataset(short_demo)).settings) == 4
-    assert main(["run", "baseline", str(short_demo), "--split", "none"]) == 2
-    assert main(["run", "baseline", str(short_demo), "--split", "a", "--folds", "3"]) == 2
+    assert main(["run", "baseline", str(short_demo), "--by-split", "none"]) == 2
+    assert main(["run", "baseline", str(short_demo), "--by-split", "a", "--folds", "3"]) == 2
     assert main(["run", "baseline", str(short_demo), "--labels-only", "--fine-tune"]) == 2
