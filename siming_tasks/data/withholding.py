@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +19,17 @@ from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.digest import media_difference
 from siming_tasks.data.folder_files import write_folder
-from siming_tasks.data.row_schema import Number, RaterRow, Sha256, problems_of, stated_raters
+from siming_tasks.data.row_schema import Number, RaterRow, Sha256, StepRow, problems_of, stated_raters
 
 FORMAT = "siming-labels-1"
 MAX_KEY = 400_000_000  # largest label file in bytes: 20,000 videos with three raters have 50 million
 _MEND = "Restore the file, or write it anew from the full data set with `siming data split`."
 
 
-_PUBLIC = ("name", "version", "license", "synthetic", "languages", "processing", "created", "canary", "url", "citation")
+_PUBLIC = ("name", "version", "license", "synthetic", "languages", "processing", "created", "canary", "url", "citation",
+           "attempts")  # fmt: skip
+_TIES = ("student", "performance")
+"""Facts of a video that the label file keeps: who was examined is nobody's business, and intervals are over them."""
 
 
 def withhold(root: str | Path, out: str | Path, key: str | Path) -> Dataset:
@@ -63,8 +66,14 @@ def with_labels(dataset: Dataset, key: str | Path) -> Dataset:
 
     def labelled(video: Video) -> Video:
         points = labels.scores[video.video_id]
-        steps = tuple(replace(step, scores=dict(points.get(step.step_id, {}))) for step in video.steps)
-        return replace(video, steps=steps)
+        about = labels.about.get(video.video_id, {})
+        steps = []
+        for step in video.steps:
+            rows = labels.details.get(video.video_id, {}).get(step.step_id)
+            told = rows.label({}) if rows else step
+            details = {name: getattr(told, name) for name in ("errors", "reason", "findings", "attempts")}
+            steps.append(replace(step, scores=dict(points.get(step.step_id, {})), **details))
+        return replace(video, steps=tuple(steps), extra={**video.extra, **about})
 
     facts = {name: row.rater() for name, row in labels.raters.items()}
     return replace(dataset, videos=tuple(map(labelled, dataset.videos)), rater_facts=facts)
@@ -102,7 +111,7 @@ def write_public(
         target = f"media/{video.video_id}.mp4"
         place(dataset.media_path(video), part / target)
         media[target] = checked_digest(dataset, video, part / target)
-        about = {"site": video.site, "split": video.extra.get("split"), "canary": video.extra.get("canary")}
+        about = {"site": video.site, **{name: video.extra.get(name) for name in ("split", "splits", "canary")}}
         rows.append(
             {
                 "video_id": video.video_id,
@@ -132,13 +141,18 @@ def _public_step(label: StepLabel) -> dict[str, Any]:
 
 
 class _Key(BaseModel):
-    """For which public folder, made from which full one, raters and points; ``digest`` is of all the rest."""
+    """For which public folder, made from which full one, raters, points, and what else labels say of videos and steps.
+
+    ``digest`` is of all the rest.
+    """
 
     format: str
     public_digest: Sha256
     source_digest: Sha256
     digest: Sha256 | None = None  # absent from label files of the first releases
     raters: dict[str, RaterRow] = Field(default_factory=dict)
+    about: dict[str, dict[str, str]] = Field(default_factory=dict)
+    details: dict[str, dict[str, StepRow]] = Field(default_factory=dict)
     scores: dict[str, dict[str, dict[str, Number | None]]]
 
 
@@ -149,12 +163,34 @@ def _write_key(path: Path, dataset: Dataset, public_digest: str) -> None:
         "public_digest": public_digest,
         "source_digest": dataset.digest,
         **stated_raters(dataset.rater_facts),
+        "about": {
+            video.video_id: ties
+            for video in dataset.videos
+            if (ties := {name: str(video.extra[name]) for name in _TIES if video.extra.get(name)})
+        },
+        "details": {
+            video.video_id: rows
+            for video in dataset.videos
+            if (rows := {step.step_id: row for step in video.applicable if (row := _details(step))})
+        },
         "scores": {
             video.video_id: {step.step_id: dict(step.scores) for step in video.applicable} for video in dataset.videos
         },
     }
     with path.open("w", encoding="utf-8") as stream:
         json.dump({"digest": sha256_json(key), **key}, stream, indent=1)
+
+
+def _details(label: StepLabel) -> dict[str, Any]:
+    """What a label says beyond points, as ``videos.jsonl`` has it; empty if nothing."""
+    rows = {
+        "errors": None if label.errors is None else list(label.errors),
+        "reason": label.reason,
+        "findings": {rater: asdict(finding) for rater, finding in label.findings.items()},
+        "attempts": [asdict(attempt) for attempt in label.attempts],
+    }
+    stated = {name: value for name, value in rows.items() if value or (value == [] and name == "errors")}
+    return {"step_id": label.step_id, **stated} if stated else {}
 
 
 def _read_key(path: Path, dataset: Dataset) -> _Key:

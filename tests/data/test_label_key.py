@@ -11,6 +11,7 @@ import pytest
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset, with_labels, withhold
+from siming_tasks.data.clusters import clusters_of
 from tests.data.conftest import make_folder
 
 Key = dict[str, Any]
@@ -46,6 +47,28 @@ def test_withheld_labels_come_back_with_their_key(folder: Path, public: Dataset,
     full = open_dataset(folder)
     assert public.withheld
     assert [video.steps for video in with_labels(public, key).videos] == [video.steps for video in full.videos]
+
+
+def test_what_labels_say_beyond_points_comes_back_with_the_key(folder: Path, edit: Any, tmp_path: Path) -> None:
+    def change(rows: list[dict[str, Any]]) -> None:
+        for row, student in zip(rows, "aab", strict=True):
+            row |= {"student": student, "performance": "p", "split": "test", "splits": {"person": "dev"}}
+        step = rows[0]["steps"][0]
+        step |= {"errors": [], "reason": "late", "findings": {"rater_a": {"errors": ["cpr_01.x"], "reason": "why"}}}
+        step["attempts"] = [{"start": 0.1, "end": 0.2, "correct": False}, {"correct": True}]
+
+    edit(change)
+    full = open_dataset(folder)
+    withhold(folder, tmp_path / "public", tmp_path / "exams.key.json")
+    public = open_dataset(tmp_path / "public")
+    text = (tmp_path / "public" / "videos.jsonl").read_text()
+    assert not any(word in text for word in ("student", "performance", "attempts", "reason", "findings", "errors"))
+    assert public.videos[0].splits == {"split": "test", "person": "dev"}
+    labelled = with_labels(public, tmp_path / "exams.key.json")
+    assert [video.steps for video in labelled.videos] == [video.steps for video in full.videos]
+    # before: every video was a cluster of its own, and intervals were too narrow
+    assert clusters_of(labelled, "student").names == clusters_of(full, "student").names
+    assert clusters_of(public).unit == "video"
 
 
 def test_a_label_file_of_the_first_releases_is_read(public: Dataset, key: Path) -> None:
