@@ -42,6 +42,8 @@ class _LiftedMetrics(click.ParamType[str]):
 def raters(
     chosen: cli.DatasetChoice = cli.dataset_flags(word=True, labels=True),
     raters: tuple[str, str] | None = cli.option("A B", "these two raters (default: every pair of physicians)", nargs=2),
+    reference: str | None = cli.option("NAME", "hold every reader against this rater: instrument, or its name"),
+    run_paths: tuple[str, ...] = cli.several("RUN", "with --reference: a model's run; or NAME=PATH", flag="--run"),
     pass_mark: float | None = cli.option("SHARE", "share of points that passes (default: 0.8)", _PROPORTION),
     borderline: float | None = cli.option(
         "X", "the global rating that means borderline, for a pass mark", Decimal(least=-1000000000.0)
@@ -70,6 +72,11 @@ def raters(
     from siming_tasks.analysis.rater_agreement import inter_rater_tables
     from siming_tasks.report.tables.raters import psychometrics_section, rater_pairs_section, rater_section
 
+    if reference:
+        _print_readers(chosen, reference, run_paths, options, as_json)
+        return
+    if run_paths:
+        raise OptionsError("--run needs --reference: what the models and the physicians are held against.")
     dataset = chosen.open()
     tables = inter_rater_tables(dataset, options, raters)
     if not tables:
@@ -82,6 +89,24 @@ def raters(
     else:
         section = rater_section(tables[0]) if len(tables) == 1 else rater_pairs_section(tables)
         show_markdown(f"## Raters of {title(dataset)}", section, psychometrics_section(deeper))
+
+
+def _print_readers(
+    chosen: cli.DatasetChoice, reference: str, run_paths: tuple[str, ...], options: Options, as_json: bool
+) -> None:
+    """Print physicians, models and both together against an instrument: a sentence first, tables after."""
+    from siming_tasks.analysis.second_reader import reader_study
+    from siming_tasks.report.tables.second_reader import reader_section
+    from siming_tasks.results.discovery import find_runs
+    from siming_tasks.results.run import read_run
+
+    sources = find_runs(run_paths) if run_paths else []
+    dataset = chosen.open(sources)
+    study = reader_study(dataset, reference, [read_run(source, dataset) for source in sources], options)
+    if as_json:
+        print_json(origin(dataset) | study.to_json())
+    else:
+        show_markdown(f"## Readers of {title(dataset)}", reader_section(study, options.resamples))
 
 
 @cli.command()

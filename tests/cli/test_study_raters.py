@@ -125,3 +125,59 @@ def test_the_words_name_what_was_resampled(rated: Callable[..., Path], capsys: p
     out = capsys.readouterr().out
     assert "95 % intervals over 6 students." in out and "t of the jackknife over students." in out
     assert "over videos" not in out
+
+
+@pytest.fixture
+def instrumented(rated: Callable[..., Path]) -> Path:
+    """Twelve exams: the manikin calls depth wrong in every other, li sees a third of it, kim sees two in three."""
+
+    def points(v: int, s: int) -> dict[str, float]:
+        wrong = s == DEPTH and v % 2 == 0
+        own = {"li": 2.0 if wrong and v % 6 == 0 else 9.0, "kim": 1.0 if wrong and v % 6 else 9.0}
+        return {**own, "consensus": 9.0, **({"manikin": 2.0 if wrong else 9.0} if s in (DEPTH, DEPTH + 1) else {})}
+
+    folder = rated(points, videos=12)
+    with (folder / "dataset.yaml").open("a") as text:
+        text.write("raters: {manikin: {kind: instrument}}\n")
+    return folder
+
+
+DEPTH = [step.id for step in default_rubric().steps].index("cpr_11")
+
+
+def predictions(folder: Path) -> Path:
+    """A model that calls depth wrong in the first eight exams and everything else right."""
+    lines = []
+    for v in range(12):
+        scores = {step.id: step.max_score for step in default_rubric().steps} | ({"cpr_11": 1} if v < 8 else {})
+        lines.append(json.dumps({"setting": "full_score", "video_id": f"v{v:02d}", "scores": scores}))
+    (folder / "model.jsonl").write_text("\n".join(lines) + "\n")
+    return folder / "model.jsonl"
+
+
+def test_readers_are_held_against_an_instrument(instrumented: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = f"m={predictions(instrumented)}"
+    assert main([*COMMAND, str(instrumented), "--reference", "instrument", "--run", run]) == 0
+    text = capsys.readouterr().out
+    # six wrong of 24; li misses v02, v04, v08, v10; the model asks for v01 to v05 and v07, and v02 and v04 are misses
+    first = "6 of 24 steps are wrong by manikin; li missed 4 of 6, and m as second reader would have caught 2 of these"
+    assert f"{first} for 6 re-reads of 24 steps." in text.replace("\n", " ")
+    assert text.index("6 of 24 steps") < text.index("| reader")
+    assert "### li with m as second reader" in text and "### kim with m as second reader" in text
+    assert re.search(r"\| third: kim +\| +6 \| +0 \| +0 \| +18 \|", text)
+    assert main([*COMMAND, str(instrumented), "--reference", "manikin", "--run", run, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["synthetic"] and found["reference"] == "manikin"
+    assert {name: (row["tp"], row["fn"], row["fp"], row["tn"]) for name, row in found["readers"].items()} == {
+        "kim": (4, 2, 0, 18),
+        "li": (2, 4, 0, 18),
+        "m": (4, 2, 4, 14),
+    }
+    assert list(found["per_step"]) == ["cpr_11", "cpr_12"]
+
+
+def test_a_reference_that_is_not_there_is_refused(instrumented: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*COMMAND, str(instrumented), "--reference", "sensor"]) == 1
+    assert "has no rater 'sensor'; it has consensus, kim, li, manikin" in capsys.readouterr().err
+    assert main([*COMMAND, str(instrumented), "--run", "x"]) == 2
+    assert "--run needs --reference" in capsys.readouterr().err
