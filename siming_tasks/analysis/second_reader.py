@@ -94,7 +94,7 @@ class SecondReader:
     """A physician with a model as second reader, on the steps that both judged.
 
     Attributes:
-        human, model: their names.
+        human, model: their names; ``steps``: steps that both judged.
         first: the physician alone; ``second``: the model alone, on the same steps.
         misses: wrong steps that the physician passed; ``caught``: share of them that the model does not pass
             (``caught_count`` of them).
@@ -109,6 +109,7 @@ class SecondReader:
 
     human: str
     model: str
+    steps: int
     first: Accuracy
     second: Accuracy
     misses: int
@@ -148,20 +149,22 @@ class ReaderStudy:
 
     @property
     def sentence(self) -> str:
-        """The finding in one sentence: the best pair if there is a model, else the physicians' misses."""
-        of = f"{self.wrong:,} of {self.steps:,} steps are wrong by {self.reference}"
-        best = max(self.pairs, key=lambda pair: pair.caught.value or 0.0, default=None)
-        if best is None:
+        """The finding in one sentence: misses of all physicians, and what each model would have caught of them."""
+        found = f"{self.wrong:,} of {self.steps:,} steps are wrong by {self.reference}"
+        if not self.pairs:
             missed = ", ".join(f"{row.name} missed {row.fn:,} of {row.tp + row.fn:,}" for row in self.readers.values())
-            return f"{of}; {missed or 'nobody else judged them'}."
-        if not best.misses:
-            return f"{of}; {best.human} missed none of those that {best.model} judged: there is nothing to catch."
-        caught, asked = best.caught_count, best.reread_count
-        return (
-            f"{of}; {best.human} missed {best.misses:,} of {best.first.tp + best.first.fn:,}, and {best.model} as "
-            f"second reader would have caught {caught:,} of these for {asked:,} re-reads of "
-            f"{best.rereads.n_items:,} steps."
-        )
+            return f"{found}; {missed or 'nobody else judged them'}."
+        parts = []
+        for model in dict.fromkeys(pair.model for pair in self.pairs):
+            own = [pair for pair in self.pairs if pair.model == model]  # all of them: the best pair would flatter
+            wrong, misses = sum(p.first.tp + p.first.fn for p in own), sum(p.misses for p in own)
+            caught, asked = sum(p.caught_count for p in own), sum(p.reread_count for p in own)
+            steps = sum(p.steps for p in own)
+            parts.append(
+                f"{' and '.join(pair.human for pair in own)} missed {misses:,} of {wrong:,}, and {model} as second "
+                f"reader would have caught {caught:,} of these for {asked:,} re-reads of {steps:,} readings"
+            )
+        return f"{found}; {'; '.join(parts)}."
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
@@ -358,6 +361,7 @@ def _second_reader(
     return SecondReader(
         human.name,
         model.name,
+        int(both.sum()),
         replace(accuracies.pop("first"), name=human.name),
         replace(accuracies.pop("second"), name=model.name),
         int(missed.sum()),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import marked_name, say, show_markdown, show_problems
+from siming_tasks.cli.terminal import marked_name, plural, say, show_markdown, show_problems
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options, Whole
 
@@ -152,6 +152,6 @@ def sensor(
     rows = [[Name(step), count, rated.wrong[step]] for step, count in rated.judged.items()]
     show_markdown(Table.of(["step", "judged", "below full points"], rows))
     for why, count in rated.unjudged.items():
-        say(f"{count:,} steps without points of {name}: {why}.")
+        say(f"{plural(count, 'step')} without points of {name}: {why}.")
     say(f"{rated.dataset.root}: {name} is a rater of the kind instrument; the consensus is as it was.")
     say(f"Next: siming study raters {rated.dataset.root} --reference {name}")
