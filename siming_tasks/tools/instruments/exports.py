@@ -5,8 +5,8 @@ with their programs and papers; they were read from there, not from a device:
 
 * **ZOLL**, *individual compressions* of RescueNet Code Review: ``Second, Millisecond, Depth (inches), Rate (CPM),
   Release Velocity (MM/S), Valid/Invalid``, and the later ``second, ms, D, CPM, Vr, valid`` with depth in thousandths of
-  an inch. Form and units: the eight published files and the program of https://github.com/rsh52/CPR-Report-Card-App.
-  Release velocity is no depth: of recoil these files say nothing.
+  an inch. Form and units: the program of https://github.com/rsh52/CPR-Report-Card-App and the files published with
+  it. Release velocity is no depth: of recoil these files say nothing.
 * **Laerdal**, ``CPREvents.xml`` of a SimPad or Resusci Anne session (``.ssx``, an archive) as a spreadsheet program
   saves it: a row for each value, ``type, msecs, type2, value``, and ``CprCompEvent`` rows with ``compDepth`` and
   ``compReleaseDepth`` in millimetres. Form: table 1 of https://doi.org/10.5334/joc.65 (its columns ``type`` and
