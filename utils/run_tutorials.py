@@ -28,7 +28,7 @@ from pathlib import Path
 from zlib import crc32
 
 FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"
-CHAINS = (("first-model", "run-to-paper", "board"), ("own-exams",))
+CHAINS = (("first-model", "run-to-paper", "board"), ("own-exams",), ("foreign-release",))
 """Pages that go on from each other, in one folder."""
 
 BLOCK = re.compile(r"(?:^<!-- (?P<mark>[^>]*) -->\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -22,13 +22,17 @@ from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder_files import write_folder
 from siming_tasks.data.row_schema import stated_raters
+from siming_tasks.rubrics import load_rubric
 from siming_tasks.tools.builder.build_plan import BuildOptions, BuildPlan, Inputs, make_plan
 from siming_tasks.tools.builder.event_log_sheet import UseRatings
 from siming_tasks.tools.builder.label_rows import LabelRow
 from siming_tasks.tools.builder.mapping import VIDEO_FIELDS
+from siming_tasks.tools.builder.read_sheets import label_files
+from siming_tasks.tools.builder.sheet_draft import FOREIGN, write_sheet_draft
 from siming_tasks.tools.builder.source_gate import Recording
 from siming_tasks.tools.builder.transcode import transcode
-from siming_tasks.tools.builder.video_files import span_problems
+from siming_tasks.tools.builder.video_files import VideoFiles, span_problems
+from siming_tasks.tools.station.event_log import is_event_log
 
 
 @dataclass(frozen=True)
@@ -102,8 +106,13 @@ def build_dataset(
     )
     kind = "the data set of these inputs"
     check_place(out, kind, lambda folder: inputs_of(folder) is not None)
-    plan, problems = make_plan(inputs, options)
-    _refuse(out, plan, problems)
+    try:
+        plan, problems = make_plan(inputs, options)
+        _refuse(out, plan, problems)
+    except DataError as error:
+        if drafted := _drafted(out, inputs, error):
+            raise DataError(f"{error}\n{drafted}", [drafted, *error.problems]) from None
+        raise
 
     def make(part: Path) -> list[Problem]:
         return _build(out, plan, part, jobs, progress)
@@ -113,6 +122,21 @@ def build_dataset(
     )
     dataset = open_dataset(out)
     return Built(dataset, _beside(out, "names"), (*problems, *label_problems(dataset)))
+
+
+def _drafted(out: Path, inputs: Inputs, error: DataError) -> Problem | None:
+    """Write a draft of the mapping file for sheets with words of their own, and say so; None for any other fault."""
+    files = [file.path for file in label_files(inputs.labels) if not is_event_log(file.path)]
+    path = out.with_name(f"{out.name}.mapping.yaml")
+    if inputs.mapping or not files or path.exists() or FOREIGN.isdisjoint(each.code for each in error.problems):
+        return None
+    try:
+        find = VideoFiles(inputs.videos).find
+        write_sheet_draft(path, files, load_rubric(inputs.rubric), find, inputs.encoding)
+    except DataError:
+        return None  # what cannot be read is among the findings
+    what = "a draft of a mapping file for these sheets."
+    return Problem("mapping-drafted", what, f"Look at every line, then add --columns {path}.", str(path))
 
 
 def _refuse(out: Path, plan: BuildPlan, problems: Sequence[Problem]) -> None:

@@ -13,7 +13,7 @@ from siming_tasks.common.files import digest_of
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tools.builder.mapping import Kind
-from siming_tasks.tools.builder.sheet_tables import Column, Sheet, SheetRow
+from siming_tasks.tools.builder.sheet_rows import Column, Sheet, SheetRow
 from siming_tasks.tools.builder.video_files import VideoFiles
 from siming_tasks.tools.station.event_log import ADJUDICATION, RATING, EventLog, is_event_log, rubric_digest
 from siming_tasks.tools.station.replay import ExamState, replay_exams

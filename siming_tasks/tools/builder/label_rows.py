@@ -23,9 +23,9 @@ from siming_tasks.tools.builder.cells import (
     unit_of,
 )
 from siming_tasks.tools.builder.mapping import VIDEO_FIELDS, Layout, Words, rater_named
-from siming_tasks.tools.builder.sheet_tables import Sheet, SheetRow
+from siming_tasks.tools.builder.sheet_rows import Sheet, SheetRow
 
-_NOT_APPLICABLE = ("n/a", "na", "n.a.", "-", "--", "/", "不适用", "无")
+NOT_APPLICABLE = ("n/a", "na", "n.a.", "-", "--", "/", "不适用", "无")
 _UNIT_NAMES: dict[Unit, str] = {
     "ms": "milliseconds",
     "us": "microseconds",
@@ -35,7 +35,7 @@ _UNIT_NAMES: dict[Unit, str] = {
     "clock": "minutes and seconds (1:23.5)",
     "?": "no unit that is known (seconds, ms, minutes, frames, m:s)",
 }
-_YES, _NO = ("true", "yes", "y", "1", "1.0", "是"), ("false", "no", "n", "0", "0.0", "否", *_NOT_APPLICABLE)
+_YES, _NO = ("true", "yes", "y", "1", "1.0", "是"), ("false", "no", "n", "0", "0.0", "否", *NOT_APPLICABLE)
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Reader:
     def __post_init__(self) -> None:
         further = map(plain, self.words.mapping.not_applicable)
         self._folded = {folded(step): step for step in self.rubric.by_id}
-        self._marks = {str(mark).casefold() for mark in (*_NOT_APPLICABLE, *further)}
+        self._marks = {str(mark).casefold() for mark in (*NOT_APPLICABLE, *further)}
 
     def read(self, parts: Sequence[Part]) -> None:
         """Read every sheet, with its rater if its title names one, else that of its file."""

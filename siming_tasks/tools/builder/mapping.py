@@ -18,7 +18,7 @@ from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data.row_schema import RaterRow, problems_of
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tools.builder.cells import folded, plain, unit_of
-from siming_tasks.tools.builder.sheet_tables import Column, Sheet
+from siming_tasks.tools.builder.sheet_rows import Column, Sheet
 from siming_tasks.tools.builder.worksheets import PERCENT, ROUNDED, STRUCK
 
 VIDEO_FIELDS = ("site", "student", "split", "global_rating")

@@ -13,7 +13,8 @@ from siming_tasks.tools.builder.cells import folded, plain, spelled
 from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_sheet
 from siming_tasks.tools.builder.label_rows import LabelRow, Part, Reader
 from siming_tasks.tools.builder.mapping import Kind, Layout, SheetMapping, Words, layout_of, rater_named
-from siming_tasks.tools.builder.sheet_tables import Sheet, read_table
+from siming_tasks.tools.builder.sheet_rows import Sheet
+from siming_tasks.tools.builder.sheet_tables import read_table
 from siming_tasks.tools.station.event_log import is_event_log
 
 

@@ -11,8 +11,6 @@ import io
 import os
 import re
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,9 @@ from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import open_regular, read_bytes
 from siming_tasks.common.workbook import MAX_COLUMNS, MAX_ROWS, OLE
 from siming_tasks.data.jsonl import read_jsonl
-from siming_tasks.tools.builder.cells import THOUSANDS, Grid, Line, folded, number, plain, text_of, trimmed, unit_of
+from siming_tasks.tools.builder.cells import Grid, Line, folded, number, plain, text_of, trimmed, unit_of
+from siming_tasks.tools.builder.release_tables import release_files, release_sheet
+from siming_tasks.tools.builder.sheet_rows import Column, Sheet, SheetRow
 from siming_tasks.tools.builder.worksheets import worksheet_grids
 
 MAX_SHEET = 64_000_000
@@ -38,71 +38,38 @@ _WORKBOOKS = (b"PK\x03\x04", b"PK\x05\x06", OLE)
 """How workbooks begin: an archive, or an old or protected one."""
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column: its name, and the two lines of its heading if there are two (``parts``)."""
-
-    name: str
-    parts: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class SheetRow:
-    """One row: its line (CSV, JSONL) or row number (XLSX), and its cells by column name; empty cells are absent.
-
-    ``merged`` names the cells that repeat what a merged cell says further up or to the left; ``unseen`` those that a
-    reader of the sheet sees otherwise, with how and where they stand.
-    """
-
-    number: int
-    cells: dict[str, Any]
-    merged: frozenset[str] = frozenset()
-    unseen: dict[str, tuple[str, str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """A worksheet (or file): its title, the columns in order (empty ones included), the rows, findings."""
-
-    title: str | None
-    columns: tuple[Column, ...]
-    rows: tuple[SheetRow, ...]
-    file: str
-    problems: tuple[Problem, ...]
-
-    @cached_property
-    def _has_decimal_commas(self) -> bool:
-        texts = (cell for row in self.rows for cell in row.cells.values() if isinstance(cell, str))
-        return any(re.fullmatch(r"-?\d+,\d+", text) and not THOUSANDS.match(text) for text in texts)
-
-    def is_decimal(self, text: str) -> bool:
-        """True if ``1,234`` or ``1.234`` is a decimal number in this sheet: other cells tell what its commas are."""
-        return ("," in text) == self._has_decimal_commas
-
-
 def read_table(
     path: Path, encoding: str | None = None, marks: Sequence[str] = ("video_id",)
 ) -> tuple[tuple[Sheet, ...], list[Problem]]:
     """The sheets of a file, and findings about the file.
 
     Args:
-        path: ``.csv``, ``.tsv``, ``.xlsx`` or ``.jsonl``; a workbook is known by its first bytes, whatever its name.
+        path: ``.csv``, ``.tsv``, ``.xlsx``, ``.jsonl``, ``.json``, ``.parquet``, or a folder of them; a workbook is
+            known by its first bytes, whatever its name.
         encoding: of a CSV file; None: by byte-order mark, else UTF-8, else GB 18030 (with a warning).
         marks: headings by which the heading's line is known; without one, it is the first line.
 
     Raises:
         DataError: the file as a whole cannot be read.
     """
+    if path.is_dir():
+        return _release(path, encoding, marks)
     try:
         with open_regular(path) as stream:
             size, head = os.fstat(stream.fileno()).st_size, stream.read(64)
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}. Give the label sheet's path.") from None
+    if path.suffix.lower() in (".parquet", ".json"):
+        sheets = [release_sheet(path, [path])]
+        if not sheets[0].rows:
+            raise DataError(f"{path}: no row. Is it the right file?")
+        return tuple(sheets), []
     if size > MAX_SHEET:
         raise DataError(f"{path}: {size:,} bytes; a label sheet has at most {MAX_SHEET:,}.")
     suffix, workbook = path.suffix.lower(), head.startswith(_WORKBOOKS)
     if not workbook and suffix not in (".csv", ".tsv", ".txt", ".xlsx", ".jsonl"):
-        raise DataError(f"{path}: a sheet is .csv, .tsv, .xlsx or .jsonl. Save it as one of these (.xls as .xlsx).")
+        what = "a sheet is .csv, .tsv, .xlsx, .jsonl, .json or .parquet"
+        raise DataError(f"{path}: {what}. Save it as one of these (.xls and .ods as .xlsx).")
     text = head.strip() and not head.startswith(b"PK") and not set(head) & {*range(9), *range(14, 32)}
     kind = ".xlsx" if workbook or (suffix == ".xlsx" and not text) else ".csv" if suffix == ".xlsx" else suffix
     problems: list[Problem] = []
@@ -119,6 +86,15 @@ def read_table(
     if not problems and not any(sheet.rows or sheet.problems for sheet in sheets):
         raise DataError(f"{path}: no row below the heading. Is it the right file or sheet?")
     return tuple(sheets), problems
+
+
+def _release(folder: Path, encoding: str | None, marks: Sequence[str]) -> tuple[tuple[Sheet, ...], list[Problem]]:
+    """The sheets of a folder: its tables of metadata, or all its rows as one sheet."""
+    files = release_files(folder)
+    if files[0].suffix in (".csv", ".jsonl"):
+        read = [read_table(file, encoding, marks) for file in files]
+        return tuple(sheet for sheets, _ in read for sheet in sheets), [found for _, more in read for found in more]
+    return (release_sheet(folder, files),), []
 
 
 def read_grids(path: Path, kind: str, encoding: str | None, known: Set[str], problems: list[Problem]) -> list[Grid]:

@@ -175,7 +175,7 @@ def test_columns_that_nobody_reads_are_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.xls", b"x", "a sheet is .csv, .tsv, .xlsx or .jsonl"),
+        ("a.xls", b"x", "a sheet is .csv, .tsv, .xlsx, .jsonl"),
         ("a.csv", b"\xff\xfe\x00", "not utf-16 text"),
         ("a.csv", b"a,b\n\x81\xff\n", "neither UTF-8 nor GB 18030 text"),
         ("a.csv", b"a,b\0\n", "holds NUL characters"),
