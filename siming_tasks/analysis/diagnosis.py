@@ -17,6 +17,7 @@ from siming_tasks.analysis.group_bias import GroupBiases
 from siming_tasks.analysis.other_benchmarks import OtherBenchmarks
 from siming_tasks.analysis.pass_decisions import PASS_MARK, PassDecisions, pass_decisions
 from siming_tasks.analysis.physician_equivalence import PhysicianEquivalence, physician_equivalence
+from siming_tasks.analysis.recoveries import Recoveries
 from siming_tasks.analysis.retest import Retest
 from siming_tasks.analysis.robustness import AnalysisChoices, ClusterErrors, analysis_choices
 from siming_tasks.analysis.totals_calibration import TotalsCalibration
@@ -50,6 +51,7 @@ class Diagnostics:
             empty. The physicians beside the judge are then the first pair, but for the kappas of single steps, which
             are of all pairs.
         others: metrics of other benchmarks; None for a matrix without a data set.
+        recoveries: of steps that were tried more than once; None where none was.
         options: options of the diagnosis, as far as the caller states them.
     """
 
@@ -76,6 +78,7 @@ class Diagnostics:
     clusters: tuple[ClusterErrors, ...] = ()
     pairs: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     others: OtherBenchmarks | None = None
+    recoveries: Recoveries | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from siming_tasks.analysis.group_bias import group_biases
 from siming_tasks.analysis.other_benchmarks import other_benchmarks
 from siming_tasks.analysis.pass_decisions import PASS_MARK
 from siming_tasks.analysis.rater_agreement import rater_points, rater_references
+from siming_tasks.analysis.recoveries import recoveries
 from siming_tasks.analysis.retest import retest
 from siming_tasks.analysis.robustness import cluster_errors
 from siming_tasks.analysis.totals_calibration import totals_calibration
@@ -121,6 +122,7 @@ def diagnose_scores(
         calibration=totals_calibration(matrix, sites),
         groups=group_biases(matrix, _stated_columns(videos)),
         others=other_benchmarks(matrix, videos, records, resamples=how["resamples"], seed=options.seed),
+        recoveries=recoveries(matrix, videos, dataset.attempt_rule, resamples=how["resamples"], seed=options.seed),
         options={**how, "seed": options.seed},
     )
 

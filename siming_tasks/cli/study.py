@@ -85,10 +85,12 @@ def raters(
     deeper = psychometrics(dataset, options, names=raters, pass_mark=pass_mark, borderline=borderline)
     if as_json:
         parts = tables[0].to_json() if len(tables) == 1 else {"pairs": [table.to_json() for table in tables]}
-        print_json(origin(dataset) | parts | {"psychometrics": deeper.to_json()})
+        about_raters = {"raters_stated": dataset.raters_in_words}
+        print_json(origin(dataset) | about_raters | parts | {"psychometrics": deeper.to_json()})
     else:
         section = rater_section(tables[0]) if len(tables) == 1 else rater_pairs_section(tables)
-        show_markdown(f"## Raters of {title(dataset)}", section, psychometrics_section(deeper))
+        about = "; ".join(f"{literal(name)}: {words}" for name, words in dataset.raters_in_words.items())
+        show_markdown(f"## Raters of {title(dataset)}", about, section, psychometrics_section(deeper))
 
 
 def _print_readers(

@@ -195,9 +195,8 @@ def _report_json(
         "version": __version__,
         "synthetic": dataset.synthetic,
         "dataset": {
-            "name": dataset.name,
-            "version": dataset.version,
-            "digest": dataset.digest,
+            **dataset.facts,
+            "raters": dataset.raters_in_words,
             "license": dataset.meta.get("license"),
             "videos": len(dataset.videos),
             "steps": len(dataset.rubric.steps),

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from siming_tasks.analysis.rater_agreement import inter_rater_tables, rater_pairs, rater_points, rater_references
+from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Rater, human_raters
 from siming_tasks.data import open_dataset, with_labels, withhold
@@ -116,3 +117,13 @@ def test_attempts_and_findings_are_opened_as_written(folder: Path, edit: Edit) -
     assert [(one.start, one.correct) for one in label.attempts] == [(0.1, False), (None, True)]
     assert dataset.attempt_rule == "worst" and video.splits == {"split": "1", "person": "test"}
     assert replace(video, extra={}).splits == {}
+
+
+def test_what_raters_heard_stands_where_they_are_compared(
+    with_manikin: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state(with_manikin, raters={"manikin": {"kind": "instrument"}, "rater_a": {"heard": True, "saw": "present"}})
+    assert main(["study", "raters", str(with_manikin), "--resamples", "20"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "manikin: instrument; rater" in text and "_a: person, was present, with sound; rater" in text
+    assert "_b: not stated" in text

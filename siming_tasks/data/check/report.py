@@ -108,7 +108,7 @@ def check_dataset(
             "videos": len(dataset.videos),
             "steps": sum(len(video.applicable) for video in dataset.videos),
             "seconds": round(sum(video.duration for video in dataset.videos), 3),
-            "raters": {name: str(dataset.rater_facts.get(name, "not stated")) for name in dataset.raters},
+            "raters": dataset.raters_in_words,
             "attempts": attempt_counts(dataset),
             "splits": parts_of(dataset.videos),
             "frames": sum(item.frames or 0 for item in inspected.values()) if not quick else None,

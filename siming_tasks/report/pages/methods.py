@@ -13,8 +13,10 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
         ("dataset", f"{facts['name']} {facts['version']}{' (synthetic)' if report['synthetic'] else ''}"),
         ("digest", facts["digest"]),
         ("license", str(facts["license"] or "not stated")),
-        ("videos", str(facts["videos"])),
+        ("videos", str(facts["videos"]) + (f", split {facts['split']}" if "split" in facts else "")),
+        ("raters", "; ".join(f"{name}: {about}" for name, about in facts["raters"].items()) or "none"),
         ("rubric", f"{rubric.rubric_id} {rubric.version}, {facts['steps']} steps, {facts['points']:g} points"),
+        *([("of several attempts", f"the {facts['attempts']} one")] if "attempts" in facts else []),
         ("scored with", ", ".join(f"{key} {value}" for key, value in report["options"].items())),
         ("siming-tasks", report["version"]),
     ]

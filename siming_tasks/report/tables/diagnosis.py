@@ -40,7 +40,7 @@ def diagnosis_section(diagnosis: Diagnostics, title: str) -> Section:
     section += [literal(diagnosis.estimand.sentence)] if diagnosis.estimand else []
     for part in (_equivalence, _annotator_test, _severity, _calibration, _exam_decisions, _decision_consistency,
                  _retest, _steps, _disputed, _history, _state, _sequence, _groups, _clusters, _physician_pairs,
-                 _choices, _others):  # fmt: skip
+                 _choices, _recoveries, _others):  # fmt: skip
         section += part(diagnosis)
     return section
 
@@ -356,6 +356,24 @@ def _choices(diagnosis: Diagnostics) -> Section:
         rows = [[option.option, *map(plain_number, option.values.values())] for option in options]
         tables.append(Table.of([choice, *(CATALOGUE[name].label for name in options[0].values)], rows))
     return ["## Choices left open", *tables, diagnosis.choices.caveat]
+
+
+def _recoveries(diagnosis: Diagnostics) -> Section:
+    """Steps called wrong that were mended, beside those that were not; nothing where no step was tried again."""
+    found = diagnosis.recoveries
+    if found is None:
+        return []
+    table = Table.of(
+        ["steps called wrong", "share"],
+        [
+            ["wrong first, mended later", found.called_wrong],
+            ["wrong and not mended", found.called_wrong_unmended],
+            ["difference", plain_difference(found.gap)],
+        ],
+    )
+    rule = f"the {found.rule} attempt is the label" if found.rule else "no rule says which attempt is the label"
+    note = f"{found.tried_again} answered steps were tried again, {found.recovered} were mended; {rule}."
+    return ["## Recoveries", table, note]
 
 
 def _others(diagnosis: Diagnostics) -> Section:
