@@ -213,4 +213,4 @@ def jackknife_spread(value: float, left_out: FloatArray) -> Spread:
         return Spread(math.nan, math.nan, math.nan, 1.0)
     stderr = jackknife_error(left_out)
     reach = quantile_of_t(len(left_out) - 1) * stderr
-    return Spread(stderr, value - reach, value + reach, float(np.isnan(left_out).mean()))
+    return Spread(stderr, value - reach, value + reach, float(np.isnan(left_out).mean()) if len(left_out) else 1.0)

@@ -1,0 +1,103 @@
+"""Build a data set of real, everyday recordings: cups, blocks, coffee, a ball, signs, bottles, visits.
+
+    python utils/make_footage_exams.py OUT [--footage ../shared/footage]
+
+The recordings lie outside this repository; OUT is for tests and never to be published. ``footage_exams/`` has the
+rubric and the points and spans of two annotators, AI models that looked at frames independently of each other. They are
+no physicians, the tasks are no medicine, nobody was examined: numbers say whether the suite works on camera pictures
+and nothing about a model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from siming_tasks.common.schema import Rater
+from siming_tasks.tools.builder import BuildOptions, Built, build_dataset
+
+HERE = Path(__file__).parent / "footage_exams"
+RATERS = ("rater_first", "rater_second")
+LOOKED = Rater("model", heard=False, saw="recording")
+PERSONS = {
+    "cups": "cups",
+    "blocks": "blocks",
+    "pour": "coffee",
+    "ball": "juggler",
+    "bottles": "bottles",
+    "visits": "visitors",
+}
+"""Who acts, by skill: recordings that share footage are of one person. Those who sign are two, by recording."""
+
+Row = Mapping[str, str]
+
+
+def read_annotator(name: str) -> dict[tuple[str, str], Row]:
+    """Points and span (s) of an annotator by recording and step, as text; a step that was not begun has no span."""
+    with (HERE / f"{name.removeprefix('rater_')}.csv").open(encoding="utf-8", newline="") as stream:
+        return {(row["video_id"], row["step_id"]): row for row in csv.DictReader(stream)}
+
+
+def write_sheet(path: Path) -> int:
+    """Write the long score sheet: spans of the first annotator, and a consensus where both agree; rows written."""
+    first, second = map(read_annotator, RATERS)
+    if first.keys() != second.keys():
+        raise ValueError(f"the annotators judged other steps: {sorted(first.keys() ^ second.keys())}")
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["video_id", "step_id", "start", "end", *RATERS, "consensus", "student"])
+        for key, row in first.items():
+            points = [row["points"], second[key]["points"]]
+            agreed = points[0] if points[0] == points[1] else ""
+            person = PERSONS.get(key[1].split("_")[0], key[0])
+            writer.writerow([*key, row["start"], row["end"], *points, agreed, person])
+    return len(first)
+
+
+def overlaps() -> list[float]:
+    """Intersection over union of the two annotators' spans, of each step that both saw begun."""
+    first, second = map(read_annotator, RATERS)
+    found = []
+    for key, row in first.items():
+        if row["start"] and second[key]["start"]:
+            (a, b), (c, d) = ((float(each["start"]), float(each["end"])) for each in (row, second[key]))
+            found.append(max(0.0, min(b, d) - max(a, c)) / (max(b, d) - min(a, c)))
+    return found
+
+
+def make(out: Path, footage: Path) -> Built:
+    """Build the data set folder from the folder of recordings."""
+    options = BuildOptions(
+        name="everyday-footage",
+        keep_rater_names=True,
+        rater_facts=dict.fromkeys((*RATERS, "consensus"), LOOKED),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        sheet = Path(folder) / "sheet.csv"
+        write_sheet(sheet)
+        return build_dataset(out, rubric=HERE / "rubric.yaml", labels=sheet, videos=footage, options=options)
+
+
+def main() -> None:
+    """Build, and print how far the annotators agree."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--footage", type=Path, default=Path(__file__).parents[2] / "shared/footage")
+    arguments = parser.parse_args()
+    built = make(arguments.out, arguments.footage)
+    for warning in built.warnings:
+        print(warning)
+    first, second = map(read_annotator, RATERS)
+    same, spans = sum(row["points"] == second[key]["points"] for key, row in first.items()), overlaps()
+    built_of = f"{len(built.dataset.videos)} recordings, {len(first)} judged steps, digest {built.dataset.digest[:12]}"
+    print(f"{arguments.out}: {built_of}")
+    print(f"two AI annotators: same points in {same} of {len(first)} steps; spans: mean IoU {np.mean(spans):.2f}")
+
+
+if __name__ == "__main__":
+    main()
