@@ -45,7 +45,7 @@ class Fit:
 
 
 def order_features(panel: ScoreMatrix, rubric: Rubric) -> FloatArray:
-    """What the spans tell of a step's place in the procedure, ``float[V, S, 3]``; NaN where unknown.
+    """Facts that spans tell of a step's place in the procedure, ``float[V, S, 3]``; NaN where unknown.
 
     Shares of the steps that it requires that begin after it, and that have no span although they are asked; and how far
     its rank among the video's steps by time lies from its rank in the rubric, as a share of the steps.
