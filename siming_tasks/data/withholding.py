@@ -182,7 +182,7 @@ def _write_key(path: Path, dataset: Dataset, public_digest: str) -> None:
 
 
 def _details(label: StepLabel) -> dict[str, Any]:
-    """What a label says beyond points, as ``videos.jsonl`` has it; empty if nothing."""
+    """Content of a label beyond its points, as ``videos.jsonl`` has it; empty if there is none."""
     rows = {
         "errors": None if label.errors is None else list(label.errors),
         "reason": label.reason,
