@@ -170,6 +170,7 @@ class Backend:
     file: Literal["faulty", "short"] | None = None
     batch: Literal["one", "file"] | None = None
     alone: bool = False
+    unread: bool = False
     concurrent: bool = False
     encodes: bool = False
     blind: bool = False
@@ -181,7 +182,7 @@ class Backend:
     needs: tuple[str, ...] = ()
     video_needs: tuple[str, ...] = ()
     refused: str = ""
-    measured: bool = False
+    measured: Literal["weights", "stand-in", "service"] | None = None
     hears: Literal["url", "path", "array"] | None = None
     schema: Literal["openai", "gemini", "vllm"] | None = None
     note: str = ""
@@ -199,12 +200,12 @@ class Backend:
 
     @property
     def verdict(self) -> str:
-        """``measured`` or ``read``, with ``, guarded`` where a fault is kept from harm; or ``refused: reason``."""
+        """``measured (how)`` or ``read``, and ``guarded`` if a fault is kept from harm; or ``refused: reason``."""
         if self.media is None:
             return f"refused: {self.refused or _WHY_REFUSED[self.images]}"
-        faults = self.file, self.alone, self.experts, self.batch, self.own_arguments, self.failed
+        faults = self.file, self.alone, self.unread, self.experts, self.batch, self.own_arguments, self.failed
         guarded = any(faults) or self.needs or self.video_needs
-        return ("measured" if self.measured else "read") + (", guarded" if guarded else "")
+        return (f"measured ({self.measured})" if self.measured else "read") + (", guarded" if guarded else "")
 
     def mode(self, wanted: str, modality: str | None = None) -> MediaMode:
         """Choose how it gets its media.
@@ -234,7 +235,7 @@ class Backend:
 
 OURS = {
     "siming_tasks.models.nano.chat_model": Backend(
-        "chat.siming_nano", images="several", video="64 evenly, 16 of a clip", blind=True, measured=True,
+        "chat.siming_nano", images="several", video="64 evenly, 16 of a clip", blind=True, measured="weights",
         note="trained on drawings, useless on real exams",
     )
 }  # fmt: skip

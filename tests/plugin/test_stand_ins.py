@@ -12,19 +12,18 @@ import pytest
 
 from siming_tasks.data import open_dataset
 from siming_tasks.media import backends
-from tests.plugin.test_model_classes import CASES, CLIP_FRAMES, FRAMES, ROOT, SIZE, expected, in_order
+from siming_tasks.media.modes import VIDEO
+from tests.plugin.test_model_classes import CLIP_FRAMES, FRAMES, ROOT, SIZE, expected, in_order
 
-pytestmark = [pytest.mark.host, pytest.mark.matrix]
+pytestmark = [pytest.mark.host, pytest.mark.matrix, pytest.mark.timeout(2400)]
 
 SCRIPT = ROOT / "utils" / "measure_model_classes.py"
 TOKENS = 777
-SERVED = {"chat.async_openai", "chat.openai", "chat.gemini", "simple.claude", "simple.gpt4v", "simple.openai"}
-"""Classes that are measured against a server on loopback."""
 
 
 @pytest.fixture(scope="module")
 def measured(short_demo: Path, shared: Path, warm: Any) -> dict[str, list[dict[str, Any]]]:
-    """Three runs of each class: one request at a time, two at a time, and with weights that fail once."""
+    """Runs of each class: one request at a time, two at a time, with weights that fail once, with a damaged file."""
     out, folder = shared / "stand-ins.json", shared / "stand-ins"
     folder.mkdir(exist_ok=True)
     env = {
@@ -43,7 +42,7 @@ def test_each_reply_is_to_its_own_pictures_and_prompt(
     measured: dict[str, list[dict[str, Any]]], short_demo: Path, tmp_path: Path
 ) -> None:
     wanted, dataset = expected(short_demo, tmp_path), open_dataset(short_demo)
-    for name, (run, _, _) in measured.items():
+    for name, (run, *_) in measured.items():
         assert not run["error"], (name, run["error"])
         assert len({sample["reply"] for sample in run["samples"]}) == len(run["samples"]) == 4, name
         for sample in run["samples"]:
@@ -65,8 +64,17 @@ def test_each_reply_is_to_its_own_pictures_and_prompt(
             assert not shown or any(in_order(pictures_seen, pictures) for pictures_seen in seen_pictures), (name, scope)
 
 
+def test_a_frame_is_one_picture_and_as_sharp_in_a_clip_as_in_a_full_video(
+    measured: dict[str, list[dict[str, Any]]],
+) -> None:
+    """A class that cuts pictures in tiles, or makes them smaller if they are many, would show clips in more detail."""
+    for name, (run, *_) in measured.items():
+        sizes = {tuple(size) for sample in run["samples"] for size in sample["seen"]["sizes"]}
+        assert len(sizes) <= 1, (name, sizes)
+
+
 def test_new_tokens_and_temperature_are_those_asked_for(measured: dict[str, list[dict[str, Any]]]) -> None:
-    for name, (run, _, _) in measured.items():
+    for name, (run, *_) in measured.items():
         for sample in run["samples"]:
             got = sample["seen"]["arguments"]
             if not backends()[name].tokens:
@@ -78,7 +86,7 @@ def test_new_tokens_and_temperature_are_those_asked_for(measured: dict[str, list
 
 
 def test_a_batch_of_two_is_right_or_refused_in_a_sentence(measured: dict[str, list[dict[str, Any]]]) -> None:
-    for name, (_, run, _) in measured.items():
+    for name, (_, run, *_) in measured.items():
         if backends()[name].batch == "one":
             assert "OptionsError: --batch_size 2" in run["error"], (name, run["error"])
             continue
@@ -89,7 +97,7 @@ def test_a_batch_of_two_is_right_or_refused_in_a_sentence(measured: dict[str, li
 
 def test_a_failure_is_no_reply(measured: dict[str, list[dict[str, Any]]]) -> None:
     """It ends the run, is tried again by the class, or is counted as a failed request; nobody gets another's reply."""
-    for name, (_, _, run) in measured.items():
+    for name, (_, _, run, *_) in measured.items():
         if run["error"]:
             assert "the stand-in fails" in run["error"], (name, run["error"])
             continue
@@ -99,6 +107,16 @@ def test_a_failure_is_no_reply(measured: dict[str, list[dict[str, Any]]]) -> Non
         assert statuses in ([], ["request_failed"]), (name, statuses)
 
 
-def test_rows_marked_as_measured_are_those_of_the_tests(measured: dict[str, list[dict[str, Any]]]) -> None:
-    marked = {name for name, row in backends().items() if row.measured and row.media}
-    assert marked == {case.name for case in CASES} | set(measured) | SERVED
+def test_a_file_that_cannot_be_read_is_never_answered_without_it(measured: dict[str, list[dict[str, Any]]]) -> None:
+    """These classes hide the error and ask their weights without pictures, or with black ones."""
+    hiding = {name for name, row in backends().items() if row.unread and row.media is VIDEO}
+    assert hiding == {name for name, runs in measured.items() if len(runs) == 4} != set()
+    for name in hiding:
+        run = measured[name][3]
+        statuses = [sample["status"] for sample in run["samples"]]
+        assert not run["error"] and statuses.count("request_failed") == 1 and len(statuses) == 4, (name, run["error"])
+        assert all(sample["seen"]["pictures"] for sample in run["samples"] if sample["seen"]), name
+
+
+def test_rows_measured_with_a_stand_in_are_those_of_the_table(measured: dict[str, list[dict[str, Any]]]) -> None:
+    assert set(measured) == {name for name, row in backends().items() if row.measured == "stand-in"}

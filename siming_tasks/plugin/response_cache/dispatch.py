@@ -29,7 +29,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from itertools import groupby
 from typing import Any
 
@@ -41,6 +41,7 @@ from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.reply_schema import SCHEMA_ARGUMENT, schemas_sent
 from siming_tasks.plugin.response_cache.attempts import FAILED, REQUEST, Ledger, NotSent
 from siming_tasks.plugin.response_cache.key import Request
+from siming_tasks.plugin.unread_media import unread_media
 
 logger = logging.getLogger(__name__)
 
@@ -292,7 +293,7 @@ def one_reply_per_request(
     keys = keys or [""] * len(requests)
     own = zip(map(functools.partial(_with_own_arguments, backend.most_tokens), requests, keys), keys, strict=True)
     size, batches = getattr(model, "batch_size", 1), [list(own)]
-    if backend.alone:
+    if backend.alone or backend.unread:
         batches = [[pair] for pair in batches[0]]
     elif not requests:
         return []
@@ -304,8 +305,9 @@ def one_reply_per_request(
         (key, *more) = (key for _, key in batch)
         if key and not more:
             REQUEST.set(key)  # of a class that does not ask for media
+        unread: Sequence[str] = ()
         try:
-            with _own_arguments_as_asked(model, backend, batch[0][0].args[1]):
+            with _own_arguments_as_asked(model, backend, batch[0][0].args[1]), _listening(model, backend) as unread:
                 replies = type(model).generate_until(model, [request for request, _ in batch])
         except NotSent:
             replies = [NOT_SENT] * len(batch)
@@ -313,9 +315,11 @@ def one_reply_per_request(
             # UnboundLocalError: of a class that is asked alone, after a failure without an earlier reply
             after_failure = backend.alone and isinstance(error, UnboundLocalError)
             answered = ledger is not None and not more and ledger.of(key)
-            if not (after_failure or answered):
+            if not (after_failure or answered or unread):
                 raise
             replies = [f"{FAILED}{type(error).__name__}: {error}"]
+        if unread:  # it has answered without what it could not read
+            replies = [f"{FAILED}{unread[0]}"]
         if backend.alone and len(replies) != 1:
             replies = [f"{FAILED}{len(replies)} replies to one request"]
         if len(replies) != len(batch):
@@ -338,6 +342,11 @@ def _marked_if_failed(output: Any, backend: Backend) -> Any:
     if backend.failed and isinstance(text, str) and re.search(backend.failed, text.strip()):
         return f"{FAILED}{text.strip() or 'an empty reply, which it also gives after an error'}"
     return output
+
+
+def _listening(model: Any, backend: Backend) -> AbstractContextManager[Sequence[str]]:
+    """Context in which the errors are noted that a class hides when it cannot read a file."""
+    return unread_media(model) if backend.unread else nullcontext(())
 
 
 @contextmanager

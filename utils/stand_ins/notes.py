@@ -1,0 +1,104 @@
+"""What the stand-ins write down: pictures as small grey thumbs, files, text and generation arguments of each reply."""
+
+from __future__ import annotations
+
+import base64
+import io
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+FAILURE = "the stand-in fails"
+THUMB = (48, 27)
+MEAN, DEVIATION = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])  # of ImageNet, which many subtract
+ARGUMENTS = ("max_new_tokens", "max_length", "max_tokens", "temperature", "do_sample", "num_beams", "top_p")
+"""Generation arguments that are noted."""
+
+
+@dataclass
+class Seen:
+    """Pictures (and the widths and heights that they have), files, text and arguments handed over for one reply."""
+
+    pictures: list[list[int]] = field(default_factory=list)
+    sizes: list[tuple[int, int]] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    text: str = ""
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+class Notes:
+    """Notes of a run: what arrived since the last reply, and what each reply was an answer to."""
+
+    def __init__(self) -> None:
+        self.pending, self.replies, self.fails_at = Seen(), list[Seen](), -1
+        self.lock = threading.Lock()
+
+    def note(self, *values: Any) -> None:
+        """Note pictures, paths and texts, however they are nested."""
+        for value in values:
+            if isinstance(value, str):
+                if value.startswith("data:image"):
+                    self.picture(image_of(value))
+                elif value.endswith(".mp4"):
+                    self.pending.files.append(value)
+                elif value.endswith(".jpg") and Path(value).is_file():
+                    self.picture(Image.open(value))
+                else:
+                    self.pending.text += value
+            elif isinstance(value, bytes):
+                self.picture(Image.open(io.BytesIO(value)))
+            elif isinstance(value, Image.Image):
+                self.picture(value)
+            elif isinstance(value, torch.Tensor | np.ndarray):
+                if value.ndim >= 3 and 3 in value.shape:
+                    for item in value.reshape(-1, *value.shape[-3:]):
+                        self.picture(item)
+            elif isinstance(value, Mapping):
+                self.note(*value.values())
+            elif isinstance(value, list | tuple):
+                self.note(*value)
+
+    def picture(self, picture: Any) -> None:
+        """Note a picture: an image, or an array of (3, height, width) or (height, width, 3)."""
+        shape = [] if isinstance(picture, Image.Image) else [side for side in picture.shape if side != 3]
+        self.pending.pictures.append(thumb(picture))
+        self.pending.sizes.append(picture.size if isinstance(picture, Image.Image) else (shape[1], shape[0]))
+
+    def reply(self, arguments: Mapping[str, Any]) -> str:
+        """Reply to what has arrived."""
+        self.pending.arguments = {name: arguments[name] for name in ARGUMENTS if name in arguments}
+        self.replies.append(self.pending)
+        self.pending = Seen()
+        if len(self.replies) - 1 == self.fails_at:
+            raise RuntimeError(FAILURE)
+        return f"reply {len(self.replies) - 1}"
+
+    def answer(self, arguments: Mapping[str, Any], *values: Any) -> str:
+        """Reply to these values alone, whatever another thread is noting."""
+        with self.lock:
+            self.pending = Seen()
+            self.note(*values)
+            return self.reply(arguments)
+
+
+def image_of(url: str) -> Image.Image:
+    """Picture of a data URL."""
+    return Image.open(io.BytesIO(base64.b64decode(url.partition("base64,")[2])))
+
+
+def thumb(picture: Any) -> list[int]:
+    """A picture as 27 rows of 48 grey values, whatever its size and whatever was subtracted from its colours."""
+    if not isinstance(picture, Image.Image):
+        array = np.asarray(picture.float() if hasattr(picture, "float") else picture, dtype=float)
+        array = np.moveaxis(array, 0, -1) if array.shape[0] == 3 else array
+        if array.min() < 0:
+            array = array * DEVIATION + MEAN
+        array = array * 255 if array.max() <= 1.5 else array
+        picture = Image.fromarray(array.clip(0, 255).round().astype(np.uint8))
+    return np.asarray(picture.convert("L").resize(THUMB, Image.Resampling.BOX)).ravel().tolist()

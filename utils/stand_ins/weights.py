@@ -1,0 +1,182 @@
+"""What a class loads by ``from_pretrained``: tokenizer, processor and weights, which note all and number replies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from transformers import BatchFeature
+
+from stand_ins.notes import Notes
+
+MEDIA = ("audio", "image", "image_path", "path", "url", "video", "video_path")
+"""Keys of a conversation under which media stand."""
+
+
+class Anything:
+    """Object that has every attribute, can be called, and is itself whatever is asked of it."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.__dict__.update(kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Anything()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return itself."""
+        return self
+
+    def __getitem__(self, key: Any) -> Any:
+        return Anything()
+
+
+class Tokenizer(Anything):
+    """Tokenizer of one token for each byte."""
+
+    eos_token, eos_token_id, pad_token, pad_token_id, padding_side, bos_token_id = "\0", 0, "\0", 0, "left", None
+
+    def __len__(self) -> int:
+        return 256
+
+    def encode(self, text: str, **_: Any) -> list[int]:
+        """Token ids of a text."""
+        return list(text.encode())
+
+    def convert_ids_to_tokens(self, *_: Any) -> str:
+        """Name of a special token."""
+        return "<token>"
+
+    def convert_tokens_to_ids(self, *_: Any) -> int:
+        """Number of a special token, which no text has."""
+        return 999
+
+    def decode(self, tokens: Any, **_: Any) -> str:
+        """Text of token ids, or of one."""
+        tokens = [tokens] if isinstance(tokens, int) else tokens
+        return bytes(int(token) for token in tokens if 0 < token < 256).decode()
+
+    def batch_decode(self, rows: Any, **_: Any) -> list[str]:
+        """Text of each row."""
+        return [self.decode(row) for row in rows]
+
+    def apply_chat_template(self, messages: Any, tokenize: bool = True, **kwargs: Any) -> Any:
+        """All texts of a conversation (of each, if there are several), or their tokens."""
+        several = messages and isinstance(messages[0], list)
+        end = "\nassistant\n" if kwargs.pop("add_generation_prompt", False) else ""
+        texts = ["".join(_strings(each)) + end for each in (messages if several else [messages])]
+        return Tokenizer.__call__(self, texts, **kwargs) if tokenize else texts if several else texts[0]
+
+    def __call__(self, text: Any = "", *args: Any, **kwargs: Any) -> BatchFeature:
+        """Rows of token ids, padded on the left; a list for a single text that is not asked for as a tensor."""
+        if isinstance(text, str) and "return_tensors" not in kwargs:
+            return BatchFeature({"input_ids": self.encode(text), "attention_mask": [1] * len(text.encode())})
+        texts = [text] if isinstance(text, str) else list(text)
+        width = max(len(item.encode()) for item in texts)
+        rows = [[0] * (width - len(item.encode())) + list(item.encode()) for item in texts]
+        ids = torch.tensor(rows)
+        return BatchFeature({"input_ids": ids, "attention_mask": (ids != 0).long()})
+
+
+class Processor(Tokenizer):
+    """Processor that notes all that it is given."""
+
+    def __init__(self, notes: Notes) -> None:
+        self.notes, self.tokenizer = notes, Tokenizer()
+
+    def apply_chat_template(self, messages: Any, tokenize: bool = True, **kwargs: Any) -> Any:
+        """As :class:`Tokenizer`; what is tokenized is noted."""
+        if tokenize:
+            self.notes.note(messages)
+        return super().apply_chat_template(messages, tokenize, **kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> BatchFeature:
+        """Note what is given, and return the tokens of its texts."""
+        self.notes.note(*args, *(value for name, value in kwargs.items() if name not in ("return_tensors", "padding")))
+        texts = list(_strings([*args, kwargs.get("text"), kwargs.get("conversation")]))
+        batch = kwargs.get("text") if isinstance(kwargs.get("text"), list) else ["".join(texts) or " "]
+        return Tokenizer.__call__(self, batch)
+
+
+class TemplateProcessor(Processor):
+    """Processor that gets its media with the conversation, hence notes it there."""
+
+    def apply_chat_template(self, messages: Any, tokenize: bool = True, **kwargs: Any) -> Any:
+        """As :class:`Processor`; what is not tokenized is noted too."""
+        if not tokenize:
+            self.notes.note(messages)
+        return super().apply_chat_template(messages, tokenize, **kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> BatchFeature:
+        """Tokens of its texts."""
+        return Tokenizer.__call__(self, *args)
+
+
+class Weights(torch.nn.Module):
+    """Weights that answer with the number of the reply.
+
+    ``echoes``: the prompt comes first, as transformers does. ``pairs``: ``chat`` returns the reply and a history.
+    """
+
+    def __init__(self, notes: Notes, echoes: bool = True, pairs: bool = True) -> None:
+        super().__init__()
+        self.notes, self.echoes, self.pairs = notes, echoes, pairs
+        self.config = Anything(mm_use_im_start_end=False, image_aspect_ratio="pad", num_video_frames=8)
+        self.generation_config, self.device, self.dtype = Anything(), "cpu", torch.float32
+        self.language_model = Anything(name_or_path="", config=Anything())
+        self.image_processor: Any = None
+
+    def to(self, *_: Any, **__: Any) -> Any:
+        """Stay where it is."""
+        return self
+
+    cuda = half = bfloat16 = float = to
+
+    def generate(self, *args: Any, **kwargs: Any) -> Any:
+        """Token ids of one reply for each row of the input; what no processor has noted is noted here."""
+        ids = next((kwargs[name] for name in ("input_ids", "inputs") if name in kwargs), args[0] if args else None)
+        pending = self.notes.pending
+        if ids is not None and not pending.text:
+            self.notes.note("".join(Tokenizer().batch_decode(ids if ids.ndim > 1 else ids[None])))
+        if not pending.pictures and not pending.files:
+            self.notes.note(*(value for value in kwargs.values() if not isinstance(value, str)))
+        reply = self.notes.reply({**kwargs, **vars(kwargs.get("generation_config") or Anything())})
+        rows = 1 if ids is None or ids.ndim == 1 else len(ids)
+        answers = torch.tensor([list(reply.encode())] * rows)
+        tokens = torch.cat([ids, answers], 1) if self.echoes and ids is not None else answers
+        return Anything(sequences=tokens) if kwargs.get("return_dict_in_generate") else tokens
+
+    def get_vision_tower(self) -> Any:
+        """Reader of pictures of LLaVA's family."""
+        return Anything(image_processor=self.image_processor, is_loaded=True)
+
+    def get_audio_encoder(self) -> Any:
+        """Reader of sound."""
+        return Anything()
+
+    def tie_weights(self, *_: Any) -> None:
+        """Do nothing: there is nothing to tie."""
+
+    resize_token_embeddings = disable_talker = tie_weights
+
+    def chat(self, *args: Any, **kwargs: Any) -> str | tuple[str, None]:
+        """Reply as text, the way of many models whose code comes with their weights."""
+        generation = next((value for value in args if isinstance(value, dict)), kwargs.get("generation_config", {}))
+        shown = [value for value in (*args, *kwargs.values()) if value is not generation]
+        self.notes.note(*(value for value in shown if not isinstance(value, Tokenizer)))
+        reply = self.notes.reply({**kwargs, **generation})
+        return (reply, None) if self.pairs else reply
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if key not in ("type", "role", *MEDIA):
+                yield from _strings(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _strings(item)
