@@ -225,8 +225,8 @@ OBJECT_ATTRIBUTES: Mapping[str, str] = types.MappingProxyType(
         "model.num_concurrent": "threads that a class asks in; without it requests are asked in slices",
         "model.adaptive_concurrency": "the class changes the number of threads itself, hence is asked in slices",
         "model.continual_mode": "the same",
-        "class.read_video": "listened to, with encode_video, _encode_image_data_url and decord's reader; without them a "
-        "class that hides their errors may answer without pictures",
+        "class.read_video": "listened to, with encode_video, _encode_image_data_url and decord's reader; without "
+        "them a class that hides their errors may answer without pictures",
         "model.modality": "argument of InternVL's classes that decides which media they take; without it their default",
         "model.pass_video_url": "hands files on unconverted; without it files are refused for these classes",
         "model.accelerator": "tells whether one model lies over several processes; without it each process asks alone",
