@@ -78,7 +78,7 @@ def test_default_modalities_are_those_of_the_classes() -> None:
         if row.modality and defaults:
             assert defaults == [row.modality], name
             found.append(name)
-    assert len(found) == 7, found
+    assert len(found) == 5, found
 
 
 def test_wrapped_functions_have_the_expected_parameters() -> None:

@@ -154,21 +154,6 @@ def _salmonn(module: ModuleType, notes: Notes) -> None:
     vars(module)["PeftModel"] = _loader("PeftModel", lambda *_, **__: Weights(notes))
 
 
-def _srt(module: ModuleType, notes: Notes) -> None:
-    server = Anything(pid=1, alive=True)
-
-    def create(messages: Any, **kwargs: Any) -> Any:
-        if not server.alive:
-            raise ConnectionError("its server has ended")
-        return Anything(choices=[Anything(message=Anything(content=notes.answer(kwargs, messages)))])
-
-    client = Anything(chat=Anything(completions=Anything(create=create)))
-    vars(module).update(
-        popen_launch_server=lambda *_, **__: server, kill_process_tree=lambda _: vars(server).update(alive=False),
-        OpenAI=lambda **_: client, DEFAULT_TIMEOUT_FOR_SERVER_LAUNCH=1, NUM_SECONDS_TO_SLEEP=0,
-    )  # fmt: skip
-
-
 def _tinyllava(module: ModuleType, notes: Notes) -> None:
     class RightTokenizer(Tokenizer):
         """Tokenizer that pads on the right."""
@@ -316,7 +301,6 @@ CASES = {
         Case("simple.reka", "model_version=stand-in", prepare=_reka),
         Case("simple.ross", echoes=False),
         Case("simple.slime", echoes=False),
-        Case("simple.srt_api", "model_version=stand-in", prepare=_srt),
         Case("simple.tinyllava", prepare=_tinyllava),
         Case("simple.uni_moe_2_omni", "pretrained=stand-in,device=cpu", prepare=_uni_moe),
         Case("simple.video_salmonn_2", CPU, prepare=_salmonn),
