@@ -33,6 +33,8 @@ INPUT_ABLATIONS = (
 )
 TASKS |= {f"siming_ablation_{ablation}_{scope}_{answer}" for ablation in INPUT_ABLATIONS for scope in ("full", "clip")
           for answer in ("score", "error")}  # fmt: skip
+TASKS |= {f"siming_sound_{given}_{scope}_{answer}" for given in ("video_audio", "audio", "video_transcript", "transcript")
+          for scope in ("full", "clip") for answer in ("score", "error")}  # fmt: skip
 CACHES = shutil.ignore_patterns("__pycache__", ".*_cache", "*.egg-info")
 NAMES = TASKS | {
     "siming",
@@ -43,6 +45,11 @@ NAMES = TASKS | {
     "siming_evidence",
     "siming_named_errors",
     "siming_ablations",
+    "siming_sound",
+    "siming_egooops",
+    "siming_captaincook4d",
+    "siming_egoems",
+    "siming_assembly101",
 }
 
 
