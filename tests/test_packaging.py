@@ -33,8 +33,9 @@ INPUT_ABLATIONS = (
 )
 TASKS |= {f"siming_ablation_{ablation}_{scope}_{answer}" for ablation in INPUT_ABLATIONS for scope in ("full", "clip")
           for answer in ("score", "error")}  # fmt: skip
-TASKS |= {f"siming_sound_{given}_{scope}_{answer}" for given in ("video_audio", "audio", "video_transcript", "transcript")
-          for scope in ("full", "clip") for answer in ("score", "error")}  # fmt: skip
+GIVEN = ("video_audio", "audio", "video_transcript", "transcript")
+TASKS |= {f"siming_sound_{given}_{scope}_{answer}" for given in GIVEN for scope in ("full", "clip")
+          for answer in ("score", "error")}  # fmt: skip
 CACHES = shutil.ignore_patterns("__pycache__", ".*_cache", "*.egg-info")
 NAMES = TASKS | {
     "siming",
