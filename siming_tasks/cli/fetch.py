@@ -35,7 +35,8 @@ def fetch(
     from siming_tasks.tools.public_sets import fetch as make
 
     if name is None:
-        rows = [[Name(key), source.published.repository, source.published.commit[:12]] for key, source in SETS.items()]
+        places = {key: source.published for key, source in SETS.items()}
+        rows = [[Name(key), place.repository, place.commit[:12] or "-"] for key, place in places.items()]
         show_markdown(Table.of(["set", "annotations", "commit"], rows, left=(0, 1, 2)))
         return
     if out is None:

@@ -205,7 +205,8 @@ SET_GROUPS: dict[str, str] = {f"siming_{name}": name for name in PUBLIC_SETS}
 """Group of lmms-eval tasks that is the benchmark on a public set -> the set, whatever ``SIMING_DATA`` leaves open."""
 
 TASK_GROUPS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("siming", *SET_GROUPS), tuple(dict.fromkeys(TASKS[name].group for name in BENCHMARK_TASKS))),
+    "siming": tuple(dict.fromkeys(TASKS[name].group for name in BENCHMARK_TASKS)),
+    **{group: tuple(f"siming_{scope}" for scope in PUBLIC_SETS[name]) for group, name in SET_GROUPS.items()},
     **{
         group: tuple(task.task_name for task in TASKS.values() if task.group == group)
         for group in dict.fromkeys(task.group for task in TASKS.values())

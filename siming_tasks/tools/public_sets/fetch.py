@@ -101,7 +101,8 @@ def fetch(
         media = transcode(files, part, keep_audio=keep_audio, jobs=jobs, progress=progress) if files else {}
         durations = {video: round(float(done["duration"]), 6) for video, done in media.items()}
         rows, cut = _rows(public, recordings, rule, durations)
-        info = _info(name, public, rule, source.published, digest, key, bool(files))
+        raters = sorted({rater for row in rows for step in row["steps"] for rater in step.get("score", ())})
+        info = _info(name, public, rule, raters, source.published, digest, key, bool(files))
         with atomic_write(part / ".rubric.yaml") as stream:
             yaml.safe_dump(dict(public.rubric), stream, sort_keys=False, allow_unicode=True, width=120)
         digests = {f"media/{video}.mp4": str(done["sha256"]) for video, done in media.items()}
@@ -122,6 +123,10 @@ def download(published: Published, cache: Path) -> Path:
     Raises:
         DataError: they cannot be had, or are not those of the commit.
     """
+    if not published.commit:
+        raise DataError(
+            f"Get the annotation files from {published.repository}, and give their folder as --annotations."
+        )
     folder = cache / f"{published.repository.replace('/', '+')}-{published.commit[:12]}"
     if folder.is_dir():
         return folder
@@ -207,26 +212,34 @@ def _rows(
 
 
 def _info(
-    name: str, public: PublicSet, rule: AttemptRule, published: Published, digest: str, key: str, with_videos: bool
+    name: str,
+    public: PublicSet,
+    rule: AttemptRule,
+    raters: Sequence[str],
+    published: Published,
+    digest: str,
+    key: str,
+    with_videos: bool,
 ) -> dict[str, Any]:
     """``dataset.yaml``, without the digests."""
     origin = {
         "person": "the set's own annotators judged every step",
         "rule": "no person judged the steps: rules of siming-tasks made points of which steps were done, and when",
     }
+    middle = "; the consensus is the middle of the raters' points, the lower of two" if len(raters) > 1 else ""
     return {
         "name": name,
-        "version": published.commit[:12],
+        "version": published.commit[:12] or digest[:12],
         "license": public.license,
         "synthetic": False,
         "languages": ["en"],
         "citation": public.citation,
-        "source": f"https://github.com/{published.repository} at {published.commit}",
+        "source": published.source,
         "label_sources": {
-            "raters": ["consensus"],
-            "rule": origin[public.labels],
+            "raters": raters,
+            "rule": origin[public.labels] + middle,
         },
-        "raters": {"consensus": {"kind": public.labels}},
+        "raters": {rater: {"kind": public.labels} for rater in raters},
         "attempts": rule,
         "processing": "Videos as H.264 .mp4 with a constant rate and even sides."
         if with_videos
@@ -236,6 +249,10 @@ def _info(
 
 
 def _other_version(folder: Path, published: Published) -> Problem:
+    if not published.commit:
+        what = "the reader of this set follows its Readme; the published files were not at hand when it was written."
+        fix = "Hold counts and some labels against the files before you use them."
+        return Problem("other-version", what, fix, str(folder), severity="warning")
     what = f"these are not the files of {published.repository} at {published.commit[:12]}."
     fix = "Counts and labels may differ; check out that commit to have the documented ones."
     return Problem("other-version", what, fix, str(folder), severity="warning")

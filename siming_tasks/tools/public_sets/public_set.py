@@ -29,6 +29,7 @@ class Recording:
         video_id: its name in the set, with which its video's file begins.
         duration: seconds, as far as the annotations state it: at least the end of the last attempt.
         attempts: by step id, in the order of time; a step of the recording's procedure that is not here was left out.
+        points: by step id and rater, of a step that was rated as a whole and has no attempts.
         not_asked: steps of its procedure that were not to be done (another way through the graph).
         unassigned: segments that belong to no step of the procedure.
         about: student, site, performance and further facts of the video's row.
@@ -39,6 +40,7 @@ class Recording:
     skill: str
     duration: float
     attempts: Mapping[str, tuple[Attempt, ...]]
+    points: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     not_asked: frozenset[str] = frozenset()
     unassigned: int = 0
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -47,7 +49,10 @@ class Recording:
 
 @dataclass(frozen=True)
 class Published:
-    """Published place of annotation files: a repository at one commit, and those of its files that are read."""
+    """Published place of annotation files: a repository at one commit, and those of its files that are read.
+
+    Without ``commit`` the place is no repository: nothing is downloaded from it, and no ``digest`` is known.
+    """
 
     repository: str
     commit: str
@@ -58,6 +63,11 @@ class Published:
     def archive(self) -> str:
         """Address of the repository's files at that commit."""
         return f"https://codeload.github.com/{self.repository}/tar.gz/{self.commit}"
+
+    @property
+    def source(self) -> str:
+        """Where the files are from, in words; without a commit, ``repository`` is a place that is not GitHub."""
+        return f"https://github.com/{self.repository} at {self.commit}" if self.commit else self.repository
 
     def files(self, folder: Path) -> list[Path]:
         """The files that are read, sorted by name.
@@ -117,6 +127,8 @@ class PublicSet:
             rows = [
                 {"step_id": step, "applicable": False}
                 if step in recording.not_asked
+                else {"step_id": step, "score": dict(recording.points[step])}
+                if step in recording.points
                 else _step_row(step, recording.attempts.get(step, ()), rule, listed)
                 for step in steps[recording.skill]
             ]

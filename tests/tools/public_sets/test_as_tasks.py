@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from siming_tasks.cli import main
-from siming_tasks.options import PUBLIC_SETS
 from tests.tools.public_sets.test_published_sets import ANNOTATIONS, FOLDERS
 
 SCRIPT = Path(__file__).parents[3] / "utils" / "stand_in_videos.py"
@@ -28,7 +27,7 @@ def arguments(kind: str, group: str, media: bool) -> list[str]:
     return ["--model", "siming_reference", "--model_args", judge, "--tasks", group]
 
 
-@pytest.mark.parametrize("name", PUBLIC_SETS)
+@pytest.mark.parametrize("name", FOLDERS)
 def test_the_oracle_is_perfect_and_a_constant_is_worth_nothing(
     name: str, host: Callable[..., Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

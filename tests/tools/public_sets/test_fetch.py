@@ -104,7 +104,7 @@ def test_a_set_with_videos_goes_through_check_and_score(
         ("S1", "blocks_02"): (0, (3.0, 4.5), ("blocks_02.wrong_way",)),
         ("S12", "blocks_01"): (0, (0.0, 3.0), ("blocks_01.wrong_object",)),
         ("S12", "blocks_02"): (1, (3.0, 5.5), ()),
-        ("S2", "blocks_01"): (0, None, ()),
+        ("S2", "blocks_01"): (0, None, ("blocks_01.left_out",)),
         ("S2", "blocks_02"): (1, (1.0, 4.0), ()),
     }
     row = json.loads((out / "videos.jsonl").read_text().splitlines()[0])
