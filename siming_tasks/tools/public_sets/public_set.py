@@ -66,7 +66,7 @@ class Published:
 
     @property
     def source(self) -> str:
-        """Where the files are from, in words; without a commit, ``repository`` is a place that is not GitHub."""
+        """Source of the files, in words; without a commit, ``repository`` is a place that is not GitHub."""
         return f"https://github.com/{self.repository} at {self.commit}" if self.commit else self.repository
 
     def files(self, folder: Path) -> list[Path]:

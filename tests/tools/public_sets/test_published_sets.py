@@ -93,7 +93,7 @@ def test_assembly101() -> None:
 
 
 def test_every_number_of_a_row_is_json(tmp_path: Path) -> None:
-    for name in SETS:
+    for name in FOLDERS:
         public = read(name)
         rows = [json.loads(json.dumps(row, allow_nan=False)) for row in public.rows(public.rule)]
         assert len(rows) == len(public.recordings)
