@@ -1,8 +1,9 @@
-"""Hostile workbooks and event logs, given to every command that reads one: a sentence, in bounded time and memory."""
+"""Hostile workbooks, event logs, sheets and YAML, given to their readers: a sentence, in bounded time and memory."""
 
 from __future__ import annotations
 
 import io
+import json
 import random
 import shutil
 import sqlite3
@@ -34,6 +35,8 @@ def readers(given: Path, file: Path, new: Path) -> dict[str, list[str]]:
     labels = str(given / "labels.csv")
     return {
         "labels": [*built, "--labels", str(file)],
+        "columns": [*built, "--labels", labels, "--columns", str(file)],
+        "score": ["score", str(data), str(file), "--resamples", "5"],
         "spans": [*built, "--labels", labels, "--spans", str(file)],
         "adjudicated": [*built, "--labels", labels, "--adjudicated", str(file)],
         "import": ["run", "import", str(file), str(new / "out.jsonl"), "--format", "vlmevalkit"],
@@ -141,6 +144,41 @@ def _spoiled(data: bytes) -> bytes:
     return bytes(changed)
 
 
+ROW = '{"video_id": "v001", "step_id": "cpr_01", "rater_a": 2}\n'
+ANCHORS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{new}: &{new} [{', '.join([f'*{old}'] * 9)}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True)
+)
+LABELS, SHEETS, SCORED, WORDS = ("labels",), ("labels", "spans"), ("labels", "score"), ("columns",)
+TEXTS: dict[str, tuple[str, Callable[[], bytes], tuple[str, ...]]] = {
+    "NUL bytes": (".csv", lambda: b"video_id,step_id,rater_a\nv001,cpr_01,\0" * 9, ("labels", "spans", "adjudicated")),
+    "a million columns": (".csv", lambda: b"video_id,step_id" + b",x" * 1_000_000 + b"\nv001,cpr_01\n", SHEETS),
+    "a cell of 10 MB": (".csv", lambda: b'video_id,step_id,rater_a\nv001,cpr_01,"' + b"x" * 10**7 + b'"\n', LABELS),
+    "a quote without end": (".csv", lambda: b'video_id,step_id,rater_a\n"' + b"v001,cpr_01,1\n" * 900_000, LABELS),
+    "quotes alone": (".csv", lambda: b'"' * 9_000_000, SHEETS),
+    "commas alone": (".csv", lambda: b"," * 9_000_000, LABELS),
+    "line ends alone": (".csv", lambda: b"\r" * 30_000_000, LABELS),
+    "deep JSON lines": (".jsonl", lambda: b'{"a":' + b"[" * 1_000_000, SCORED),
+    "a deep row": (".jsonl", lambda: b'{"video_id":' + b"[" * 900 + b"]" * 900 + b"}", SCORED),
+    "a key twice": (".jsonl", lambda: b'{"video_id": "v001", "video_id": "v002"}', SCORED),
+    "a long number": (".jsonl", lambda: b'{"video_id": "v001", "rater_a": ' + b"9" * 3_000_000 + b"}", SCORED),
+    "a million keys": (".jsonl", lambda: json.dumps({f"k{n}": 1 for n in range(200_000)}).encode(), SCORED),
+    "other keys in each row": (
+        ".jsonl", lambda: "".join(ROW.replace("rater_a", f"rater_{n}") for n in range(20_000)).encode(), LABELS),
+    "deep JSON": (".json", lambda: b'{"a":' * 500_000, SHEETS),
+    "nested lists of rows": (".json", lambda: b'{"a":[{"b":1},' * 3_000 + b"1", LABELS),
+    "products of lists": (
+        ".json", lambda: json.dumps({"v": "a", "t": [{"u": [{"w": 1}] * 2_000}] * 2_000}).encode(), LABELS),
+    "JSON of numbers": (".json", lambda: b"[" + b"1," * 5_000_000 + b"1]", LABELS),
+    "no Parquet": (".parquet", lambda: b"PAR1" + _noise(9_000) + b"PAR1", LABELS),
+    "anchors": (".yaml", lambda: ANCHORS.encode(), WORDS),
+    "deep YAML": (".yaml", lambda: b"[" * 900_000, WORDS),
+    "a key twice in YAML": (".yaml", lambda: b"steps: {a: cpr_01, a: cpr_02}\nsteps: {}\n", WORDS),
+    "a long number in YAML": (".yaml", lambda: b"version: " + b"9" * 3_000_000, WORDS),
+    "a tag of Python": (".yaml", lambda: b"steps: !!python/object/apply:os.system ['true']", WORDS),
+    "NUL in YAML": (".yaml", lambda: b"steps: \0", WORDS),
+}  # fmt: skip
+
+
 ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 
 
@@ -200,6 +238,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 KEYS = [("book", kind, reader) for kind in BOOKS for reader in ("labels", "spans", "adjudicated", "import", "raters")]
+KEYS += [("text", kind, reader) for kind, (_, _, readers_of) in TEXTS.items() for reader in readers_of]
 KEYS += [("log", kind, reader) for kind in LOGS for reader in ("labels", "raters", "store", "join")]
 
 
@@ -213,8 +252,12 @@ def ends(given: Path, request: pytest.FixtureRequest) -> dict[tuple[str, str, st
         new, place = given / "new" / f"{number}", given / "files" / f"{number}"
         new.mkdir(parents=True)
         place.mkdir(parents=True)
-        file = place / ("given.xlsx" if form == "book" else "given.sqlite")
-        if form == "book":
+        file = place / (
+            "given.xlsx" if form == "book" else "given.sqlite" if form == "log" else f"given{TEXTS[kind][0]}"
+        )
+        if form == "text":
+            file.write_bytes(TEXTS[kind][1]())
+        elif form == "book":
             books[kind] = books.get(kind) or BOOKS[kind]()
             file.write_bytes(books[kind])
         else:

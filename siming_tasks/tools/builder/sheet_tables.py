@@ -278,6 +278,7 @@ def _jsonl(path: Path) -> Sheet:
                 problems.append(Problem("column-twice", what, "Rename one.", str(path), line))
             cells[name] = trimmed(value)
             columns.setdefault(name, Column(name, (name,)))
+        _check_bounds(path, line, len(columns))
         if cells := {name: value for name, value in cells.items() if value is not None}:
             rows.append(SheetRow(line, cells))
     return Sheet(None, tuple(columns.values()), tuple(rows), str(path), tuple(problems))
