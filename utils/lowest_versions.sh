@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the oldest version of everything that pyproject.toml declares, and runs fast tests with them: all but those
-# of the reader of replies, which needs no library. 10 minutes on two busy cores (once, 3 to install).
+# of the reader of replies, which needs no library. 10 minutes on two busy cores, and 3 to 9 to install.
 #
 #     utils/lowest_versions.sh PYTHON [PYTEST ARGUMENTS]      utils/lowest_versions.sh 3.10 tests/common
 #
