@@ -101,6 +101,7 @@ def measure(case: Case, *, batch_size: int = 1, fails_at: int = -1, unread_at: i
     from lmms_eval.evaluator import simple_evaluate
 
     notes, result = Notes(), Measured(case.row, batch_size)
+    decord.bridge.set_bridge("native")  # some modules change it for all
     notes.fails_at = fails_at
     try:
         packages_there = patch("siming_tasks.plugin.preflight._check_package")

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
-READERS = ("read_video", "encode_video", "_encode_image_data_url")
+READERS = ("read_video", "load_video", "encode_video", "_encode_image_data_url")
 """Functions of lmms-eval's modules and classes that read a file or encode a picture."""
 
 

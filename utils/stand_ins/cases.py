@@ -219,17 +219,6 @@ def _videochat2(module: ModuleType, notes: Notes) -> None:
     _replaced(module, AutoModel=lambda: weights)
 
 
-def _gemini(module: ModuleType, notes: Notes) -> None:
-    def generate_content(model: str, contents: Any, config: Any) -> Any:
-        parts = [part if isinstance(part, str) else part.text or part.inline_data.data for part in contents]
-        given = {"max_tokens": config.max_output_tokens, "temperature": config.temperature}
-        usage = Anything(prompt_token_count=1, candidates_token_count=1, thoughts_token_count=0)
-        return Anything(text=notes.answer(given, parts), candidates=[], usage_metadata=usage)
-
-    client = Anything(models=Anything(generate_content=generate_content))
-    vars(module).update(genai=Anything(Client=lambda **_: client))
-
-
 def _aero(module: ModuleType, notes: Notes) -> None:
     async def buffered(chunks: Any, *_: Any, **__: Any) -> Any:
         async for chunk in chunks:
@@ -277,7 +266,6 @@ CASES = {
         Case("simple.baichuan_omni", prepare=_baichuan),
         Case("simple.cambrians", echoes=False, order="twIn"),
         Case("simple.egogpt", echoes=False, order="twn"),
-        Case("simple.gemini", "model_version=stand-in,api_key=none", prepare=_gemini),
         Case("simple.internvl2"),
         Case("simple.internvl3"),
         Case("simple.internvl3_5"),
