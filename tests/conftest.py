@@ -26,7 +26,7 @@ FAST = (
 )
 """Folders and files below tests/ whose tests are `fast`: `pytest -m fast` runs all of them in less than a minute."""
 
-SLOW_FIXTURES = {"short_demo", "voice_demo", "photo_video"}
+SLOW_FIXTURES = {"short_demo", "heard_demo", "voice_demo", "photo_video"}
 """Fixtures that draw or encode a video; a test that needs one is not fast."""
 
 SLOW_TESTS = {
@@ -65,6 +65,13 @@ def short_demo(shared: Path) -> Path:
     """Four short synthetic exams, all 33 steps, real H.264; made once per test run. Copy it to change it."""
     with FileLock(shared / "short_demo.lock"):
         return make_demo(shared / "short_demo", videos=4, seed=7, short=True, jobs=2, progress=False)
+
+
+@pytest.fixture(scope="session")
+def heard_demo(shared: Path) -> Path:
+    """The exams of ``short_demo`` with a sound track and transcripts, for whatever goes through all tasks."""
+    with FileLock(shared / "heard_demo.lock"):
+        return make_demo(shared / "heard_demo", videos=4, seed=7, short=True, jobs=2, progress=False, sound="beside")
 
 
 @pytest.fixture(scope="session")

@@ -51,6 +51,7 @@ NAMES = TASKS | {
     "siming_captaincook4d",
     "siming_egoems",
     "siming_assembly101",
+    "siming_lasana",
 }
 
 

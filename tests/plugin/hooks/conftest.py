@@ -35,10 +35,10 @@ def begin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None
 
 
 @pytest.fixture
-def run(short_demo: Path, begin: Callable[..., None]) -> Iterator[Dataset]:
-    """A run on the short demo has begun."""
-    begin(short_demo)
-    yield open_dataset(short_demo)
+def run(heard_demo: Path, begin: Callable[..., None]) -> Iterator[Dataset]:
+    """A run on the short demo, with its sound, has begun."""
+    begin(heard_demo)
+    yield open_dataset(heard_demo)
     RUN.__init__()  # type: ignore[misc]  # the next test's environment is another
 
 

@@ -122,7 +122,7 @@ def test_the_benchmark_lies_on_top_and_the_others_in_folders() -> None:
     top = {path.name for path in FOLDER.glob("siming*.yaml")}
     assert top == {f"siming{name}.yaml" for name in ("", "_full", "_clip", *(f"_{task}" for task in BENCHMARK_TASKS))}
     assert {path.name for path in FOLDER.iterdir() if path.is_dir()} - {"__pycache__"} == {
-        "ablations", "controls", "formats", "sets"
+        "ablations", "controls", "formats", "sets", "sound"
     }  # fmt: skip
 
 
