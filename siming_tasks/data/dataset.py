@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from siming_tasks.common.errors import DataError, MediaError, Problem, RubricError
 from siming_tasks.common.files import canonical_json, digest_of, inside, open_regular, read_yaml
-from siming_tasks.common.schema import CONSENSUS, AttemptRule, Rater, Video, human_raters
+from siming_tasks.common.schema import CONSENSUS, PERSON, AttemptRule, Rater, Video, human_raters, kinds_in_words
 from siming_tasks.data.digest import content_digest, fingerprint, label_difference, media_difference
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import DatasetInfo, VideoRow, problems_of
@@ -118,6 +118,13 @@ class Dataset:
         """Names of the human raters (:func:`human_raters`) who gave points to an applicable step, sorted."""
         scored = (item for video in self.videos for step in video.applicable for item in step.scores.items())
         return human_raters((name for name, points in scored if points is not None), self.rater_facts)
+
+    @property
+    def machine_raters(self) -> str:
+        """Raters by kind (``2 models``) where no person gave points; empty where one did or might have."""
+        known = [name for name in self.raters if name != CONSENSUS] or self.raters
+        raters = [self.rater_facts.get(name, Rater()) for name in known]
+        return kinds_in_words(raters) if all(rater.kind != PERSON for rater in raters) else ""
 
     @property
     def raters_in_words(self) -> dict[str, str]:

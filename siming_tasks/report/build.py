@@ -197,6 +197,7 @@ def _report_json(
         "dataset": {
             **dataset.facts,
             "raters": dataset.raters_in_words,
+            "machines": dataset.machine_raters,
             "license": dataset.meta.get("license"),
             "videos": len(dataset.videos),
             "steps": len(dataset.rubric.steps),

@@ -67,6 +67,7 @@ def summary_markdown(report: Mapping[str, Any]) -> str:
         f"`{dataset['digest'][:12]}`; {dataset['steps']} steps, rubric `{report['rubric']['id']}` "
         f"{report['rubric']['version']}; reference {literal(options['rater'])}. 95 % intervals: "
         f"{options['resamples']:,} bootstrap resamples over {over}, seed {options['seed']}."
+        + (f" No person gave points: the labels are those of {dataset['machines']}." if dataset["machines"] else "")
     )
     section += primary_section(report["primary"])
     for setting, board in report["standings"].items():

@@ -27,6 +27,7 @@ class Estimand:
         fixed: larger units that the data state and that stand for themselves alone.
         sites: number of sites that the videos state.
         reference: rater whose points are the reference; ``raters``: physicians behind it or beside it.
+        machines: raters by kind where no person is among them (``2 models``); empty otherwise.
         missing: share of asked steps without an answer; None for several runs, which differ in it.
         part: of a split, whose videos these are; empty: the whole data set.
     """
@@ -42,6 +43,7 @@ class Estimand:
     raters: tuple[str, ...]
     missing: float | None
     part: str = ""
+    machines: str = ""
 
     @property
     def sentence(self) -> str:
@@ -61,9 +63,10 @@ class Estimand:
         who = "the consensus" if self.reference == CONSENSUS else f"the points of {one_line(self.reference)}"
         if self.reference == CONSENSUS and self.raters:
             who += f" of these {len(self.raters)} physicians" if len(self.raters) > 1 else " of this physician"
+        raters = f"these raters, no others: {self.machines}, no person" if self.machines else "these raters, no others"
         missing = "missing answers" if self.missing is None else f"missing answers ({self.missing:.1%})"
         return (
-            f"Estimand: agreement with {who} (these raters, no others) in “{self.shown}”, over {exams}{where}; "
+            f"Estimand: agreement with {who} ({raters}) in “{self.shown}”, over {exams}{where}; "
             f"{missing} are left out of the metrics, and count as full points (“correct”) where imputed, in ranks and "
             "in tests."
         )
@@ -93,4 +96,5 @@ def estimand_of(
         raters=dataset.physicians,
         missing=None if several else unanswered / asked if asked else 0.0,
         part=dataset.part,
+        machines=dataset.machine_raters,
     )

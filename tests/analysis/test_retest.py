@@ -167,5 +167,7 @@ def test_the_sentence_says_whose_exams_and_which_raters():
         "over 200 videos, taken as a sample of videos like these; these students stand for themselves; miss"
         in of_videos
     )
+    of_machines = replace(of_students, raters=(), machines="1 instrument and 2 models").sentence
+    assert "with the consensus (these raters, no others: 1 instrument and 2 models, no person) in" in of_machines
     at_sites = replace(of_students, unit="site", clusters=30, sites=30, fixed=()).sentence
     assert "200 videos of 30 sites, taken as a sample of sites like these; missing" in at_sites

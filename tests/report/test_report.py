@@ -12,6 +12,7 @@ import pytest
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.sanitize import literal
+from siming_tasks.common.schema import Rater
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.report.build import write_report
@@ -224,6 +225,19 @@ def test_a_run_that_answered_nothing_says_so(lab, make_run: Callable[..., Path],
     page = (out / "models" / "org-silent.html").read_text()
     assert "No step with a reference was answered: there is nothing to diagnose." in page
     assert "withheld" not in page
+
+
+def test_labels_of_models_alone_are_said_to_be_so(lab, tmp_path: Path) -> None:
+    shown = [lab.out / name for name in ("index.html", "methods.html", "report.md")]
+    assert not any("no person" in page.read_text().lower() for page in shown)
+    facts = dict.fromkeys(lab.dataset.raters, Rater("model"))
+    dataset = replace(lab.dataset, rater_facts=facts)
+    assert (dataset.physicians, dataset.machine_raters) == ((), "2 models")
+    out = write_report(find_runs([str(lab.runs / "noisy")]), dataset, tmp_path / "out", OPTIONS, jobs=1, progress=False)
+    for page in ("index.html", "models/example-noisy-7b.html"):
+        assert "the consensus (these raters, no others: 2 models, no person) in" in (out / page).read_text(), page
+    assert "The reference is the labels of 2 models: numbers" in (out / "methods.html").read_text()
+    assert "No person gave points: the labels are those of 2 models." in (out / "report.md").read_text()
 
 
 def test_withheld_labels_give_a_report_without_metrics(lab, tmp_path: Path) -> None:
