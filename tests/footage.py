@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -37,6 +40,18 @@ class Seen:
 
     times: NDArray[np.float64]
     grey: list[NDArray[np.uint8]]
+
+
+def everyday_exams(out: Path, recordings: Collection[str] = ()) -> Any:
+    """The data set of ``utils/make_footage_exams.py``, built of all its recordings or of those named."""
+    utils = Path(__file__).parents[1] / "utils"
+    if not utils.is_dir():
+        pytest.skip("utils/ is in the checkout only")
+    sys.path.insert(0, str(utils))
+    try:
+        return importlib.import_module("make_footage_exams").make(out, FOOTAGE, recordings)
+    finally:
+        sys.path.remove(str(utils))
 
 
 def small(grey: NDArray[Any], width: int = WIDTH) -> NDArray[Any]:

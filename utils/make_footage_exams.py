@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -43,20 +43,24 @@ def read_annotator(name: str) -> dict[tuple[str, str], Row]:
         return {(row["video_id"], row["step_id"]): row for row in csv.DictReader(stream)}
 
 
-def write_sheet(path: Path) -> int:
-    """Write the long score sheet: spans of the first annotator, and a consensus where both agree; rows written."""
+def write_sheet(path: Path, recordings: Collection[str] = ()) -> int:
+    """Write the long score sheet: spans of the first annotator, and a consensus where both agree; rows written.
+
+    ``recordings``: the file names of those wanted; none named: all.
+    """
     first, second = map(read_annotator, RATERS)
     if first.keys() != second.keys():
         raise ValueError(f"the annotators judged other steps: {sorted(first.keys() ^ second.keys())}")
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(["video_id", "step_id", "start", "end", *RATERS, "consensus", "student"])
-        for key, row in first.items():
+        wanted = {key: row for key, row in first.items() if not recordings or key[0] in recordings}
+        for key, row in wanted.items():
             points = [row["points"], second[key]["points"]]
             agreed = points[0] if points[0] == points[1] else ""
             person = PERSONS.get(key[1].split("_")[0], key[0])
             writer.writerow([*key, row["start"], row["end"], *points, agreed, person])
-    return len(first)
+    return len(wanted)
 
 
 def overlaps() -> list[float]:
@@ -70,8 +74,8 @@ def overlaps() -> list[float]:
     return found
 
 
-def make(out: Path, footage: Path) -> Built:
-    """Build the data set folder from the folder of recordings."""
+def make(out: Path, footage: Path, recordings: Collection[str] = ()) -> Built:
+    """Build the data set folder from the folder of recordings, or from those named in it."""
     options = BuildOptions(
         name="everyday-footage",
         keep_rater_names=True,
@@ -79,7 +83,7 @@ def make(out: Path, footage: Path) -> Built:
     )
     with tempfile.TemporaryDirectory() as folder:
         sheet = Path(folder) / "sheet.csv"
-        write_sheet(sheet)
+        write_sheet(sheet, recordings)
         return build_dataset(out, rubric=HERE / "rubric.yaml", labels=sheet, videos=footage, options=options)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +15,12 @@ from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import MATRICES, Colour, to_rgb
 from siming_tasks.media.timeline import read_timeline
 from siming_tasks.tools.builder.transcode import normalise
-from tests.footage import FOOTAGE, HDR, READ, STREAM, foreign, is_picture, needs_footage, small
+from tests.footage import FOOTAGE, HDR, READ, STREAM, everyday_exams, foreign, is_picture, needs_footage, small
 
 pytestmark = needs_footage
 
-UTILS = Path(__file__).parents[2] / "utils"
 LUMA = {1: (0.2126, 0.7152, 0.0722), 5: (0.299, 0.587, 0.114), 9: (0.2627, 0.678, 0.0593)}
 """Share of red, green and blue in brightness by matrix: ITU-R BT.709, BT.601 and BT.2020."""
-
-
-@pytest.fixture(scope="module")
-def footage_exams() -> Any:
-    """The module of ``utils/`` that builds the data set."""
-    if not UTILS.is_dir():
-        pytest.skip("utils/ is in the checkout only")
-    sys.path.insert(0, str(UTILS))
-    yield importlib.import_module("make_footage_exams")
-    sys.path.remove(str(UTILS))
 
 
 @pytest.mark.parametrize("name", READ)
@@ -80,11 +67,9 @@ def test_hdr_is_refused_by_name(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_data_set_of_real_steps_is_built_checked_and_its_frames_are_those_recorded(
-    footage_exams: Any, tmp_path: Path
-) -> None:
+def test_a_data_set_of_real_steps_is_built_checked_and_its_frames_are_those_recorded(tmp_path: Path) -> None:
     """Every frame that full videos and clips would show is the one of that index and time by another decoder."""
-    built = footage_exams.make(tmp_path / "exams", FOOTAGE).dataset
+    built = everyday_exams(tmp_path / "exams").dataset
     assert (len(built.videos), sum(len(video.steps) for video in built.videos)) == (15, 41)
     assert [str(problem) for problem in check_dataset(built.root).problems if problem.severity == "error"] == []
     assert built.physicians == (), "annotators that are models are no people"
