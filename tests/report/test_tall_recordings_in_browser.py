@@ -100,12 +100,13 @@ def test_a_card_of_a_disagreement_shows_the_whole_picture(base: str, exams: Data
     """The place on a card is wider than high: a tall picture stands in it, and is not cut to its middle third."""
     shared_browser.get(f"{base}/disagreements/index.html#setting=full_score&run=example-no&kind=*")
     wait(shared_browser, "document.querySelector('.card .still canvas')")
-    fit, aspect, wide, high = shared_browser.execute_script(
+    fit, aspect, wide, high, *own = shared_browser.execute_script(
         "const c = document.querySelector('.card .still canvas'), b = c.parentElement.getBoundingClientRect();"
-        "return [getComputedStyle(c).objectFit, c.width / c.height, b.width, b.height]"
+        "const own = c.getBoundingClientRect();"
+        "return [getComputedStyle(c).objectFit, c.width / c.height, b.width, b.height, own.width, own.height]"
     )
     assert aspect == pytest.approx(ASPECT, rel=0.02) and wide > high
-    assert fit == "contain"
+    assert fit == "contain" and own == pytest.approx([wide, high], abs=1), "it fills its place, and no more"
 
 
 def test_the_station_shows_each_frame_upright(shared_browser: Any, tmp_path: Path) -> None:
