@@ -43,6 +43,8 @@ MEASURES: Mapping[str, str] = {
 }
 """Everything that is measured in a span, by the word of a fact's ``measure``."""
 
+NO_COMPRESSION = "no compression"
+
 
 class MeasuredFact(BaseModel):
     """A fact of a rubric step that an instrument can decide; further keys (``value``, ``source``) are for readers."""
@@ -106,7 +108,7 @@ def judge(step: RubricStep, facts: Sequence[MeasuredFact], measured: Measured) -
     """Points of a step from what was measured in its span; see the module's text for the rule."""
     if not measured.values["count"]:
         omitted = [error.id for error in step.errors if error.name == "omitted"]
-        return Judgement(0.0, tuple(omitted), "no compression")
+        return Judgement(0.0, tuple(omitted), NO_COMPRESSION)
     dearest: dict[str, tuple[float, str]] = {}
     for fact in facts:
         held = measured.holds(fact)

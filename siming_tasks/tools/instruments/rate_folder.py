@@ -7,6 +7,7 @@ The consensus and the points of the physicians stay as they are: an instrument i
 from __future__ import annotations
 
 import csv
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,9 +25,12 @@ from siming_tasks.data.folder_files import write_folder
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.withholding import checked_digest
 from siming_tasks.tools.instruments.exports import Compressions, read_exports
-from siming_tasks.tools.instruments.measures import MeasuredFact, judge, measure, measured_facts
+from siming_tasks.tools.instruments.measures import NO_COMPRESSION, MeasuredFact, judge, measure, measured_facts
 
+NAME = re.compile(r"\w[\w.-]{0,63}")
+"""Name of a rater: a key of every row of the data set and a word of commands, and never a path."""
 WRITTEN = ("videos.jsonl", "dataset.yaml", "README.md", "croissant.json", "rubric.yaml", "media")
+NOT_COVERED = "the export does not cover the step's span"
 
 
 @dataclass(frozen=True)
@@ -61,15 +65,20 @@ def rate_with_instrument(
             the videos; None: that beside the data set, if it is there.
 
     Raises:
-        DataError: there is such a rater already, or the exports cannot be read; nothing is written then.
+        DataError: there is such a rater already, its name is none, or the exports cannot be read or lie outside their
+            videos; nothing is written then.
         RubricError: the rubric has no such facts.
     """
     check_place(out)
     if rater in dataset.raters or rater == CONSENSUS:
         raise DataError(f"{dataset.root}: has a rater {rater!r} already. Give it another name with --name.")
+    if not NAME.fullmatch(rater):
+        raise DataError(f"--name {rater[:40]!r}: a rater's name has letters, digits, `.`, `_` and `-` alone.")
     facts = measured_facts(dataset.rubric)
     beside = dataset.root.with_name(f"{dataset.root.name}.names.csv")
-    read, problems = read_exports(exports, _names(dataset, names or (beside if beside.is_file() else None)))
+    durations = {video.video_id: video.duration for video in dataset.videos}
+    known = _names(dataset, names or (beside if beside.is_file() else None))
+    read, problems = read_exports(exports, known, durations)
     rows = [row for _, row in read_jsonl(dataset.root / "videos.jsonl") if not isinstance(row, Problem)]
     judged, wrong, unjudged = Counter[str](), Counter[str](), Counter[str]()
     for row in rows:
@@ -78,11 +87,12 @@ def rate_with_instrument(
             if step["step_id"] not in facts or not step.get("applicable", True):
                 continue
             why = _judge(dataset, step, facts[step["step_id"]], compressions, rater)
-            points = step["score"].get(rater)
+            points = (step.get("score") or {}).get(rater)
             judged[step["step_id"]] += points is not None
             wrong[step["step_id"]] += points is not None and points < dataset.rubric.by_id[step["step_id"]].max_score
             unjudged[why] += points is None
-            if points == 0 and compressions and (step["score"].get(CONSENSUS) or 0) > 0:
+            empty = why in (NOT_COVERED, NO_COMPRESSION)
+            if empty and compressions and ((step.get("score") or {}).get(CONSENSUS) or 0) > 0:
                 problems.append(_nothing_there(row, step, compressions, exports))
     if not judged.total():
         reasons = ", ".join(f"{count}: {why}" for why, count in unjudged.items() if count)
@@ -116,6 +126,8 @@ def _judge(
         return "no export of the video"
     if step.get("start") is None or step.get("end") is None:
         return "the step has no span"
+    if not compressions.covers(step["start"], step["end"]):
+        return NOT_COVERED
     measured = measure(compressions, step["start"], step["end"])
     judgement = judge(dataset.rubric.by_id[step["step_id"]], facts, measured)
     step.setdefault("measured", {})[rater] = dict(measured.values)

@@ -104,10 +104,30 @@ def test_original_names_are_found_in_the_private_table(short_demo, tmp_path):
 def test_a_wrong_offset_is_seen_and_said(short_demo, tmp_path):
     write_exports(short_demo, tmp_path / "exports", "plain")
     offsets = tmp_path / "exports" / "offsets.csv"
-    offsets.write_text(offsets.read_text().replace(",7", ",5000", 1))
+    given = offsets.read_text()
+    offsets.write_text(given.replace(",7", ",5000", 1))
+    with pytest.raises(DataError, match="all outside"):
+        rate_with_instrument(open_dataset(short_demo), tmp_path / "exports", tmp_path / "out")
+    first = open_dataset(short_demo).videos[0]
+    span = first.step("cpr_11").span
+    late = (
+        first.duration
+        - 1
+        - float((tmp_path / "exports" / f"{first.video_id}.csv").read_text().split("\n")[1].split(",")[0])
+    )
+    offsets.write_text(given.replace(f"{first.video_id}.csv,7", f"{first.video_id}.csv,{late:g}", 1))
     rating = rate_with_instrument(open_dataset(short_demo), tmp_path / "exports", tmp_path / "out")
     assert {problem.code for problem in rating.warnings} == {"instrument-clock"}
     assert "Check the video's offset" in str(rating.warnings[0])
+    assert span[1] < first.duration - 1
+    assert "manikin" not in rating.dataset.video(first.video_id).step("cpr_11").scores, "no points, and not 0"
+    assert rating.unjudged["the export does not cover the step's span"] >= 1
+
+
+@pytest.mark.parametrize("name", ["a/b", "../x", "", "a b", "x" * 65])
+def test_a_raters_name_is_a_word(short_demo, tmp_path, name):
+    with pytest.raises(DataError, match="--name"):
+        rate_with_instrument(open_dataset(short_demo), tmp_path, tmp_path / "out", rater=name)
 
 
 def test_the_command_says_what_it_did(short_demo, tmp_path, capsys):
