@@ -1,8 +1,9 @@
 """Readers against an instrument, and what a second reader adds: misses caught against re-reads asked for.
 
-A *reader* is a physician or a model; the *instrument* says which steps were wrong (less than full points). Positive is
-a wrong step throughout: sensitivity is the share of the wrong steps that a reader takes points off, specificity the
-share of the right ones that get full points. A *miss* is a wrong step with full points.
+A *reader* is a physician or a model; the *instrument* (or whoever else is the reference) says which steps were wrong
+(less than full points). Positive is a wrong step throughout: sensitivity is the share of the wrong steps that a reader
+takes points off, specificity the share of the right ones that get full points. A *miss* is a wrong step with full
+points.
 
 A model as second reader speaks where it disagrees with the physician. By the rule *either* a step is wrong if one of
 the two says so: every step that the physician passed and the model does not is a re-read asked for, and may be a miss
@@ -24,7 +25,7 @@ from typing import Any, Literal
 import numpy as np
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import PERSON
+from siming_tasks.common.schema import CONSENSUS, PERSON
 from siming_tasks.data import Dataset
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.evaluate import RESAMPLES
@@ -38,7 +39,7 @@ from siming_tasks.results.run import Run
 from siming_tasks.tasks import UNALTERED_TASKS, benchmark_task
 
 Kind = Literal["human", "model"]
-NO_WRONG, NO_RIGHT = "The instrument calls no step wrong.", "The instrument calls no step right."
+NO_WRONG, NO_RIGHT = "The reference calls no step wrong.", "The reference calls no step right."
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +70,7 @@ class Accuracy:
 
     Attributes:
         name: of the reader, or of the rule.
+        judged: steps with points of both the reader and the instrument; what a reader left out is in no count.
         tp, fn, fp, tn: steps, positive is wrong: found, missed, false alarm, rightly passed.
         sensitivity: tp / (tp + fn); ``specificity``: tn / (tn + fp).
         lr_positive: sensitivity / (1 - specificity), by which "wrong" raises the odds that a step is wrong; no value
@@ -78,6 +80,7 @@ class Accuracy:
     """
 
     name: str
+    judged: int
     tp: int
     fn: int
     fp: int
@@ -136,6 +139,8 @@ class ReaderStudy:
         readers: every reader against the instrument, on what each has judged.
         pairs: every physician with every model.
         per_step: by step, every reader.
+        notes: what a reader of the numbers must know: steps left out, a reference that is no instrument, and runs that
+            do not say what data they were made on.
     """
 
     reference: str
@@ -146,25 +151,30 @@ class ReaderStudy:
     readers: Mapping[str, Accuracy]
     pairs: Sequence[SecondReader]
     per_step: Mapping[str, Mapping[str, Accuracy]]
+    notes: Sequence[str] = ()
 
     @property
     def sentence(self) -> str:
-        """The finding in one sentence: misses of all physicians, and what each model would have caught of them."""
+        """The finding in one sentence: misses of all physicians, and what each model would have caught of them.
+
+        Every model is held against all that the physicians judged: a step that it left out is a miss not caught.
+        """
         found = f"{self.wrong:,} of {self.steps:,} steps are wrong by {self.reference}"
         if not self.pairs:
             missed = ", ".join(f"{row.name} missed {row.fn:,} of {row.tp + row.fn:,}" for row in self.readers.values())
             return f"{found}; {missed or 'nobody else judged them'}."
+        humans = [self.readers[name] for name in dict.fromkeys(pair.human for pair in self.pairs)]
+        misses, wrong = sum(row.fn for row in humans), sum(row.tp + row.fn for row in humans)
         parts = []
         for model in dict.fromkeys(pair.model for pair in self.pairs):
             own = [pair for pair in self.pairs if pair.model == model]  # all of them: the best pair would flatter
-            wrong, misses = sum(p.first.tp + p.first.fn for p in own), sum(p.misses for p in own)
             caught, asked = sum(p.caught_count for p in own), sum(p.reread_count for p in own)
-            steps = sum(p.steps for p in own)
-            parts.append(
-                f"{' and '.join(pair.human for pair in own)} missed {misses:,} of {wrong:,}, and {model} as second "
-                f"reader would have caught {caught:,} of these for {asked:,} re-reads of {steps:,} readings"
-            )
-        return f"{found}; {'; '.join(parts)}."
+            judged = self.readers[model].judged
+            left_out = f" ({model} judged {judged:,} of {self.steps:,} steps)" if judged < self.steps else ""
+            parts.append(f"{model} as second reader would have caught {caught:,} of these for {asked:,} re-reads of "
+                         f"{sum(row.judged for row in humans):,} readings{left_out}")  # fmt: skip
+        names = " and ".join(row.name for row in humans)
+        return f"{found}; {names} missed {misses:,} of {wrong:,}, and {'; '.join(parts)}."
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
@@ -203,10 +213,13 @@ def read_steps(
         seed: of the bootstrap.
 
     Raises:
-        DataError: the instrument judged nothing.
+        DataError: the instrument judged nothing, or two readers have one name.
     """
     if not known.any():
         raise DataError(f"{reference} has judged no step that counts.")
+    names = [each.name for each in readings]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise DataError(f"two readers are called {twice[0]!r}. Give one another name: --run NAME=PATH.")
     how: dict[str, Any] = {"clusters": clusters, "resamples": resamples, "seed": seed}
     rows = [(each, known & each.given) for each in readings]
     accuracies = _accuracies({each.name: (each.wrong, wrong, both) for each, both in rows if both.any()}, **how)
@@ -219,9 +232,12 @@ def read_steps(
     humans, models = ([each for each in readings if each.kind == kind] for kind in ("human", "model"))
     pairs = [_second_reader(human, model, [other for other in humans if other is not human], wrong, known, how)
              for human, model in product(humans, models) if (known & human.given & model.given).any()]  # fmt: skip
-    seen = known.any(axis=1)
-    return ReaderStudy(reference, int(known.sum()), int((known & wrong).sum()), int(seen.sum()),
-                       len(np.unique(clusters[seen])), accuracies, pairs, per_step)  # fmt: skip
+    seen, steps = known.any(axis=1), int(known.sum())
+    judged = {each.name: int(both.sum()) for each, both in rows}
+    notes = [f"{name} judged {count:,} of the {steps:,} steps that {reference} judged; its shares are of these alone."
+             for name, count in judged.items() if count < steps]  # fmt: skip
+    return ReaderStudy(reference, steps, int((known & wrong).sum()), int(seen.sum()), len(np.unique(clusters[seen])),
+                       accuracies, pairs, per_step, notes)  # fmt: skip
 
 
 def reader_study(
@@ -242,7 +258,8 @@ def reader_study(
     reference = _named_rater(dataset, reference)
     setting = benchmark_task("full", "score").name
     truth = build_reference_matrix(dataset, setting, reference, options.cluster)
-    readings = []
+    readings: list[Reading] = []
+    notes = _not_independent(dataset, reference)
     for name in dataset.raters:
         kind = dataset.rater_facts[name].kind if name in dataset.rater_facts else PERSON
         if name != reference and (name in dataset.physicians or kind in ("model", "rule")):
@@ -251,6 +268,8 @@ def reader_study(
     row = {video: at for at, video in enumerate(truth.video_ids)}
     for run in runs:
         settings = [name for name in run.settings if name in UNALTERED_TASKS]
+        if any(record.conditions.dataset is None for name in settings for record in run.records[name]):
+            notes.append(f"{run.name} does not say which data set it was made on; only the names of its videos fit.")
         for name in settings:
             matrix = run.score_matrix(name, reference, options.cluster)
             at = [row[video] for video in matrix.video_ids]
@@ -258,9 +277,23 @@ def reader_study(
             wrong[at], given[at] = matrix.predicted_wrong, matrix.answered
             readings.append(Reading(run.name if len(settings) == 1 else f"{run.name}, {name}", "model", wrong, given))
     how: dict[str, Any] = {"resamples": options.resamples, "seed": options.seed}
-    return read_steps(
+    study = read_steps(
         reference, truth.reference_wrong, truth.counted, readings, truth.cluster_numbers, truth.step_ids, **how
     )
+    return replace(study, notes=[*notes, *study.notes])
+
+
+def _not_independent(dataset: Dataset, reference: str) -> list[str]:
+    """A note if the reference is no instrument."""
+    kind = dataset.rater_facts[reference].kind if reference in dataset.rater_facts else PERSON
+    if reference == CONSENSUS:
+        readers = ", ".join(dataset.physicians) or "the raters"
+        return [f"{reference} is made of judgements and not measured: {readers} may have made it, and who did agrees "
+                "with it by design. It is not independent of the readers."]  # fmt: skip
+    if kind != "instrument":
+        return [f"{reference} is a {kind} and no instrument: an error that {reference} overlooks counts as a false "
+                "alarm of who sees it, and the reading may not be independent of the others."]  # fmt: skip
+    return []
 
 
 def _named_rater(dataset: Dataset, reference: str) -> str:
@@ -298,7 +331,8 @@ def _accuracies(readers: Mapping[str, _Marks], clusters: Clusters, resamples: in
         ):
             if own[kind].undefined:  # an infinite ratio, or 0/0; a zero in a table would say the opposite
                 own[kind] = Estimate(None, reason=why)
-        rows[name] = Accuracy(name, tp, fn, fp, tn, **own, against=mcnemar(said & among, wrong & among))
+        test = mcnemar(said & among, wrong & among)
+        rows[name] = Accuracy(name, int(among.sum()), tp, fn, fp, tn, **own, against=test)
     return rows
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import print_json, show_markdown
+from siming_tasks.cli.terminal import print_json, show_markdown, show_problems
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.sanitize import literal
 from siming_tasks.options import Decimal, Options, Whole
@@ -104,7 +104,9 @@ def _print_readers(
 
     sources = find_runs(run_paths) if run_paths else []
     dataset = chosen.open(sources)
-    study = reader_study(dataset, reference, [read_run(source, dataset) for source in sources], options)
+    runs = [read_run(source, dataset) for source in sources]
+    show_problems([problem for run in runs for problem in run.problems])
+    study = reader_study(dataset, reference, runs, options)
     if as_json:
         print_json(origin(dataset) | study.to_json())
     else:

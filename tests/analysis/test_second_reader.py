@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
-from siming_tasks.analysis.second_reader import Reading, mcnemar, read_steps
+from siming_tasks import Options, open_dataset, read_run
+from siming_tasks.analysis.second_reader import Reading, mcnemar, read_steps, reader_study
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.thresholds import THIN
+from siming_tasks.report.table import to_markdown
+from siming_tasks.report.tables.second_reader import reader_section
 
 
 def study(wrong, *readers, known=None, clusters=None, **how):
@@ -83,6 +89,66 @@ def test_only_what_both_judged_is_compared():
     assert not nobody.pairs and "m" not in nobody.readers
     with pytest.raises(DataError, match="manikin has judged no step"):
         study(wrong, known=np.zeros_like(wrong))
+
+
+def test_a_models_unanswered_steps_are_said_and_catch_nothing():
+    wrong, li = column((10, True), (59, False)), column((5, True), (64, False))
+    model = column((8, True), (61, False))
+    given = column((5, True), (3, True), (2, False), (52, True), (7, False))  # 60 of 69, 8 of the 10 wrong ones
+    result = study(wrong, ("li", "human", li), ("m", "model", model, given))
+    assert (result.readers["li"].judged, result.readers["m"].judged, result.steps) == (69, 60, 69)
+    assert (
+        "10 of 69 steps are wrong by manikin; li missed 5 of 10, and m as second reader would have" in result.sentence
+    )
+    assert "caught 3 of these for 3 re-reads of 69 readings (m judged 60 of 69 steps)" in result.sentence
+    assert result.notes == ["m judged 60 of the 69 steps that manikin judged; its shares are of these alone."]
+    printed = str(to_markdown(reader_section(result, 400)))
+    assert "60 of the 69" in printed and "p against manikin" in printed and "instrument" not in printed
+    complete = study(wrong, ("li", "human", li), ("m", "model", model))
+    assert not complete.notes and complete.sentence.endswith("69 readings.")
+
+
+def test_a_readers_name_is_its_own():
+    said = column((4, True))
+    with pytest.raises(DataError, match=r"two readers are called 'm'.*NAME=PATH"):
+        study(said, ("m", "model", said), ("m", "model", ~said))
+
+
+@pytest.mark.parametrize(("reference", "words"), [("consensus", "made of judgements"), ("rater_a", "is a person and")])
+def test_a_reference_that_is_no_instrument_is_called_by_its_name_and_warned_of(short_demo, reference, words):
+    result = reader_study(open_dataset(short_demo), reference, options=Options(resamples=50))
+    assert words in result.notes[0] and "independent" in result.notes[0]
+    printed = str(to_markdown(reader_section(result, 50)))
+    assert f"p against {reference}" in printed and "against the instrument" not in printed
+
+
+def test_a_run_that_does_not_name_its_data_set_is_named(short_demo, tmp_path):
+    dataset = open_dataset(short_demo)
+    digests = {"named": dataset.digest, "other": "0" * 64}
+    for name, digest in digests.items():
+        lines = [
+            {
+                "setting": "full_score",
+                "video_id": video.video_id,
+                "scores": {step.step_id: step.scores["rater_b"] for step in video.applicable},
+                "dataset": digest,
+            }
+            for video in dataset.videos
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    options = Options(resamples=50)
+    run = read_run(tmp_path / "named.jsonl", dataset)
+    records = {  # as of a sample log of a task that does not state it
+        name: [replace(each, conditions=replace(each.conditions, dataset=None)) for each in of]
+        for name, of in run.records.items()
+    }
+    named, nameless = (
+        reader_study(dataset, "rater_a", [each], options) for each in (run, replace(run, records=records))
+    )
+    assert not any("which data set" in note for note in named.notes)
+    assert any(note.startswith("named does not say which data set") for note in nameless.notes)
+    with pytest.raises(DataError, match="made on dataset 000000000000"):
+        read_run(tmp_path / "other.jsonl", dataset)
 
 
 def test_thin_counts_have_no_interval_and_no_ratio_is_no_zero():

@@ -13,14 +13,20 @@ _COUNTS = ("found", "missed", "false alarms", "passed")
 
 def reader_section(study: ReaderStudy, resamples: int) -> Section:
     """All tables of a study, after the sentence that says what was found."""
-    head = ["reader", *_COUNTS, "sensitivity", "specificity", "LR+", "LR-", "p against the instrument"]
-    rows = [[*_accuracy(row), plain_pvalue(row.against.p)] for row in study.readers.values()]
+    against = literal(study.reference)
+    head = ["reader", "judged", *_COUNTS, "sensitivity", "specificity", "LR+", "LR-", f"p against {against}"]
+    rows: list[list[Cell]] = []
+    for row in study.readers.values():
+        name, *counts = _accuracy(row)
+        rows.append([name, row.judged, *counts, plain_pvalue(row.against.p)])
     caption = (
-        f"Positive is a wrong step. 95 % intervals over {study.clusters:,} clusters of {study.videos:,} videos, "
+        f"Positive is a wrong step. judged: of the {study.steps:,} steps that {against} judged. 95 % intervals over "
+        f"{study.clusters:,} clusters of {study.videos:,} videos, "
         f"{resamples:,} resamples; none where fewer than {THIN} steps are wrong, or right. p: McNemar, exact, false "
         "alarms against misses; of single steps, so that steps of one exam make it too small."
     )
-    section: Section = [literal(study.sentence), Table.of(head, rows, caption=caption).explained()]
+    section: Section = [literal(study.sentence), *(f"**Note**: {literal(note)}" for note in study.notes)]
+    section.append(Table.of(head, rows, caption=caption).explained())
     for pair in study.pairs:
         section += _pair(pair)
     if study.per_step:

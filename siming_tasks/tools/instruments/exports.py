@@ -150,7 +150,7 @@ def read_export(path: Path) -> Compressions:
 
 
 def _fields(headings: list[str], path: Path) -> dict[str, tuple[str, float]]:
-    """What is below each known heading, and its unit; one column for each, and milliseconds beside seconds alone."""
+    """Fields and units by known heading; one column of each field, and milliseconds beside seconds alone."""
     known = [heading for heading in headings if heading in _HEADINGS]
     fields = {heading: _HEADINGS[heading] for heading in known}
     to = [_HEADINGS[heading][0] for heading in known]
@@ -194,7 +194,7 @@ def _numbers(
 
 
 def _implausible(time: FloatArray, depth: FloatArray, headings: Mapping[str, str], path: Path) -> list[Problem]:
-    """What no person does: compressions that are all too shallow, or too fast or slow; ``headings`` by field."""
+    """Problems of what no person does: compressions all too shallow, too fast or too slow; ``headings`` by field."""
     problems = []
     if (deepest := np.nanmax(depth)) < SHALLOWEST:
         what = f"the deepest compression has {deepest:.3g} mm; of a chest it has {SHALLOWEST:g} mm or more."
