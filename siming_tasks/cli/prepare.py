@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from itertools import islice
 from pathlib import Path
 
 from siming_tasks.cli import parameters as cli
@@ -95,14 +96,15 @@ def shards(
     """Print the commands of every shard and the one that joins them."""
     from siming_tasks.media import Policy
     from siming_tasks.results.discovery import RequestSlice
-    from siming_tasks.results.lmms_eval_commands import SLURM, check_shards, command_of, settings_named
+    from siming_tasks.results.lmms_eval_commands import SLURM, command_of, settings_named
+    from siming_tasks.tasks.expected_requests import check_shards
     from siming_tasks.tasks.prompting import PromptOptions
 
     if options.ask != "all":
         raise OptionsError("Shards are made of whole exams: leave SIMING_ASK at all, or run the tasks undivided.")
     settings = settings_named(tasks.split(","))
     dataset = chosen.open()
-    check_shards(dataset, settings, number)
+    check_shards(dataset.videos, settings, number)
     changed = PromptOptions.from_options(options).changed_options()
     shown = {"siming_options": json.dumps({**Policy.of(options).facts(), **changed})}
     named = {setting.task_name: shown for setting in settings}
@@ -134,7 +136,7 @@ def missing(
     folder: Path = cli.word("DIR", "output folder of the run or of one shard; it need not exist yet", Path),
     tasks: str = cli.option("T[,T]", "tasks and groups, as lmms-eval calls them", required=True),
 ) -> int:
-    """Print for each task how many requests (of SIMING_SHARD) have no answer, and which; exit with 1 if any."""
+    """Print for each task how many requests (of SIMING_SHARD) have no answer to keep, and which; exit with 1 if any."""
     from siming_tasks.results.join_shards import unanswered
     from siming_tasks.results.lmms_eval_commands import settings_named
     from siming_tasks.tasks import TASKS
@@ -143,7 +145,8 @@ def missing(
     names = [setting.name for setting in settings_named(tasks.split(","))]
     left = unanswered(folder, dataset, names, Options.from_env().shard)
     for name, (count, ids) in left.items():
-        shown = f"; {len(ids):,} missing: {', '.join(ids[:8])}{', ...' * (len(ids) > 8)}" if ids else ""
+        first = [f"{request} ({status})" if status else request for request, status in islice(ids.items(), 8)]
+        shown = f"; {len(ids):,} missing: {', '.join(first)}{', ...' * (len(ids) > 8)}" if ids else ""
         say(f"{TASKS[name].task_name}: {count - len(ids):,} of {count:,} requests answered{shown}")
     return 1 if any(ids for _, ids in left.values()) else 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -163,11 +164,16 @@ def _list_failed(source: RunSource, dataset: Dataset, partial: bool, allow: Sequ
     failed, set_aside = failed_requests(run), replies.all()
     again = retry_commands(run, failed)
     records = [record for present in run.records.values() for record in present]
-    empty = sum(record.status == "empty" for record in records)
+    statuses = Counter(record.status for record in records)
     is_stored = not any((record.conditions.usage or {}).get("stored") is False for record in records)
     join = shlex.join(["siming", "score", str(dataset.root), str(log_folder(run))])
     if as_json:
-        listing = {"failed": [asdict(request) for request in failed], "empty": empty, "commands": again, "join": join}
+        listing = {
+            "failed": [asdict(request) for request in failed],
+            "empty": statuses["empty"],
+            "commands": again,
+            "join": join,
+        }
         listing["stored"] = is_stored
         print_json(redact(listing) | {"set_aside": [asdict(reply) for reply in set_aside]}, indent=1)
         return 0
@@ -176,8 +182,9 @@ def _list_failed(source: RunSource, dataset: Dataset, partial: bool, allow: Sequ
         print("\n".join(reply.line() for reply in set_aside) + "\n")
     for request in failed:
         print(f"{request.id}  {request.task} {request.document}" + (f"  {request.reason}" if request.reason else ""))
-    own = f" {empty} empty replies are the model's own and stay." if empty else ""
-    print(f"{len(failed)} requests failed.{own}")
+    print(f"{len(failed)} requests failed.")
+    if unkept := [f"{count} {status}" for status in ("empty", "truncated") if (count := statuses[status])]:
+        print(f"{' and '.join(unkept)} replies are not kept: the command of the run asks them again, too.")
     if not is_stored:
         print("SIMING_REPLIES=off: no reply was stored. The same command once more asks and pays everything again.")
     if not failed:

@@ -30,6 +30,7 @@ from siming_tasks.plugin.hooks.run_context import RUN, Doc
 from siming_tasks.plugin.reply_schema import check_takes_schema
 from siming_tasks.results.usage import load_prices
 from siming_tasks.tasks import SET_GROUPS, TaskSpec, tasks_of
+from siming_tasks.tasks.expected_requests import check_shards
 
 SAMPLE_SIZE = 3
 """Requests of each task that are encoded and weighed."""
@@ -61,8 +62,8 @@ def is_siming_task(task: Any) -> bool:
 def check_data(names: Iterable[Any] = ()) -> tuple[TaskSpec, ...]:
     """Open the data set before lmms-eval loads a model: wrong data should cost seconds, not the start of a model.
 
-    Tasks that would have no document are refused as well: lmms-eval loads the model, ends with an ``IndexError`` and
-    loses the results of the other tasks.
+    Tasks that would have no document, or none in some shard, are refused as well: lmms-eval loads the model, ends with
+    a traceback and loses the results of the other tasks.
 
     Names of other tasks and groups than ours, and what is no name, are ignored. Returns the tasks.
 
@@ -84,6 +85,8 @@ def check_data(names: Iterable[Any] = ()) -> tuple[TaskSpec, ...]:
             f"{dataset.name!r}. Unset SIMING_DATA, or run --tasks siming."
         )
     refuse_empty(specs, dataset)
+    if share := RUN.options.shard:
+        check_shards(dataset.videos, specs, int(share.partition("/")[2]))
     return specs
 
 

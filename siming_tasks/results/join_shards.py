@@ -18,9 +18,9 @@ from siming_tasks.options import Options
 from siming_tasks.results.discovery import MAX_RESULTS, RequestSlice, RunSource
 from siming_tasks.results.evaluate_records import evaluate_records
 from siming_tasks.results.read_predictions import MAX_LOG_LINE, load_predictions
-from siming_tasks.results.record import Record
+from siming_tasks.results.record import Record, is_asked_again
 from siming_tasks.tasks import TASKS
-from siming_tasks.tasks.expected_requests import expected_ids
+from siming_tasks.tasks.expected_requests import check_shards, expected_ids
 
 _ALIKE = ("model", "model_name", "generation", "gen_kwargs", "lmms_eval_version")
 """Facts of a run that its shards share. Arguments of the model may differ: each server has its own address."""
@@ -49,17 +49,31 @@ def missing_slices(setting: str, dataset: Dataset, have: Iterable[str]) -> tuple
     return tuple(RequestSlice(offset, limit) for offset, limit in rows)
 
 
-def unanswered(folder: Path, dataset: Dataset, settings: Iterable[str], shard: str) -> dict[str, tuple[int, list[str]]]:
-    """By setting, how many requests a run (or a shard of it) makes, and the ids of those without a record in a folder.
+def unanswered(
+    folder: Path, dataset: Dataset, settings: Sequence[str], shard: str
+) -> dict[str, tuple[int, dict[str, str]]]:
+    """By setting, how many requests a run (or a shard of it) makes, and those that its command would ask once more.
 
-    A damaged log counts as far as it can be read; a folder that does not exist has no record.
+    Each of these has its status, "" without a record in the folder. A damaged log counts as far as it can be read; a
+    folder that does not exist has no record.
+
+    Raises:
+        OptionsError: the shard has nothing to ask in one of the settings.
     """
+    if shard:
+        check_shards(dataset.videos, [TASKS[name] for name in settings], int(shard.partition("/")[2]))
     records = load_predictions([folder], dataset).records if folder.exists() else {}
     left = {}
     for name in settings:
         asked = RequestSlice(shard=shard).of(list(expected_ids(TASKS[name], dataset.videos)))
-        have = {record.id for record in records.get(name, ())}
-        left[name] = (len(asked), [request for request in asked if request not in have])
+        again = dict.fromkeys(asked, "")
+        for record in records.get(name, ()):
+            statuses = [record.status, *(record.conditions.parts or {}).values()]
+            if status := next((one for one in statuses if is_asked_again(one, record.conditions.usage)), None):
+                again |= {record.id: status} if record.id in again else {}
+            else:
+                again.pop(record.id, None)
+        left[name] = (len(asked), again)
     return left
 
 

@@ -6,19 +6,19 @@ import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.data import Dataset
 from siming_tasks.data.splits import take_part
 from siming_tasks.options import OPTIONS
 from siming_tasks.results.discovery import RequestSlice
 from siming_tasks.results.record import REQUEST_FAILED
 from siming_tasks.results.run import Run
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS, TaskSpec
-from siming_tasks.tasks.expected_requests import expected_requests, record_id
+from siming_tasks.tasks.expected_requests import record_id
 from siming_tasks.tasks.prompting import PromptOptions
 
 
@@ -79,21 +79,10 @@ def settings_named(names: Iterable[str]) -> list[TaskSpec]:
     wanted: set[str] = set()
     for name in names:
         if name not in groups:
-            raise OptionsError(f"--tasks {name!r} is none of {', '.join(groups)}.")
+            near = get_close_matches(name, groups, n=3, cutoff=0) if name else [*groups][:3]
+            raise OptionsError(f"--tasks {name!r} is no task and no group. The nearest: {', '.join(near)}.")
         wanted |= groups[name]
     return [setting for name, setting in TASKS.items() if name in wanted]
-
-
-def check_shards(dataset: Dataset, settings: Iterable[TaskSpec], number: int) -> None:
-    """Check that every shard has something to ask in every task: lmms-eval ends where a task has nothing.
-
-    Raises:
-        OptionsError: names the task with too few requests.
-    """
-    for setting in settings:
-        if number > (size := len(expected_requests(setting, dataset.videos))):
-            reason = f"{number} shards of the {size:,} requests of {setting.task_name}: some would be empty"
-            raise OptionsError(f"{reason}. Ask for fewer, or divide the tasks of clips apart (--tasks siming_clip).")
 
 
 SLURM = """\
@@ -109,8 +98,13 @@ set -euo pipefail
 export SIMING_SHARD="${{SLURM_ARRAY_TASK_ID:?run it with sbatch}}/{number}"
 folder=$(printf '%s/shard-%0{width}d-of-{number}' {out} "$SLURM_ARRAY_TASK_ID")
 mkdir -p "$folder"
+rounds=5  # also where the cluster queues a failed job again: what is then missing stays so
 missing() {{ siming run missing "$folder" --data {data}{split} --tasks {tasks}; }}
-missing > /dev/null || {command} || true
+if ((${{SLURM_RESTART_COUNT:-0}} >= rounds)); then
+    echo "Queued again $SLURM_RESTART_COUNT times: nothing more is asked."
+else
+    missing > /dev/null || {command} || true
+fi
 missing
 """
 """Array job with one task per shard. It asks nothing where every answer is there, and fails if some are missing
@@ -137,7 +131,7 @@ class FailedRequest:
 def failed_requests(run: Run) -> list[FailedRequest]:
     """The requests of a run with the status ``request_failed``, in the order in which they are asked.
 
-    An empty reply is the model's own and not among them: it was answered, if with nothing.
+    Empty and truncated replies are not among them: a model wrote these; the command of the run asks them again.
     """
     requests = []
     for name in run.settings:

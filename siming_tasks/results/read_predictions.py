@@ -16,7 +16,7 @@ from siming_tasks.common.files import atomic_write
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.media import UNKNOWN_MODE
-from siming_tasks.results.record import REQUEST_FAILED, Record, merge_parts, same_answers
+from siming_tasks.results.record import ASKED_AGAIN, REQUEST_FAILED, Record, answered_more, merge_parts, same_answers
 from siming_tasks.results.record_parser import RecordParser
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import Requests
@@ -53,8 +53,8 @@ class Predictions:
 class _Collector:
     """Records by the number of their request, with the place each came from; a second, different one is a conflict.
 
-    A request that failed (no model answered) has no answer that another part of the run could contradict; but who is
-    asked again is asked the same, with the same prompt, data and media.
+    What the same command asks again (:data:`~siming_tasks.results.record.ASKED_AGAIN`) is no answer that another part
+    of the run could contradict; but who is asked again is asked the same, with the same prompt, data and media.
     """
 
     dataset: Dataset
@@ -86,7 +86,8 @@ class _Collector:
             first, first_path, first_line = stored
         is_kept = first is None
         if first is not None and not (first_path != path and _is_same(first, record)):
-            is_kept = first_path != path and first.status == REQUEST_FAILED  # asked again, and perhaps answered
+            failed_twice = first.status == record.status == REQUEST_FAILED
+            is_kept = first_path != path and (failed_twice or answered_more(record.status, first.status))
             self._note_conflict(first, f"{first_path}:{first_line}", first_path == path, record, path, line)
         if is_kept and part:
             self._parts.setdefault((name, number), {})[part] = record, path, line
@@ -96,7 +97,7 @@ class _Collector:
         return is_kept
 
     def _note_conflict(self, first: Record, place: str, same_file: bool, record: Record, path: Path, line: int) -> None:
-        if not same_file and REQUEST_FAILED in (first.status, record.status):
+        if not same_file and {first.status, record.status} & set(ASKED_AGAIN):
             asked, unknown = (first.conditions, record.conditions), (None, UNKNOWN_MODE)
             shown = [stated.media for stated in asked if stated.media.get("mode") not in unknown]
             differs = {
@@ -105,8 +106,8 @@ class _Collector:
                 "view of the video": len(shown) == 2 and shown[0] != shown[1],
             }
             if difference := next((name for name, holds in differs.items() if holds), None):
-                what = f"{record.id} was asked with another {difference} in {place}, where one of the two failed."
-                fix = "Ask failed requests again under the options of their run."
+                what = f"{record.id} was asked with another {difference} in {place}, where one of the two is no answer."
+                fix = "Ask requests again under the options of their run."
                 self.problems.append(Problem("asked-otherwise", what, fix, str(path), line))
             return
         what = f"{record.id} stands in {place} already{'' if same_file else ', with another answer'}."

@@ -26,6 +26,10 @@ logger = logging.getLogger(__name__)
 REQUEST_FAILED = "request_failed"
 """Status of a request that no model answered."""
 
+ASKED_AGAIN = (REQUEST_FAILED, "empty", "truncated")
+"""Statuses of what is no answer, from the least to the most of one: no such reply is kept, hence the same command asks
+its request again, and of two records of one request the one with more of an answer counts."""
+
 SUPERVISED = "supervised, cross-fitted"
 """Kind of judge that a prediction file states whose answers were learnt from the data set's other videos."""
 
@@ -33,6 +37,22 @@ SUPERVISED_BY_SPLIT = "supervised, by a split"
 """The same of a judge that learnt from the training part of a split of the data set and judges its test part."""
 
 _MOST_FACTS, _MOST_CHARACTERS = 10, 100
+
+
+def is_asked_again(status: str, usage: Mapping[str, Any] | None = None) -> bool:
+    """Test whether the same command asks a request again whose reply has this status and this usage."""
+    return status in ASKED_AGAIN or is_cut_off(status, usage)
+
+
+def answered_more(status: str, other: str) -> bool:
+    """Test whether a reply of one status has more of an answer than one of another status.
+
+    Example:
+        >>> answered_more("ok", "truncated"), answered_more("empty", "request_failed"), answered_more("ok", "refused")
+        (True, True, False)
+    """
+    order = {name: place for place, name in enumerate(ASKED_AGAIN)}
+    return order.get(status, len(order)) > order.get(other, len(order))
 
 
 @dataclass(frozen=True, slots=True)

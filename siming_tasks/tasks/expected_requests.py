@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import Video
 from siming_tasks.tasks.registry import TaskSpec
 
@@ -53,6 +54,18 @@ def shard_slice(share: str, size: int) -> slice:
     """
     number, of = map(int, (share or "1/1").split("/"))
     return slice((number - 1) * size // of, number * size // of)
+
+
+def check_shards(videos: Sequence[Video], settings: Iterable[TaskSpec], number: int) -> None:
+    """Check that every shard has something to ask in every task: lmms-eval ends where a task has nothing.
+
+    Raises:
+        OptionsError: names the task with too few requests.
+    """
+    for setting in settings:
+        if number > (size := len(expected_requests(setting, videos))):
+            reason = f"{number} shards of the {size:,} requests of {setting.task_name}: some would be empty"
+            raise OptionsError(f"{reason}. Ask for fewer, or divide the tasks of clips apart (--tasks siming_clip).")
 
 
 class Requests:

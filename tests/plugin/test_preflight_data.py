@@ -166,3 +166,9 @@ def test_the_real_command_stops_before_the_model_is_loaded(host: Callable[..., A
     assert run.code == 1
     assert run.output.count("siming-tasks: ") == 1 and "cpr_99" in run.output
     assert "Traceback" not in run.output and "/no/such/model" not in run.output.split("siming-tasks: ")[1]
+
+
+def test_a_shard_without_a_request_is_refused_before_the_run(monkeypatch: pytest.MonkeyPatch, short_demo: Path) -> None:
+    monkeypatch.setenv("SIMING_SHARD", "1/1000")
+    message = preflight(monkeypatch, short_demo, "siming_full")
+    assert "1000 shards of the " in message and "requests of siming_full_score: some would be empty" in message

@@ -74,7 +74,7 @@ def test_the_text_names_each_says_where_secrets_go_and_holds_none(
     text = capsys.readouterr().out
     assert "sk-private" not in text and "fill them in where *** stands" in text
     assert "  siming_full_score 3\n" in text
-    assert "5 requests failed. 1 empty replies are the model's own and stay." in text
+    assert "5 requests failed.\n1 empty replies are not kept: the command of the run asks them again, too." in text
     assert f"Then join the parts: siming score {exams.root} {broken}\n" in text
 
 

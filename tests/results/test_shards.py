@@ -22,10 +22,10 @@ from siming_tasks.plugin.hooks.docs import documents
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.results.discovery import RequestSlice, find_runs
 from siming_tasks.results.join_shards import join_shards, missing_slices
-from siming_tasks.results.lmms_eval_commands import check_shards, settings_named
+from siming_tasks.results.lmms_eval_commands import settings_named
 from siming_tasks.results.run import read_run, score_run
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
-from siming_tasks.tasks.expected_requests import expected_ids
+from siming_tasks.tasks.expected_requests import check_shards, expected_ids
 from siming_tasks.tools.board.submission import predictions_of, read_submission
 from tests.report.conftest import write_run
 
@@ -78,8 +78,8 @@ def test_shards_ask_every_request_once(exams: Dataset, number: int, monkeypatch:
 
 def test_a_shard_that_would_be_empty_or_cut_an_exam_is_refused(exams: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OptionsError, match=r"5 shards of the 4 requests of siming_full_score: some would be empty\."):
-        check_shards(exams, settings_named(["siming_full"]), 5)
-    with pytest.raises(OptionsError, match="'siming_nothing' is none of siming, siming_full"):
+        check_shards(exams.videos, settings_named(["siming_full"]), 5)
+    with pytest.raises(OptionsError, match=r"'siming_nothing' is no task and no group\. The nearest: siming_"):
         settings_named(["siming_nothing"])
     monkeypatch.setenv("SIMING_SHARD", "1/50")
     RUN.begin()
@@ -209,6 +209,51 @@ def test_an_answer_takes_the_place_of_a_failed_request(
     assert scores(exams, joined.folder) == scores(exams, whole)
 
 
+def states(log: Path, status: str, *rows: int) -> None:
+    """Give these lines of a log a status, without answers."""
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for row in rows:
+        lines[row]["siming_stderr"] |= {"status": status, "answers": {}, "missing": {}}
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize("status", ["request_failed", "empty", "truncated"])
+def test_what_the_same_command_asks_again_is_missing(
+    exams: Dataset, parts: tuple[Path, list[Path]], capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: str,
+) -> None:  # fmt: skip
+    """The first two requests of a shard; asked again, their answers take the place of what was there."""
+    whole, folders = parts
+    (log,) = folders[1].glob("*_samples_siming_clip_score.jsonl")
+    shutil.copy(log, again := folders[1] / f"29990101_{log.name}")
+    states(log, status, 0, 1)
+    monkeypatch.setenv("SIMING_SHARD", "2/3")
+    command = ["run", "missing", str(folders[1]), "--tasks", "siming_clip_score", "--data", str(exams.root)]
+    assert main(command) == 0, "asked again, and answered"
+    again.rename(tmp_path / "later")
+    capsys.readouterr()
+    assert main(command) == 1
+    every = names(exams, "clip_score")
+    first = len(every) // 3
+    said = capsys.readouterr().out
+    assert f"2 missing: {every[first]} ({status}), {every[first + 1]} ({status})\n" in said
+    (tmp_path / "later").rename(again)
+    joined = join_shards(find_runs(list(map(str, folders))), exams, tmp_path / "out")
+    assert scores(exams, joined.folder) == scores(exams, whole)
+
+
+def test_missing_refuses_a_shard_of_too_few_requests_and_unknown_tasks(
+    exams: Dataset, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    command = ["run", "missing", str(tmp_path), "--data", str(exams.root), "--tasks"]
+    monkeypatch.setenv("SIMING_SHARD", "1/5")
+    assert main([*command, "siming_full_score"]) == 2
+    assert "5 shards of the 4 requests of siming_full_score: some would be empty" in capsys.readouterr().err
+    assert main([*command, "siming_clip_scor"]) == 2
+    said = capsys.readouterr().err
+    assert "'siming_clip_scor' is no task and no group. The nearest: siming_clip_score, " in said and len(said) < 250
+
+
 def test_missing_requests_become_slices(exams: Dataset) -> None:
     every = names(exams, "clip_score")
     assert missing_slices("clip_score", exams, every) == ()
@@ -263,6 +308,11 @@ def test_a_requeued_shard_asks_what_is_missing_and_says_what_is_left(
     assert "siming_full_score: 1 of 1 requests answered\n" in half.stdout
     assert submit("*").returncode == 0
     assert submit("*").returncode == 0  # requeued once more: nothing is left, and the model is not loaded
+    states(next((runs / "shard-2-of-3").glob("*_samples_siming_full_score.jsonl")), "request_failed", 0)
+    env["SLURM_RESTART_COUNT"] = "5"
+    given_up = submit("*")
+    assert given_up.returncode == 1 and "Queued again 5 times: nothing more is asked." in given_up.stdout
+    assert "siming_full_score: 0 of 1 requests answered; 1 missing: full_score/" in given_up.stdout
     called = (tmp_path / "called").read_text().splitlines()
     assert len(called) == 3 and all(line.startswith("2/3 --model m --tasks siming_full_score") for line in called)
 

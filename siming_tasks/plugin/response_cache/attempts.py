@@ -37,6 +37,9 @@ SENDERS = (
 """Modules and classes whose ``send`` sends a request: httpx for the clients of Anthropic, Google, LiteLLM and Reka (and
 of OpenAI, whose newer clients have httpx2), requests for DashScope."""
 
+UNKNOWN_FORM = "unknown form"
+"""Error of an answer of no known form (``{}``, a page of HTML), after which the request was sent once more."""
+
 FINISH_REASONS = {
     **dict.fromkeys(("max_tokens", "model_context_window_exceeded"), "length"),
     **dict.fromkeys(("end_turn", "stop_sequence"), "stop"),
@@ -138,6 +141,8 @@ class Ledger:
             attempts = self._attempts.setdefault(attempt.key, [])
             attempts.append(replace(attempt, number=len(attempts) + 1))
             number = len(attempts) - 1
+        if number and attempts[number - 1].unread:  # the class could not read it either: it asks once more
+            attempts[number - 1] = self._enter(replace(attempts[number - 1], error=UNKNOWN_FORM))
         if not attempt.unread:
             attempts[number] = self._enter(attempts[number])
 
@@ -262,6 +267,9 @@ def facts_of_answer(status: int, body: Any) -> dict[str, Any]:
     if isinstance(content, Mapping):
         content = content.get("parts")
     reason = next((choice[name] for name in ("finish_reason", "finishReason", "stop_reason") if choice.get(name)), None)
+    unsaid = choices and "choices" in body and not isinstance(choice.get("message"), Mapping) and content is None
+    if unsaid and (reason is None or _finish_reason(reason) == "stop"):  # a filter or a limit leave it out too
+        return {**facts, "error": "no message"}
     known = choices or reason is not None
     refusal = message.get("refusal")
     return {
@@ -292,9 +300,10 @@ def _mapping(source: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 
 
 def _number(source: Mapping[str, Any], *names: str) -> int | None:
-    """First of these entries that is a count."""
-    values = map(source.get, names)
-    return next((value for value in values if type(value) is int and 0 <= value <= 10**12), None)
+    """First of these entries that is a count; some services write ``1000.0``."""
+    values = (value for value in map(source.get, names) if not isinstance(value, bool))
+    whole = (int(v) for v in values if isinstance(v, int | float) and 0 <= v <= 10**12 and v == int(v))
+    return next(whole, None)
 
 
 def usage_of(attempts: Sequence[Attempt]) -> dict[str, Any]:

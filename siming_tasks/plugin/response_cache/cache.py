@@ -30,8 +30,8 @@ from siming_tasks.plugin.response_cache.leases import Leases
 from siming_tasks.plugin.response_cache.named_files import CONTENT_BYTES, UnidentifiedModel, known_by_date
 from siming_tasks.plugin.response_cache.segments import EXCHANGE_SECONDS, exchanged
 from siming_tasks.plugin.response_cache.store import CachedReply, ReplyStore
-from siming_tasks.results.record import REQUEST_FAILED
-from siming_tasks.results.usage import Prices, add_usage, is_cut_off, load_prices
+from siming_tasks.results.record import REQUEST_FAILED, is_asked_again
+from siming_tasks.results.usage import Prices, add_usage, load_prices
 
 POLL_SECONDS = 0.5
 """Seconds between two looks for a reply that another process is asking for."""
@@ -91,9 +91,12 @@ def _answer(model: Any, instances: Sequence[Any]) -> list[Any]:
     answered, waits = [], _waits(model)
     for key, instance, output in zip(keys, instances, outputs, strict=True):
         doc_id, task, split = instance.args[-3:]
-        doc, attempts = model.task_dict[task][split][doc_id], ledger.of(key)
-        answered.append(_as_answered(doc, output, attempts))
-        heard = usage_of(attempts) if attempts else {}
+        doc = model.task_dict[task][split][doc_id]
+        answered.append(text := _as_answered(doc, output, ledger.of(key)))
+        said, _ = compat.fetch("lmms_eval.api.instance:unwrap_generation_output")(text)
+        if ledger.of(key) and RUN.parse_reply(doc, said).status == REQUEST_FAILED:
+            ledger.settle(key, time.time(), None, error="no reply")
+        heard = usage_of(ledger.of(key)) if ledger.of(key) else {}
         RUN.record_usage(doc, {"model": name, **heard, **waits, "stored": False})
     return answered
 
@@ -173,9 +176,10 @@ def _answer_from_folder(
         raise SystemExit(f"siming-tasks: {error}") from None
     replies = _Replies(by_key, store, Leases(store.folder / "leases"), budget, name, _waits(model))
     for attempt in store.unanswered(by_key.keys()):
-        budget.charge({**vars(attempt), "model": name})
+        budget.charged(name, attempt)
     for reply in kept.values():
         replies.take_kept(reply)
+    budget.note_earlier()
     replies.show_warnings()
     missing = replies.missing()
 
@@ -208,14 +212,17 @@ class Budget:
     Attributes:
         prices: of models; None: costs are not counted.
         limit: what this process may spend, kept replies included; 0: no limit.
-        spent: so far, in the currency of ``prices``.
-        cost_unknown: a paid reply came without token counts, so that the limit cannot be kept.
+        spent: so far, in the currency of ``prices``; ``earlier`` of it before this process sent anything.
+        cost_unknown: a paid reply came without token counts, so that the limit cannot be kept; ``unknown_earlier``:
+            one of an earlier command.
     """
 
     prices: Prices | None
     limit: float = 0.0
     spent: float = 0.0
     cost_unknown: bool = False
+    earlier: float = 0.0
+    unknown_earlier: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
@@ -228,19 +235,33 @@ class Budget:
         """
         prices = load_prices(options.prices) if options.prices else None
         if options.limit_cost and (prices is None or prices.of(model) is None):
-            reason = f"{options.prices} has no price of {model!r}" if prices else "SIMING_PRICES names no price table"
+            reason = f"{options.prices} has no price of {model!r}, the name that is asked" if prices else None
+            reason = reason or "SIMING_PRICES names no price table"
             raise OptionsError(f"SIMING_LIMIT_COST={options.limit_cost:g} cannot be kept: {reason}.")
         return cls(prices, options.limit_cost / max(1, processes))
 
-    def charge(self, usage: Mapping[str, Any]) -> dict[str, Any]:
-        """Add what the tokens of a usage cost; returns ``cost`` and ``currency``, nothing without prices."""
+    def cost_of(self, usage: Mapping[str, Any]) -> dict[str, Any]:
+        """``cost`` and ``currency`` of the tokens of a usage, nothing without prices."""
         if self.prices is None:
             return {}
         cost = self.prices.cost(usage)
-        with self._lock:
-            self.spent += cost or 0.0
-            self.cost_unknown |= cost is None
         return {"cost": cost, "currency": self.prices.currency if cost is not None else None}
+
+    def charge(self, usage: Mapping[str, Any]) -> dict[str, Any]:
+        """Add what the tokens of a usage cost; returns it as :meth:`cost_of`."""
+        stated = self.cost_of(usage)
+        with self._lock:
+            self.spent += stated.get("cost") or 0.0
+            self.cost_unknown |= "cost" in stated and stated["cost"] is None
+        return stated
+
+    def priced(self, model: str | None, attempt: Attempt) -> Attempt:
+        """Attempt at a model of this name with its cost, which is not added."""
+        return replace(attempt, **self.cost_of({**vars(attempt), "model": model})) if attempt.billed else attempt
+
+    def note_earlier(self) -> None:
+        """Take all that is charged so far for what earlier commands have spent."""
+        self.earlier, self.unknown_earlier = self.spent, self.cost_unknown
 
     def charged(self, model: str | None, attempt: Attempt) -> Attempt:
         """Attempt at a model of this name with its cost, which is added where it is billed."""
@@ -264,8 +285,11 @@ class Budget:
                 "SIMING_LIMIT_COST",
                 f"{self.spent:.4g} of {self.limit:.4g} {self.prices.currency} are spent",
             )
+            if self.earlier:
+                reason += f", {self.earlier:.4g} of it on replies already kept and lost answers of earlier commands"
             if self.cost_unknown:
-                reason = "the service does not report its tokens, so that the limit cannot be kept"
+                whose = "replies already kept state no tokens" if self.unknown_earlier else ""
+                reason = f"{whose or 'the service does not report its tokens'}, so that the limit cannot be kept"
                 remedy = "Unset the limit"
         return (
             f"stopped by {limit}: {reason}. Every reply that came is kept; {left} requests are left. "
@@ -348,7 +372,17 @@ class _Replies:
         if kept.media:
             RUN.record_media(request.doc, dict(kept.media))
         cost = self.budget.charge(kept.usage)
-        self._record_usage(request, {**kept.usage, **cost, "at": kept.at, "kept": True})
+        usage = {**kept.usage, **cost, "at": kept.at, "kept": True}
+        if lost := self._lost(kept.key):
+            spent = usage_of(lost) | {"latency": 0}
+            if not any(attempt.billed for attempt in lost):
+                spent |= {"prompt_tokens": 0, "completion_tokens": 0, "cost": 0}
+            usage = add_usage([usage, spent]) | {"latency": usage.get("latency")}
+        self._record_usage(request, usage)
+
+    def _lost(self, key: str) -> list[Attempt]:
+        """Attempts at a request in earlier commands that got no reply to keep, at today's prices."""
+        return [self.budget.priced(self.model, attempt) for attempt in self.store.unanswered([key])]
 
     def take_new(self, request: Request, output: Any, seconds: float | None) -> None:
         """Take a reply that just came, and store it if it is an answer; ``seconds`` as in :data:`OnReply`."""
@@ -369,11 +403,12 @@ class _Replies:
         failed = status == REQUEST_FAILED
         counted = {"error": "no reply"} if failed else _counted(request, counts if seconds is not None else None)
         self.ledger.settle(request.key, now, seconds, **counted)
-        usage = {"model": self.model, **usage_of(self.ledger.of(request.key)), **self.waits}
-        usage["at"] = None if failed else now
-        self._record_usage(request, usage)
+        own = self.ledger.of(request.key)
+        asked = {"model": self.model, **self.waits, "at": None if failed else now}
+        usage = {**usage_of(own), **asked}  # of this command: what others have spent stands in their own files
+        self._record_usage(request, {**usage_of([*self._lost(request.key), *own]), **asked})
         # what is not an answer is asked again by the next command
-        if status not in (REQUEST_FAILED, "empty", "truncated") and not is_cut_off(status, usage):
+        if not is_asked_again(status, usage):
             media = RUN.media_of(request.doc)
             self.store.add(CachedReply(request.key, str(request.doc["id"]), text, now, usage, media, counts))
             self.show_warnings()

@@ -101,10 +101,10 @@ class ReplyStore:
         return replies
 
     def unanswered(self, keys: Collection[str]) -> Iterator[Attempt]:
-        """Attempts of these requests, found by :meth:`find`, in processes that got no reply to keep from them."""
+        """Attempts of these requests, as far as they were read, in processes that got no reply to keep from them."""
         for key in keys:
-            for attempts in self._unanswered.values():
-                yield from (attempt for attempt in attempts.get(key, ()) if attempt.billed)
+            for attempts in list(self._unanswered.values()):  # other threads may be reading
+                yield from tuple(attempts.get(key, ()))
 
     def find_new(self) -> list[CachedReply]:
         """Replies that other processes have written since this store last looked, whatever they answer."""

@@ -83,7 +83,7 @@ def write_parts(requests: Iterable[tuple[str, Mapping[str, Any]]], out: Path, mo
 def batch_replies(file: Path, epoch: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
     """Place and reply of every line of a result file, read as the answer of a service to a run is.
 
-    A request that failed has ``error`` in place of a reply.
+    A request that failed has ``error`` in place of a reply, and its tokens where the service counts some.
 
     Raises:
         DataError: a line is no line of a result file.
@@ -101,9 +101,11 @@ def batch_replies(file: Path, epoch: int | None = None) -> Iterator[tuple[str, d
         body = response.get("body") or row.get("error")  # vLLM has the body of an HTTP error there
         status = code if type(code := response.get("status_code")) is int else 0
         answer = Attempt(name, 0, http_status=status, **facts_of_answer(status, body))
+        usage = {fact: value for fact in USAGE if (value := getattr(answer, fact)) is not None}
         if answer.error or answer.unread:
             reason = row.get("error") or (body.get("error") if isinstance(body, Mapping) else None) or body
-            yield place, {"id": name, "reply": None, "error": str(redact(json.dumps(reason or "no answer")[:500]))}
+            said = answer.error if status and status < 300 and answer.error else json.dumps(reason or "no answer")
+            failed = {"id": name, "reply": None, "error": str(redact(said[:500]))}
+            yield place, failed | ({"usage": usage} if answer.billed and not answer.unread else {})
             continue
-        usage = {fact: value for fact in USAGE if (value := getattr(answer, fact)) is not None}
         yield place, {"id": name, "reply": reply_of(answer.text, [answer], lambda text: False), "usage": usage}

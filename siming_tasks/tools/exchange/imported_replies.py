@@ -18,6 +18,9 @@ from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import well_formed
 from siming_tasks.common.workbook import cell_value, open_workbook
 from siming_tasks.data.jsonl import read_jsonl, unique_pairs
+from siming_tasks.parsing.parsed_reply import BLOCKED_MARKER
+from siming_tasks.results.record import ASKED_AGAIN, REQUEST_FAILED, answered_more
+from siming_tasks.results.usage import is_cut_off
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.exchange.batch_file import batch_replies
 from siming_tasks.tools.exchange.inspect_logs import inspect_replies
@@ -58,11 +61,11 @@ def import_replies(
         epoch: which repetition of the questions; None: there is only one.
 
     Raises:
-        DataError: a file cannot be read, a reply is to no request, or a request is answered twice. An answer takes the
-            place of a failure of the same request.
+        DataError: a file cannot be read, a reply is to no request, or a request is answered twice. Of one asked again
+            (:data:`~siming_tasks.results.record.ASKED_AGAIN`), the answer counts, with the tokens of both.
     """
     requests = _requests(asked) if asked else {}
-    replies: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    replies: dict[str, tuple[Path, str, Mapping[str, Any]]] = {}
     for file in files:
         for place, reply in IMPORTERS[form](file, epoch):
             request = str(reply["id"])
@@ -71,17 +74,25 @@ def import_replies(
                 fix = "Ask with the requests of `siming run requests`, and keep their ids."
                 whose = f" in {asked}" if setting in TASKS and slash else ""
                 raise DataError(f"{place}: {request[:200]!r} is no id of a request{whose}. {fix}")
-            earlier, first = replies.get(request, (place, None))
-            if first and first["reply"] is not None and reply["reply"] is not None:
+            if request not in replies:
+                replies[request] = file, place, reply
+                continue
+            first_file, earlier, first = replies[request]
+            statuses = [_status(one) for one in (first, reply)]
+            is_second = None not in (
+                first["reply"],
+                reply["reply"],
+            )  # an answer, or what another job is asked again for
+            if is_second and (file == first_file or not set(statuses) & set(ASKED_AGAIN)):
                 fix = "Keep one, or name the repetition (--epoch)."
                 raise DataError(f"{place}: {request!r} is answered in {earlier} already. {fix}")
-            if first is None or first["reply"] is None:
-                replies[request] = place, reply
+            kept, other = (reply, first) if answered_more(statuses[1], statuses[0]) else (first, reply)
+            replies[request] = file, place, _with_tokens_of(kept, other)
     if not replies:
         raise DataError(f"{', '.join(map(str, files))}: holds no reply to a request of `siming run requests`.")
     missing: dict[str, list[str]] = {}
     with atomic_write(out) as stream:
-        for request, (_, reply) in replies.items():
+        for request, (_, _, reply) in replies.items():
             line = {**reply, **requests.get(request, {})}
             if (model := line.pop("model", None)) and "usage" in line:
                 line["usage"] = {"model": model, **line["usage"]}
@@ -91,6 +102,27 @@ def import_replies(
         missing.setdefault(requests[request].get("file", str(asked)), []).append(request)
     counts = Counter(request.partition("/")[0] for request in replies)
     return Imported(counts, {name: sorted(missing[name]) for name in sorted(missing)})
+
+
+def _status(reply: Mapping[str, Any]) -> str:
+    """Status of a reply as far as it shows without the steps that were asked; "" for any answer."""
+    text, cut = reply["reply"], is_cut_off("", reply.get("usage"))
+    if text is None:
+        return REQUEST_FAILED
+    if text.startswith(BLOCKED_MARKER):
+        return "refused"
+    return "truncated" if cut else "" if text.strip() else "empty"
+
+
+def _with_tokens_of(kept: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Reply with the tokens of another sending of its request, which were paid as well."""
+    own, more = kept.get("usage") or {}, other.get("usage") or {}
+    tokens = {
+        name: own.get(name, 0) + more[name]
+        for name in ("prompt_tokens", "completion_tokens")
+        if name in more and (name in own or kept["reply"] is None)
+    }
+    return {**kept, "usage": {**own, **tokens}} if tokens else kept
 
 
 def _requests(file: Path) -> dict[str, dict[str, Any]]:

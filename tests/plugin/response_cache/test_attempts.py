@@ -282,3 +282,36 @@ def test_a_task_of_somebody_else_beside_ours(ask: Asked, tmp_path: Path) -> None
 def test_a_group_beside_its_member_asks_once(ask: Asked) -> None:
     run = ask("async_openai", "--tasks", "siming_clip,siming_clip_score", limit=3)
     assert ask.sent == 6 and run.task("clip_score")["coverage"] == 1.0
+
+
+def test_what_earlier_commands_paid_for_lost_answers_stays_in_the_records(ask: Asked, tmp_path: Path) -> None:
+    """An empty answer (18 USD) and a failure, asked again: three commands state what a request has cost in all."""
+    (prices := tmp_path / "prices.yaml").write_text(PRICES)
+    env = {"SIMING_PRICES": str(prices)}
+    ask.faults = [said(None), (500, {"error": {"message": "broken"}})]
+    first = ask.records(ask("openai", limit=3, **env))
+    assert [record["usage"]["cost"] for record in first] == [18, None, 18]
+    ask.faults = []
+    for command in (2, 3):
+        records = ask.records(ask("openai", limit=3, **env))
+        usages = [record["usage"] for record in records]
+        tried = first[1]["usage"]["attempts"]
+        assert [usage["cost"] for usage in usages] == [36, 18, 18], command
+        assert [usage["prompt_tokens"] for usage in usages] == [14, 7, 7]
+        assert [usage["attempts"] for usage in usages] == [2, tried + 1, 1]
+        assert [usage["failed_attempts"] for usage in usages] == [0, tried, 0]
+    assert ask.sent == 0
+    stopped = ask("openai", limit=4, **env, SIMING_LIMIT_COST="50")
+    assert stopped.code == 1 and ask.sent == 0
+    words = "72 of 50 USD are spent, 72 of it on replies already kept and lost answers of earlier commands"
+    assert words in " ".join(stopped.output.split())
+
+
+@pytest.mark.parametrize("replies", ["kept", "off"])
+def test_an_answer_of_unknown_form_that_is_asked_again_has_failed(ask: Asked, tmp_path: Path, replies: str) -> None:
+    ask.faults = [(200, {})]
+    more = {"SIMING_REPLIES": "off"} if replies == "off" else {}
+    failed, good = ask.records(ask("openai", limit=2, **more))
+    assert failed["status"] == "request_failed" and good["status"] == "ok"
+    assert failed["usage"]["attempts"] == failed["usage"]["failed_attempts"] == 2
+    assert good["usage"]["failed_attempts"] == 0

@@ -88,8 +88,12 @@ def test_failures_refusals_and_empty_answers(tmp_path: Path) -> None:
         {"id": "b", "custom_id": "clip_score/v/6", "response": {"status_code": 400, "request_id": "r", "body": None},
          "error": {"error": {"message": "too many images", "type": "BadRequestError", "param": None, "code": 400}}},
     ]  # fmt: skip
+    unchosen = result("clip_score/v/7", None)
+    unchosen["response"]["body"]["choices"] = []
     rows[4]["response"]["body"]["error"] |= {"code": "content_filter", "message": "filtered"}  # type: ignore[index]
-    failed, expired, refused, empty, filtered, by_vllm = imported(tmp_path / "out.jsonl", rows)
+    failed, expired, refused, empty, filtered, by_vllm, none = imported(tmp_path / "out.jsonl", [*rows, unchosen])
+    usage = {"prompt_tokens": 7, "completion_tokens": 2, "served": "m-1", "http_status": 200}
+    assert none == {"id": "clip_score/v/7", "reply": None, "error": "no choice", "usage": usage}
     assert by_vllm["reply"] is None and "too many images" in by_vllm["error"]
     assert failed == {"id": "clip_score/v/1", "reply": None, "error": '{"message": "too long", "code": 400}'}
     assert expired["reply"] is None and "batch_expired" in expired["error"]
@@ -199,6 +203,16 @@ def test_an_answer_takes_the_place_of_a_failure_and_strangers_are_refused(
         paths = [str(tmp_path / name) for name in names]
         return main(["run", "import", *paths, str(out), "--format", "openai-batch", "--requests", str(asked)])
 
+    cut = result(names[0], "I would")
+    cut["response"]["body"]["choices"][0]["finish_reason"] = "length"
+    for name, row in {"cut": cut, "empty": result(names[0], None)}.items():
+        (tmp_path / name).write_text(json.dumps(row) + "\n")
+        for order in ((name, "again"), ("again", name)):
+            assert importing(*order) == 1
+            (line,) = out.read_text().splitlines()
+            read = json.loads(line)
+            assert (read["reply"], read["usage"]["prompt_tokens"], read["usage"]["finish_reason"]) == ("1", 14, "stop")
+    capsys.readouterr()
     for order in (("failed", "again"), ("again", "failed")):
         assert importing(*order) == 1
         rows = [json.loads(line) for line in out.read_text().splitlines()]
