@@ -162,3 +162,14 @@ def edit(folder: Path) -> Callable[[Callable[[list[dict[str, Any]]], Any]], None
 def default_rubric_file() -> Path:
     """The embedded rubric as a file."""
     return Path(str(resources.files("siming_tasks.rubrics") / "default.yaml"))
+
+
+def damage(path: Path) -> None:
+    """Flip bits inside every fourth picture between keyframes; lengths and headers stay."""
+    with av.open(str(path)) as container:
+        packets = [(packet.pos, packet.size) for packet in container.demux(video=0) if not packet.is_keyframe]
+    data = bytearray(path.read_bytes())
+    for start, size in packets[::4]:
+        for at in range((start or 0) + 20, (start or 0) + size, 5):
+            data[at] ^= 0x5A
+    path.write_bytes(data)

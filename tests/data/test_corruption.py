@@ -363,7 +363,7 @@ DECODED: dict[str, tuple[Spoil, str, str, str]] = {
     "one rater": (
         rows(lambda c: [s["score"].pop("rater_b") for r in c for s in r["steps"]]),
         "raters-few",
-        "fewer than two raters",
+        "fewer than two persons",
         "warning",
     ),
     "consensus above both raters": (

@@ -157,8 +157,8 @@ def _scores(dataset: Dataset) -> Iterator[Problem]:
             measures = rater not in (CONSENSUS, *people)  # an instrument sees some of the steps, and nobody misses it
             yield replace(problem, severity="note") if measures else problem
     if not dataset.withheld and len(people) < 2:
-        what = "fewer than two raters; agreement between people, the ceiling for a model, cannot be computed."
-        yield _warn(dataset, None, "raters-few", what, "Add a second rater's points.", "score")
+        what = "fewer than two persons gave points; agreement between people, a model's ceiling, cannot be computed."
+        yield _warn(dataset, None, "raters-few", what, "Add a second person's points.", "score")
     odd: list[str] = []
     broken: list[str] = []
     off: defaultdict[str, list[str]] = defaultdict(list)

@@ -184,7 +184,8 @@ def _not_whole(plan: BuildPlan, media: Mapping[str, Mapping[str, Any]]) -> list[
         if done["lost"] or done["damaged"]:
             what = f"of {done['stored']} pictures {done['lost']} do not survive, and {done['damaged']} are damaged."
             fix = "Export it again from the source if they matter: they cannot be decoded, or follow within 1/60 s."
-            problems.append(Problem("media-lost", what, fix, str(source.path), severity="warning"))
+            code = "media-damaged" if done["damaged"] else "media-lost"
+            problems.append(Problem(code, what, fix, str(source.path), severity="warning"))
     return problems
 
 

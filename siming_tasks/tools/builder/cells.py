@@ -39,6 +39,9 @@ _UNIT_WORDS: dict[Unit, str] = {
 _UNITS: dict[str, Unit] = {word: unit for unit, words in _UNIT_WORDS.items() for word in words.split()}
 _FILLING = frozenset(("in", "time", "at", "of", "the", "zeit", "nr", "no", "number", "index", "timestamp", "时间"))
 """Words that a heading of times may have beside `start` and the unit."""
+_STRANGE = re.compile(r"[^\w.,:;#()\[\]{}【】<>-]|(?<![^\W_])\d")
+"""Signs, and numbers that stand alone, which make a unit another one: `1/100 s`, `s/100`, `%`."""
+_BRACKETED = re.compile(r"[(\[{【<]([^()\[\]{}【】<>]*)[)\]}】>]")
 _PATTERN = re.compile(r"(?<![a-z])(h{1,2}:)?(m{1,2}:)(s{1,2})([.,][a-z0-9]+)?(?![a-z:])")
 _ANY_PATTERN = re.compile(r"(?<![a-z])[hms]{1,2}(?::[hmsf]{1,3})+(?![a-z])")
 
@@ -144,16 +147,24 @@ def seconds_of(cell: Any, rate: Fraction | None = None, unit: Unit = "s") -> flo
 def unit_of(heading: str) -> tuple[str, Unit | None]:
     """Split a heading of times into its words without the unit, and the unit: None if none is stated, ``?`` if unclear.
 
+    A unit is a known word alone: a number, a sign or another word in brackets makes it unclear.
+
     Example:
         >>> unit_of("Start [ms]"), unit_of("end_frame"), unit_of("start (hh:mm)"), unit_of("start")
         (('start', 'ms'), ('end', 'frames'), ('start', '?'), ('start', None))
+        >>> unit_of("start (1/100 s)"), unit_of("end (%)")
+        (('start', '?'), ('end', '?'))
     """
-    name = folded(heading)
-    if _PATTERN.search(name):
-        return "_".join(_words(_PATTERN.sub(" ", name))), "clock"
-    if _ANY_PATTERN.search(name):
-        return "_".join(_words(_ANY_PATTERN.sub(" ", name))), "?"
+    name = folded(heading).replace("_/_", "_")  # the two lines of a heading
+    clocks: tuple[tuple[re.Pattern[str], Unit], ...] = ((_PATTERN, "clock"), (_ANY_PATTERN, "?"))
+    for pattern, unit in clocks:
+        if pattern.search(name):
+            name = pattern.sub(" ", name)
+            return "_".join(_words(name)), "?" if _STRANGE.search(name.replace(" ", "_")) else unit
     words = _words(name)
+    stated = [word for part in _BRACKETED.findall(name) for word in _words(part)]
+    if _STRANGE.search(name) or any(word not in _UNITS for word in stated):
+        return "_".join(word for word in words if word not in _UNITS), "?"
     units = list(dict.fromkeys(_UNITS[word] for word in words if word in _UNITS))
     if "frames" in units:  # `frame no`, `frame (s)` beside one another are frames of nothing
         units = ["frames"] if units == ["frames"] else ["?"]
@@ -162,7 +173,7 @@ def unit_of(heading: str) -> tuple[str, Unit | None]:
 
 
 def _words(name: str) -> list[str]:
-    return [word for word in re.findall(r"[^\W\d_]+", name) if word not in _FILLING]
+    return [word for word in re.findall(r"[^\W\d_][^\W_]*", name) if word not in _FILLING]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric
 from siming_tasks.rubrics.rubric import HALF, HALF_POINTS_HINT, is_on_increment, named
 from siming_tasks.tools.builder.cells import (
-    THOUSANDS,
     TIME_CODE,
     Unit,
     folded,
@@ -243,7 +242,10 @@ class Reader:
             value = number(cell)
             if rater in not_applicable:
                 continue
-            if value is None:
+            if row.part.sheet.is_unclear(cell):
+                what, fix = f"{cell!r} may be a thousand or a decimal number.", "Write it with a decimal point (1.5)."
+                self.problems.append(label.problem("number-unclear", what, fix, rater))
+            elif value is None:
                 what, fix = f"{cell!r} is not a number of points.", "Write the points alone, N/A or nothing."
                 self.problems.append(label.problem("not-a-number", what, fix, rater))
             elif rule is not None and not 0 <= value <= rule.max_score:
@@ -278,14 +280,15 @@ class Reader:
             return None
         # A spreadsheet makes a time of day of the input 1:23.
         if isinstance(cell, datetime.time | datetime.datetime | datetime.timedelta):
-            what = f"the cell is a time of day ({cell}), which may mean minutes or hours."
+            kind = "duration" if isinstance(cell, datetime.timedelta) else "time of day"
+            what = f"the cell is a {kind} ({cell}), which may mean minutes or hours."
             fix = "Format the column as text (1:23.5) or write seconds (83.5)."
             self.problems.append(row.problem("clock-cell", what, fix, column))
             return None
         heading = row.part.layout.ours[column]
         unit = unit_of(heading)[1] or "s"
         seconds = seconds_of(cell, self.words.rate, unit)
-        if isinstance(cell, str) and THOUSANDS.match(cell) and not row.part.sheet.is_decimal(cell):
+        if row.part.sheet.is_unclear(cell):
             what = f"{cell!r} may be a thousand or a decimal number."
             fix = "Write it without a sign for thousands (1234), and a decimal number with a point (1.5)."
             self.problems.append(row.problem("number-unclear", what, fix, column))

@@ -19,7 +19,7 @@ from siming_tasks.data.row_schema import RaterRow, problems_of
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tools.builder.cells import folded, plain, unit_of
 from siming_tasks.tools.builder.sheet_rows import Column, Sheet
-from siming_tasks.tools.builder.worksheets import PERCENT, ROUNDED, STRUCK
+from siming_tasks.tools.builder.worksheets import CAMOUFLAGED, PERCENT, ROUNDED, STRUCK, TINY
 
 VIDEO_FIELDS = ("site", "student", "split", "global_rating")
 """Optional columns that say something about the whole video."""
@@ -37,6 +37,8 @@ _UNSEEN = {
     "hidden": "Nobody who looks at the sheet sees them. Show them if they count, delete them if they do not.",
     STRUCK: "Delete them if they do not count, else undo the striking out.",
     PERCENT: "The file holds 1 where the sheet shows 100 %. Write the points, formatted as numbers.",
+    CAMOUFLAGED: "Nobody who looks at the sheet sees them. Give them another colour if they count, else delete them.",
+    TINY: "Nobody who looks at the sheet sees them. Make them larger if they count, else delete them.",
     "": "The file holds another number than the sheet shows. Format the cells as General, and look at them.",
 }
 _Name = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
@@ -219,8 +221,8 @@ class Layout:
                 problems.append(Problem("points-unclear", what, fix, sheet.file))
         problems += self._unseen(sheet)
         fix = (
-            "Raters' columns are called rater_...; say in the mapping file (--columns) what they are (`raters:`, "
-            "`steps:`, `columns:`), or name them under `ignore:`."
+            "A rater's column is called rater_<name>, one word and no more; say in the mapping file (--columns) what "
+            "they are (`raters:`, `steps:`, `columns:`), or name them under `ignore:`."
         )
         filled = {name for row in sheet.rows for name in row.cells}
         for full in (True, False):
@@ -254,14 +256,16 @@ NO_RATER = frozenset(
         *("id", "ids", "name", "names", "code", "count", "number", "age", "years", "experience", "date", "time"),
         *("comment", "comments", "note", "notes", "remark", "remarks", "confidence", "certainty", "agreement"),
         *("mean", "average", "median", "sum", "total", "sd", "deduction", "deductions", "error", "errors"),
+        *("lost", "minus", "demerit", "demerits", "rank", "grade", "norm", "normed", "scaled", "percent"),
     )
 )
-"""Last words of headings that begin with ``rater`` and are about raters or of no single one."""
+"""Last words of headings that begin with ``rater`` and are about raters, of no single one, or no points."""
 _OTHER_POINTS = re.compile(
     r"%|\bpercent|prozent|pourcent|百分|\b(?:deduct|penalt|abz[uü]g|minuspunkt|d[ée]duction|errors?\b|mistakes?\b)|扣分",
     re.IGNORECASE,
 )
 """Words of headings of numbers that are no points."""
+_PLAIN_RATER = re.compile(r"rater(?:_[^\W_]+|[a-z]|\d{1,3})")
 
 
 def rater_named(text: str) -> str | None:
@@ -274,6 +278,19 @@ def rater_named(text: str) -> str | None:
     name = folded(text)
     is_rater = name.startswith("rater") and name not in ("rater", "raters") and name.split("_")[-1] not in NO_RATER
     return name if name == CONSENSUS or is_rater else None
+
+
+def rater_of(heading: str) -> str | None:
+    """The rater whose points a heading names by itself: ``rater_<name>`` and no more, or the consensus.
+
+    Whatever follows the name may say that the numbers are others than points: lost, a rank, of another scale.
+
+    Example:
+        >>> rater_of("Rater Li"), rater_of("rater_a lost"), rater_of("rater_a (0-10)"), rater_of("rater_mean")
+        ('rater_li', None, None, None)
+    """
+    name = rater_named(heading)
+    return name if name == CONSENSUS or (name and _PLAIN_RATER.fullmatch(name)) else None
 
 
 def layout_of(
@@ -340,13 +357,16 @@ def _points(column: Column, steps: dict[str, str], raters: Collection[str], word
 
     def rater(part: str) -> str | None:
         known = str(plain(part))
-        return words.meaning("raters", part) or rater_named(part) or (known if known in raters else None)
+        return words.meaning("raters", part) or rater_of(part) or (known if known in raters else None)
 
     if step_id := step(column.name):
         return Points(column.name, step_id)
     if len(column.parts) > 1:
         for this, other in (column.parts, column.parts[::-1]):
             if step_id := step(this):
-                return Points(column.name, step_id, rater(other) or str(plain(other)))
+                name = folded(other)
+                is_none = name.startswith("rater") or name.split("_")[-1] in NO_RATER  # `rater_a lost`, `mean`
+                whose = rater(other) or (None if is_none else str(plain(other)))
+                return Points(column.name, step_id, whose) if whose else None
     whose = rater(column.parts[-1])
     return Points(column.name, None, whose) if whose else None

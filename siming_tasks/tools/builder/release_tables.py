@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +157,16 @@ def _arrow_records(path: Path) -> Iterator[Record]:
     if table.num_rows > MAX_ROWS:
         raise DataError(f"{path}: {table.num_rows:,} rows; at most {MAX_ROWS:,} are read.")
     for row in table.to_pylist():
-        yield from _rows_of({name: _path_of(item) for name, item in row.items()})
+        yield from _rows_of({name: _plain(_path_of(item)) for name, item in row.items()})
+
+
+def _plain(item: Any) -> Any:
+    """A value, inside lists and objects too, with numbers of fixed digits (``decimal128``) as plain numbers."""
+    if isinstance(item, Decimal):
+        return float(item)
+    if isinstance(item, list):
+        return [_plain(each) for each in item]
+    return {name: _plain(each) for name, each in item.items()} if isinstance(item, dict) else item
 
 
 def _without_bytes(schema: Any) -> list[str]:

@@ -17,7 +17,7 @@ from siming_tasks.common.sanitize import one_line
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tools.builder.cells import folded, number, plain, text_of, unit_of
 from siming_tasks.tools.builder.label_rows import NOT_APPLICABLE
-from siming_tasks.tools.builder.mapping import OURS, rater_named
+from siming_tasks.tools.builder.mapping import OURS, rater_of
 from siming_tasks.tools.builder.sheet_rows import Column, Sheet
 from siming_tasks.tools.builder.sheet_tables import read_table
 
@@ -128,7 +128,7 @@ def draft_of(sheets: Iterable[Sheet], rubric: Rubric, is_video: Callable[[str], 
         for word in dict.fromkeys(step_words):
             _add_step(draft, word, rubric, known=folded(word) in map(folded, rubric.by_id))
         for column in sheet.columns:
-            if column.name in used or folded(column.name) in OURS or rater_named(column.parts[-1]):
+            if column.name in used or folded(column.name) in OURS or rater_of(column.parts[-1]):
                 continue
             parts = dict.fromkeys((*column.parts, column.name))  # of `Li / CPR 1`, the step is a part alone
             if any(folded(part) in map(folded, rubric.by_id) for part in parts):

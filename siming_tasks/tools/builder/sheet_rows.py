@@ -48,6 +48,6 @@ class Sheet:
         texts = (cell for row in self.rows for cell in row.cells.values() if isinstance(cell, str))
         return any(re.fullmatch(r"-?\d+,\d+", text) and not THOUSANDS.match(text) for text in texts)
 
-    def is_decimal(self, text: str) -> bool:
-        """True if ``1,234`` or ``1.234`` is a decimal number in this sheet: other cells tell what its commas are."""
-        return ("," in text) == self._has_decimal_commas
+    def is_unclear(self, cell: Any) -> bool:
+        """True for ``1,234`` or ``1.234`` unless other cells of the sheet tell that its sign is the decimal one."""
+        return isinstance(cell, str) and bool(THOUSANDS.match(cell)) and ("," in cell) != self._has_decimal_commas

@@ -33,6 +33,8 @@ _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codec
 _CHINESE = re.compile(rb"[\xb0-\xf7][\xa1-\xfe]")
 """A letter of GB 2312. In a text of Western Europe, a byte of this kind stands alone."""
 _BRACKETS = re.compile(r"^[\[(][^\[\]()]{1,20}[\])]$")
+_SAYS_NOTHING = frozenset(("point", "points", "pts", "score", "scores", "punkte", "分数", "得分", "text", "name", "id"))
+"""What may stand in brackets below a heading that is no time."""
 _UNIT_ABOVE = re.compile(r"[\[(]\s*([^\W\d_]{1,14})\s*[\])]")
 _WORKBOOKS = (b"PK\x03\x04", b"PK\x05\x06", OLE)
 """How workbooks begin: an archive, or an old or protected one."""
@@ -200,10 +202,14 @@ def _heading(line: Line, below: Sequence[Line], known: set[str]) -> tuple[list[C
         and marked
         and not any(marked)
         and units
-        and all(unit_of(name)[1] or _BRACKETS.match(name) for name in units)
+        and all(unit_of(name)[1] not in (None, "?") or _BRACKETS.match(name) for name in units)
     ):
-        # The unit of a time belongs to its name; `[points]` says nothing new.
-        pairs = [(f"{top} {name}" if name and (unit_of(name)[1] or "%" in name) else top, None) for top, name in pairs]
+        # A unit belongs to the name above it; `[points]` says nothing new.
+        bare = [folded(name).strip("[]()_") if name else "points" for _, name in pairs]
+        pairs = [
+            (top if unit in _SAYS_NOTHING else f"{top} {name}", None)
+            for (top, name), unit in zip(pairs, bare, strict=True)
+        ]
         below = below[1:]
     elif fills and words and marked and not any(marked):
         below = below[1:]

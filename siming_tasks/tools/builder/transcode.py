@@ -9,6 +9,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -57,7 +58,7 @@ class Normalised:
         copied: whether the coded pictures were copied unchanged.
         stored: pictures that the source holds.
         lost: how many of these are not among those written: nothing to decode them from, or two within one period.
-        damaged: how many of those written the decoder reported errors for.
+        damaged: how many of those written the decoder reported errors for, or (of a copy) gave no picture for.
     """
 
     frames: int
@@ -186,8 +187,9 @@ def normalise(
         av.open(str(temporary), "w", format="mp4", options=options) as output,
     ):
         if not keep_audio and (container.start_time or 0) <= 0 and (rate := _rate_to_copy(source, stream)):
-            frames = _copy(container, stream, output, check)
-            result = Normalised(frames, str(rate), stream.width, stream.height, copied=True, stored=frames)
+            frames, damaged = _copy(container, stream, output, check)
+            size = stream.width, stream.height
+            result = Normalised(frames, str(rate), *size, copied=True, stored=frames, damaged=damaged)
         else:
             with open_video(source) as (packets, pictures):
                 clock = Clock.read(packets, pictures)
@@ -244,21 +246,29 @@ def _units(packet: bytes, size: int) -> Iterator[int]:
         at += size + int.from_bytes(packet[at : at + size], "big")
 
 
-def _copy(container: InputContainer, stream: VideoStream, output: OutputContainer, check: Callable[[], None]) -> int:
+def _copy(
+    container: InputContainer, stream: VideoStream, output: OutputContainer, check: Callable[[], None]
+) -> tuple[int, int]:
+    """Copy the coded pictures and decode them on the way; their number, and how many come damaged or not at all."""
+    import av
     from av.bitstream import BitStreamFilterContext
 
     copied: Any = output.add_stream_from_template(stream)
     copied.metadata.clear()
     pictures_only = BitStreamFilterContext(f"filter_units=pass_types={PICTURES}", stream, copied)
-    frames = 0
+    stream.thread_type = "AUTO"
+    frames = whole = 0
     for packet in container.demux(stream):
+        with suppress(av.error.InvalidDataError):
+            decoded: Any = packet.decode()
+            whole += sum(not frame.is_corrupt for frame in decoded)
         if packet.dts is not None:
             check()
             for kept in pictures_only.filter(packet):
                 kept.stream = copied
                 output.mux(kept)
                 frames += 1
-    return frames
+    return frames, frames - whole
 
 
 class _Writer:

@@ -122,9 +122,10 @@ def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str
             problems += [cut] if (cut := recording.cut()) else []
         if code:
             problems.append(Problem(code, what, fix, row.file, row.lines[0], "video_id"))
-    known = {source.path for source in sources.values()}
+    known = {path for match in files.values() for path in match}
     if spare := [path for path in videos.files if path not in known]:
-        what = f"{len(spare)} video files have no row in the sheet ({spare[0].name}, ...) and are left out."
+        shown = spare[0].name + (", ..." if len(spare) > 1 else "")
+        what = f"{len(spare)} video files have no row in the sheet ({shown}) and are left out."
         problems.append(Problem("video-unlabelled", what, "Add their rows.", str(videos.folder), severity="warning"))
     return sources, problems
 

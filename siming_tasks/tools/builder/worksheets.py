@@ -37,6 +37,15 @@ _NO_HEIGHT = re.compile(rb'<(?:\w{1,20}:)?sheetFormatPr\s[^<>]{0,199}?zeroHeight
 _LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[[^\]]*\]')
 _SECTIONS = re.compile(r';(?=(?:[^"]*"[^"]*")*[^"]*$)')
 STRUCK, PERCENT, ROUNDED = "struck out", "shown as percent", "shown rounded"
+CAMOUFLAGED, TINY = "in the colour of what is behind them", "in letters too small to read"
+NEAR = 32
+"""Largest difference of red, green and blue (of 255) between letters and their ground that nobody sees."""
+SMALLEST = 4
+"""Points; smaller letters are dots."""
+_THEME = (b"lt1", b"dk1", b"lt2", b"dk2", *(b"accent%d" % number for number in range(1, 7)), b"hlink", b"folHlink")
+_OFFICE = ("FFFFFF", "000000", "EEECE1", "1F497D", "4F81BD", "C0504D", "9BBB59", "8064A2", "4BACC6", "F79646", "0000FF",
+           "800080")  # fmt: skip
+"""Names of the colours of a workbook's theme in the order of their numbers, and what they are if none is stated."""
 
 
 def worksheet_grids(path: Path, most: int) -> list[Grid]:
@@ -60,11 +69,19 @@ class _Looks:
         styles = list(enumerate(book._cell_styles))
         self.formats = {number: str(formats.get(style.numFmtId, "General")) for number, style in styles}
         self.struck = {number for number, style in styles if book._fonts[style.fontId].strike}
-        self.white = {
-            number
-            for number, style in styles
-            if _is_white(book._fonts[style.fontId].color) and book._fills[style.fillId].fill_type is None
-        }
+        self.colours = _Colours(book)
+        self.fonts = {number: book._fonts[style.fontId] for number, style in styles}
+        self.grounds = {number: self.colours.ground(book._fills[style.fillId]) for number, style in styles}
+        self.faint = {number: how for number, style in styles if (how := self._faint(number, self.fonts[number]))}
+
+    def _faint(self, style: int, font: Any) -> str:
+        """Say why letters of this font on the ground of this style are not seen; empty if they are."""
+        size, ground = getattr(font, "sz", None), self.grounds.get(style, _WHITE)
+        if size is not None and size < SMALLEST:
+            return TINY
+        letters = self.colours.of(font.color) or _BLACK
+        apart = max(abs(one - other) for one, other in zip(letters, ground, strict=True)) if ground else 255
+        return CAMOUFLAGED if apart <= NEAR else ""
 
     def of(self, cell: Any) -> str:
         """Say how the cell is seen; empty if as it is stored."""
@@ -73,21 +90,61 @@ class _Looks:
             return ""
         if style in self.struck:
             return STRUCK
-        if style in self.white:
-            return "white on white"
+        if style in self.faint and not (isinstance(value, list) and all(hasattr(piece, "font") for piece in value)):
+            return self.faint[style]
         if isinstance(value, list):  # text in several fonts
             fonts = [piece.font for piece in value if hasattr(piece, "font")]
             if any(font.strike for font in fonts):
                 return STRUCK
+            if faint := next(filter(None, (self._faint(style, font) for font in fonts)), ""):
+                return faint
             return "partly raised or lowered" if any(font.vertAlign not in (None, "baseline") for font in fonts) else ""
         if isinstance(value, int | float) and not isinstance(value, bool):
             return seen_number(self.formats.get(style, "General"), value)
         return ""
 
 
-def _is_white(color: Any) -> bool:
-    return color is not None and ((color.type == "rgb" and str(color.rgb)[-6:] == "FFFFFF" and color.rgb != "00FFFFFF")
-                                  or (color.type == "theme" and color.theme == 0 and not color.tint))  # fmt: skip
+Rgb = tuple[int, int, int]
+_BLACK, _WHITE = (0, 0, 0), (255, 255, 255)
+
+
+class _Colours:
+    """Colours of a workbook as red, green and blue of 255."""
+
+    def __init__(self, book: Any) -> None:
+        theme = book.loaded_theme or b""
+        named = {name: re.search(rb"<a:%s>\s*<a:\w+ [^<>]{0,99}?(?:lastClr|val)=\"([0-9A-Fa-f]{6})\"" % name, theme)
+                 for name in _THEME}  # fmt: skip
+        self._theme = [
+            match[1].decode() if (match := named[name]) else other for name, other in zip(_THEME, _OFFICE, strict=True)
+        ]
+
+    def of(self, color: Any) -> Rgb | None:
+        """The colour; None for the automatic one, and those that are not known."""
+        from openpyxl.styles.colors import COLOR_INDEX
+
+        if color is None:
+            return None
+        table = {"theme": self._theme, "indexed": COLOR_INDEX[:64]}.get(color.type, ())
+        if color.type == "rgb":
+            code = str(color.rgb)
+        elif table and 0 <= int(color.value) < len(table):
+            code = str(table[int(color.value)])
+        else:
+            return None
+        red, green, blue = bytes.fromhex(code[-6:])
+        return _tinted(red, color.tint), _tinted(green, color.tint), _tinted(blue, color.tint)
+
+    def ground(self, fill: Any) -> Rgb | None:
+        """What is behind the letters: white without a fill; None for patterns and gradients."""
+        kind = getattr(fill, "fill_type", "gradient")
+        return _WHITE if kind is None else self.of(fill.fgColor) if kind == "solid" else None
+
+
+def _tinted(value: int, tint: float | None) -> int:
+    """A part of a colour made darker (tint below 0) or lighter, as spreadsheets do with that of a theme."""
+    tint = tint or 0.0
+    return round(value * (1 + tint) if tint < 0 else value + (255 - value) * tint)
 
 
 @lru_cache(4096)

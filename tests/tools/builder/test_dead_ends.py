@@ -17,7 +17,7 @@ from openpyxl import load_workbook
 from siming_tasks.common.errors import SimingError
 from siming_tasks.tools.builder import BuildOptions, build_dataset
 from siming_tasks.tools.builder import build_folder as make
-from tests.data.conftest import RUBRIC, STEPS, write_video
+from tests.data.conftest import RUBRIC, STEPS, damage, write_video
 
 OLD = bytes.fromhex("D0CF11E0A1B11AE1") + bytes(600)
 
@@ -242,3 +242,19 @@ def test_warnings_are_printed_beside_errors(given: dict[str, Path], tmp_path: Pa
     assert main(["data", "build", str(tmp_path / "out"), *(f"--{name}={path}" for name, path in given.items())]) == 1
     said = capsys.readouterr().err
     assert "warning [video-unlabelled]" in said and "9 is off the step's scale 0-2" in said
+
+
+def test_a_broken_video_that_the_sheet_names_is_not_without_a_row(given: dict[str, Path], tmp_path: Path) -> None:
+    broken = given["videos"] / "e1.mp4"
+    broken.write_bytes(broken.read_bytes()[:200])
+    with pytest.raises(SimingError) as caught:
+        build_dataset(tmp_path / "out", **given)
+    assert "e1.mp4" in str(caught.value)
+    assert all(problem.code != "video-unlabelled" for problem in getattr(caught.value, "problems", []))
+
+
+def test_a_build_names_damaged_pictures_of_a_stream_that_it_copies(given: dict[str, Path], tmp_path: Path) -> None:
+    write_video(given["videos"] / "e1.mp4", frames=60, rate=30, options={"bf": "0"})
+    damage(given["videos"] / "e1.mp4")
+    built = build_dataset(tmp_path / "out", **given)
+    assert any(problem.code == "media-damaged" and "e1.mp4" in str(problem) for problem in built.warnings)

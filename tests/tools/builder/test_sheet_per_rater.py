@@ -149,7 +149,7 @@ def test_a_consensus_of_what_nobody_scored(tmp_path: Path) -> None:
         (["Kim=named.csv", "b.csv"], "named.csv: is given as the points of 'Kim', but has points of 'rater_a'."),
         (["Kim=cells.csv", "b.csv"], "cells.csv: is given as the points of 'Kim', but has a column `rater`."),
         (["a.csv", "absent.csv"], "absent.csv: No such file or directory"),
-        (["a.csv", "folder"], "folder: a folder, and only regular files are read."),
+        (["a.csv", "folder"], "folder: a folder that holds no labels:"),
         (["absent1.csv", "absent2.csv"], "absent2.csv: No such file or directory"),
     ],
 )

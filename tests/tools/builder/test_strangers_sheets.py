@@ -13,7 +13,7 @@ import pytest
 from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 from openpyxl.comments import Comment
-from openpyxl.styles import Font
+from openpyxl.styles import Color, Font, PatternFill
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.rubrics import rubric_from
@@ -98,8 +98,31 @@ TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
     ),
     "number of raters": ("video_id,step_id,consensus,raters\nv1,cpr_01,1,2\n", "[columns-ignored] + 'raters'"),
     "mean of raters": ("video_id,step_id,rater_a,rater_mean\nv1,cpr_01,1,2\n", "[columns-ignored] + 'rater_mean'"),
-    "percent in a heading": ("video_id,step_id,rater_a (%)\nv1,cpr_01,1\n", "[points-unclear] + '%'"),
-    "deductions of a rater": ("video_id,step_id,rater_a Abzüge\nv1,cpr_01,1\n", "[points-unclear] + Abzü"),
+    **{
+        f"unit {unit!r}": (TIMES.format(f"start {unit}", f"end {unit}"), "[not-a-time] + :2 + no unit that is known")
+        for unit in ("(1/100 s)", "(1/10 s)", "(s/100)", "(%)", "[10 ms]", "(s*10)", "[min:1/100]", "1/25 s")
+    },
+    "unit of so many": (TIMES.format("start per 100 s", "end"), "[columns-ignored] + 'start per 100 s'"),
+    "unknown unit": (TIMES.format("start (cs)", "end (cs)"), "[columns-ignored] + 'start (cs)'"),
+    "unknown unit below": (TIMES.format("start", "end").replace("\nv1", "\n,,[cs],[cs],[points]\nv1"),
+                           "[columns-ignored] + 'start [cs]'"),
+    "part of a unit below": (TIMES.format("start", "end").replace("\nv1", "\n,,[1/100 s],[1/100 s],\nv1"),
+                             "[not-a-time] + no unit that is known"),
+    "scale below a rater": (
+        "video_id,step_id,rater_a\n,,[0-10]\nv1,cpr_01,2\n", "[columns-ignored] + 'rater_a [0-10]'"
+    ),
+    "seconds with a stop": (TIMES.format("start (sec.)", "end_s"), timed(100, 250)),
+    **{
+        f"rater_a{more}": (f"video_id,step_id,rater_a{more}\nv1,cpr_01,1\n", f"'rater_a{more}' + not read")
+        for more in (" lost", " minus", " demerits", " (missing points)", " (max-)", " rank", " grade", " z", "_norm",
+                     "_scaled", " (0-10)", " (of 10)", " (x10)", " (%)", " Abzüge", " 2", "/10", "*")
+    },
+    **{
+        f"{below!r} below a step": (f"video_id,cpr_01,\n,rater_b,{below}\nv1,1,1\n", f"'cpr_01 / {below}' + not read")
+        for below in ("rater_a lost", "rater_a (0-10)", "mean", "rater_mean")
+    },
+    "a rater of one word": ("video_id,step_id,Rater 张三\nv1,cpr_01,1\n",
+                            [("v1", "cpr_01", None, None, {"rater_张三": 1.0})]),
     "headings in Chinese": ("视频,步骤,评分者,得分\nv1,cpr_01,张三,1\n", "Found '视频' + --columns"),
     "headings in German": ("Video;Schritt;Prüfer A\nv1;cpr_01;1\n", "Found 'Video' + --columns"),
     "headings in French": ("vidéo;étape;évaluateur;points\nv1;cpr_01;Dupont;1\n", "Found 'vidéo' + --columns"),
@@ -109,6 +132,7 @@ TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
                      "100%", "1E1", "0x1", "1_0", "#N/A", "NaN", "=1+1", "2;1", "2\u200b", "–", "fehlt")
     },
     "points ١": (POINT.format("١"), [("v1", "cpr_01", None, None, {"rater_a": 1.0})]),
+    "points 3,000": (POINT.format('"2,000"'), "[number-unclear] + '2,000' + a thousand"),
     "half points without a word": (POINT.format('"1,5"'), "[score-off-increment] + 1.5 points + score_increment"),
 }  # fmt: skip
 
@@ -129,9 +153,52 @@ def test_frames_are_divided_by_the_rate_of_the_mapping(tmp_path: Path) -> None:
     assert found(path, {"columns": columns, "rate": "25"}) == timed(4, 10)
 
 
+def test_a_unit_of_a_mapped_heading_is_known_or_refused(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    for begin, end in (("Beginn (cs)", "Ende (cs)"), ("Beginn 1/100 s", "Ende 1/100 s"), ("Beginn (%)", "Ende (%)")):
+        path.write_text(TIMES.format(begin, end))
+        judge(found(path, {"columns": {"start": begin, "end": end}}), "[not-a-time] + no unit that is known")
+    path.write_text(TIMES.format("T1 Beginn (ms)", "T2 Ende (ms)"))
+    assert found(path, {"columns": {"start": "T1 Beginn (ms)", "end": "T2 Ende (ms)"}}) == timed(0.1, 0.25)
+
+
+def test_numbers_that_a_mapping_calls_points_are_read_unless_they_say_otherwise(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    path.write_text("video_id,step_id,rater_a final\nv1,cpr_01,1\n")
+    expected = [("v1", "cpr_01", None, None, {"rater_a": 1.0})]
+    assert found(path, {"raters": {"rater_a final": "rater_a"}}) == expected
+    for heading in ("rater_a (%)", "rater_a Abzüge"):
+        path.write_text(f"video_id,step_id,{heading}\nv1,cpr_01,1\n")
+        judge(found(path, {"raters": {heading: "rater_a"}}), "[points-unclear]")
+
+
+def test_numbers_of_fixed_digits_in_parquet_are_points_and_durations_are_named(tmp_path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    row: dict[str, Any] = {"video_id": ["v1"], "step_id": ["cpr_01"], "rater_a": [2]}
+    table = pyarrow.table(row)
+    fixed = table.set_column(2, "rater_a", table.column(2).cast(pyarrow.decimal128(21, 2)))
+    pyarrow.parquet.write_table(fixed, tmp_path / "a.parquet")
+    assert found(tmp_path / "a.parquet") == [("v1", "cpr_01", None, None, {"rater_a": 2.0})]
+    seconds = [datetime.timedelta(seconds=1)], [datetime.timedelta(seconds=2)]
+    timed_table = pyarrow.table({**row, "start": seconds[0], "end": seconds[1]})
+    pyarrow.parquet.write_table(timed_table, tmp_path / "b.parquet")
+    judge(found(tmp_path / "b.parquet"), "[clock-cell] + is a duration (0:00:01)")
+
+
 def form(text: str, value: float = 2, place: str = "C2") -> Callable[[Any], None]:
     def change(sheet: Any) -> None:
         sheet[place].value, sheet[place].number_format = value, text
+
+    return change
+
+
+def look(font: Font, ground: Any = None) -> Callable[[Any], None]:
+    def change(sheet: Any) -> None:
+        sheet["C2"].font = font
+        if ground is not None:
+            sheet["C2"].fill = PatternFill("solid", fgColor=ground)
 
     return change
 
@@ -162,7 +229,20 @@ BOOKS: dict[str, tuple[list[list[Any]], Callable[[Any], Any], list[Any] | str]] 
     "bold digit": (ROWS, rich(TextBlock(InlineFont(b=True), "2")), ONE),
     "struck-out cell": (ROWS, lambda s: setattr(s["C2"], "font", Font(strike=True)), f"{UNSEEN} + struck out"),
     "struck-out heading": (ROWS, lambda s: setattr(s["C1"], "font", Font(strike=True)), "[cells-unseen] + C1"),
-    "white on white": (ROWS, lambda s: setattr(s["C2"], "font", Font(color="FFFFFFFF")), f"{UNSEEN} + white"),
+    "white on white": (ROWS, look(Font(color="FFFFFFFF")), f"{UNSEEN} + colour of what is behind"),
+    "white without transparency": (ROWS, look(Font(color="FFFFFF")), f"{UNSEEN} + colour of what is behind"),
+    "nearly white": (ROWS, look(Font(color="FFF8F8F8")), f"{UNSEEN} + colour of what is behind"),
+    "white of the theme": (ROWS, look(Font(color=Color(theme=0, tint=-0.05))), f"{UNSEEN} + colour of what is behind"),
+    "white of the palette": (ROWS, look(Font(color=Color(indexed=1))), f"{UNSEEN} + colour of what is behind"),
+    "red on red": (ROWS, look(Font(color="FFFF0000"), "FFF00505"), f"{UNSEEN} + colour of what is behind"),
+    "black on black": (ROWS, look(Font(), "FF000000"), f"{UNSEEN} + colour of what is behind"),
+    "white on red": (ROWS, look(Font(color="FFFFFFFF"), "FFFF0000"), ONE),
+    "red on white": (ROWS, look(Font(color="FFFF0000")), ONE),
+    "grey on white": (ROWS, look(Font(color="FFBFBFBF")), ONE),
+    "black of the theme on a light accent": (
+        ROWS, look(Font(color=Color(theme=1)), Color(theme=4, tint=0.8)), ONE),
+    "1 pt": (ROWS, look(Font(size=1)), f"{UNSEEN} + too small to read"),
+    "6 pt": (ROWS, look(Font(size=6)), ONE),
     "hidden row": (ROWS, lambda s: setattr(s.row_dimensions[2], "hidden", True), "[cells-unseen] + row 2"),
     "hidden column": (ROWS, lambda s: setattr(s.column_dimensions["C"], "hidden", True), "[cells-unseen] + column C"),
     "grouped columns": (
@@ -214,6 +294,30 @@ def test_rows_without_height_and_columns_without_width_are_hidden(tmp_path: Path
             content = old.read(part)
             made.writestr(part, content.replace(tag.encode(), new.encode()) if "sheet1" in part else content)
     judge(found(tmp_path / "b.xlsx"), f"[cells-unseen] + {place}: hidden")
+
+
+@pytest.mark.parametrize(("looks", "said"), [('color rgb="FFFFFFFF"', "colour of what"), ('sz val="1"', "small")])
+def test_a_digit_that_is_not_seen_is_named(tmp_path: Path, looks: str, said: str) -> None:
+    """In a text of several fonts as Excel stores it, among the strings that cells share."""
+    book = openpyxl.Workbook()
+    for row in (HEAD, ["v1", "cpr_01", "12", 1]):
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+    swaps = {
+        '"C2" t="inlineStr"><is><t>12</t></is>': '"C2" t="s"><v>0</v>',
+        "</Types>": f'<Override PartName="/xl/sharedStrings.xml" ContentType="{kind}"/></Types>',
+    }
+    with zipfile.ZipFile(tmp_path / "a.xlsx") as old, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as made:
+        for part in old.namelist():
+            content = old.read(part)
+            for before, after in swaps.items():
+                content = content.replace(before.encode(), after.encode())
+            made.writestr(part, content)
+        runs = f"<si><r><rPr><{looks}/></rPr><t>1</t></r><r><t>2</t></r></si>"
+        made.writestr("xl/sharedStrings.xml", f'<sst xmlns="{space}" count="1">{runs}</sst>')
+    judge(found(tmp_path / "b.xlsx"), f"{UNSEEN} + {said}")
 
 
 def test_what_nobody_reads_may_be_hidden_or_a_percentage(tmp_path: Path) -> None:

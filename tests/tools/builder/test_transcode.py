@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data.check.media_checks import inspect
 from siming_tasks.media import read_timeline
 from siming_tasks.tools.builder.transcode import normalise
-from tests.data.conftest import turn, write_video
+from tests.data.conftest import damage, turn, write_video
 from tests.media.conftest import make, number, remux
 
 
@@ -41,6 +42,16 @@ def close(first: NDArray[np.float32], second: NDArray[np.float32], decibels: flo
     """Peak signal-to-noise ratio of every picture."""
     error = ((first - second) ** 2).mean(axis=(1, 2))
     assert (10 * np.log10(255**2 / np.maximum(error, 1e-9))).min() > decibels
+
+
+def test_damaged_pictures_of_a_copy_are_counted_as_the_check_counts_them(tmp_path: Path) -> None:
+    source = write_video(tmp_path / "a.mp4", frames=60, rate=30, options={"bf": "0"})
+    damage(source)
+    result = normalise(source, tmp_path / "b.mp4")
+    checked = inspect(source, Video("v", "a.mp4", 2.0, (StepLabel("s", 0.0, 2.0),)), 1).problems
+    found = next(problem.what for problem in checked if problem.code == "media-damaged")
+    lost, damaged = (int(number) for number in re.findall(r"\b\d+(?= pictures| are)", found))
+    assert result.copied and result.frames == 60 and result.damaged == lost + damaged > 0
 
 
 def test_what_is_plain_already_is_copied_bit_for_bit(tmp_path: Path) -> None:
