@@ -136,7 +136,7 @@ class _Colours:
         return _tinted(red, color.tint), _tinted(green, color.tint), _tinted(blue, color.tint)
 
     def ground(self, fill: Any) -> Rgb | None:
-        """What is behind the letters: white without a fill; None for patterns and gradients."""
+        """The colour behind the letters: white without a fill; None for patterns and gradients."""
         kind = getattr(fill, "fill_type", "gradient")
         return _WHITE if kind is None else self.of(fill.fgColor) if kind == "solid" else None
 

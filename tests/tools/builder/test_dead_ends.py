@@ -81,6 +81,8 @@ def test_build_refuses_inputs_that_are_no_files(
     message = refused(tmp_path / "out", {**given, role: path}, monkeypatch)
     if role == "spans" and make_it is folder:
         said = "a folder without a file of spans ("  # spans may be a folder of annotation files
+    if role in ("labels", "adjudicated") and make_it is folder:
+        said = "a folder that holds no labels: "  # a release may be a folder
     assert f"{path}: " in message and said in message and len(message.splitlines()) == 1
 
 
@@ -213,7 +215,7 @@ def test_a_sheet_is_known_by_its_content(given: dict[str, Path], tmp_path: Path)
         ("x.xlsx", b"PK\x03\x04cut", "not a readable .xlsx file"),
         ("x.csv", b"PK\x03\x04cut", "not a readable .xlsx file"),
         ("x.xlsx", bytes(range(64)), "not a readable .xlsx file"),
-        ("x.ods", b"text", "a sheet is .csv, .tsv, .xlsx or .jsonl."),
+        ("x.ods", b"text", "a sheet is .csv, .tsv, .xlsx, .jsonl, .json or .parquet."),
     ],
 )
 def test_files_that_are_no_sheets_are_refused(
