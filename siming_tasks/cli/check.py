@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import FOLDED, count_problems, fold_problems, plural, print_json, say
 from siming_tasks.common.errors import OptionsError, Problem, RubricError
 from siming_tasks.options import Whole
+
+if TYPE_CHECKING:
+    from siming_tasks.data.check.report import CheckReport
 
 
 @cli.command()
@@ -18,27 +23,20 @@ def check(
     quick: bool = cli.switch("open the videos without decoding them"),
     jobs: int | None = cli.option("N", "videos worked on at once (default: all processors)", Whole()),
     restate_digests: bool = cli.switch(
-        "first write the digests anew, where labels or videos were changed on purpose", "--restate"
+        "write the digests anew, where labels or videos were changed on purpose; not beside other errors", "--restate"
     ),
     show_all: bool = cli.switch("print every finding; without it, what repeats is folded", "--all"),
     as_json: bool = cli.switch("print one JSON object", "--json"),
 ) -> int:
     """Print every finding and a summary; 1 if there are errors."""
     from siming_tasks.common.sanitize import one_line
-    from siming_tasks.data import check_dataset, restate
+    from siming_tasks.data import check_dataset
     from siming_tasks.data.check.report import NOT_CHECKED
 
     root = chosen.folder(must_exist=False)
-    if restate_digests:
-        before, now = restate(root)
-        text = f"{root}: the digest {now[:12]} is right already."
-        if before != now:
-            text = (
-                f"{root}: digest {before[:12] if before else 'none'} is now {now[:12]}. Raise `version` in "
-                "dataset.yaml; predictions and label files made for the old digest are refused from now on."
-            )
-        say(text, error=True)  # standard output may be one JSON object
     report = check_dataset(root, quick=quick, jobs=jobs, progress=sys.stderr.isatty() and not as_json)
+    if restate_digests:
+        report = _restate(report)
     if as_json:
         print_json(report.to_json(), indent=1)
         return 1 if report.errors else 0
@@ -63,6 +61,27 @@ def check(
     hidden = " (legal and usual; --all shows them)" if report.notes and not show_all else ""
     print(f"{count_problems(report.problems)}{hidden}. Not looked at: {'; '.join(NOT_CHECKED)}.")
     return 1 if report.errors else 0
+
+
+def _restate(report: CheckReport) -> CheckReport:
+    """The report after the digests were written anew; as it is, and nothing written, if there are other errors."""
+    from siming_tasks.data import restate
+    from siming_tasks.data.check.report import DIGEST_CODES
+
+    root, others = report.root, [error for error in report.errors if error.code not in DIGEST_CODES]
+    if others:
+        say(f"{root}: the digest is not restated: {plural(len(others), 'other error')}. Mend first.", error=True)
+        return report
+    before, now = restate(root)
+    text = f"{root}: the digest {now[:12]} is right already."
+    if before != now:
+        text = (
+            f"{root}: digest {before[:12] if before else 'none'} is now {now[:12]}. Raise `version` in "
+            "dataset.yaml; predictions and label files made for the old digest are refused from now on."
+        )
+    say(text, error=True)  # standard output may be one JSON object
+    left = tuple(problem for problem in report.problems if problem.code not in DIGEST_CODES)
+    return replace(report, problems=left, summary={**report.summary, "digest": now})
 
 
 @cli.command()

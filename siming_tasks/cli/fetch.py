@@ -53,9 +53,12 @@ def fetch(
         progress=True,
     )
     show_problems(found.warnings)
-    for fact, value in found.counts.items():
-        shown = ", ".join(f"{k} {n:,}" for k, n in value.items()) if isinstance(value, dict) else f"{value:,}"
-        say(f"{fact.replace('_', ' ')}: {shown}")
+    partial = found.made["recordings"] < found.published["recordings"]
+    for counts, of in ((found.published, "The published set"), *([(found.made, "The folder made")] if partial else [])):
+        say(f"{of}{'' if partial else ', all of which is in the folder'}:")
+        for fact, value in counts.items():
+            shown = ", ".join(f"{k} {n:,}" for k, n in value.items()) if isinstance(value, dict) else f"{value:,}"
+            say(f"  {fact.replace('_', ' ')}: {shown}")
     dataset = found.dataset
     about = f"digest {dataset.digest[:12]}, license {dataset.meta['license']}"
     say(f"{dataset.root}: {len(dataset.videos)} recordings, {about}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import print_json, show_markdown, show_problems
+from siming_tasks.cli.terminal import plural, print_json, show_markdown, show_problems
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.sanitize import literal
 from siming_tasks.options import Decimal, Options, Whole
@@ -289,7 +289,7 @@ def _print_table(
             + ["out of reach" if reach is None else f"{reach:.3f}" for reach in (item.zero, item.two, item.holm)]
             for item in sizes
         ]
-        of = f" of {sizes[0].clusters:,} {clustering.unit}s" if grouped else ""
+        of = f" of {plural(sizes[0].clusters, clustering.unit)}" if grouped else ""
         fewest = clustering.fewest
         few = [f"Below {fewest} {clustering.unit}s nothing is tested."] if sizes[0].clusters < fewest else []
         show_markdown(made, f"Smallest effect that {videos} videos{of} show:", Table.of(head, rows), *few)
@@ -298,7 +298,7 @@ def _print_table(
     def cell(item: Any) -> str:
         if item.videos is None:
             return "out of reach"
-        size = f"{item.clusters:,} {clustering.unit}s, {item.videos:,} videos" if grouped else f"{item.videos:,}"
+        size = f"{plural(item.clusters, clustering.unit)}, {item.videos:,} videos" if grouped else f"{item.videos:,}"
         return size + (f" ({item.power:.2f})" if item.power is not None else "")
 
     rows = [[label, *(cell(item) for item in sizes if item.metric == key)] for key, label in names.items()]

@@ -94,7 +94,7 @@ def marked_name(dataset: Dataset) -> str:
 
 def plural(count: int, what: str) -> str:
     """``1 error``, ``2 errors``."""
-    return f"{count} {what}{'s' * (count != 1)}"
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def fold_problems(problems: Iterable[Problem], most: int | None = FOLDED, way_out: str = "") -> Iterator[str]:

@@ -11,16 +11,16 @@ from typing import Any
 import yaml
 
 from siming_tasks.common.files import atomic_write, sha256_file
-from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.common.schema import CONSENSUS, PERSON, Rater, kinds_in_words
 from siming_tasks.data.digest import content_digest
-from siming_tasks.rubrics import Rubric, load_rubric
+from siming_tasks.rubrics import DEFAULT_ID, Rubric, load_rubric
 
 _OPEN = "*Not stated. To be answered by the owner of the data.*"
 
 _TEXT = """\
 # {info[name]}
 
-{synthetic}Videos of clinical skill exams with step scores, for SiMing-Bench (`siming-tasks`). {canary}
+{synthetic}Videos of {exams}, with scores of steps, for SiMing-Bench (`siming-tasks`). {canary}
 
 ## Motivation
 
@@ -46,13 +46,14 @@ _TEXT = """\
 
 ## Uses
 
-* Made for measuring how well a judge's scores agree with physicians' scores. Not for certifying people, and not for
+* Made for measuring how well a judge's scores agree with {whose}. Not for certifying people, and not for
   clinical decisions.
 * What else should it (not) be used for? {open}
 
 ## Distribution and maintenance
 
-* License: {license}. Who maintains it, where are errors reported? {open}
+* License: {license}. Citation: {citation}.
+* Who maintains it, where are errors reported? {open}
 * Content digest (SHA-256 of rubric, labels and media): `{info[digest]}`
 
 ```python
@@ -116,19 +117,22 @@ def write_folder(
 
 def write_croissant(root: Path, info: Mapping[str, Any], media: Mapping[str, str]) -> None:
     """Write ``croissant.json`` around the other files; arguments as of :func:`write_folder`."""
+    exams = _exams(load_rubric(root / "rubric.yaml"))
     files = {name: sha256_file(root / name) for name in ("videos.jsonl", "rubric.yaml", "dataset.yaml")}
     with atomic_write(root / "croissant.json") as stream:
-        json.dump(_croissant(info, {**files, **media}), stream, indent=1, ensure_ascii=False)
+        json.dump(_croissant(info, exams, {**files, **media}), stream, indent=1, ensure_ascii=False)
 
 
 def _card(info: Mapping[str, Any], rubric: Rubric, rows: Sequence[Mapping[str, Any]]) -> str:
     """The dataset card: a Hugging Face header and the datasheet questions, answered as far as the files tell."""
+    clinical = rubric.examiner is None  # the prompt's is a physician
+    tags = {"clinical-skills": clinical, "synthetic": info.get("synthetic")}
     head = {
         "pretty_name": info["name"],
         "license": str(info.get("license") or "other").lower(),
         "language": list(info.get("languages") or ()),
         "task_categories": ["video-classification"],
-        "tags": ["siming-bench", "video", "clinical-skills", *(["synthetic"] if info.get("synthetic") else [])],
+        "tags": ["siming-bench", "video", *(tag for tag, holds in tags.items() if holds)],
         "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": "videos.jsonl"}]}],
     }
     steps = [step for row in rows for step in row["steps"]]
@@ -140,6 +144,7 @@ def _card(info: Mapping[str, Any], rubric: Rubric, rows: Sequence[Mapping[str, A
         reference = f"{100 * sum(missed) / len(missed):.1f} % of the judged steps with a consensus lost points."
     durations = [row["duration"] for row in rows]
     sources = info.get("label_sources") or {}
+    origins = ", ".join(f"{how}: {count}" for how, count in (sources.get("consensus") or {}).items())
     text = _TEXT.format(
         info=info,
         rubric=rubric,
@@ -157,15 +162,36 @@ def _card(info: Mapping[str, Any], rubric: Rubric, rows: Sequence[Mapping[str, A
         clips=sum(step.get("start") is not None for step in judged),
         skipped=len(steps) - len(judged),
         raters=", ".join(sources.get("raters", ())) or "none named",
-        origins=", ".join(f"{how}: {count}" for how, count in (sources.get("consensus") or {}).items()) or "withheld",
+        origins=origins or (sources.get("rule") or "origin not stated" if missed else "withheld"),
         reference=reference,
         processing=info.get("processing") or _OPEN,
         license=info.get("license") or "not stated",
+        citation=info.get("citation") or "not stated",
+        exams=_exams(rubric),
+        whose=_whose(info, steps, clinical),
     )
     return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---\n\n{text}"
 
 
-def _croissant(info: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
+def _exams(rubric: Rubric) -> str:
+    """The exams in the rubric's words: its title and setting; the embedded rubric's title is about itself."""
+    if rubric.rubric_id == DEFAULT_ID and not rubric.setting:
+        return "clinical skill exams"
+    title, where = (" ".join((text or "").split()) for text in (rubric.title, rubric.setting))
+    return " ".join(filter(None, (f"“{title}”" if title else "exams", where)))
+
+
+def _whose(info: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], clinical: bool) -> str:
+    """Whose scores the reference is: physicians', other people's, or those of raters who are no persons, by kind."""
+    given = {name for step in steps for name in step.get("score", ())}
+    facts = info.get("raters") or {}
+    raters = [Rater(facts.get(name, {}).get("kind", PERSON)) for name in sorted(given - {CONSENSUS} or given)]
+    if raters and all(rater.kind != PERSON for rater in raters):
+        return f"the scores of {kinds_in_words(raters)}, no person"
+    return "physicians' scores" if clinical else "the annotators' scores"
+
+
+def _croissant(info: Mapping[str, Any], exams: str, files: Mapping[str, str]) -> dict[str, Any]:
     """The folder in Croissant 1.0 (ML Commons), the metadata format that dataset search engines read."""
     kinds = {"jsonl": "application/jsonlines", "yaml": "application/yaml", "mp4": "video/mp4"}
     distribution = [
@@ -191,7 +217,7 @@ def _croissant(info: Mapping[str, Any], files: Mapping[str, str]) -> dict[str, A
         for name, kind, description in _CROISSANT_FIELDS
     ]
     synthetic = "SYNTHETIC data. " if info.get("synthetic") else ""
-    description = f"{synthetic}Videos of clinical skill exams with step scores. {info.get('canary') or ''}"
+    description = f"{synthetic}Videos of {exams}, with scores of steps. {info.get('canary') or ''}"
     published = {"datePublished": info["created"]} if info.get("created") else {}
     return {
         "@context": _CROISSANT_CONTEXT,

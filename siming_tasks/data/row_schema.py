@@ -129,6 +129,24 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
+def _addressable(name: str | None) -> str | None:
+    """Name of a split or a part that ``--split SPLIT:PART`` can say (ValueError: it cannot)."""
+    if name is not None and (":" in name or not name.strip()):
+        raise ValueError("a name of a split or of a part must not be empty or have a colon: `--split SPLIT:PART`")
+    return name
+
+
+def _not_main(name: str) -> str:
+    """Name of a further split (ValueError: that of the main one, which has a key of its own)."""
+    if name == "split":
+        raise ValueError("the name `split` is that of the main split, whose part stands in `split` beside `splits`")
+    return name
+
+
+_SplitName = Annotated[str, AfterValidator(_addressable), AfterValidator(_not_main)]
+_Part = Annotated[str, BeforeValidator(_text), AfterValidator(_addressable)]
+
+
 class VideoRow(BaseModel):
     """One line of ``videos.jsonl``; keys beyond the contract (``student``, ``performance``...) are kept."""
 
@@ -138,8 +156,8 @@ class VideoRow(BaseModel):
     media: str = Field(min_length=1, max_length=1024)
     duration: Number = Field(gt=0, le=86_400)
     site: str | None = None
-    split: Annotated[str | None, BeforeValidator(_text)] = None
-    splits: dict[str, Annotated[str, BeforeValidator(_text)]] = Field(default_factory=dict)
+    split: _Part | None = None
+    splits: dict[_SplitName, _Part] = Field(default_factory=dict)
     steps: tuple[StepRow, ...] = Field(min_length=1)
 
     def video(self, order: dict[str, int], alike: dict[Any, Any]) -> Video:

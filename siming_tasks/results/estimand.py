@@ -48,7 +48,8 @@ class Estimand:
     @property
     def sentence(self) -> str:
         """The estimand in one sentence, plain text: escape it for Markdown, as a rater's name is in it."""
-        of = "" if self.unit == "video" else f" of {self.clusters:,} {_PLURAL[self.unit]}"
+        unit = self.unit if self.clusters == 1 else _PLURAL[self.unit]
+        of = "" if self.unit == "video" else f" of {self.clusters:,} {unit}"
         part = f" of the split {one_line(self.part)}" if self.part else ""
         exams = f"{self.videos:,} videos{part}{of}, taken as a sample of {_PLURAL[self.unit]} like these"
         if self.unit == "site":

@@ -166,10 +166,11 @@ def load_predictions(
                 what = f"{errors:,} errors; the rest of the file was not read."
                 problems.append(Problem("too-many-errors", what, "Correct those first.", str(file), line))
                 break
-    if not collector.records and not problems:
-        fix = f"Give a prediction file ({see('data')}) or the output of lmms-eval --log_samples."
-        about = f" about the split {dataset.part!r}" if dataset.part else ""
-        problems.append(Problem("no-predictions", f"no line holds a prediction{about}.", fix, shown))
+    if not collector.records and not any(problem.severity == "error" for problem in problems):
+        fix = f"Give the data set that they were made on, a prediction file ({see('data')}) or lmms-eval's sample logs."
+        part = f"the split {dataset.part!r} of " if dataset.part else ""
+        what = f"no line holds a prediction about {part}{dataset.name}, {dataset.version}."
+        problems.append(Problem("no-predictions", what, fix, shown))
     records = collector.finish()
     problems += _condition_problems(records, dataset, shown, allow)
     return Predictions(records, tuple(problems), tuple(files))

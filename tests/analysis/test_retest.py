@@ -160,6 +160,8 @@ def test_the_sentence_says_whose_exams_and_which_raters():
         "others; missing answers (2.1%) are left out of the metrics, and count as full points (“correct”) where "
         "imputed, in ranks and in tests."
     )
+    one = replace(of_students, unit="site", clusters=1, fixed=(), sites=1).sentence
+    assert "over 200 videos of 1 site, taken as a sample of sites like these;" in one
     facts = {"unit": "video", "clusters": 200, "sites": 0, "fixed": ("student",), "reference": "dr_x", "missing": None}
     of_videos = replace(of_students, **facts).sentence
     assert "with the points of dr_x (these raters" in of_videos

@@ -220,7 +220,7 @@ def test_an_empty_run_is_refused(data, runs, capsys, tmp_path):
     (tmp_path / "empty.jsonl").write_text("")
     code, out, err = run(capsys, "compare", runs("good", 0.2), str(tmp_path / "empty.jsonl"), "--data", str(data))
     assert (code, out) == (1, "")
-    assert "empty.jsonl: no line holds a prediction." in err
+    assert "empty.jsonl: no line holds a prediction about " in err
 
 
 def test_study_raters_prints_agreement_and_json(data, capsys):

@@ -272,3 +272,19 @@ def test_the_digest_of_a_rubric_outlives_new_fields(folder: Path) -> None:
     rows = [json.loads(line) for line in (folder / "videos.jsonl").read_text().splitlines()]
     media = {row["media"]: sha256_file(folder / row["media"]) for row in rows}
     assert sha256_json({"rubric": rubric, "videos": rows, "media": media}) == open_dataset(folder).digest
+
+
+@pytest.mark.parametrize("fault", ["attempt", "stray"])
+def test_nothing_is_restated_beside_an_error_that_only_the_whole_check_finds(
+    folder: Path, edit: Edit, fault: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    relabel(folder)
+    if fault == "attempt":
+        edit(lambda rows: rows[0]["steps"][0].update(errors=["cpr_01.no_such_error"]))
+    else:
+        (folder / "x.key.json").write_text("{}")
+    before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    assert main(["data", "check", str(folder), "--quick", "--restate"]) == 1
+    said = capsys.readouterr()
+    assert "the digest is not restated: 1 other error. Mend first." in said.err and "error [" in said.out
+    assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before

@@ -190,7 +190,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "status-list": (line(status=["ok"]), "predictions.jsonl:1: status"),
     "missing-number": (line(missing={"cpr_01": 5}), "predictions.jsonl:1: missing.cpr_01"),
     "prompt-long": (line(prompt="x" * 300), "predictions.jsonl:1: prompt"),
-    "only-unknown-videos": (data(FULL.replace("sim001", "nope") + '"scores": {}}\n'), "answers no question of"),
+    "only-unknown-videos": (data(FULL.replace("sim001", "nope") + '"scores": {}}\n'), "no line holds a prediction"),
     "nothing": (data(b""), "no line holds a prediction"),
     "blank-lines": (data(b"\n" * 2_000), "2,001 lines; siming-demo asks"),
     "many-lines": (data((FULL + '"scores": {}}\n') * 5_000), "5,001 lines"),

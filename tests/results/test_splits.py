@@ -11,7 +11,7 @@ import pytest
 
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
-from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.data import Dataset, check_dataset, open_dataset
 from siming_tasks.data.minimal_pairs import read_pairs
 from siming_tasks.data.splits import parts_of, take_part
 from siming_tasks.options import Options
@@ -88,7 +88,7 @@ def test_a_run_on_a_part_is_read_on_that_part(parted: Dataset, make_run: Callabl
     assert score_run(run, Options(resamples=20)).settings["full_score"]["metrics"]["qwk"]["coverage"] == 1
     both = read_run(folder, take_part(parted, "person:test"))  # v001 and v003, which are the part train
     assert len(both.asked("full_score")) == 2
-    with pytest.raises(DataError, match="no line holds a prediction about the split 'test'"):
+    with pytest.raises(DataError, match="no line holds a prediction about the split 'test' of"):
         read_run(folder, take_part(parted, "test"))
 
 
@@ -135,3 +135,36 @@ def test_commands_take_the_part_that_they_are_told_or_that_the_run_names(
     captured = capsys.readouterr()
     assert "Split: person:test, which the run names." in captured.err
     assert "tiny 1, split person:test SYNTHETIC" in captured.out
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"split": "train", "splits": {"split": "test"}},
+        {"splits": {"a:b": "test"}},
+        {"splits": {"person": "a:b"}},
+        {"split": "person:test"},
+        {"splits": {"person": ""}},
+    ],
+)
+def test_names_that_cannot_be_asked_for_are_refused(folder: Path, edit: Callable[..., None], stated: Any) -> None:
+    edit(lambda rows: rows[0].update(stated))
+    (error,) = check_dataset(folder, quick=True).errors
+    assert (error.code, error.line) == ("row-invalid", 1) and "name" in error.what and "split" in error.what
+
+
+@pytest.mark.parametrize("part", [":test", "person:", "a:b:c", ":"])
+def test_a_split_that_says_no_part_is_refused(parted: Dataset, part: str) -> None:
+    with pytest.raises(DataError, match="is neither PART nor SPLIT:PART"):
+        take_part(parted, part)
+
+
+def test_a_run_of_another_data_set_is_no_empty_table(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "other.jsonl"
+    line = {"setting": "full_score", "video_id": "elsewhere", "answers": {"cpr_01": 1}}
+    run.write_text(json.dumps(line) + "\n")
+    assert main(["score", str(folder), str(run)]) == 1
+    said = capsys.readouterr()
+    assert said.out == "" and f"{run}: no line holds a prediction about tiny, 1." in said.err

@@ -156,6 +156,11 @@ def _scores(dataset: Dataset) -> Iterator[Problem]:
             problem = _warn(dataset, None, code, what, "Add them, or know that they are withheld.", rater)
             measures = rater not in (CONSENSUS, *people)  # an instrument sees some of the steps, and nobody misses it
             yield replace(problem, severity="note") if measures else problem
+    found = Counter(name for video in dataset.videos for step in video.steps for name in step.findings)
+    for rater in sorted(found.keys() - set(dataset.raters)) if dataset.raters else ():
+        what = f"findings of {rater[:64]!r} in {found[rater]} steps, who gave no points; they are never used."
+        fix = f"Correct the name (there are {', '.join(dataset.raters)}), or add the points."
+        yield _warn(dataset, None, "finding-rater", what, fix, "findings")
     if not dataset.withheld and len(people) < 2:
         what = "fewer than two persons gave points; agreement between people, a model's ceiling, cannot be computed."
         yield _warn(dataset, None, "raters-few", what, "Add a second person's points.", "score")
@@ -200,7 +205,22 @@ def _names_and_splits(dataset: Dataset) -> Iterator[Problem]:
         if shared[video.media] > 1:
             what = f"{video.media} belongs to {shared[video.media]} videos."
             yield _warn(dataset, video, "media-shared", what, "Fine if it shows several exams.", "media")
+    yield from _performances(dataset)
     yield from _leaks(dataset)
+
+
+def _performances(dataset: Dataset) -> Iterator[Problem]:
+    """Performances of several students or at several sites: they are one act, and ties between all of these."""
+    for key in ("student", "site"):
+        stated: defaultdict[str, set[str]] = defaultdict(set)
+        for video in dataset.videos:
+            value = video.site if key == "site" else video.extra.get(key)
+            if value is not None and (performance := video.extra.get("performance")) not in (None, ""):
+                stated[str(performance)].add(str(value))
+        if odd := [f"{name} ({_shown(sorted(values))})" for name, values in stated.items() if len(values) > 1]:
+            what = f"one performance has several {key}s: {_shown(odd, 3)}."
+            fix = f"Correct `{key}` or `performance`; names of performances are unique in the whole data set."
+            yield _warn(dataset, None, f"performance-{key}", what, fix, "performance")
 
 
 def _leaks(dataset: Dataset) -> Iterator[Problem]:

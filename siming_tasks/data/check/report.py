@@ -29,6 +29,9 @@ NOT_CHECKED = (
 )
 """What no finding says anything about; printed with every report."""
 
+DIGEST_CODES = ("digest-absent", "digest-mismatch", "media-digest")
+"""Findings about digests, which ``--restate`` mends."""
+
 _COPY = 0.9
 
 

@@ -74,7 +74,7 @@ def comparison_section(comparison: Comparison, *, joint: bool = False) -> Sectio
     options = comparison.options
     facts = "".join(f", {name} {literal(value)}" for name, value in options["facts"].items())
     unit, n_clusters = options["unit"], options["n_clusters"]
-    of = "" if unit == "video" else f" of {n_clusters} {unit}s, which are what is resampled"
+    of = "" if unit == "video" else f" of {n_clusters} {unit}{'s' * (n_clusters != 1)}, which are what is resampled"
     section: Section = [f"{len(comparison.runs)} runs over the same {comparison.n_videos} videos{of}{facts}."]
     if options["allowed"]:
         section.append(f"**Differences between the runs that were allowed: {', '.join(options['allowed'])}.**")

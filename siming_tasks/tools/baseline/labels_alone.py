@@ -87,7 +87,8 @@ def fit_labels(
     assert panel.timing is not None
     parts = [np.zeros((*panel.asked.shape, 0))]
     parts += [panel.timing.features()] if known != "step" else []
-    parts += [order_features(panel, dataset.rubric)] if known == "order" else []
+    shows_when = not np.isnan(panel.timing.spans).all()  # else the order is unknown, and columns of NaN but add chance
+    parts += [order_features(panel, dataset.rubric)] if known == "order" and shows_when else []
     features = np.concatenate(parts, axis=2)
     fitted: CrossFitted
     if split is None:

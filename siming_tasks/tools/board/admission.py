@@ -64,8 +64,6 @@ def admit(path: Path, dataset: Dataset, options: Options) -> AdmittedSubmission:
             raise DataError(f"{path}: {SUPERVISED_REFUSAL}")
         if errors := [problem for problem in run.problems if problem.severity == "error"]:
             raise DataError.of(errors, shown=3)
-        if not run.settings:
-            raise DataError(f"{path}: answers no question of {dataset.name}. Run it on this data set.")
         for name in (*run.settings, *received.submission.claims):
             if name in TASKS and name not in STANDARD_TASKS:
                 what = "an ablation" if name in ABLATION_TASKS else "another form of the reply"

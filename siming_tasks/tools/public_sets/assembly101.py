@@ -23,8 +23,10 @@ from siming_tasks.tools.public_sets.public_set import (
     PublicSet,
     Published,
     Recording,
+    annotation,
     one_point,
     rubric_of,
+    span_of,
 )
 
 PUBLISHED = Published(
@@ -34,6 +36,7 @@ PUBLISHED = Published(
     "ec7d716069d9d66afdf2fd599f9703ea802151c2776914e3a7a57c69d738ce3e",
 )
 FRAMES_PER_SECOND = 30
+LABELS = ("correct", "mistake", "correction")
 KINDS = {
     "wrong_order": "Joins them in a wrong order.",
     "wrong_position": "Joins them at a wrong place.",
@@ -105,12 +108,14 @@ def _rows(path: Path) -> list[_Row]:
     rows = []
     text = read_bytes(path, MAX_FILE).decode("utf-8", errors="replace")
     for line, row in enumerate(csv.reader(io.StringIO(text)), start=1):
-        try:
+        with annotation(path, f"line {line}"):
+            if len(row) < 6:
+                raise ValueError("not start, end, verb, this, that, label, remark")
             start, end, verb, this, that, label, *remark = (cell.strip() for cell in row)
             one, other = sorted((this, that))
-            seconds = (int(start) / FRAMES_PER_SECOND, int(end) / FRAMES_PER_SECOND)
-        except ValueError:
-            raise DataError(f"{path}:{line}: not start, end, verb, this, that, label, remark.") from None
+            seconds = span_of(int(start) / FRAMES_PER_SECOND, int(end) / FRAMES_PER_SECOND)
+            if label not in LABELS:
+                raise ValueError(f"label {label!r} is none of {', '.join(LABELS)}")
         rows.append(_Row(*seconds, verb, (one, other), label, remark[0] if remark else ""))
     return rows
 

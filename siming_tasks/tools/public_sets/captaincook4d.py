@@ -25,9 +25,11 @@ from siming_tasks.tools.public_sets.public_set import (
     PublicSet,
     Published,
     Recording,
+    annotation,
     one_point,
     read_json,
     rubric_of,
+    span_of,
 )
 
 PUBLISHED = Published(
@@ -58,7 +60,8 @@ _SPLITS = ("recordings", "person", "environment")  # those by recipe are empty l
 
 def read(folder: Path) -> PublicSet:
     """The set in a folder with its annotation files."""
-    annotations = read_json(folder / "annotation_json" / "complete_step_annotations.json")
+    file = folder / "annotation_json" / "complete_step_annotations.json"
+    annotations = read_json(file)
     errors = {one["recording_id"]: one for one in read_json(folder / "annotation_json" / "error_annotations.json")}
     recipes = {
         _key(name): _Recipe.of(name, read_json(folder / "task_graphs" / f"{_key(name)}.json"))
@@ -67,7 +70,10 @@ def read(folder: Path) -> PublicSet:
     lengths = csv.DictReader(
         io.StringIO(read_bytes(folder / "metadata" / "video_information.csv", MAX_FILE).decode("utf-8"))
     )
-    seconds = {row["recording_id"]: float(row["duration(sec)"]) for row in lengths}
+    seconds: dict[str, float] = {}
+    for row in lengths:
+        with annotation(folder / "metadata" / "video_information.csv", f"line {lengths.line_num}"):
+            seconds[row["recording_id"]] = span_of(0, float(row["duration(sec)"]))[1]
     splits: dict[str, dict[str, str]] = defaultdict(dict)
     for kind in _SPLITS:
         parts = read_json(folder / "data_splits" / f"{kind}_data_split_combined.json")
@@ -76,10 +82,11 @@ def read(folder: Path) -> PublicSet:
                 splits[name][kind.removesuffix("s")] = part
     for recipe in recipes.values():
         recipe.learn(one["steps"] for one in annotations.values() if one["activity_name"] == recipe.skill["name"])
-    recordings = [
-        _recording(one, errors[name], recipes[_key(one["activity_name"])], seconds.get(name, 0.0), splits[name])
-        for name, one in annotations.items()
-    ]
+    recordings = []
+    for name, one in annotations.items():
+        with annotation(file, f"recording {name!r}"):
+            recipe = recipes[_key(one["activity_name"])]
+            recordings.append(_recording(file, one, errors[name], recipe, seconds.get(name, 0.0), splits[name]))
     skills = [recipe.skill for recipe in recipes.values()]
     return PublicSet(
         title="CaptainCook4D",
@@ -150,6 +157,7 @@ class _Recipe:
 
 
 def _recording(
+    file: Path,
     annotated: Mapping[str, Any],
     errors: Mapping[str, Any],
     recipe: _Recipe,
@@ -162,20 +170,27 @@ def _recording(
     every = {step["id"] for step in recipe.skill["steps"]}
     optional: set[str] = set()
     unassigned = 0
-    for step, tagged in zip(annotated["steps"], errors["step_annotations"], strict=True):
+    pairs = zip(annotated["steps"], errors["step_annotations"], strict=True)
+    for number, (step, tagged) in enumerate(pairs):
         if not (nodes := recipe.nodes(step)):
             unassigned += 1
             continue
         name = nodes[min(times_seen[nodes], len(nodes) - 1)]
         times_seen[nodes] += 1
         kinds = [_TAGS.get(one["tag"], one["tag"].partition(" ")[0].lower()) for one in tagged.get("errors", ())]
+        with annotation(file.with_name("error_annotations.json"), f"{annotated['recording_id']!r}: step {number}"):
+            if unknown := [kind for kind in kinds if kind not in KINDS]:
+                raise ValueError(f"the tag of {unknown[0]!r} is no kind of error")
         found = tuple(f"{name}.{kind}" for kind in dict.fromkeys(kinds))
         reason = "; ".join(one["description"] for one in tagged.get("errors", ()) if one["description"])
-        left_out = step["start_time"] < 0
+        left_out = step["start_time"] == -1
         if left_out and not step["has_errors"]:
             optional.add(name)
             continue
-        start, end = (None, None) if left_out else (step["start_time"], step["end_time"])
+        start, end = None, None
+        if not left_out:
+            with annotation(file, f"recording {annotated['recording_id']!r}: steps[{number}]"):
+                start, end = span_of(step["start_time"], step["end_time"])
         attempts[name].append(Attempt(start, end, not step["has_errors"], found, reason))
     ordered = {name: tuple(sorted(each, key=lambda one: one.start or 0.0)) for name, each in attempts.items()}
     last = max((one.end or 0.0 for each in ordered.values() for one in each), default=0.0)

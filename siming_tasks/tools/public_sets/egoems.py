@@ -16,9 +16,11 @@ from siming_tasks.tools.public_sets.public_set import (
     PublicSet,
     Published,
     Recording,
+    annotation,
     one_point,
     read_json,
     rubric_of,
+    span_of,
 )
 
 PUBLISHED = Published(
@@ -60,11 +62,12 @@ def read(folder: Path) -> PublicSet:
             read_json(folder / f"Annotations/splits/trials/aaai26_{part}_split_segmentation.json")
         )
     }
-    recordings = []
-    for subject, trial in _arrests(read_json(folder / "Annotations/aaai26_main_annotation_segmentation.json")):
-        if len({step["label"] for step in trial["keysteps"]}) >= MIN_STEPS:
-            part = parts.get((subject["subject_id"], trial["trial_id"]))
-            recordings.append(_recording(subject, trial, {"trial": part} if part else {}))
+    recordings, file = [], folder / "Annotations/aaai26_main_annotation_segmentation.json"
+    for subject, trial in _arrests(read_json(file)):
+        with annotation(file, f"subject {subject['subject_id']!r}, trial {trial['trial_id']!r}"):
+            if len({step["label"] for step in trial["keysteps"]}) >= MIN_STEPS:
+                part = parts.get((subject["subject_id"], trial["trial_id"]))
+                recordings.append(_recording(subject, trial, {"trial": part} if part else {}))
     steps = [
         one_point(name, text, {NO_CLEAR: "Nobody was told to stand clear."} if name == "administer_shock_aed" else {})
         for name, text in STEPS.items()
@@ -96,9 +99,10 @@ def _arrests(content: Mapping[str, Any]) -> list[tuple[dict[str, Any], dict[str,
 def _recording(subject: Mapping[str, Any], trial: Mapping[str, Any], splits: Mapping[str, str]) -> Recording:
     spans: dict[str, list[tuple[float, float]]] = {}
     for step in sorted(trial["keysteps"], key=lambda step: (step["start_t"], step["end_t"])):
+        span = span_of(step["start_t"], step["end_t"])
         name = SAME.get(step["label"], step["label"])
         if name in STEPS:
-            spans.setdefault(name, []).append((step["start_t"], step["end_t"]))
+            spans.setdefault(name, []).append(span)
     cleared = min((start for start, _ in spans.get("clear_for_shock", ())), default=None)
     attempts: dict[str, tuple[Attempt, ...]] = {}
     for name, every in spans.items():

@@ -7,7 +7,9 @@ segment were left out, which the annotations do not say in words.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from siming_tasks.common.schema import Attempt
 from siming_tasks.tools.public_sets.public_set import (
@@ -15,9 +17,12 @@ from siming_tasks.tools.public_sets.public_set import (
     PublicSet,
     Published,
     Recording,
+    annotation,
+    numbered,
     one_point,
     read_json,
     rubric_of,
+    span_of,
 )
 
 PUBLISHED = Published(
@@ -47,9 +52,33 @@ NAMES = {
 """Tasks as the paper calls them."""
 
 
+def _recording(file: Path, video: Mapping[str, Any], steps: Sequence[str]) -> Recording:
+    """One recording of a task with these steps."""
+    attempts: dict[str, list[Attempt]] = {}
+    last, kinds, unassigned = 0.0, list(KINDS)[:-1], 0
+    for number, segment in enumerate(video["segments"]):
+        with annotation(file, f"video {video['video_id']!r}: segments[{number}]"):
+            start, end = span_of(segment["startTime"], segment["endTime"])
+            last = max(last, end)
+            if segment["instruction"] == -1:
+                unassigned += 1
+                continue
+            step = numbered(steps, segment["instruction"], "instruction")
+            errors = tuple(f"{step}.{numbered(kinds, label, 'label')}" for label in segment["labels"])
+            attempts.setdefault(step, []).append(Attempt(start, end, not errors, errors, segment["caption"]))
+    return Recording(
+        video_id=video["video_id"],
+        skill=video["task_id"],
+        duration=last,
+        attempts={step: tuple(each) for step, each in attempts.items()},
+        unassigned=unassigned,
+    )
+
+
 def read(folder: Path) -> PublicSet:
     """The set in a folder with its annotation files."""
-    content = read_json(folder / "meta" / "metadata.json")
+    file = folder / "meta" / "metadata.json"
+    content = read_json(file)
     steps = {
         task: [f"{task}_{number:02d}" for number in range(1, len(texts) + 1)]
         for task, texts in content["instructions"].items()
@@ -62,27 +91,10 @@ def read(folder: Path) -> PublicSet:
         }
         for task, texts in content["instructions"].items()
     ]
-    kinds, recordings = list(KINDS), []
-    for video in content["videos"]:
-        attempts: dict[str, list[Attempt]] = {}
-        ids, unassigned = steps[video["task_id"]], 0
-        for segment in video["segments"]:
-            if segment["instruction"] < 0:
-                unassigned += 1
-                continue
-            step = ids[segment["instruction"]]
-            errors = tuple(f"{step}.{kinds[number]}" for number in segment["labels"])
-            attempt = Attempt(segment["startTime"], segment["endTime"], not errors, errors, segment["caption"])
-            attempts.setdefault(step, []).append(attempt)
-        recordings.append(
-            Recording(
-                video_id=video["video_id"],
-                skill=video["task_id"],
-                duration=max(segment["endTime"] for segment in video["segments"]),
-                attempts={step: tuple(each) for step, each in attempts.items()},
-                unassigned=unassigned,
-            )
-        )
+    recordings = []
+    for number, video in enumerate(content["videos"]):
+        with annotation(file, f"videos[{number}]"):
+            recordings.append(_recording(file, video, steps[video["task_id"]]))
     return PublicSet(
         title="EgoOops",
         rubric=rubric_of(

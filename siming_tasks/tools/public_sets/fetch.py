@@ -22,9 +22,10 @@ from siming_tasks.common.schema import AttemptRule
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder_files import write_folder
 from siming_tasks.options import videos_of_public_set
+from siming_tasks.rubrics.load import rubric_from
 from siming_tasks.tools.builder.build_folder import inputs_of
 from siming_tasks.tools.builder.transcode import transcode
-from siming_tasks.tools.public_sets.public_set import PublicSet, Published, Recording
+from siming_tasks.tools.public_sets.public_set import PublicSet, Published, Recording, annotation
 from siming_tasks.tools.public_sets.registry import SETS
 
 MAX_ARCHIVE = 1_000_000_000  # bytes of a repository's archive that are read
@@ -38,14 +39,16 @@ class Fetched:
     Attributes:
         dataset: the folder; without videos, labels alone.
         videos: number of video files; 0: none were given.
-        counts: of the whole set as annotated (:meth:`PublicSet.counts`).
+        published: counts of the whole set as annotated (:meth:`PublicSet.counts`).
+        made: the same of the folder's recordings, before spans were cut back to their videos.
         videos_from: where the videos are to be had.
         warnings: what should be looked at.
     """
 
     dataset: Dataset
     videos: int
-    counts: Mapping[str, Any]
+    published: Mapping[str, Any]
+    made: Mapping[str, Any]
     videos_from: str
     warnings: tuple[Problem, ...]
 
@@ -83,7 +86,12 @@ def fetch(
     source = SETS[name]
     check_place(out, f"made of {name}", lambda folder: inputs_of(folder) is not None)
     folder = annotations or download(source.published, (cache or Path(tempfile.gettempdir())) / "public-sets")
-    digest, public = source.published.digest_of(folder), source.read(folder)
+    digest, names = source.published.digest_of(folder), ", ".join(source.published.patterns)
+    with annotation(folder, names):
+        public = source.read(folder)
+        if not public.recordings:
+            raise ValueError("there is no recording")
+    rubric_from(public.rubric, f"{folder} ({names})")
     warnings = [] if digest == source.published.digest else [_other_version(folder, source.published)]
     rule = rule or public.rule
     videos = videos or videos_of_public_set(name)
@@ -114,7 +122,8 @@ def fetch(
 
     made = make_once(out, f"made of these files of {name}", lambda folder: inputs_of(folder) == key, make, key)
     dataset = open_dataset(out, media=bool(files))
-    return Fetched(dataset, len(files), public.counts(rule), public.videos_from, (*warnings, *(made or ())))
+    counts = {"published": public.counts(rule), "made": public.counts(rule, recordings)}
+    return Fetched(dataset, len(files), **counts, videos_from=public.videos_from, warnings=(*warnings, *(made or ())))
 
 
 def download(published: Published, cache: Path) -> Path:

@@ -26,6 +26,7 @@ from siming_tasks.tools.public_sets.public_set import (
     Recording,
     one_point,
     rubric_of,
+    span_of,
 )
 
 RATERS = tuple(f"rater{number}" for number in range(4))
@@ -193,6 +194,6 @@ def _seconds(text: str, place: str) -> float:
     """Seconds of ``0:mm:ss`` (DataError: it is none)."""
     try:
         hours, minutes, seconds = map(float, text.split(":"))
+        return span_of(0, hours * 3600 + minutes * 60 + seconds)[1]
     except ValueError:
         raise DataError(f"{place}: duration {text[:40]!r} is not 0:mm:ss.") from None
-    return hours * 3600 + minutes * 60 + seconds

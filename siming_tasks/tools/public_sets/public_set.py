@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +20,9 @@ LEFT_OUT = "left_out"
 """Kind of error of a step without any attempt, in sets whose own kinds have none for it."""
 
 MAX_FILE = 64_000_000  # bytes of an annotation file; the largest published one has 4 MB
+
+
+MAX_SECONDS = 86_400  # of a recording, as of any video
 
 
 @dataclass(frozen=True)
@@ -136,21 +140,25 @@ class PublicSet:
             splits = {"split": split, "splits": dict(recording.splits)} if split else {}
             yield {"video_id": recording.video_id, **recording.about, **splits, "steps": rows}
 
-    def counts(self, rule: AttemptRule) -> dict[str, Any]:
-        """Numbers of the set: recordings, hours, steps asked, steps wrong, left out, repeated, errors by kind."""
-        attempts = [attempts for recording in self.recordings for attempts in recording.attempts.values()]
-        labels = [step for row in self.rows(rule) for step in row["steps"] if step.get("applicable", True)]
+    def counts(self, rule: AttemptRule, recordings: Sequence[Recording] | None = None) -> dict[str, Any]:
+        """Numbers of the set, or of some recordings: steps asked, wrong, left out, repeated, errors by kind.
+
+        ``wrong`` and ``left_out`` are of the attempts that decide; ``errors_of_all_attempts`` of the others, too.
+        """
+        recordings = self.recordings if recordings is None else recordings
+        attempts = [attempts for recording in recordings for attempts in recording.attempts.values()]
+        labels = [step for row in self.rows(rule, recordings) for step in row["steps"] if step.get("applicable", True)]
         kinds = Counter(kind.partition(".")[2] for each in attempts for one in each for kind in one.errors)
         return {
-            "recordings": len(self.recordings),
-            "hours": round(sum(recording.duration for recording in self.recordings) / 3600, 1),
+            "recordings": len(recordings),
+            "hours": round(sum(recording.duration for recording in recordings) / 3600, 1),
             "steps": len(labels),
             "wrong": sum(step["score"][CONSENSUS] == 0 for step in labels),
             "left_out": sum("start" not in step and step["score"][CONSENSUS] == 0 for step in labels),
             "further_attempts": sum(len(each) - 1 for each in attempts),
             "recovered": sum(map(is_recovery, attempts)),
-            "no_step": sum(recording.unassigned for recording in self.recordings),
-            "errors": dict(kinds.most_common()),
+            "no_step": sum(recording.unassigned for recording in recordings),
+            "errors_of_all_attempts": dict(kinds.most_common()),
         }
 
 
@@ -193,6 +201,37 @@ def rubric_of(name: str, title: str, setting: str, skills: Iterable[Mapping[str,
     """The content of ``rubric.yaml``; ``more`` are the ``exam`` and ``examiner`` of the prompt."""
     about = {"schema_version": 1, "rubric_id": name, "version": "1", "title": title, "setting": setting}
     return {**about, **more, "skills": list(skills)}
+
+
+@contextmanager
+def annotation(path: Path | str, row: str = "") -> Iterator[None]:
+    """Context in which one row of an annotation file is read.
+
+    Raises:
+        DataError: in place of whatever a value that cannot be meant raises; names file and row.
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        what = f"{error} is missing or unknown" if isinstance(error, KeyError) else str(error)
+        raise DataError(f"{path}: {f'{row}: ' if row else ''}{what}. Take the published file.") from None
+
+
+def span_of(start: Any, end: Any) -> tuple[float, float]:
+    """Start and end of an annotated segment in seconds; ValueError: they are none, or not in this order."""
+    for value in (start, end):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_SECONDS:
+            raise ValueError(f"{value!r} is no time in seconds")
+    if end < start:
+        raise ValueError(f"the end {end:g} s is before the start {start:g} s")
+    return start, end
+
+
+def numbered(names: Sequence[str], number: Any, what: str) -> str:
+    """The name that a number of an annotation file stands for, from 0; ValueError: it stands for none."""
+    if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(names):
+        raise ValueError(f"{what} {number!r} is none of 0 to {len(names) - 1}")
+    return names[number]
 
 
 def read_json(path: Path) -> Any:

@@ -155,6 +155,8 @@ def test_official_splits_of_captaincook4d(tmp_path: Path) -> None:
     split = official_split(dataset, "person", "student")
     assert [split.parts.count(part) for part in ("train", "validation", "test")] == [204, 84, 96]
     assert len(official_split(dataset, "recording").on_both_sides["student"]) == 8
+    times, order = (fit_labels(dataset, "full_error", known, split) for known in ("times", "order"))
+    assert np.array_equal(times.wrong, order.wrong, equal_nan=True)  # a full video tells no order
     fit = fit_labels(dataset, "clip_error", "order", split)
     assert len(fit.matrix.video_ids) == 96 and fit.matrix.timing is not None
     late = order_features(fit.matrix, dataset.rubric)[:, :, 0]

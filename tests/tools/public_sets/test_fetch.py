@@ -229,3 +229,64 @@ class serve:
     def __exit__(self, *_: object) -> None:
         self.server.shutdown()
         self.server.server_close()
+
+
+def edited(annotations: Path, change: Any) -> None:
+    file = annotations / "meta" / "metadata.json"
+    content = json.loads(file.read_text())
+    change(content)
+    file.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"instruction": 99}, "video 'S12': segments[1]: instruction 99 is none of 0 to 1"),
+        ({"instruction": -2}, "video 'S12': segments[1]: instruction -2 is none of 0 to 1"),
+        ({"labels": [6]}, "video 'S12': segments[1]: label 6 is none of 0 to 5"),
+        ({"labels": [-1]}, "video 'S12': segments[1]: label -1 is none of 0 to 5"),
+        ({"startTime": -3.0}, "video 'S12': segments[1]: -3.0 is no time in seconds"),
+        ({"endTime": float("nan")}, "video 'S12': segments[1]: nan is no time in seconds"),
+        ({"endTime": "soon"}, "video 'S12': segments[1]: 'soon' is no time in seconds"),
+        ({"endTime": 1.0}, "video 'S12': segments[1]: the end 1 s is before the start 3 s"),
+    ],
+)
+def test_a_value_out_of_range_is_named_with_file_and_row(
+    annotations: Path, tmp_path: Path, change: dict[str, Any], words: str
+) -> None:
+    edited(annotations, lambda content: content["videos"][1]["segments"][1].update(change))
+    with pytest.raises(DataError) as refused:
+        public_sets.fetch("egooops", tmp_path / "out", annotations=annotations)
+    assert f"metadata.json: {words}. Take the published file." in str(refused.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "change", [{"videos": []}, {"instructions": {}, "videos": []}, {"instructions": {}}, {"videos": 3}]
+)
+def test_an_empty_set_names_the_annotation_file(annotations: Path, tmp_path: Path, change: dict[str, Any]) -> None:
+    edited(annotations, lambda content: content.update(change))
+    with pytest.raises(DataError, match=r"meta/metadata\.json") as refused:
+        public_sets.fetch("egooops", tmp_path / "out", annotations=annotations)
+    assert "rubric.yaml" not in str(refused.value) and ".part" not in str(refused.value)
+
+
+def test_counts_are_of_the_published_set_and_then_of_the_folder(
+    annotations: Path, videos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (videos / "S2" / "view.mp4").unlink()
+    arguments = ["data", "fetch", "egooops", str(tmp_path / "out"), "--annotations", str(annotations)]
+    assert main([*arguments, "--videos", str(videos)]) == 0
+    published, made = capsys.readouterr().out.split("The folder made:\n")
+    assert "The published set:\n  recordings: 3\n" in published and "steps: 6\n  wrong: 3\n" in published
+    assert made.startswith("  recordings: 2\n") and "steps: 4\n  wrong: 2\n" in made
+    assert "errors of all attempts: wrong_way 1, wrong_object 1" in made
+
+
+def test_the_card_says_what_is_filmed_and_whose_the_labels_are(annotations: Path, tmp_path: Path) -> None:
+    public_sets.fetch("egooops", tmp_path / "out", annotations=annotations)
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "Videos of “Tasks done after a text” on a table" in card and "the annotators' scores" in card
+    assert "Reference: `consensus` (the set's own annotators judged every step)" in card
+    assert "License: cc-by-sa-4.0. Citation: Haneji et al., EgoOops" in card
+    assert not any(word in card for word in ("withheld", "clinical-skills", "clinical skill exams", "physicians'"))

@@ -55,7 +55,7 @@ def test_captaincook4d() -> None:
     assert counts["recordings"] == 384 and counts["hours"] == 94.5 and counts["no_step"] == 0
     assert len(public.rubric["skills"]) == 24
     kinds = {"order": 794, "technique": 498, "preparation": 394, "measurement": 331, "timing": 177, "temperature": 65}
-    assert counts["errors"] == {**kinds, "missing": 285, "other": 8}
+    assert counts["errors_of_all_attempts"] == {**kinds, "missing": 285, "other": 8}
     attempts = [one for recording in public.recordings for each in recording.attempts.values() for one in each]
     assert len(attempts) == 5700 - 6 and sum(not one.correct for one in attempts) == 1964
     assert sum(one.start is None for one in attempts) == 287 - 6
@@ -70,7 +70,9 @@ def test_egoems() -> None:
     """76 full cardiac arrests of 12 people, median 135 s; 5 shocks without a "clear" before them."""
     public = read("egoems")
     counts = public.counts("first")
-    assert counts["recordings"] == 76 and counts["errors"] == {"no_clear": 5} and public.labels == "rule"
+    assert (
+        counts["recordings"] == 76 and counts["errors_of_all_attempts"] == {"no_clear": 5} and public.labels == "rule"
+    )
     seconds = sorted(recording.duration for recording in public.recordings)
     assert 134 < (seconds[37] + seconds[38]) / 2 < 136
     assert len({recording.about["student"] for recording in public.recordings}) == 12
