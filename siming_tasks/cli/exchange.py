@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,15 +45,17 @@ def requests(
         raise OptionsError(f"--setting {unknown[0]!r} is not one of {', '.join(TASKS)}.")
     options = replace(options, data=str(chosen.folder()))
 
-    def watched(docs: Any) -> Any:
-        return tqdm(docs, unit="request", smoothing=0.1)
-
     if batch and messages != "openai":
         raise OptionsError(f"--batch writes the messages of OpenAI's API: leave --messages {messages} out.")
     how: dict[str, Any] = {"batch": batch, "most_bytes": batch_mb * 1_000_000} if batch else {}
-    dataset, count, parts = write_requests(
-        options, names, out, form=messages, files=files, limit=limit, watched=watched, **how
-    )
+    with ExitStack() as bars:  # closed before an error is told, which is the last line then
+
+        def watched(docs: Any) -> Any:
+            return bars.enter_context(tqdm(docs, unit="request", smoothing=0.1))
+
+        dataset, count, parts = write_requests(
+            options, names, out, form=messages, files=files, limit=limit, watched=watched, **how
+        )
     beside = f", media in {media_folder(out)}" if files else ""
     say(f"{', '.join(map(str, parts))}: {count:,} requests about {marked_name(dataset)}{beside}.")
     if batch:

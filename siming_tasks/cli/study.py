@@ -89,8 +89,11 @@ def raters(
         print_json(origin(dataset) | about_raters | parts | {"psychometrics": deeper.to_json()})
     else:
         section = rater_section(tables[0]) if len(tables) == 1 else rater_pairs_section(tables)
-        about = "; ".join(f"{literal(name)}: {words}" for name, words in dataset.raters_in_words.items())
-        show_markdown(f"## Raters of {title(dataset)}", about, section, psychometrics_section(deeper))
+        stated = dataset.raters_in_words if dataset.rater_facts else {}
+        about = "; ".join(f"{literal(name)}: {words}" for name, words in stated.items())
+        show_markdown(
+            f"## Raters of {title(dataset)}", *([about] if about else []), section, psychometrics_section(deeper)
+        )
 
 
 def _print_readers(

@@ -71,7 +71,10 @@ READERS: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("name", READERS)
 def test_no_reader_opens_a_special_file(tmp_path: Path, kind: str, name: str) -> None:
     SPECIAL[kind][0](tmp_path / name)
-    with pytest.raises(SimingError, match=f"{name}: {SPECIAL[kind][1]}"):
+    words = SPECIAL[kind][1]
+    if kind == "folder" and READERS[name] is read_table:
+        words = "a folder that holds no labels"  # one of a release may hold some
+    with pytest.raises(SimingError, match=f"{name}: {words}"):
         READERS[name](tmp_path / name)
 
 

@@ -103,16 +103,22 @@ def records_of(value: Any) -> Iterator[Record]:
     elif isinstance(value, dict) and value and all(isinstance(item, dict | list) for item in value.values()):
         wraps = len(value) == 1 and isinstance(next(iter(value.values())), list)
         for name, item in value.items():  # one key, such as `videos`, with a list; else the names of videos
-            for row in records_of(item):
+            for row in records_of(item) if isinstance(item, list) else _rows_of(item):
                 yield row if wraps else {("video_id",): name, **row}
     elif isinstance(value, dict):
         yield from _rows_of(value)
 
 
 def _rows_of(value: dict[str, Any], inner: bool = False) -> Iterator[Record]:
-    """One row, or one for each object of the list that it holds (``inner``: there, a name says what is below it)."""
+    """One row, or one for each object of the list that it holds (``inner``: there, a name says what is below it).
+
+    So it does where several names hold objects, or nothing else is there: without their names, one step's points would
+    take the place of another's.
+    """
     outer: Record = {}
     lists: list[list[Any]] = []
+    objects = [isinstance(item, dict) for item in value.values()]
+    inner = inner or sum(objects) > 1 or all(objects)
     for name, item in value.items():
         if isinstance(item, list) and item and all(isinstance(each, dict) for each in item):
             lists.append(item)

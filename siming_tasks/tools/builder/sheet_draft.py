@@ -74,7 +74,7 @@ def likely_step(text: str, rubric: Rubric) -> tuple[str, str]:
     Example:
         >>> from siming_tasks.rubrics import default_rubric
         >>> likely_step("CPR - step 3", default_rubric()), likely_step("cpr_03 (max. 2)", default_rubric())[0]
-        (('cpr_03', 'number 3 of CPR'), 'cpr_03')
+        (('cpr_03', 'number 3 of Cardiopulmonary resuscitation'), 'cpr_03')
     """
     name = folded(text)
     for step in rubric.steps:
