@@ -230,7 +230,8 @@ def _aero(module: ModuleType, notes: Notes) -> None:
     async def generate(stream: Any, sampling_params_list: Any, **_: Any) -> Any:
         chunks = [item.prompt async for item in stream]
         asked = next(number for number, chunk in enumerate(chunks) if chunk.get("text"))
-        given = {"max_new_tokens": len(chunks) - 1 - asked, "temperature": sampling_params_list[0].temperature}
+        steps = sum(chunk["audio"] is chunks[-1]["audio"] for chunk in chunks)  # silence for a token each, one object
+        given = {"max_new_tokens": steps, "temperature": sampling_params_list[0].temperature}
         frames = [chunk["video"][0] for chunk in chunks if "video" in chunk]
         reply = notes.answer(given, frames, chunks[asked]["text"])
         yield Anything(outputs=[Anything(token_ids=list(reply.encode()))])
