@@ -71,6 +71,18 @@ def test_a_machine_that_went_down_loses_its_leases(tmp_path: Path, monkeypatch: 
     assert 0.5 <= time.monotonic() - began < 5
 
 
+def test_a_process_killed_before_it_wrote_its_name_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A holder makes an empty file first; one that is killed there leaves it, and filelock would wait forever."""
+    monkeypatch.setattr(leases, "EMPTY_SECONDS", 0.2)
+    (tmp_path / "k").touch()
+    mine = Leases(tmp_path)
+    assert not mine.take("k") and not mine.take("k")
+    time.sleep(0.25)
+    assert not mine.take("k") and mine.take("k")  # the file is removed, then the lease is free
+
+
 def test_a_folder_without_leases_stops_no_run(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert Leases(tmp_path / "file" / "leases").take("k")

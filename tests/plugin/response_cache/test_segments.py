@@ -15,7 +15,7 @@ from siming_tasks.options import Options
 from siming_tasks.plugin.response_cache.attempts import Attempt
 from siming_tasks.plugin.response_cache.segments import exchange, exchanged
 from siming_tasks.plugin.response_cache.store import CachedReply, ReplyStore
-from tests.plugin.response_cache.test_cache import ARGUMENTS, REQUESTS, SMALL, same
+from tests.plugin.response_cache.test_cache import ARGUMENTS, REQUESTS, SMALL, numbers
 from tests.plugin.serving import Server
 
 
@@ -127,4 +127,15 @@ def test_a_run_on_a_new_machine_asks_only_what_is_missing(
     answer, before = points, len(server.received)
     second = run("second")
     assert len(server.received) - before == REQUESTS - 10 and "It has no locks" in second.output
-    same(second, run("whole", SIMING_REPLIES=str(tmp_path / "elsewhere")))
+    whole = run("whole", SIMING_REPLIES=str(tmp_path / "elsewhere"))
+    first_numbers, second_numbers = numbers(whole, "clip_score"), numbers(second, "clip_score")
+    attempts = [each["siming_stderr"]["usage"].pop("attempts") for each in (first_numbers, second_numbers)]
+    assert attempts[0] == {"total": REQUESTS, "requests": REQUESTS, "failed": 0}
+    assert attempts[1] == {
+        "total": 2 * REQUESTS - 10,
+        "requests": REQUESTS,
+        "failed": REQUESTS - 10,
+    }
+    assert first_numbers == second_numbers
+    outputs = [[sample["filtered_resps"] for sample in each.samples("clip_score")] for each in (whole, second)]
+    assert outputs[0] == outputs[1]
