@@ -58,6 +58,12 @@ def build(
     draft: Path | None = cli.option("FILE", "with --list: write a mapping file to begin with", cli.NEW_FILE),
     spans_from: str | None = cli.option("NAME", "with an event log: the rater whose marks are the spans"),
     finished: bool = cli.switch("with an event log: leave out exams that are not finished"),
+    transcripts: tuple[Path, ...] = cli.several(
+        "FILE",
+        "what is said, as WebVTT, SRT, JSON of Whisper or WhisperX, or ELAN (.eaf), named like its video, or their "
+        "folder; may be repeated",
+        Path,
+    ),
     adjudicated: Path | None = cli.option("", "the list of undecided rows, with the consensus filled in", Path),
     columns: Path | None = cli.option("", "YAML file that says what the sheet's columns and raters are", Path),
     encoding: str | None = cli.option("", "encoding of CSV files, if neither UTF-8 nor GB 18030"),
@@ -94,6 +100,7 @@ def build(
             mapping=columns,
             encoding=encoding,
             ratings=UseRatings(spans_from, finished),
+            transcripts=transcripts,
             options=BuildOptions(
                 name=name,
                 version=version,

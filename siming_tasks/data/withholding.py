@@ -111,7 +111,10 @@ def write_public(
         target = f"media/{video.video_id}.mp4"
         place(dataset.media_path(video), part / target)
         media[target] = checked_digest(dataset, video, part / target)
-        about = {"site": video.site, **{name: video.extra.get(name) for name in ("split", "splits", "canary")}}
+        about = {
+            "site": video.site,
+            **{name: video.extra.get(name) for name in ("split", "splits", "transcript", "canary")},
+        }
         rows.append(
             {
                 "video_id": video.video_id,

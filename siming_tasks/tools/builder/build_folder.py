@@ -56,6 +56,7 @@ def build_dataset(
     mapping: str | Path | None = None,
     encoding: str | None = None,
     ratings: UseRatings | None = None,
+    transcripts: str | Path | Sequence[str | Path] = (),
     options: BuildOptions | None = None,
     jobs: int = 2,
     progress: bool = False,
@@ -75,6 +76,8 @@ def build_dataset(
         mapping: mapping file (see :class:`siming_tasks.tools.builder.mapping.SheetMapping`).
         encoding: of CSV files, if neither UTF-8 nor GB 18030.
         ratings: how the event log of a rating station is read (:mod:`siming_tasks.tools.builder.event_log_sheet`).
+        transcripts: files of what is said (WebVTT, SRT, JSON of Whisper or WhisperX, ELAN), each named like its video;
+            or their folder.
         options: the rest.
         jobs: videos worked on at once.
         progress: show a bar on stderr.
@@ -103,6 +106,7 @@ def build_dataset(
         mapping=Path(mapping) if mapping else None,
         encoding=encoding,
         ratings=ratings or UseRatings(),
+        transcripts=[Path(each) for each in ([transcripts] if isinstance(transcripts, str | Path) else transcripts)],
     )
     kind = "the data set of these inputs"
     check_place(out, kind, lambda folder: inputs_of(folder) is not None)
@@ -218,7 +222,10 @@ def _rows(plan: BuildPlan, durations: Mapping[str, float], canary: str) -> tuple
             }
             steps.append({"step_id": row.step_id, "start": row.start, "end": end, "score": points})
         video = {"video_id": video_id, "media": f"media/{video_id}.mp4", "duration": duration}
-        facts = {key: about[key] for key in VIDEO_FIELDS if key in about}
+        facts: dict[str, Any] = {key: about[key] for key in VIDEO_FIELDS if key in about}
+        if name in plan.transcripts:
+            said = [row for row in plan.transcripts[name] if row["start"] < duration]
+            facts["transcript"] = [{**row, "end": min(row["end"], duration)} for row in said]
         videos.append({**video, **facts, "steps": steps, "canary": canary})
     return videos, cut
 
@@ -264,6 +271,9 @@ def _write_names(path: Path, plan: BuildPlan) -> None:
         rows = [["video", plan.ids[name], name, str(source.path)] for name, source in plan.sources.items()]
         rows += [["student", number, name, ""] for name, number in plan.students.items()]
         rows += [["rater", letter, name, ""] for name, letter in plan.raters.items() if letter != name]
+        for video, speakers in plan.speakers.items():
+            rows += [[f"speaker in {plan.ids[video]}", number, name, ""] for name, number in speakers.items()]
+        rows += [[f"said {count} times", place, word, ""] for (word, place), count in sorted(plan.said.items())]
         writer.writerows([cell(value) for value in row] for row in rows)
 
 

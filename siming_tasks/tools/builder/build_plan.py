@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import count, product
 from pathlib import Path
 from string import ascii_lowercase
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import check_file_name, sha256_json
@@ -23,6 +23,8 @@ from siming_tasks.tools.builder.label_rows import LabelRow
 from siming_tasks.tools.builder.mapping import Kind, SheetMapping, Words, read_mapping
 from siming_tasks.tools.builder.read_sheets import label_files, read_sheets
 from siming_tasks.tools.builder.transcode import stamp
+from siming_tasks.tools.builder.transcript_files import TranscriptFile
+from siming_tasks.tools.builder.transcripts import Names, name_problems, nameless, on_the_clock, read_transcripts
 from siming_tasks.tools.builder.video_files import VideoFile, VideoFiles, find_sources, new_ids, span_problems
 from siming_tasks.tools.station.event_log import is_event_log
 
@@ -45,6 +47,7 @@ class Inputs:
     encoding: str | None = None
     spans_fps: float | None = None
     ratings: UseRatings = field(default_factory=UseRatings)
+    transcripts: Sequence[Path] = ()
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,8 @@ class BuildPlan:
     """Plan of a build: all its decisions, before a video is touched.
 
     ``sources``, ``ids``, ``students`` and ``raters`` are by the names that the sheet has; the consensus is not among
-    the raters. ``rater_facts`` are by the names that the dataset has.
+    the raters. ``rater_facts`` are by the names that the dataset has. ``transcripts`` has the rows of each video that
+    has any, ``speakers`` by video those whose names were replaced, ``said`` how often which word was.
     """
 
     rubric: Rubric
@@ -108,6 +112,9 @@ class BuildPlan:
     raters: Mapping[str, str]
     options: BuildOptions
     rater_facts: Mapping[str, Rater] = field(default_factory=dict)
+    transcripts: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    speakers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    said: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     def key(self) -> str:
         """Digest of the inputs, by which a finished or half-finished build of the same is recognised."""
@@ -115,7 +122,8 @@ class BuildPlan:
         rows = [[row.video, row.step_id, row.start, row.end, row.applicable, dict(row.about)] for row in self.rows]
         scores = [[*place, values] for place, values in self.decision.scores.items()]
         facts = {name: asdict(rater) for name, rater in self.rater_facts.items()}
-        return sha256_json([self.rubric.model_dump(mode="json"), files, rows, scores, asdict(self.options), facts])
+        key = [self.rubric.model_dump(mode="json"), files, rows, scores, asdict(self.options), facts]
+        return sha256_json([*key, self.transcripts] if self.transcripts else key)
 
 
 def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Problem]]:
@@ -126,10 +134,10 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
         RubricError: the rubric is wrong.
     """
     rubric = load_rubric(inputs.rubric)
-    rows, videos, problems = read_inputs(inputs, rubric)
+    rows, videos, transcripts, problems = read_inputs(inputs, rubric)
     sources, source_problems = find_sources(videos, rows)
-    mapped = read_mapping(inputs.mapping).rater_facts if inputs.mapping else {}
-    facts = {**{name: row.rater() for name, row in mapped.items()}, **options.rater_facts}
+    mapping = read_mapping(inputs.mapping) if inputs.mapping else SheetMapping()
+    facts = {**{name: row.rater() for name, row in mapping.rater_facts.items()}, **options.rater_facts}
     problems += _unmet_facts(facts, rows)
     raters = rater_names(rows, options.keep_rater_names, facts)
     rule = next((name for name, letter in raters.items() if letter == options.consensus), options.consensus)
@@ -153,8 +161,17 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     problems += _unkept_ids(rows) if options.keep_ids else []
     ids = new_ids(dict.fromkeys(row.video for row in rows), options.keep_ids)
     students = new_ids(dict.fromkeys(row.about["student"] for row in rows if "student" in row.about), prefix="s")
+    names = Names.of(mapping.names, students, raters)
+    said: dict[str, list[dict[str, Any]]] = {}
+    speakers: dict[str, dict[str, str]] = {}
+    for name, file in transcripts.items():
+        if name in sources:
+            lines = on_the_clock(name, file, sources[name], mapping.said_from, problems)
+            said[name], speakers[name] = nameless(lines, names)
+    problems += name_problems(names, mapping.names, speakers)
     plan = BuildPlan(rubric, inputs.rubric, tuple(rows), decision, sources, ids, students, raters, options,
-                     {raters.get(name, name): rater for name, rater in facts.items()})  # fmt: skip
+                     {raters.get(name, name): rater for name, rater in facts.items()},
+                     said, speakers, names.found)  # fmt: skip
     return plan, problems
 
 
@@ -262,8 +279,10 @@ def _undecided(row: LabelRow, rule: str, facts: Mapping[str, Rater]) -> Problem:
     return row.problem("consensus-open", f"the raters differ ({scores}).", fix, CONSENSUS)
 
 
-def read_inputs(inputs: Inputs, rubric: Rubric) -> tuple[list[LabelRow], VideoFiles, list[Problem]]:
-    """The label rows, with the spans and the adjudicated points of further sheets filled in, and the video files.
+def read_inputs(
+    inputs: Inputs, rubric: Rubric
+) -> tuple[list[LabelRow], VideoFiles, dict[str, TranscriptFile], list[Problem]]:
+    """The label rows, with the spans and the adjudicated points of further sheets filled in, the videos, transcripts.
 
     Raises:
         DataError: a file cannot be read at all; ``.problems`` has the findings about the others, too.
@@ -311,12 +330,18 @@ def read_inputs(inputs: Inputs, rubric: Rubric) -> tuple[list[LabelRow], VideoFi
             more += further_rows
             problems += findings
         problems += _fill_in(known, more, videos, kind) if labels else []
+    transcripts: dict[str, TranscriptFile] = {}
+    if inputs.transcripts and videos and labels:
+        matcher, labelled = Matcher(rubric, words, videos.find), list(dict.fromkeys(video for video, _ in known))
+        read = tried(lambda: read_transcripts(inputs.transcripts, words, matcher, videos, labelled, inputs.encoding))
+        transcripts, findings = read or ({}, [])
+        problems += findings
     if mapping is not None:
-        problems += words.unmatched([*(file.path for file in files), *spans, *adjudicated])
+        problems += words.unmatched([*(file.path for file in files), *spans, *adjudicated, *inputs.transcripts])
     if failed or labels is None or videos is None:
         errors = [problem for problem in problems if problem.severity == "error"]
         raise DataError(str(DataError.of([*failed, *errors], shown=20)), [*failed, *problems])
-    return list(known.values()), videos, problems
+    return list(known.values()), videos, transcripts, problems
 
 
 def _fill_in(

@@ -302,7 +302,8 @@ def _make_videos(
     """
     source = dataset.media_path(video)
     timeline = read_timeline(source)
-    extra = {key: value for key, value in video.extra.items() if key not in ("sha256", "canary")}
+    # A transcript has the clock of the source, and the film has no sound.
+    extra = {key: value for key, value in video.extra.items() if key not in ("sha256", "canary", "transcript")}
     who = {"student": video.video_id, **extra, "source_video": video.video_id}
     site = {"site": video.site} if video.site is not None else {}
     for number, edit in enumerate((None, *edits)):

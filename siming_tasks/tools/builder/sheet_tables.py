@@ -109,7 +109,7 @@ def read_grids(path: Path, kind: str, encoding: str | None, known: Set[str], pro
     """
     if kind == ".xlsx":
         return worksheet_grids(path, MAX_SHEET)
-    text = _csv_text(path, encoding, problems)
+    text = read_encoded(path, encoding, problems)
     if "\0" in text:
         raise DataError(f"{path}: holds NUL characters; not a text file. Save the sheet as CSV (UTF-8).")
     head = [line for line in text.splitlines() if line.strip()][:20]
@@ -127,7 +127,12 @@ def read_grids(path: Path, kind: str, encoding: str | None, known: Set[str], pro
     return [Grid(None, lines)]
 
 
-def _csv_text(path: Path, encoding: str | None, problems: list[Problem]) -> str:
+def read_encoded(path: Path, encoding: str | None, problems: list[Problem]) -> str:
+    """The text of a file: by ``encoding``, its byte-order mark, else UTF-8, else GB 18030 with a warning.
+
+    Raises:
+        DataError: it is none of these, or too large.
+    """
     data = read_bytes(path, MAX_SHEET)
     known = encoding or next((name for mark, name in _BOMS if data.startswith(mark)), None)
     for name in [known] if known else ["utf-8", "gb18030"]:

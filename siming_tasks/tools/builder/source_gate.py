@@ -24,13 +24,14 @@ MAX_GAP = 3600
 class Recording:
     """Lengths of a video file that can be decoded, in seconds.
 
-    ``stated`` is what its header says (None: nothing), ``end`` when its last picture ends, counted from where a player
-    begins.
+    ``stated`` is what its header says (None: nothing), ``end`` when its last picture ends and ``sound`` when its first
+    sound track begins (None: it has none), counted from where a player begins.
     """
 
     path: Path
     stated: float | None
     end: float
+    sound: float | None = None
 
     def cut(self) -> Problem | None:
         """A warning if the pictures end long before the header says: the file may have been cut off."""
@@ -50,6 +51,8 @@ def look_at(path: Path) -> Recording:
     with open_video(path) as (container, stream):
         stated = container.duration / 1e6 if container.duration else None
         start = max(0, container.start_time or 0) / 1e6  # negative: audio priming, not shown
+        track = next(iter(container.streams.audio), None)
+        sound = float((track.start_time or 0) * (track.time_base or 0)) - start if track is not None else None
         stream.codec_context.skip_frame = "NONKEY"
         base = float(stream.time_base or 0)
         spans: list[tuple[float, float]] = []
@@ -66,7 +69,7 @@ def look_at(path: Path) -> Recording:
         if after - before > MAX_GAP:
             raise MediaError(f"{path}: its times jump from {before:.0f} s to {after:.0f} s.")
     end = max((at + length for at, length in spans), default=0.0)
-    return Recording(path, stated, max(0.0, end - start))
+    return Recording(path, stated, max(0.0, end - start), sound)
 
 
 def look_at_all(paths: Iterable[Path]) -> Mapping[Path, Recording | MediaError]:

@@ -87,11 +87,15 @@ class VideoFiles:
 
 @dataclass(frozen=True)
 class VideoFile:
-    """A video file, the name the sheet has for it, and when its last picture ends (seconds)."""
+    """A video file, the name the sheet has for it, and when its last picture ends and its sound begins (seconds).
+
+    ``sound`` is None where it has none.
+    """
 
     name: str
     path: Path
     duration: float
+    sound: float | None = None
 
 
 def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str, VideoFile], list[Problem]]:
@@ -118,7 +122,7 @@ def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str
         elif isinstance(recording := looked[match[0]], MediaError):
             code, what, fix = "media-unreadable", str(recording), "Export the video again."
         else:
-            sources[name] = VideoFile(name, match[0], recording.end)
+            sources[name] = VideoFile(name, match[0], recording.end, recording.sound)
             problems += [cut] if (cut := recording.cut()) else []
         if code:
             problems.append(Problem(code, what, fix, row.file, row.lines[0], "video_id"))
