@@ -5,7 +5,8 @@ Text for terminals and files uses ASCII signs and ``-`` for no value; pages use 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from siming_tasks.common.printed_value import fixed, marks, share_text
@@ -13,6 +14,27 @@ from siming_tasks.common.printed_value import fixed, marks, share_text
 if TYPE_CHECKING:  # tables of words need no arrays
     from siming_tasks.metrics.estimate import Estimate
     from siming_tasks.metrics.intervals import Proportion
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Names for narrow heads: without the organization, and the first words that tell them apart.
+
+    Example:
+        >>> short_names(["Qwen/Qwen3-VL-8B-Instruct", "Qwen/Qwen3-VL-32B-Instruct", "org/GLM-4.5V", "mine"])
+        ['Qwen3-VL-8B', 'Qwen3-VL-32B', 'GLM-4.5V', 'mine']
+    """
+    words = [re.split(r"(?=[-\s])", name.rstrip("/").rsplit("/", 1)[-1] or name) for name in names]
+
+    def first(place: int, count: int) -> str:
+        return "".join(words[place][:count])
+
+    found = []
+    for place in range(len(names)):
+        lengths = range(2, len(words[place]) + 1)
+        others = [other for other in range(len(names)) if other != place]
+        alone = (n for n in lengths if all(first(other, n) != first(place, n) for other in others))
+        found.append(first(place, next(alone, len(words[place]))))
+    return [short if found.count(short) == 1 else name for short, name in zip(found, names, strict=True)]
 
 
 def plain_number(value: float | None, digits: int = 3) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -66,12 +67,91 @@ def press(browser: Any, key: str) -> None:
     browser.switch_to.active_element.send_keys(key)
 
 
+def choose(browser: Any, name: str, value: str) -> None:
+    change = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('change'))"
+    browser.execute_script(change, browser.find_element("css selector", f"[name={name}]"), value)
+
+
 IN_VIEW = (
     "(selector => { const e = document.querySelector(selector), b = e.getBoundingClientRect();"
     " const x = (b.left + b.right) / 2, y = Math.min(b.top + 40, (b.top + b.bottom) / 2);"
     " return e.contains(document.elementFromPoint(x, y)); })"
 )
 """Script that returns true if an element's upper middle is on the screen and nothing lies over it."""
+
+
+def with_judges(page: str, count: int) -> str:
+    """The page of an exam with so many judges: the last one's columns are written again."""
+    for cell in (r'<th [^>]*data-run="[^"]*".*?</th>', r'<td class="(?:num )?j\b.*?</td>'):
+        page = re.sub(
+            rf"((?:{cell})+)",
+            lambda row, cell=cell: row[0] + (own := re.findall(cell, row[0]))[-1] * (count - len(own)),
+            page,
+        )
+    return page
+
+
+SEEN_ROWS = (
+    "[...document.querySelectorAll('.sheet:not([hidden]) tbody tr')].filter(row => {"
+    " const b = row.getBoundingClientRect();"
+    " return [b.top + 2, b.bottom - 2].every(y => row.contains(document.elementFromPoint(b.left + 9, y))); }).length"
+)
+
+
+@pytest.mark.parametrize("judges", [2, 12])
+def test_an_exam_opens_with_the_grid_in_view(browser: Any, served: Served, lab, judges: int) -> None:
+    """Rows of 33 that are on the screen and uncovered; with twelve judges it was none (14, 9 and 4 with two)."""
+    page = lab.out / "videos" / f"{lab.dataset.videos[0].video_id}.html"
+    (many := page.with_stem("many")).write_text(with_judges(page.read_text(), judges))
+    try:
+        visit(browser, served, "videos/many.html")
+        wait(browser, "document.querySelector('.span') && document.querySelector('video').readyState > 0")
+        assert run(browser, "document.querySelectorAll('.sheet:not([hidden]) thead th[data-run]').length") == max(
+            judges, 3
+        )
+        least = {1440: 25, 1024: 17, 390: 7}[run(browser, "innerWidth")]
+        assert run(browser, SEEN_ROWS) >= least
+        assert run(browser, "document.documentElement.scrollWidth <= innerWidth")
+    finally:
+        many.unlink()
+
+
+def test_two_judges_stand_side_by_side(browser: Any, served: Served, lab) -> None:
+    """Both lanes, both columns and both replies to the chosen step, each under its name."""
+    step = lab.dataset.rubric.steps[3].id
+    visit(browser, served, f"videos/{lab.dataset.videos[0].video_id}.html#full_error/oracle/{step}")
+    wait(browser, "document.querySelector('.detail pre')")
+    choose(browser, "beside", "example-noisy-7b")
+    wait(browser, "document.querySelectorAll('.detail pre.reply').length === 2")
+    assert run(browser, "location.hash") == f"#full_error/oracle/{step}"
+    assert run(browser, "document.querySelectorAll('.lane-name.judge').length") == 2
+    heads = run(browser, "[...document.querySelectorAll('.detail .sides h3')].slice(0, 2).map(h => h.textContent)")
+    assert [head.split(": ")[0] for head in heads] == ["oracle", "example/Noisy-7B"]
+    said = run(browser, "[...document.querySelectorAll('.verdicts dt')].slice(0, 2).map(h => h.textContent)")
+    assert said == ["oracle", "example/Noisy-7B"]
+    assert quiet(browser)
+
+
+def test_the_bar_between_the_panes_is_moved_by_keys_and_pointer(chromium: Any, served: Served, lab) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                             {"width": 1440, "height": 900, "deviceScaleFactor": 1, "mobile": False})  # fmt: skip
+    try:
+        visit(chromium, served, f"videos/{lab.dataset.videos[0].video_id}.html")
+        width = "document.querySelector('.judged').getBoundingClientRect().width"
+        before = run(chromium, width)
+        bar = chromium.find_element("css selector", ".divider")
+        bar.send_keys(Keys.ARROW_LEFT)
+        assert run(chromium, width) > before + 40
+        ActionChains(chromium).drag_and_drop_by_offset(bar, 200, 0).perform()
+        assert run(chromium, width) < before - 100
+        chromium.refresh()
+        assert run(chromium, width) < before - 100, "and stays there"
+    finally:
+        chromium.execute_script("localStorage.clear()")
+        chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_video_and_reply_stay_in_view_while_the_grid_scrolls(browser: Any, served: Served, lab) -> None:
@@ -132,7 +212,7 @@ def test_no_span_lies_over_another(browser: Any, served: Served, lab) -> None:
     video = lab.dataset.videos[0]
     visit(browser, served, f"videos/{video.video_id}.html")
     wait(browser, "document.querySelector('.span')")
-    assert run(browser, "document.querySelectorAll('.lane-name.judge').length") == 3
+    assert run(browser, "document.querySelectorAll('.lane-name.judge').length") == 1, "of the chosen judge"
     spans = run(browser, "[...document.querySelectorAll('.span:not([data-run])')].map(s => s.dataset.step)")
     assert sorted(spans) == sorted(video.timed_ids)
     hidden = run(
@@ -168,6 +248,7 @@ def test_a_span_selects_step_reply_and_address(browser: Any, served: Served, lab
     visit(browser, served, f"videos/{video.video_id}.html")
     wait(browser, "document.querySelector('video').readyState > 0")
     click = "dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+    choose(browser, "judge", "example-noisy-7b")
     run(browser, f"document.querySelector('.span[data-run=example-noisy-7b][data-step={step.id}]').{click}")
     wait(browser, "document.querySelector('.detail pre')")
     assert run(browser, "location.hash") == f"#full_score/example-noisy-7b/{step.id}"
@@ -329,11 +410,6 @@ def test_a_missing_video_is_reported(chromium: Any, served: Served, lab) -> None
 
 def test_disagreements_are_filtered_and_lead_to_the_cell(browser: Any, served: Served, lab) -> None:
     """A link opens the cells that it counts; a card leads to the very cell, which shows the same difference."""
-
-    def choose(name: str, value: str) -> None:
-        change = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('change'))"
-        browser.execute_script(change, browser.find_element("css selector", f"[name={name}]"), value)
-
     report = json.loads((lab.out / "report.json").read_text())
     noisy = next(row for row in report["runs"] if row["slug"] == "example-noisy-7b")
     counts = noisy["settings"]["full_score"]["numbers"]["extra"]["confusion"]["counts"]
@@ -345,14 +421,14 @@ def test_disagreements_are_filtered_and_lead_to_the_cell(browser: Any, served: S
     tally = run(browser, "document.querySelector('.tally').textContent")
     assert tally.startswith(f"example/Noisy-7B: {counts[truth][said]} ")
     assert run(browser, "document.querySelectorAll('.card').length") == min(counts[truth][said], 24)
-    choose("raters", "disputed")
+    choose(browser, "raters", "disputed")
     wait(browser, "location.hash.includes('raters=disputed')")
     disputed = {
         (video.video_id, step.step_id) for video in lab.dataset.videos for step in video.applicable
         if step.scores["rater_a"] != step.scores["rater_b"]
     }  # fmt: skip
     for name, value in (("kind", "*"), ("truth", ""), ("said", "")):
-        choose(name, value)
+        choose(browser, name, value)
     wait(browser, "!location.hash.includes('truth')")
     links = run(browser, "[...document.querySelectorAll('.card > a')].map(a => a.getAttribute('href'))")
     shown = {(link.split("/")[2].split(".")[0], link.rsplit("/", 1)[1]) for link in links}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,44 +17,37 @@ from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.kappa import LabelMapping, ordinal_labels
 from siming_tasks.parsing.lexicon import NOT_VISIBLE
-from siming_tasks.report.formatting import page_points
+from siming_tasks.report.formatting import page_points, short_names
 from siming_tasks.report.pages.site import VERDICTS, DifferenceKind, Page, ReportContents, Site, neighbours
 from siming_tasks.report.run_analysis import RunAnalysis
 from siming_tasks.report.viewer_files import (
     PromptFiles,
+    VideoLinker,
     reasons_for_lost_points,
     write_frame_times,
     write_rubric_script,
+    write_sound,
 )
-from siming_tasks.results.evaluate_records import build_reference_matrix
-from siming_tasks.tasks import TASKS, benchmark_task
+from siming_tasks.results.discovery import RunSource
+from siming_tasks.tasks import TASKS
 
 NO_MEDIA = "The report was made without videos (--video-files none)."
 LEGEND = (
-    "Shading: the reference’s label (none: fully correct; darker: more deducted). In scores, the small number is the "
-    "difference from the reference; in verdicts, “missed” and “false alarm” are against “less than full points”. "
-    "A dash is a missing answer. An empty cell was not asked."
+    "Colours are labels: those of the reference’s, a physician’s or a judge’s points; a verdict “incorrect” has the "
+    "middle one. Shapes are differences from the reference: a miss and a false alarm are against “less than full "
+    "points”. A dash is a missing answer. An empty cell was not asked. Judges stand in the order of their ranks."
 )
 
 
 def _write(contents: ReportContents, share: int, shares: int) -> None:
     """Write every ``shares``-th video's page, beginning with the ``share``-th; the first share writes the index too."""
-    site, dataset, analyses = contents.site, contents.dataset, contents.analyses
+    site, dataset = contents.site, contents.dataset
     ids, raters = [video.video_id for video in dataset.videos], dataset.physicians
-    answers = {
-        name: [RunAnswers(run, run.matrices[name], name) for run in analyses if name in run.matrices]
-        for name in TASKS
-        if any(name in run.matrices for run in analyses)
-    }
+    answers = answers_by_rank(contents)
     if share == 0:
-        list_videos(site, dataset, answers, raters)
+        list_videos(site, dataset, answers, raters, contents.link)
         write_rubric_script(site.out, dataset.rubric)
     mapping: LabelMapping = contents.report["options"]["mapping"]
-    consensus = build_reference_matrix(dataset, benchmark_task("full", "score").name)
-    levels: Any = ordinal_labels(consensus.reference, consensus.max_score, mapping)
-    labels = {
-        (consensus.video_ids[v], consensus.step_ids[s]): int(levels[v, s]) for v, s in np.argwhere(consensus.counted)
-    }
     prompts = PromptFiles(site.out, dataset, answers)
     for index in range(share, len(ids), shares):
         video = dataset.videos[index]
@@ -66,13 +60,33 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
             **neighbours(ids, index),
             media=source,
             frames=write_frame_times(site.out, ids[index], dataset.media_path(video)) if source else "unknown",
+            sound=bool(source) and write_sound(site.out, video, dataset.media_path(video)),
             no_media=NO_MEDIA,
             skills=dataset.rubric.skills,
             duration=video.duration,
             raters=raters,
-            parts=[_sheet(name, video, dataset, runs, labels, lost) for name, runs in answers.items()],
+            parts=[_sheet(name, video, dataset, runs, mapping, lost) for name, runs in answers.items()],
             legend=LEGEND,
         )
+
+
+def answers_by_rank(contents: ReportContents) -> dict[str, list[RunAnswers]]:
+    """The answers of all runs by setting, in the order of that setting's table."""
+    found = {}
+    for name in TASKS:
+        rows = (contents.report["standings"].get(name) or {"rows": ()})["rows"]
+        place = {row["slug"]: index for index, row in enumerate(rows)}
+        runs = [run for run in contents.analyses if name in run.matrices]
+        runs.sort(key=lambda run: place.get(run.source.slug, len(place)))
+        if runs:
+            found[name] = [RunAnswers(run, run.matrices[name], name) for run in runs]
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _label(points: float | None, top: float, mapping: LabelMapping) -> str:
+    """Class of a cell that holds these points: ``k3`` (fully correct) to ``k0`` (failed); empty without points."""
+    return "" if points is None else f"k{int(ordinal_labels(points, top, mapping))}"
 
 
 def _rater_totals(video: Video, raters: Sequence[str]) -> dict[str, Any]:
@@ -90,14 +104,14 @@ def _sheet(
     video: Video,
     dataset: Dataset,
     answers: Sequence[RunAnswers],
-    labels: Mapping[tuple[str, str], int],
+    mapping: LabelMapping,
     lost: Mapping[str, Sequence[str]],
 ) -> dict[str, Any]:
     """One setting on a video's page: a row for each step with everybody's answers, and the totals."""
     rows = []
     for label in video.applicable:
         step = dataset.rubric.by_id[label.step_id]
-        cells = (run.cell(video.video_id, step.id, label.consensus, step.max_score) for run in answers)
+        cells = (run.cell(video.video_id, step.id, label.consensus, step.max_score, mapping) for run in answers)
         rows.append({
             "id": step.id,
             "name": step.name,
@@ -106,16 +120,19 @@ def _sheet(
             "max": step.max_score,
             "start": label.start,
             "end": label.end,
-            "label": labels.get((video.video_id, step.id), 3),
+            "label": _label(label.consensus, step.max_score, mapping),
             "reference": label.consensus,
-            "raters": [label.scores.get(rater) for rater in dataset.physicians],
+            "raters": [
+                (points, _label(points, step.max_score, mapping))
+                for points in map(label.scores.get, dataset.physicians)
+            ],
             "cells": Markup("".join(cells)),
         })  # fmt: skip
     return {
         "setting": name,
         "scope": TASKS[name].scope,
         "title": TASKS[name].title,
-        "runs": [run.source for run in answers],
+        "runs": _heads(answers),
         "rows": rows,
         "max": sum(row["max"] for row in rows),
         **_rater_totals(video, dataset.physicians),
@@ -124,16 +141,32 @@ def _sheet(
 
 
 def list_videos(
-    site: Site, dataset: Dataset, answers: Mapping[str, Sequence[RunAnswers]], raters: Sequence[str]
-) -> None:
-    """Write the list of all videos with everybody's totals in the first setting; the browser pages and searches it."""
+    site: Site, dataset: Dataset, answers: Mapping[str, Sequence[RunAnswers]], raters: Sequence[str],
+    link: VideoLinker | None = None,
+) -> None:  # fmt: skip
+    """Write the list of all videos with everybody's totals in the first setting, those judged worst first.
+
+    The browser pages and searches it.
+    """
     name = next(iter(answers))
+    models = [run for run in answers[name] if run.source.role == "model"]
     unit = "points, full marks " + page_points(dataset.rubric.max_score)
     rows = []
     for video in dataset.videos:
         cells = [(run.total(video.video_id), run.source.slug) for run in answers[name]]
-        facts = {"id": video.video_id, "site": video.site, "duration": video.duration, "cells": cells}
+        shares = [run.wrong[run.row[video.video_id]] for run in models or answers[name] if video.video_id in run.row]
+        spans = [label.span for label in video.applicable if label.span]
+        facts = {
+            "id": video.video_id,
+            "site": video.site,
+            "duration": video.duration,
+            "cells": cells,
+            "media": link(video) if link else None,
+            "time": sum(spans[len(spans) // 2] if spans else (0.0, video.duration)) / 2,
+            "wrong": float(np.mean(known)) if (known := [share for share in shares if share == share]) else None,
+        }
         rows.append(facts | _rater_totals(video, raters))
+    rows.sort(key=lambda row: -(row["wrong"] or 0.0))
     site.page(
         "videos/index.html",
         "videos.html",
@@ -141,9 +174,16 @@ def list_videos(
         setting=name,
         sites=any(video.site for video in dataset.videos),
         raters=raters,
-        runs=[run.source for run in answers[name]],
+        runs=_heads(answers[name]),
+        judges="models" if models else "judges",
         videos=rows,
     )
+
+
+def _heads(answers: Sequence[RunAnswers]) -> list[tuple[RunSource, str]]:
+    """The runs with names for narrow heads."""
+    sources = [run.source for run in answers]
+    return list(zip(sources, short_names([source.name for source in sources]), strict=True))
 
 
 class RunAnswers:
@@ -162,36 +202,49 @@ class RunAnswers:
         else:
             called = (matrix.predicted_wrong & matrix.asked).sum(axis=1).astype(float)
             self.totals = np.where(matrix.answered.any(axis=1), called, np.nan).tolist()
+        differs, known = matrix.reference_wrong != matrix.predicted_wrong, matrix.counted & matrix.answered
+        with np.errstate(invalid="ignore"):  # nothing was answered: no share
+            self.wrong = (np.sum(differs & known, axis=1) / known.sum(axis=1)).tolist()
 
     def total(self, video_id: str) -> float | None:
         """Predicted total, or the number of steps called wrong; None if there is none."""
         value = self.totals[self.row[video_id]] if video_id in self.row else float("nan")
         return None if value != value else float(value)
 
-    def cell(self, video_id: str, step_id: str, reference: float | None, top: float) -> str:
-        """One cell of a sheet.
+    def cell(self, video_id: str, step_id: str, reference: float | None, top: float, mapping: LabelMapping) -> str:
+        """One cell of a sheet, coloured by the label of what was answered.
 
         ``data-d`` says how it differs from the reference, ``data-claim`` what it rests on: starts and ends in seconds
         of the video, for the time line.
         """
         v, s = self.row.get(video_id), self.column[step_id]
         if v is None or not self.asked[v][s]:
-            return "<td></td>"
+            return '<td class="j"></td>'
         value = self.predicted[v][s]
+        kind: DifferenceKind | None = "none"
         if value != value:
-            kind, text = "none", NOT_VISIBLE if self.abstained[v][s] else "–"
-            attributes = ' class="m"'
+            label, text, said = "", "–", NOT_VISIBLE if self.abstained[v][s] else "no answer"
+        elif self.answer == "error":
+            kind = difference_kind(value, reference, top, "error")
+            label, text, said = "k1" if value else "k3", "✗" if value else "✓", VERDICTS[bool(value)]
         else:
-            kind, attributes = difference_kind(value, reference, top, self.answer) or "", ""
-            if self.answer == "error":
-                text = VERDICTS[bool(value)] + {"miss": " <i>missed</i>", "alarm": " <i>false alarm</i>"}.get(kind, "")
-            else:
-                gap = 0.0 if reference is None else value - reference
-                text = page_points(value) + (f" <i>{'+' if gap > 0 else ''}{page_points(gap)}</i>" if gap else "")
-        attributes += f' data-d="{kind}"' if kind else ""
+            kind = difference_kind(value, reference, top, "score")
+            label, text = _label(value, top, mapping), page_points(value)
+            said = text
+        attributes = f' data-d="{kind}"' if kind else ""
+        if said != text or kind:
+            attributes += f' aria-label="{said}{f", {_IN_WORDS[kind]}" if kind in _IN_WORDS else ""}"'
         if value == value and (claim := self.claimed.get((video_id, step_id))):
             attributes += f' data-claim="{" ".join(f"{second:.2f}" for part in claim for second in part)}"'
-        return f'<td class="num"><button type="button"{attributes}>{text}</button></td>'
+        return f'<td class="j {label}"><button type="button"{attributes}>{text}</button></td>'
+
+
+_IN_WORDS: dict[str | None, str] = {
+    "miss": "missed",
+    "alarm": "false alarm",
+    "lenient": "too lenient",
+    "strict": "too strict",
+}
 
 
 def difference_kind(value: float, reference: float | None, top: float, answer: Answer) -> DifferenceKind | None:

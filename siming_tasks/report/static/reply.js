@@ -10,10 +10,15 @@ window.SIMING = window.SIMING || {};
   const prompts = new Map();
   const loading = new Map();
   let rubric = {};
+  let sound = [[], []]; // loudness, and what was said: start, end, words, speaker
   let listed = null; // seconds of every frame of the video, where they are not evenly spaced
 
   SIMING.put = (run, request, entry) => stored.set(`${run} ${request}`, entry);
   SIMING.frames = (times) => { listed = times; };
+  SIMING.sound = (peaks, lines) => { sound = [peaks, lines]; };
+  SIMING.peaks = () => sound[0];
+  SIMING.spoken = (time) => sound[1].filter(([start, end]) => time >= start && time < end).map(([, , words, who]) => (who ? `${who}: ${words}` : words)).join(" ");
+  SIMING.said = (button) => button.getAttribute("aria-label") || button.textContent; // points or verdict, and how it differs
   SIMING.rubric = (steps) => { rubric = steps; };
   SIMING.prompt = (name, text) => prompts.set(name, text);
   SIMING.entry = (run, request) => stored.get(`${run} ${request}`);
@@ -89,11 +94,12 @@ window.SIMING = window.SIMING || {};
     return box;
   }
 
-  // Judge, reference and every physician in one line, out of the row of the sheet.
-  function verdicts(said, row, heads, wrong) {
-    const cells = [["Judged", said, wrong ? "wrong" : "agrees"], ["Reference", row.cells[2].textContent.trim(), ""]];
+  // Judges, reference and every physician in one line, out of the row of the sheet.
+  function verdicts(judges, row, heads) {
+    const cells = judges.map(({ cell, name }) => [judges.length > 1 ? name : "Judged", SIMING.said(cell).split(", ")[0], cell.dataset.d ? "wrong" : "agrees"]);
+    cells.push(["Reference", row.cells[1].textContent.split("/")[0].trim(), ""]);
     heads.forEach((head, column) => { if (head.dataset.rater) cells.push([head.dataset.rater, row.cells[column].textContent.trim(), ""]); });
-    cells.push(["Maximum", row.cells[1].textContent.trim(), ""]);
+    cells.push(["Maximum", row.dataset.max, ""]);
     const box = make("dl", undefined, { class: "verdicts" });
     for (const [name, value, look] of cells) {
       const pair = make("div", undefined, { class: look });
@@ -103,16 +109,37 @@ window.SIMING = window.SIMING || {};
     return box;
   }
 
+  const TIME = /(?<![\d.:])(?:(\d{1,2}):)?(\d{1,3}):([0-5]\d(?:\.\d+)?)(?![\d:])|(?<![\d.:])(\d{1,4}(?:\.\d+)?)\s?(?:s|sec|secs|seconds?)(?![A-Za-z])/g;
+
+  // Text whose times are buttons that play there. In a clip, a time before it or beyond counts from its start.
+  function timed(text, media, go) {
+    if (!go) return [text];
+    const parts = [];
+    let done = 0;
+    for (const found of text.matchAll(TIME)) {
+      const [, hours, minutes, seconds, plain] = found;
+      let time = plain === undefined ? 3600 * (hours || 0) + 60 * minutes + Number(seconds) : Number(plain);
+      if (media && media.start > 0 && (time < media.start || time > media.end)) time += media.start;
+      if (time > go.length) continue;
+      const button = make("button", found[0], { type: "button", class: "when", title: `Play from ${time.toFixed(1)} s` });
+      button.addEventListener("click", () => go.play(time));
+      parts.push(text.slice(done, found.index), button);
+      done = found.index + found[0].length;
+    }
+    return [...parts, text.slice(done)];
+  }
+
   // The reply as text, with the place that was read marked; says so where no place can be pointed to.
-  function reply(entry, { step, name, setting, scope }) {
+  function reply(entry, { step, name, setting, scope, go, judge }) {
     const box = make("div");
     const answer = entry.answers[step];
     const place = answer === undefined ? SIMING.mention(entry.reply, step) : SIMING.place(entry.reply, { step, name, answer, verdicts: setting.endsWith("error"), alone: scope === "clip" });
     const text = make("pre", undefined, { dir: "ltr", tabindex: "0", "aria-label": "Raw reply", class: "reply" });
-    if (place) text.append(entry.reply.slice(0, place[0]), make("mark", entry.reply.slice(...place), answer === undefined ? { class: "unread" } : {}), entry.reply.slice(place[1]));
-    else text.textContent = entry.reply;
+    const words = (start, end) => timed(entry.reply.slice(start, end), scope === "clip" ? entry.media : null, go);
+    if (place) text.append(...words(0, place[0]), make("mark", entry.reply.slice(...place), answer === undefined ? { class: "unread" } : {}), ...words(place[1]));
+    else text.append(...words(0));
     const about = scope === "full" ? ", about the whole video" : "";
-    box.append(make("h3", `Raw reply (${entry.length.toLocaleString("en")} characters${about})`), text);
+    box.append(make("h3", `${judge ? `${judge}: raw` : "Raw"} reply (${entry.length.toLocaleString("en")} characters${about})`), text);
     const note = place
       ? answer === undefined ? `Marked: the step is named, but no answer was read (${entry.missing[step] || "not asked"}).` : "Marked: where the reply gives this answer."
       : answer === undefined ? "" : "The answer was read, but stands nowhere under the step’s name: it follows from the order or the form of the reply.";
@@ -150,13 +177,15 @@ window.SIMING = window.SIMING || {};
     button.remove();
   }
 
-  // Fills the panel. `play` plays the step; `player` may be null.
-  SIMING.showReply = (detail, cell, context) => {
-    const { row, table, player, play, frames, entry, title } = context;
+  // Fills the panel: what `judges` (one, or two side by side: cell, entry, name) said. `play` plays the step, `go` at a
+  // quoted time; both, and `player`, may be null.
+  SIMING.showReply = (detail, context) => {
+    const { row, table, player, play, go, frames, judges, title } = context;
+    const entry = judges[0].entry;
     const heads = [...table.tHead.rows[0].cells];
     const [setting, scope, step] = [table.dataset.setting, table.dataset.scope, row.dataset.step];
     const name = rubric[step] && rubric[step].name;
-    const parts = [make("h2", title), verdicts(cell.textContent.trim().split(/\s/)[0], row, heads, cell.dataset.d)];
+    const parts = [make("h2", title), verdicts(judges, row, heads)];
     const buttons = make("p", undefined, { class: "acts" });
     if (row.dataset.start !== undefined && player) {
       const button = make("button", "Play this step", { type: "button" });
@@ -178,16 +207,19 @@ window.SIMING = window.SIMING || {};
     parts.push(buttons, holder);
     if (times.length && player && frames === "unknown") parts.push(make("p", "Frame times are estimated: the video file could not be read when the report was made, so its frames are taken to be evenly spaced.", { class: "sub" }));
     const sides = make("div", undefined, { class: "sides" });
-    let said = null;
-    if (!entry) sides.append(make("p", "No reply to this question in the run."));
-    else if (entry.reply === null) sides.append(make("p", "The file holds the parsed answers only, no raw reply."));
-    else sides.append((said = reply(entry, { step, name, setting, scope })));
+    const replies = judges.map((judge) => {
+      const alone = judges.length < 2;
+      if (!judge.entry) return make("p", `${alone ? "" : `${judge.name}: `}No reply to this question in the run.`);
+      if (judge.entry.reply === null) return make("p", `${alone ? "" : `${judge.name}: `}The file holds the parsed answers only, no raw reply.`);
+      return reply(judge.entry, { step, name, setting, scope, go, judge: alone ? "" : judge.name });
+    });
+    sides.append(...replies);
     sides.append(expected(step, row));
     parts.push(sides);
     if (entry) parts.push(facts(entry), prompt(entry));
     detail.replaceChildren(...parts);
     detail.scrollTop = 0;
-    said?.reveal();
+    for (const said of replies) said.reveal?.();
     return times;
   };
 }

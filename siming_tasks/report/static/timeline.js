@@ -1,13 +1,12 @@
-// The time line: a lane for each skill and one for each judge, sub-lanes where spans overlap, an axis in seconds.
+// The time line: a lane for each skill and for each chosen judge, sub-lanes where spans overlap, the sound, an axis.
 "use strict";
 
 window.SIMING = window.SIMING || {};
 
 {
   const NS = "http://www.w3.org/2000/svg";
-  const THICK = 11; // height of a span in a skill's lane
-  const THIN = 4; // and in a judge's
-  const KINDS = { miss: "miss", alarm: "false alarm", lenient: "too lenient", strict: "too strict", none: "no answer" };
+  const THICK = 11; // height of a lane; sub-lanes share it, as far as they can still be hit
+  const THIN = 5;
   const draw = (name, attributes, text) => {
     const node = document.createElementNS(NS, name);
     for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
@@ -54,16 +53,15 @@ window.SIMING = window.SIMING || {};
 
     lane(spans, thick, label, run) {
       const count = Math.max(pack(spans), 1);
-      const gap = thick > THIN ? 1 : 0;
-      const height = Math.max(count * (thick + gap), thick > THIN ? 0 : 12);
-      const size = Math.max(thick, Math.floor(height / count) - gap);
+      const gap = 1;
+      const size = count > 2 ? THIN : thick;
       const svg = draw("svg", { class: "lane", width: "100%", height: count * (size + gap), role: "group", "aria-label": label });
       for (const at of ticks(this.length)) svg.append(draw("line", { class: "rule", x1: this.at(at), x2: this.at(at), y1: 0, y2: "100%" }));
       for (const span of spans) {
-        const low = run !== undefined && !span.kind;
+        const height = run === undefined || !["same", "lenient", "strict"].includes(span.look) ? size : span.look === "same" ? 1.5 : size / 2;
         const mark = draw("rect", {
           class: `span ${span.look}`, x: this.at(span.start), width: this.at(Math.max(span.end - span.start, span.least)),
-          y: span.lane * (size + gap) + (low ? size / 2 - 0.75 : 0), height: low ? 1.5 : size,
+          y: span.lane * (size + gap) + (span.look === "same" ? (size - height) / 2 : size - height), height,
           tabindex: -1, role: "button", "aria-label": span.title, "data-step": span.step,
         });
         if (run !== undefined) mark.dataset.run = run;
@@ -73,8 +71,8 @@ window.SIMING = window.SIMING || {};
       return svg;
     }
 
-    // Lanes of the rows of a table, and of each of its judges.
-    show(table) {
+    // Lanes of the rows of a table, and of these of its judges.
+    show(table, runs) {
       const least = 0.005 * this.length;
       const heads = [...table.tHead.rows[0].cells];
       const rows = [...table.tBodies[0].rows].filter((row) => row.dataset.start !== undefined).map((row) => ({
@@ -85,28 +83,27 @@ window.SIMING = window.SIMING || {};
       const parts = [];
       for (const name of this.names ??= [...this.holder.querySelectorAll(".lane-name[data-skill]")]) {
         const mine = rows.filter(({ row }) => row.dataset.skill === name.dataset.skill).map((span) => {
-          const look = [...span.row.cells[2].classList].find((word) => word in label) || "k3";
-          return { ...span, look, title: `${span.title}: ${label[look]}` };
+          const look = [...span.row.cells[1].classList].find((word) => word in label) || "unknown";
+          return { ...span, look, title: `${span.title}: ${label[look] || "no label"}` };
         });
         if (mine.length) parts.push(name, this.lane(mine, THICK, name.textContent));
       }
       heads.forEach((head, column) => {
-        if (!head.dataset.run) return;
+        if (!runs.includes(head.dataset.run)) return;
         const spans = rows.flatMap((span) => {
           const button = span.row.cells[column].querySelector("button");
           if (!button) return [];
           const kind = button.dataset.d;
-          return [{ ...span, kind, look: kind || "same", title: `${head.textContent.trim()}, ${span.title}: ${button.textContent.trim()}${kind ? `, ${KINDS[kind]}` : ""}` }];
+          return [{ ...span, kind, look: kind || "same", title: `${head.dataset.name}, ${span.title}: ${SIMING.said(button)}` }];
         });
         const name = SIMING.make("span", undefined, { class: "lane-name judge" });
-        const whole = head.textContent.trim();
-        name.append(head.querySelector(".role").cloneNode(true), ` ${whole.slice(1).split("/").pop().trim()}`);
-        name.title = whole;
-        parts.push(name, this.lane(spans, THIN, name.title, head.dataset.run));
+        name.append(...[...head.querySelector("button").childNodes].map((node) => node.cloneNode(true)));
+        name.title = head.dataset.name;
+        parts.push(name, this.lane(spans, THICK, name.title, head.dataset.run));
         const claims = rows.flatMap((span) => this.claims(span, span.row.cells[column].querySelector("button"), head));
         if (claims.length) {
           const under = SIMING.make("span", "rests on", { class: "lane-name frames-name" });
-          parts.push(under, this.lane(claims, THIN, `${whole} rests on`, head.dataset.run));
+          parts.push(under, this.lane(claims, THIN, `${head.dataset.name} rests on`, head.dataset.run));
         }
       });
       this.ticks = draw("svg", { class: "ticks", width: "100%", height: 9, "aria-hidden": "true" });
@@ -118,9 +115,17 @@ window.SIMING = window.SIMING || {};
       const shown = SIMING.make("span", "frames shown", { class: "lane-name frames-name" });
       shown.hidden = true;
       this.shown = shown;
+      if (this.peaks) parts.push(SIMING.make("span", "sound", { class: "lane-name" }), this.wave());
       this.holder.replaceChildren(...parts, shown, this.ticks, SIMING.make("span", "", { class: "lane-name" }), axis, this.head);
       this.spans = [...this.holder.querySelectorAll(".span")];
       if (this.spans.length) this.spans[0].tabIndex = 0;
+    }
+
+    // The loudness of the sound, from 0 to 99 in equal parts of the video.
+    wave() {
+      const svg = draw("svg", { class: "lane wave", width: "100%", height: 22, viewBox: `0 0 ${this.peaks.length} 200`, preserveAspectRatio: "none", role: "img", "aria-label": "Wave form of the sound" });
+      svg.append(draw("path", { d: this.peaks.map((loud, at) => `M${at} ${100 - loud}h1v${2 * loud + 1}h-1z`).join("") }));
+      return svg;
     }
 
     // What a judge says that its answer rests on, to be drawn under the step's own span.
@@ -129,7 +134,7 @@ window.SIMING = window.SIMING || {};
       const pairs = seconds.flatMap((start, at) => (at % 2 ? [] : [[start, Math.min(seconds[at + 1], this.length)]]));
       return pairs.filter(([start, end]) => start <= end).map(([start, end]) => ({
         ...span, start, end, kind: "claim", look: "claim",
-        title: `${head.textContent.trim()}, ${span.title}: rests on ${start.toFixed(1)} to ${end.toFixed(1)} s`,
+        title: `${head.dataset.name}, ${span.title}: rests on ${start.toFixed(1)} to ${end.toFixed(1)} s`,
       }));
     }
 

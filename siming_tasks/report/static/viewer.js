@@ -11,16 +11,20 @@
   const tabs = main.querySelector(".tabs");
   const sheets = [...main.querySelectorAll(".sheet")];
   const phone = window.matchMedia("(max-width: 60rem)");
+  const [judge, beside] = ["judge", "beside"].map((name) => main.querySelector(`select[name=${name}]`));
   const table = () => main.querySelector(".sheet:not([hidden]) table");
   let stopAt = null;
   let chosen = null; // the open cell
   let turn = 0;
 
+  // What a reader set up stays as it is on the next page, where the browser lets a page keep something.
+  const kept = (name, value) => { try { if (value !== undefined) localStorage.setItem(`siming-${name}`, value); return localStorage.getItem(`siming-${name}`); } catch { return null; } };
+
   const timeline = new SIMING.Timeline(main.querySelector(".lanes"), parseFloat(main.dataset.duration), (step, run) => {
     const row = rowOf(step);
     if (!row) return;
     const heads = [...table().tHead.rows[0].cells];
-    const column = heads.findIndex((head) => head.dataset.run && head.dataset.run === (run ?? (chosen ? runOf(chosen) : head.dataset.run)));
+    const column = heads.findIndex((head) => head.dataset.run && head.dataset.run === (run ?? judge.value));
     const cell = column < 0 ? null : row.cells[column].querySelector("button");
     if (cell) open(cell); else { mark(row, null); seek(row, false); }
   });
@@ -60,11 +64,42 @@
     flip.textContent = up ? "Back to the grid" : "Reply";
   }
 
+  const headFor = (run) => [...table().tHead.rows[0].cells].find((head) => head.dataset.run === run);
+
+  // The columns and lanes of the chosen judge, and of one beside it.
+  function show() {
+    const wanted = { mine: judge.value, beside: beside.value };
+    for (const [name, run] of Object.entries(wanted)) {
+      for (const cell of main.querySelectorAll(`.cells .${name}`)) cell.classList.remove(name);
+      const column = headFor(run)?.cellIndex;
+      if (column) for (const row of table().rows) row.cells[column].classList.add(name);
+    }
+    table().classList.toggle("chosen", Boolean(headFor(judge.value)));
+    timeline.show(table(), Object.values(wanted));
+    if (player) timeline.play(player.currentTime);
+  }
+
+  // The judges of the open sheet to choose from, the one chosen before first if it is there.
+  function offer() {
+    const heads = [...table().tHead.rows[0].cells].filter((head) => head.dataset.run);
+    const options = heads.map((head) => make("option", head.dataset.name, { value: head.dataset.run }));
+    const before = [judge.value, beside.value];
+    judge.replaceChildren(...options.map((option) => option.cloneNode(true)));
+    beside.replaceChildren(make("option", "nobody", { value: "" }), ...options);
+    for (const [place, select] of [judge, beside].entries()) if (heads.some((head) => head.dataset.run === before[place])) select.value = before[place];
+    judge.closest(".choose").hidden = heads.length < 2;
+  }
+
   async function open(cell, { focus = false, play = false } = {}) {
     const mine = ++turn;
     const row = cell.closest("tr");
     const sheet = cell.closest("table");
     const [setting, run, step] = [sheet.dataset.setting, runOf(cell), row.dataset.step];
+    if (judge.value !== run) {
+      if (beside.value === run) beside.value = judge.value;
+      judge.value = run;
+      show();
+    }
     for (const other of main.querySelectorAll("button[aria-pressed=true]")) other.setAttribute("aria-pressed", "false");
     cell.setAttribute("aria-pressed", "true");
     chosen = cell;
@@ -73,16 +108,20 @@
     reveal(cell);
     mark(row, run);
     seek(row, play);
-    const files = [`../data/${run}/${videoId}.js`, "../rubric.js"];
+    const other = beside.value && beside.value !== run ? row.cells[headFor(beside.value).cellIndex].querySelector("button") : null;
+    const cells = other ? [cell, other] : [cell];
+    const files = ["../rubric.js", ...cells.map((one) => `../data/${runOf(one)}/${videoId}.js`)];
     if (main.dataset.frames === "listed") files.push(`../frames/${videoId}.js`);
     await Promise.all(files.map(SIMING.load));
     if (mine !== turn) return; // another cell was opened meanwhile
-    const entry = SIMING.entry(run, sheet.dataset.scope === "clip" ? `${setting}/${videoId}/${step}` : `${setting}/${videoId}`);
-    const title = `${headOf(cell).textContent.trim().replace(/^[●▲◆■]\s*/, "")}, ${row.cells[0].textContent.trim()}`;
+    const request = sheet.dataset.scope === "clip" ? `${setting}/${videoId}/${step}` : `${setting}/${videoId}`;
+    const judges = cells.map((one) => ({ cell: one, entry: SIMING.entry(runOf(one), request), name: headOf(one).dataset.name }));
+    const title = `${judges.map(({ name }) => name).join(" and ")}, ${row.cells[0].textContent.trim()}`;
     const why = main.querySelector(`tr[data-step="${CSS.escape(step)}"][data-lost]`); // stated once, in the first sheet
     if (why) row.dataset.lost = why.dataset.lost;
-    const times = SIMING.showReply(detail, cell, { row, table: sheet, player, play: () => seek(row, true), frames: main.dataset.frames, entry, title });
-    const media = entry?.media;
+    const go = player && { length: timeline.length, play: (time) => { stopAt = null; player.currentTime = time; player.play().catch(() => {}); } };
+    const times = SIMING.showReply(detail, { row, table: sheet, player, play: () => seek(row, true), go, frames: main.dataset.frames, judges, title });
+    const media = judges[0].entry?.media;
     timeline.frames(times, media?.range ? [media.start, media.end] : null);
     if (phone.matches) {
       sheetUp(true);
@@ -99,9 +138,21 @@
     if (focus) cell.focus();
   }
 
+  // Another judge was chosen: the open step as that one judged it.
+  function again() {
+    const row = chosen?.closest("table") === table() ? chosen.closest("tr") : null;
+    const cell = row?.cells[headFor(judge.value).cellIndex].querySelector("button");
+    show();
+    if (cell) open(cell);
+  }
+
   const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
   for (const sheet of main.querySelectorAll("table.cells")) {
     const cells = [...sheet.tBodies[0].querySelectorAll("button")];
+    sheet.tHead.addEventListener("click", (event) => {
+      const head = event.target.closest("th[data-run]");
+      if (head) { judge.value = head.dataset.run; again(); }
+    });
     for (const cell of cells) cell.tabIndex = -1;
     if (cells.length) cells[0].tabIndex = 0;
     sheet.addEventListener("click", (event) => {
@@ -164,10 +215,11 @@
       tab.tabIndex = on ? 0 : -1;
       if (on && focus) tab.focus();
     }
-    timeline.show(table());
-    if (player) timeline.play(player.currentTime);
+    offer();
+    show();
   }
   if (sheets.length) {
+    for (const select of [judge, beside]) select.addEventListener("change", again);
     tabs.hidden = false;
     tabs.setAttribute("role", "tablist");
     tabs.setAttribute("aria-label", "Settings");
@@ -182,6 +234,28 @@
       choose(tabs.children[(at + step + tabs.children.length) % tabs.children.length].dataset.setting, true);
     });
   }
+
+  // The bar between the panes: dragged, or moved by the arrow keys.
+  const [cockpit, divider] = [main.querySelector(".cockpit"), main.querySelector(".divider")];
+  function share(percent) {
+    const now = Math.min(80, Math.max(20, Math.round(percent) || 44));
+    cockpit.style.setProperty("--share", now);
+    divider.setAttribute("aria-valuenow", now);
+    if (player) timeline.play(player.currentTime);
+    return now;
+  }
+  divider.hidden = false;
+  share(parseFloat(kept("share")));
+  divider.addEventListener("pointerdown", (event) => { event.preventDefault(); divider.setPointerCapture(event.pointerId); });
+  divider.addEventListener("pointermove", (event) => {
+    if (!divider.hasPointerCapture(event.pointerId)) return;
+    const box = cockpit.getBoundingClientRect();
+    kept("share", share((100 * (event.clientX - box.left)) / box.width));
+  });
+  divider.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -4, ArrowRight: 4 }[event.key];
+    if (step) { event.preventDefault(); kept("share", share(Number(divider.getAttribute("aria-valuenow")) + step)); }
+  });
   flip.addEventListener("click", () => sheetUp(!detail.classList.contains("up")));
 
   if (player) {
@@ -193,12 +267,14 @@
       const here = [...table().querySelectorAll("tr[data-start]")].filter((row) => time >= parseFloat(row.dataset.start) && time < parseFloat(row.dataset.end));
       const row = here.find((one) => one.classList.contains("on")) || here[0];
       const text = row ? row.cells[0].textContent.trim() : "";
-      if (now.dataset.text !== text) { now.dataset.text = text; now.textContent = text; }
+      const spoken = SIMING.spoken(time);
+      if (now.dataset.text !== text + spoken) { now.dataset.text = text + spoken; now.replaceChildren(text, ...(spoken ? [" ", make("q", spoken)] : [])); }
     };
     player.addEventListener("timeupdate", tell);
     player.addEventListener("seeked", tell);
     window.addEventListener("resize", () => timeline.play(player.currentTime));
     SIMING.watch(player, main.querySelector(".player-error"));
+    if (main.dataset.sound !== undefined) SIMING.load(`../sound/${videoId}.js`).then(() => { timeline.peaks = SIMING.peaks(); show(); tell(); });
   }
 
   // #setting, #setting/step, #setting/run, #setting/run/step; `first` and `last` are the disagreements at the ends.
