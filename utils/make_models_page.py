@@ -14,7 +14,12 @@ TEXT = Path(__file__).with_name("models_page.md")
 TITLES = {"chat": "Chat classes", "simple": "Simple classes (`--force_simple`, or where there is no other)"}
 
 
+HEARS = {"url": "data URL", "path": "path of a WAV file", "array": "samples", "file": "track of the video file"}
+
+
 def _shown(row: Backend) -> str:
+    if row.listens:
+        return "sound alone"
     if row.media is None:
         return "-"
     several = row.images in ("several", "paths")
@@ -26,6 +31,12 @@ def _reader(row: Backend) -> str:
     arguments = ", ".join(f"{key}={str(value).lower()}" for key, value in row.arguments.items())
     refused = " (refused)" if row.file else ""
     return (row.video or "-") + refused + (f" [`{arguments}`]" if arguments else "")
+
+
+def _heard(row: Backend) -> str:
+    if row.hears:
+        return HEARS[row.hears] + (f", {row.sound_seconds} s each" if row.sound_seconds else "")
+    return "-" if row.refused else "no" + (f": {row.deaf}" if row.deaf else "")
 
 
 def _notes(row: Backend) -> str:
@@ -48,10 +59,12 @@ def page() -> str:
     lines = []
     for registry, title in TITLES.items():
         rows = [row for row in (*backends().values(), *OURS.values()) if row.name.startswith(f"{registry}.")]
-        lines.append(f"## {title}\n\n| `--model` | shown | own reader | verdict | |\n|---|---|---|---|---|\n")
+        lines.append(
+            f"## {title}\n\n| `--model` | shown | own reader | hears | verdict | |\n|---|---|---|---|---|---|\n"
+        )
         for row in sorted(rows, key=lambda row: row.name.lower()):
             name = row.name.removeprefix(f"{registry}.")
-            cells = (f"`{name}`", _shown(row), _reader(row), row.verdict, _notes(row))
+            cells = (f"`{name}`", _shown(row), _reader(row), _heard(row), row.verdict, _notes(row))
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
         lines.append("\n")
     return TEXT.read_text(encoding="utf-8").replace("{tables}\n", "".join(lines).rstrip("\n") + "\n")

@@ -32,7 +32,7 @@ from stand_ins.cases import CASES, Case, stand_ins
 from stand_ins.notes import Notes
 from transformers import BatchFeature
 
-from siming_tasks.media import backends
+from siming_tasks.media import Backend, backends
 from siming_tasks.media.modes import VIDEO
 
 TOKENS = 777
@@ -57,10 +57,10 @@ def on_the_processor() -> None:
 
 @dataclass
 class Measured:
-    """Samples of the two tasks in one run of a class, or the error that ended it."""
+    """Samples of the tasks in one run of a class, and what it was a run of; or the error that ended it."""
 
     row: str
-    batch_size: int
+    of: str
     error: str = ""
     samples: list[dict[str, Any]] = field(default_factory=list)
 
@@ -93,14 +93,40 @@ def _unreadable(number: int) -> Iterator[None]:
         yield
 
 
-def measure(case: Case, *, batch_size: int = 1, fails_at: int = -1, unread_at: int = -1, limit: int = 2) -> Measured:
+RUNS: dict[str, dict[str, Any]] = {
+    "single": {}, "pairs": {"batch_size": 2}, "failure": {"fails_at": 1}, "unread": {"unread_at": 1},
+    "sound": {"prefix": "siming_sound_video_audio_"}, "sound alone": {"prefix": "siming_sound_audio_"},
+}  # fmt: skip
+"""Arguments of :func:`measure` by what a run is to show."""
+
+
+def runs_of(row: Backend) -> list[str]:
+    """Runs that a class is put through."""
+    asked = {
+        "unread": row.unread and row.media is VIDEO,
+        "sound": row.hears,
+        "sound alone": row.hears not in (None, "file"),
+    }
+    return [name for name in RUNS if asked.get(name, True)]
+
+
+def measure(
+    case: Case,
+    of: str = "single",
+    *,
+    batch_size: int = 1,
+    fails_at: int = -1,
+    unread_at: int = -1,
+    prefix: str = "siming_",
+    limit: int = 2,
+) -> Measured:
     """Run a class with stand-ins through the evaluation of a task of full videos and one of clips.
 
     The weights fail at reply ``fails_at``, and decord at the file of number ``unread_at``.
     """
     from lmms_eval.evaluator import simple_evaluate
 
-    notes, result = Notes(), Measured(case.row, batch_size)
+    notes, result = Notes(), Measured(case.row, of)
     decord.bridge.set_bridge("native")  # some modules change it for all
     notes.fails_at = fails_at
     try:
@@ -108,7 +134,7 @@ def measure(case: Case, *, batch_size: int = 1, fails_at: int = -1, unread_at: i
         with stand_ins(case, notes), packages_there, _unreadable(unread_at):
             found = simple_evaluate(
                 model=case.model, model_args=case.arguments, batch_size=batch_size, limit=limit,
-                tasks=["siming_full_score", "siming_clip_score"], task_manager=_task_manager(),
+                tasks=[f"{prefix}full_score", f"{prefix}clip_score"], task_manager=_task_manager(),
                 force_simple=case.row.startswith("simple."), gen_kwargs=f"max_new_tokens={TOKENS}", log_samples=True,
             )  # fmt: skip
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a crash is what is measured
@@ -130,11 +156,13 @@ def measure(case: Case, *, batch_size: int = 1, fails_at: int = -1, unread_at: i
 def line(result: Measured) -> str:
     """Row of the printed table."""
     if result.error:
-        return f"{result.row:28} batch {result.batch_size}: {result.error[:200]}"
+        return f"{result.row:28} {result.of}: {result.error[:200]}"
     pairs = [(len(item["seen"]["pictures"]), item["media"].get("n_frames")) if item["seen"] else item["reply"]
              for item in result.samples]  # fmt: skip
+    if result.of.startswith("sound"):
+        pairs = [(item["seen"] and item["seen"]["sounds"], item["media"]["sound"]) for item in result.samples]
     arguments = next((item["seen"]["arguments"] for item in result.samples if item["seen"]), {})
-    return f"{result.row:28} batch {result.batch_size}: pictures, recorded {pairs}; {arguments}"
+    return f"{result.row:28} {result.of}: pictures, recorded {pairs}; {arguments}"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -147,10 +175,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     on_the_processor()
     results = []
     for row in options.rows or CASES:
-        case = CASES[row]
-        asks = [{}, {"batch_size": 2}, {"fails_at": 1}]
-        for ask in asks + [{"unread_at": 1}] * (backends()[row].unread and backends()[row].media is VIDEO):
-            results.append(measure(case, **ask))
+        for of in runs_of(backends()[row]):
+            results.append(measure(CASES[row], of, **RUNS[of]))
             print(line(results[-1]), flush=True)
     if options.json:
         options.json.write_text(json.dumps(list(map(asdict, results)), default=str))

@@ -20,6 +20,7 @@ import pydantic
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.files import read_yaml
+from siming_tasks.media.sound import has_sound
 
 if TYPE_CHECKING:
     from siming_tasks.media.store import FrameStore
@@ -125,8 +126,8 @@ class _FileMode(MediaMode):
     def prepare(
         self, store: FrameStore, indices: Sequence[int], *, whole: bool, others: Callable[[], Sequence[int]]
     ) -> tuple[Path | None, int]:
-        if not self.needs_file(store.timeline(), whole=whole):
-            return store.source, 0
+        if not self.needs_file(store.timeline(), whole=whole) and not has_sound(store.source):
+            return store.source, 0  # a class that reads a file may hear its track, of which no record would know
         return store.video_file(indices, apart=self.sampled)
 
 
@@ -183,7 +184,9 @@ class Backend:
     video_needs: tuple[str, ...] = ()
     refused: str = ""
     measured: Literal["weights", "stand-in", "service"] | None = None
-    hears: Literal["url", "path", "array"] | None = None
+    hears: Literal["url", "path", "array", "file"] | None = None
+    sound_seconds: int = 0
+    deaf: str = ""
     schema: Literal["openai", "gemini", "vllm"] | None = None
     note: str = ""
 
@@ -199,12 +202,17 @@ class Backend:
         return VIDEO if self.video else None
 
     @property
+    def listens(self) -> bool:
+        """Hears and sees nothing: it can be asked about sound alone."""
+        return self.media is None and not self.refused and self.hears is not None
+
+    @property
     def verdict(self) -> str:
         """``measured (how)`` or ``read``, and ``guarded`` if a fault is kept from harm; or ``refused: reason``."""
-        if self.media is None:
+        if self.media is None and not self.listens:
             return f"refused: {self.refused or _WHY_REFUSED[self.images]}"
         faults = self.file, self.alone, self.unread, self.experts, self.batch, self.own_arguments, self.failed
-        guarded = any(faults) or self.needs or self.video_needs
+        guarded = any(faults) or self.needs or self.video_needs or self.sound_seconds
         return (f"measured ({self.measured})" if self.measured else "read") + (", guarded" if guarded else "")
 
     def mode(self, wanted: str, modality: str | None = None) -> MediaMode:
@@ -217,6 +225,8 @@ class Backend:
         Raises:
             OptionsError: it cannot see what is wanted, or cannot be a judge at all.
         """
+        if self.listens:
+            return FRAMES  # of which it is shown none
         if self.media is None:
             raise OptionsError(f"{self.name} cannot judge here: {self.verdict.removeprefix('refused: ')}.")
         default = self.media

@@ -120,10 +120,13 @@ class Policy:
             return mode
         if task.modality.sound and not backend.hears:
             raise OptionsError(
-                f"{backend.name} of lmms-eval 0.7.3 is not known to hear ({see('models')}). Leave {task.task_name} "
-                "out: without the sound its replies would be about something else."
+                f"{backend.name} of lmms-eval 0.7.3 {backend.deaf or 'takes no sound'} ({see('models')}). Leave "
+                f"{task.task_name} out: without the sound its replies would be about something else."
             )
-        if not task.shows_media and not (backend.blind or (task.modality.sound and backend.hears)):
+        if backend.listens and (task.shows_media or not task.modality.sound):
+            raise OptionsError(f"{backend.name} hears and does not see: ask it siming_sound_audio_* alone.")
+        heard_alone = task.modality.sound and backend.hears not in (None, "file")
+        if not task.shows_media and not (backend.blind or heard_alone):
             raise OptionsError(
                 f"{backend.name} of lmms-eval 0.7.3 cannot be asked without pictures or a video. Leave the tasks "
                 f"{task.task_name.removesuffix(task.base_task)}* out."

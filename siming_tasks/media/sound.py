@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.common.errors import MediaError
-from siming_tasks.common.files import atomic_write
+from siming_tasks.common.files import atomic_path, atomic_write
 from siming_tasks.media.container import open_video
 
 if TYPE_CHECKING:
@@ -74,6 +74,11 @@ class Sound:
             file.writeframes(self.samples.astype("<i2").tobytes())
         return out.getvalue()
 
+    def pieces(self, seconds: int) -> list[Sound]:
+        """The sound in pieces of at most so many seconds; 0: in one."""
+        step = seconds * RATE or len(self.samples) or 1
+        return [Sound(self.samples[start : start + step]) for start in range(0, len(self.samples) or 1, step)]
+
     def to_send(self, form: str, folder: Path) -> Any:
         """The sound as a model class takes it.
 
@@ -91,6 +96,26 @@ class Sound:
             with atomic_write(file, "wb") as stream:
                 stream.write(self.wav())
         return str(file)
+
+    def in_file(self, video: Path, folder: Path) -> Path:
+        """An .mp4 of a silent one's pictures with this track, in numbers from -1 to 1, which no reader has to scale."""
+        import av
+
+        file = folder / f"{video.stem}-{self.sha256()[:24]}.mp4"
+        if file.is_file():
+            return file
+        with av.open(str(video)) as silent, atomic_path(file) as temporary, av.open(str(temporary), "w", "mp4") as out:
+            pictures = out.add_stream_from_template(silent.streams.video[0])
+            track: Any = out.add_stream("pcm_f32le", rate=RATE, layout="mono", format="flt")
+            for packet in silent.demux(silent.streams.video[0]):
+                if packet.dts is not None:
+                    packet.stream = pictures
+                    out.mux(packet)
+            numbers = self.samples[None].astype(np.float32) / 32768
+            frame = av.AudioFrame.from_ndarray(numbers, format="flt", layout="mono")
+            frame.sample_rate, frame.pts = RATE, 0
+            out.mux([*track.encode(frame), *track.encode(None)])
+        return file
 
     def sha256(self) -> str:
         """Hex SHA-256 of the samples, 16-bit little-endian."""

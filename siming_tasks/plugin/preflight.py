@@ -112,8 +112,10 @@ class RunArguments:
 
 
 def backend_with_arguments(backend: Backend, arguments: Mapping[str, Any]) -> Backend:
-    """Row of a class with these arguments: with ``pass_video_url`` a file is handed on, not converted wrongly."""
+    """Row of a class with these arguments: a file that is handed on is not converted wrongly; some switch sound off."""
     handed_on = str(arguments.get("pass_video_url", "")).lower() in ("true", "1")
+    if str(arguments.get("init_audio", "")).lower() in ("false", "0"):
+        backend = replace(backend, hears=None, deaf="was told not to hear (init_audio)")
     return replace(backend, file=None) if handed_on and backend.file == "faulty" else backend
 
 
@@ -124,7 +126,7 @@ def check_run_arguments(arguments: RunArguments, policy: Policy, specs: Iterable
         OptionsError: it cannot work; says why, and what to do.
     """
     backend, name = arguments.backend, arguments.model
-    if backend.media is None:
+    if backend.media is None and not backend.listens:
         raise OptionsError(
             f"--model {name} cannot judge here: {backend.verdict.removeprefix('refused: ')}. "
             f"{see('models')} lists the models that can."
@@ -235,7 +237,7 @@ def service_of_model(lm: Any) -> Service | None:
 
 def _weight(doc: Doc, table: Mapping[str, Any] | None, *, jpeg: bool) -> Weight | None:
     """Weight of a document's images as the model gets them (``jpeg``: whatever the run's format); None without any."""
-    view = shown_view(doc, table) if RUN.media_mode(table).images else None
+    view = shown_view(doc, table) if RUN.media_mode(table).images and not RUN.backend.listens else None
     if view is None:
         return None
     images, _ = view.to_send(RUN.policy.encoding, decode=False)

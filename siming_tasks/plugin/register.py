@@ -205,7 +205,7 @@ def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwar
     modality, size = getattr(lm, "modality", None), getattr(lm, "batch_size", 1)
     backend = backend_with_arguments(
         backend_of(base.__module__ for base in type(lm).__mro__),
-        {"pass_video_url": getattr(lm, "pass_video_url", "")},
+        {name: getattr(lm, name, "") for name in ("pass_video_url", "init_audio")},
     )
     arguments = RunArguments(
         type(lm).__name__, backend, {"modality": modality}, size if isinstance(size, int) else 1,

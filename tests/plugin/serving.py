@@ -53,7 +53,11 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         images, texts = [], []
         parts = [part for message in body.get("messages", ()) for part in message["content"] if isinstance(part, dict)]
-        sounds = [part["audio_url"]["url"] for part in parts if part.get("type") == "audio_url"]
+        forms = {part["type"] for part in parts if "audio" in part["type"]}
+        sounds = [
+            part["audio_url"]["url"] if "audio_url" in part else f"data:audio/wav;base64,{part['input_audio']['data']}"
+            for part in parts if "audio" in part["type"]
+        ]  # fmt: skip
         urls = [part["image_url"]["url"] for part in parts if part.get("type") == "image_url"]
         self.server.media_types |= {url.removeprefix("data:").partition(";")[0] for url in urls}
         for text, data in parts_of(body):
@@ -64,7 +68,7 @@ class Handler(BaseHTTPRequestHandler):
         with self.server.lock:
             number = len(self.server.received)
             self.server.received.append((tuple(images), tuple(texts)))
-            self.server.options.append({"path": self.path, "sounds": sounds, **body})
+            self.server.options.append({"path": self.path, "sounds": sounds, "forms": forms, **body})
         reply = self.server.answer(tuple(images), texts[-1], number)
         if reply is None:
             self.close_connection = True
@@ -93,7 +97,7 @@ def parts_of(body: dict[str, Any]) -> list[tuple[str, str | None]]:
     *system, message = body.pop("messages")
     systems = [("".join(part["text"] for part in message["content"]), None) for message in system]
     return systems + [
-        (part.get("text", ""), image_of(part)) for part in message["content"] if part["type"] != "audio_url"
+        (part.get("text", ""), image_of(part)) for part in message["content"] if "audio" not in part["type"]
     ]
 
 

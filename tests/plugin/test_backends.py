@@ -91,3 +91,16 @@ def test_wrapped_functions_have_the_expected_parameters() -> None:
     assert {"model", "model_args", "tasks", "batch_size", "system_instruction", "apply_chat_template", "num_fewshot",
             "cli_args"} <= set(names(evaluator.simple_evaluate))  # fmt: skip
     assert names(evaluator.evaluate)[:2] == ["lm", "task_dict"]
+
+
+def test_classes_whose_code_knows_of_sound_hear_or_have_a_reason_why_not() -> None:
+    from lmms_eval.models.chat import _chat_base
+
+    assert Path(_chat_base.__file__).is_file()
+    silent = {
+        name
+        for name, row in backends().items()
+        if re.search(r"\baudios?\b", source(name)) and not (row.refused or (row.media is None and not row.hears))
+        and not (row.hears or row.deaf)
+    }  # fmt: skip
+    assert silent == {"chat.longvila", "chat.nanovlm", "chat.neo_ov"}  # which end with an error or take pictures alone

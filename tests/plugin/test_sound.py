@@ -1,4 +1,8 @@
-"""Sound and transcripts on their way to a service on loopback: the bytes that arrive are those that records state."""
+"""Sound and transcripts on their way to a service on loopback: the bytes that arrive are those that records state.
+
+vLLM's and SGLang's servers take ``audio_url``, which the chat classes send; OpenAI's own takes ``input_audio``, which
+the simple class sends.
+"""
 
 from __future__ import annotations
 
@@ -33,15 +37,24 @@ def samples_of(url: str) -> np.ndarray:
         return np.frombuffer(file.readframes(file.getnframes()), "<i2")
 
 
-@pytest.mark.parametrize("modality", ["video_audio", "audio", "video_transcript", "transcript"])
+@pytest.mark.parametrize(
+    ("modality", "model", "more"),
+    [
+        ("video_audio", "async_openai", ",num_cpus=1"),
+        ("audio", "openai", ""),
+        ("video_transcript", "async_openai", ",num_cpus=1"),
+        ("transcript", "async_openai", ",num_cpus=1"),
+    ],
+)
 def test_what_arrives_is_what_the_record_states(
-    host: Callable[..., Any], serve: Callable[..., Server], voice_demo: Path, modality: str
+    host: Callable[..., Any], serve: Callable[..., Server], voice_demo: Path, modality: str, model: str, more: str
 ) -> None:
     server = serve(lambda *_: completion('{"score": 1}'))
-    arguments = f"model_version=m,api_key=k,max_retries=1,retry_backoff_s=0,num_cpus=1,timeout=5,base_url={server.url}"
+    arguments = f"model_version=m,api_key=k,max_retries=1,retry_backoff_s=0,timeout=5,base_url={server.url}{more}"
     tasks = [f"siming_sound_{modality}_{part}_score" for part in ("full", "clip")]
     run = host(
-        "--model", "async_openai", "--model_args", arguments, "--tasks", ",".join(tasks), "--limit", str(LIMIT),
+        "--model", model, *(["--force_simple"] * (model == "openai")), "--model_args", arguments,
+        "--tasks", ",".join(tasks), "--limit", str(LIMIT),
         data=voice_demo, SIMING_FRAMES="4", SIMING_CLIP_FRAMES="2",
     )  # fmt: skip
     assert run.code == 0, run.output[-3000:]
@@ -49,6 +62,7 @@ def test_what_arrives_is_what_the_record_states(
     heard, texts = {}, []
     for (images, (*_, text)), options in zip(server.received, server.options, strict=True):
         sounds = [samples_of(url) for url in options["sounds"]]
+        assert options["forms"] <= {"input_audio" if model == "openai" else "audio_url"}
         task = TASKS[f"sound_{modality}_{'full' if 'step by step' in text else 'clip'}_score"]
         assert len(sounds) == task.modality.sound
         assert len(images) == (0 if not task.modality.pictures else 4 if task.scope == "full" else 2)
@@ -88,7 +102,10 @@ def test_what_arrives_is_what_the_record_states(
 @pytest.mark.parametrize(
     ("model", "data", "tasks", "words"),
     [
-        ("chat.vllm", "voice", "siming_sound_audio_clip_score", "not known to hear"),
+        ("chat.sglang", "voice", "siming_sound_audio_clip_score", "collects the sound and never sends it"),
+        ("chat.qwen3_vl", "voice", "siming_sound_audio_clip_score", "takes no sound"),
+        ("chat.aero_realtime_vllm", "voice", "siming_sound_audio_clip_score", "cannot be asked without pictures"),
+        ("simple.qwen2_audio", "voice", "siming_sound_video_audio_clip_score", "hears and does not see"),
         ("async_openai", "silent", "siming_sound_audio_clip_score", "have none (sim001"),
         ("async_openai", "silent", "siming_sound_transcript_full_error", "State `transcript` in their rows"),
     ],

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import torch
 from PIL import Image
 from transformers import BatchFeature
@@ -123,8 +124,8 @@ def _omnivinci(module: ModuleType, notes: Notes) -> None:
 def _baichuan(module: ModuleType, notes: Notes) -> None:
     def processor(prompts: list[str]) -> Any:
         notes.note(prompts[0])
-        for path in re.findall(r'"local": "([^"]+)"', prompts[0]):
-            notes.note(path if path.endswith(".mp4") else Image.open(path))
+        for path in re.findall(r'"(?:local|path)": "([^"]+)"', prompts[0]):
+            notes.note(path if path.endswith((".mp4", ".wav")) else Image.open(path))
         none = dict.fromkeys(("audios", "encoder_length", "bridge_length", "images", "videos"))
         return Anything(**Tokenizer()(prompts), **none)
 
@@ -195,10 +196,14 @@ def _uni_moe(module: ModuleType, notes: Notes) -> None:
         def __call__(self, *args: Any, **kwargs: Any) -> BatchFeature:
             return BatchFeature({"input_ids": super().__call__(*args, **kwargs)["input_ids"][0]})
 
+    def media(messages: Any) -> Any:
+        sounds, _, videos = packages.media_of(messages)
+        return None, videos, sounds
+
     packages.CURRENT.update(
         Qwen2VLProcessor=_loader("Qwen2VLProcessor", lambda *_, **__: RowProcessor(notes)),
         GrinQwen2VLOutForConditionalGeneration=_loader("Grin", lambda *_, **__: Weights(notes)),
-        process_mm_info=lambda messages: (None, packages.media_of(messages)[2], None),
+        process_mm_info=media,
     )
 
 
@@ -233,7 +238,8 @@ def _aero(module: ModuleType, notes: Notes) -> None:
         steps = sum(chunk["audio"] is chunks[-1]["audio"] for chunk in chunks)  # silence for a token each, one object
         given = {"max_new_tokens": steps, "temperature": sampling_params_list[0].temperature}
         frames = [chunk["video"][0] for chunk in chunks if "video" in chunk]
-        reply = notes.answer(given, frames, chunks[asked]["text"])
+        heard = np.concatenate([chunk["audio"] for chunk in chunks if chunk["audio"] is not chunks[-1]["audio"]])
+        reply = notes.answer(given, frames, chunks[asked]["text"], *([heard] if heard.any() else []))
         yield Anything(outputs=[Anything(token_ids=list(reply.encode()))])
 
     omni = Anything(generate=generate, renderer=Anything(render_cmpl_async=rendered))

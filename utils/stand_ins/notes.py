@@ -1,10 +1,12 @@
-"""What the stand-ins write down: pictures as small grey thumbs, files, text and generation arguments of each reply."""
+"""What the stand-ins write down: pictures as small grey thumbs, sounds, files, text and arguments of each reply."""
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 import threading
+import wave
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,10 +25,20 @@ ARGUMENTS = ("max_new_tokens", "max_length", "max_tokens", "temperature", "do_sa
 
 @dataclass
 class Seen:
-    """Pictures (and the widths and heights that they have), files, text and arguments handed over for one reply."""
+    """What was handed over for one reply.
+
+    Attributes:
+        pictures: in their order.
+        sizes: their widths and heights.
+        sounds: number of samples, and SHA-256 of them as 16-bit little-endian.
+        files: videos, by path.
+        text: all texts, one after the other.
+        arguments: of generation.
+    """
 
     pictures: list[list[int]] = field(default_factory=list)
     sizes: list[tuple[int, int]] = field(default_factory=list)
+    sounds: list[tuple[int, str]] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     text: str = ""
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -40,11 +52,13 @@ class Notes:
         self.lock = threading.Lock()
 
     def note(self, *values: Any) -> None:
-        """Note pictures, paths and texts, however they are nested."""
+        """Note pictures, sounds, paths and texts, however they are nested."""
         for value in values:
             if isinstance(value, str):
                 if value.startswith("data:image"):
                     self.picture(image_of(value))
+                elif (sound := sound_of(value)) is not None:
+                    self.sound(sound)
                 elif value.endswith(".mp4"):
                     self.pending.files.append(value)
                 elif value.endswith(".jpg") and Path(value).is_file():
@@ -56,7 +70,9 @@ class Notes:
             elif isinstance(value, Image.Image):
                 self.picture(value)
             elif isinstance(value, torch.Tensor | np.ndarray):
-                if value.ndim >= 3 and 3 in value.shape:
+                if isinstance(value, np.ndarray) and value.ndim == 1:
+                    self.sound(value)
+                elif value.ndim >= 3 and 3 in value.shape:
                     for item in value.reshape(-1, *value.shape[-3:]):
                         self.picture(item)
             elif isinstance(value, Mapping):
@@ -69,6 +85,11 @@ class Notes:
         shape = [] if isinstance(picture, Image.Image) else [side for side in picture.shape if side != 3]
         self.pending.pictures.append(thumb(picture))
         self.pending.sizes.append(picture.size if isinstance(picture, Image.Image) else (shape[1], shape[0]))
+
+    def sound(self, samples: np.ndarray[Any, Any]) -> None:
+        """Note a sound: 16-bit samples, or numbers from -1 to 1."""
+        whole = samples if samples.dtype == np.int16 else np.rint(samples * 32768.0).astype(np.int16)
+        self.pending.sounds.append((len(whole), hashlib.sha256(whole.astype("<i2").tobytes()).hexdigest()))
 
     def reply(self, arguments: Mapping[str, Any]) -> str:
         """Reply to what has arrived."""
@@ -90,6 +111,19 @@ class Notes:
 def image_of(url: str) -> Image.Image:
     """Picture of a data URL."""
     return Image.open(io.BytesIO(base64.b64decode(url.partition("base64,")[2])))
+
+
+def sound_of(text: str) -> np.ndarray[Any, Any] | None:
+    """Samples of a path, a data URL or the base64 of a WAV file of 16 kHz; None for what is none of them."""
+    if text.startswith(("data:audio/wav;base64,", "UklGR")):
+        source: Any = io.BytesIO(base64.b64decode(text.rpartition(",")[2]))
+    elif text.endswith(".wav") and Path(text).is_file():
+        source = text
+    else:
+        return None
+    with wave.open(source) as file:
+        assert (file.getnchannels(), file.getsampwidth(), file.getframerate()) == (1, 2, 16_000)
+        return np.frombuffer(file.readframes(file.getnframes()), "<i2").astype(np.int16)
 
 
 def thumb(picture: Any) -> list[int]:

@@ -10,6 +10,7 @@ import importlib.machinery
 import importlib.util
 import json
 import sys
+import wave
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -18,7 +19,7 @@ import torch
 from PIL import Image
 from transformers import BatchFeature
 
-from stand_ins.notes import Notes
+from stand_ins.notes import Notes, sound_of
 from stand_ins.weights import Anything, Tokenizer, Weights
 
 ABSENT = (
@@ -156,12 +157,35 @@ def loaded(notes: Notes, order: str, echoes: bool) -> tuple[Any, ...]:
     return tuple(parts[letter] for letter in order)
 
 
-def media_of(messages: Any, **_: Any) -> tuple[None, list[Any] | None, list[Any] | None]:
+def media_of(messages: Any, **_: Any) -> tuple[list[Any] | None, list[Any] | None, list[Any] | None]:
     """Sound, pictures and files of a conversation, as ``process_mm_info`` of Qwen's Omni models returns them."""
     turns = messages if isinstance(messages[0], dict) else messages[0]
     parts = [part for turn in turns if isinstance(turn["content"], list) for part in turn["content"]]
-    images, videos = ([part[kind] for part in parts if part.get("type") == kind] for kind in ("image", "video"))
-    return None, images or None, videos or None
+    sounds, images, videos = (
+        [part[kind] for part in parts if part.get("type") == kind] for kind in ("audio", "image", "video")
+    )
+    heard = [read_sound(sound)[0] if isinstance(sound, str) else sound for sound in sounds]
+    return heard or None, images or None, videos or None
+
+
+def read_sound(path: str, **_: Any) -> tuple[Any, int]:
+    """Samples of a WAV file from -1 to 1, and their rate: what ``soundfile.read`` and ``librosa.load`` return."""
+    samples = sound_of(path)
+    assert samples is not None, path
+    return samples.astype(np.float32) / 32768, 16_000
+
+
+def resampled(samples: Any, *, orig_sr: int, target_sr: int) -> Any:
+    """Samples at another rate: of which there is none, because nothing is to be resampled twice."""
+    assert orig_sr == target_sr == 16_000, (orig_sr, target_sr)
+    return samples
+
+
+def save_sound(path: str, samples: torch.Tensor, rate: int, **_: Any) -> None:
+    """Write a WAV file, as ``torchaudio.save`` does with 16 bits a sample."""
+    with wave.open(path, "wb") as file:
+        file.setparams((len(samples), 2, rate, 0, "NONE", ""))
+        file.writeframes((samples.numpy().T * 32768).round().astype("<i2").tobytes())
 
 
 class TextProcessor:
@@ -201,6 +225,9 @@ def names(notes: Notes, order: str, echoes: bool) -> dict[str, Any]:
         "load_pretrained_model": lambda *_, **__: loaded(notes, order, echoes),
         "process_images": lambda images, *_, **__: ImageProcessor().preprocess(images)["pixel_values"],
         "process_mm_info": media_of,
+        "read": read_sound,
+        "resample": resampled,
+        "save": save_sound,
         "tokenizer_image_token": tokenized,
     }
 

@@ -85,6 +85,7 @@ class Processor(Tokenizer):
 
     def __init__(self, notes: Notes) -> None:
         self.notes, self.tokenizer = notes, Tokenizer()
+        self.audio_processor = Anything(sampling_rate=16_000)
 
     def apply_chat_template(self, messages: Any, tokenize: bool = True, **kwargs: Any) -> Any:
         """As :class:`Tokenizer`; what is tokenized is noted."""

@@ -24,11 +24,23 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from siming_tasks.common.schema import Video, verdict_word
 from siming_tasks.data.transcript import Utterance, said_within, transcript_facts, transcript_of, transcript_text
-from siming_tasks.media import NOTHING_SHOWN, SAMPLER, Sound, StoredImage, View, ablate, sound_of, video_store, view
+from siming_tasks.media import (
+    NOTHING_SHOWN,
+    SAMPLER,
+    FrameStore,
+    Sound,
+    StoredImage,
+    View,
+    ablate,
+    sound_of,
+    video_store,
+    view,
+)
 from siming_tasks.plugin import compat
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
 from siming_tasks.plugin.reply_schema import WrappedClient
@@ -95,12 +107,14 @@ def _part_of(doc: Doc) -> tuple[Video, tuple[float, float]]:
 
 def heard_sound(doc: Doc) -> Sound | None:
     """Sound of the part that a document asks about, as long as the part; None where none is given."""
-    if not TASKS[doc["setting"]].modality.sound:
-        return None
-    dataset = RUN.dataset_of(doc).dataset
-    video, part = _part_of(doc)
-    path, cache = dataset.media_path(video), RUN.cache_dir
-    return sound_of(video_store(path, dataset.media_digest(video, cache), cache)).part(*part)
+    return sound_of(_store_of(doc)).part(*_part_of(doc)[1]) if TASKS[doc["setting"]].modality.sound else None
+
+
+def _store_of(doc: Doc) -> FrameStore:
+    """Folder of all that is stored about a document's video."""
+    dataset, cache = RUN.dataset_of(doc).dataset, RUN.cache_dir
+    video = dataset.video(doc["video_id"])
+    return video_store(dataset.media_path(video), dataset.media_digest(video, cache), cache)
 
 
 def read_transcript(doc: Doc) -> tuple[Utterance, ...] | None:
@@ -133,8 +147,18 @@ def _media_facts(doc: Doc, media: View | None) -> dict[str, Any]:
     return facts
 
 
-def _media_to_send(doc: Doc, table: Table) -> tuple[View | None, list[Any]]:
-    """Media of a document that is being sent, and in frames mode its images; records what they are."""
+@dataclass(frozen=True)
+class _Sent:
+    """Media of a document that is being sent: its view, and images, a file and sounds in the forms of the class."""
+
+    view: View | None
+    images: list[Any]
+    file: str | None
+    sounds: list[Any]
+
+
+def _media_to_send(doc: Doc, table: Table) -> _Sent:
+    """Media of a document that is being sent; records what they are."""
     media, backend = shown_view(doc, table), RUN.backend
     images: list[Any] = []
     sent = None
@@ -143,7 +167,14 @@ def _media_to_send(doc: Doc, table: Table) -> tuple[View | None, list[Any]]:
     elif media and not media.path:
         images, sent = media.to_send(RUN.policy.encoding, decode=not backend.encodes)
     RUN.record_media(doc, _media_facts(doc, media), sent)
-    return media, images
+    file, sounds = media and media.path, []
+    if (sound := heard_sound(doc)) is not None:
+        folder, form = _store_of(doc).folder / "sounds", backend.hears or "path"
+        if form == "file" and file:
+            file = sound.in_file(file, folder)
+        else:
+            sounds = [piece.to_send(form, folder) for piece in sound.pieces(backend.sound_seconds)]
+    return _Sent(media, images, str(file) if file else None, sounds)
 
 
 def _prompt(doc: Doc) -> str:
@@ -159,9 +190,9 @@ def _times(doc: Doc, media: View) -> list[float]:
 
 
 def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[Any]:
-    """Media for simple models: frames as images, or the path of a video file; empty if an ablation shows none."""
-    media, images = _media_to_send(doc, lmms_eval_specific_kwargs)
-    return [str(media.path)] if media and media.path else images
+    """Media for simple models: frames as images, or the path of a video file, then sound; empty if none is shown."""
+    sent = _media_to_send(doc, lmms_eval_specific_kwargs)
+    return [*([sent.file] if sent.file else sent.images), *sent.sounds]
 
 
 def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> str:
@@ -179,17 +210,16 @@ def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> str:
 
 def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Table = None) -> list[dict[str, Any]]:
     """Message for chat models: one user turn, media first, each frame after its time; a new list at every call."""
-    media, images = _media_to_send(doc, lmms_eval_specific_kwargs)
+    sent = _media_to_send(doc, lmms_eval_specific_kwargs)
     shows_times = TASKS[doc["setting"]].ablation.shows_times
     content: list[dict[str, Any]] = []
-    if media and media.path:
-        content.append({"type": "video", "url": str(media.path)})
-    elif media:
-        for time, image in zip(_times(doc, media), images, strict=True):
+    if sent.file:
+        content.append({"type": "video", "url": sent.file})
+    elif sent.view:
+        for time, image in zip(_times(doc, sent.view), sent.images, strict=True):
             content += [{"type": "text", "text": frame_caption(time)}] if shows_times else []
             content.append({"type": "image", "url": image})
-    if (sound := heard_sound(doc)) is not None:
-        content.append({"type": "audio", "url": sound.to_send(RUN.backend.hears or "url", RUN.cache_dir / "sound")})
+    content += [{"type": "audio", "url": sound} for sound in sent.sounds]
     content.append({"type": "text", "text": _prompt(doc)})
     return [{"role": "user", "content": content}]
 
