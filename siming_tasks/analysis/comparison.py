@@ -104,7 +104,8 @@ class Comparison:
         differences: of every pair in every metric in which both have a value.
         ranks: by metric and run.
         detectable: by metric.
-        skipped: by metric and run, the reason why the run could not be compared in this metric.
+        skipped: by metric and run, the reason why the run could not be compared in this metric. A run that answered
+            too little is compared, and has no rank.
         footnote: by run, Gwet's AC2 and Krippendorff's alpha of the answers that it gave.
         families: number of tests in each family, those of other settings included; ``settings``: how many there are.
         options: options of the comparison and the facts that all runs share.
@@ -267,17 +268,21 @@ def _compare_metrics(
         if CATALOGUE[metric].family == "totals":
             reasons |= {name: PARTIAL_TOTALS for name in tallies if name in partial and name not in reasons}
         skipped |= {metric: reasons} if reasons else {}
-        ranked = [name for name in tallies if name not in reasons]
-        value = np.array([values[source[name], metric] for name in ranked])
         # Of a single cluster there is no resample.
-        columns = [drawn.get((source[name], metric), np.zeros(0)) for name in ranked]
-        replicates = np.array(columns).T.reshape(resamples if drawn else 0, len(ranked))
+        replicates = {
+            name: drawn.get((source[name], metric), np.zeros(0))[: resamples if drawn else 0]
+            for name in tallies
+            if name not in reasons
+        }
+        ranked = [name for name in replicates if name not in partial]
         if len(ranked) > 1:
             enough = all(tallies[name].size(metric).clusters >= tallies[name].fewest for name in ranked)
-            ranks[metric] = compute_ranks(ranked, metric, value, replicates[: None if enough else 0], on_answered)
+            value = np.array([values[source[name], metric] for name in ranked])
+            columns = np.array([replicates[name] for name in ranked]).T
+            ranks[metric] = compute_ranks(ranked, metric, value, columns[: None if enough else 0], on_answered)
         tested = [pair for pair in pairs if not {*pair} & {*reasons}]
         if tested:
-            deltas = np.array([replicates[:, ranked.index(a)] - replicates[:, ranked.index(b)] for a, b in tested]).T
+            deltas = np.array([replicates[a] - replicates[b] for a, b in tested]).T
             rows += _test_pairs(metric, tested, on_imputed, on_answered, deltas, partial)
     return {
         "estimates": {name: summarised["own", name] for name in tallies},

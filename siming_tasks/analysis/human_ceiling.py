@@ -78,13 +78,31 @@ def human_difference(
     return mean_differences(*agreement_tallies(run.imputed(), raters, mapping, positive))
 
 
+def rater_agreement(
+    run: ScoreMatrix, *raters: ScoreMatrix, mapping: LabelMapping = "absolute", positive: Positive = "error"
+) -> dict[str, tuple[Paired, tuple[float, ...]]]:
+    """Agreement of a run with the raters: its mean over them, as in :func:`human_difference`, and with each of them.
+
+    It stands on one scale with the agreement of the raters with each other; agreement with a consensus does not.
+    Answers are imputed. Where not every exam has all raters there is the mean alone.
+    """
+    judged, _ = agreement_tallies(run.imputed(), raters, mapping, positive)
+    each = judged if len(judged) == len(raters) else []
+    return {
+        name: (mean, tuple(float(tally.observed[name]) for tally in each))
+        for name, mean in mean_differences(judged, []).items()
+    }
+
+
 def mean_differences(first: Sequence[Tally], other: Sequence[Tally]) -> dict[str, Paired]:
-    """Mean of every metric over some tallies minus its mean over others, by the jackknife over their clusters."""
+    """Mean of every metric over some tallies minus its mean over others (0 without any), by the jackknife."""
     differences = {}
     for name in first[0].metrics:
         rests_on = reduce(np.union1d, [tally.contributing(name) for tally in (*first, *other)])
-        value = [sum(tally.observed[name] for tally in group) / len(group) for group in (first, other)]
-        without = [np.mean([tally.left_out[name] for tally in group], axis=0) for group in (first, other)]
+        sides = [group for group in (first, other) if group]
+        value = [sum(tally.observed[name] for tally in group) / len(group) for group in sides] + [0.0]
+        without = [np.mean([tally.left_out[name] for tally in group], axis=0) for group in sides]
+        without.append(np.zeros_like(without[0]))
         differences[name] = jackknife_t(value[0] - value[1], (without[0] - without[1])[rests_on], first[0].fewest)
     return differences
 

@@ -48,6 +48,27 @@ def marks(undefined: bool, flags: Collection[str]) -> str:
     return UNDEFINED * bool(undefined) + NOT_COMPARABLE * ("not-comparable" in flags)
 
 
+def ranked(answered: Mapping[str, Any], imputed: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The estimate that every form prints, both in their JSON form: the value by which rows are ranked.
+
+    Missing answers are imputed in it; it is marked for what the answers rest on, and ``answered`` is the value of what
+    was answered where that is another one. Where nothing was answered, or nothing is imputed, it is ``answered``.
+
+    Example:
+        >>> some = {"value": 0.74, "undefined": False, "coverage": 0.7, "flags": ["not-comparable"]}
+        >>> all_of_it = {"value": 0.67, "undefined": False, "coverage": 1.0, "flags": []}
+        >>> shown = ranked(some, all_of_it)
+        >>> shown["value"], shown["answered"], shown["coverage"], shown["flags"]
+        (0.67, 0.74, 0.7, ['not-comparable'])
+    """
+    if imputed is None or answered["value"] is None:
+        return answered
+    carried = [flag for flag in answered["flags"] if flag == "not-comparable" and flag not in imputed["flags"]]
+    shown = {**imputed, "coverage": answered["coverage"], "flags": [*imputed["flags"], *carried]}
+    same = all(answered[key] == imputed[key] for key in ("value", "undefined"))
+    return shown if same else {**shown, "answered": answered["value"]}
+
+
 def state_of(estimate: Mapping[str, Any]) -> State:
     """The state of an estimate in its JSON form, in words; the first of them that holds.
 

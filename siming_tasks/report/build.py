@@ -26,7 +26,7 @@ from siming_tasks.data.minimal_pairs import read_pairs
 from siming_tasks.data.primary import stated_primary
 from siming_tasks.options import Options
 from siming_tasks.report.downloads import summary_markdown, write_downloads
-from siming_tasks.report.leaderboard import correct_leaderboards, rank_runs
+from siming_tasks.report.leaderboard import correct_leaderboards, rank_analyses
 from siming_tasks.report.pages import (
     disagreements,
     leaderboard,
@@ -114,7 +114,7 @@ def write_report(
         analyze = bind(analyze_run, dataset=dataset, options=options, pairs=pairs, replies=part / "data",
                        partial=partial, allow=allow)  # fmt: skip
         analyses = run_all(analyze, sources, "run", "Runs")
-        rank = bind(rank_runs, analyses, dataset, options=options, allow=allow)
+        rank = bind(rank_analyses, analyses, dataset, options=options, allow=allow)
         standings = dict(zip(UNALTERED_TASKS, run_all(rank, UNALTERED_TASKS, "table", "Tables"), strict=True))
         boards, claim = correct_leaderboards(standings, primary, dataset, options)
         report = _report_json(analyses, dataset, options, boards, claim) | {"title": one_line(title, 120)}

@@ -18,14 +18,14 @@ from siming_tasks.common.sanitize import visible
 
 
 class Role(NamedTuple):
-    """One kind of judge: its sign beside a name, its title in a key, and what follows its name where there is no sign.
+    """One kind of judge: its sign beside a name, its title in a key, and the line above its rows in a table of text.
 
     ``outline`` (around 0, 0) tells its marks on a page without colour; ``symbol`` and ``colour`` are Matplotlib's.
     """
 
     mark: str
     title: str
-    suffix: str
+    group: str
     outline: str
     symbol: str
     colour: str
@@ -35,14 +35,17 @@ SQUARE = "M-3.8-3.8h7.6v7.6h-7.6z"
 ROLES: dict[str, Role] = {
     "model": Role("●", "model", "", "M-4.2 0a4.2 4.2 0 1 0 8.4 0a4.2 4.2 0 1 0-8.4 0z", "o", "#0072b2"),
     "reference": Role(
-        "▲", "reference judge: no model", " (reference judge)", "M0-5L5 3.9h-10z", "^", "#a8477e"
+        "▲", "reference judge: no model", "reference judges", "M0-5L5 3.9h-10z", "^", "#a8477e"
     ),
     "supervised": Role(
-        "▼", "supervised, cross-fitted: learnt from these labels", " (supervised, cross-fitted)", "M0 5L5-3.9h-10z",
+        "▼", "supervised, cross-fitted: learnt from these labels", "supervised, cross-fitted", "M0 5L5-3.9h-10z",
         "v", "#8a5a00",
     ),
-    "human": Role("◆", "physician against physician", " (physician)", "M0-5.4L5.4 0L0 5.4L-5.4 0z", "D", "#007a59"),
-    "no_video": Role("■", "no-video baseline: never sees a video", " (no video)", SQUARE, "s", "#747474"),
+    "human": Role(
+        "◆", "physician against physician", "physicians against each other", "M0-5.4L5.4 0L0 5.4L-5.4 0z", "D",
+        "#007a59",
+    ),
+    "no_video": Role("■", "no-video baseline: never sees a video", "no-video baselines", SQUARE, "s", "#747474"),
 }  # fmt: skip
 """By key, in the order of the tables. A new kind is a row here and a colour in the style sheet."""
 ORDER: dict[str, int] = {role: place for place, role in enumerate(ROLES)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,13 +27,49 @@ from siming_tasks.report.run_analysis import RunAnalysis
 from siming_tasks.report.verdict import RankedRun, build_verdict, correct_tests, run_tests
 from siming_tasks.results.comparable import TaskRun, comparison_entries, groups
 from siming_tasks.results.estimand import estimand_of
-from siming_tasks.results.evaluate_records import build_reference_matrix
+from siming_tasks.results.evaluate_records import build_reference_matrix, evaluate_matrix
+from siming_tasks.results.run import Run
 from siming_tasks.tasks import TASKS
 
 _NO_VIDEO_KINDS = {"all_correct": "always correct", "all_failed": "always failed", "step_prior": "step prior"}
 """Reference judges that are no-video baselines already, by kind."""
 _ROUNDED = "A run of this judge gives points that a reply may give, so it differs a little."
 _INFLATED = "judged against a consensus that it helped to make: inflated; the physicians’ own row is not"
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A run in one setting, as a leaderboard takes it.
+
+    Attributes:
+        name: of the run; ``slug``: that of its page.
+        role: key of :data:`siming_tasks.report.charts.ROLES`.
+        kind: which reference judge it is.
+        task_run: its answers.
+        numbers: their evaluation (:meth:`siming_tasks.results.run.Run.evaluate`).
+        contribution: what the video contributed, as plain JSON; None where it is not known.
+    """
+
+    name: str
+    slug: str
+    role: str
+    kind: str | None
+    task_run: TaskRun
+    numbers: Mapping[str, Any]
+    contribution: Mapping[str, Any] | None = None
+
+    @property
+    def seen(self) -> int:
+        """Number of exams of which it answered anything."""
+        panel = self.task_run.panel
+        return int((panel.asked & panel.answered).any(axis=1).sum())
+
+    @classmethod
+    def of(cls, run: Run, setting: str, options: Options, contribution: Mapping[str, Any] | None = None) -> Entrant:
+        """A run that was read for this alone."""
+        source, task_run = run.source, TaskRun.of(run, setting, options.rater, options.cluster)
+        numbers = run.evaluate(setting, options, evaluation=evaluate_matrix(task_run.panel, options))
+        return cls(run.name, source.slug, source.role, source.kind, task_run, numbers, contribution)
 
 
 @dataclass(frozen=True)
@@ -89,17 +125,57 @@ def build_leaderboard(
     analyses: Sequence[RunAnalysis], dataset: Dataset, setting: str, options: Options, allow: Collection[str] = ()
 ) -> dict[str, Any] | None:
     """The leaderboard of a single setting, corrected for that setting alone; None if no run has it."""
-    standings = rank_runs(analyses, dataset, setting, options, allow)
+    standings = rank_analyses(analyses, dataset, setting, options, allow)
     return correct_leaderboards({setting: standings}, None, dataset, options)[0][setting]
 
 
-def rank_runs(
+def leaderboards_of(
+    runs: Sequence[Run], settings: Iterable[str], options: Options, allow: Collection[str] = ()
+) -> dict[str, dict[str, Any]]:
+    """Leaderboards of runs that were read for this alone, by setting that any of them has; tests corrected over all."""
+    dataset, held = runs[0].dataset, {}
+    for setting in settings:
+        entrants = [Entrant.of(run, setting, options) for run in runs if run.records.get(setting)]
+        if standings := rank_entrants(entrants, dataset, setting, options, allow):
+            held[setting] = standings
+    boards = correct_leaderboards(held, None, dataset, options)[0]
+    return {setting: board for setting, board in boards.items() if board}
+
+
+def rank_analyses(
     analyses: Sequence[RunAnalysis], dataset: Dataset, setting: str, options: Options, allow: Collection[str] = ()
 ) -> Standings | None:
-    """One setting's leaderboard, to be corrected by :func:`correct_leaderboards`; None if no run has it.
+    """One setting's leaderboard of the runs of a report (:func:`rank_entrants`)."""
+    entrants = [
+        Entrant(
+            run.source.name,
+            run.source.slug,
+            run.source.role,
+            run.source.kind,
+            run.task_runs[setting],
+            run.settings[setting]["numbers"],
+            run.settings[setting]["contribution"],
+        )
+        for run in analyses
+        if setting in run.task_runs
+    ]
+    return rank_entrants(entrants, dataset, setting, options, allow)
+
+
+def rank_entrants(
+    entrants: Sequence[Entrant],
+    dataset: Dataset,
+    setting: str,
+    options: Options,
+    allow: Collection[str] = (),
+    comparison: Comparison | None = None,
+) -> Standings | None:
+    """One setting's leaderboard, to be corrected by :func:`correct_leaderboards`; None if there is no entrant.
 
     Ranked are models (reference judges and supervised baselines only where there is no model) that answered at least
     :data:`siming_tasks.metrics.thresholds.COMPARABLE` of the same questions; of several sets of questions, the largest.
+
+    ``comparison`` is that of all entrants, where it is known already.
 
     Returns:
         ``metric`` (orders the rows), ``estimand``, ``metrics`` (columns), ``rows`` (``name``, ``slug``, ``role``, a key
@@ -109,38 +185,40 @@ def rank_runs(
         a row already, ``resampled``: what intervals are over, ``videos`` that the ranking rests on, ``comparison`` or
         ``not_compared``, and ``verdict`` (:func:`siming_tasks.report.verdict.build_verdict`).
     """
-    entered = {run.source.name: run for run in analyses if setting in run.matrices}
+    entered = {entrant.name: entrant for entrant in entrants}
     if not entered:
         return None
     answer = TASKS[setting].answer
     metric = headline(answer)
     labels = build_reference_matrix(dataset, setting, options.rater, options.cluster)
-    rows = [_run_row(run, setting, metric) for run in entered.values()]
+    rows = [_run_row(entrant, metric, len(labels.video_ids)) for entrant in entered.values()]
     rows, merged = _merge_duplicate_judges(
         [*rows, *baseline_rows(dataset, setting, options, labels)], entered, dataset.physicians
     )
-    models = [run for run in entered.values() if run.source.role == "model"]
+    models = [entrant for entrant in entered.values() if entrant.role == "model"]
     contest = models or [entered[row["name"]] for row in rows if row["slug"]]
-    too_little = {name: _reason_not_ranked(run, setting, metric, labels) for name, run in entered.items()}
+    too_little = {name: _reason_not_ranked(entrant, metric, labels) for name, entrant in entered.items()}
 
     def weight(group: Sequence[TaskRun]) -> tuple[int, int, int]:
         fit = [task_run for task_run in group if not too_little[task_run.name]]
         return max((int(task_run.panel.asked.sum()) for task_run in fit), default=0), len(fit), len(group)
 
-    together, apart = groups([run.task_runs[setting] for run in contest], allow, weight) if contest else ([], {})
+    together, apart = groups([entrant.task_run for entrant in contest], allow, weight) if contest else ([], {})
     ranked = [task_run for task_run in (together or [[]])[0] if not too_little[task_run.name]]
     for row in rows:
         conditions = apart.get(row["name"])
         row |= {"apart": conditions, "unranked": conditions or too_little.get(row["name"])}
-    comparison, not_compared = None, None
+    not_compared = None
     try:
-        comparison = compare_scores(comparison_entries(ranked, allow), allow=allow, mapping=options.mapping,
-                             positive=options.positive, resamples=options.resamples, seed=options.seed)  # fmt: skip
+        comparison = comparison or compare_scores(
+            comparison_entries(ranked, allow), allow=allow, mapping=options.mapping, positive=options.positive,
+            resamples=options.resamples, seed=options.seed,
+        )  # fmt: skip
     except DataError as error:
         not_compared = next(iter(apart.values()), str(error)) if len(ranked) < 2 else str(error)
     ranked_runs = []
     for task_run in ranked:
-        contribution = entered[task_run.name].settings[setting]["contribution"] or {}
+        contribution = entered[task_run.name].contribution or {}
         shuffle_p = (contribution.get("shuffle_p") or {}).get(metric)
         ranked_runs.append(RankedRun(task_run.name, task_run.panel, shuffle_p))
     asked = ranked[0].panel if ranked else labels
@@ -149,18 +227,18 @@ def rank_runs(
         "answer": answer,
         "metric": metric,
         "estimand": estimand_of(
-            (ranked or [next(iter(entered.values())).task_runs[setting]])[0].panel,
+            (ranked or [entrants[0].task_run])[0].panel,
             dataset,
             setting,
             options.rater,
             several=True,
         ).to_json(),
-        "metrics": list(next(iter(entered.values())).settings[setting]["numbers"]["metrics"]),
+        "metrics": list(entrants[0].numbers["metrics"]),
         "not_compared": not_compared,
         "rows": rows,
         "folded": merged,
         "models": len(models),
-        "resampled": resampled(run.settings[setting]["numbers"]["options"] for run in entered.values()),
+        "resampled": resampled(entrant.numbers["options"] for entrant in entrants),
         "videos": max((len(task_run.panel.video_ids) for task_run in ranked), default=0),
         "of": len(labels.video_ids),
         "fewest": Tally.of(asked).fewest,
@@ -169,16 +247,16 @@ def rank_runs(
     return Standings(board, comparison, tests, {run.name: run.matrix for run in ranked_runs})
 
 
-def _run_row(run: RunAnalysis, setting: str, metric: str) -> dict[str, Any]:
-    part = run.settings[setting]
-    numbers = part["numbers"]
+def _run_row(entrant: Entrant, metric: str, exams: int) -> dict[str, Any]:
+    numbers = entrant.numbers
     return {
-        "name": run.source.name,
-        "slug": run.source.slug,
-        "role": run.source.role,
+        "name": entrant.name,
+        "slug": entrant.slug,
+        "role": entrant.role,
         "metrics": numbers["metrics"],
         "imputed": numbers["imputed"],
-        "lift": (part["contribution"] or {}).get("lift", {}).get(metric),
+        "seen": [entrant.seen, exams],
+        "lift": (entrant.contribution or {}).get("lift", {}).get(metric),
         "requests": numbers["requests"],
         "note": None,
     }
@@ -215,7 +293,7 @@ def baseline_rows(dataset: Dataset, setting: str, options: Options, labels: Scor
 
 
 def _merge_duplicate_judges(
-    rows: Sequence[dict[str, Any]], entered: Mapping[str, RunAnalysis], physicians: Sequence[str]
+    rows: Sequence[dict[str, Any]], entered: Mapping[str, Entrant], physicians: Sequence[str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """One row for each judge: runs of physicians and no-video baselines leave the table, and are named with their row.
 
@@ -227,7 +305,7 @@ def _merge_duplicate_judges(
     human = next((row["name"] for row in rows if row["role"] == "human"), None)
     kept, merged = [], []
     for row in rows:
-        kind = entered[row["name"]].source.kind if row["slug"] else None
+        kind = entered[row["name"]].kind if row["slug"] else None
         if kind in physicians:
             merged.append({**row, "row": human, "why": _INFLATED})
         elif kind in _NO_VIDEO_KINDS and _NO_VIDEO_KINDS[kind] in baselines:
@@ -238,16 +316,19 @@ def _merge_duplicate_judges(
     return kept, merged
 
 
-def _reason_not_ranked(run: RunAnalysis, setting: str, metric: str, labels: ScoreMatrix) -> str | None:
+def _reason_not_ranked(entrant: Entrant, metric: str, labels: ScoreMatrix) -> str | None:
     """The reason why a run has too little to be ranked; None if it can be."""
     if not labels.counted.any():
         return "the labels are withheld."
-    estimate = run.settings[setting]["numbers"]["metrics"][metric]
+    estimate = entrant.numbers["metrics"][metric]
     if estimate["value"] is None:
         return "it answered nothing that has a label."
     if "not-comparable" in estimate["flags"]:
-        return f"it answered {100 * estimate['coverage']:.1f} % of what it was asked, less than {100 * COMPARABLE:g} %."
-    if estimate["undefined"] and len(run.matrices[setting].video_ids) > 1:
+        exams = len(labels.video_ids)
+        saw = f"saw {entrant.seen} of {exams} exams and " if entrant.seen < exams else ""
+        share = f"{100 * estimate['coverage']:.1f} % of what it was asked, less than {100 * COMPARABLE:g} %."
+        return f"it {saw}answered {share}"
+    if estimate["undefined"] and len(entrant.task_run.panel.video_ids) > 1:
         return f"its {CATALOGUE[metric].title} is undefined."
     return None
 

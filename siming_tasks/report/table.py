@@ -12,10 +12,10 @@ import csv
 import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from siming_tasks.common.printed_value import NOT_COMPARABLE, UNDEFINED, fixed, marks, share_text
+from siming_tasks.common.printed_value import NOT_COMPARABLE, UNDEFINED, fixed, marks, ranked, share_text
 from siming_tasks.common.sanitize import cell as spreadsheet_cell
 from siming_tasks.common.sanitize import literal, one_line
 
@@ -26,7 +26,10 @@ UNDEFINED_NOTE = "0.000* is undefined, printed as zero."
 COMPARABLE_NOTE = (
     f"{NOT_COMPARABLE} not comparable: rests on too little of what was asked; do not compare it with complete rows."
 )
-IMPUTED_NOTE = 'Imputed: every missing answer as full points or "correct", the value by which rows are ranked.'
+ANSWERED_NOTE = (
+    'A missing answer counts as full points or "correct", and rows are ranked by that; in parentheses what was '
+    "answered alone."
+)
 NO_DATA_NOTE = "-: no data."
 _STARRED_NUMBER = re.compile(r"\d\*")
 _TEX_MARKS = {UNDEFINED: "*", NOT_COMPARABLE: r"\ddag"}
@@ -40,10 +43,16 @@ _TEX_SIGNS = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': r"{\char34}",  # \textquotedbl is not in every encoding of fonts
     "†": r"\textsuperscript{\dag}",
     "‡": r"\textsuperscript{\ddag}",
+    "⟦": "{[}{[}",
+    "⟧": "]]",
 }
+_CJK = re.compile(r"[\u2e80-\uffef\U00020000-\U0003ffff]+")
+CJK_COMMAND = r"""% Chinese in names: pdfLaTeX needs \usepackage{CJKutf8}; with XeLaTeX or LuaLaTeX define \cjk as {#1}.
+\providecommand{\cjk}[1]{\begin{CJK*}{UTF8}{gbsn}#1\end{CJK*}}
+"""
 Cell = object
 """A :class:`Name`, a :class:`Number`, None (printed as ``-``), or what ``str`` writes, such as an estimate."""
 
@@ -56,7 +65,7 @@ class Name(str):
 
 @dataclass(frozen=True)
 class Number:
-    """A value with its interval and its state: undefined, not comparable, another one once missing answers are imputed.
+    """A value with its interval and its state: undefined, not comparable, another one of what was answered alone.
 
     Attributes:
         value: None prints as ``-`` (``--`` in TeX, an empty cell in CSV): no data.
@@ -64,7 +73,8 @@ class Number:
         percent: ``value`` is a share from 0 to 1, printed as a percentage with one digit.
         undefined: the formula is 0/0 here: marked with ``*``, and no value at all in CSV.
         comparable: False marks it with ``‡``.
-        imputed: the value by which rows are ranked, printed behind it where it is another one.
+        answered: the value of what was answered, printed behind the one by which rows are ranked where it is another.
+        bold: printed in bold: the best, and what cannot be told apart from it.
     """
 
     value: float | None
@@ -74,19 +84,24 @@ class Number:
     percent: bool = False
     undefined: bool = False
     comparable: bool = True
-    imputed: Number | None = None
+    answered: float | None = None
+    bold: bool = False
 
     @classmethod
     def of(
-        cls, estimate: Mapping[str, Any], imputed: Mapping[str, Any] | None = None, *, interval: bool = True
+        cls,
+        answered: Mapping[str, Any],
+        imputed: Mapping[str, Any] | None = None,
+        *,
+        interval: bool = True,
+        bold: bool = False,
     ) -> Number:
-        """The number of an estimate in its JSON form, and of the one with missing answers imputed."""
-        low, high = (estimate["low"], estimate["high"]) if interval else (None, None)
-        same = imputed is None or all(imputed[key] == estimate[key] for key in ("value", "undefined"))
-        ranked = None if same else cls.of({**(imputed or {}), "flags": ()}, interval=interval)
-        comparable = "not-comparable" not in estimate["flags"]
-        return cls(estimate["value"], low, high, undefined=bool(estimate["undefined"]), comparable=comparable,
-                   imputed=ranked)  # fmt: skip
+        """The number of an estimate in its JSON form (:func:`siming_tasks.common.printed_value.ranked`)."""
+        shown = ranked(answered, imputed)
+        low, high = (shown["low"], shown["high"]) if interval else (None, None)
+        comparable = "not-comparable" not in shown["flags"]
+        return cls(shown["value"], low, high, undefined=bool(shown["undefined"]), comparable=comparable,
+                   answered=shown.get("answered"), bold=bold)  # fmt: skip
 
     @property
     def marks(self) -> str:
@@ -94,8 +109,16 @@ class Number:
         return "" if self.value is None else marks(self.undefined, () if self.comparable else ("not-comparable",))
 
     def __str__(self) -> str:
-        """``0.123 [0.045, 0.201]``, ``12.3 %``, ``0.000*``, ``0.474‡ (imputed: 0.328)`` or ``-``."""
+        """``0.123 [0.045, 0.201]``, ``12.3 %``, ``0.000*``, ``0.328‡ (answered: 0.474)`` or ``-``."""
         return self._written(tex=False)
+
+    def to_markdown(self) -> str:
+        """The number, its value in bold where it is to be."""
+        text = str(self)
+        if not self.bold or self.value is None:
+            return text
+        value, *beside = text.split(" [", 1)
+        return " [".join([f"**{value}**", *beside])
 
     def to_tex(self) -> str:
         """The number in math mode, so that a minus sign is one, with raised marks."""
@@ -103,17 +126,21 @@ class Number:
 
     def _written(self, *, tex: bool) -> str:
         math = "$" if tex else ""
+
+        def number(value: float) -> str:
+            return f"{math}{fixed(value, self.digits)}{math}"
+
         if self.value is None:
-            text = "--" if tex else "-"
-        else:
-            number = f"{math}{fixed(self.value, self.digits)}{math}"
-            share = share_text(self.value).replace(" %", r"\,\%" if tex else " %")
-            raised = "".join(_TEX_MARKS[mark] for mark in self.marks)
-            marked = rf"\textsuperscript{{{raised}}}" if tex and raised else self.marks
-            text = (share if self.percent else number) + marked
+            return "--" if tex else "-"
+        share = share_text(self.value).replace(" %", r"\,\%" if tex else " %")
+        raised = "".join(_TEX_MARKS[mark] for mark in self.marks)
+        text = share if self.percent else number(self.value)
+        if tex and self.bold:
+            text = rf"\textbf{{{text.replace('$', '')}}}" if self.value >= 0 else rf"$\mathbf{{{text[1:-1]}}}$"
+        text += rf"\textsuperscript{{{raised}}}" if tex and raised else self.marks
         if self.low is not None and self.high is not None:
             text += f" {math}[{fixed(self.low, self.digits)}, {fixed(self.high, self.digits)}]{math}"
-        return text if self.imputed is None else f"{text} (imputed: {self.imputed._written(tex=tex)})"
+        return text if self.answered is None else f"{text} ({'' if tex else 'answered: '}{number(self.answered)})"
 
 
 @dataclass(frozen=True)
@@ -134,14 +161,16 @@ class Column:
 class Table:
     """Columns and rows, with a caption and footnotes (a paragraph each, plain words) below them.
 
-    ``rules`` are the positions of rows that a horizontal rule precedes, in TeX alone: the other forms have none.
+    ``groups`` are titles by the position of the row before which they stand, with a rule where the form has rules;
+    CSV has none. ``label`` makes a float of the table in TeX, for a reference to it.
     """
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
     notes: Sequence[str] = ()
-    rules: Collection[int] = ()
+    groups: Mapping[int, str] = field(default_factory=dict)
+    label: str = ""
 
     @classmethod
     def of(cls, labels: Iterable[str], rows: Iterable[Sequence[Cell]], *, left: Collection[int] = (0,),
@@ -157,7 +186,7 @@ class Table:
         due = {
             UNDEFINED_NOTE: any(map(_STARRED_NUMBER.search, texts)),
             COMPARABLE_NOTE: any(NOT_COMPARABLE in text for text in texts),
-            IMPUTED_NOTE: any(number.imputed for number in numbers),
+            ANSWERED_NOTE: any(number.answered is not None for number in numbers),
             NO_DATA_NOTE: any(number.value is None for number in numbers),
         }
         return replace(self, notes=(*self.notes, *(note for note, said in due.items() if said)))
@@ -172,10 +201,9 @@ class Table:
             | a\|b |   0.5 |
         """
         rows: list[Sequence[Cell]] = [[column.heading for column in self.columns], *self.rows]
-        cells = [
-            [literal(cell) if isinstance(cell, Name) else _BARE_PIPE.sub(r"\1\|", _text(cell)) for cell in row]
-            for row in rows
-        ]
+        cells = [list(map(_markdown_cell, row)) for row in rows]
+        for place, title in sorted(self.groups.items(), reverse=True):
+            cells.insert(place + 1, self._group_row(f"*{title}*"))
         rules = [{"left": ":--", "right": "--:", "center": ":-:"}[column.align] for column in self.columns]
         if aligned:
             cells, rules = self._padded(cells)
@@ -183,17 +211,28 @@ class Table:
         return "\n\n".join(["\n".join(lines), *self.below()])
 
     def to_tex(self) -> str:
-        """A ``tabular`` with booktabs rules; caption and notes are its last row, over all columns."""
-        kinds = "".join(column.align[0] for column in self.columns)
-        lines = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule"]
+        """A ``tabular`` with booktabs rules, in a float if it has a label; caption and notes stand below.
+
+        In a float columns of text wrap within what the numbers leave of the line.
+        """
+        wide = r">{\raggedright\arraybackslash}X" if self.label else "l"
+        kinds = "".join(wide if column.align == "left" else column.align[0] for column in self.columns)
+        begin, end = ("{tabularx}{\\linewidth}", "{tabularx}") if self.label else ("{tabular}", "{tabular}")
+        lines = [rf"\begin{begin}{{{kinds}}}", r"\toprule"]
         lines += [" & ".join(escape_tex(column.heading) for column in self.columns) + r" \\", r"\midrule"]
         for place, row in enumerate(self.rows):
-            lines += [r"\midrule"] if place in self.rules and place else []
+            if place in self.groups:
+                group = rf"\multicolumn{{{len(self.columns)}}}{{l}}{{\emph{{{escape_tex(self.groups[place])}}}}} \\"
+                lines += [*[r"\midrule"] * bool(place), group]
             lines.append(" & ".join(map(_tex_cell, row)) + r" \\")
-        if below := " ".join([*([self.caption] if self.caption else []), *map(escape_tex, self.notes)]):
-            width = rf"\multicolumn{{{len(self.columns)}}}{{p{{.9\linewidth}}}}"
-            lines += [r"\midrule", rf"{width}{{\footnotesize {below}}} \\"]
-        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+        lines += [r"\bottomrule", rf"\end{end}"]
+        below = " ".join(map(escape_tex, [*([self.caption] if self.caption and not self.label else []), *self.notes]))
+        lines += [rf"\par\smallskip\parbox{{\linewidth}}{{\raggedright {below}}}"] if below else []
+        if self.label:
+            head = [r"\begin{table}[t]", r"\centering", rf"\caption{{{escape_tex(self.caption)}}}",
+                    rf"\label{{{self.label}}}", r"\footnotesize\setlength{\tabcolsep}{3.5pt}"]  # fmt: skip
+            lines = [*head, *lines, r"\end{table}"]
+        return "\n".join(lines)
 
     def to_csv(self) -> str:
         """Comma-separated lines; numbers in full precision, empty where there is none, no text that is a formula."""
@@ -213,14 +252,22 @@ class Table:
         drawn = RichTable(box=SIMPLE, pad_edge=False, collapse_padding=True, **style)
         for column in self.columns:
             drawn.add_column(Text(one_line(column.heading)), justify=column.align, overflow="fold")
-        for row in self.rows:
-            drawn.add_row(*(Text(_text(cell)) for cell in row))
+        for place, row in enumerate(self.rows):
+            if place in self.groups:
+                drawn.add_section()
+                drawn.add_row(*map(Text, self._group_row(self.groups[place])), style="italic")
+            drawn.add_row(*(Text(_text(cell), style="bold" if getattr(cell, "bold", False) else "") for cell in row))
         return drawn
 
     def below(self) -> list[str]:
         """Paragraphs below the table: caption and notes."""
         notes = [literal(note) if isinstance(note, Name) else note for note in self.notes]
         return [*([self.caption] if self.caption else []), *notes]
+
+    def _group_row(self, title: str) -> list[str]:
+        """A row with a title of a group in the first column of text, and nothing else."""
+        place = next((k for k, column in enumerate(self.columns) if column.align == "left"), 0)
+        return [title if k == place else "" for k in range(len(self.columns))]
 
     def _padded(self, cells: list[list[str]]) -> tuple[list[list[str]], list[str]]:
         """Cells and rules of one width a column; wide signs (CJK) count as two."""
@@ -249,6 +296,13 @@ def to_markdown(section: Iterable[Block], *, aligned: bool = False) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def tex_file(tables: Iterable[Table], comments: Iterable[str] = ()) -> str:
+    r"""Tables as a file for ``\input``: what the preamble needs, comments, and the floats."""
+    floats = "\n\n".join(table.to_tex() for table in tables)
+    lines = [r"% Needs \usepackage{booktabs,tabularx}.", *(f"% {escape_tex(comment)}" for comment in comments)]
+    return "\n".join(lines) + "\n" + CJK_COMMAND * (r"\cjk{" in floats) + floats + "\n"
+
+
 def drawable(section: Iterable[Block]) -> Iterator[Any]:
     """Pieces that a terminal draws for a section: Markdown text, and rich tables with their notes."""
     for block in section:
@@ -258,7 +312,7 @@ def drawable(section: Iterable[Block]) -> Iterator[Any]:
 def flag_notes(estimates: Mapping[str, Iterable[Mapping[str, Any]]]) -> list[str]:
     """A sentence on each flag that estimates (in their JSON form, by the name of their row) carry beside their marks.
 
-    A flag that not every row carries is told with the rows that do.
+    A flag that few rows carry is told with their names.
     """
     from siming_tasks.metrics.estimate import FLAGS  # not at import time: arrays
 
@@ -267,24 +321,37 @@ def flag_notes(estimates: Mapping[str, Iterable[Mapping[str, Any]]]) -> list[str
     for flag, sentence in FLAGS.items():
         carriers = [name for name, flags in rows.items() if flag in flags]
         if carriers and flag != "not-comparable":
-            which = "" if len(carriers) == len(rows) else f"{', '.join(carriers)}: "
+            which = "" if len(carriers) > max(3, len(rows) // 2) else f"{', '.join(carriers)}: "
             notes.append(Name(which + sentence))
     return notes
 
 
-def escape_tex(text: str) -> str:
-    """Any text as one line of plain words for LaTeX: nothing in it is a command."""
-    return "".join(_TEX_SIGNS.get(letter, letter) for letter in one_line(text))
+def escape_tex(text: str, *, breakable: bool = False) -> str:
+    """Any text as one line of plain words for LaTeX: nothing in it is a command.
+
+    ``breakable`` lets a name break behind its signs and within long words.
+    """
+    line = one_line(text)
+    if breakable:
+        line = re.sub(r"(?<=[/_.:@])(?=.)|(?<=\w{12})(?=\w{4})", "\0", line)
+    escaped = "".join(_TEX_SIGNS.get(letter, letter) for letter in line).replace("\0", r"\allowbreak{}")
+    return _CJK.sub(lambda signs: rf"\cjk{{{signs[0]}}}", escaped)
 
 
 def _text(cell: Cell) -> str:
     return one_line("-" if cell is None else cell)
 
 
+def _markdown_cell(cell: Cell) -> str:
+    if isinstance(cell, Name):
+        return literal(cell)
+    return cell.to_markdown() if isinstance(cell, Number) else _BARE_PIPE.sub(r"\1\|", _text(cell))
+
+
 def _tex_cell(cell: Cell) -> str:
     if isinstance(cell, Number):
         return cell.to_tex()
-    return "--" if cell is None else escape_tex(str(cell))
+    return "--" if cell is None else escape_tex(str(cell), breakable=isinstance(cell, Name))
 
 
 def _csv_cell(cell: Cell) -> object:

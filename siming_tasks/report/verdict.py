@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from siming_tasks.analysis.comparison import Comparison
+from siming_tasks.analysis.human_ceiling import rater_agreement
 from siming_tasks.analysis.paired_tests import holm
 from siming_tasks.analysis.physician_equivalence import physician_equivalence
 from siming_tasks.analysis.primary_claim import hardest_baseline
@@ -50,11 +51,13 @@ def run_tests(
     """Tests of the ranked runs against the physicians and the no-video baselines, as plain JSON, not yet corrected.
 
     Returns:
-        ``humans`` (empty without two physicians) and ``no_video``: by run, the test with its ``p``.
+        ``humans`` (empty without two physicians) and ``no_video``: by run, the test with its ``p``; ``agreement``: of
+        the ``runs`` and of the ``no_video`` baselines, the mean with the physicians and that with ``each`` of them.
     """
     return {
         "humans": _against_physicians(ranked, dataset, setting, metric, options),
         "no_video": _against_no_video(ranked, metric, options),
+        "agreement": _with_physicians(ranked, dataset, setting, metric, options),
     }
 
 
@@ -91,14 +94,13 @@ def build_verdict(
     Returns:
         ``top``: the runs that none is better than, the largest value first (one: the best; several: they cannot be told
         apart); ``behind``: those that the first is better than; ``tested``: whether there was a test of every pair;
-        ``pairs``: how many; ``humans`` and ``no_video``: by run, the test against the physicians (empty without two),
-        and against the no-video baselines.
+        ``pairs``: how many; ``humans``, ``no_video`` and ``agreement``: those of :func:`run_tests`.
     """
     best: dict[str, Any] = {"top": [] if comparison else names, "behind": [], "tested": False, "pairs": 0}
     if comparison and (ranks := comparison.ranks.get(metric)):
         value = {name: comparison.imputed[name][metric].value or 0.0 for name in ranks}
         order = sorted(ranks, key=lambda name: (ranks[name].rank, -CATALOGUE[metric].sign * value[name], name))
-        pairs = [item for item in comparison.differences if item.metric == metric]
+        pairs = [item for item in comparison.differences if item.metric == metric and {item.a, item.b} <= {*ranks}]
         beaten = {item.a if item.better == item.b else item.b for item in pairs if item.better == order[0]}
         tested = sum(item.p_holm is not None for item in pairs)
         best = {
@@ -130,6 +132,27 @@ def _against_physicians(
             "passed_unseen": list(found.passed_unseen),
         }
     return tests
+
+
+def _with_physicians(
+    ranked: Sequence[RankedRun], dataset: Dataset, setting: str, metric: str, options: Options
+) -> dict[str, Any]:
+    """By run and no-video baseline, agreement with the physicians on the scale of theirs with each other."""
+    if not ranked or not rater_pairs(dataset, setting):
+        return {}
+    first = ranked[0].matrix
+    matrices = {name.replace("-", " "): panel for name, panel in no_video_matrices(first).items()}
+    matrices = {name: panel for name, panel in matrices.items() if panel.answered.any()}
+
+    def agreement(matrix: ScoreMatrix) -> Any:
+        references = rater_references(dataset, setting, matrix)
+        mean, each = rater_agreement(matrix, *references, mapping=options.mapping, positive=options.positive)[metric]
+        return plain({"value": mean.value, "low": mean.low, "high": mean.high, "each": list(each)})
+
+    return {
+        "runs": {run.name: agreement(run.matrix) for run in ranked},
+        "no_video": {name: agreement(panel) for name, panel in matrices.items()},
+    }
 
 
 def _against_no_video(ranked: Sequence[RankedRun], metric: str, options: Options) -> dict[str, Any]:

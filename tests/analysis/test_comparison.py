@@ -274,12 +274,9 @@ def test_no_abstainer_ranks_above_its_honest_self(unsure, judges):
     assert found.estimates["sure"]["qwk"].value > found.estimates["honest"]["qwk"].value + 0.3  # the trap
     assert found.imputed["errors"]["qwk"] == replace(found.imputed["honest"]["qwk"])  # what it says is the same
     for name in ("sure", "errors"):
-        assert found.ranks["qwk"][name].rank >= found.ranks["qwk"]["honest"].rank
+        assert name not in found.ranks["qwk"]  # it answered too little
         assert found.skipped["plcc"][name] == found.skipped["srcc"][name] == PARTIAL_TOTALS
     assert all(d.better != "sure" or (d.a != "honest" and d.b != "honest") for d in found.differences)
-    assert "honest" in found.ranks["qwk"]["sure"].tied_with
-    text = to_markdown(comparison_section(found))
-    assert "sure is not ranked above honest" in text and "(“correct”)" not in text
     row = next(d for d in found.differences if d.metric == "qwk" and {d.a, d.b} == {"sure", "honest"})
     assert row.answered == 0 and row.answered_p == 1 and not row.holds and row.p < 0.05
 
@@ -307,7 +304,8 @@ def test_the_worst_of_three_judges_does_not_rise_by_abstaining(answer):
     assert with_prior > evaluate(middle, resamples=0).metrics[key].value  # what it would have been ranked by
     runs = [ComparisonEntry(*row) for row in (("shy", shy), ("middle", middle), ("best", best))]
     found = compare_scores(runs, resamples=100)
-    assert [found.ranks[key][name].rank for name in ("best", "middle", "shy")] == [1, 2, 3]
+    assert [found.ranks[key][name].rank for name in ("best", "middle")] == [1, 2]
+    assert "shy" not in found.ranks[key]  # it answered too little for a rank
     assert "shy" not in {item.better for item in found.differences}
     for metric in ("plcc", "srcc") if answer == "score" else ():
         assert found.skipped[metric] == {"shy": PARTIAL_TOTALS} and set(found.ranks[metric]) == {"middle", "best"}

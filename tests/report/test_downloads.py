@@ -26,19 +26,21 @@ def test_tables_hold_the_numbers_of_the_report(lab: Any) -> None:
         metric = board["metric"]
         for line, row in zip(lines, board["rows"], strict=True):
             assert line["data"] == "synthetic" and float(line["coverage"]) == row["metrics"]["coverage"]["value"]
-            for column, estimate in ((metric, row["metrics"][metric]), (f"{metric}_imputed", row["imputed"][metric])):
+            answered = row["metrics"][metric]
+            shown = answered if answered["value"] is None else row["imputed"][metric]
+            for column, estimate in ((metric, shown), (f"{metric}_answered", answered)):
                 assert line[column] == (
                     "" if estimate["undefined"] or estimate["value"] is None else str(estimate["value"])
                 )
             assert bool(line["not_ranked"]) == bool(row["unranked"] and row["slug"])
         for ending in ("tex", "md"):
             text = (lab.out / "tables" / f"{name}.{ending}").read_text()
-            assert "SYNTHETIC data" in text and "example/Noisy-7B" in text
+            assert "SYNTHETIC data" in text and "example/Noisy-7B" in text.replace(r"\allowbreak{}", "")
 
 
 def test_a_hostile_name_is_text_in_every_file(lab: Any) -> None:
     tex = (lab.out / "tables" / "full_score.tex").read_text()
-    assert r"org/\textless{}img src=x onerror=alert(1)\textgreater{}⟦U+202E⟧gpj.7B" in tex
+    assert r"\textless{}img src=x onerror=alert(1)\textgreater{}{[}{[}U+202E]]gpj.\allowbreak{}7B" in tex
     assert tex.count("{") == tex.count("}")
     for path in (lab.out / "tables").iterdir():
         assert "\u202e" not in path.read_text(), path
@@ -90,7 +92,7 @@ def test_filled_values_stand_beside_what_was_answered(lab: Any, page: str) -> No
     report = json.loads((lab.out / "report.json").read_text())
     row = next(row for row in report["standings"]["full_score"]["rows"] if row["name"].startswith("org/"))
     assert row["metrics"]["qwk"]["value"] != row["imputed"]["qwk"]["value"]
-    assert f">imputed {row['imputed']['qwk']['value']:.3f}".replace("-", "−") in (lab.out / page).read_text()
+    assert f">answered {row['metrics']['qwk']['value']:.3f}".replace("-", "−") in (lab.out / page).read_text()
 
 
 def test_no_estimate_of_few_videos_has_an_interval(lab: Any) -> None:

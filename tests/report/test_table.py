@@ -58,13 +58,9 @@ def test_a_number_is_rounded_alike_in_text_and_whole_in_csv() -> None:
         (Number(None), "-", "--", ""),
         (Number(0.0, undefined=True), "0.000*", r"$0.000$\textsuperscript{*}", ""),
         (Number(0.474, comparable=False), "0.474‡", r"$0.474$\textsuperscript{\ddag}", "0.474"),
-        (Number(0.474, imputed=Number(0.328)), "0.474 (imputed: 0.328)", "$0.474$ (imputed: $0.328$)", "0.474"),
-        (
-            Number(None, imputed=Number(0.0, undefined=True)),
-            "- (imputed: 0.000*)",
-            r"-- (imputed: $0.000$\textsuperscript{*})",
-            "",
-        ),
+        (Number(0.328, answered=0.474), "0.328 (answered: 0.474)", "$0.328$ ($0.474$)", "0.328"),
+        (Number(0.5, 0.4, 0.6, bold=True), "**0.500** [0.400, 0.600]", r"\textbf{0.500} $[0.400, 0.600]$", "0.5"),
+        (Number(-0.5, bold=True), "**-0.500**", r"$\mathbf{-0.500}$", "-0.5"),
         (Number(-0.0001), "0.000", "$0.000$", "-0.0001"),
         (Number(0.9996, 0.999, 1.0), "0.9996 [0.999, 1.000]", "$0.9996$ $[0.999, 1.000]$", "0.9996"),
         (Number(0.1234, percent=True), "12.3 %", r"12.3\,\%", "0.1234"),
@@ -87,17 +83,31 @@ def test_caption_and_notes_are_paragraphs_below_the_table() -> None:
     assert to_markdown(["Before.", table]) == "Before.\n\n| a |\n| :-- |\n| b |\n\nCaption.\n\nFirst.\n\nSecond.\n"
 
 
-def test_a_rule_separates_groups_in_tex() -> None:
-    tex = Table([Column("a", "left")], [["x"], ["y"]], rules=[1]).to_tex()
-    assert tex.splitlines() == [
-        r"\begin{tabular}{l}", r"\toprule", r"a \\", r"\midrule", r"x \\", r"\midrule", r"y \\", r"\bottomrule",
-        r"\end{tabular}",
+def test_a_group_stands_below_a_line_in_every_form_but_csv() -> None:
+    table = Table([Column("n"), Column("a", "left")], [[1, "x"], [2, "y"]], groups={1: "not ranked"})
+    assert table.to_tex().splitlines() == [
+        r"\begin{tabular}{rl}", r"\toprule", r"n & a \\", r"\midrule", r"1 & x \\", r"\midrule",
+        r"\multicolumn{2}{l}{\emph{not ranked}} \\", r"2 & y \\", r"\bottomrule", r"\end{tabular}",
     ]  # fmt: skip
+    assert table.to_markdown().splitlines()[2:] == ["| 1 | x |", "|  | *not ranked* |", "| 2 | y |"]
+    assert table.to_csv() == "n,a\n1,x\n2,y\n"
+    stream = io.StringIO()
+    Console(file=stream, width=60).print(table.to_rich())
+    assert [line.split() for line in stream.getvalue().splitlines() if line.strip(" ─")][1:] == [
+        ["1", "x"], ["not", "ranked"], ["2", "y"],
+    ]  # fmt: skip
+
+
+def test_a_label_makes_a_float() -> None:
+    tex = Table([Column("a", "left")], [["x"]], caption="50 % of it.", label="tab:x").to_tex()
+    assert r"\caption{50 \% of it.}" in tex and r"\label{tab:x}" in tex and r"{tabularx}{\linewidth}" in tex
+    assert tex.startswith(r"\begin{table}") and tex.endswith(r"\end{table}")
 
 
 def test_no_name_is_a_command_in_tex() -> None:
     assert escape_tex("[0pt] x") == "{[}0pt] x"
-    assert escape_tex('a\\b{c}\n%|"') == r"a\textbackslash{}b\{c\} \%\textbar{}\textquotedbl{}"
+    assert escape_tex('a\\b{c}\n%|"') == r"a\textbackslash{}b\{c\} \%\textbar{}{\char34}"
+    assert escape_tex("org/模型-7B", breakable=True) == r"org/\allowbreak{}\cjk{模型}-7B"
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+x", "-x", "@x"])

@@ -17,9 +17,9 @@ from siming_tasks.analysis import run_analyses as detail
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.report.downloads import paper_table
 from siming_tasks.report.leaderboard import build_leaderboard
 from siming_tasks.report.run_analysis import analyze_run
+from siming_tasks.report.tables.ranking import ranking_table
 from siming_tasks.report.verdict import describe_corrections, verdict_sentences
 from siming_tasks.results.discovery import find_runs
 from tests.report.conftest import write_run
@@ -178,12 +178,14 @@ def test_the_best_run_is_ahead_of_the_weak_one_only(board: Board) -> None:
 def test_what_answered_too_little_is_not_ranked(board: Board) -> None:
     table = board({"model": "a/A", "noise": 0.1}, {"model": "b/B", "noise": 0.6}, {"model": "c/Cut", "cut": 0.75})
     rows = {row["name"]: row for row in table["rows"]}
-    assert rows["c/Cut"]["unranked"] == "it answered 75.0 % of what it was asked, less than 95 %."
+    assert (
+        rows["c/Cut"]["unranked"] == "it saw 12 of 16 exams and answered 75.0 % of what it was asked, less than 95 %."
+    )
     assert "standing" not in rows["c/Cut"] and "c/Cut" not in json.dumps(table["verdict"])
     assert rows["a/A"]["better"] == ["b/B"] and rows["a/A"]["unranked"] is None
     assert table["comparison"]["runs"] == ["a/A", "b/B"] and table["verdict"]["pairs"] == 1
     assert [row["name"] for row in table["rows"][:3]] == ["a/A", "b/B", "c/Cut"]
-    assert said(table).endswith("c/Cut is not ranked: it answered 75.0 % of what it was asked, less than 95 %.")
+    assert said(table).endswith(f"c/Cut is not ranked: {rows['c/Cut']['unranked']}")
 
 
 def test_limited_runs_do_not_outvote_a_whole_one(board: Board) -> None:
@@ -306,4 +308,4 @@ def test_tests_are_over_students_where_the_data_state_them(
     assert (table["estimand"]["unit"], table["estimand"]["clusters"], table["fewest"]) == ("student", students, 5)
     assert ("below 5 students nothing is tested." in said(table)) == (not tested)
     assert describe_corrections(table).startswith("Paired tests over students, " if tested else "")
-    assert "students" in paper_table(table, {"synthetic": False}).caption
+    assert "students" in ranking_table(table, synthetic=False).caption

@@ -13,6 +13,7 @@ from siming_tasks.report.charts import ORDER
 from siming_tasks.report.forest_plot import build_forest_plot, draw_forest_plot
 from siming_tasks.report.pages.site import Page, ReportContents
 from siming_tasks.report.published_tables import COLUMNS, paper_tables
+from siming_tasks.report.tables.ranking import shown_estimate
 from siming_tasks.report.verdict import describe_corrections, describe_scale, verdict_sentences
 from siming_tasks.tasks import TASKS, benchmark_task
 
@@ -86,7 +87,7 @@ def _overview_rows(boards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             line = {key: row[key] for key in ("name", "slug", "role")} | {"cells": [None] * len(boards)}
             line = lines_by_judge.setdefault((row["role"], row["name"]), line)
             first = row["name"] in board["verdict"]["top"] and board["verdict"]["tested"]
-            line["cells"][index] = {**row["imputed"][board["metric"]], "unranked": row["unranked"], "first": first}
+            line["cells"][index] = {**shown_estimate(row, board["metric"]), "unranked": row["unranked"], "first": first}
     for line in lines_by_judge.values():
         line["unranked"] = all(cell["unranked"] for cell in line["cells"] if cell)
     return sorted(lines_by_judge.values(), key=lambda line: (ORDER[line["role"]], line["unranked"]))

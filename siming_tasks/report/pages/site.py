@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from siming_tasks.common.files import atomic_write
+from siming_tasks.common.printed_value import ranked
 from siming_tasks.common.sanitize import visible
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
@@ -74,6 +75,7 @@ class Site:
             "p": formatting.page_pvalue,
             "signed": formatting.page_signed,
             "metric": lambda name: CATALOGUE[name].title,
+            "ranked": lambda answered, imputed: answered and ranked(answered, imputed or None),
         }
         self.environment.globals |= {"site": facts, "csp": POLICY, "flags": FLAGS, "limits": _LIMITS, "roles": ROLES,
                                      "disagreements_address": disagreements_address}  # fmt: skip

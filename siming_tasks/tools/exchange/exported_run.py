@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,14 +11,14 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_path, atomic_write
-from siming_tasks.common.printed_value import resampled
 from siming_tasks.common.redact import redact
-from siming_tasks.common.schema import CONSENSUS, Answer, verdict_word
+from siming_tasks.common.schema import CONSENSUS, verdict_word
 from siming_tasks.data import Dataset
-from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, select
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
-from siming_tasks.report.table import Cell, Column, Name, Number, Table, escape_tex, flag_notes
+from siming_tasks.report.leaderboard import leaderboards_of
+from siming_tasks.report.table import tex_file
+from siming_tasks.report.tables.ranking import ranking_table
 from siming_tasks.report.viewer_files import raw_reply
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.record import Record
@@ -222,40 +222,11 @@ def _step_rows(exported: ExportedRun) -> Iterator[dict[str, Any]]:
 
 
 def write_latex(runs: Sequence[ExportedRun], out: Path) -> None:
-    """Tables for a paper (``booktabs``), one line per run and setting: every metric with its interval, the coverage.
-
-    A value has its marks, and the imputed one, by which runs are ranked, behind it where that is another one.
-    """
-    first = runs[0]
-    label = "SYNTHETIC data: simulated exams, no finding about any model. " if first.dataset.synthetic else ""
-    units = resampled(result["options"] for exported in runs for result in exported.results.values())
-    answers = dict.fromkeys(TASKS[name].answer for exported in runs for name in exported.results)
-    tables = [_latex_table(runs, answer).to_tex() for answer in answers]
-    caption = (
-        f"{label}{escape_tex(first.dataset.name)} {escape_tex(first.dataset.version)}; "
-        rf"95\,\% intervals over {units}. Missing answers are left out, and are full points or "
-        "``correct'' in the imputed value; coverage is the share answered. --: no data."
-    )
-    digests = "".join(f"% {escape_tex(exported.run.name)}: dataset {exported.dataset.digest}\n" for exported in runs)
+    """Tables for a paper, a float for each setting: those of a report, so that both print one value for one run."""
+    settings = dict.fromkeys(name for exported in runs for name in exported.run.settings)
+    synthetic = runs[0].dataset.synthetic
+    boards = leaderboards_of([exported.run for exported in runs], settings, runs[0].options)
+    tables = [ranking_table(board, synthetic=synthetic, intervals=False) for board in boards.values()]
+    digests = [f"{exported.run.name}: dataset {exported.dataset.digest}" for exported in runs]
     with atomic_write(out) as stream:
-        stream.write(f"% Needs \\usepackage{{booktabs}}.\n{digests}\\begin{{table}}\n\\centering\n")
-        stream.write("\n\\par\\medskip\n".join(tables))
-        stream.write(f"\n\\caption{{{caption}}}\n\\end{{table}}\n")
-
-
-def _latex_table(runs: Sequence[ExportedRun], answer: Answer) -> Table:
-    """The settings that ask for points, or those that ask for verdicts."""
-    metrics = [name for name in select(answer) if name != COVERAGE]
-    columns = [Column("run", "left"), Column("setting", "left")]
-    columns += [Column(CATALOGUE[metric].label, "center") for metric in metrics] + [Column("coverage", "center")]
-    rows: list[list[Cell]] = []
-    estimates: dict[str, Iterable[Mapping[str, Any]]] = {}
-    for exported in runs:
-        for setting, result in exported.results.items():
-            if TASKS[setting].answer == answer:
-                answered, imputed = result["metrics"], result["imputed"]
-                cells = [Number.of(answered[metric], imputed[metric]) for metric in metrics]
-                coverage = Number(answered[COVERAGE]["value"], percent=True)
-                rows.append([Name(exported.run.name), TASKS[setting].title, *cells, coverage])
-                estimates[f"{exported.run.name}, {TASKS[setting].title}"] = answered.values()
-    return Table(columns, rows, notes=flag_notes(estimates)).explained()
+        stream.write(tex_file(tables, digests))
