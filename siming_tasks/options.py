@@ -141,7 +141,7 @@ class Options:
         Text("DIR|ORG/NAME"),
         "data",
         "dataset folder, Hugging Face dataset (`org/name[@revision]`) or public set (`siming data fetch` lists them)",
-        "the folder that a finished run names, else the synthetic demo",
+        "the folder that a finished run names, else the SYNTHETIC demo that lmms-eval has drawn",
     )
     split: str = _option(
         "",

@@ -83,6 +83,7 @@ def commands() -> Iterator[str]:
         first, _, description = (command.help or "").partition("\n\n")
         yield f"## siming {name}\n\n{first}\n"
         yield f"```\n{usage(name, command)}\n```\n"
+        yield f"Example: `{command.example}`\n"
         if description:
             yield " ".join(description.split()) + "\n"
         rows = [f"| {written(param)} | {meaning(param)} |" for param in command.params]

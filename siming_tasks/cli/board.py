@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from siming_tasks.cli import parameters as cli
+from siming_tasks.cli.inputs import kind_of
 from siming_tasks.cli.terminal import say, show_problems
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.options import Decimal, Options
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from siming_tasks.data import Dataset
     from siming_tasks.results.discovery import RunSource
 
+_INBOX = cli.Input("folder of archives")
+_SENT = cli.Input("run", "archive", as_path=False)
 _SHOWN = 10
 """Problems of one kind that are printed."""
 
@@ -26,7 +29,7 @@ _SHOWN = 10
 )
 def submit(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    run_path: str = cli.word("RUN", "lmms-eval output folder, prediction file, or (--check) archive"),
+    run_path: str = cli.word("RUN", "lmms-eval output folder, prediction file, or (--check) archive", _SENT),
     out: Path | None = cli.option("FILE", "the archive (default: <model>.zip)", cli.NEW_FILE),
     check: bool = cli.switch("validate an archive instead of writing one"),
     name: str | None = cli.option("", "the model's name (default: the run's)"),
@@ -44,6 +47,8 @@ def submit(
 
     if check and not Path(run_path).exists():
         raise DataError(f"{run_path}: no such file. Give the archive that `siming board submit` wrote.")
+    if not check and kind_of(run_path) == "archive":
+        raise OptionsError(f"{run_path} is an archive. To look whether it is fit to be sent, add --check.")
     sources = [] if check else find_runs([run_path])
     dataset = chosen.open(sources)
     card = {"name": name, "organization": organization, "url": url, "parameters": parameters, "license": license}
@@ -107,7 +112,7 @@ def _pack(
 )
 def build(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    folder: Path = cli.word("INBOX", "folder of archives", Path),
+    folder: Path = cli.word("INBOX", "folder of archives", _INBOX),
     out: Path = cli.option("DIR", "the new folder (default: siming_board)", cli.NEW_FOLDER, Path("siming_board")),
     reruns: Path | None = cli.option("DIR", "the organiser's own runs, one folder per archive name", Path),
     match: float = cli.option(
@@ -116,8 +121,9 @@ def build(
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
 ) -> int:
     """Build the board; 1 if an archive was refused."""
-    from siming_tasks.tools.board.build import build_board
+    from siming_tasks.tools.board.build import archives_in, build_board
 
+    archives_in(folder)  # before a data set is looked for
     entries, refused = build_board(folder, chosen.open(), out, options, reruns=reruns, match=match)
     for line in refused:
         say(f"refused: {line}", error=True)

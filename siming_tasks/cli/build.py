@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import say, show_markdown, show_problems
+from siming_tasks.cli.terminal import say, say_next, show_markdown, show_problems
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.options import Decimal, Whole
 
@@ -15,8 +16,8 @@ from siming_tasks.options import Decimal, Whole
 @cli.command()
 def template(
     out: Path = cli.word("OUT", "the new .xlsx file", cli.NEW_FILE),
-    rubric: Path = cli.option("", "rubric.yaml", Path, required=True),
-    videos: Path = cli.option("", "folder of the video files", Path, required=True),
+    rubric: Path = cli.option("FILE", "rubric.yaml", cli.RUBRIC, required=True),
+    videos: Path = cli.option("DIR", "folder of the video files", cli.VIDEOS, required=True),
     raters: str = cli.option("N|NAMES", "how many physicians (default 2), or names: Li,Wang", default="2"),
     skill: tuple[str, ...] = cli.several("ID", "only this skill; may be repeated"),
 ) -> None:
@@ -33,18 +34,19 @@ def template(
     made = write_template(out, load_rubric(rubric), videos, names, skill)
     sheets = ", ".join(made.titles)
     say(f"{out}: {len(made.videos)} videos, {len(made.steps)} steps, sheets {sheets} and spans.")
-    say(f"When it is filled in: siming data build OUT --rubric {rubric} --labels {out} --videos ...")
+    step = ["siming", "data", "build", "exams", "--rubric", str(rubric), "--labels", str(out), "--videos", str(videos)]
+    say_next(shlex.join(step))
 
 
 @cli.command()
 def build(
     out: Path | None = cli.word("[OUT]", "the new folder", cli.NEW_FOLDER),
-    rubric: Path = cli.option("", "rubric.yaml", Path, required=True),
+    rubric: Path = cli.option("FILE", "rubric.yaml", cli.RUBRIC, required=True),
     labels: tuple[str, ...] = cli.several(
         "[NAME=]FILE",
         "score sheet (.csv, .xlsx, .jsonl) or event log of `siming data rate`; may be repeated, one per physician",
     ),
-    videos: Path | None = cli.option("", "folder of the video files", Path),
+    videos: Path | None = cli.option("DIR", "folder of the video files", cli.VIDEOS),
     spans: tuple[Path, ...] = cli.several(
         "FILE",
         "for wide score sheets: a sheet with video_id, step_id, start, end, or a file of ELAN (.eaf), BORIS "
@@ -123,7 +125,7 @@ def build(
     steps = sum(len(video.applicable) for video in dataset.videos)
     say(f"{dataset.root}: {len(dataset.videos)} videos, {steps} judged steps, digest {dataset.digest[:12]}")
     say(f"{built.names_file}: original names and ids. Keep it private.")
-    say(f"Next: siming data check {dataset.root}")
+    say_next(shlex.join(["siming", "data", "check", str(dataset.root)]))
 
 
 def _list_spans(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @cli.command()
 def compare(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    run_paths: tuple[str, ...] = cli.word("RUN...", "prediction file, sample log or folder; or NAME=PATH"),
+    run_paths: tuple[str, ...] = cli.word("RUN...", "prediction file, sample log or folder; or NAME=PATH", cli.RUNS),
     only_settings: tuple[str, ...] = cli.several("NAME", "only this setting; may be repeated", flag="--setting"),
     against: str | None = cli.option("NAME", "compare all runs with this one instead of all pairs"),
     allow: tuple[str, ...] = cli.several(

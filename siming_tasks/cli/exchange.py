@@ -95,7 +95,7 @@ def import_(
 @cli.command()
 def export(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    run_paths: tuple[str, ...] = cli.word("RUN...", "output folder, log or prediction file; latex: several"),
+    run_paths: tuple[str, ...] = cli.word("RUN...", "output folder, log or prediction file; latex: several", cli.RUNS),
     out: Path = cli.word("OUT", "the file; for every-eval-ever and inspect a folder", cli.NEW_PATH),
     form: str = cli.option(
         "",

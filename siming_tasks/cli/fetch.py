@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import say, show_markdown, show_problems
+from siming_tasks.cli.terminal import say, say_next, show_markdown, show_problems
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import ATTEMPT_RULES, AttemptRule
 from siming_tasks.options import Options, Whole
@@ -63,6 +64,6 @@ def fetch(
     about = f"digest {dataset.digest[:12]}, license {dataset.meta['license']}"
     say(f"{dataset.root}: {len(dataset.videos)} recordings, {about}")
     if found.videos:
-        say(f"Next: siming data check {dataset.root}")
+        say_next(shlex.join(["siming", "data", "check", str(dataset.root)]))
     else:
         say(f"Labels alone. The videos: {found.videos_from}. Then give their folder as --videos, with another OUT.")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Literal
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import marked_name, plural, say, show_markdown, show_problems
+from siming_tasks.cli.terminal import marked_name, plural, say, say_next, show_markdown, show_problems
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options, Whole
 
@@ -154,4 +155,4 @@ def sensor(
     for why, count in rated.unjudged.items():
         say(f"{plural(count, 'step')} without points of {name}: {why}.")
     say(f"{rated.dataset.root}: {name} is a rater of the kind instrument; the consensus is as it was.")
-    say(f"Next: siming study raters {rated.dataset.root} --reference {name}")
+    say_next(shlex.join(["siming", "study", "raters", str(rated.dataset.root), "--reference", name]))

@@ -1,4 +1,4 @@
-"""Entry point of ``siming``: the table of all commands, their groups, and the page of help."""
+"""Entry point of ``siming``: finds the command that is meant, and prints the page of help."""
 
 from __future__ import annotations
 
@@ -13,59 +13,9 @@ from typing import Any
 import click
 
 from siming_tasks import __version__
+from siming_tasks.cli.command_table import COMMANDS, FORMER, GROUPS, TABLE
 from siming_tasks.cli.parameters import Command, RefusedValueError, refusal
 from siming_tasks.cli.terminal import safe_terminal
-
-_TABLE = (
-    ("score", "score", "score predictions or sample logs without a model"),
-    ("compare", "compare", "compare runs over the same videos, with paired intervals"),
-    ("report", "report", "make a folder of pages from finished runs"),
-    ("view", "report", "serve a report and its videos to this machine"),
-    ("data rate", "rate", "open a local page on which a physician scores exams"),
-    ("data template", "build", "make a workbook in which physicians enter points and spans"),
-    ("data build", "build", "make a data set folder from a rubric, a score sheet and videos"),
-    ("data fetch", "fetch", "make a data set folder of a public set of real procedures (EgoOops, EgoEMS, ...)"),
-    ("data check", "check", "list everything that is wrong with a data set folder"),
-    ("data audit", "audit", "find what tells a data set's labels without any picture"),
-    ("data split", "folders", "split a data set into a public folder and a private label file"),
-    ("data push", "folders", "upload a data set to the Hugging Face Hub, by default without its labels"),
-    ("data edit", "folders", "make edited copies of recordings whose labels must differ (counterfactual pairs)"),
-    ("data sensor", "folders", "make a manikin or sensor a rater: points out of its exports"),
-    ("data demo", "folders", "make a SYNTHETIC data set: simulated exams whose labels are known"),
-    ("data rubric", "check", "check a rubric file, or show it as a sheet"),
-    ("run plan", "plan", "estimate the requests, tokens, disk space, time and cost of a run"),
-    ("run prepare", "prepare", "decode all frames, or cut all clips, of a data set before a run"),
-    ("run recipe", "plan", "show how to run the paper's models and their successors"),
-    ("run shards", "prepare", "print the commands, or a SLURM script, that make a run in N parts"),
-    ("run missing", "prepare", "count the requests of a run, or of one shard, that have no answer yet"),
-    ("run join", "prepare", "join the shards of a run into one run"),
-    ("run requests", "exchange", "write the exact requests of a run, to be answered without lmms-eval"),
-    ("run import", "exchange", "turn replies made by VLMEvalKit or Inspect into a file that can be scored"),
-    ("run export", "exchange", "write a run for Every Eval Ever, Inspect, Parquet, JSON Lines or LaTeX"),
-    ("run baseline", "baseline", "train a baseline on a data set's own labels and predict the exams it has not seen"),
-    ("study raters", "study", "measure how far the physicians agree, with intervals, also while they rate"),
-    ("study diagnose", "study", "break a run down by step, severity, history and exam decision"),
-    ("study power", "study", "plan a data set: detectable effects, or videos needed for an effect"),
-    ("study lint-table", "study", "check the arithmetic of a published table (P, R, F1, MCC, PLCC, deltas, shares)"),
-    ("board submit", "board", "pack a run's predictions for a leaderboard, or check such an archive"),
-    ("board build", "board", "build a static leaderboard from submitted archives"),
-    ("docs", "docs", "list the pages of the documentation, or print one"),
-    ("tasks-path", "docs", "print the folder of the task files, for lmms-eval --include_path"),
-)
-"""Every command: its words, the module of ``siming_tasks.cli`` with the function of its last word, its line of help."""
-
-COMMANDS = {path: line for path, _, line in _TABLE}
-"""Every command and its line of help."""
-
-GROUPS = {
-    "data": "make, check and publish a data set",
-    "run": "prepare, divide and exchange the runs of models",
-    "study": "study raters, runs and published tables",
-    "board": "submit to a leaderboard and build one",
-}
-
-FORMER = {"withhold": "data split", "submit": "board submit", "board": "board build"}
-"""Names that a command had before; refused like any unknown name, and the present one is named."""
 
 OVERVIEW = """\
 Usage: siming COMMAND ...
@@ -89,12 +39,11 @@ Exit codes: 0 well, 1 findings or bad data, 2 bad usage, 130 interrupted.
 
 def find_command(path: str) -> Command:
     """Import and return a command, for example ``data build``."""
-    (place,) = (module for known, module, _ in _TABLE if known == path)
-    name = path.split()[-1].replace("-", "_")
-    module = importlib.import_module(f"siming_tasks.cli.{place}")
+    (row,) = (row for row in TABLE if row.words == path)
+    name, line = path.split()[-1].replace("-", "_"), row.line
+    module = importlib.import_module(f"siming_tasks.cli.{row.module}")
     command: Command = getattr(module, name + "_" * keyword.iskeyword(name))
-    line = COMMANDS[path]
-    command.name, command.short_help = path.split()[-1], line
+    command.name, command.short_help, command.row = path.split()[-1], line, row
     if not (command.help or "").startswith(line[:1].upper() + line[1:]):
         command.help = f"{line[:1].upper()}{line[1:]}.\n\n{command.help or ''}".strip()
     return command
@@ -129,20 +78,30 @@ class Group(click.Group):
         """The command that the first word names; an unknown word is refused and the nearest command named."""
         if args[0] not in self.lines and not args[0].startswith("-"):
             there = ", ".join(self.prefix + name for name in self.lines) if self.prefix else "siming --help lists them"
-            nearest = self._nearest(args[0])
+            nearest = self._nearest(args)
             way_out = f"did you mean `siming {nearest}`?" if nearest else f"the commands: {there}."
             raise UnknownCommandError(f"there is no command {args[0]!r}; {way_out}", ctx)
         return super().resolve_command(ctx, args)
 
-    def _nearest(self, word: str) -> str | None:
+    def _nearest(self, args: Sequence[str]) -> str | None:
         """The command that was most likely meant: the same word elsewhere, else one that is spelled alike."""
         # of two commands of one name, the first of the table is meant: `build` is `data build`
         words = {path.split()[-1]: path for path in reversed(COMMANDS)} | {path: path for path in COMMANDS} | FORMER
+        word = args[0].lower().replace("_", "-")
         if self.prefix:
             near = difflib.get_close_matches(word, self.lines, 1)
             return self.prefix + near[0] if near else words.get(word)
+        if word in words:
+            return words[word]
+        spaced = word.replace("-", " ")  # study-raters; two words are nearer to `data check` than one to `data`
+        whole = [" ".join([word, *args[1:2]]), spaced, " ".join(reversed(spaced.split()))]
+        for text in whole:
+            if " " in text and (
+                near := difflib.get_close_matches(text, [path for path in COMMANDS if " " in path], 1, 0.8)
+            ):
+                return near[0]
         groups = {name: name for name in GROUPS}
-        near = [word] if word in words else difflib.get_close_matches(word, [*words, *groups], 1)
+        near = difflib.get_close_matches(word, [*words, *groups], 1)
         return (words | groups)[near[0]] if near else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -156,13 +115,13 @@ class Group(click.Group):
             super().format_help(ctx, formatter)
             return
         parts: dict[str, dict[str, str]] = {"top": {}, "groups": {}, "help": {}}
-        for path, module, line in _TABLE:
-            group, _, name = path.rpartition(" ")
+        for row in TABLE:
+            group, _, name = row.words.rpartition(" ")
             if group:
                 names = parts["groups"].get(group)
                 parts["groups"][group] = f"{names}, {name}" if names else name
             else:
-                parts["help" if module == "docs" else "top"][path] = line
+                parts["help" if row.module == "docs" else "top"][row.words] = row.line
         width = max(map(len, (*parts["top"], *parts["help"]))) + 2
         texts = {
             part: "\n".join(f"  {name:<{width}}{text}" for name, text in rows.items()) for part, rows in parts.items()

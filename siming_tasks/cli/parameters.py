@@ -7,14 +7,19 @@ function's signature, and typer carries a private copy of click whose groups and
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from siming_tasks.cli.terminal import say
+from siming_tasks.cli.command_table import CommandRow
+from siming_tasks.cli.inputs import DATASET, REPORT, RUBRIC, RUN, RUNS, VIDEOS, Input, refuse_misplaced
+from siming_tasks.cli.terminal import say, say_next
 from siming_tasks.common.errors import OptionsError, SimingError, system_message
 from siming_tasks.common.redact import redact
 from siming_tasks.common.value_kinds import OutputPath
@@ -29,6 +34,12 @@ SCORING_OPTIONS = tuple(name for name, option in OPTIONS.items() if option.chang
 
 MEDIA_OPTIONS = ("demo_videos", "frames", "clip_frames", "frame_size", "clip_density", "sampler")
 """The options that say which frames of the videos a model is shown."""
+
+__all__ = [
+    "MEDIA_OPTIONS", "NEW_FILE", "NEW_FOLDER", "NEW_PATH", "REPORT", "RUBRIC", "RUN", "RUNS", "SCORING_OPTIONS",
+    "VIDEOS", "Checked", "Command", "DatasetChoice", "Input", "OptionFlag", "RefusedValueError", "command",
+    "dataset_flags", "next_step", "option", "option_flags", "refusal", "several", "switch", "word",
+]  # fmt: skip
 
 NEW_FILE, NEW_FOLDER, NEW_PATH = (OutputPath(folder) for folder in (False, True, None))
 """Kinds of words and flags that name what a command writes."""
@@ -145,6 +156,8 @@ class Command(click.Command):
     Its function returns the exit code, or None for 0. Deliberate errors become one message and an exit code.
     """
 
+    row: CommandRow
+
     @property
     def option_names(self) -> tuple[str, ...]:
         """The fields of :class:`siming_tasks.options.Options` that the command takes as flags."""
@@ -161,8 +174,14 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> int:
         """Run the command and return its exit code."""
         try:
-            ctx.params = self.gather(ctx.params)
-            return int(super().invoke(ctx) or 0)
+            given, ctx.params = ctx.params, self.gather(ctx.params)
+            refuse_misplaced(ctx.command_path, self.params, given)
+            code = int(super().invoke(ctx) or 0)
+            if not code and not given.get("as_json") and sys.stderr.isatty():
+                chosen = ctx.params.get("chosen")
+                data = given.get("dir") or (chosen and (chosen.data or chosen.options.data))
+                say_next(next_step(self.row.then, given | {"dir": data}), ctx)
+            return code
         except SimingError as error:
             return refusal(ctx.command_path, str(error), 2 if isinstance(error, OptionsError) else 1)
         except BrokenPipeError:
@@ -190,6 +209,51 @@ class Command(click.Command):
             options = options if "split" in flags else replace(options, split="")
             values["chosen"] = DatasetChoice(word, flags["data"], labels, options)
         return {**values, "options": options}
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The command's own flags, then the flags of options by what they are about."""
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Flags", *_ABOUT.values())}
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)):
+                about = _ABOUT[OPTIONS[str(param.name)].changes] if isinstance(param, OptionFlag) else "Flags"
+                sections[about].append(record)
+        for title, rows in sections.items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """An example, and what usually follows."""
+        words = {str(param.name): str(param.metavar or param.name).upper().strip("[].") for param in self.params}
+        words |= {"dir": "DIR"}
+        for title, text in (("Example", self.example), ("Next", next_step(self.row.then, words))):
+            formatter.write(f"\n{title}: {text}\n")
+
+    @property
+    def example(self) -> str:
+        """A usual call."""
+        return f"siming {self.row.words} {self.row.example}".strip()
+
+
+_ABOUT = {
+    "data": "Data set",
+    "shown": "Frames and prompts",
+    "scored": "Scoring",
+    "place": "Files",
+}
+"""Headings of the flags of options, by what they change."""
+
+
+def next_step(then: str, values: Mapping[str, Any]) -> str:
+    """The command that usually follows: ``{name}`` is replaced, and a flag without a value is left out."""
+
+    def filled(match: re.Match[str]) -> str:
+        value = values.get(match["name"])
+        texts = [Path(each).as_posix() if isinstance(each, Path) else str(each)
+                 for each in (value if isinstance(value, tuple) else (value,))]  # fmt: skip
+        return (match["flag"] or "") + shlex.join(texts) if value not in (None, "", ()) else ""
+
+    return re.sub(r"(?P<flag> --[\w-]+ )?\{(?P<name>\w+)\}", filled, then)
 
 
 def refusal(path: str, message: str, code: int) -> int:
@@ -259,13 +323,14 @@ def option_flags(*names: str) -> Any:
     return lambda name: [OptionFlag(field) for field in names]
 
 
-def dataset_flags(*, word: bool = False, labels: bool = False, split: bool = True) -> Any:
+def dataset_flags(*, word: bool = False, labels: bool = False, split: bool = True, word_kind: Input = DATASET) -> Any:
     """Declare ``--data`` and ``--split``; the parameter must be called ``chosen``.
 
     Args:
         word: whether the word DIR in front of the other words names the data set, too.
         labels: whether the command takes ``--labels``, a file of labels that are withheld.
         split: False for a command that is always about the whole folder.
+        word_kind: what DIR may be.
     """
 
     def at_most_one(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str | None:
@@ -276,7 +341,7 @@ def dataset_flags(*, word: bool = False, labels: bool = False, split: bool = Tru
     def declare(name: str) -> Iterator[click.Parameter]:
         if word:  # several values, so that a single word is left to the required one behind it
             text = "the data set, as with --data"
-            yield click.Argument(["dir"], nargs=-1, metavar="[DIR]", callback=at_most_one, help=text)
+            yield click.Argument(["dir"], nargs=-1, metavar="[DIR]", callback=at_most_one, help=text, type=word_kind)
         yield OptionFlag("data")
         if split:
             yield OptionFlag("split")

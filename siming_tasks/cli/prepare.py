@@ -133,7 +133,7 @@ def shards(
 @cli.command()
 def missing(
     chosen: cli.DatasetChoice = cli.dataset_flags(),
-    folder: Path = cli.word("DIR", "output folder of the run or of one shard; it need not exist yet", Path),
+    folder: Path = cli.word("DIR", "output folder of the run or of one shard; it need not exist yet", cli.RUN),
     tasks: str = cli.option("T[,T]", "tasks and groups, as lmms-eval calls them", required=True),
 ) -> int:
     """Print for each task how many requests (of SIMING_SHARD) have no answer to keep, and which; exit with 1 if any."""
@@ -154,7 +154,7 @@ def missing(
 @cli.command()
 def join(
     chosen: cli.DatasetChoice = cli.dataset_flags(),
-    shard_folders: tuple[str, ...] = cli.word("SHARD...", "folders of the shards"),
+    shard_folders: tuple[str, ...] = cli.word("SHARD...", "folders of the shards", cli.RUNS),
     out: Path = cli.word("OUT", "the new folder of the joined run", cli.NEW_FOLDER),
     partial: bool = cli.switch("join although requests are missing, and say which"),
 ) -> None:

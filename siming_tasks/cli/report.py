@@ -16,7 +16,7 @@ from siming_tasks.options import Options, Whole
 )
 def report(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    runs: tuple[str, ...] = cli.word("RUN...", "PATH or NAME=PATH; a folder with several models is split"),
+    runs: tuple[str, ...] = cli.word("RUN...", "PATH or NAME=PATH; a folder with several models is split", cli.RUNS),
     out: Path = cli.option("DIR", "the new folder (default: siming_report)", cli.NEW_FOLDER, Path("siming_report")),
     video_files: Literal["link", "copy", "none"] = cli.option(
         "",
@@ -50,7 +50,7 @@ def report(
 )
 def view(
     chosen: cli.DatasetChoice = cli.dataset_flags(),
-    report: Path = cli.word("REPORT", "what `siming report --out` wrote", Path),
+    report: Path = cli.word("REPORT", "what `siming report --out` wrote", cli.REPORT),
     options: Options = cli.option_flags("cache"),
     port: int = cli.option("N", "port of the page (default: a free one)", Whole(0), 0),
     no_browser: bool = cli.switch("print the address only"),

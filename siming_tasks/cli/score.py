@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import print_json, say, show_markdown, show_problems
-from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Decimal, Options
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ _SAID = ("few-clusters", "few-videos", "fixed-performance", "fixed-site", "fixed
 @cli.command()
 def score(
     chosen: cli.DatasetChoice = cli.dataset_flags(word=True, labels=True),
-    predictions: Path = cli.word("PREDICTIONS", "prediction file, sample log, or folder", Path),
+    predictions: Path = cli.word("PREDICTIONS", "prediction file, sample log, or folder", cli.RUN),
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "prices", "primary"),
     partial: bool = cli.switch("count only requests that have a line (run with --limit)"),
     allow: tuple[str, ...] = cli.several(
@@ -54,8 +53,6 @@ def score(
     from siming_tasks.results.discovery import run_at
     from siming_tasks.results.run import load_run, read_run, score_run, validation
 
-    if not chosen.word and (predictions / "dataset.yaml").is_file():
-        raise OptionsError(f"{predictions} is a data set. Give the predictions after it.")
     source = run_at(predictions)
     dataset = chosen.open([source], reference=not (validate_only or failed_only))
     if failed_only:

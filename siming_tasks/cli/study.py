@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from siming_tasks.report.table import Section
 
 
+_RATED = cli.Input("data set", "event log", as_path=False)
 _PROPORTION = Decimal(above=0, below=1)
 
 
@@ -40,7 +41,7 @@ class _LiftedMetrics(click.ParamType[str]):
 
 @cli.command()
 def raters(
-    chosen: cli.DatasetChoice = cli.dataset_flags(word=True, labels=True),
+    chosen: cli.DatasetChoice = cli.dataset_flags(word=True, labels=True, word_kind=_RATED),
     raters: tuple[str, str] | None = cli.option("A B", "these two raters (default: every pair of physicians)", nargs=2),
     reference: str | None = cli.option("NAME", "hold every reader against this rater: instrument, or its name"),
     run_paths: tuple[str, ...] = cli.several("RUN", "with --reference: a model's run; or NAME=PATH", flag="--run"),
@@ -119,7 +120,7 @@ def _print_readers(
 @cli.command()
 def diagnose(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    path: Path = cli.word("RUN", "a prediction file, a sample log, or a folder of them", Path),
+    path: Path = cli.word("RUN", "a prediction file, a sample log, or a folder of them", cli.RUN),
     setting: str | None = cli.option("", "one setting (default: every setting of the run)"),
     partial: bool = cli.switch("the run asked only for the requests it holds (as with --limit)"),
     pass_mark: float = cli.option("SHARE", "share of points that passes (default 0.8)", Decimal(above=0, most=1), 0.8),

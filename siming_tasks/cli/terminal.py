@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.redact import redact, redact_paths
 from siming_tasks.common.sanitize import one_line, visible
@@ -67,6 +69,14 @@ class SafeStream:
 def say(text: str, *, error: bool = False) -> None:
     """Print a line for people that names files of theirs, without the secrets that a path may hold."""
     print(redact(text), file=sys.stderr if error else sys.stdout)
+
+
+def say_next(command: str, context: click.Context | None = None) -> None:
+    """Print the command that usually follows, once for each call of a command."""
+    context = context or click.get_current_context()
+    if not context.meta.setdefault("next", False):
+        context.meta["next"] = True
+        say(f"Next: {command}")
 
 
 @contextmanager

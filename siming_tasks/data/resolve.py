@@ -1,4 +1,4 @@
-"""Choice of a run's dataset: a folder, a Hugging Face repository, or the demo made on first use."""
+"""Choice of a run's dataset: a folder, a Hugging Face repository, or the demo that lmms-eval draws on first use."""
 
 from __future__ import annotations
 
@@ -24,14 +24,19 @@ def is_hub_name(text: str) -> bool:
     return _HUB.match(text) is not None
 
 
-def resolve_dataset(settings: Options, named: str = "SIMING_DATA") -> Path:
-    """The dataset folder that ``settings.data`` means; fetched or generated if need be.
+def resolve_dataset(settings: Options, named: str = "SIMING_DATA", *, draw_demo: bool = False) -> Path:
+    """The dataset folder that ``settings.data`` means, fetched if need be; without a name the demo.
 
-    DataError: there is no such folder, or the repository cannot be fetched; says what to do about the variable, flag or
-    word that ``named`` it.
+    Args:
+        settings: name of the data set, cache, and size of the demo.
+        named: the variable, flag or word that gave the name, for messages.
+        draw_demo: draw the demo if it is not there yet, which takes minutes: for a run of lmms-eval alone.
+
+    Raises:
+        DataError: there is no such folder, the repository cannot be fetched, or nothing is named and there is no demo.
     """
     if not settings.data:
-        return _demo(settings)
+        return _demo(settings, draw_demo)
     from siming_tasks.tools import public_sets
 
     if settings.data in public_sets.SETS and not Path(settings.data).exists():
@@ -41,10 +46,12 @@ def resolve_dataset(settings: Options, named: str = "SIMING_DATA") -> Path:
         return folder
     if (match := _HUB.match(settings.data)) and not folder.exists():
         return fetch(match["repo"], match["revision"])
-    sign, undo = ("=", "unset") if named == "SIMING_DATA" else (" ", "leave out")
+    sign = "=" if named == "SIMING_DATA" else " "
+    missing = "a file, not a folder" if folder.is_file() else "no such folder"
+    demo = ", or unset SIMING_DATA for the SYNTHETIC demo" if draw_demo else "; `siming data demo exams` makes one"
     raise DataError(
-        f"{named}{sign}{settings.data!r}: no such folder, and not a Hugging Face dataset (org/name[@revision]). Give "
-        f"a folder with dataset.yaml, or {undo} {named} for the synthetic demo."
+        f"{named}{sign}{settings.data!r}: {missing}, and not a Hugging Face dataset (org/name[@revision]). Give a "
+        f"folder with dataset.yaml{demo}."
     )
 
 
@@ -64,7 +71,8 @@ def _public_set(settings: Options, named: str) -> Path:
     return home
 
 
-def _demo(settings: Options) -> Path:
+def _demo(settings: Options, draw: bool) -> Path:
+    """The folder of the demo; without ``draw`` only a finished one."""
     from siming_tasks.tools import simulator
 
     def is_sound() -> bool:
@@ -77,6 +85,11 @@ def _demo(settings: Options) -> Path:
         return set(dataset.meta["media_sha256"]) == {video.media for video in dataset.videos}
 
     home = settings.cache_dir / "demo" / f"{simulator.GENERATOR_VERSION}-{settings.demo_videos}"
+    if not draw and not is_sound():
+        raise DataError(
+            "no data set is named. Give its folder: --data DIR, or SIMING_DATA=DIR; `siming data demo exams` makes "
+            "a SYNTHETIC one."
+        )
     home.parent.mkdir(parents=True, exist_ok=True)
     _log.warning("No SIMING_DATA: using the SYNTHETIC demo (%d simulated exams) in %s", settings.demo_videos, home)
     if is_sound():  # without a lock: a finished demo serves from a folder that cannot be written

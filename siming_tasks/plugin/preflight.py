@@ -6,6 +6,7 @@ mean something else.
 
 from __future__ import annotations
 
+import difflib
 import importlib.metadata
 import importlib.util
 import json
@@ -39,6 +40,22 @@ SAMPLE_SIZE = 3
 def tasks_path() -> str:
     """Path of the folder of our task files."""
     return str(resources.files("siming_tasks.yaml_tasks"))
+
+
+def check_names(asked: Iterable[Any], matched: Iterable[Any], known: Iterable[str]) -> None:
+    """Refuse the name of a task that begins like ours and that nobody has (OptionsError: names the nearest one).
+
+    Args:
+        asked: names as the command line has them; one with ``*`` and one of a file are lmms-eval's to judge.
+        matched: those that lmms-eval has found.
+        known: names of all tasks and groups.
+    """
+    there = set(matched)
+    for name in asked:
+        if str(name).startswith("siming") and not there & {name} and "*" not in name and not Path(name).is_file():
+            near = difflib.get_close_matches(name, [task for task in known if task.startswith("siming")], 1)
+            meant = f"Did you mean {near[0]}? " if near else ""
+            raise OptionsError(f"there is no task {name!r}. {meant}The groups are siming, siming_full and siming_clip.")
 
 
 def is_siming_task(task: Any) -> bool:

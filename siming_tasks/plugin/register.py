@@ -33,6 +33,7 @@ from siming_tasks.plugin.preflight import (
     RunArguments,
     backend_with_arguments,
     check_data,
+    check_names,
     check_request_sizes,
     check_run_arguments,
     is_siming_task,
@@ -89,9 +90,11 @@ def _index_our_folder(initialize_tasks: Any, self: Any, include_path: Any = None
 
 def _check_chosen_tasks(match_tasks: Any, self: Any, task_list: Any) -> Any:
     names = match_tasks(self, task_list)
+    with _one_message(True):  # the command line is the only caller
+        check_names(task_list, names, getattr(self, "all_tasks", ()))
     if any(map(is_siming_task, names)):
         wrap_evaluation()
-        with _one_message(True):  # the command line is the only caller
+        with _one_message(True):
             check_data(names)
         verify_output.install()
     return names

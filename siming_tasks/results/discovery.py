@@ -228,12 +228,15 @@ def run_at(path: str | Path, name: str | None = None) -> RunSource:
     """The one run in a prediction file, a sample log, or a folder with the parts of a run.
 
     Raises:
-        DataError: there is no such path, or a results file is none of lmms-eval.
+        DataError: there is no such path, nothing in it, or a results file is none of lmms-eval.
     """
     path = Path(path)
+    fix = "Give a prediction file, or the --output_path of a run with --log_samples."
     if not path.exists():
-        fix = "Give a prediction file, or the --output_path of a run with --log_samples."
         raise DataError.of([Problem("run-missing", "no such file or folder.", fix, str(path))])
+    if next(path.rglob("*.jsonl"), None) is None if path.is_dir() else path.is_file() and not path.stat().st_size:
+        what = "no *.jsonl file in this folder." if path.is_dir() else "an empty file."
+        raise DataError.of([Problem("no-predictions", what, fix, str(path))])
     results: list[dict[str, Any]] = []
     file = path
     files = path.rglob("*_results.json") if path.is_dir() else ()

@@ -103,13 +103,13 @@ def test_split_takes_the_named_data_set(places: dict[str, Path], tmp_path: Path)
             ["study", "raters", "no-such-name"],
             1,
             "DIR 'no-such-name': no such folder, and not a Hugging Face dataset (org/name[@revision]). Give a folder "
-            "with dataset.yaml, or leave out DIR for the synthetic demo.",
+            "with dataset.yaml; `siming data demo exams` makes one.",
         ),
         (
             ["run", "plan", "--data", "/no/such"],
             1,
             "--data '/no/such': no such folder, and not a Hugging Face dataset (org/name[@revision]). Give a folder "
-            "with dataset.yaml, or leave out --data for the synthetic demo.",
+            "with dataset.yaml; `siming data demo exams` makes one.",
         ),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,8 +12,9 @@ import click
 import pytest
 
 from siming_tasks.cli import main
-from siming_tasks.cli.main import COMMANDS, all_commands
-from siming_tasks.cli.parameters import SCORING_OPTIONS, Checked
+from siming_tasks.cli.command_table import TABLE, CommandRow
+from siming_tasks.cli.main import COMMANDS, all_commands, find_command
+from siming_tasks.cli.parameters import SCORING_OPTIONS, Checked, next_step
 from siming_tasks.common.value_kinds import OutputPath
 from siming_tasks.options import OPTIONS, Choice, Decimal, ImageFormat, Options, Share, Text, Whole
 from tests.cli.command_lines import flags, parse
@@ -127,6 +129,35 @@ def test_every_command_has_an_example_that_can_be_read() -> None:
         assert isinstance(parse([*name.split(), *words]), dict)
 
 
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row.words)
+def test_the_example_and_the_next_step_of_a_command_can_be_read(row: CommandRow) -> None:
+    """Both are printed by its help; the next step is that of the example, with the example's values."""
+    values = parse(shlex.split(find_command(row.words).example)[1:])
+    chosen = values.get("chosen")
+    given = values | {"dir": values.get("dir") or (chosen and (chosen.word or chosen.data))}
+    text = next_step(row.then, given)
+    assert "{" not in text and "None" not in text
+    words = shlex.split(text)
+    if "lmms-eval" in words[:2]:
+        assert words[words.index("--tasks") + 1] == "siming"
+        assert words[words.index("--model") + 1] in ("siming_nano", "MODEL")
+    else:
+        assert words[0] == "siming" and parse(words[1:])
+
+
+def test_help_ends_with_an_example_and_the_next_step(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["data", "build", "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-3:] == [
+        "Example: siming data build exams --rubric rubric.yaml --labels sheet.xlsx --videos videos", "",
+        "Next: siming data check OUT",
+    ]  # fmt: skip
+    assert main(["score", "--help"]) == 0
+    text = capsys.readouterr().out
+    titles = ["Positional arguments:", "Flags:", "Data set:", "Scoring:", "Files:", "Example: "]
+    assert [text.index(f"\n{title}") for title in titles] == sorted(text.index(f"\n{title}") for title in titles)
+
+
 def test_one_page_of_help_names_every_command_and_fits_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
@@ -226,6 +257,7 @@ def test_no_words_at_all_are_refused_with_the_page_of_help(capsys: pytest.Captur
         ("data chekc", "data check"),
         ("study power-analysis", None),
         ("withold", "data split"),
+        ("SCORE", "score"),
     ],
 )
 def test_an_unknown_command_is_refused_and_the_nearest_one_named(
@@ -235,6 +267,32 @@ def test_an_unknown_command_is_refused_and_the_nearest_one_named(
     out, err = capsys.readouterr()
     way_out = f"did you mean `siming {meant}`?" if meant else "the commands: "
     assert out == "" and f"there is no command {arguments.split()[-1]!r}; {way_out}" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        ("dta check exams", "siming data check"),
+        ("study-raters", "siming study raters"),
+        ("check-data exams", "siming data check"),
+        ("data_build out", "siming data build"),
+        ("run miss out", "siming run missing"),
+        ("stdy", "siming study"),
+        ("score run --resample 50", "--resamples"),
+        ("score run --rsamples 50", "--resamples"),
+        ("report run --clip_frames 5", None),
+        ("run plan --clip_frames 5", "--clip-frames"),
+        ("data build out --lables x", "--labels"),
+        ("docs first-modle", "first-model"),
+    ],
+)
+def test_the_nearest_command_flag_or_name_is_named(
+    arguments: str, meant: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments.split()) in (1, 2)
+    said = capsys.readouterr().err
+    assert "did you mean" in said.lower() if meant else "no such option '--clip_frames'" in said
+    assert (meant or "") in said and said.count("\n") == 1
 
 
 def test_the_inbox_of_a_board_is_not_taken_for_a_command(capsys: pytest.CaptureFixture[str]) -> None:

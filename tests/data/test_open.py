@@ -143,7 +143,7 @@ def test_a_name_that_is_neither_folder_nor_repository_is_refused(data: str) -> N
         resolve_dataset(Options(data=data))
     assert str(caught.value) == (
         f"SIMING_DATA={data!r}: no such folder, and not a Hugging Face dataset (org/name[@revision]). Give "
-        "a folder with dataset.yaml, or unset SIMING_DATA for the synthetic demo."
+        "a folder with dataset.yaml; `siming data demo exams` makes one."
     )
 
 
@@ -160,7 +160,7 @@ def counted(out, **options):
         stream.write("once\\n")
     return real(out, **{**options, "short": True, "jobs": 1})
 simulator.make_demo = counted
-print(open_dataset(resolve_dataset(Options(cache=sys.argv[1], demo_videos=1))).digest)
+print(open_dataset(resolve_dataset(Options(cache=sys.argv[1], demo_videos=1), draw_demo=True)).digest)
 """
 
 
@@ -185,12 +185,12 @@ def test_the_demo_is_made_once_by_several_processes_and_mended(
     monkeypatch.setattr(simulator, "make_demo", short)
     settings = Options(cache=str(tmp_path), demo_videos=1)
     with caplog.at_level(logging.WARNING):
-        home = resolve_dataset(settings)
+        home = resolve_dataset(settings, draw_demo=True)
     assert "SYNTHETIC" in caplog.text
     assert (made, open_dataset(home).synthetic) == ([], True)
     whole = (home / "videos.jsonl").read_text()
     (home / "videos.jsonl").write_text(whole.replace('"consensus": 2', '"consensus": 1', 1))
-    assert resolve_dataset(settings) == home
+    assert resolve_dataset(settings, draw_demo=True) == home
     assert made == [home]
     assert (home / "videos.jsonl").read_text() == whole
 

@@ -13,6 +13,7 @@ import pytest
 from siming_tasks.common.errors import SimingError
 from siming_tasks.data import restate
 from siming_tasks.plugin.preflight import check_data
+from tests.lmms_eval_runs import Run
 
 CLIPS = "nothing to ask in siming_clip_score and siming_clip_error"
 
@@ -139,6 +140,16 @@ def test_full_videos_need_no_spans(monkeypatch: pytest.MonkeyPatch, copy: Path) 
     restate(copy)
     monkeypatch.setenv("SIMING_DATA", str(copy))
     check_data(["siming_full"])
+
+
+@pytest.mark.host
+def test_a_misspelt_task_is_named_and_draws_no_demo(host: Callable[..., Run], tmp_path: Path) -> None:
+    """lmms-eval would print a traceback after a list of ways to list, and exit 0; another name beside it is right."""
+    model = ("--model", "siming_reference")
+    run = host(*model, "--tasks", "siming_full_score,siming_fulll", data=None, SIMING_CACHE=str(tmp_path / "cache"))
+    meant = "Did you mean siming_full? The groups are siming, siming_full and siming_clip."
+    assert run.code == 1 and f"siming-tasks: there is no task 'siming_fulll'. {meant}" in run.output.splitlines()
+    assert "Traceback" not in run.output and not (tmp_path / "cache" / "demo").exists()
 
 
 @pytest.mark.host

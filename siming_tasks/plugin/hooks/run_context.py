@@ -209,7 +209,7 @@ class RunContext:
         with self._lock:
             options = self.options
             if self._root is None:
-                self._root = resolve_dataset(options)
+                self._root = resolve_dataset(options, draw_demo=True)
             return self.open_dataset(str(self._root)).dataset
 
     def open_dataset(self, root: str) -> OpenDataset:

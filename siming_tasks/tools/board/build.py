@@ -99,11 +99,7 @@ def build_board(
     Raises:
         DataError: no archive, no labels, or ``out`` holds something else.
     """
-    if not folder.is_dir():
-        raise DataError(f"{folder}: no such folder. Give the one with the archives of `siming board submit`.")
-    archives = sorted(path for path in folder.iterdir() if path.name.lower().endswith(".zip"))
-    if not archives:
-        raise DataError(f"{folder}: holds no *.zip. Put the archives of `siming board submit` there.")
+    archives = archives_in(folder)
     if reruns is not None and not reruns.is_dir():
         raise DataError(f"{reruns}: no such folder. Give the one with your own runs, or leave --reruns out.")
     if dataset.withheld:
@@ -123,6 +119,15 @@ def build_board(
             json.dump(board, stream, indent=1, allow_nan=False)
         _write_page(part, board)
     return entries, refused
+
+
+def archives_in(folder: Path) -> list[Path]:
+    """The archives in a folder of submissions, by name (DataError: there is no such folder, or none in it)."""
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder. Give the one with the archives of `siming board submit`.")
+    if archives := sorted(path for path in folder.iterdir() if path.name.lower().endswith(".zip")):
+        return archives
+    raise DataError(f"{folder}: holds no *.zip. Put the archives of `siming board submit` there.")
 
 
 def _is_board(folder: Path) -> bool:

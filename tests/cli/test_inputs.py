@@ -1,0 +1,100 @@
+"""Words in the wrong place: swapped ones, archives and other things are named before anything is read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from siming_tasks.cli import main
+from siming_tasks.cli.inputs import kind_of
+
+
+@pytest.fixture
+def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thing of each kind in the current folder, as small as its sign."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SIMING_DATA", raising=False)
+    for file in ("exams/dataset.yaml", "runs/qwen/1_samples_siming_full_score.jsonl", "report/report.json",
+                 "report/index.html", "rubric.yaml", "exam.mp4", "answers.jsonl", "li.sqlite"):  # fmt: skip
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path(file).touch()
+    zipfile.ZipFile("exams.zip", "w").close()
+
+
+def test_each_kind_is_told_by_its_files(things: None) -> None:
+    kinds = {"exams": "data set", "runs": "run", "runs/qwen": "run", "report": "report", "answers.jsonl": "run",
+             "exams.zip": "archive", "rubric.yaml": "YAML file", "exam.mp4": "video", "li.sqlite": "event log",
+             ".": "run", "nowhere": None, "x" * 5000: None}  # fmt: skip
+    assert {path: kind_of(path) for path in kinds} == kinds
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("score runs/qwen exams",
+         "exams is a data set and runs/qwen is a run. Swap them: siming score exams runs/qwen"),
+        ("data split public exams --key k",
+         "exams is a data set and public is not there. Swap them: siming data split exams public"),
+        ("data push org/name exams",
+         "exams is a data set and org/name is not there. Swap them: siming data push exams org/name"),
+        ("run export table.tex runs/qwen --format latex",
+         "runs/qwen is a run and table.tex is not there. Swap them: siming run export runs/qwen table.tex"),
+        ("score exams", "PREDICTIONS exams is a data set, and a run is wanted. Give the predictions after it."),
+        ("compare exams runs/qwen", "RUN exams is a data set, and a run is wanted. It is given as --data exams."),
+        ("report report", "RUN report is a report, and a run is wanted. `siming view report` shows it; "
+         "give the runs that it was made of."),
+        ("view runs/qwen", "REPORT runs/qwen is a run, and a report is wanted. `siming report runs/qwen` makes one."),
+        ("data check exams.zip",
+         "DIR exams.zip is an archive, and a data set is wanted. Unpack it and give the folder."),
+        ("study raters --data exams.zip",
+         "--data exams.zip is an archive, and a data set is wanted. Unpack it and give the folder."),
+        ("data rate exams.zip --rater Li",
+         "DIR exams.zip is an archive, and a folder of videos is wanted. Unpack it and give the folder."),
+        ("data rate exam.mp4 --rater Li",
+         "DIR exam.mp4 is a video, and a folder of videos is wanted. Give the folder that it is in."),
+        ("data rubric check exams",
+         "FILE exams is a data set, and a rubric is wanted. Give exams/rubric.yaml."),
+        ("study diagnose a=rubric.yaml", "RUN rubric.yaml is a YAML file, and a run is wanted."),
+        ("board submit exams.zip", "exams.zip is an archive. To look whether it is fit to be sent, add --check."),
+    ],
+)  # fmt: skip
+def test_a_word_in_the_wrong_place_is_named(
+    line: str, said: str, things: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = line.split()
+    command = " ".join(words[: 1 if words[0] in ("score", "compare", "report", "view") else 2])
+    before = sorted(Path().rglob("*"))
+    assert main(words) == 2
+    assert capsys.readouterr() == ("", f"siming {command}: {said}\n")
+    assert sorted(Path().rglob("*")) == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="both slashes mean the same there")
+def test_a_path_with_backslashes_is_spelled_anew(things: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "exams", r"runs\qwen"]) == 2
+    said = "siming score: runs\\\\qwen: no such file or folder. Did you mean runs/qwen?\n"
+    assert capsys.readouterr().err.replace("\\\\", "\\") == said.replace("\\\\", "\\")
+
+
+def test_the_next_step_is_printed_to_a_terminal_alone(
+    short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(short_demo, "my exams")
+    words = ["data", "split", "my exams", "public", "--key", "k.json"]
+    assert main(words) == 0
+    assert "Next: " not in "".join(capsys.readouterr())
+    shutil.rmtree("public")
+    Path("k.json").unlink()
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert main(words) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "Next: siming data push public ORG/NAME --dry-run"
+    assert main(["data", "check", "my exams", "--quick"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("Next: SIMING_DATA='my exams' lmms-eval --model siming_nano --tasks siming ")
+    assert main(["data", "check", "my exams", "--quick", "--json"]) == 0
+    assert "Next: " not in capsys.readouterr().out
