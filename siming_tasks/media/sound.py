@@ -38,6 +38,9 @@ RATE = 16_000
 FORM = "s16le mono 16000"
 """Form of the samples that a record's ``sha256`` is taken of."""
 
+JITTER = 0.02
+"""Seconds by which stated times of continuous sound may be off; more is a gap."""
+
 _MOST_SECONDS = 6 * 3600
 """Longest track that is decoded; times beyond it are those of a damaged file."""
 
@@ -158,10 +161,13 @@ def decode_sound(path: Path, zero: float) -> Sound:
         MediaError: it has no sound, or the decoder reports an error.
     """
     pieces: list[tuple[int, NDArray[np.int16]]] = []
+    end: int | None = None
     for frame in _resampled(path):
         samples = frame.to_ndarray().reshape(-1).astype(np.int16)
         assert frame.pts is not None and frame.time_base is not None
-        pieces.append((round((float(frame.pts * frame.time_base) - zero) * RATE), samples))
+        at = without_jitter(round((float(frame.pts * frame.time_base) - zero) * RATE), end, RATE)
+        pieces.append((at, samples))
+        end = at + len(samples)
     end = max((place + len(samples) for place, samples in pieces), default=0)
     if end > _MOST_SECONDS * RATE:
         raise MediaError(f"{path}: its sound claims to last {end / RATE / 3600:.0f} hours.")
@@ -171,6 +177,14 @@ def decode_sound(path: Path, zero: float) -> Sound:
             samples, place = samples[-place:], 0
         track[place : place + len(samples)] = samples
     return Sound(track)
+
+
+def without_jitter(at: int, end: int | None, rate: int) -> int:
+    """Sample at which a piece of sound begins, given where the piece before it ends (None: it is the first).
+
+    Matroska and AVI round times to milliseconds: a piece that begins within :data:`JITTER` of the end follows it.
+    """
+    return end if end is not None and abs(at - end) <= JITTER * rate else at
 
 
 def _resampled(path: Path) -> Iterator[AudioFrame]:

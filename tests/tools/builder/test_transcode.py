@@ -16,9 +16,11 @@ from siming_tasks.common.errors import MediaError
 from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data.check.media_checks import inspect
 from siming_tasks.media import read_timeline
+from siming_tasks.media.sound import RATE, decode_sound
 from siming_tasks.tools.builder.transcode import normalise
 from tests.data.conftest import damage, turn, write_video
 from tests.media.conftest import make, number, remux
+from tests.tools.builder.conftest import late_sound
 
 
 def pictures(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
@@ -138,6 +140,21 @@ def test_sound_is_kept_only_on_demand(tmp_path: Path) -> None:
         assert [stream.type for stream in loud.streams] == ["video", "audio"]
         samples = sum(frame.samples for frame in loud.decode(audio=0))
     assert samples / 16000 == pytest.approx(2.0, abs=0.2)
+
+
+@pytest.mark.parametrize(("name", "late"), [("mdn_friday.mp4", 0.6), ("moviepy_fire2.mp4", 0.0)])
+def test_sound_that_is_kept_is_whole_and_at_its_time(tmp_path: Path, footage: Path, name: str, late: float) -> None:
+    """Real speech in stereo and a fire in mono; the sound before the first decoded picture was lost, and mono 3 dB."""
+    source = late_sound(footage / name, tmp_path / "a.mkv", late)
+    normalise(source, tmp_path / "b.mp4", keep_audio=True)
+    before, after = (decode_sound(path, 0.0).samples.astype(float) for path in (source, tmp_path / "b.mp4"))
+    assert len(after) == pytest.approx(len(before), abs=800)
+    before, after = before[: len(after)], after[: len(before)]
+    begin = round(late * RATE)
+    assert np.abs(before[begin : begin + RATE]).max() > 500  # there is sound at once
+    agreement = {lag: np.corrcoef(before[1000:-1000], np.roll(after, lag)[1000:-1000])[0, 1] for lag in range(-3, 4)}
+    assert max(agreement, key=agreement.__getitem__) == 0 and agreement[0] > (0.97 if late else 0.999)
+    assert after.std() == pytest.approx(before.std(), rel=0.02)
 
 
 @pytest.mark.parametrize("content", [b"", b"hello" * 1000])

@@ -5,11 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import re
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import av
 import pytest
 import yaml
 
@@ -20,8 +18,8 @@ from siming_tasks.tools.builder import build_dataset
 from siming_tasks.tools.builder.build_plan import BuildOptions, Inputs, make_plan
 from tests.data.conftest import RUBRIC, write_video
 from tests.tools.builder.annotation_files import elan
+from tests.tools.builder.conftest import late_sound
 
-FOOTAGE = Path(__file__).parents[4] / "shared" / "footage"
 WORDS = {"Help": (0.10, 0.30), "me!": (0.30, 0.45), "Call": (0.50, 0.70), "120.": (None, None), "Clear?": (1.80, 1.95)}
 TEXT = "Help me! Call 120. Clear?"
 PLAIN = [(0.1, 0.45, "Help me!", ""), (0.5, 0.7, "Call 120.", ""), (1.8, 1.95, "Clear?", "")]
@@ -249,25 +247,10 @@ def test_tiers_that_are_named_hold_speech_and_no_spans(_exam: Path, tmp_path: Pa
     assert not {"label-unknown", "transcript-tiers"} & {problem.code for problem in problems}
 
 
-def test_a_recogniser_counts_from_where_the_sound_begins(tmp_path: Path, _exam: Path) -> None:
-    """Real recorded sound that begins 0.6 s after the pictures, as a camera with a slow microphone writes it."""
-    if not FOOTAGE.is_dir():
-        pytest.skip("the recordings are not there")
+def test_a_recogniser_counts_from_where_the_sound_begins(tmp_path: Path, footage: Path) -> None:
     exam = tmp_path / "exam"
     (exam / "videos").mkdir(parents=True)
-    with (
-        av.open(str(FOOTAGE / "mdn_friday.mp4")) as source,
-        av.open(str(exam / "videos" / "IMG_1.mkv"), "w") as out,
-    ):
-        streams = {stream: out.add_stream_from_template(stream) for stream in source.streams.get(video=0, audio=0)}
-        for packet in source.demux(list(streams)):
-            if packet.dts is None:
-                continue
-            if packet.stream.type == "audio":
-                shift = round(Fraction(6, 10) / packet.time_base)
-                packet.pts, packet.dts = packet.pts + shift, packet.dts + shift
-            packet.stream = streams[packet.stream]
-            out.mux(packet)
+    late_sound(footage / "mdn_friday.mp4", exam / "videos" / "IMG_1.mkv", 0.6)
     (exam / "rubric.yaml").write_text(yaml.safe_dump(RUBRIC))
     (exam / "labels.csv").write_text("video_id,rater_a,rater_b,step_id\nIMG_1,2,2,cpr_01\n")
     lines, found = read(exam, tmp_path, {"IMG_1.json": whisper(" ")})
