@@ -145,7 +145,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     siming = click.version_option(__version__, message=f"siming-tasks {__version__}")(siming)
     with safe_terminal():
         try:
-            with siming.make_context("siming", words) as context:
+            with siming.make_context("siming", words, obj=tuple(words)) as context:
                 return int(siming.invoke(context) or 0)
         except click.UsageError as error:
             return _refuse_usage(error)

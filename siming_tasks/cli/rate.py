@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+import click
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.common.errors import DataError, OptionsError
@@ -21,6 +26,8 @@ def rate(
     store: Path | None = cli.option("FILE", "the event log (default: DIR.ratings.sqlite)", cli.NEW_FILE),
     port: int = cli.option("N", "port of the page (default: a free one)", Whole(0), 0),
     no_browser: bool = cli.switch("print the address only"),
+    language: Literal["en", "zh"] | None = cli.option("", "of the page: en or zh (default: as last chosen there)"),
+    desktop: bool = cli.switch("write a launcher for the file manager beside DIR, and do no more"),
     adjudicate: bool = cli.switch("decide the steps on which two raters differ"),
     raters: tuple[str, str] | None = cli.option(
         "A B", "with --adjudicate: the two raters, if more have rated", nargs=2
@@ -39,6 +46,7 @@ def rate(
     from siming_tasks.tools.station.app import application
     from siming_tasks.tools.station.event_log import EventLog
     from siming_tasks.tools.station.station_exams import find_exams
+    from siming_tasks.tools.station.words import LANGUAGES, say
     from siming_tasks.tools.station.worklist import Adjudication, Rating, rater_name
 
     _refuse_conflicts(adjudicate, rater, raters, as_model, setting, out, rubric)
@@ -47,6 +55,9 @@ def rate(
         raise DataError(f"{folder}: no such folder. Give a folder of videos, or a built data set.")
     # by default beside the folder, like everything that holds original names
     log_file = store or (whole := folder.resolve()).with_name(f"{whole.name}.ratings.sqlite")
+    if desktop:
+        print(_write_launcher(log_file.parent, rater or "consensus", language or LANGUAGES[0]))
+        return
     work: Work
     if as_model:
         name = rater_name(str(rater))
@@ -66,17 +77,17 @@ def rate(
         work = (
             Adjudication(event_log, exams, raters) if adjudicate else Rating(event_log, rater_name(str(rater)), exams)
         )
+    work.language, spoken = language, language or LANGUAGES[0]
     try:
-        print(f"{_progress(work)}. Every event is kept in {event_log.path}: back it up, keep it private.")
-        say = "Open this address in a browser on this machine; end with Ctrl+C:\n{}"
+        print(_progress(work, spoken), say("say_kept", spoken, file=event_log.path))
         serve(
             lambda key: application(work, key=key, cache=options.cache_dir),
             name="siming_rate",
             port=port,
             browser=not no_browser,
-            say=lambda address: print(say.format(address), flush=True),
+            say=lambda address: print(f"{say('say_address', spoken)}\n{address}", flush=True),
         )
-        print(f"\n{_progress(work)}. All of it is in {event_log.path}.")
+        print(f"\n{_progress(work, spoken)}", say("say_end", spoken, file=event_log.path))
         if message := work.end():
             print(message)
     finally:
@@ -112,6 +123,23 @@ def _refuse_conflicts(
             raise OptionsError(message)
 
 
-def _progress(work: Work) -> str:
-    done = work.open_steps().count(0)
-    return f"{done} of {len(work.items)} {work.unit} finished by {work.rater}{work.remark()}"
+def _progress(work: Work, language: str) -> str:
+    from siming_tasks.tools.station.words import say
+
+    facts = {"done": work.open_steps().count(0), "of": len(work.items), "rater": work.rater}
+    remark = work.remark(language)
+    return say("say_finished", language, unit=say(f"unit_{work.unit}", language).lower(), remark=remark, **facts)
+
+
+def _write_launcher(place: Path, rater: str, language: str) -> str:
+    """Write a launcher of the command that is running, without --desktop; a sentence about it."""
+    from siming_tasks.tools.station.launcher import write_launcher
+    from siming_tasks.tools.station.words import say
+
+    siming = shutil.which("siming", path=str(Path(sys.executable).parent)) or shutil.which("siming")
+    if siming is None:
+        raise OptionsError("--desktop: no program `siming` is installed beside Python, which a launcher could start.")
+    typed = [word for word in click.get_current_context().find_root().obj if word != "--desktop"]
+    name = f"{say('rate', language)} ({rater})"
+    path = write_launcher(place, name, [siming, *typed], Path.cwd(), sys.platform)
+    return say("say_desktop", language, file=path, command=shlex.join(["siming", *typed]))

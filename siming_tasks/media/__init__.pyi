@@ -32,6 +32,7 @@ from .sampler import matched_budget as matched_budget
 from .sampler import sample_count as sample_count
 from .sampler import sample_indices as sample_indices
 from .sound import Sound as Sound
+from .sound import add_sound as add_sound
 from .sound import has_sound as has_sound
 from .sound import sound_of as sound_of
 from .store import FrameStore as FrameStore

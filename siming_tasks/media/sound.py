@@ -201,6 +201,25 @@ def _resampled(path: Path) -> Iterator[AudioFrame]:
         yield from resampler.resample(None)
 
 
+def add_sound(video: Path, sound: Sound, out: Path) -> None:
+    """Write a video's pictures, packet by packet as they are, and a sound beside them (MP4, AAC)."""
+    import av
+    from av.audio.frame import AudioFrame
+
+    with av.open(str(video)) as read, av.open(str(out), "w", format="mp4") as written:
+        pictures = written.add_stream_from_template(read.streams.video[0])
+        track = written.add_stream("aac", rate=RATE)
+        resampler = av.AudioResampler("fltp", "mono", RATE)
+        frame = AudioFrame.from_ndarray(sound.samples[None], format="s16", layout="mono")
+        frame.sample_rate, frame.pts = RATE, 0
+        for piece in (*resampler.resample(frame), None):
+            written.mux(track.encode(piece))
+        for packet in read.demux(read.streams.video[0]):
+            if packet.size:
+                packet.stream = pictures
+                written.mux(packet)
+
+
 def has_sound(path: Path) -> bool:
     """Decide whether a video has a sound track (MediaError if it cannot be opened)."""
     with open_video(path) as (container, _):

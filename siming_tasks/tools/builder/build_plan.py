@@ -18,7 +18,7 @@ from siming_tasks.common.schema import CONSENSUS, Rater, human_raters
 from siming_tasks.data.row_schema import MAX_VIDEO_ID, VIDEO_ID
 from siming_tasks.rubrics import Rubric, load_rubric
 from siming_tasks.tools.builder.annotations import Matcher, read_marks, span_files
-from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_problems
+from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_problems, station_raters
 from siming_tasks.tools.builder.label_rows import LabelRow
 from siming_tasks.tools.builder.mapping import Kind, SheetMapping, Words, read_mapping
 from siming_tasks.tools.builder.read_sheets import label_files, read_sheets
@@ -136,9 +136,14 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     rubric = load_rubric(inputs.rubric)
     rows, videos, transcripts, problems = read_inputs(inputs, rubric)
     sources, source_problems = find_sources(videos, rows)
+    sheets = (*(file.path for file in label_files(inputs.labels)), *span_files(inputs.spans), inputs.adjudicated)
     mapping = read_mapping(inputs.mapping) if inputs.mapping else SheetMapping()
     facts = {**{name: row.rater() for name, row in mapping.rater_facts.items()}, **options.rater_facts}
     problems += _unmet_facts(facts, rows)
+    of_station, station_problems = station_raters(sheets)
+    scored = {name for row in rows for name in row.scores}
+    facts = {**{name: rater for name, rater in of_station.items() if name in scored}, **facts}
+    problems += station_problems
     raters = rater_names(rows, options.keep_rater_names, facts)
     rule = next((name for name, letter in raters.items() if letter == options.consensus), options.consensus)
     if rule not in ("agree", "mean", *raters):
@@ -155,7 +160,6 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
             if known != value:
                 what = f"{name} is {value!r} here and {known!r} on line {line}."
                 problems.append(row.problem("video-differs", what, "Write the same in all rows of a video.", name))
-    sheets = (*(file.path for file in label_files(inputs.labels)), *span_files(inputs.spans), inputs.adjudicated)
     problems += ratings_problems(sheets, inputs.ratings, videos, options.synthetic)
     problems += decision.problems
     problems += _unkept_ids(rows) if options.keep_ids else []

@@ -10,7 +10,7 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import digest_of
-from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.common.schema import CONSENSUS, Rater
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tools.builder.mapping import Kind
 from siming_tasks.tools.builder.sheet_rows import Column, Sheet, SheetRow
@@ -135,6 +135,34 @@ def _given(step: str, states: Mapping[str, ExamState], agreed: ExamState) -> Ite
             yield rater, "N/A"
     if decided.points is not None:
         yield CONSENSUS, decided.points
+
+
+def station_raters(inputs: Iterable[Path | None]) -> tuple[dict[str, Rater], list[Problem]]:
+    """Facts about the raters of event logs: they saw the recording, and heard it if the sound was on while it played.
+
+    An exam was heard if at least half of what was played of it had sound. Of a rater who heard some exams and not
+    others, or of whom no playing is known, nothing is stated.
+    """
+    facts: dict[str, Rater] = {}
+    problems = []
+    for path in dict.fromkeys(path for path in inputs if path and is_event_log(path)):
+        with closing(EventLog.read(path)) as event_log:
+            states = replay_exams([*event_log.events(RATING), *event_log.events(ADJUDICATION)])
+        shares: dict[str, list[float | None]] = {}
+        for (rater, _), state in states.items():
+            if state.steps:
+                shares.setdefault(rater, []).append(state.heard)
+        for rater, known in shares.items():
+            heard = {None if share is None else share >= 0.5 for share in known}
+            facts[rater] = Rater(heard=heard.pop() if len(heard) == 1 else None, saw="recording")
+            if {True, False} <= heard:
+                count = sum(share is not None and share >= 0.5 for share in known)
+                what = (
+                    f"{rater} had the sound on in {count} of {len(known)} exams: nothing is stated of what was heard."
+                )
+                fix = "State `heard` in `rater_facts` of a mapping file (--columns), if you know better."
+                problems.append(Problem("heard-differs", what, fix, str(path), severity="warning"))
+    return facts, problems
 
 
 def ratings_problems(

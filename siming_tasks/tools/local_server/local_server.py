@@ -21,8 +21,9 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from siming_tasks.common.errors import OptionsError, SimingError
+from siming_tasks.common.files import atomic_path
 from siming_tasks.common.sanitize import visible
-from siming_tasks.media import VIDEO, Budget, read_timeline, view
+from siming_tasks.media import VIDEO, Budget, FrameStore, add_sound, has_sound, read_timeline, sound_of, view
 from siming_tasks.media.container import open_video
 
 _HOST = "127.0.0.1"
@@ -57,6 +58,7 @@ class ServedSite:
         command: that starts it.
         icon: its address.
         headers: of every answer, beside the ones that all have.
+        no_key: what who has no key is told.
     """
 
     title: str
@@ -64,6 +66,7 @@ class ServedSite:
     command: str
     icon: str
     headers: Mapping[str, str] = field(default_factory=dict)
+    no_key: str = _NO_KEY
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ class _KeyMiddleware:
         own = f"{request.url.scheme}://{request.headers.get('host')}"
         same_origin = request.headers.get("origin", own) == own
         allowed = same_origin and self._is_token(request.cookies.get(self.key.cookie, ""))
-        return self.app if allowed else PlainTextResponse(_NO_KEY.format(**vars(self.site)), 403)
+        return self.app if allowed else PlainTextResponse(self.site.no_key.format(**vars(self.site)), 403)
 
     def _is_token(self, text: str) -> bool:
         return secrets.compare_digest(text.encode(), self.key.token.encode())
@@ -182,7 +185,7 @@ def not_found() -> Response:
 
 
 def play(video: Callable[[], tuple[Path, str]], cache: Path, refused: int) -> Response:
-    """A video as browsers play it: its own file where they can, else a copy of exactly its frames, without sound.
+    """A video as browsers play it: its own file where they can, else a copy of exactly its frames and its sound.
 
     Args:
         video: gives its path and the SHA-256 of its content, or refuses it with a message of ours.
@@ -200,7 +203,21 @@ def play(video: Callable[[], tuple[Path, str]], cache: Path, refused: int) -> Re
             whole = (0.0, read_timeline(path).duration)
             copy = view(path, digest=digest, span=whole, budget=Budget(1), mode=VIDEO, cache=cache)
             assert copy.path is not None
-            path, kind = copy.path, "video/mp4"
+            path, kind = _with_sound(path, copy.path, FrameStore(cache, path, digest)), "video/mp4"
     except SimingError as error:
         return PlainTextResponse(visible(str(error)), refused)
     return FileResponse(path, media_type=kind)
+
+
+def _with_sound(video: Path, copy: Path, store: FrameStore) -> Path:
+    """A silent copy of a video with the video's sound, made once; the copy itself if the video is silent."""
+    if not has_sound(video):
+        return copy
+    heard = copy.with_name(f"{copy.stem}-sound.mp4")
+
+    def write() -> None:
+        with atomic_path(heard) as part:
+            add_sound(copy, sound_of(store), part)
+
+    store.make_file(heard, write)
+    return heard

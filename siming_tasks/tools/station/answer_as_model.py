@@ -39,8 +39,6 @@ class AsModel(Work):
     """
 
     mode = "model"
-    heading = "Answering as a model"
-    nothing = "The data set has no question of this setting."
     unit = "questions"
 
     def __init__(
@@ -80,7 +78,7 @@ class AsModel(Work):
 
     def title(self, item: Item) -> str:
         """A model is not told which exam it is."""
-        return self.setting.title
+        return ""
 
     def player(self, number: int) -> dict[str, Any]:
         """Single frames."""
@@ -88,7 +86,7 @@ class AsModel(Work):
 
     def shown(self, item: Item) -> dict[str, Any]:
         """Question of the request in the words of its prompt."""
-        return {"task": prompt_frame(self.setting, self._rules(item), self.rubric)}
+        return {"setting": self.setting.name, "task": prompt_frame(self.setting, self._rules(item), self.rubric)}
 
     def picture(self, item: Item, frame: int) -> Path | None:
         """A shown frame as it is in the store, from which models get it."""

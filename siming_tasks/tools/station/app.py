@@ -16,7 +16,9 @@ from starlette.routing import Route
 
 from siming_tasks.common.errors import SimingError
 from siming_tasks.common.sanitize import visible
+from siming_tasks.media import FrameStore, has_sound, sound_of
 from siming_tasks.tools.local_server.local_server import AccessKey, ServedSite, not_found, play, require_key
+from siming_tasks.tools.station.words import LANGUAGES, language_of, say
 from siming_tasks.tools.station.worklist import Item, Refusal, Work
 
 POLICY = (
@@ -24,16 +26,21 @@ POLICY = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS = {"content-security-policy": POLICY, "cache-control": "no-store"}
+_NO_KEY = "\n".join(say("no_key", language) for language in LANGUAGES)
+_SCRIPTS = ("station", "player", "sheet", "keys", "line", "words")
 STATIC = {
     "/": ("page.html", "text/html"),
     "/station.css": ("station.css", "text/css"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
-    **{f"/{name}.js": (f"{name}.js", "text/javascript") for name in ("station", "player", "sheet", "keys", "line")},
+    "/words.json": ("words.json", "application/json"),
+    **{f"/{name}.js": (f"{name}.js", "text/javascript") for name in _SCRIPTS},
 }
 """The page and its parts by address: file and media type."""
+WAVE = 800
+"""Parts of a drawn wave form."""
 MAX_BODY = 20_000
 """Bytes of an event: a comment of 2,000 characters and its keys."""
-SITE = ServedSite("Rating station", "rating station", "siming data rate", "/icon.svg", HEADERS)
+SITE = ServedSite("Rating station", "rating station", "siming data rate", "/icon.svg", HEADERS, _NO_KEY)
 
 
 def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
@@ -48,7 +55,7 @@ def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
         if item is None or work.mode == "model":  # who answers as a model sees what the model sees
             return not_found()
         if changed := item.exam.changed():
-            return PlainTextResponse(visible(changed), 409)
+            return PlainTextResponse(changed.within(_language(request)), 409)
         return play(lambda: (item.exam.path, item.exam.digest), cache, 409)
 
     def frame(request: Request) -> Response:
@@ -56,10 +63,17 @@ def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
         path = work.picture(item, int(request.path_params["frame"])) if item else None
         return FileResponse(path, media_type="image/jpeg") if path else not_found()
 
+    def wave(request: Request) -> Response:
+        item = item_of(request)
+        if item is None or work.mode == "model" or not has_sound(item.exam.path):
+            return not_found()
+        sound = sound_of(FrameStore(cache, item.exam.path, item.exam.digest)).part(0, work.frames(item).end)
+        return JSONResponse([round(peak, 3) for peak in sound.peaks(WAVE).tolist()])
+
     def number_of(body: dict[str, Any]) -> int:
         number = body.get("item")
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(work.items):
-            raise Refusal("There is no such exam.")
+            raise Refusal("no_such_exam")
         return number
 
     def opened(body: dict[str, Any]) -> dict[str, Any]:
@@ -74,9 +88,14 @@ def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
         Route("/open", _answer_json(opened), methods=["POST"]),
         Route("/act", _answer_json(acted), methods=["POST"]),
         Route("/media/{number:int}", media),
+        Route("/wave/{number:int}", wave),
         Route("/frame/{number:int}/{frame:int}", frame),
     ]
     return require_key(routes, key, SITE)
+
+
+def _language(request: Request) -> str:
+    return language_of(request.headers.get("accept-language", ""))
 
 
 def _static(name: str, kind: str) -> Callable[[Request], Response]:
@@ -88,20 +107,22 @@ def _answer_json(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable
     """An endpoint that takes a JSON object and answers with one, or with a sentence about why not."""
 
     async def endpoint(request: Request) -> Response:
-        raw = b""
+        raw, language = b"", _language(request)
         async for chunk in request.stream():
             raw += chunk
             if len(raw) > MAX_BODY:
-                return JSONResponse({"error": "Too long."}, 413)
+                return JSONResponse({"error": say("too_long", language)}, 413)
         try:
             body = json.loads(raw) if request.headers.get("content-type") == "application/json" else None
         except (ValueError, RecursionError):
             body = None
         if not isinstance(body, dict):
-            return JSONResponse({"error": "Not a JSON object."}, 400)
+            return JSONResponse({"error": say("not_json", language)}, 400)
         try:
             return JSONResponse(await run_in_threadpool(answer, body))
-        except (Refusal, SimingError) as error:  # of the second kind: the disk is full, the video went away
-            return JSONResponse({"error": visible(str(error))}, 409 if isinstance(error, Refusal) else 500)
+        except Refusal as refusal:
+            return JSONResponse({"error": visible(refusal.sentence.within(language))}, 409)
+        except SimingError as error:  # the disk is full, the video went away
+            return JSONResponse({"error": say("failed", language, reason=visible(str(error)))}, 500)
 
     return endpoint

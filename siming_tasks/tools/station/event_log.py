@@ -36,13 +36,16 @@ from siming_tasks.common.sanitize import well_formed
 from siming_tasks.common.value_kinds import is_number
 from siming_tasks.rubrics import Rubric, allowed_points, rubric_from
 from siming_tasks.tools.station.joined_acts import ABOUT_STEP, StoredAct, after, settled
+from siming_tasks.tools.station.words import Sentence
 
 RATING, ADJUDICATION = "rate", "adjudicate"
 """Kinds of work in an event log: scoring and marking spans; deciding where two raters differ."""
-ABOUT_EXAM = ("open", "undo", "redo")
+ABOUT_EXAM = ("open", "played", "undo", "redo")
 """Acts about an exam, or about one step where each is a question of its own: it was brought to the screen (the value
-says what a model would have been shown); an act was taken back; an undo was taken back. The value of the last two is
-the id of that act; None, in logs of version 0.1: the last one."""
+says what a model would have been shown); seconds of it were played, with and without sound; an act was taken back; an
+undo was taken back. The value of the last two is the id of that act; None, in logs of version 0.1: the last one."""
+PLAYED = ("heard", "silent")
+"""Keys of the value of ``played``: seconds that were played with sound, and without."""
 MAX_COMMENT = 2_000
 """Characters of a comment."""
 MAX_SECONDS = 86_400
@@ -110,31 +113,36 @@ class Event:
     id: str = ""
 
 
-def check_event(rubric: Rubric, step: str | None, kind: str, value: Any) -> str | None:
-    """Reason why an event cannot stand in a log under this rubric, in one sentence; None if it can."""
+def check_event(rubric: Rubric, step: str | None, kind: str, value: Any) -> Sentence | None:
+    """Reason why an event cannot stand in a log under this rubric; None if it can."""
     if kind in ABOUT_EXAM:
         fits = value is None or isinstance(value, dict if kind == "open" else str)
-        return None if fits and (step is None or step in rubric.by_id) else f"{kind} takes no such value."
+        if kind == "played":
+            given = value if isinstance(value, dict) and set(value) == set(PLAYED) else {"": None}
+            fits = all(is_number(each) and 0 <= each <= MAX_SECONDS for each in given.values())
+        known = step is None or step in rubric.by_id
+        return None if fits and known else Sentence("bad_value", {"kind": kind})
     if kind not in ABOUT_STEP:
-        return f"there is no event {kind!r:.40}."
+        return Sentence("no_event", {"kind": f"{kind!r:.40}"})
     rule = rubric.by_id.get(step or "")
     if rule is None:
-        return f"the rubric has no step {step!r:.80}."
+        return Sentence("not_in_rubric", {"step": f"{step!r:.80}"})
     if value is None:
         return None
     number = is_number(value) and 0 <= value <= MAX_SECONDS  # no NaN
     if kind == "points":
         allowed = allowed_points(rule)
         if not number or value not in allowed:
-            return f"{value!r:.40} is not on the scale of {rule.id}: {', '.join(f'{each:g}' for each in allowed)}."
+            scale = ", ".join(f"{each:g}" for each in allowed)
+            return Sentence("off_scale", {"value": f"{value!r:.40}", "step": rule.id, "scale": scale})
     elif kind in ("start", "end") and not number:
-        return f"{kind} must be seconds of the video, found {value!r:.40}."
+        return Sentence("not_seconds", {"kind": kind, "value": f"{value!r:.40}"})
     elif kind == "applicable" and not isinstance(value, bool):
-        return f"applicable must be true or false, found {value!r:.40}."
+        return Sentence("not_bool", {"value": f"{value!r:.40}"})
     elif kind == "verdict" and value not in ("correct", "incorrect"):
-        return f"a verdict is correct or incorrect, found {value!r:.40}."
+        return Sentence("not_verdict", {"value": f"{value!r:.40}"})
     elif kind == "comment" and not (isinstance(value, str) and len(value) <= MAX_COMMENT):
-        return f"a comment is text of at most {MAX_COMMENT:,} characters."
+        return Sentence("not_comment", {"most": f"{MAX_COMMENT:,}"})
     return None
 
 

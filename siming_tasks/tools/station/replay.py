@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from siming_tasks.tools.station.event_log import Event
+from siming_tasks.tools.station.event_log import PLAYED, Event
 from siming_tasks.tools.station.joined_acts import ABOUT_STEP
 
 _BREAK = 600.0
@@ -43,12 +43,16 @@ _UNTOUCHED = StepState()
 
 @dataclass(frozen=True)
 class ExamState:
-    """An exam under one physician's hands: the steps with any state, and what undo and redo would touch."""
+    """An exam under one physician's hands: the steps with any state, and what undo and redo would touch.
+
+    ``seconds`` of work; ``heard``, the share of what was played that had sound (None: no playing is known).
+    """
 
     steps: Mapping[str, StepState] = field(default_factory=dict)
     last: Event | None = None
     undone: Event | None = None
     seconds: float = 0.0
+    heard: float | None = None
 
     def step(self, step_id: str) -> StepState:
         """The state of a step; an untouched one has none of it."""
@@ -95,7 +99,8 @@ def replay(events: Iterable[Event]) -> ExamState:
         steps[event.step] = replace(steps.get(event.step, _UNTOUCHED), **change)
     seconds = sum(gap for gap, _ in _gaps(events))
     last, next_redo = (acts[places[-1]] if places else None for places in (done, undone))
-    return ExamState(steps, last, next_redo, seconds)
+    heard, silent = (sum(event.value[key] for event in events if event.kind == "played") for key in PLAYED)
+    return ExamState(steps, last, next_redo, seconds, heard / (heard + silent) if heard + silent else None)
 
 
 def replay_exams(events: Iterable[Event]) -> dict[tuple[str, str], ExamState]:
@@ -121,7 +126,8 @@ def seconds_by_step(events: Iterable[Event]) -> dict[str, float]:
 
 
 def _gaps(events: list[Event]) -> list[tuple[float, Event]]:
-    """Seconds of work before each event but the first; opening an exam begins a new stretch."""
+    """Seconds of work before each event but the first; opening an exam begins a new stretch, playing it is no event."""
+    events = [event for event in events if event.kind != "played"]
     times = [datetime.fromisoformat(event.time) for event in events]
     gaps = []
     for (before, after), event in zip(pairwise(times), events[1:], strict=True):

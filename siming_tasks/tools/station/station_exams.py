@@ -10,12 +10,14 @@ from tqdm import tqdm
 
 from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.common.files import digest_of, known_digest
+from siming_tasks.common.sanitize import visible
 from siming_tasks.data import open_dataset
 from siming_tasks.media import read_timeline
 from siming_tasks.rubrics import Rubric, default_rubric, load_rubric
 from siming_tasks.tools.builder.source_gate import look_at_all
 from siming_tasks.tools.builder.video_files import VideoFiles
 from siming_tasks.tools.station.event_log import rubric_digest
+from siming_tasks.tools.station.words import Sentence
 
 _log = logging.getLogger(__name__)
 
@@ -36,13 +38,13 @@ class Exam:
     digest: str
     steps: tuple[str, ...]
 
-    def changed(self) -> str:
-        """Message for a file that has changed since it was found; empty if it has not."""
+    def changed(self) -> Sentence | None:
+        """Message for a file that has changed since it was found."""
         try:
             same = digest_of(self.path) == self.digest
         except OSError:
             same = False
-        return "" if same else f"{self.name} was replaced or changed while it was being rated. Put the video back."
+        return None if same else Sentence("changed", {"name": visible(self.name)})
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.sanitize import visible, well_formed
 from siming_tasks.common.schema import CONSENSUS
-from siming_tasks.media import read_timeline
+from siming_tasks.media import has_sound, read_timeline
 from siming_tasks.rubrics import Rubric, allowed_points
 from siming_tasks.tools.station.event_log import (
     ADJUDICATION,
@@ -30,6 +30,7 @@ from siming_tasks.tools.station.event_log import (
 from siming_tasks.tools.station.joined_acts import NOTHING
 from siming_tasks.tools.station.replay import ExamState, StepState, replay, replay_exams
 from siming_tasks.tools.station.station_exams import Exam, Exams
+from siming_tasks.tools.station.words import LANGUAGES, Sentence, say
 
 _MAX_NAME = 60
 """Characters of a rater's name."""
@@ -37,7 +38,16 @@ _EVENT_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
 
 
 class Refusal(Exception):
-    """An event that cannot be done; the sentence is for the page."""
+    """An event that cannot be done; the sentence is for the page.
+
+    Args:
+        why: its key in the table of words, or the sentence itself.
+        values: what stands in it.
+    """
+
+    def __init__(self, why: str | Sentence, **values: Any) -> None:
+        self.sentence = Sentence(why, values) if isinstance(why, str) else why
+        super().__init__(self.sentence.within(LANGUAGES[0]))
 
 
 @dataclass(frozen=True)
@@ -90,11 +100,11 @@ class Work(ABC):
 
     mode: ClassVar[str]
     """What the page is told to be: ``rate``, ``adjudicate`` or ``model``."""
-    heading: ClassVar[str] = "Rating station"
-    nothing: ClassVar[str] = "There is nothing to rate."
     unit: ClassVar[str] = "exams"
     kinds: tuple[str, ...] = ("points", "applicable", "start", "end", "comment")
     """Acts on steps that this work takes."""
+    language: str | None = None
+    """The page's language; None: what the physician chose last, or else the browser's."""
 
     def __init__(self, event_log: EventLog, name: str, rater: str, rubric: Rubric, items: Sequence[Item]) -> None:
         self.event_log, self.name, self.rater, self.rubric = event_log, name, rater, rubric
@@ -145,9 +155,8 @@ class Work(ABC):
         ]
         return {
             "mode": self.mode,
-            "title": self.heading,
+            "language": self.language,
             "kinds": self.kinds,
-            "nothing": self.nothing,
             "rater": visible(self.rater),
             "synthetic": self.event_log.synthetic,
             "rubric": visible(self.rubric.title or self.rubric.rubric_id),
@@ -180,22 +189,22 @@ class Work(ABC):
         """
         item = self._item(number)
         step = item.part if kind in ("undo", "redo") else step
-        if kind not in (*self.kinds, "undo", "redo"):
-            raise Refusal(f"This page does not take {kind!r:.40}.")
+        if kind not in (*self.kinds, "undo", "redo", "played"):
+            raise Refusal("not_taken", kind=f"{kind!r:.40}")
         if step is not None and (not isinstance(step, str) or step not in item.steps):
-            raise Refusal(f"This exam has no step {step!r:.80}.")
+            raise Refusal("no_such_step", step=f"{step!r:.80}")
         if kind in ("start", "end") and value is not None:
             value = self._seconds(item, step, kind, value)
         if kind in ("undo", "redo"):  # the act is named: another log may be joined before this event is read
             if value is not None:
-                raise Refusal(f"{kind.capitalize()} takes no value.")
+                raise Refusal("no_value", kind=kind)
             state = self.state(item)
             about = state.last if kind == "undo" else state.undone
             value = about.id if about else NOTHING
         elif isinstance(value, str):
             value = well_formed(value)
         if wrong := check_event(self.rubric, step, kind, value):
-            raise Refusal(wrong[0].upper() + wrong[1:])
+            raise Refusal(wrong)
         self._append(item, name, step, kind, value)
         return self.news(item)
 
@@ -207,7 +216,7 @@ class Work(ABC):
 
     def _append(self, item: Item, name: Any, step: str | None, kind: str, value: Any) -> None:
         if not isinstance(name, str) or not _EVENT_ID.fullmatch(name):
-            raise Refusal("The event has no proper name.")
+            raise Refusal("no_name")
         who = {"work": self.name, "rater": self.rater, "exam": item.exam.digest}
         self.event_log.append(name, **who, step=step, kind=kind, value=value)
 
@@ -215,12 +224,12 @@ class Work(ABC):
         """Seconds at which a marked frame begins (start) or ends (end), so that the span holds both frames whole."""
         shown = self.frames(item)
         if isinstance(frame, bool) or not isinstance(frame, int) or not 0 <= frame < len(shown.times):
-            raise Refusal(f"The video has no frame {frame!r:.40}.")
+            raise Refusal("no_such_frame", frame=f"{frame!r:.40}")
         at = (*shown.times, shown.end)[frame + (kind == "end")]
         now = self.state(item).step(step or "")
-        other, side, name = (now.end, "before", "end") if kind == "start" else (now.start, "after", "start")
+        other, wrong = (now.end, "start_too_late") if kind == "start" else (now.start, "end_too_early")
         if other is not None and (at >= other if kind == "start" else at <= other):
-            raise Refusal(f"The {kind} would not be {side} it: the {name} is at {other:.2f} s. Clear it first.")
+            raise Refusal(wrong, at=f"{other:.2f}")
         return at
 
     def news(self, item: Item) -> dict[str, Any]:
@@ -244,13 +253,13 @@ class Work(ABC):
 
     def player(self, number: int) -> dict[str, Any]:
         """Kind of player that shows an item's pictures."""
-        return {"kind": "video", "src": f"/media/{number}"}
+        return {"kind": "video", "src": f"/media/{number}", "sound": has_sound(self.items[number].exam.path)}
 
     def picture(self, item: Item, frame: int) -> Path | None:
         """The file of a shown frame, where the page shows single frames."""
         return None
 
-    def remark(self) -> str:
+    def remark(self, language: str) -> str:
         """Remark on the work as a whole."""
         return ""
 
@@ -294,8 +303,6 @@ class Adjudication(Work):
     """
 
     mode = "adjudicate"
-    heading = "Adjudication"
-    nothing = "There is nothing to decide: the two raters agree wherever both have finished."
 
     def __init__(self, event_log: EventLog, exams: Exams, raters: Sequence[str] | None = None) -> None:
         event_log.know(Known(exam.name, exam.digest, exam.steps) for exam in exams.exams)
@@ -320,9 +327,9 @@ class Adjudication(Work):
                 items.append(Item(exam, steps, exam.digest))
         super().__init__(event_log, ADJUDICATION, CONSENSUS, exams.rubric, items)
 
-    def remark(self) -> str:
+    def remark(self, language: str) -> str:
         """Number of exams that cannot be adjudicated yet."""
-        return f"; {self.waiting} exams are not finished by both raters yet" if self.waiting else ""
+        return f"; {say('say_waiting', language, count=self.waiting)}" if self.waiting else ""
 
     def shown(self, item: Item) -> dict[str, Any]:
         """Points of the raters in an order that says nothing, and the moment: all that either of them marked."""

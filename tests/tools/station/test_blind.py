@@ -28,6 +28,6 @@ def test_a_built_data_set_is_rated_blind(tmp_path: Path) -> None:
         assert secret not in text, secret
     for item in told[1:]:
         assert set(item) == {"name", "steps", "player", "state", "undo", "redo", "left", "seconds"}
-        assert set(item["player"]) == {"kind", "src", "times", "end"}
+        assert set(item["player"]) == {"kind", "src", "times", "end", "sound"}
         assert (item["state"], item["left"], item["undo"]) == ({}, 4, None)
     assert {exam["left"] for exam in told[0]["items"]} == {4}

@@ -54,9 +54,11 @@ def test_two_exams_by_keyboard(browser: Any, begin: Begin, videos: Path, rubric:
     found = folded(store, "Dr. Li", "exam b.mp4").step("look")
     assert (found.start, found.end, found.points) == (0.2, 0.64, 2)
 
-    keys(browser, DOWN, "1", "0")  # two digits at once are ten, not one and then nought
+    assert current(browser) == "call", "a score goes on to the next open step"
+    keys(browser, "1", "0")  # two digits at once are ten, not one and then nought
     assert folded(store, "Dr. Li", "exam b.mp4").step("call").points == 10
-    keys(browser, DOWN, "n")
+    assert current(browser) == "press"
+    keys(browser, "n")
     assert not folded(store, "Dr. Li", "exam b.mp4").step("press").applicable
     assert "finished" in text(browser, "#progress") and "Every step is decided" in text(browser, "#done")
 
@@ -75,7 +77,7 @@ def test_two_exams_by_keyboard(browser: Any, begin: Begin, videos: Path, rubric:
 
     keys(browser, "Shift+p" if text(browser, "#progress").startswith("Exam 2") else "Shift+n")
     wait(browser, "document.getElementById('who').textContent.includes('exam a.mp4')")
-    keys(browser, "1", DOWN, "3", DOWN, "0")
+    keys(browser, "1", "3", DOWN, "0")  # 3 of 12: there are no 30, so that it went on; DOWN stays at the last
     assert "2 finished" in text(browser, "#progress")
     assert complaints(browser) == []
     assert "2 of 2 exams finished by Dr. Li" in station.end()
@@ -117,7 +119,7 @@ def test_the_server_is_killed_in_mid_exam(browser: Any, begin: Begin, videos: Pa
     station = begin(videos, "--rater", "x", "--rubric", rubric, "--store", store)
     visit(browser, station)
     exam = text(browser, "#who").partition(" · ")[2]
-    keys(browser, "2", DOWN, "7")
+    keys(browser, "2", "7", UP)
     station.kill()
     from selenium.webdriver import ActionChains
 
@@ -144,7 +146,7 @@ def test_the_browser_is_killed_in_mid_exam(
     first = open_chromium(tmp_path / "one")
     visit(first, station)
     exam = text(first, "#who").partition(" · ")[2]
-    keys(first, "1", DOWN, "5")
+    keys(first, "1", "5")
     kill_chromium(tmp_path / "one")
     second = open_chromium(tmp_path / "two")
     try:
@@ -193,9 +195,9 @@ def test_usable_at_phone_width(browser: Any, begin: Begin, videos: Path, rubric:
         visit(browser, station)
         assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
         for selector in (
-            "[data-step=look] [data-value='1']",
+            "#card [data-value='1']",
             "[data-step=call] .head",
-            "[data-step=call] [data-value='12']",
+            "#card [data-value='12']",
         ):
             browser.find_element("css selector", selector).click()
             saved(browser)
@@ -284,7 +286,7 @@ def test_adjudication_by_keyboard(browser: Any, begin: Begin, videos: Path, rubr
         "document.getElementById('video').paused && document.getElementById('time').textContent.includes('7 of')",
     )
     assert axe(browser) == []
-    keys(browser, "1", DOWN, "3", "c", "agreed on the phone", ESCAPE)
+    keys(browser, "1", "3", "c", "agreed on the phone", ESCAPE)
     wait(browser, "document.querySelector('[data-step=press] .span').textContent.includes('✎')")
     keys(browser, "Shift+n" if text(browser, "#progress").startswith("Exam 1") else "Shift+p")
     wait(browser, "document.getElementById('who').textContent.includes('exam a')")
@@ -316,11 +318,11 @@ def test_a_comment_stays_with_its_exam(browser: Any, begin: Begin, videos: Path,
     station = begin(videos, "--rater", "x", "--rubric", rubric, "--store", store)
     visit(browser, station)
     exam = text(browser, "#who").partition(" · ")[2]
-    keys(browser, "1", DOWN, "1", DOWN, "1", "c")
+    keys(browser, "1", "1", DOWN, "1", "c")
     from selenium.webdriver import ActionChains
 
     ActionChains(browser).send_keys("late").perform()
-    browser.find_element("css selector", "#done button").click()
+    browser.find_element("css selector", "#done button.main").click()
     wait(browser, f"!document.getElementById('who').textContent.includes({exam!r})")
     saved(browser)
     given = [
@@ -335,8 +337,8 @@ def test_undo_brings_its_step_to_the_screen(
 ) -> None:
     station = begin(videos, "--rater", "x", "--rubric", rubric, "--store", store)
     visit(browser, station)
-    keys(browser, "2", DOWN, DOWN)
-    assert current(browser) == "press"
+    keys(browser, "2", DOWN)
+    assert current(browser) == "press" and "To look: 2 / 2" in text(browser, "#done")
     keys(browser, "u")
     wait(browser, "document.querySelector('li.current').dataset.step === 'look'")
     assert "– / 2" in text(browser, "[data-step=look] .chip")
@@ -353,8 +355,12 @@ def test_half_points_by_keyboard(browser: Any, begin: Begin, videos: Path, store
     keys(browser, "1")
     keys(browser, ".")
     assert folded(store, "x", exam).step("look").points == 1.5
-    shown = "[...document.querySelectorAll('li.current [data-kind=points]')].map(b => b.dataset.value).join()"
+    assert current(browser) == "call"
+    keys(browser, UP)
+    shown = "[...document.querySelectorAll('#card [data-kind=points]')].map(b => b.dataset.value).join()"
     assert browser.execute_script(f"return {shown}") == "0,0.5,1,1.5,2"
-    keys(browser, DOWN, "1", ".")
+    keys(browser, DOWN, ".")
+    assert folded(store, "x", exam).step("call").points is None, "half more than nothing is nothing"
+    keys(browser, "1", UP, DOWN, ".")
     wait(browser, "document.getElementById('trouble').textContent.includes('not on the scale of call: 0, 1, 2, 3')")
     assert folded(store, "x", exam).step("call").points == 1

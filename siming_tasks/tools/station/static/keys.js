@@ -1,34 +1,40 @@
 // The keyboard: one table, from which the handler and the help are made. Keys go by the letter they write, so that
-// they are where the user's keyboard has them.
+// they are where the user's keyboard has them. What each does is said by the words key_ACTION.
+
+import { say } from "/words.js";
 
 export const KEYS = [
-  [[" "], "play", "Space", "play, pause"],
-  [["ArrowLeft"], "previousFrame", "←", "one frame back"],
-  [["ArrowRight"], "nextFrame", "→", "one frame forward"],
-  [["Shift+ArrowLeft"], "back", "Shift ←", "5 seconds back"],
-  [["Shift+ArrowRight"], "forward", "Shift →", "5 seconds forward"],
-  [["-"], "slower", "−", "slower"],
-  [["+", "="], "faster", "+", "faster"],
-  [["g"], "jump", "G", "go to a time"],
-  [["ArrowUp"], "previousStep", "↑", "previous step"],
-  [["ArrowDown"], "nextStep", "↓", "next step"],
-  [["s"], "start", "S", "the step starts with this frame", "start"],
-  [["e"], "end", "E", "the step ends with this frame", "end"],
-  [["v"], "moment", "V", "play the marked moment"],
-  [["x"], "clearSpan", "X", "clear the marks", "start"],
-  [["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"], "digit", "0–9", "points of the step", "points"],
-  [["."], "half", ".", "half a point more", "half"],
-  [["1"], "correct", "1", "correct", "verdict"],
-  [["0"], "incorrect", "0", "incorrect", "verdict"],
-  [["n"], "notApplicable", "N", "not applicable", "applicable"],
-  [["Backspace", "Delete"], "clear", "⌫", "clear the step's points"],
-  [["c"], "comment", "C", "comment (Esc goes back)", "comment"],
-  [["u", "Ctrl+z", "Meta+z"], "undo", "U", "undo"],
-  [["r", "Ctrl+y", "Ctrl+Shift+z", "Meta+Shift+z"], "redo", "R", "redo"],
-  [["Shift+n", "PageDown"], "nextExam", "Shift N", "next exam"],
-  [["Shift+p", "PageUp"], "previousExam", "Shift P", "previous exam"],
-  [["?", "Shift+?"], "help", "?", "this table"],
+  [[" "], "play", "Space"],
+  [["ArrowLeft"], "previousFrame", "←"],
+  [["ArrowRight"], "nextFrame", "→"],
+  [["Shift+ArrowLeft"], "back", "Shift ←"],
+  [["Shift+ArrowRight"], "forward", "Shift →"],
+  [["-"], "slower", "−"],
+  [["+", "="], "faster", "+"],
+  [["g"], "jump", "G"],
+  [["m"], "mute", "M", "sound"],
+  [["ArrowUp"], "previousStep", "↑"],
+  [["ArrowDown"], "nextStep", "↓"],
+  [["s"], "start", "S", "start"],
+  [["e"], "end", "E", "start"],
+  [["v"], "moment", "V"],
+  [["x"], "clearSpan", "X", "start"],
+  [["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"], "digit", "0–9", "points"],
+  [["."], "half", ".", "half"],
+  [["1"], "correct", "1", "verdict"],
+  [["0"], "incorrect", "0", "verdict"],
+  [["n"], "notApplicable", "N", "applicable"],
+  [["Backspace", "Delete"], "clear", "⌫"],
+  [["c"], "comment", "C", "comment"],
+  [["u", "Ctrl+z", "Meta+z"], "undo", "U"],
+  [["r", "Ctrl+y", "Ctrl+Shift+z", "Meta+Shift+z"], "redo", "R"],
+  [["Shift+n", "PageDown"], "nextExam", "Shift N"],
+  [["Shift+p", "PageUp"], "previousExam", "Shift P"],
+  [["?", "Shift+?"], "help", "?"],
 ];
+
+// Actions that a key does again while it is held down; a held digit must not score one step after the other.
+export const REPEATED = ["previousFrame", "nextFrame", "back", "forward", "previousStep", "nextStep"];
 
 function named(event) {
   const letter = event.key.length === 1 ? event.key.toLowerCase() : event.key;
@@ -40,13 +46,13 @@ function named(event) {
 export function actionOf(event, can) {
   if (event.altKey || event.isComposing) return null;
   const name = named(event);
-  const row = KEYS.find(([keys, , , , needs]) => keys.includes(name) && (!needs || can(needs)));
-  return row ? row[1] : null;
+  const row = KEYS.find(([keys, , , needs]) => keys.includes(name) && (!needs || can(needs)));
+  return row && (!event.repeat || REPEATED.includes(row[1])) ? row[1] : null;
 }
 
 export function describe(body, can) {
-  const rows = KEYS.filter(([, , , , needs]) => !needs || can(needs));
-  body.replaceChildren(...rows.map(([, , shown, what]) => {
+  const rows = KEYS.filter(([, , , needs]) => !needs || can(needs));
+  body.replaceChildren(...rows.map(([, action, shown]) => {
     const row = document.createElement("tr");
     const key = document.createElement("th");
     key.scope = "row";
@@ -54,7 +60,7 @@ export function describe(body, can) {
     kbd.textContent = shown;
     key.append(kbd);
     const cell = document.createElement("td");
-    cell.textContent = what;
+    cell.textContent = say(`key_${action}`);
     row.append(key, cell);
     return row;
   }));

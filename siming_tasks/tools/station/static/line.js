@@ -1,6 +1,8 @@
 // The line to the station: acts go one by one, in order, and each is sent until the station says that it is on disk.
 // An act has a name of its own, so that one that arrives twice is done once.
 
+import { language, say } from "/words.js";
+
 const AGAIN_MS = 2000;
 
 export const fresh = () => crypto.randomUUID();
@@ -29,18 +31,21 @@ export class Line {
       let answer = null;
       try {
         answer = await fetch(path, {
-          method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
+          method: "POST",
+          keepalive: true, // also what is sent while the page is closed arrives
+          headers: { "content-type": "application/json", "accept-language": language() },
+          body: JSON.stringify(body),
         });
       } catch {
-        this.trouble("Not saved yet: the station does not answer. Is `siming data rate` still running? Trying again…");
+        this.trouble(say("no_answer"));
       }
       if (answer && answer.status === 403) {
         this.closed = true;
-        this.trouble("The station was started again. The last act is not saved; open the new address to go on.");
+        this.trouble(say("started_again"));
         return null;
       }
       if (answer) {
-        const told = await answer.json().catch(() => ({ error: `The station answered ${answer.status}.` }));
+        const told = await answer.json().catch(() => ({ error: say("answered", { status: answer.status }) }));
         this.trouble(told.error || "");
         if (answer.ok || answer.status < 500) return answer.ok ? told : null;
       }

@@ -1,6 +1,9 @@
 // What shows the pictures: a video stepped by its real frame times, or the single frames that a model gets.
 // Both know which frame is on screen; nothing here assumes a constant rate.
 
+import { language, say } from "/words.js";
+
+const LONGEST_TICK = 1.5; // seconds of the video between two looks at its clock, at double speed
 const SETTLE_MS = 1500;
 
 // The last frame that begins at or before a time.
@@ -23,6 +26,7 @@ class Player {
     this.frame = 0;
     this.speed = 1;
     this.stop = null;
+    this.take();
   }
 
   get time() { return this.times[this.frame]; }
@@ -47,6 +51,13 @@ class Player {
     else this.play();
   }
 
+  // Seconds that were played since the last call, with sound and without.
+  take() {
+    const played = this.played;
+    this.played = { heard: 0, silent: 0 };
+    return played;
+  }
+
   clamp(frame) { return Math.min(Math.max(frame, 0), this.times.length - 1); }
 }
 
@@ -56,9 +67,13 @@ export class VideoPlayer extends Player {
     this.video = video;
     this.offset = 0; // what the browser calls the time of the first frame
     this.seeking = false;
-    for (const name of ["play", "pause", "ended"]) video.addEventListener(name, () => changed());
+    this.sound = false;
+    this.looked = 0;
+    for (const name of ["timeupdate", "play", "pause", "ended"]) video.addEventListener(name, () => this.count());
+    for (const name of ["play", "pause", "ended", "volumechange"]) video.addEventListener(name, () => changed());
     video.addEventListener("seeked", () => {
       this.seeking = false;
+      this.looked = video.currentTime;
       changed();
     });
     if ("requestVideoFrameCallback" in video) {
@@ -76,8 +91,24 @@ export class VideoPlayer extends Player {
 
   get playing() { return !this.video.paused; }
 
-  load({ src, times, end }) {
-    Object.assign(this, { times, end, frame: 0, stop: null, fresh: true, seeking: false, offset: 0 });
+  get audible() { return this.sound && !this.video.muted && this.video.volume > 0; }
+
+  mute(off = !this.video.muted) {
+    this.count();
+    this.video.muted = off;
+  }
+
+  // What has been played since the last look goes to one of the two counts; a seek is no playing.
+  count() {
+    const tick = this.video.currentTime - this.looked;
+    this.looked = this.video.currentTime;
+    if (!this.seeking && !this.video.seeking && tick > 0 && tick < LONGEST_TICK) {
+      this.played[this.audible ? "heard" : "silent"] += tick;
+    }
+  }
+
+  load({ src, times, end, sound }) {
+    Object.assign(this, { times, end, sound, frame: 0, stop: null, fresh: true, seeking: false, offset: 0, looked: 0 });
     return new Promise((ready, failed) => {
       const loaded = () => {
         this.video.playbackRate = this.speed;
@@ -87,8 +118,8 @@ export class VideoPlayer extends Player {
       };
       this.video.onloadeddata = loaded;
       this.video.onerror = async () => {
-        const answer = await fetch(src, { headers: { range: "bytes=0-0" } }).catch(() => null);
-        const said = answer && !answer.ok ? await answer.text() : "This browser cannot play the video.";
+        const answer = await fetch(src, { headers: { range: "bytes=0-0", "accept-language": language() } }).catch(() => null);
+        const said = answer && !answer.ok ? await answer.text() : say("cannot_play");
         failed(new Error(said));
       };
       this.video.src = src;
@@ -138,7 +169,7 @@ export class FramesPlayer extends Player {
     this.pause();
     return new Promise((ready, failed) => {
       this.image.onload = ready;
-      this.image.onerror = () => failed(new Error("The frames cannot be shown."));
+      this.image.onerror = () => failed(new Error(say("no_frames")));
       this.show(0);
     });
   }

@@ -1,4 +1,6 @@
-// The score sheet: skills, steps, and for the chosen step its criteria, points, marks and comment.
+// The score sheet: a list of all steps, and a card with the chosen one's criteria, points, marks and comment.
+
+import { language, say } from "/words.js";
 
 const COMMENT_MS = 800; // a comment is saved when the typing rests
 
@@ -17,20 +19,19 @@ function make(name, attributes = {}, ...children) {
   return node;
 }
 
-const plain = (points) => String(points);
-
 // The key that does the same as a button, for eyes only: the help names them all.
 const key = (letter) => make("kbd", { "aria-hidden": "true" }, letter);
 
 export class Sheet {
-  constructor(root, { can, act, moment, mark, chosen }) {
-    Object.assign(this, { root, can, act, moment, mark, chosen });
+  constructor({ list, card, name, done }, { can, act, give, moment, mark, chosen }) {
+    Object.assign(this, { list, card, name, doneLine: done, can, act, give, moment, mark, chosen });
     this.learn([]);
-    this.unit = "exam";
     this.current = null;
     this.area = null;
     this.rows = new Map();
     this.states = {};
+    this.told = {};
+    this.pending = new Set(); // steps whose points are on their way to the station
   }
 
   learn(skills) {
@@ -40,7 +41,10 @@ export class Sheet {
 
   rule(id = this.current) { return this.rules.get(id); }
 
-  title(id) { return id ? this.rules.get(id).name : ""; }
+  title(id) { return id ? this.named(this.rules.get(id))[0] : ""; }
+
+  // The name in the page's language, then the other one.
+  named({ name, zh }) { return language() === "zh" && zh ? [zh, name, "en"] : [name, zh, "zh"]; }
 
   state(id = this.current) { return this.states[id] || {}; }
 
@@ -54,143 +58,152 @@ export class Sheet {
     return (this.told.moments || {})[this.current] || null;
   }
 
-  // A new item: its steps in the rubric's order, the first undecided one chosen.
-  fill(told) {
+  // A new item: its steps in the rubric's order; the first undecided one is chosen, if no other is named.
+  fill(told, chosen = null) {
     this.told = told;
     this.states = told.state;
     this.area = null;
     this.rows = new Map();
-    this.root.replaceChildren(...(told.task ? [make("p", { class: "task" }, told.task)] : []));
+    this.list.replaceChildren();
     for (const skill of this.skills) {
       const steps = skill.steps.filter((step) => told.steps.includes(step.id));
       if (!steps.length) continue;
-      const list = make("ol", {}, ...steps.map((step) => this.row(step)));
-      const name = make("h2", {}, skill.name, ...this.foreign(skill.zh));
-      this.root.append(make("section", {}, name, list));
+      const [name] = this.named(skill);
+      const rows = make("ol", {}, ...steps.map((step) => this.row(step)));
+      this.list.append(make("section", {}, make("h2", {}, name), rows));
     }
-    this.done = make("p", { id: "done", role: "status" });
-    this.root.append(this.done);
-    const first = told.steps.find((step) => !this.decided(step)) || told.steps[0];
-    this.choose(first, false);
+    this.show(told.state);
+    this.choose(chosen || this.next() || told.steps[0], true);
   }
-
-  foreign(text) { return text ? [make("span", { class: "zh", lang: "zh" }, text)] : []; }
 
   decided(id) {
     const { points, verdict, applicable } = this.state(id);
     return applicable === false || points != null || verdict != null;
   }
 
+  // The first undecided step behind the given one, else the first of all; null if everything is decided.
+  next(after = null) {
+    const ids = [...this.rows.keys()];
+    const at = ids.indexOf(after) + 1;
+    return [...ids.slice(at), ...ids.slice(0, at)].find((id) => !this.decided(id) && !this.pending.has(id)) || null;
+  }
+
   row(step) {
     const chip = make("span", { class: "chip" });
     const span = make("span", { class: "span" });
-    const head = make("button", {
-      type: "button", class: "head", "aria-expanded": "false", onclick: () => this.choose(step.id, true),
-    }, make("span", { class: "name" }, step.name, ...this.foreign(step.zh)), span, chip);
-    const body = make("div", { class: "body", hidden: "" });
-    const item = make("li", { "data-step": step.id }, make("h3", {}, head), body);
-    this.rows.set(step.id, { item, head, body, chip, span, step });
+    const [name] = this.named(step);
+    const head = make("button", { type: "button", class: "head", onclick: () => this.choose(step.id, true) },
+      make("span", { class: "name" }, name), span, chip);
+    const item = make("li", { "data-step": step.id }, head);
+    this.rows.set(step.id, { item, head, chip, span, step });
     return item;
   }
 
   move(by) {
     const ids = [...this.rows.keys()];
-    const to = ids[Math.min(Math.max(ids.indexOf(this.current) + by, 0), ids.length - 1)];
-    this.choose(to, true);
+    this.choose(ids[Math.min(Math.max(ids.indexOf(this.current) + by, 0), ids.length - 1)], true);
   }
 
   choose(id, scroll) {
+    this.keepComment();
     const before = this.rows.get(this.current);
-    if (before && this.current !== id) this.shut(before);
+    if (before) {
+      before.item.classList.remove("current");
+      before.head.removeAttribute("aria-current");
+    }
     this.current = id;
     const row = this.rows.get(id);
-    if (row.body.hidden) this.unfold(row);
+    row.item.classList.add("current");
+    row.head.setAttribute("aria-current", "step");
+    this.unfold(row.step);
     this.draw(id);
-    if (scroll) row.item.scrollIntoView({ block: "nearest" });
+    // The list moves within itself; on a narrow page, where it does not, the card stays where it is.
+    const list = this.list;
+    const at = row.item.offsetTop - list.offsetTop;
+    if (scroll && (at < list.scrollTop || at + row.item.offsetHeight > list.scrollTop + list.clientHeight)) {
+      list.scrollTop = at - list.clientHeight / 3;
+    }
     this.chosen();
   }
 
-  shut(row) {
-    this.keepComment();
-    row.body.hidden = true;
-    row.body.replaceChildren();
-    row.head.setAttribute("aria-expanded", "false");
-    row.item.classList.remove("current");
-    this.area = null;
-  }
-
-  unfold(row) {
-    const { step, body } = row;
+  unfold(step) {
     const { full, partial, fail } = step.criteria;
-    const most = plain(step.points[step.points.length - 1]);
-    const rules = [["Full points", full], ["Partial", partial], ["No points", fail]];
-    body.append(
-      make("p", { class: "requirement" }, step.requirement),
-      make("dl", {}, ...rules.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)])),
-    );
-    if (this.told.scores) body.append(this.both(step.id));
-    body.append(this.choices(row, most));
-    if (this.can("start")) body.append(this.marks(row));
-    if (this.can("comment")) body.append(this.words(row));
-    body.hidden = false;
-    row.head.setAttribute("aria-expanded", "true");
-    row.item.classList.add("current");
+    const most = step.points.length ? step.points[step.points.length - 1] : null;
+    const rules = [["full", full, most], ["partial", partial, null], ["fail", fail, 0]].filter(([, text]) => text);
+    const [name, other, tongue] = this.named(step);
+    this.most = make("span", { class: "chip" });
+    const about = make("div", { class: "about" },
+      this.told.task ? make("p", { class: "task" }, this.told.task) : null,
+      step.requirement ? make("p", { class: "requirement" }, step.requirement) : null,
+      make("dl", {}, ...rules.flatMap(([key, text, points]) => [
+        make("dt", {}, points === null ? say(key) : `${say(key)} · ${points}`), make("dd", {}, text),
+      ])));
+    const work = make("div", { class: "give" });
+    if (this.told.scores) work.append(this.both(step.id));
+    work.append(this.choices(step, most));
+    if (this.can("start")) work.append(this.marks());
+    this.area = null;
+    if (this.can("comment")) work.append(this.words(step));
+    this.name.replaceChildren(make("span", {}, name), ...(other ? [make("span", { class: "other", lang: tongue }, other)] : []), this.most);
+    this.card.replaceChildren(about, work);
+    this.card.parentElement.scrollTop = 0;
   }
 
   // What the two raters gave, without their names.
   both(id) {
     const given = this.told.scores[id].map(({ points, applicable, comment, span }, index) => {
-      const what = applicable === false ? "not applicable" : points == null ? "no points"
-        : points === 1 ? "1 point" : `${plain(points)} points`;
-      const see = span && make("button", { type: "button", onclick: () => this.moment(span) }, `See ${clock(span[0])}`);
-      return make("li", {}, make("b", {}, ["One", "The other"][index]), ` ${what} `, see,
+      const what = applicable === false ? say("not_applicable").toLowerCase() : points == null ? say("no_points")
+        : points === 1 ? say("one_point") : say("some_points", { points });
+      const see = span && make("button", { type: "button", onclick: () => this.moment(span) },
+        say("see", { at: clock(span[0]) }));
+      return make("li", {}, make("b", {}, say(["one", "other"][index])), ` ${what} `, see,
         comment ? make("q", {}, comment) : null);
     });
-    return make("ul", { class: "both", "aria-label": "What the two raters gave" }, ...given);
+    return make("ul", { class: "both", "aria-label": say("both") }, ...given);
   }
 
-  choices(row, most) {
-    const { step } = row;
+  choices(step, most) {
+    // The second click of a double click is not about the step that came meanwhile.
+    const press = (kind, value) => (event) => { if (event.detail < 2) this.give(step.id, kind, value()); };
     const button = (text, kind, value, letter = null) => make("button", {
       type: "button", "aria-pressed": "false", "data-kind": kind, "data-value": String(value),
-      onclick: () => this.act(step.id, kind, value),
+      onclick: press(kind, () => value),
     }, text, letter && key(letter));
-    const group = make("div", { class: "choices", role: "group", "aria-label": `Points of ${step.name}, at most ${most}` });
-    if (this.can("points")) {
-      group.append(...step.points.map((points) => button(plain(points), "points", points)));
-    }
+    const group = make("div", { class: "choices", role: "group", "aria-label": say("points_of", { step: this.title(step.id), most }) });
+    if (this.can("points")) group.append(...step.points.map((points) => button(String(points), "points", points)));
     if (this.can("verdict")) {
-      group.append(button("Correct", "verdict", "correct", "1"), button("Incorrect", "verdict", "incorrect", "0"));
+      group.append(button(say("correct"), "verdict", "correct", "1"), button(say("incorrect"), "verdict", "incorrect", "0"));
     }
+    this.na = null;
     if (this.can("applicable")) {
-      const press = () => this.act(step.id, "applicable", this.state(step.id).applicable === false);
-      row.na = make("button", { type: "button", "aria-pressed": "false", class: "na", onclick: press }, "Not applicable",
-        key("N"));
-      group.append(row.na);
+      const other = () => this.state(step.id).applicable === false;
+      this.na = make("button", { type: "button", "aria-pressed": "false", class: "na", onclick: press("applicable", other) },
+        say("not_applicable"), key("N"));
+      group.append(this.na);
     }
-    row.group = group;
+    this.group = group;
     return group;
   }
 
-  marks(row) {
+  marks() {
     const button = (text, name, letter) =>
-      make("button", { type: "button", onclick: () => this.mark(name) }, text, key(letter));
-    row.when = make("span", { class: "when" });
-    return make("div", { class: "marking", role: "group", "aria-label": "When the step happens" },
-      button("Mark start", "start", "S"), button("Mark end", "end", "E"), button("Play it", "moment", "V"),
-      button("Clear", "clearSpan", "X"), row.when);
+      make("button", { type: "button", onclick: () => this.mark(name) }, say(text), key(letter));
+    this.when = make("span", { class: "when" });
+    return make("div", { class: "marking", role: "group", "aria-label": say("when") },
+      button("mark_start", "start", "S"), button("mark_end", "end", "E"), button("play_it", "moment", "V"),
+      button("clear_marks", "clearSpan", "X"), this.when);
   }
 
-  words(row) {
+  words(step) {
     const area = make("textarea", { rows: "2", maxlength: "2000" });
-    area.value = this.state(row.step.id).comment || "";
+    area.value = this.state(step.id).comment || "";
     area.addEventListener("input", () => {
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.keepComment(), COMMENT_MS);
     });
     area.addEventListener("blur", () => this.keepComment());
-    this.area = { area, step: row.step.id, saved: area.value };
-    return make("label", { class: "comment" }, "Comment ", key("C"), area);
+    this.area = { area, step: step.id, saved: area.value };
+    return make("label", { class: "comment" }, `${say("comment")} `, key("C"), area);
   }
 
   keepComment() {
@@ -208,34 +221,48 @@ export class Sheet {
     for (const id of this.rows.keys()) this.draw(id);
   }
 
+  // Points or verdict of a step in a few letters.
+  given(id) {
+    const { points, verdict, applicable } = this.state(id);
+    const most = this.rule(id).points.at(-1);
+    if (applicable === false) return say("na");
+    return verdict != null ? say(verdict).toLowerCase() : this.can("points") ? `${points ?? "–"} / ${most}` : "–";
+  }
+
   draw(id) {
     const row = this.rows.get(id);
     const { points, verdict, applicable, start, end, comment } = this.state(id);
-    const most = row.step.points[row.step.points.length - 1];
-    const given = applicable === false ? "N/A" : verdict != null ? verdict : points != null ? plain(points) : "–";
-    row.chip.textContent = verdict == null && applicable !== false && this.can("points") ? `${given} / ${most}` : given;
+    row.chip.textContent = this.given(id);
     row.item.classList.toggle("decided", this.decided(id));
     const from = start != null ? clock(start) : "…";
+    const to = end != null ? clock(end) : "…";
     const marked = start != null || end != null;
-    row.span.textContent = `${marked ? `${from}–${end != null ? clock(end) : "…"}` : ""}${comment ? " ✎" : ""}`;
-    if (row.body.hidden) return;
-    for (const button of row.group.querySelectorAll("[data-kind]")) {
+    row.span.textContent = `${marked ? `${from}–${to}` : ""}${comment ? " ✎" : ""}`;
+    if (id !== this.current || !this.group) return;
+    this.most.textContent = this.given(id);
+    this.most.classList.toggle("decided", this.decided(id));
+    for (const button of this.group.querySelectorAll("[data-kind]")) {
       const value = { points, verdict }[button.dataset.kind];
       button.setAttribute("aria-pressed", String(value != null && String(value) === button.dataset.value));
     }
-    if (row.na) row.na.setAttribute("aria-pressed", String(applicable === false));
-    if (row.when) row.when.textContent = marked ? `${from} to ${end != null ? clock(end) : "…"}` : "not marked";
+    if (this.na) this.na.setAttribute("aria-pressed", String(applicable === false));
+    if (this.when) this.when.textContent = marked ? say("from_to", { start: from, end: to }) : say("not_marked");
     const { area, step, saved } = this.area || {};
     if (area && step === id && document.activeElement !== area && (comment || "") !== saved) {
       area.value = this.area.saved = comment || "";
     }
   }
 
-  finished(all, more) {
-    this.done.replaceChildren();
+  // The line above the card: what was given last, with its undo; or that everything is decided.
+  finished(all, more, unit, last) {
+    const undo = () => make("button", { type: "button", "data-do": "undo" }, say("undo"), key("U"));
+    this.doneLine.replaceChildren();
+    if (last && this.rules.has(last)) {
+      this.doneLine.append(make("span", { class: "gave" }, say("gave", { step: this.title(last), points: this.given(last) })), undo());
+    }
     if (!all) return;
-    this.done.append(make("b", {}, "Every step is decided. "));
-    if (more) this.done.append(make("button", { type: "button", "data-do": "nextExam", class: "main" }, `Next ${this.unit}`, key("Shift N")));
-    else this.done.append("This is the last one.");
+    this.doneLine.append(make("b", {}, say("all_decided")));
+    if (more) this.doneLine.append(make("button", { type: "button", "data-do": "nextExam", class: "main" }, say(`next_${unit}`), key("Shift N")));
+    else this.doneLine.append(make("span", {}, say("last_one")));
   }
 }

@@ -4,20 +4,28 @@ import { actionOf, describe } from "/keys.js";
 import { Line, fresh } from "/line.js";
 import { FramesPlayer, VideoPlayer } from "/player.js";
 import { Sheet, clock } from "/sheet.js";
+import { language, languages, learnWords, recall, remember, say, speak } from "/words.js";
 
 const $ = (id) => document.getElementById(id);
 const SPEEDS = [0.25, 0.5, 1, 1.5, 2];
 const TYPED_MS = 900; // digits typed within this time are one number
+const PLAYED_SECONDS = 10; // what was played is told in pieces of about this length
 
+let unit = "exam"; // or question: what an item is called
 let work = null; // what the station told at the start
 let number = 0; // the item on screen
 let open = null; // what it told of the item
 let player = null;
 let turn = 0; // counts what the physician did, saved or not
 let typed = { text: "", at: 0 };
+let given = null; // the step that was decided last
+let advance = null; // timer until the next step comes
 
 const line = new Line(
-  (count) => document.body.classList.toggle("saving", count > 0),
+  (count) => {
+    document.body.classList.toggle("saving", count > 0);
+    $("saved").textContent = say(count ? "saving" : "saved");
+  },
   (text) => {
     $("trouble").textContent = text;
     $("trouble").hidden = !text;
@@ -26,12 +34,14 @@ const line = new Line(
 
 const can = (kind) => {
   if (kind === "half") return can("points") && sheet.halves();
+  if (kind === "sound") return Boolean(work && work.mode !== "model");
   return Boolean(work && work.kinds.includes(kind));
 };
 
-const sheet = new Sheet($("sheet"), {
+const sheet = new Sheet({ list: $("sheet"), card: $("step"), name: $("step-name"), done: $("done") }, {
   can,
   act: (step, kind, value) => act(step, kind, value),
+  give: (step, kind, value) => give(step, kind, value),
   moment: (span) => playSpan(span),
   mark: (kind) => actions[kind](),
   chosen: () => drawMarks(),
@@ -49,12 +59,46 @@ async function act(step, kind, value = null) {
   return told;
 }
 
+// Points, a verdict or "not applicable". The next open step comes at once, before the station has answered: what is
+// typed meanwhile is about that one. A step that was decided before stays, and so does one whose act is refused.
+async function give(step, kind, value, { wasOpen = !sheet.decided(step), wait = 0 } = {}) {
+  clearTimeout(advance);
+  const decides = kind === "verdict" || (kind === "points" ? sheet.rule(step).points.includes(value) : value === false);
+  const goOn = () => {
+    const next = step === sheet.current && number === at && sheet.next(step);
+    if (next) sheet.choose(next, true);
+  };
+  const at = number;
+  if (decides) sheet.pending.add(step);
+  if (decides && wasOpen && $("goOn").checked) {
+    if (wait) advance = setTimeout(goOn, wait);
+    else goOn();
+  }
+  given = decides ? step : given;
+  const told = await act(step, kind, value);
+  sheet.pending.delete(step);
+  if (!told && !line.closed && number === at) sheet.choose(step, true);
+}
+
+// What was played is told too: a rater who never had the sound on has not heard the exam.
+function keepPlayed(least = 0.5) {
+  if (!open || !player || player.played.heard + player.played.silent < least) return;
+  const value = Object.fromEntries(Object.entries(player.take()).map(([key, seconds]) => [key, Number(seconds.toFixed(2))]));
+  line.send("/act", { item: number, id: fresh(), step: null, kind: "played", value });
+}
+
 // The step whose act was taken back comes to the screen, unless the physician has gone on meanwhile.
 async function back(kind) {
   const then = turn;
   const told = await act(null, kind);
   const about = told && (kind === "undo" ? told.redo : told.undo);
+  if (about && about[0] === given && kind === "undo") forget();
   if (about && then === turn) sheet.choose(about[0], true);
+}
+
+function forget() {
+  given = null;
+  drawDone();
 }
 
 const setStep = (kind, value) => sheet.current && act(sheet.current, kind, value);
@@ -67,12 +111,26 @@ function mark(kind) {
 
 function digit(text) {
   const now = performance.now();
-  const longer = typed.text + text;
+  const step = sheet.current;
   const allowed = sheet.points();
-  const both = now - typed.at < TYPED_MS && typed.step === sheet.current && allowed.includes(Number(longer));
-  const points = Number(both ? longer : text);
-  typed = { text: both ? longer : text, at: now, step: sheet.current };
-  setStep("points", points);
+  const both = typing() && allowed.includes(Number(typed.text + text));
+  const wasOpen = both ? typed.wasOpen : !sheet.decided(step);
+  typed = { text: both ? typed.text + text : text, at: now, step, wasOpen };
+  const longer = allowed.filter((points) => String(points) !== typed.text && String(points).startsWith(typed.text));
+  // A second digit that comes late must not be taken for the next step's: where there may be one, the step stays.
+  const stays = longer.some(Number.isInteger);
+  give(step, "points", Number(typed.text), { wasOpen: wasOpen && !stays, wait: longer.length ? TYPED_MS : 0 });
+}
+
+const typing = () => performance.now() - typed.at < TYPED_MS && typed.step === sheet.current;
+
+// Half a point more than the step has, or than is being typed.
+function half() {
+  const { points } = sheet.state();
+  const whole = typing() ? Number(typed.text) : points;
+  if (whole == null) return;
+  const wasOpen = typing() ? typed.wasOpen : false;
+  give(sheet.current, "points", Math.floor(whole) + 0.5, { wasOpen });
 }
 
 function playSpan(span) {
@@ -101,10 +159,11 @@ const actions = {
     if (end != null) setStep("end", null);
   },
   digit: (key) => digit(key),
-  half: () => setStep("points", Math.floor(sheet.state().points ?? 0) + 0.5),
-  correct: () => setStep("verdict", "correct"),
-  incorrect: () => setStep("verdict", "incorrect"),
-  notApplicable: () => setStep("applicable", sheet.state().applicable === false),
+  half,
+  mute: () => player.sound && player.mute(),
+  correct: () => give(sheet.current, "verdict", "correct"),
+  incorrect: () => give(sheet.current, "verdict", "incorrect"),
+  notApplicable: () => give(sheet.current, "applicable", sheet.state().applicable === false),
   clear: () => setStep(can("verdict") ? "verdict" : "points", null),
   comment: () => sheet.comment(),
   undo: () => back("undo"),
@@ -162,14 +221,13 @@ function showProgress() {
   const of = work.items.length;
   const left = work.items[number].left;
   const minutes = Math.round((open ? open.seconds : 0) / 60);
-  const exams = work.items.filter((item) => !item.left).length;
-  const single = work.items[number].of === 1;
-  const what = sheet.unit[0].toUpperCase() + sheet.unit.slice(1);
-  const rest = !left ? "finished" : single ? "open" : `${left} of ${work.items[number].of} steps left`;
-  $("progress").textContent = `${what} ${number + 1} of ${of} · ${rest} · ${minutes} min here · ${exams} finished`;
+  const done = work.items.filter((item) => !item.left).length;
+  const steps = work.items[number].of;
+  const rest = !left ? say("finished") : steps === 1 ? say("open") : say("steps_left", { left, of: steps });
+  $("progress").textContent = say("progress", { unit: say(unit), number: number + 1, of, rest, minutes, done });
   const options = $("exams").options;
   work.items.forEach((item, index) => {
-    const text = `${index + 1}${item.left ? (item.left < item.of ? ` · ${item.left} left` : "") : " ✓"}`;
+    const text = `${index + 1}${item.left ? (item.left < item.of ? ` · ${say("left", { left: item.left })}` : "") : " ✓"}`;
     if (options[index].textContent !== text) options[index].textContent = text;
   });
   $("exams").value = number;
@@ -180,12 +238,15 @@ function show(told) {
   sheet.show(open.state);
   for (const name of ["undo", "redo"]) {
     $(name).disabled = !open[name];
-    $(name).title = open[name] ? `${open[name][1]} of ${sheet.title(open[name][0])}` : "";
+    const [step, kind] = open[name] || [];
+    $(name).title = step ? say("act_of", { kind: say(`kind_${kind}`), step: sheet.title(step) }) : "";
   }
   drawMarks();
   showProgress();
-  sheet.finished(!open.left, number + 1 < work.items.length);
+  drawDone();
 }
+
+const drawDone = () => sheet.finished(!open.left, number + 1 < work.items.length, unit, open.undo && given);
 
 function drawMarks() {
   const whole = open.player.end;
@@ -204,21 +265,39 @@ function moved() {
   if (!player) return;
   $("seek").value = player.frame;
   $("seek").setAttribute("aria-valuetext", clock(player.time));
-  $("time").textContent = `${clock(player.time)} · frame ${player.frame + 1} of ${player.times.length}`;
-  $("play").textContent = player.playing ? "Pause" : "Play";
+  $("time").textContent = say("time", { at: clock(player.time), frame: player.frame + 1, of: player.times.length });
+  $("play").textContent = say(player.playing ? "pause" : "play");
+  $("sound").textContent = say(!player.sound ? "no_sound" : player.audible ? "sound_on" : "sound_off");
+  $("sound").disabled = !player.sound;
+  if (!player.playing) keepPlayed(PLAYED_SECONDS);
+}
+
+// The wave form: the loudest sound of each part of the video, above and below a middle line.
+async function drawWave({ sound }) {
+  const path = $("wave").firstElementChild;
+  const at = number;
+  path.setAttribute("d", "");
+  $("wave").toggleAttribute("hidden", !sound);
+  if (!sound) return;
+  const answer = await fetch(`/wave/${at}`).catch(() => null);
+  if (!answer || !answer.ok || at !== number) return;
+  const peaks = await answer.json();
+  $("wave").setAttribute("viewBox", `0 -1 ${peaks.length} 2`);
+  path.setAttribute("d", peaks.map((peak, x) => `M${x + 0.5} ${-Math.max(peak, 0.01)}V${Math.max(peak, 0.01)}`).join(""));
 }
 
 async function visit(to) {
   if (to < 0 || to >= work.items.length) return;
   if (player) player.pause();
   sheet.keepComment();
+  keepPlayed();
   await line.last; // acts of the exam that is left are on disk first
   const told = await line.send("/open", { item: to, id: fresh() });
   if (!told) return;
   number = to;
   open = told;
-  document.title = `${number + 1} of ${work.items.length} · Rating station`;
-  $("who").textContent = `${work.rater} · ${told.name}`;
+  given = null;
+  nameExam();
   sheet.fill(told);
   const frames = told.player.kind === "frames";
   player = frames ? framesPlayer : videoPlayer;
@@ -226,12 +305,40 @@ async function visit(to) {
   $("frame").hidden = !frames;
   $("seek").max = told.player.times.length - 1;
   $("wait").hidden = false;
-  $("wait").textContent = "Loading the video… (one that browsers cannot play is converted first: a minute or two)";
+  $("wait").textContent = say("loading");
+  $("sound").hidden = frames;
   show(told);
+  drawWave(told.player);
   player.load(told.player).then(
     () => { if (number === to) $("wait").hidden = true; moved(); },
     (error) => { if (number === to) $("wait").textContent = error.message; },
   );
+  moved();
+}
+
+function nameExam() {
+  const heading = say(work.mode);
+  document.title = say("page_title", { number: number + 1, of: work.items.length, heading });
+  $("who").textContent = `${work.rater} · ${open.setting ? say(`setting_${open.setting}`) : open.name}`;
+}
+
+// Everything in another language; the step on screen and what stands in it stay.
+function speakAs(chosen) {
+  sheet.keepComment();
+  speak(chosen);
+  $("language").value = language();
+  $("heading").textContent = say(work.mode);
+  $("unit").textContent = say(unit);
+  $("saved").textContent = say(line.count ? "saving" : "saved");
+  describe($("keys"), can);
+  if (!open) {
+    $("progress").textContent = $("wait").textContent = work.items.length ? "" : say(`nothing_${work.mode}`);
+    return;
+  }
+  nameExam();
+  const { current } = sheet;
+  sheet.fill(open, current);
+  show(open);
   moved();
 }
 
@@ -241,19 +348,17 @@ const framesPlayer = new FramesPlayer($("frame"), moved);
 async function begin() {
   const answer = await fetch("/work");
   work = await answer.json();
+  await learnWords();
   sheet.learn(work.skills);
-  sheet.unit = work.mode === "model" ? "question" : "exam";
+  unit = work.mode === "model" ? "question" : "exam";
   $("synthetic").hidden = !work.synthetic;
-  $("unit").textContent = sheet.unit === "exam" ? "Exam" : "Question";
-  describe($("keys"), can);
+  $("goOn").checked = recall("go_on") !== "no";
+  $("language").replaceChildren(...languages().map(([code, name]) => new Option(name, code)));
+  // In this order: chosen in this window, said with --language, chosen before, the browser's.
+  speakAs(sessionStorage.language || work.language || recall("language") || navigator.language.slice(0, 2));
   $("exams").replaceChildren(...work.items.map((_, index) => new Option(index + 1, index)));
   $("speed").replaceChildren(...SPEEDS.map((each) => new Option(`${each}×`, each, each === 1, each === 1)));
-  document.querySelector("h1").textContent = work.title;
-  if (!work.items.length) {
-    $("progress").textContent = work.nothing;
-    $("wait").textContent = work.nothing;
-    return;
-  }
+  if (!work.items.length) return;
   const first = work.items.findIndex((item) => item.left);
   await visit(Math.max(first, 0));
 }
@@ -262,6 +367,13 @@ $("exams").addEventListener("change", (event) => {
   event.target.blur();
   visit(Number(event.target.value));
 });
+$("language").addEventListener("change", (event) => {
+  event.target.blur();
+  sessionStorage.language = event.target.value;
+  remember("language", event.target.value);
+  speakAs(event.target.value);
+});
+$("goOn").addEventListener("change", (event) => remember("go_on", event.target.checked ? "yes" : "no"));
 $("speed").addEventListener("change", (event) => {
   event.target.blur();
   player.faster(Number(event.target.value));
@@ -278,6 +390,9 @@ $("jump").addEventListener("keydown", (event) => {
   event.target.blur();
 });
 
-addEventListener("visibilitychange", () => sheet.keepComment());
+addEventListener("visibilitychange", () => {
+  sheet.keepComment();
+  keepPlayed();
+});
 
 begin();
