@@ -56,7 +56,7 @@ def rate(
     # by default beside the folder, like everything that holds original names
     log_file = store or (whole := folder.resolve()).with_name(f"{whole.name}.ratings.sqlite")
     if desktop:
-        print(_write_launcher(log_file.parent, rater or "consensus", language or LANGUAGES[0]))
+        print(_write_launcher(folder.resolve(), rater or "consensus", language or LANGUAGES[0]))
         return
     work: Work
     if as_model:
@@ -131,7 +131,7 @@ def _progress(work: Work, language: str) -> str:
     return say("say_finished", language, unit=say(f"unit_{work.unit}", language).lower(), remark=remark, **facts)
 
 
-def _write_launcher(place: Path, rater: str, language: str) -> str:
+def _write_launcher(exams: Path, rater: str, language: str) -> str:
     """Write a launcher of the command that is running, without --desktop; a sentence about it."""
     from siming_tasks.tools.station.launcher import write_launcher
     from siming_tasks.tools.station.words import say
@@ -140,6 +140,6 @@ def _write_launcher(place: Path, rater: str, language: str) -> str:
     if siming is None:
         raise OptionsError("--desktop: no program `siming` is installed beside Python, which a launcher could start.")
     typed = [word for word in click.get_current_context().find_root().obj if word != "--desktop"]
-    name = f"{say('rate', language)} ({rater})"
-    path = write_launcher(place, name, [siming, *typed], Path.cwd(), sys.platform)
+    name = f"{exams.name} - {say('rate', language)} ({rater})"
+    path = write_launcher(exams.parent, name, [siming, *typed], Path.cwd(), sys.platform)
     return say("say_desktop", language, file=path, command=shlex.join(["siming", *typed]))

@@ -31,9 +31,9 @@ class Sentence(NamedTuple):
     values: Mapping[str, Any] = {}
 
     def within(self, language: str) -> str:
-        """The sentence in a language, begun with a capital letter."""
-        text = words()[self.key].get(language, words()[self.key][LANGUAGES[0]]).format_map(self.values)
-        return text[:1].upper() + text[1:]
+        """The sentence in a language, begun with a capital letter; a value that begins it stays as it is."""
+        text = words()[self.key].get(language, words()[self.key][LANGUAGES[0]])
+        return (text[:1].upper() + text[1:]).format_map(self.values)
 
     def __str__(self) -> str:
         return words()[self.key][LANGUAGES[0]].format_map(self.values)

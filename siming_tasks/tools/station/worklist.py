@@ -197,7 +197,7 @@ class Work(ABC):
             value = self._seconds(item, step, kind, value)
         if kind in ("undo", "redo"):  # the act is named: another log may be joined before this event is read
             if value is not None:
-                raise Refusal("no_value", kind=kind)
+                raise Refusal("no_value", kind=kind.capitalize())
             state = self.state(item)
             about = state.last if kind == "undo" else state.undone
             value = about.id if about else NOTHING

@@ -110,6 +110,27 @@ def test_the_built_folder_says_what_was_given(decided: EventLog, make: Callable[
     assert dataset.meta["label_sources"]["consensus"] == {"raters agree": 3, "given": 2}
 
 
+def test_who_heard_the_exams_goes_with_the_labels(decided: EventLog, exams: Exams, make: Callable[..., Any]) -> None:
+    """Dr. Li had the sound on for most of what was played of both exams, Dr. Wu in one; of the adjudicator nothing is
+    known but that there was no other way to see the exams."""
+    for rater, shares in {"Dr. Li": ((9, 1), (30, 0)), "Dr. Wu": ((20, 0), (1, 9))}.items():
+        work = Rating(decided, rater, exams)
+        for exam, (heard, silent) in zip(("exam a.mp4", "exam b.mp4"), shares, strict=True):
+            do(work, exam, None, "played", {"heard": heard, "silent": silent})
+    before = Rating(decided, "Dr. Li", exams)
+    assert do(before, "exam a.mp4", None, "played", {"heard": 1, "silent": 0})["undo"], "playing is not undone"
+    built = make(decided, keep_rater_names=True)
+    facts = built.dataset.rater_facts
+    assert {name: (rater.heard, rater.saw) for name, rater in facts.items()} == {
+        "Dr. Li": (True, "recording"), "Dr. Wu": (None, "recording"), "consensus": (None, "recording"),
+    }  # fmt: skip
+    (mixed,) = (problem for problem in built.warnings if problem.code == "heard-differs")
+    assert mixed.what.startswith("Dr. Wu had the sound on in 1 of 2 exams")
+    for bad in ({"heard": 1}, {"heard": -1, "silent": 0}, {"heard": True, "silent": 0}, None, "x"):
+        with pytest.raises(Refusal, match="played takes no such value"):
+            do(before, "exam a.mp4", None, "played", bad)
+
+
 def test_open_disagreements_are_listed(rated: EventLog, make: Callable[..., Any]) -> None:
     with pytest.raises(DataError, match="one rater says not applicable, another does not") as refused:
         make(rated)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -364,3 +365,104 @@ def test_half_points_by_keyboard(browser: Any, begin: Begin, videos: Path, store
     keys(browser, "1", UP, DOWN, ".")
     wait(browser, "document.getElementById('trouble').textContent.includes('not on the scale of call: 0, 1, 2, 3')")
     assert folded(store, "x", exam).step("call").points == 1
+
+
+def test_a_held_key_and_a_double_click_score_one_step(
+    browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path
+) -> None:
+    """The next step comes at once: what was meant for the last one must not be taken for it."""
+    from selenium.webdriver import ActionChains
+
+    station = begin(videos, "--rater", "x", "--rubric", rubric, "--store", store)
+    visit(browser, station)
+    held = "for (const repeat of [false, true, true]) dispatchEvent"
+    event = "new KeyboardEvent('keydown', {key: '2', repeat, bubbles: true})"
+    browser.execute_script(f"{held.replace('dispatchEvent', 'document.body.dispatchEvent')}({event})")
+    saved(browser)
+    assert current(browser) == "call" and "– / 12" in text(browser, "[data-step=call] .chip")
+    ActionChains(browser).double_click(browser.find_element("css selector", "#card [data-value='9']")).perform()
+    saved(browser)
+    assert current(browser) == "press" and "– / 3" in text(browser, "[data-step=press] .chip")
+    assert "9 / 12" in text(browser, "[data-step=call] .chip")
+    keys(browser, UP, "1")  # who mends an answer stays; so does who may still type a second digit
+    assert current(browser) == "call"
+    browser.execute_script("document.getElementById('goOn').click()")
+    keys(browser, DOWN, "3")
+    assert current(browser) == "press" and "Every step is decided" in text(browser, "#done")
+    browser.execute_script("document.getElementById('goOn').click()")
+
+
+def test_the_page_speaks_chinese_and_remembers_it(
+    browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path
+) -> None:
+    """Errors too, which the station makes; another start has another port, and the same language."""
+    words = ("--rater", "李医生", "--rubric", rubric, "--store", store)
+    station = begin(videos, *words)
+    visit(browser, station)
+    assert browser.execute_script("return document.documentElement.lang") == "en"
+    browser.execute_script(
+        "const list = document.getElementById('language'); list.value = 'zh'; list.dispatchEvent(new Event('change'))"
+    )
+    try:
+        assert text(browser, "#heading") == "评分站" and "还剩 3/3 个步骤" in text(browser, "#progress")
+        keys(browser, "9")
+        assert text(browser, "#trouble") == "9 不在 look 的分值范围内：0, 1, 2。"
+        assert axe(browser) == []
+        own = (
+            "script, noscript, option, kbd, #who, #sheet, #step-name, #step dd, .requirement"  # names, keys, the rubric
+        )
+        left = browser.execute_script(
+            "const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), left = [];"
+            "while (walker.nextNode()) if (!walker.currentNode.parentElement.closest(arguments[0]))"
+            " left.push(walker.currentNode.data);"
+            "return left.filter((text) => /[a-z]{4}/.test(text))",
+            own,
+        )
+        assert left == ["9 不在 look 的分值范围内：0, 1, 2。"]
+        station.end()
+        again = begin(videos, *words)
+        visit(browser, again)
+        assert text(browser, "#heading") == "评分站"
+        station = begin(videos, *words, "--language", "en")
+        assert "exams finished by 李医生" in station.said[0]
+        visit(browser, station)
+        assert text(browser, "#heading") == "Rating station", "what is said at the start is newer than the memory"
+        chinese = {"accept-language": "zh-CN"}
+        assert "这是评分站" in station.ask("/work", headers=chinese, key=False)[2].decode()
+        assert json.loads(station.ask("/act", {"item": 9}, headers=chinese)[2]) == {"error": "没有这个考核。"}
+    finally:
+        browser.delete_all_cookies()
+
+
+def test_it_is_known_who_listened(browser: Any, begin: Begin, rubric: Path, store: Path, tmp_path: Path) -> None:
+    """Played with sound, then without; an AVI is heard too, and its wave form drawn."""
+    from tests.data.conftest import write_video
+
+    write_video(tmp_path / "ward" / "exam.mp4", frames=30, size=(160, 90), audio=True)
+    write_video(tmp_path / "ward" / "old.avi", seed=2, frames=30, size=(160, 90), codec="mpeg4", audio=True)
+    station = begin(tmp_path / "ward", "--rater", "x", "--rubric", rubric, "--store", store)
+    visit(browser, station)
+    for number in range(2):
+        wait(browser, f"document.getElementById('exams').value === '{number}'")
+        wait(browser, "document.getElementById('wait').hidden")
+        wait(browser, "document.querySelector('#wave path').getAttribute('d').length > 800")
+        assert text(browser, "#sound") == "Sound on"
+        if "old.avi" in text(browser, "#who"):
+            keys(browser, "m")
+            assert text(browser, "#sound") == "Sound off"
+        browser.execute_script("document.getElementById('video').currentTime = 0")
+        keys(browser, " ")
+        wait(browser, "document.getElementById('video').ended")
+        if number == 0:
+            if "old.avi" in text(browser, "#who"):
+                keys(browser, "m")
+            keys(browser, "Shift+n")
+    keys(browser, "Shift+p")
+    event_log = EventLog.read(store)
+    names = {digest: exam.name for digest, exam in event_log.exams().items()}
+    played = {names[event.exam]: event.value for event in event_log.events() if event.kind == "played"}
+    assert set(played) == {"exam.mp4", "old.avi"}
+    assert played["exam.mp4"]["heard"] == pytest.approx(3, abs=0.5) and played["exam.mp4"]["silent"] == 0
+    assert played["old.avi"]["silent"] == pytest.approx(3, abs=0.5) and played["old.avi"]["heard"] == 0
+    assert complaints(browser) == []
+    assert len(json.loads(station.ask("/wave/0")[2])) == 800 and station.ask("/wave/9")[0] == 404
