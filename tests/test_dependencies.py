@@ -56,7 +56,10 @@ def project() -> Any:
 
 def declared(*extras: str) -> dict[str, Requirement]:
     table = project()["project"]
-    texts = [*table["dependencies"], *(text for extra in extras for text in table["optional-dependencies"][extra])]
+    files = [ROOT / name for name in project()["tool"]["setuptools"]["dynamic"]["dependencies"]["file"]]
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    required = [line.partition("  #")[0] for line in lines if not line.startswith("#")]
+    texts = [*required, *(text for extra in extras for text in table["optional-dependencies"][extra])]
     found = [Requirement(text) for text in texts]
     return {canonical(one.name): one for one in found if one.name != table["name"]}
 

@@ -19,6 +19,7 @@ import pytest
 from siming_tasks.plugin import register as plugin
 
 ROOT = Path(__file__).parents[1]
+REQUIREMENTS = ("requirements-light.txt", "requirements-models.txt")
 TASKS = {f"siming_{scope}_{answer}" for scope in ("full", "clip", "full_timed") for answer in ("score", "error")}
 TASKS |= {f"{name}_{form}" for name in TASKS if "timed" not in name for form in ("abstain", "evidence", "named_errors")}
 INPUT_ABLATIONS = (
@@ -59,7 +60,7 @@ NAMES = TASKS | {
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out, source = tmp_path_factory.mktemp("wheel"), tmp_path_factory.mktemp("source") / "siming-tasks"
     source.mkdir()
-    for name in ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
+    for name in (*("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"), *REQUIREMENTS):
         shutil.copy(ROOT / name, source)
     for name in ("siming_tasks", "yaml_tasks", "docs", "utils", "tests"):
         shutil.copytree(ROOT / name, source / name, ignore=CACHES)

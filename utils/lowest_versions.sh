@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the oldest version of everything that pyproject.toml declares, and runs fast tests with them: all but those
+# Installs the oldest version of everything that requirements-*.txt declare, and runs fast tests with them: all but those
 # of the reader of replies, which needs no library. 10 minutes on two busy cores, and 3 to 9 to install.
 #
 #     utils/lowest_versions.sh PYTHON [PYTEST ARGUMENTS]      utils/lowest_versions.sh 3.10 tests/common
@@ -15,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 export UV_LINK_MODE=copy
 
 uv venv --quiet --python "$python" "$work/venv"
-uv pip compile --quiet --python "$work/venv/bin/python" --resolution lowest-direct pyproject.toml -o "$work/lowest.txt"
+uv pip compile --quiet --python "$work/venv/bin/python" --resolution lowest-direct requirements-*.txt -o "$work/lowest.txt"
 uv pip install --quiet --python "$work/venv/bin/python" -r "$work/lowest.txt"
 uv pip install --quiet --python "$work/venv/bin/python" --no-deps -e .
 # what the tests need beside it, without a change to what is there

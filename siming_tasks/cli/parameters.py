@@ -184,6 +184,12 @@ class Command(click.Command):
             return code
         except SimingError as error:
             return refusal(ctx.command_path, str(error), 2 if isinstance(error, OptionsError) else 1)
+        except ModuleNotFoundError as error:
+            module = (error.name or "").partition(".")[0]
+            if module not in _declared_modules():
+                raise
+            way_out = f"needs {module}, which a light install leaves out; `pip install siming-tasks` adds it."
+            return refusal(ctx.command_path, way_out, 2)
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -254,6 +260,14 @@ def next_step(then: str, values: Mapping[str, Any]) -> str:
         return (match["flag"] or "") + shlex.join(texts) if value not in (None, "", ()) else ""
 
     return re.sub(r"(?P<flag> --[\w-]+ )?\{(?P<name>\w+)\}", filled, then)
+
+
+def _declared_modules() -> set[str]:
+    """Modules of the libraries that the package declares, as far as they have the library's name."""
+    from importlib.metadata import requires
+
+    names = (re.match(r"[\w.-]+", line) for line in requires("siming-tasks") or () if "extra ==" not in line)
+    return {name[0].replace("-", "_").lower() for name in names if name}
 
 
 def refusal(path: str, message: str, code: int) -> int:
