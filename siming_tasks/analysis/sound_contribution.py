@@ -84,7 +84,7 @@ def _change(effect: AblationEffect) -> str:
 
 def steps_by_sound(rubric: Rubric) -> dict[str, tuple[str, ...]]:
     """Ids of a rubric's steps by part; parts without a step are left out."""
-    heard = tuple(step.id for step in rubric.steps if step.evidence.channel.startswith("audio"))
+    heard = tuple(step.id for step in rubric.steps if step.evidence.is_heard)
     parts = {
         ALL: tuple(step.id for step in rubric.steps),
         NEED_SOUND: heard,

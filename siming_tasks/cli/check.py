@@ -58,6 +58,8 @@ def check(
             say(f"Splits: {', '.join(f'{one_line(name)} {count:,}' for name, count in facts['splits'].items())}.")
         if any(about != "not stated" for about in facts["raters"].values()):
             say(f"Raters: {'; '.join(f'{one_line(name)}: {about}' for name, about in facts['raters'].items())}.")
+        if facts["sound"]:
+            say(" ".join(map(one_line, facts["sound"])))
     hidden = " (legal and usual; --all shows them)" if report.notes and not show_all else ""
     print(f"{count_problems(report.problems)}{hidden}. Not looked at: {'; '.join(NOT_CHECKED)}.")
     return 1 if report.errors else 0

@@ -17,6 +17,7 @@ from siming_tasks.common.schema import CONSENSUS, PERSON, AttemptRule, Rater, Vi
 from siming_tasks.data.digest import content_digest, fingerprint, label_difference, media_difference
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import DatasetInfo, VideoRow, problems_of
+from siming_tasks.data.sound_facts import SoundFacts
 from siming_tasks.media.container import open_video
 from siming_tasks.rubrics import Rubric, load_rubric
 
@@ -131,6 +132,18 @@ class Dataset:
         """By name, what is stated of a rater: its kind, and what a person saw and heard; of the consensus if stated."""
         named = {name: self.rater_facts.get(name) for name in self.raters}
         return {name: str(rater or "not stated") for name, rater in named.items() if rater or name != CONSENSUS}
+
+    @cached_property
+    def sound_facts(self) -> SoundFacts:
+        """Whether there is sound or a transcript, and who can judge the steps that need it."""
+        return SoundFacts.of(
+            self.rubric,
+            kept=self.meta.get("sound"),
+            videos=len(self.videos),
+            transcripts=sum(video.extra.get("transcript") is not None for video in self.videos),
+            raters=self.raters,
+            facts=self.rater_facts,
+        )
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import yaml
 from siming_tasks.common.files import atomic_write, sha256_file
 from siming_tasks.common.schema import CONSENSUS, PERSON, Rater, kinds_in_words
 from siming_tasks.data.digest import content_digest
+from siming_tasks.data.sound_facts import SoundFacts
 from siming_tasks.rubrics import DEFAULT_ID, Rubric, load_rubric
 
 _OPEN = "*Not stated. To be answered by the owner of the data.*"
@@ -32,7 +33,7 @@ _TEXT = """\
 * Rubric `{rubric.rubric_id}` version {rubric.version}: {steps} steps in {skills} skill(s), {rubric.max_score:g} points.
 * {judged} judged steps; {clips} have a time span; {skipped} are marked as not applicable.
 * Raters: {raters}. Reference: `consensus` ({origins}).
-* {reference}
+* {reference}{sound}
 * Does the dataset identify people, directly or indirectly? Faces, name badges and voices are not searched for. {open}
 
 ## Collection
@@ -169,8 +170,26 @@ def _card(info: Mapping[str, Any], rubric: Rubric, rows: Sequence[Mapping[str, A
         citation=info.get("citation") or "not stated",
         exams=_exams(rubric),
         whose=_whose(info, steps, clinical),
+        sound=_sound(info, rubric, rows),
     )
     return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---\n\n{text}"
+
+
+def _sound(info: Mapping[str, Any], rubric: Rubric, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Lines of the card on sound; none where ``dataset.yaml`` does not state it."""
+    if info.get("sound") is None:
+        return ""
+    facts = SoundFacts.of(
+        rubric,
+        kept=info["sound"],
+        videos=len(rows),
+        transcripts=sum(row.get("transcript") is not None for row in rows),
+        raters={name for row in rows for step in row["steps"] for name in step.get("score", ())},
+        facts={
+            name: Rater(row.get("kind", PERSON), row.get("heard")) for name, row in (info.get("raters") or {}).items()
+        },
+    )
+    return "".join(f"\n* {line}" for line in facts.sentences)
 
 
 def _exams(rubric: Rubric) -> str:

@@ -182,6 +182,7 @@ class DatasetInfo(BaseModel):
     label_sources: Any = None
     raters: dict[str, RaterRow] = Field(default_factory=dict)
     attempts: AttemptRule | None = None
+    sound: StrictBool | None = None
     digest: Sha256 | None = None
     media_sha256: dict[str, Sha256] = Field(default_factory=dict)
     primary: Primary | None = None

@@ -27,7 +27,7 @@ _MEND = "Restore the file, or write it anew from the full data set with `siming 
 
 
 _PUBLIC = ("name", "version", "license", "synthetic", "languages", "processing", "created", "canary", "url", "citation",
-           "attempts")  # fmt: skip
+           "attempts", "sound")  # fmt: skip
 _TIES = ("student", "performance")
 """Facts of a video that the label file keeps: who was examined is nobody's business, and intervals are over them."""
 

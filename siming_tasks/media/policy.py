@@ -161,7 +161,7 @@ def unobservable_reason(
         has_audio: whether the model hears the sound, or reads what is said.
         has_pictures: whether the model is shown anything.
     """
-    if step.evidence.channel in ("audio", "audio_visual") and not has_audio:
+    if step.evidence.is_heard and not has_audio:
         return "silent"
     if not has_pictures:
         return None if step.evidence.channel == "audio" else "dark"

@@ -28,6 +28,7 @@ class Estimand:
         sites: number of sites that the videos state.
         reference: rater whose points are the reference; ``raters``: physicians behind it or beside it.
         machines: raters by kind where no person is among them (``2 models``); empty otherwise.
+        heard: who heard what some steps need, where that is stated or the task gives it; empty otherwise.
         missing: share of asked steps without an answer; None for several runs, which differ in it.
         part: of a split, whose videos these are; empty: the whole data set.
     """
@@ -44,6 +45,7 @@ class Estimand:
     missing: float | None
     part: str = ""
     machines: str = ""
+    heard: str = ""
 
     @property
     def sentence(self) -> str:
@@ -66,10 +68,11 @@ class Estimand:
             who += f" of these {len(self.raters)} physicians" if len(self.raters) > 1 else " of this physician"
         raters = f"these raters, no others: {self.machines}, no person" if self.machines else "these raters, no others"
         missing = "missing answers" if self.missing is None else f"missing answers ({self.missing:.1%})"
+        heard = f" {self.heard}" if self.heard else ""
         return (
             f"Estimand: agreement with {who} ({raters}) in “{self.shown}”, over {exams}{where}; "
             f"{missing} are left out of the metrics, and count as full points (“correct”) where imputed, in ranks and "
-            "in tests."
+            f"in tests.{heard}"
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -98,4 +101,24 @@ def estimand_of(
         missing=None if several else unanswered / asked if asked else 0.0,
         part=dataset.part,
         machines=dataset.machine_raters,
+        heard=_heard(matrix, dataset, setting),
+    )
+
+
+def _heard(matrix: ScoreMatrix, dataset: Dataset, setting: str) -> str:
+    """A sentence on who heard; empty where it is stated of no physician and the task gives pictures alone."""
+    steps = [step for step in matrix.step_ids if dataset.rubric.by_id[step].evidence.is_heard]
+    facts, modality = dataset.sound_facts, TASKS[setting].modality
+    yes, no = len(facts.raters(True)), len(facts.raters(False))
+    if not steps or not (yes or no or modality.needs):
+        return ""
+    given = " and ".join(
+        {"sound": "gives the sound", "transcript": "gives a transcript"}[need] for need in modality.needs
+    )
+    unstated = len(facts.heard) - yes - no
+    who = [f"{count} of {len(facts.heard)} physicians {words}" for count, words in
+           ((yes, "heard it"), (no, "did not"), (unstated, "did not state it")) if count]  # fmt: skip
+    told = f"{', '.join(who)}; " if who else ""
+    return (
+        f"{len(steps)} of the {len(matrix.step_ids)} steps need sound: {told}this task {given or 'does not give it'}."
     )

@@ -182,7 +182,7 @@ def _kinds(rubric: Rubric) -> Found:
         what = f"{len(without)} of {len(places)} steps lack `kind`, the first is {without[0][1]!r}."
         yield without[0][0], "kind-missing", what, "State act, state or sound; only an act can be cut out of a film."
     for place, step in places:
-        if step.kind == "sound" and not step.evidence.channel.startswith("audio"):
+        if step.kind == "sound" and not step.evidence.is_heard:
             what = f"step {step.id!r} is a sound, but its evidence is {step.evidence.channel}."
             yield (*place, "kind"), "kind-unheard", what, "Correct `kind`, or `evidence.channel`."
 

@@ -147,6 +147,11 @@ class Evidence(_Model):
     channel: Literal["visual", "audio", "audio_visual", "visual_device"] = "visual"
     min_fps: float = Field(default=0.5, gt=0, le=240)
 
+    @property
+    def is_heard(self) -> bool:
+        """True if sound is needed, alone or beside the picture."""
+        return self.channel in ("audio", "audio_visual")
+
 
 class RubricStep(_Model):
     """One line of the score sheet.

@@ -11,12 +11,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from siming_tasks.common.errors import Problem
+from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.schema import CONSENSUS, StepLabel, Video, human_raters
 from siming_tasks.data.check.attempt_checks import attempt_problems
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import StepRow, VideoRow
+from siming_tasks.data.transcript import transcript_of
 from siming_tasks.rubrics import Rubric
 from siming_tasks.rubrics.rubric import HALF_POINTS_HINT, is_on_increment
 
@@ -33,6 +34,7 @@ def label_problems(dataset: Dataset) -> Iterator[Problem]:
     yield from _scores(dataset)
     yield from _names_and_splits(dataset)
     yield from attempt_problems(dataset)
+    yield from _what_is_heard(dataset)
 
 
 def _warn(dataset: Dataset, video: Video | None, code: str, what: str, fix: str, where: str | None = None) -> Problem:
@@ -56,8 +58,9 @@ def _keys(dataset: Dataset) -> Iterator[Problem]:
         places: list[tuple[dict[str, Any], type[BaseModel]]] = [(row, VideoRow)]
         places += [(step, StepRow) for step in row["steps"]]
         for mapping, model in places:
-            for name in mapping.keys() - model.model_fields.keys():
-                if close := difflib.get_close_matches(name, list(model.model_fields), 1, 0.8):
+            known = [*model.model_fields, *(["transcript"] if model is VideoRow else [])]
+            for name in mapping.keys() - set(known):
+                if close := difflib.get_close_matches(name, known, 1, 0.8):
                     what, fix = f"key {name!r} has no meaning here.", f"Is it {close[0]!r}?"
                     yield Problem("key-unknown", what, fix, _FILE, line, mapping.get("step_id"), "warning")
 
@@ -191,6 +194,32 @@ def _scores(dataset: Dataset) -> Iterator[Problem]:
     if full and (all(full) or not any(full)):
         what = f"every step of every video is {'correct' if full[0] else 'wrong'}; most metrics are undefined."
         yield _warn(dataset, None, "labels-constant", what, "Add videos with the other outcome.", CONSENSUS)
+
+
+def _what_is_heard(dataset: Dataset) -> Iterator[Problem]:
+    """Transcripts of another form or beyond the video, and points for what a rater could not hear."""
+    for video in dataset.videos:
+        try:
+            said = transcript_of(video) or ()
+        except DataError as error:
+            line = dataset.lines.get(video.video_id)
+            yield Problem("transcript-form", str(error).partition(": ")[2], "", _FILE, line, "transcript")
+            continue
+        if wrong := [line for line in said if not 0 <= line.start <= line.end or line.start >= video.duration]:
+            what = (
+                f"{len(wrong)} lines of the transcript are not within the video, the first from {wrong[0].start:g} s."
+            )
+            problem = _warn(dataset, video, "transcript-outside", what, "Correct their times.", "transcript")
+            yield replace(problem, severity="error")
+    facts = dataset.sound_facts
+    for name in facts.raters(False):
+        scored = {
+            step.step_id for video in dataset.videos for step in video.applicable if step.scores.get(name) is not None
+        }
+        if steps := [step for step in facts.steps if step in scored]:
+            what = f"{name} did not hear, and gave points for {len(steps)} steps that need sound ({_shown(steps)})."
+            fix = "Read that rater's agreement on the other steps alone, or correct `heard`."
+            yield _warn(dataset, None, "rater-unheard", what, fix, name)
 
 
 def _names_and_splits(dataset: Dataset) -> Iterator[Problem]:

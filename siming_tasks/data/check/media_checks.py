@@ -55,12 +55,12 @@ class Inspection:
     pictures: NDArray[np.float32] | None = None
 
 
-def inspect(path: Path, video: Video, line: int, quick: bool = False) -> Inspection:
+def inspect(path: Path, video: Video, line: int, quick: bool = False, sound: bool | None = None) -> Inspection:
     """Open one video, compare it with its row on this line of ``videos.jsonl`` and decode every picture once.
 
-    ``quick``: read headers and packets' timestamps only.
+    ``quick``: read headers and packets' timestamps only. ``sound``: whether ``dataset.yaml`` states that it is kept.
     """
-    about = _About(video, line)
+    about = _About(video, line, sound)
     try:
         with open_video(path) as (container, stream):
             problems = list(_header(about, container, stream))
@@ -89,6 +89,7 @@ def inspect(path: Path, video: Video, line: int, quick: bool = False) -> Inspect
 class _About:
     video: Video
     line: int
+    sound: bool | None = None
 
     def problem(self, code: str, what: str, fix: str, severity: Any = "error", where: str = "media") -> Problem:
         what = f"video {self.video.video_id!r}: {what}"
@@ -111,9 +112,13 @@ def _header(about: _About, container: InputContainer, stream: VideoStream) -> It
         yield odd("media-odd-size", f"has odd sides ({size}); some readers refuse it.")
     if gamut := WIDE_GAMUTS.get(stream.codec_context.color_primaries):
         yield odd("media-colours", f"has wide-gamut colours ({gamut}), which models are shown pale.")
-    if container.streams.audio:
-        what = "has sound; voices identify people, and models may hear the examiner."
-        yield odd("media-audio", what, "Leave it out unless it is meant to be there.")
+    if container.streams.audio and not about.sound:
+        removed = " and `sound: false` in dataset.yaml says that it has none" if about.sound is False else ""
+        what = f"has sound{removed}; voices identify people, and models may hear the examiner."
+        yield odd("media-audio", what, "Leave it out, or write `sound: true` in dataset.yaml if it is meant.")
+    if about.sound and not container.streams.audio:
+        what = "has no sound, and `sound: true` in dataset.yaml says that it has."
+        yield odd("sound-missing", what, "Build it with --keep-audio from a recording with sound, or correct the line.")
     others = [other.type for other in container.streams if other.type not in ("video", "audio")]
     if others or len(videos) > 1:
         what = f"has further streams ({', '.join(others) or 'a second video'})."

@@ -112,6 +112,7 @@ def check_dataset(
             "steps": sum(len(video.applicable) for video in dataset.videos),
             "seconds": round(sum(video.duration for video in dataset.videos), 3),
             "raters": dataset.raters_in_words,
+            "sound": dataset.sound_facts.sentences if "sound" in dataset.meta else [],
             "attempts": attempt_counts(dataset),
             "splits": parts_of(dataset.videos),
             "frames": sum(item.frames or 0 for item in inspected.values()) if not quick else None,
@@ -129,9 +130,12 @@ def _inspect_all(
     from tqdm import tqdm
 
     videos = [video for video in dataset.videos if dataset.lines[video.video_id] not in broken]
+    sound = dataset.meta.get("sound")
     with ThreadPoolExecutor(jobs) as pool, tqdm(total=len(videos), unit="video", disable=not progress) as bar:
         work = {
-            video.video_id: pool.submit(inspect, dataset.media_path(video), video, dataset.lines[video.video_id], quick)
+            video.video_id: pool.submit(
+                inspect, dataset.media_path(video), video, dataset.lines[video.video_id], quick, sound
+            )
             for video in videos
         }
         try:

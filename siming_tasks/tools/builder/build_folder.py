@@ -175,7 +175,7 @@ def _build(out: Path, plan: BuildPlan, part: Path, jobs: int, progress: bool) ->
     shutil.rmtree(part / "done")
     open_dataset(part)
     _write_names(_beside(out, "names"), plan)
-    return [*_not_whole(plan, media), *cut]
+    return [*_not_whole(plan, media), *_silent(plan), *cut]
 
 
 def _not_whole(plan: BuildPlan, media: Mapping[str, Mapping[str, Any]]) -> list[Problem]:
@@ -191,6 +191,16 @@ def _not_whole(plan: BuildPlan, media: Mapping[str, Mapping[str, Any]]) -> list[
             code = "media-damaged" if done["damaged"] else "media-lost"
             problems.append(Problem(code, what, fix, str(source.path), severity="warning"))
     return problems
+
+
+def _silent(plan: BuildPlan) -> list[Problem]:
+    """A warning for videos without sound where it is to be kept: the tasks that give it are refused for all."""
+    names = [name for name, source in plan.sources.items() if source.sound is None]
+    if not plan.options.keep_audio or not names:
+        return []
+    what = f"{len(names)} of {len(plan.sources)} videos have no sound ({', '.join(map(repr, names[:4]))})."
+    fix = "Give recordings with sound, or leave out --keep-audio: tasks that give sound are refused."
+    return [Problem("sound-missing", what, fix, severity="warning")]
 
 
 def _rows(plan: BuildPlan, durations: Mapping[str, float], canary: str) -> tuple[list[dict[str, Any]], list[Problem]]:
@@ -247,6 +257,7 @@ def _info(plan: BuildPlan, canary: str) -> dict[str, Any]:
             "consensus": {renamed.get(how, how): count for how, count in plan.decision.origins.items()},
         },
         **stated_raters(plan.rater_facts),
+        "sound": options.keep_audio,
         "processing": "Videos as H.264 .mp4 with a constant rate and even sides; container metadata removed, audio "
         f"{'kept' if options.keep_audio else 'removed'}; file names and {who} replaced by ids.",
         "created": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),

@@ -363,6 +363,7 @@ def _write(
         "languages": list(dataset.meta.get("languages") or ()),
         "label_sources": {"source": dataset.digest, "edited": "by the rubric's requirements; uncertain ones left out"},
         **stated_raters(dataset.rater_facts, still),
+        "sound": False,
         "processing": "Frames of the source in another order, without some, or one held; every video, edited or not, "
         "encoded once in the same way (H.264, a keyframe every 25 frames, no sound).",
         "created": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),

@@ -111,6 +111,7 @@ def fetch(
         rows, cut = _rows(public, recordings, rule, durations)
         raters = sorted({rater for row in rows for step in row["steps"] for rater in step.get("score", ())})
         info = _info(name, public, rule, raters, source.published, digest, key, bool(files))
+        info |= {"sound": keep_audio} if files else {}
         with atomic_write(part / ".rubric.yaml") as stream:
             yaml.safe_dump(dict(public.rubric), stream, sort_keys=False, allow_unicode=True, width=120)
         digests = {f"media/{video}.mp4": str(done["sha256"]) for video, done in media.items()}

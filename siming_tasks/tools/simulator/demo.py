@@ -261,6 +261,7 @@ def _describe(folder: Path, rows: Sequence[dict[str, Any]], pairs: Sequence[dict
         "languages": ["en"],
         "label_sources": raters,
         "simulation": recipe.facts(),
+        **({"sound": True} if recipe.sound != "none" else {}),
         "digest": sha256_json({"rubric": rubric, "videos": list(rows), "media": media}),
         "media_sha256": media,
     }

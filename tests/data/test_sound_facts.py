@@ -1,0 +1,102 @@
+"""Sound of a data set: what is kept, who heard, and which steps cannot be judged by whom."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from siming_tasks.cli import main
+from siming_tasks.common.schema import Rater
+from siming_tasks.data import check_dataset, open_dataset
+from siming_tasks.data.sound_facts import SoundFacts
+from siming_tasks.results.estimand import estimand_of
+from siming_tasks.results.evaluate_records import build_reference_matrix
+from siming_tasks.rubrics import Rubric, default_rubric
+from siming_tasks.tools.builder import BuildOptions, build_dataset
+from tests.data.conftest import RUBRIC, STEPS, write_video
+
+HEARD = [{"id": skill["id"], "name": skill["name"], "steps": [
+    {**step, "evidence": {"channel": "audio_visual"}} if step["id"] in ("cpr_02", "aed_01") else step
+    for step in skill["steps"]]} for skill in RUBRIC["skills"]]  # fmt: skip
+
+
+def test_thirteen_steps_of_the_embedded_rubric_need_sound() -> None:
+    how = {"videos": 3, "transcripts": 0, "raters": ["rater_a", "rater_b", "consensus"]}
+    facts = {"rater_b": Rater(heard=False)}
+    removed = SoundFacts.of(default_rubric(), kept=False, facts=facts, **how)
+    assert len(removed.steps) == 13
+    said = " ".join(removed.sentences)
+    assert "13 of the 33 steps need sound" in said and "no model can judge them" in said
+    assert "rater_b judged them without hearing." in said and "Whether rater_a heard it is not stated" in said
+    kept = SoundFacts.of(default_rubric(), kept=True, facts={}, **{**how, "transcripts": 2})
+    assert kept.sentences[:2] == [
+        "Sound is kept: voices identify people, and what is said can name them.",
+        "2 of 3 videos have a transcript, which can name people, too.",
+    ]
+    assert "Models that do not hear cannot judge them" in " ".join(kept.sentences)
+    silent = Rubric.model_validate(RUBRIC)
+    assert SoundFacts.of(silent, kept=False, facts={}, **how).sentences == []
+
+
+@pytest.mark.parametrize(
+    ("stated", "tracks", "codes"),
+    [(None, True, ["media-audio"]), (False, True, ["media-audio"]), (True, True, []), (True, False, ["sound-missing"])],
+)
+def test_sound_is_no_finding_where_it_is_meant(
+    folder: Path, stated: bool | None, tracks: bool, codes: list[str]
+) -> None:
+    write_video(folder / "media/v001.mp4", seed=0, audio=tracks)
+    info = yaml.safe_load((folder / "dataset.yaml").read_text())
+    (folder / "dataset.yaml").write_text(yaml.safe_dump({**info, **({} if stated is None else {"sound": stated})}))
+    found = [str(problem.code) for problem in check_dataset(folder, quick=True).warnings if problem.line == 1]
+    assert found == codes
+
+
+def test_the_check_reads_transcripts(folder: Path, edit: Any) -> None:
+    said = [{"start": 0.5, "end": 1, "text": "All safe."}, {"start": 7, "end": 8, "text": "Out."}]
+    edit(lambda rows: rows[0].update(transcript=said))
+    edit(lambda rows: rows[1].update(transcript=[{"start": 0}]))
+    edit(lambda rows: rows[2].update(transcripts=[]))
+    found = {problem.code: str(problem) for problem in check_dataset(folder, quick=True).problems}
+    assert "1 lines of the transcript are not within the video, the first from 7 s" in found["transcript-outside"]
+    assert "transcript[0.end]" in found["transcript-form"] and "Is it 'transcript'?" in found["key-unknown"]
+
+
+def test_a_build_says_who_cannot_judge_which_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number, audio in ((1, True), (2, False)):
+        write_video(tmp_path / "videos" / f"IMG_{number}.mp4", seed=number, audio=audio)
+    (tmp_path / "rubric.yaml").write_text(yaml.safe_dump({**RUBRIC, "skills": HEARD}))
+    rows = "".join(f"IMG_{n},rater_{r},{','.join('2' for _ in STEPS)}\n" for n in (1, 2) for r in "ab")
+    (tmp_path / "labels.csv").write_text(f"video_id,rater,{','.join(name for name, _ in STEPS)}\n{rows}")
+    (tmp_path / "map.yaml").write_text("rater_facts: {rater_a: {heard: true}, rater_b: {heard: false}}")
+    built = build_dataset(tmp_path / "exams", rubric=tmp_path / "rubric.yaml", labels=tmp_path / "labels.csv",
+                          videos=tmp_path / "videos", mapping=tmp_path / "map.yaml",
+                          options=BuildOptions(keep_audio=True))  # fmt: skip
+    found = {problem.code: str(problem) for problem in built.warnings}
+    assert "1 of 2 videos have no sound ('IMG_2')" in found["sound-missing"]
+    assert (
+        "rater_b did not hear, and gave points for 2 steps that need sound (cpr_02, aed_01)" in found["rater-unheard"]
+    )
+    card = (tmp_path / "exams" / "README.md").read_text()
+    for line in (
+        "* Sound is kept: voices identify people, and what is said can name them.",
+        "* 2 of the 4 steps need sound (cpr_02, aed_01).",
+        "* rater_b judged them without hearing.",
+    ):
+        assert f"\n{line}\n" in card
+    assert main(["data", "check", str(tmp_path / "exams"), "--quick"]) == 0
+    out = capsys.readouterr().out
+    assert "rater_b judged them without hearing." in out and "media-audio" not in out
+    report = check_dataset(tmp_path / "exams", quick=True).to_json()
+    assert json.dumps(report["summary"]["sound"]).count("need sound") == 1
+    dataset = open_dataset(tmp_path / "exams")
+    for setting, gives in (("full_score", "does not give it"), ("sound_video_audio_full_score", "gives the sound")):
+        sentence = estimand_of(build_reference_matrix(dataset, setting), dataset, setting).sentence
+        expected = (
+            f"2 of the 4 steps need sound: 1 of 2 physicians heard it, 1 of 2 physicians did not; this task {gives}."
+        )
+        assert sentence.endswith(expected)
