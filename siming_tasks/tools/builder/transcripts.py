@@ -26,13 +26,13 @@ _ROLE = re.compile(
     "|dispatcher|voice|unknown|all|both|考官|评委|老师|教师|考生|学员|学生|医生|护士|患者|病人|家属|助手|同伴|路人|旁白"
     r"|设备|除颤仪)(?:[\s_-]*\d+)?"
 )
-"""What a speaker is, and not who: it stays, also with a number (`nurse 2`)."""
+"""Roles of speakers: they name nobody and stay, also with a number (`nurse 2`)."""
 _LABEL = re.compile(r"(?:speaker|spk|spkr|s|说话人|发言人)[\s_-]*(?:\d+|[a-z])", re.IGNORECASE)
 """Names that recognisers give to voices: nobody's."""
 _TITLE = re.compile("dr|prof|professor|mr|mrs|ms|miss|sir|rater|the|von|van|de|der|al|med|md|phd", re.IGNORECASE)
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 _CALLED = "老师|医生|医师|大夫|教授|主任|护士|同学|同志|先生|女士"
-"""What follows a surname when somebody is addressed in Chinese."""
+"""Words that follow a surname when somebody is addressed in Chinese."""
 
 
 def transcript_files(paths: Sequence[Path]) -> list[tuple[Path, str]]:
@@ -223,7 +223,7 @@ class Names:
         return re.sub("|".join(map(_pattern, sorted(near, key=len, reverse=True))), place, text)
 
     def speaker(self, who: str) -> str | None:
-        """What a speaker is called: its place, or its role; None: it is to get a number."""
+        """Name of a speaker in the data set: its place, or its role; None: it is to get a number."""
         plainly = " ".join(spelled(who).split()).casefold()
         for name, place in self.places.items():
             if plainly == name.casefold():
