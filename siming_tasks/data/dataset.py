@@ -135,7 +135,7 @@ class Dataset:
 
     @cached_property
     def sound_facts(self) -> SoundFacts:
-        """Whether there is sound or a transcript, and who can judge the steps that need it."""
+        """Sound and transcripts of the videos, and who can judge the steps that need them."""
         return SoundFacts.of(
             self.rubric,
             kept=self.meta.get("sound"),
