@@ -6,7 +6,7 @@ The names below are the public interface, imported when they are first used::
 
     run = st.load("runs/qwen")
     scores = st.score_run(run)
-    table = run.to_frame()
+    table = run.to_pandas()
 """
 
 from __future__ import annotations

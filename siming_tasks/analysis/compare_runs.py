@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from siming_tasks.analysis.comparison import Comparison, Difference, compare_scores, correct_families
@@ -13,21 +14,24 @@ from siming_tasks.analysis.rater_agreement import rater_references
 from siming_tasks.analysis.run_analyses import run_video_contribution
 from siming_tasks.analysis.variance_sources import two_way_intervals
 from siming_tasks.analysis.video_contribution import VideoContribution
+from siming_tasks.common.display import LONGEST, Card, Shown
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.sanitize import one_line
 from siming_tasks.data.primary import Primary, stated_primary
 from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.metrics.alignment import align
+from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.resample import one_thread
 from siming_tasks.options import Options
 from siming_tasks.results.comparable import TaskRun, check_allowed, comparison_entries
 from siming_tasks.results.estimand import Estimand, estimand_of
-from siming_tasks.results.run import Run
+from siming_tasks.results.run import Run, load
 from siming_tasks.tasks import ABLATION_TASKS
 
 
-@dataclass(frozen=True)
-class RunComparison:
+@dataclass(frozen=True, repr=False)
+class RunComparison(Shown):
     """Result of :func:`compare`.
 
     Attributes:
@@ -38,6 +42,7 @@ class RunComparison:
         two_way: by run and metric, intervals over videos and steps; empty unless asked for.
         matrices: by run, what was compared.
         estimand: whose exams and which raters.
+        synthetic: the exams are simulated.
     """
 
     setting: str
@@ -48,6 +53,30 @@ class RunComparison:
     two_way: Mapping[str, Mapping[str, Estimate]]
     matrices: Mapping[str, ScoreMatrix] = field(default_factory=dict, repr=False)
     estimand: Estimand | None = None
+    synthetic: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence, as plain text."""
+        return f"{self.setting}: {self.comparison.sentence('SYNTHETIC exams' if self.synthetic else 'exams')}"
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def __repr__(self) -> str:
+        return f"RunComparison({one_line(self.sentence, LONGEST)!r})"
+
+    @property
+    def card(self) -> Card:
+        """The sentence, and every run with its rank."""
+        found, metric = self.comparison, self.comparison.headline
+        rows = []
+        for run, rank in sorted(found.ranks.get(metric, {}).items(), key=lambda item: item[1].rank):
+            between = str(rank.low) if rank.low == rank.high else f"{rank.low} to {rank.high}"
+            rows.append((run, str(found.imputed[run][metric]), between))
+        rows += [(run, "-", why) for run, why in found.skipped.get(metric, {}).items()]
+        note = "Missing answers count as full points or “correct”."
+        return Card(f"{len(found.runs)} runs", self.sentence, ("run", CATALOGUE[metric].label, "rank"), rows, note)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
@@ -136,10 +165,9 @@ def common_settings(runs: Sequence[Run], wanted: Collection[str] | None = None) 
 
 
 def compare(
-    runs: Sequence[Run],
-    setting: str,
+    *runs: Run | str | Path,
+    setting: str | None = None,
     options: Options | None = None,
-    *,
     allow: Collection[str] = (),
     against: str | None = None,
     steps_too: bool = False,
@@ -149,8 +177,8 @@ def compare(
     Holm's correction is over this setting alone: who tests in several settings takes :func:`compare_settings`.
 
     Args:
-        runs: at least two runs on one data set, from :func:`siming_tasks.results.run.read_run`.
-        setting: name of the setting, such as ``full_score``.
+        runs: at least two runs on one data set, or their folders, which :func:`siming_tasks.results.run.load` reads.
+        setting: name of the setting, such as ``full_score``; None: the first that all runs have.
         options: rater, label mapping, positive class, resamples and seed.
         allow: differences to accept (:data:`siming_tasks.results.comparable.DIFFERENCES`).
         against: compare every other run with this one instead of all pairs.
@@ -163,14 +191,17 @@ def compare(
         >>> from siming_tasks import Options, compare, open_dataset, read_run
         >>> dataset = open_dataset(exams)
         >>> runs = [read_run(path, dataset) for path in (physician, constant)]
-        >>> result = compare(runs, "full_score", Options(resamples=500))
+        >>> result = compare(*runs, options=Options(resamples=500))
+        >>> print(result)  # doctest: +ELLIPSIS
+        full_score: physician (...) and constant (0.000) cannot be told apart: ... over 4 SYNTHETIC exams.
         >>> first = result.comparison.differences[0]
         >>> first.metric, first.a, first.b, first.value > 0.5
         ('qwk', 'physician', 'constant', True)
     """
-    options = options or Options()
-    compared = _compare(runs, setting, options, allow=allow, against=against, steps_too=steps_too)
-    return _correct({setting: compared}, stated_primary(runs[0].dataset.meta, options.primary))[setting]
+    options, loaded = options or Options(), [run if isinstance(run, Run) else load(run) for run in runs]
+    setting = setting or common_settings(loaded)[0]
+    compared = _compare(loaded, setting, options, allow=allow, against=against, steps_too=steps_too)
+    return _correct({setting: compared}, stated_primary(loaded[0].dataset.meta, options.primary))[setting]
 
 
 def _compare(
@@ -207,4 +238,5 @@ def _compare(
             two_way={name: two_way_intervals(matrix, **how) for name, matrix in matrices.items() if steps_too},
             matrices=matrices,
             estimand=estimand_of(next(iter(matrices.values())), dataset, setting, options.rater, several=True),
+            synthetic=dataset.synthetic,
         )

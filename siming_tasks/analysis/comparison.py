@@ -12,7 +12,9 @@ import numpy as np
 from siming_tasks.analysis import paired_tests
 from siming_tasks.analysis.paired_tests import AnsweredDifference, Pair, Paired
 from siming_tasks.analysis.ranks import RunRank, compute_ranks
+from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.printed_value import fixed
 from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
 from siming_tasks.metrics.classification import Positive
@@ -93,8 +95,8 @@ class Detectable:
     pairs: int
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(ShortRepr):
     """Result of :func:`compare_scores`.
 
     Attributes:
@@ -128,6 +130,39 @@ class Comparison:
     def complete(self) -> bool:
         """True if no run left an answer out."""
         return all(row[name] == self.estimates[run][name] for run, row in self.imputed.items() for name in row)
+
+    def sentence(self, exams: str = "exams") -> str:
+        """Run that agrees best with the reference by the headline metric, and if that can be told from chance.
+
+        Plain text: escape it, as names of runs are in it. Missing answers are imputed. ``exams`` is the word for them.
+        """
+        metric = CATALOGUE[self.headline].label
+        ranks, skipped = self.ranks.get(self.headline, {}), self.skipped.get(self.headline, {})
+        exams = f"over {self.n_videos:,} {exams}"
+        if len(ranks) < 2:
+            why = "; ".join(f"{run}: {reason}" for run, reason in skipped.items())
+            return f"By {metric} {exams} there are no two runs to compare{f' ({why})' if why else ''}."
+        order = sorted(ranks, key=lambda run: ranks[run].rank)
+        values = {run: fixed(self.imputed[run][self.headline].value or 0.0) for run in order}
+        first, second = order[:2]
+        if len(order) == 2:
+            found = next(item for item in self.differences if item.metric == self.headline)
+            sign = 1 if found.a == first else -1
+            low, high = (None, None) if found.low is None or found.high is None else sorted(
+                (sign * found.low, sign * found.high))  # fmt: skip
+            interval = "" if low is None or high is None else f" [{fixed(low)}, {fixed(high)}]"
+            p = "" if found.p_holm is None else f", p = {fixed(found.p_holm)}".replace("= 0.000", "< 0.001")
+            by = f"a difference of {fixed(sign * found.value)}{interval} in {metric}{p}, {exams}"
+            if found.better == first:
+                says = f"{first} ({values[first]}) agrees better with the reference than {second} ({values[second]})"
+            else:
+                says = f"{first} ({values[first]}) and {second} ({values[second]}) cannot be told apart"
+            return f"{says}: {by}."
+        top = [run for run in order if ranks[run].low == 1]
+        named = ", ".join(f"{run} ({values[run]})" for run in top[:4]) + (", ..." if len(top) > 4 else "")
+        if len(top) == 1:
+            return f"{named} agrees best with the reference of {len(order)} runs in {metric}, {exams}."
+        return f"{len(top)} of {len(order)} runs may be the best in {metric}, {exams}: {named}."
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""

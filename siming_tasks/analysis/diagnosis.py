@@ -22,6 +22,7 @@ from siming_tasks.analysis.retest import Retest
 from siming_tasks.analysis.robustness import AnalysisChoices, ClusterErrors, analysis_choices
 from siming_tasks.analysis.totals_calibration import TotalsCalibration
 from siming_tasks.analysis.video_contribution import no_video_matrices
+from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Unit
 from siming_tasks.metrics.classification import Positive
@@ -32,8 +33,8 @@ from siming_tasks.results.estimand import Estimand
 from siming_tasks.rubrics import Rubric
 
 
-@dataclass(frozen=True)
-class Diagnostics:
+@dataclass(frozen=True, repr=False)
+class Diagnostics(ShortRepr):
     """Result of :func:`diagnose_matrix`.
 
     Attributes:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, get_args
 
+from siming_tasks.common.display import ShortRepr
+
 Scope = Literal["full", "clip"]
 Answer = Literal["score", "error"]
 Unit = Literal["video", "performance", "student", "site"]
@@ -157,8 +159,8 @@ class StepLabel:
         return self.scores.get(CONSENSUS)
 
 
-@dataclass(frozen=True)
-class Video:
+@dataclass(frozen=True, repr=False)
+class Video(ShortRepr):
     """One exam: its media file (relative to the dataset folder), its length in seconds and its labelled steps."""
 
     video_id: str

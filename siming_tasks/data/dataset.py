@@ -11,8 +11,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError, MediaError, Problem, RubricError
 from siming_tasks.common.files import canonical_json, digest_of, inside, open_regular, read_yaml
+from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import CONSENSUS, PERSON, AttemptRule, Rater, Video, human_raters, kinds_in_words
 from siming_tasks.data.digest import content_digest, fingerprint, label_difference, media_difference
 from siming_tasks.data.jsonl import read_jsonl
@@ -26,8 +28,8 @@ SPAN_TOLERANCE = 0.05
 """Seconds by which a span may pass the stated duration: a frame or two of rounding in a score sheet."""
 
 
-@dataclass(frozen=True)
-class Dataset:
+@dataclass(frozen=True, repr=False)
+class Dataset(Shown):
     """A checked dataset folder.
 
     Attributes:
@@ -63,6 +65,24 @@ class Dataset:
     rater_facts: Mapping[str, Rater] = field(default_factory=dict)
     part: str = ""
     whole: Dataset | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def title(self) -> str:
+        """Name and version, marked where the data are synthetic."""
+        return f"{self.name} {self.version}{' SYNTHETIC' if self.synthetic else ''}"
+
+    @property
+    def card(self) -> Card:
+        """Exams, steps, raters and digest."""
+        rows = (
+            ("exams", f"{len(self.videos):,}"),
+            ("minutes", f"{sum(video.duration for video in self.videos) / 60:.1f}"),
+            ("judged steps", f"{sum(len(video.applicable) for video in self.videos):,}"),
+            ("raters", ", ".join(name for name in self.raters if name != CONSENSUS) or "labels withheld"),
+            ("digest", self.digest[:12]),
+            ("folder", redact(str(self.root))),
+        )
+        return Card(self.title, "Simulated exams: numbers say nothing about real ones." * self.synthetic, (), rows)
 
     @cached_property
     def by_id(self) -> dict[str, Video]:

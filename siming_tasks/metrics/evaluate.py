@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import RESAMPLES
 from siming_tasks.metrics.catalogue import CATALOGUE, select
@@ -28,8 +29,8 @@ K = TypeVar("K", bound=Hashable)
 Method = Literal["bootstrap", "jackknife"]
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(ShortRepr):
     """Estimates of one panel.
 
     Attributes:

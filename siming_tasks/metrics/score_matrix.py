@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import UNITS, Answer, Unit
 from siming_tasks.metrics.timing import Timing
@@ -20,8 +21,8 @@ BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreMatrix:
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreMatrix(ShortRepr):
     """Reference and predicted judgments of V videos with S steps, and which of them were asked for.
 
     Attributes:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.schema import Answer, answer_key, verdict_word
 from siming_tasks.parsing.lexicon import NOT_VISIBLE
 
@@ -52,8 +53,8 @@ without pictures, as the reply says; the words could mean two things (key, place
 in its value; the text ends in its value."""
 
 
-@dataclass(frozen=True)
-class Parsed:
+@dataclass(frozen=True, repr=False)
+class Parsed(ShortRepr):
     """The answers of one reply to the steps that it was asked about."""
 
     status: str  # one of :data:`STATUSES`

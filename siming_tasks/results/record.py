@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import groupby
 from typing import Any
 
+from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.files import sha256_json
 from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import verdict_word
@@ -82,8 +83,8 @@ class Conditions:
     judge: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+@dataclass(frozen=True, slots=True, repr=False)
+class Record(ShortRepr):
     """One request and its reply.
 
     Attributes:

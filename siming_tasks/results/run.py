@@ -9,7 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError, Problem
+from siming_tasks.common.printed_value import fixed, marks, ranked, share_text
 from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import CONSENSUS, UnitChoice
 from siming_tasks.data import Dataset, check_reference, open_dataset, with_labels
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
     import pandas
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(Shown):
     """Answers of one judge to the questions of one data set.
 
     Attributes:
@@ -60,6 +62,25 @@ class Run:
     def name(self) -> str:
         """Name of the run in tables."""
         return self.source.name
+
+    @property
+    def card(self) -> Card:
+        """Settings, answered requests and steps, and how the replies could be read."""
+        rows = []
+        for name in self.settings:
+            records = self.records[name]
+            steps, gaps = (sum(len(part) for part in parts) for parts in
+                           zip(*((record.answers, record.missing) for record in records), strict=True))  # fmt: skip
+            statuses = Counter(record.status for record in records)
+            share = share_text(steps / (steps + gaps)) if steps + gaps else "-"
+            said = ", ".join(f"{status} {count:,}" for status, count in statuses.most_common())
+            rows.append((name, f"{len(records):,} of {len(self.asked(name)):,}", share, said))
+        return Card(
+            f"{self.name} on {self.dataset.title}",
+            f"Answers to {len(rows)} setting{'s' * (len(rows) != 1)} about {len(self.dataset.videos):,} exams.",
+            ("setting", "requests", "steps answered", "replies"), rows,
+            f"{len(self.problems)} findings about its files." if self.problems else "",
+        )  # fmt: skip
 
     @cached_property
     def settings(self) -> tuple[str, ...]:
@@ -99,7 +120,7 @@ class Run:
             records, self.dataset, options, setting, asked=asked, without=without, evaluation=evaluation
         )
 
-    def to_frame(self, rater: str = CONSENSUS) -> pandas.DataFrame:
+    def to_pandas(self, rater: str = CONSENSUS) -> pandas.DataFrame:
         """Table with one row for each step that was asked; a request without a record has status ``no_line``.
 
         Args:
@@ -113,7 +134,7 @@ class Run:
 
         Example:
             >>> from siming_tasks import open_dataset, read_run
-            >>> frame = read_run(physician, open_dataset(exams)).to_frame()
+            >>> frame = read_run(physician, open_dataset(exams)).to_pandas()
             >>> len(frame), frame[frame.setting == "full_error"].answer.isin([0.0, 1.0]).all()
             (264, np.True_)
         """
@@ -246,8 +267,8 @@ def read_run(
     return run
 
 
-@dataclass(frozen=True)
-class Scores:
+@dataclass(frozen=True, repr=False)
+class Scores(Shown):
     """Result of :func:`score_run`.
 
     Attributes:
@@ -261,6 +282,23 @@ class Scores:
     settings: Mapping[str, Mapping[str, Any]]
     problems: tuple[Problem, ...]
     files: tuple[Path, ...]
+
+    @property
+    def card(self) -> Card:
+        """Every metric with its interval and coverage."""
+        rows, undefined = [], False
+        for name, result in self.settings.items():
+            for metric, answered in result["metrics"].items():
+                shown = ranked(answered, result["imputed"].get(metric))
+                value = "-" if shown["value"] is None else fixed(shown["value"]) + marks(
+                    shown["undefined"], shown["flags"])  # fmt: skip
+                ends = [] if shown["low"] is None else [fixed(shown["low"]), fixed(shown["high"])]
+                coverage = "-" if shown["coverage"] is None else share_text(shown["coverage"])
+                rows.append((name, metric, value, f"[{', '.join(ends)}]" if ends else "-", coverage))
+                undefined = undefined or shown["undefined"]
+        note = "Missing answers count as full points or “correct”; coverage: answered." + " *: 0/0." * undefined
+        return Card(f"Scores on {self.dataset.title}", "", ("setting", "metric", "value", "95 % interval", "coverage"),
+                    rows, note)  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:
         """One JSON object, without NaN."""

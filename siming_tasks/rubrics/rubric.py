@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from siming_tasks.common.display import short_repr
 from siming_tasks.common.files import MAX_NUMBER, check_file_name
 from siming_tasks.common.version_0_1 import translate_rubric
 
@@ -96,6 +97,10 @@ class _Model(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", ignored_types=(cached_property,), serialize_by_alias=True, validate_by_alias=True
     )
+
+    def __repr__(self) -> str:
+        """The class and its fields in a few characters."""
+        return short_repr(type(self).__name__, {name: getattr(self, name) for name in type(self).model_fields})
 
 
 def _optional(**more: Any) -> Any:

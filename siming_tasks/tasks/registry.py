@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from siming_tasks.common.display import ShortRepr, ShortTuple
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import ANSWERS, SCOPES, Answer, Scope, answer_key
 from siming_tasks.options import PUBLIC_SETS
@@ -25,8 +26,8 @@ if TYPE_CHECKING:  # listing the tasks must not load rubrics: the command line s
     from siming_tasks.rubrics import RubricStep
 
 
-@dataclass(frozen=True)
-class TaskSpec:
+@dataclass(frozen=True, repr=False)
+class TaskSpec(ShortRepr):
     """One way of asking a model about an exam."""
 
     name: str  # stands in record ids, prediction files, reports; its task is called ``siming_<name>``
@@ -240,7 +241,7 @@ def list_tasks(group: str = "") -> tuple[TaskSpec, ...]:
     tasks = tasks_of(group) if group else tuple(TASKS.values())
     if not tasks:
         raise OptionsError(f"There is no group or task {group!r}. Groups are {', '.join(TASK_GROUPS)}.")
-    return tasks
+    return ShortTuple(tasks)
 
 
 def benchmark_task(scope: Scope, answer: Answer) -> TaskSpec:

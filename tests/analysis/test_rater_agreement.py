@@ -82,7 +82,7 @@ def test_the_human_ratio_of_three_by_hand(dataset: Dataset, tmp_path: Path) -> N
     runs = [
         read_run(predictions(dataset, tmp_path / f"{name}.jsonl", name), dataset) for name in ("rater_b", "rater_c")
     ]
-    found = compare(runs, "full_score", QUICK)
+    found = compare(*runs, setting="full_score", options=QUICK)
     ab, ac, bc = (
         kappa(dataset, *pair) for pair in (("rater_a", "rater_b"), ("rater_a", "rater_c"), ("rater_b", "rater_c"))
     )

@@ -360,8 +360,8 @@ def test_a_board_and_its_file(lab: Lab, tmp_path: Path) -> None:
 def test_a_frame_has_a_row_for_every_step_that_was_asked(lab: Lab, tmp_path: Path) -> None:
     lines = lab.files["whole"].read_text().splitlines()
     (tmp_path / "cut.jsonl").write_text("\n".join(lines[1:]) + "\n")  # one request without a line
-    frame = read_run(tmp_path / "cut.jsonl", lab.exams).to_frame()
-    full = read_run(lab.files["whole"], lab.exams).to_frame()
+    frame = read_run(tmp_path / "cut.jsonl", lab.exams).to_pandas()
+    full = read_run(lab.files["whole"], lab.exams).to_pandas()
     assert len(frame) == len(full)
     lost = frame[frame.status == "no_line"]
     assert set(lost.video_id) == {json.loads(lines[0])["video_id"]} and lost.answer.isna().all()

@@ -40,7 +40,7 @@ def test_load_takes_the_data_set_of_the_environment(
 
 def test_a_frame_has_one_row_for_each_step_of_each_record(folder: Path, run_file: Path) -> None:
     run = st.load(run_file, folder)
-    frame = run.to_frame()
+    frame = run.to_pandas()
     steps = {name: sum(len(r.answers) + len(r.missing) for r in records) for name, records in run.records.items()}
     assert steps and frame.groupby("setting").size().to_dict() == steps
     for name in run.settings:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.redact import redact
 from siming_tasks.data.check.attempt_checks import attempt_counts
@@ -35,8 +36,8 @@ DIGEST_CODES = ("digest-absent", "digest-mismatch", "media-digest")
 _COPY = 0.9
 
 
-@dataclass(frozen=True)
-class CheckReport:
+@dataclass(frozen=True, repr=False)
+class CheckReport(ShortRepr):
     """All findings about a folder, errors first, and a few numbers about what was looked at."""
 
     root: Path

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks import __version__
+from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write, read_yaml
 from siming_tasks.common.output_folder import check_place, make_once
@@ -35,8 +36,8 @@ from siming_tasks.tools.builder.video_files import VideoFiles, span_problems
 from siming_tasks.tools.station.event_log import is_event_log
 
 
-@dataclass(frozen=True)
-class Built:
+@dataclass(frozen=True, repr=False)
+class Built(ShortRepr):
     """The new dataset, the table of original names beside it, and what should be looked at."""
 
     dataset: Dataset

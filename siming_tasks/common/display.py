@@ -1,0 +1,133 @@
+"""Objects at a prompt and in a notebook: a repr of one line, and a card as text and as HTML."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import MISSING, dataclass, fields
+from html import escape
+from pathlib import Path
+from typing import Any, TypeVar
+
+from siming_tasks.common.sanitize import one_line
+
+_T = TypeVar("_T")
+
+LONGEST = 400
+"""Characters of a repr."""
+
+_STYLE = (
+    "border:1px solid #8886;border-radius:6px;padding:.6em .9em;max-width:60em;font-family:sans-serif;line-height:1.4"
+)
+
+
+class ShortRepr:
+    """Base of dataclasses (with ``repr=False``) that hold much: their repr is one line of at most :data:`LONGEST`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """The class and the fields that differ from their defaults; long texts are cut, containers counted."""
+        shown = {field.name: getattr(self, field.name) for field in fields(self) if field.repr  # type: ignore[arg-type]
+                 and (field.default is MISSING or getattr(self, field.name) != field.default)}  # fmt: skip
+        return short_repr(type(self).__name__, shown)
+
+
+class ShortTuple(tuple[_T, ...]):
+    """Tuple whose repr names the first few of many."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        more = f", ... {len(self)} in all" if len(self) > 4 else ""
+        return f"({', '.join(map(_brief, self[:4]))}{more})"
+
+
+def short_repr(name: str, values: Mapping[str, Any]) -> str:
+    """``Name(field=value, ...)`` in at most :data:`LONGEST` characters.
+
+    Example:
+        >>> short_repr("Run", {"name": "qwen", "records": {"full_score": list(range(200))}, "problems": ()})
+        "Run(name='qwen', records=<1>, problems=())"
+    """
+    text = f"{name}({', '.join(f'{field}={_brief(value)}' for field, value in values.items())})"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 5]} ...)"
+
+
+def _brief(value: Any) -> str:
+    """A value in a few characters."""
+    if isinstance(value, Path):
+        value = str(value)
+    if isinstance(value, str):
+        return repr(value if len(value) <= 60 else f"{value[:57]}...")
+    if hasattr(value, "shape"):
+        return f"<{' x '.join(map(str, value.shape)) or value}>"
+    if isinstance(value, Mapping | Sequence | Set):
+        parts = [*value.values()] if isinstance(value, Mapping) else [*value]
+        few = len(parts) <= 4 and all(isinstance(each, str | int | float | None) for each in parts)
+        return text if few and len(text := repr(value)) <= 60 else f"<{len(value)}>"
+    if isinstance(value, bool | int | float | None):
+        return repr(value)
+    name = getattr(value, "name", "")
+    return f"<{type(value).__name__}{f' {name!r}' if isinstance(name, str) and name else ''}>"
+
+
+@dataclass(frozen=True)
+class Card:
+    """A heading, a sentence and a small table; texts may come from strangers.
+
+    Attributes:
+        note: printed beneath the table.
+    """
+
+    title: str
+    sentence: str = ""
+    head: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    note: str = ""
+
+    def text(self) -> str:
+        """The card for a terminal: columns of one width."""
+        lines = [[one_line(str(cell)) for cell in row] for row in (self.head, *self.rows) if row]
+        widths = [max(len(row[at]) for row in lines) for at in range(len(lines[0]))] if lines else []
+        table = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in lines
+        ]
+        parts = [one_line(self.title), one_line(self.sentence), "\n".join(table), one_line(self.note)]
+        return "\n\n".join(part for part in parts if part)
+
+    def html(self) -> str:
+        """The card for a notebook; every text is escaped, and nothing is loaded."""
+
+        def row(cells: Iterable[str], tag: str) -> str:
+            return "<tr>" + "".join(f"<{tag}>{escape(one_line(str(cell)))}</{tag}>" for cell in cells) + "</tr>"
+
+        table = row(self.head, "th") + "".join(row(cells, "td") for cells in self.rows)
+        parts = [f"<strong>{escape(one_line(self.title))}</strong>"]
+        parts += [f"<p>{escape(one_line(self.sentence))}</p>"] if self.sentence else []
+        parts += [f"<table>{table}</table>"] if self.head or self.rows else []
+        parts += [f"<p><small>{escape(one_line(self.note))}</small></p>"] if self.note else []
+        return f'<div style="{_STYLE}">{"".join(parts)}</div>'
+
+
+class Shown(ShortRepr):
+    """Base of objects with a card: a notebook shows it, ``show()`` shows or prints it."""
+
+    __slots__ = ()
+
+    @property
+    def card(self) -> Card:
+        """Heading, sentence and table to be shown."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        """The card, for a notebook."""
+        return self.card.html()
+
+    def show(self) -> None:
+        """Show the card: in a notebook as HTML, elsewhere printed."""
+        ipython: Any = sys.modules.get("IPython")
+        if ipython is not None and ipython.get_ipython() is not None:
+            ipython.display.display(self)
+        else:
+            sys.stdout.write(f"{self.card.text()}\n")
