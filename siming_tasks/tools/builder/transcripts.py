@@ -274,7 +274,7 @@ def _forms(name: str) -> list[str]:
 
     Example:
         >>> _forms("Dr. Li Wang"), _forms("王小明")
-        (['dr. li wang', 'Li', 'wang'], ['王小明', '小明', '王|'])
+        (['dr. li wang', 'wang', 'Li'], ['王小明', '小明', '王|'])
     """
     forms = [name.casefold()] if len(name) > 2 else [name]
     if _HAN.fullmatch(name):
