@@ -1,8 +1,10 @@
 """Photograph the rating station for its page of the docs: a demo exam half scored, and the adjudication of one step.
 
     python utils/shoot_station.py          # writes station-rate.png and station-adjudicate.png into docs/pictures
+    python utils/shoot_station.py --out FOLDER --size 1024x768 --size 390x844 --language zh     # to look at
 
-Needs Chromium, chromedriver and selenium; takes about a minute. The exams are synthetic, and the pictures say so.
+Needs Chromium, chromedriver, selenium and a Chinese font; takes about a minute. The exams are synthetic, and the
+pictures say so.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 SIMING = [sys.executable, "-c", "import sys; from siming_tasks.cli import main; sys.exit(main())"]
-SIZE = (1280, 800)
+SIZE = "1440x900"
 COLOURS = 256
 
 
@@ -55,16 +57,15 @@ def event(address: str, step: str, kind: str, value: Any) -> None:
     urllib.request.urlopen(urllib.request.Request(f"{base}/act", body, headers), timeout=20).close()
 
 
-def photograph(address: str, target: Path, keys: list[str]) -> None:
-    """Open the page, press keys, and write what is seen as a small PNG."""
+def photograph(address: str, target: Path, keys: list[str], sizes: list[str]) -> None:
+    """Open the page, press keys, and write what is seen as a small PNG; of several sizes the name says which."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or ""
     for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
         options.add_argument(flag)
     browser = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
     try:
-        metrics = {"width": SIZE[0], "height": SIZE[1], "deviceScaleFactor": 1, "mobile": False}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        resize(browser, sizes[0])
         browser.get(address)
         WebDriverWait(browser, 30).until(
             lambda page: page.execute_script("return document.querySelector('#wait').hidden")
@@ -72,37 +73,53 @@ def photograph(address: str, target: Path, keys: list[str]) -> None:
         for key in keys:
             ActionChains(browser).send_keys(key).perform()
             time.sleep(0.2)
-        time.sleep(1)
-        # Without a Chinese font the steps' Chinese names would be rows of boxes.
-        browser.execute_script("document.querySelectorAll('.zh').forEach((name) => name.remove())")
-        picture = Image.open(BytesIO(browser.get_screenshot_as_png())).convert("RGB")
-        picture.quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(target, optimize=True)
-        print(target, target.stat().st_size, "bytes")
+        for size in sizes:
+            resize(browser, size)
+            time.sleep(1)
+            path = target.with_stem(f"{target.stem}-{size}") if len(sizes) > 1 else target
+            picture = Image.open(BytesIO(browser.get_screenshot_as_png())).convert("RGB")
+            picture.quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(path, optimize=True)
+            print(path, path.stat().st_size, "bytes")
     finally:
         browser.quit()
+
+
+def resize(browser: Any, size: str) -> None:
+    """Give the window a size, ``WIDTHxHEIGHT``."""
+    width, height = map(int, size.split("x"))
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
 
 def main() -> None:
     """Write the two pictures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs" / "pictures")
-    out = parser.parse_args().out
+    parser.add_argument("--size", action="append", help=f"of the window (default {SIZE})")
+    parser.add_argument("--language", default="en", choices=("en", "zh"))
+    given = parser.parse_args()
+    out, sizes, speak = given.out, given.size or [SIZE], ("--language", given.language)
+    out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         demo, store = Path(folder) / "exams", Path(folder) / "s.sqlite"
-        subprocess.run([*SIMING, "data", "demo", str(demo), "--videos", "1"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [*SIMING, "data", "demo", str(demo), "--videos", "1", "--sound", "--no-contact"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         steps = [line["step_id"] for line in json.loads((demo / "videos.jsonl").read_text())["steps"]]
-        down, enter = Keys.ARROW_DOWN, Keys.ENTER
-        with station(demo, "--rater", "Dr. Li", "--store", store) as address:
+        enter = Keys.ENTER
+        with station(demo, "--rater", "Dr. Li", "--store", store, *speak) as address:
             marks = ["g", "0:12.4", enter, "s", "g", "0:19.2", enter, "e"]
             words = ["c", "calls for help, names nobody", Keys.ESCAPE]
-            photograph(address, out / "station-rate.png", ["2", down, "3", down, "1", *marks, *words])
+            photograph(address, out / "station-rate.png", ["2", "3", *marks, *words, "1"], sizes)
             for number, step in enumerate(steps):
                 event(address, step, "points", int(number % 5 != 2))
         with station(demo, "--rater", "Dr. Wu", "--store", store) as address:
             for number, step in enumerate(steps):
                 event(address, step, "points", int(number % 7 != 2))
-        with station(demo, "--adjudicate", "--store", store) as address:
-            photograph(address, out / "station-adjudicate.png", ["v"])
+        with station(demo, "--adjudicate", "--store", store, *speak) as address:
+            photograph(address, out / "station-adjudicate.png", ["v"], sizes)
 
 
 if __name__ == "__main__":

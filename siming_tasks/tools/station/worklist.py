@@ -313,7 +313,12 @@ class Adjudication(Work):
             raise OptionsError(f"--raters: {unknown[0]!r} rated nothing in {event_log.path}; {names} did.")
         if len(chosen) != 2:
             what = f"--adjudicate needs two raters; in {event_log.path} rated {names}"
-            raise OptionsError(f"{what}. Say --raters A B.")
+            fix = (
+                "Say --raters A B."
+                if len(known) > 2
+                else "A second one begins with --rater NAME, or comes with --join FILE."
+            )
+            raise OptionsError(f"{what}. {fix}")
         states = replay_exams(event_log.events(RATING))
         self._both: dict[str, tuple[ExamState, ...]] = {}
         self.waiting = 0

@@ -129,7 +129,8 @@ export class Sheet {
   unfold(step) {
     const { full, partial, fail } = step.criteria;
     const most = step.points.length ? step.points[step.points.length - 1] : null;
-    const rules = [["full", full, most], ["partial", partial, null], ["fail", fail, 0]].filter(([, text]) => text);
+    const between = step.points.length > 2; // else there is no part of the points to give
+    const rules = [["full", full, most], ["partial", between && partial, null], ["fail", fail, 0]].filter(([, text]) => text);
     const [name, other, tongue] = this.named(step);
     this.most = make("span", { class: "chip" });
     const about = make("div", { class: "about" },

@@ -349,6 +349,7 @@ async function begin() {
   const answer = await fetch("/work");
   work = await answer.json();
   await learnWords();
+  document.body.dataset.mode = work.mode;
   sheet.learn(work.skills);
   unit = work.mode === "model" ? "question" : "exam";
   $("synthetic").hidden = !work.synthetic;
