@@ -363,6 +363,11 @@ def lmms_eval_variables() -> dict[str, str]:
     return {name: value for name, value in sorted(os.environ.items()) if name.startswith("LMMS_VIDEO_DECODE")}
 
 
+def environment_with(**changes: str) -> dict[str, str]:
+    """Environment of a run of lmms-eval that is started from here: this process's, with these variables."""
+    return {**os.environ, **changes}
+
+
 def videos_of_public_set(name: str) -> Path | None:
     """Folder that the variable of a public set's videos names, as lmms-eval has such: ``EGOOOPS_VIDEO_DIR``."""
     folder = os.environ.get(f"{name.upper()}_VIDEO_DIR", "").strip()

@@ -31,6 +31,19 @@ _BYTES_PER_PIXEL = {"jpeg90": 0.33, "jpeg75": 0.18, "jpeg60": 0.13, "jpeg40": 0.
 """Bytes per pixel of a sharp 720p recording with sensor noise, scaled to 896 x 504; smooth pictures take a third."""
 
 
+_SHOWN = {
+    "siming_sound_video_audio_clip_score": ("frames of 4 s", "4 s of sound"),
+    "siming_sound_audio_clip_score": ("4 s of sound",),
+    "siming_clip_score": ("frames of 4 s",),
+}
+_CHANNELS = {
+    ("sound", True): "the sound arrives and is used.",
+    ("sound", False): "NOT SHOWN TO HEAR. The sound is dropped on the way, or the model cannot count four tones.",
+    ("pictures", True): "the pictures arrive and are used.",
+    ("pictures", False): "NOT SHOWN TO SEE. The pictures are dropped on the way, or the model cannot read a digit.",
+}
+
+
 @cli.command()
 def recipe(model: str | None = cli.word("[MODEL]", "one of them; without it, a list")) -> None:
     """Print a recipe, or the table of all."""
@@ -64,8 +77,17 @@ def plan(
     tokens: str = cli.option("F[,F]", "image-token formulas", default="qwen2_5_vl,openai_tiles"),
     price_in: float | None = cli.option("P", "price of a million input tokens", Decimal(least=0)),
     price_out: float | None = cli.option("P", "price of a million output tokens", Decimal(least=0)),
-) -> None:
-    """Work out the run and print it."""
+    canary: bool = cli.switch(
+        "plan nothing: ask --model (of lmms-eval, or a recipe) 8 questions whose answers are only heard or only seen"
+    ),
+    model_args: str = cli.option("A", "its arguments, with --canary as for lmms-eval", default="", flag="--model_args"),
+    force_simple: bool = cli.switch("with --canary, as for lmms-eval", "--force_simple"),
+) -> int:
+    """Work out the run and print it, or what arrives at a model."""
+    if canary:
+        return _ask_canary(model, model_args, force_simple)
+    if model_args or force_simple:
+        raise OptionsError("--model_args and --force_simple go with --canary.")
     from siming_tasks.media import Policy
     from siming_tasks.media.model_figures import TOKEN_FORMULAS
     from siming_tasks.media.run_plan import ExamFacts, identical_exams, plan_run
@@ -120,6 +142,30 @@ def plan(
     _print_waits(run_plan, model)
     if service:
         _print_fit(run_plan, exams, policy, service)
+    return 0
+
+
+def _ask_canary(model: str | None, model_args: str, force_simple: bool) -> int:
+    """Ask a model the questions of the canary and print which of its channels arrive; 1 if one does not."""
+    from siming_tasks.models.recipes import recipes
+    from siming_tasks.tools.simulator.canary import DRAWS, ask
+
+    if not model:
+        raise OptionsError("--canary asks a model: give --model and --model_args as for lmms-eval.")
+    if (known := recipes().get(model)) and known.model and not model_args:
+        model, model_args = known.model, ",".join(f"{name}={value}" for name, value in known.model_args.items())
+    found = ask(model, model_args, force_simple=force_simple)
+    for sentence in found.refused:
+        print(f"not asked: {sentence}")
+    print(f"{model} got {found.requests} requests of {found.task}, each with {', '.join(_SHOWN[found.task])}.")
+    for verdict in found.verdicts:
+        right = sum(got == wanted for got, wanted in zip(verdict.got, verdict.wanted, strict=True))
+        guessed = f"all {DRAWS} by guessing: 1 in {1 / verdict.by_guessing:,.0f}"
+        print(f"{verdict.channel}: {right} of {DRAWS} right ({guessed}): {_CHANNELS[verdict.channel, verdict.arrives]}")
+        if not verdict.arrives:
+            replied = " ".join("-" if got is None else str(got) for got in verdict.got)
+            print(f"  wanted {' '.join(map(str, verdict.wanted))}, replied {replied} (-: nothing that could be read)")
+    return int(not all(verdict.arrives for verdict in found.verdicts))
 
 
 def _frames_and_service(name: str) -> tuple[int | None, Service | None]:

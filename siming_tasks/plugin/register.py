@@ -137,7 +137,7 @@ def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) ->
     with _one_message(bound.get("cli_args") is not None):
         specs = check_data(ours)
         refuse_if_misbehaving(RUN.cache_dir)
-        arguments = _arguments_of_command(model, bound)
+        arguments = arguments_of_command(model, bound)
         mode = check_run_arguments(arguments, RUN.policy, specs)
     added = _missing_arguments(arguments.backend, mode, arguments.model_arguments)
 
@@ -155,7 +155,7 @@ def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) ->
         _LOADED_BY_NAME.reset(token)
 
 
-def _arguments_of_command(model: str, arguments: Mapping[str, Any]) -> RunArguments:
+def arguments_of_command(model: str, arguments: Mapping[str, Any]) -> RunArguments:
     """Arguments of ``simple_evaluate`` that matter here, with the row of the model's class."""
     try:
         path = compat.fetch("lmms_eval.models:MODEL_REGISTRY_V2.resolve")(

@@ -68,7 +68,7 @@ class Handler(BaseHTTPRequestHandler):
         with self.server.lock:
             number = len(self.server.received)
             self.server.received.append((tuple(images), tuple(texts)))
-            self.server.options.append({"path": self.path, "sounds": sounds, "forms": forms, **body})
+            self.server.options.append({"path": self.path, "sounds": sounds, "forms": forms, "pictures": urls, **body})
         reply = self.server.answer(tuple(images), texts[-1], number)
         if reply is None:
             self.close_connection = True
