@@ -20,7 +20,13 @@ from tests.cli.command_lines import commands_in, flags, inline_commands, parse
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted((ROOT / "siming_tasks").rglob("*.py"))
-TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SKILL.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TEXTS = [
+    ROOT / "README.md",
+    ROOT / "README.zh.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "SKILL.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
 WITHOUT_LINKS = {
     *("explanation/architecture", "howto/diagnostics", "howto/elsewhere", "howto/lint", "howto/recipes"),
@@ -140,6 +146,26 @@ def test_the_readme_is_short_and_its_badges_are_true() -> None:
     assert 'requires-python = ">=3.10,<3.13"' in facts and "badge/python-3.10_to_3.12-" in text
     assert "lmms-eval>=0.7.3,<0.8" in facts and "badge/lmms--eval-0.7.3-" in text
     assert 'license = "MIT"' in facts and "badge/license-MIT-" in text
+
+
+def same_in_every_language(text: str) -> tuple[list[str], list[str], list[str], list[str]]:
+    """Blocks of code without their comments, links, names in code, and numbers of a README outside of its words."""
+    blocks = re.findall(r"^```.*?^```", text, re.MULTILINE | re.DOTALL)
+    rest = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    links = [target for target in re.findall(r"\]\(([^)]*)\)", rest) if not target.startswith("README")]
+    names, numbers = (
+        re.findall(r"`([^`]+)`", rest),
+        re.findall(r"\d+(?:\.\d+)?", re.sub(r"\]\([^)]*\)|`[^`]+`", "", rest)),
+    )
+    return [re.sub(r" +# .*", "", block) for block in blocks], sorted(links), sorted(names), sorted(numbers)
+
+
+def test_the_readmes_say_the_same_commands_links_names_and_numbers() -> None:
+    english, chinese = (
+        same_in_every_language((ROOT / name).read_text(encoding="utf-8")) for name in ("README.md", "README.zh.md")
+    )
+    assert english == chinese and len(english[0]) == 6 and len(english[1]) > 30
+    assert "**Limits.**" in (ROOT / "README.md").read_text(encoding="utf-8").split("hero.webp")[0]
 
 
 def test_the_first_screen_of_the_readme_moves() -> None:
