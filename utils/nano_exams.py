@@ -130,8 +130,8 @@ def truth(exam: Case, frames: NDArray[np.int64]) -> NDArray[np.float32]:
     return features_of(rows, [[text for _, text in utterances] for utterances in words], _NAMES)
 
 
-def drawn(exam: Case, frames: NDArray[np.int64], rng: np.random.Generator) -> Iterator[bytes]:
-    """Some frames as JPEG of varying quality (what a codec loses), in the order given."""
+def drawn(exam: Case, frames: NDArray[np.int64], rng: np.random.Generator, *, bubbles: bool = True) -> Iterator[bytes]:
+    """Some frames as JPEG of varying quality (what a codec loses), in the order given; with or without what is said."""
     import cv2
 
     cv2.setNumThreads(1)
@@ -140,7 +140,7 @@ def drawn(exam: Case, frames: NDArray[np.int64], rng: np.random.Generator) -> It
     order = np.argsort(frames, kind="stable")
     pictures: dict[int, bytes] = {}
     for index in order.tolist():
-        picture = scene.draw(rows[index].tolist(), words[index], float((frames[index] + 0.5) / FPS))
+        picture = scene.draw(rows[index].tolist(), words[index] if bubbles else (), float((frames[index] + 0.5) / FPS))
         quality = int(rng.integers(45, 93))
         pictures[index] = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, quality])[1].tobytes()
     return (pictures[index] for index in range(len(frames)))

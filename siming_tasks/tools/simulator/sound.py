@@ -17,23 +17,27 @@ _LEAST_STROKE = 0.8
 """Centimetres from which on a compression is heard."""
 
 
-def sound_track(performance: Performance, seed: int) -> NDArray[np.int16]:
+def sound_track(performance: Performance, seed: int, *, pitch: float = 1.0) -> NDArray[np.int16]:
     """Samples of a whole exam, shape (duration x 16,000,), one channel; the same for a seed.
 
     Everything is heard when it is seen: words from their start to their end, a thump at the bottom of every
-    compression, air while the chest rises or the bag is squeezed, and the device's signals in its modes.
+    compression, air while the chest rises or the bag is squeezed, a hiss where it escapes beside the mouth or the mask,
+    and the device's signals in its modes. ``pitch`` is a factor on that of every voice: 1 in every demo.
     """
     rng = np.random.default_rng([seed, 9])
     track = _ROOM * rng.standard_normal(round(performance.duration * RATE))
     for word in performance.utterances:
-        _add(track, word.start, speak(word.text, word.end - word.start, word.who, rng))
-    for time, depth in _strokes(performance):
+        _add(track, word.start, speak(word.text, word.end - word.start, word.who, rng, pitch))
+    for time, depth in strokes(performance):
         _add(track, time - 0.02, _thump(min(depth, 6.0) / 6.0))
     for name, centre, level in (("p_rise", 900.0, 0.05), ("b_sq", 500.0, 0.04)):
-        for start, end in _rises(performance, name):
+        for start, end in rises(performance, name):
             air = band_noise(round((end - start) * RATE), centre, 0.5, rng)
             _add(track, start, level * air * np.hanning(len(air)))
-    for time, signal in _device(performance):
+    for name in ("p_leak", "b_leak"):
+        for start, end in while_on(performance, name):
+            _add(track, start, 0.02 * band_noise(round((end - start) * RATE), 5500.0, 0.15, rng))
+    for _, time, signal in device_signals(performance):
         _add(track, time, signal)
     return np.asarray(np.rint(np.clip(track, -0.99, 0.99) * 32767), np.int16)
 
@@ -44,7 +48,7 @@ def _add(track: NDArray[np.float64], time: float, sound: NDArray[np.float64]) ->
     track[begin : begin + len(part)] += part
 
 
-def _strokes(performance: Performance) -> Iterator[tuple[float, float]]:
+def strokes(performance: Performance) -> Iterator[tuple[float, float]]:
     """Time (s) and depth (cm) of the bottom of each compression, whoever makes it."""
     times, depths = performance.times["p_depth"], performance.values["p_depth"]
     for place in range(1, len(depths) - 1):
@@ -52,10 +56,17 @@ def _strokes(performance: Performance) -> Iterator[tuple[float, float]]:
             yield float(times[place]), float(depths[place])
 
 
-def _rises(performance: Performance, name: str) -> Iterator[tuple[float, float]]:
+def rises(performance: Performance, name: str) -> Iterator[tuple[float, float]]:
     """Start and end (s) of every time that a channel rises by a tenth or more."""
     times, values = performance.times[name], performance.values[name]
     for place in np.flatnonzero((np.diff(values) > 0.1) & (np.diff(times) > 0.05)):
+        yield float(times[place]), float(times[place + 1])
+
+
+def while_on(performance: Performance, name: str) -> Iterator[tuple[float, float]]:
+    """Start and end (s) of every time that a switch is on."""
+    times, on = performance.times[name], performance.values[name] > 0.5
+    for place in np.flatnonzero(on[:-1] & (np.diff(times) > 0)):
         yield float(times[place]), float(times[place + 1])
 
 
@@ -69,8 +80,8 @@ def _tone(frequency: float, seconds: float, level: float = 0.12) -> NDArray[np.f
     return level * np.sin(2 * np.pi * frequency * at) * np.minimum(1, np.minimum(at, seconds - at) / 0.005)
 
 
-def _device(performance: Performance) -> Iterator[tuple[float, NDArray[np.float64]]]:
-    """Signals of the device, each after its time (s).
+def device_signals(performance: Performance) -> Iterator[tuple[str, float, NDArray[np.float64]]]:
+    """Signals of the device: ``tone``, ``beep`` or ``shock``, time (s), samples.
 
     Two tones when it is switched on, two beeps a second while it is charged (a shock can be given), a click when it
     gives the shock, a low tone when it is switched off.
@@ -81,15 +92,15 @@ def _device(performance: Performance) -> Iterator[tuple[float, NDArray[np.float6
         for place in range(1, len(modes))
         if modes[place] != modes[place - 1]
     ]
-    ends = [*(time for time, _, _ in changes[1:]), performance.duration]
+    ends = [*(time for time, _, _ in changes), performance.duration][1:]
     for (time, _, mode), end in zip(changes, ends, strict=True):
         if mode == AED_MODES["idle"]:
-            yield time, np.concatenate([_tone(660, 0.15), _tone(990, 0.2)])
+            yield "tone", time, np.concatenate([_tone(660, 0.15), _tone(990, 0.2)])
         elif mode == AED_MODES["ready"]:
             for beep in np.arange(time, end, 0.5):
-                yield float(beep), _tone(1500, 0.15)
+                yield "beep", float(beep), _tone(1500, 0.15)
         elif mode == AED_MODES["off"]:
-            yield time, _tone(440, 0.3)
+            yield "tone", time, _tone(440, 0.3)
     for event in performance.events:
         if event["what"] == "delivers the shock":
-            yield float(event["t"]), _thump(2.0)
+            yield "shock", float(event["t"]), _thump(2.0)

@@ -54,7 +54,7 @@ def _number(number: int) -> str:
     return f"{_TENS[number // 10]}{unit}"
 
 
-def speak(text: str, seconds: float, speaker: str, rng: np.random.Generator) -> NDArray[np.float64]:
+def speak(text: str, seconds: float, speaker: str, rng: np.random.Generator, pitch: float = 1.0) -> NDArray[np.float64]:
     """Words in a speaker's voice, shape (samples,), amplitudes of about 0.3 at most.
 
     Args:
@@ -62,6 +62,7 @@ def speak(text: str, seconds: float, speaker: str, rng: np.random.Generator) -> 
         seconds: length of the result.
         speaker: a name of :data:`PITCH`.
         rng: of the noise in voiceless letters.
+        pitch: factor on the speaker's pitch.
     """
     samples = round(seconds * RATE)
     said = spoken(text)
@@ -75,7 +76,7 @@ def speak(text: str, seconds: float, speaker: str, rng: np.random.Generator) -> 
     voiced = np.array([letter in _VOWELS for letter in letters], float)
     formants = np.array([_VOWELS.get(letter, (500, 1500, 2500)) for letter in letters], float)
     course = [np.interp(at, middles, formants[:, number]) for number in range(3)]
-    tone = _voice(np.interp(at, middles, voiced), course, _pitch(speaker, samples))
+    tone = _voice(np.interp(at, middles, voiced), course, pitch * _pitch(speaker, samples))
     for start, end, letter in zip(edges[:-1], edges[1:], letters, strict=True):
         if letter in _NOISES:
             begin, stop = round(start), round(end)
