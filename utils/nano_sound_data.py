@@ -21,7 +21,7 @@ _STEP = HOP * STRIDE / RATE
 
 
 def heard_truth(played: Performance) -> np.ndarray:
-    """What the encoder should say of an exam's sound, shape (seconds x 20, 49)."""
+    """Target of the encoder for an exam's sound, shape (seconds x 20, 49)."""
     out = np.zeros((-(-round(played.duration * RATE) // (HOP * STRIDE)), len(HEARD)), np.float32)
     at = (np.arange(len(out)) + 0.5) * _STEP
     for word in played.utterances:
@@ -83,7 +83,7 @@ def _record(exam: Case) -> dict[str, object]:
 
 
 def make_states(path: Path, count: int) -> None:
-    """What is heard of some exams, without making the sound, two by two: of their own, or one error apart."""
+    """Record what is heard in some exams, without making the sound, two by two: of their own, or one error apart."""
     name, first = path.stem.rsplit("-", 1)
     seed, rows = SOUND_SEEDS[name], []
     for n in range(int(first), int(first) + count, 2):

@@ -78,7 +78,7 @@ def asked_of(clip: bool) -> list[list[int]]:
 
 
 def heard_in(watcher: Watcher, exams: list[Case], tracks: list[np.ndarray], clip: bool) -> list[list[Heard]]:
-    """What the encoder hears of every clip, or of every whole exam."""
+    """Readings of the sound encoder in every clip, or in every whole exam."""
     out: list[list[Heard]] = []
     for exam, track in zip(exams, tracks, strict=True):
         spans = [exam.played.spans[step] for step in STEPS] if clip else [(0.0, exam.played.duration)]

@@ -119,7 +119,7 @@ def _how_well(net: SoundEncoder, mel: np.ndarray, heard: np.ndarray) -> str:
 
 
 def _summaries(records: list[dict], written: bool, rng: np.random.Generator | None) -> np.ndarray:
-    """What the judge is told of every step's clip, and of the whole exam, shape (exams, steps + 1, numbers).
+    """Summaries of every step's clip and of the whole exam, shape (exams, steps + 1, numbers).
 
     ``rng``: of mishearing, one event in a hundred is lost.
     """

@@ -19,9 +19,9 @@ RATE = 16_000
 HOP, STRIDE = 200, 4
 """Samples between two log-mel frames, log-mel frames to one output of the encoder: 80 and 20 a second."""
 WORDS: tuple[str, ...] = tuple(name for name in BINARY if name.startswith(("says ", "counts", "tens=", "ones=")))
-"""What can be said, by the names of the frame's features."""
+"""Words that can be said, by the names of the frame's features."""
 NOISES = ("stroke", "breath", "bag", "leak", "tone", "beep", "shock")
-"""What can be heard beside words: a compression, air, and the device's signals."""
+"""Sounds that are no words: a compression, air, and the device's signals."""
 HEARD = (*WORDS, *NOISES)
 """Names of the encoder's outputs, in order."""
 _SECONDS = HOP * STRIDE / RATE
@@ -35,12 +35,12 @@ SUMMARY = 5 * len(_EVENTS) + 10 + 2 * _SET + 4 + len(_PAUSES) + 1 + 2
 """Numbers of a summary."""
 
 Events = Mapping[str, NDArray[np.float64]]
-"""When everything began that was heard (s), by the names of :data:`HEARD`; ``second=3`` is a counted 1003."""
+"""Beginnings of everything that was heard (s), by the names of :data:`HEARD`; ``second=3`` is a counted 1003."""
 
 
 @dataclass(frozen=True)
 class Heard:
-    """What the encoder heard: probabilities of everything in :data:`HEARD`, 20 times a second, shape (n, 49)."""
+    """Output of the encoder: probabilities of everything in :data:`HEARD`, 20 times a second, shape (n, 49)."""
 
     features: NDArray[np.float32]
 
@@ -70,7 +70,7 @@ class Heard:
 
 @dataclass(frozen=True)
 class Lines:
-    """What a transcript says: start (s) and text of each line, by time."""
+    """Lines of a transcript: start (s) and text of each, by time."""
 
     lines: Sequence[tuple[float, str]]
 
@@ -126,7 +126,7 @@ _PHRASES = {_plain(name.removeprefix("says ")): place for place, name in enumera
 
 
 def summary(events: Events) -> NDArray[np.float32]:
-    """What a linear judge is told, shape (:data:`SUMMARY`,).
+    """Numbers that a linear judge is told, shape (:data:`SUMMARY`,).
 
     Of every phrase and noise: whether it began once, twice, more often, when first (10 s are 1, at most 3), whether
     before the first compression. The seconds counted at the pulse. Of the first two sets of compressions: classes of

@@ -54,7 +54,7 @@ def _mel_bands() -> NDArray[np.float32]:
 
 
 class SoundReader:
-    """The frozen sound encoder: what is said and heard, 20 times a second.
+    """The frozen sound encoder: reads words and noises, 20 times a second.
 
     Raises:
         DataError: the weights are missing or not the ones that belong here.
@@ -70,7 +70,7 @@ class SoundReader:
         self.net = net.eval().to(self.device)
 
     def heard(self, samples: NDArray[np.int16]) -> Heard:
-        """What is heard in 16,000 samples a second, one channel."""
+        """Reading of one channel of 16,000 samples a second."""
         import torch
 
         with torch.inference_mode():
