@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import click
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import marked_name, say, show_problems
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options, Whole
 
-EXPORT_FORMATS = ("every-eval-ever", "inspect", "jsonl", "parquet", "latex")
+EXPORT_FORMATS = ("every-eval-ever", "inspect", "jsonl", "parquet", "latex", "figure")
+
+
+class _Inches(click.ParamType[float]):
+    """A length in inches."""
+
+    name = "WIDTH"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Inches of ``5.5``, ``5.5in``, ``14cm`` or ``140mm``."""
+        match = re.fullmatch(r"(\d+(?:\.\d+)?) ?(in|cm|mm|)", value)
+        if match is None:
+            self.fail(f"{value!r} is no width such as 5.5in or 14cm.", param, ctx)
+        return float(match[1]) / {"cm": 2.54, "mm": 25.4}.get(match[2], 1.0)
 
 
 @cli.command(
@@ -95,7 +111,9 @@ def import_(
 @cli.command()
 def export(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    run_paths: tuple[str, ...] = cli.word("RUN...", "output folder, log or prediction file; latex: several", cli.RUNS),
+    run_paths: tuple[str, ...] = cli.word(
+        "RUN...", "output folder, log or prediction file; latex, figure: several", cli.RUNS
+    ),
     out: Path = cli.word("OUT", "the file; for every-eval-ever and inspect a folder", cli.NEW_PATH),
     form: str = cli.option(
         "",
@@ -105,6 +123,9 @@ def export(
         required=True,
     ),
     with_labels: bool = cli.switch("also write the consensus of every step"),
+    setting: str | None = cli.option("NAME", "figure: of this setting (needed where the runs have several)"),
+    width: float | None = cli.option("WIDTH", "figure: 5.5in, 14cm (default 6.9in)", _Inches()),
+    font: Literal["sans", "serif"] = cli.option("", "figure: its font (default sans)", ("sans", "serif"), "sans"),
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
 ) -> None:
     """Write the run in the wanted format."""
@@ -120,7 +141,14 @@ def export(
     runs = [read_exported_run(source, dataset, options, **how) for source in sources]
     for exported in runs:
         show_problems(exported.run.problems)
-    for file in exporter.write(runs, out):
+    styled: dict[str, Any] = {}
+    if form == "figure":
+        from siming_tasks.report.paper_figure import FigureStyle
+
+        styled = {"setting": setting, "style": FigureStyle(width or FigureStyle.width, font)}
+    elif setting or width:
+        raise OptionsError(f"--setting and --width belong to --format figure, not to {form}.")
+    for file in exporter.write(runs, out, **styled):
         say(f"{file}: {marked_name(dataset)}, {'with labels' if with_labels else 'without labels'}.")
     if form == "every-eval-ever" and not with_labels:
         say("No lines per request: that schema wants the reference in each (--with-labels).")

@@ -93,6 +93,16 @@ class Axis:
         return [(k * step, f"{k * step:.{digits}f}".replace("-", "−")) for k in range(first, last + 1)]
 
 
+def shortened(name: str, most: int) -> str:
+    """A name of at most so many signs, without its middle: models of one family differ at the end.
+
+    Example:
+        >>> shortened("organisation/model-72B-Instruct", 15)
+        'organis…nstruct'
+    """
+    return name if len(name) <= most else f"{name[: (most - 1) // 2]}…{name[len(name) - most // 2 :]}"
+
+
 def area(kind: str, x: float, y: float, width: float, height: float, tip: str) -> Markup:
     """A rectangle of a class of the style sheet, with what it says on hover."""
     form = '<g class="{}"><title>{}</title><rect x="{:g}" y="{:g}" width="{:g}" height="{:g}"/></g>'
@@ -147,7 +157,7 @@ class ChartRows:
                  width: float = WIDTH) -> None:  # fmt: skip
         self.kind, self.above, narrow = kind, above, kind == "narrow"
         most, shown = 26 if narrow else 32, [visible(label) for label in labels]
-        self.labels = [label if len(label) <= most else label[: most - 1] + "…" for label in shown]
+        self.labels = [shortened(label, most) for label in shown]
         self.width, self.row = (PHONE, TALL) if narrow else (width, ROW)
         left = 8.0 if narrow else min(250.0, 20 + 7.0 * max(map(len, self.labels), default=0))
         self.axis = Axis(scale.low, scale.high, left, self.width - (14.0 if narrow else right))

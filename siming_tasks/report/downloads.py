@@ -11,7 +11,8 @@ from typing import Any
 
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import literal
-from siming_tasks.report.forest_plot import build_forest_plot, write_forest_plot
+from siming_tasks.report.forest_plot import build_forest_plot
+from siming_tasks.report.paper_figure import write_forest_plot
 from siming_tasks.report.table import Section, tex_file, to_markdown
 from siming_tasks.report.tables.comparison import ABLATION_CAPTION, primary_section
 from siming_tasks.report.tables.ranking import ranking_table, values_table
@@ -27,7 +28,8 @@ def write_downloads(out: Path, report: Mapping[str, Any]) -> None:
         if not board:
             continue
         if figure := build_forest_plot(board):
-            write_forest_plot(figure, out / "figures", setting, synthetic=report["synthetic"])
+            files = [out / "figures" / f"{setting}.{kind}" for kind in ("svg", "pdf")]
+            write_forest_plot(figure, files, synthetic=report["synthetic"])
         table = ranking_table(board, synthetic=report["synthetic"])
         data = "synthetic" if report["synthetic"] else report["dataset"]["name"]
         texts = {

@@ -1,31 +1,27 @@
 """Forest plot of a setting: every judge with its interval, the physicians' band, the zone of the no-video baselines.
 
-One description of the figure is drawn as SVG for pages and, for papers, by Matplotlib as SVG and PDF with its fonts.
+Agreement with each physician stands on the axis of the physicians' agreement with each other; agreement with the
+reference labels, which the physicians made together and which is larger, in a panel of its own. One description of the
+figure is drawn as SVG for pages and, for papers, by Matplotlib (:mod:`siming_tasks.report.paper_figure`).
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from siming_tasks.common.files import atomic_write
-from siming_tasks.common.sanitize import visible
 from siming_tasks.metrics.catalogue import CATALOGUE
-from siming_tasks.report.charts import ROLES, Axis, ChartRows, Mark, area, line, text
+from siming_tasks.report.charts import Axis, ChartRows, Mark, area, line, marker, text
 from siming_tasks.report.formatting import page_estimate, page_signed, plain_pvalue
+from siming_tasks.report.tables.ranking import shown_estimate
 from siming_tasks.tasks import TASKS
 
-WIDTH, RIGHT, ABOVE = 960.0, 316.0, 38.0
+WIDTH, RIGHT = 960.0, 316.0
 LEAST_SCALE = (0.0, 0.5)
 """Stretch of the axis that is always shown, so that noise does not fill the figure."""
-STYLE: Any = {"font.size": 8, "font.family": "DejaVu Sans", "svg.fonttype": "none", "pdf.fonttype": 42,
-              "svg.hashsalt": "siming", "axes.spines.top": False, "axes.spines.right": False,
-              "axes.spines.left": False, "text.usetex": False, "text.parse_math": False}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -40,164 +36,164 @@ class Band:
 
 @dataclass(frozen=True)
 class ForestRow:
-    """One judge: its mark, its value in text, and its tested difference from the physicians (or why it has none)."""
+    """One judge: its mark, its value in text, its tested difference from the physicians, and what it is with each."""
 
     mark: Mark
     value_text: str
     difference_text: str = ""
+    each: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
-class ForestPlot:
-    """Contents of the figure, whoever draws it: the judges, best first, on the axis.
+class Panel:
+    """Judges against one kind of labels, which ``heading`` names, best first.
 
     ``humans`` is the physicians' agreement with each other, ``no_video`` goes from the left end to the best of the
     no-video baselines.
     """
 
-    title: str
-    axis: str
+    heading: str
     rows: Sequence[ForestRow]
-    humans: Band | None
-    no_video: Band | None
+    humans: Band | None = None
+    no_video: Band | None = None
     difference_heading: str = ""
 
     @property
+    def labels(self) -> list[str]:
+        """Names of the lines: one or two without a name for what stands above the first judge, then the judges."""
+        return [""] * (2 if self.humans else 1) + [row.mark.label for row in self.rows]
+
+
+@dataclass(frozen=True)
+class ForestPlot:
+    """Contents of the figure, whoever draws it: panels on one axis."""
+
+    title: str
+    axis: str
+    panels: Sequence[Panel]
+
+    @property
+    def rows(self) -> list[ForestRow]:
+        """The judges of all panels."""
+        return [row for panel in self.panels for row in panel.rows]
+
+    @property
     def scale(self) -> Axis:
-        """The axis that shows every value and interval, both bands, and never less than :data:`LEAST_SCALE`."""
-        marks = [x for row in self.rows for x in (row.mark.value, row.mark.low, row.mark.high) if x is not None]
-        bands = [x for band in (self.humans, self.no_video) if band for x in (band.low, band.high)]
-        return Axis.around([*LEAST_SCALE, *marks, *bands])
+        """The axis that shows every value and interval, all bands, and never less than :data:`LEAST_SCALE`."""
+        marks = [x for row in self.rows for x in (row.mark.value, row.mark.low, row.mark.high, *row.each)]
+        bands = [x for panel in self.panels for band in (panel.humans, panel.no_video) if band
+                 for x in (band.low, band.high)]  # fmt: skip
+        return Axis.around([*LEAST_SCALE, *(x for x in marks if x is not None), *bands])
 
 
 def build_forest_plot(board: Mapping[str, Any]) -> ForestPlot | None:
     """The figure of one setting's leaderboard; None if no row has a value."""
-    metric, against_physicians = board["metric"], board["verdict"]["humans"]
-    known = [row for row in board["rows"] if row["imputed"][metric]["value"] is not None]
-    if not known:
-        return None
-    sign = CATALOGUE[metric].sign
-    known.sort(key=lambda row: (row["imputed"][metric]["undefined"], -sign * row["imputed"][metric]["value"]))
-    rows = []
-    for row in (*known, *(row for row in board["rows"] if row not in known)):
-        thin = bool(row["unranked"]) and row["slug"] is not None
-        difference = against_physicians.get(row["name"])
-        difference_text = "not ranked" if thin else ""
+    metric = board["metric"]
+    known = [row for row in board["rows"] if shown_estimate(row, metric)["value"] is not None]
+    humans = [row for row in known if row["role"] == "human"]
+    judges = [row for row in board["rows"] if row["role"] != "human"]
+    panels = [_physicians_panel(board, humans)] if humans else []
+    if len(known) > len(humans):
+        rows = []
+        for row in judges:
+            thin = bool(row["unranked"]) and row["slug"] is not None
+            estimate = shown_estimate(row, metric)
+            mark = Mark.of(row["name"], estimate, role=row["role"], thin=thin)
+            value = page_estimate(estimate) if estimate["value"] is not None else "no data"
+            rows.append(ForestRow(mark, value, "not ranked" if thin else ""))
+        panels.append(Panel(f"agreement with the {board['rater']}", _sorted(rows, metric), no_video=_zone(rows)))
+    return ForestPlot(TASKS[board["setting"]].title, CATALOGUE[metric].title, panels) if panels else None
+
+
+def _physicians_panel(board: Mapping[str, Any], humans: Sequence[Mapping[str, Any]]) -> Panel:
+    """The judges' mean agreement with the physicians, and the physicians' with each other."""
+    metric, verdict = board["metric"], board["verdict"]
+    rows = [ForestRow(Mark.of(row["name"], e, role="human"), page_estimate(e))
+            for row in humans if (e := shown_estimate(row, metric))]  # fmt: skip
+    band = reference_band([row.mark for row in rows])
+    of_role = {"no_video": verdict["agreement"].get("no_video", {})}
+    for row in board["rows"]:
+        agreement = of_role.get(row["role"], verdict["agreement"].get("runs", {})).get(row["name"])
+        if row["role"] == "human" or agreement is None or agreement["value"] is None:
+            continue
+        difference, text_of_it = verdict["humans"].get(row["name"]), ""
         if difference and difference["value"] is not None:
             p = "" if difference["p_holm"] is None else f", p {plain_pvalue(difference['p_holm'])}"
-            difference_text = page_signed(difference["value"]) + p
-        mark = Mark.of(row["name"], row["imputed"][metric], role=row["role"], thin=thin)
-        value_text = page_estimate(row["imputed"][metric]) if row in known else "no data"
-        rows.append(ForestRow(mark, value_text, difference_text))
-    heading = "from the physicians" if against_physicians else ""
-    title, axis = TASKS[board["setting"]].title, CATALOGUE[metric].title
-    return ForestPlot(title, axis, rows, *reference_bands(known, metric), heading)
+            text_of_it = page_signed(difference["value"]) + p
+        if agreement["low"] == agreement["high"]:  # of a constant nothing varies
+            agreement = {**agreement, "low": None, "high": None}
+        mark = Mark(row["name"], agreement["value"], agreement["low"], agreement["high"], role=row["role"])
+        each = [x for x in agreement["each"] if x is not None]
+        rows.append(ForestRow(mark, page_estimate(agreement), text_of_it, each))
+    heading = "from the physicians" if verdict["humans"] else ""
+    return Panel("agreement with each physician", _sorted(rows, metric), band, _zone(rows), heading)
 
 
-def reference_bands(rows: Sequence[Mapping[str, Any]], metric: str) -> tuple[Band | None, Band | None]:
-    """The band of the physicians and the zone of the no-video baselines among the rows; None where none has a value.
+def _sorted(rows: Sequence[ForestRow], metric: str) -> list[ForestRow]:
+    """Rows by value, the best first; what is not ranked, and what has no value, below."""
+    worst, sign = float("inf"), CATALOGUE[metric].sign
+    return sorted(rows, key=lambda row: (row.mark.thin, worst if row.mark.value is None else -sign * row.mark.value))
 
-    The band is over all pairs of physicians, its line the mean of their values.
-    """
-    known = [(row["role"], row["imputed"][metric]) for row in rows]
-    known = [(role, item) for role, item in known if item["value"] is not None and not item["undefined"]]
-    humans, no_video = ([item for role, item in known if role == wanted] for wanted in ("human", "no_video"))
-    band = zone = None
-    if humans:
-        ends = [x for item in humans for x in (item["value"], item["low"], item["high"]) if x is not None]
-        mean = sum(item["value"] for item in humans) / len(humans)
-        band = Band("physicians with each other", min(ends), max(ends), mean)
-    if no_video:
-        ends = [x for item in no_video for x in (item["value"], item["high"]) if x is not None]
-        zone = Band("no-video baselines", min(ends), max(ends))
-    return band, zone
+
+def reference_band(marks: Sequence[Mark]) -> Band | None:
+    """The physicians with each other, over all pairs; its line is the mean."""
+    values = [mark.value for mark in marks if mark.value is not None]
+    ends = [x for mark in marks for x in (mark.value, mark.low, mark.high) if x is not None]
+    return Band("physicians with each other", min(ends), max(ends), sum(values) / len(values)) if values else None
+
+
+def _zone(rows: Sequence[ForestRow]) -> Band | None:
+    marks = [row.mark for row in rows if row.mark.role == "no_video"]
+    ends = [x for mark in marks for x in (mark.value, mark.high) if x is not None]
+    return Band("no-video baselines", min(ends), max(ends)) if ends else None
 
 
 def draw_forest_plot(figure: ForestPlot, alt: str) -> Markup:
     """The figure as SVG, once for screens and once for phones; ``alt`` says in a sentence what it shows."""
     svg = Markup("")
     for kind in ("wide", "narrow"):
-        labels = [row.mark.label for row in figure.rows]
-        frame = ChartRows(labels, figure.scale, kind, right=RIGHT, above=ABOVE, width=WIDTH)
-        parts = _draw_bands(figure, frame)
-        value_x, difference_x = frame.axis.stop + 14, frame.axis.stop + 166
-        for y, row in zip(frame.ys, figure.rows, strict=True):
-            parts += row.mark.draw(frame.axis, y)
-            if kind == "narrow":
-                parts.append(text("said end", frame.width - 4, y - 11, row.value_text))
-            else:
-                parts.append(text("said", value_x, y + 4, row.value_text))
-                parts.append(text("said", difference_x, y + 4, row.difference_text))
-        if kind == "wide":
-            headings = [(value_x, figure.axis)]
-            headings += [(difference_x, figure.difference_heading)] if figure.humans else []
-            parts += [text("said head", x, ABOVE - 8, heading) for x, heading in headings]
+        labels = [label for panel in figure.panels for label in panel.labels]
+        frame = ChartRows(labels, figure.scale, kind, right=RIGHT, width=WIDTH)
+        parts: list[Markup] = []
+        first = 0
+        for panel in figure.panels:
+            ys = frame.ys[first : first + len(panel.labels)]
+            first += len(panel.labels)
+            parts += _draw_panel(panel, figure.axis, frame, ys)
         svg += frame.chart(parts, figure.axis, alt)
     return svg
 
 
-def _draw_bands(figure: ForestPlot, frame: ChartRows) -> list[Markup]:
-    """Both bands behind the marks, each named above on a line of its own."""
-    parts, at = [], frame.axis.at
-    top, height = frame.above, frame.bottom - frame.above
-    if zone := figure.no_video:
+def _draw_panel(panel: Panel, axis: str, frame: ChartRows, ys: Sequence[float]) -> list[Markup]:
+    """A panel: its heading, its bands behind the marks, each named above them, and a line for each judge."""
+    parts, at, narrow = [], frame.axis.at, frame.kind == "narrow"
+    blank = len(ys) - len(panel.rows)
+    top, height = ys[blank] - frame.row * (0.72 if narrow else 0.5), frame.row * len(panel.rows)
+    if zone := panel.no_video:
         start = frame.axis.start
         parts.append(area("zone", start, top, at(zone.high) - start, height, f"{zone.label}: up to {zone.high:.3f}"))
-        parts.append(text("said zone", start + 4, top - 8, zone.label))
-    if band := figure.humans:
+        parts.append(text("said zone", start + 4, top - 4, zone.label))
+    if band := panel.humans:
         tip = f"{band.label}: {band.low:.3f} to {band.high:.3f}"
         half = 3.2 * len(band.label)  # half the width of the label, which must not leave the figure
         middle = max(min(at((band.low + band.high) / 2), frame.width - half), half)
         parts.append(area("band", at(band.low), top, at(band.high) - at(band.low), height, tip))
-        parts.append(text("said band", middle, top - 23, band.label))
+        parts.append(text("said band", middle, top - 18, band.label))
         if band.value is not None:
-            parts.append(line("ceiling", at(band.value), top, at(band.value), frame.bottom))
+            parts.append(line("ceiling", at(band.value), top, at(band.value), top + height))
+    value_x, difference_x = frame.axis.stop + 14, frame.axis.stop + 166
+    if narrow:
+        parts.append(text("name", 4, ys[0] - 11, panel.heading))
+    else:
+        parts.append(text("said head", 4, top - 4, panel.heading))
+        parts += [text("said head", x, top - 4, said)
+                  for x, said in ((value_x, axis), (difference_x, panel.difference_heading)) if said]  # fmt: skip
+    for y, row in zip(ys[blank:], panel.rows, strict=True):
+        parts += [marker("human hollow", at(x), y, f"{row.mark.label}, with one physician: {x:.3f}") for x in row.each]
+        parts += row.mark.draw(frame.axis, y)
+        if narrow:
+            parts.append(text("said end", frame.width - 4, y - 11, row.value_text))
+        else:
+            parts.append(text("said", value_x, y + 4, row.value_text))
+            parts.append(text("said", difference_x, y + 4, row.difference_text))
     return parts
-
-
-def write_forest_plot(figure: ForestPlot, folder: Path, name: str, *, synthetic: bool) -> list[Path]:
-    """Write ``<name>.svg`` and ``<name>.pdf``, which say if data are synthetic; one report gives the same files."""
-    import matplotlib as mpl  # not at import time: slow
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    written = []
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of signs in a name that the font lacks: the SVG has them as text
-        canvas = Figure(figsize=(6.9, 0.75 + 0.19 * len(figure.rows)), layout="constrained")
-        FigureCanvasAgg(canvas)
-        axes = canvas.subplots()
-        _plot(axes, figure)
-        axes.set_title(figure.title + (" (SYNTHETIC data)" if synthetic else ""), fontsize=8.5, loc="left")
-        for kind, date in (("svg", "Date"), ("pdf", "CreationDate")):
-            written.append(folder / f"{name}.{kind}")
-            with atomic_write(written[-1], "wb") as stream:
-                canvas.savefig(stream, format=kind, metadata={date: None})
-    return written
-
-
-def _plot(axes: Any, figure: ForestPlot) -> None:
-    scale, n, paint = figure.scale, len(figure.rows), {role: row.colour for role, row in ROLES.items()}
-    if zone := figure.no_video:
-        axes.axvspan(scale.low, zone.high, color=paint["no_video"], alpha=0.13, lw=0)
-        axes.text(scale.low, -0.75, f" {zone.label}", color=paint["no_video"], fontsize=7)
-    if band := figure.humans:
-        axes.axvspan(band.low, band.high, color=paint["human"], alpha=0.16, lw=0)
-        axes.text((band.low + band.high) / 2, -0.75, band.label, color=paint["human"], fontsize=7, ha="center")
-        if band.value is not None:
-            axes.axvline(band.value, color=paint["human"], lw=0.9, ls="--")
-    axes.axvline(0, color="#555", lw=0.6)
-    for place, row in enumerate(figure.rows):
-        mark, style = row.mark, {"color": paint[row.mark.role], "alpha": 0.4 if row.mark.thin else 1.0}
-        if mark.value is not None:
-            if mark.low is not None and mark.high is not None:
-                axes.plot([mark.low, mark.high], [place, place], lw=1.2, **style)
-            axes.plot([mark.value], [place], ROLES[mark.role].symbol, ms=4.2, **style)
-        beside = row.value_text + ", not ranked" * mark.thin
-        axes.annotate(beside, (1, place), xycoords=("axes fraction", "data"), xytext=(6, 0), va="center",
-                      fontsize=7, textcoords="offset points", annotation_clip=False)  # fmt: skip
-    axes.set_yticks(range(n), [visible(row.mark.label) for row in figure.rows])
-    axes.tick_params(left=False)
-    axes.set_ylim(n - 0.5, -1.1)
-    axes.set_xlim(scale.low, scale.high)
-    axes.set_xlabel(figure.axis)

@@ -178,8 +178,9 @@ def rank_entrants(
     ``comparison`` is that of all entrants, where it is known already.
 
     Returns:
-        ``metric`` (orders the rows), ``estimand``, ``metrics`` (columns), ``rows`` (``name``, ``slug``, ``role``, a key
-        of :data:`siming_tasks.report.charts.ROLES`; ``metrics`` of what was answered, ``imputed`` with missing answers
+        ``metric`` (orders the rows), ``rater`` (the reference), ``estimand``, ``metrics`` (columns), ``rows``
+        (``name``, ``slug``, ``role``, a key of :data:`siming_tasks.report.charts.ROLES`; ``metrics`` of what was
+        answered, ``imputed`` with missing answers
         as full points or "correct", ``lift``, ``note``, ``standing``, ``better``, ``unranked``: why it has no rank
         though it takes part, ``apart``: under which other conditions it was made), ``folded``: runs of judges that have
         a row already, ``resampled``: what intervals are over, ``videos`` that the ranking rests on, ``comparison`` or
@@ -224,6 +225,7 @@ def rank_entrants(
     asked = ranked[0].panel if ranked else labels
     board = {
         "setting": setting,
+        "rater": options.rater,
         "answer": answer,
         "metric": metric,
         "estimand": estimand_of(

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
+import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from siming_tasks.cli import main
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.report.charts import Mark
-from siming_tasks.report.forest_plot import Band, ForestPlot, ForestRow, write_forest_plot
+from siming_tasks.report.forest_plot import Band, ForestPlot, ForestRow, Panel
+from siming_tasks.report.paper_figure import FigureStyle, write_forest_plot
+from siming_tasks.report.tables.ranking import ranking_table
 from siming_tasks.tasks import BENCHMARK_TASKS
 
 
@@ -50,21 +57,78 @@ def test_a_hostile_name_is_text_in_every_file(lab: Any) -> None:
     assert "SYNTHETIC data" in "".join(root.itertext()) and "\u202e" not in svg
 
 
+LONG = "an-organisation-with-a-long-name/A-Vision-Language-Model-with-Many-Words-72B-Instruct-Preview-2026-11"
+
+
+def a_figure(*names: str) -> ForestPlot:
+    rows = [ForestRow(Mark(name, 0.4, 0.2, 0.6), "0.400 [0.200, 0.600]", "-0.1", (0.35, 0.45)) for name in names]
+    band, zone = Band("physicians with each other", 0.5, 0.7, 0.6), Band("no-video baselines", 0.0, 0.1)
+    consensus = [*rows, ForestRow(Mark("none", None), "no data")]
+    panels = [Panel("agreement with each physician", rows, band, zone), Panel("with the consensus", consensus)]
+    return ForestPlot("Full video", "kappa", panels)
+
+
 def test_figures_are_the_same_each_time(tmp_path: Path) -> None:
     """Names with signs that TeX, XML or the font do not know; SVG keeps them as text, PDF embeds its fonts."""
-    rungs = [
-        ForestRow(Mark("a $x_1$ & <b> 模型", 0.4, 0.2, 0.6), "0.400 [0.200, 0.600]"),
-        ForestRow(Mark("none", None), "–"),
-    ]
-    figure = ForestPlot(
-        "Full video", "kappa", rungs, Band("physicians", 0.5, 0.7, 0.6), Band("no-video baselines", 0.0, 0.1)
-    )
-    first = [path.read_bytes() for path in write_forest_plot(figure, tmp_path / "a", "x", synthetic=False)]
-    again = [path.read_bytes() for path in write_forest_plot(figure, tmp_path / "b", "x", synthetic=False)]
+    figure = a_figure("a $x_1$ & <b> 模型")
+    first, again = ([path.read_bytes() for path in write_forest_plot(
+        figure, [tmp_path / folder / f"x.{kind}" for kind in ("svg", "pdf")], synthetic=False
+    )] for folder in "ab")  # fmt: skip
     assert first == again
     svg, pdf = first
     assert "a $x_1$ & <b> 模型" in "".join(ElementTree.fromstring(svg).itertext())
     assert pdf.startswith(b"%PDF-") and b"FontFile2" in pdf and b"SYNTHETIC" not in svg
+
+
+@pytest.mark.parametrize(("width", "font"), [(3.3, "serif"), (5.5, "sans")])
+def test_no_name_cuts_a_figure(width: float, font: Literal["sans", "serif"], tmp_path: Path) -> None:
+    """Every text lies within the page; a name of a hundred letters is shortened, with a key, and cuts no other."""
+    assert len(LONG) > 94
+    (path,) = write_forest_plot(
+        a_figure(LONG, "short"), [tmp_path / "x.svg"], synthetic=True, style=FigureStyle(width, font)
+    )
+    root = ElementTree.fromstring(path.read_text())
+    assert float(root.attrib["width"].removesuffix("pt")) == pytest.approx(72 * width)
+    texts = ["".join(item.itertext()).strip() for item in root.iter("{http://www.w3.org/2000/svg}text")]
+    whole = " ".join(texts)
+    assert "short" in texts and "Full video" not in whole and "SYNTHETIC" in whole
+    assert "[1] an-organisation" in whole and LONG.replace("-", "") in "".join(texts).replace("-", "")
+    assert sum("0.400" in text for text in texts) == 4
+    (png,) = write_forest_plot(
+        a_figure(LONG, "short"), [tmp_path / "x.png"], synthetic=True, style=FigureStyle(width, font)
+    )
+    with Image.open(png) as drawn:
+        ink = np.asarray(drawn.convert("L")) < 128
+    assert abs(drawn.width - 300 * width) <= 1
+    for edge in (ink[:3], ink[-3:], ink[:, :3], ink[:, -3:]):
+        assert not edge.any()
+
+
+def test_a_width_that_is_no_figure(tmp_path: Path) -> None:
+    with pytest.raises(OptionsError, match=r"2.5 to 20 inches wide, and not 1"):
+        FigureStyle(1.0)
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex with booktabs and tabularx")
+def test_tables_compile_and_fit_the_line(lab: Any, tmp_path: Path) -> None:
+    """A real LaTeX takes the files as they are, names of strangers in them, and finds no line too wide."""
+    board = json.loads((lab.out / "report.json").read_text())["standings"]["full_score"]
+    board["rows"][0]["name"] = LONG
+    table = ranking_table(board, synthetic=True, intervals=False).to_tex()
+    hostile = (lab.out / "tables" / "full_error.tex").read_text()
+    text = (
+        r"\documentclass{article}\usepackage[textwidth=5.5in]{geometry}\usepackage{booktabs,tabularx}"
+        rf"\begin{{document}}{table}\input{{full_score.tex}}See~\ref{{tab:siming-full-score}}.\end{{document}}"
+    )
+    assert "SYNTHETIC" in hostile
+    (tmp_path / "full_score.tex").write_text((lab.out / "tables" / "full_score.tex").read_text())
+    (tmp_path / "paper.tex").write_text(text)
+    run = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "paper.tex"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout[-2000:]
+    assert "Overfull" not in run.stdout and "Output written on paper.pdf" in run.stdout
 
 
 def test_a_spreadsheet_takes_no_name_for_a_formula(lab: Any, make_run: Any, tmp_path: Path) -> None:

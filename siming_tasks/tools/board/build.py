@@ -10,12 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from tqdm import tqdm
 
 from siming_tasks import __version__
-from siming_tasks.analysis.paired_tests import answered_difference, paired_difference
-from siming_tasks.analysis.ranks import capped_values
 from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
@@ -24,22 +21,19 @@ from siming_tasks.common.printed_value import resampled
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
-from siming_tasks.metrics.alignment import ComparisonEntry, align
-from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline
-from siming_tasks.metrics.sufficient_stats import Tally
-from siming_tasks.metrics.thresholds import COMPARABLE, NOISE, TRUSTED
+from siming_tasks.metrics.catalogue import headline
+from siming_tasks.metrics.thresholds import COMPARABLE, TRUSTED
 from siming_tasks.options import Options
-from siming_tasks.report.charts import Mark
-from siming_tasks.report.forest_plot import ForestPlot, ForestRow, draw_forest_plot, reference_bands
-from siming_tasks.report.formatting import page_estimate
-from siming_tasks.report.leaderboard import baseline_rows
+from siming_tasks.report.forest_plot import ForestRow, build_forest_plot, draw_forest_plot
+from siming_tasks.report.leaderboard import Entrant, correct_leaderboards, rank_entrants
 from siming_tasks.report.pages.site import Site
-from siming_tasks.results.comparable import TaskRun, groups
+from siming_tasks.results.comparable import TaskRun
 from siming_tasks.results.discovery import find_runs
-from siming_tasks.results.evaluate_records import build_reference_matrix
 from siming_tasks.results.run import Run, read_run
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.tools.board.admission import AdmittedSubmission, admit, refusal
+
+_RANK_ENDS = {"": "rank", "_low": "low", "_high": "high"}
 
 
 @dataclass(frozen=True)
@@ -47,14 +41,13 @@ class Entry(AdmittedSubmission):
     """One row: what was admitted, and whether a re-run agrees.
 
     ``agreement`` is the share of the asked steps on which the host's own run gave the same answer (a missing answer
-    equals a missing answer); None without a usable re-run. ``rank`` is that of the first setting of the board, None
-    for a row that cannot be compared with the others. ``others`` are the settings with other conditions than most rows.
+    equals a missing answer); None without a usable re-run. ``rank`` is that of the first setting of the board with its
+    95 % interval (a report's own), None for a row that has none.
     """
 
     agreement: float | None
     verified: bool
-    rank: int | None = None
-    others: tuple[str, ...] = ()
+    rank: Mapping[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -67,7 +60,7 @@ class Entry(AdmittedSubmission):
             "findings": list(self.findings),
             "agreement": self.agreement,
             "verified": self.verified,
-            "rank": self.rank,
+            **{f"rank{end}": self.rank and self.rank[key] for end, key in _RANK_ENDS.items()},
             "date": day_of(about.run.get("date")),
         }
 
@@ -112,12 +105,13 @@ def build_board(
             entries.append(_entry(admit(path, dataset, options), dataset, reruns, match))
         except DataError as error:
             refused.append(refusal(path, error))
-    entries = _sorted_entries(_note_conditions(_note_duplicates(entries), options), options)
-    board = _to_json(dataset, options, entries, refused, match)
+    boards = _leaderboards(entries, dataset, options)
+    entries = _ranked_entries(_note_duplicates(entries), boards)
+    board = _to_json(dataset, options, entries, boards, refused, match)
     with output_folder(out, *_BOARD) as part:
         with atomic_write(part / "board.json") as stream:
             json.dump(board, stream, indent=1, allow_nan=False)
-        _write_page(part, board)
+        _write_page(part, board, [_chart(board, entries) for board in boards.values()])
     return entries, refused
 
 
@@ -141,10 +135,14 @@ _BOARD = ("a board alone", _is_board)
 
 
 def _to_json(
-    dataset: Dataset, options: Options, entries: Sequence[Entry], refused: Sequence[str], match: float
+    dataset: Dataset,
+    options: Options,
+    entries: Sequence[Entry],
+    boards: Mapping[str, Mapping[str, Any]],
+    refused: Sequence[str],
+    match: float,
 ) -> dict[str, Any]:
     """Everything that the page says, as plain JSON."""
-    settings = [name for name in TASKS if any(name in entry.settings for entry in entries)]
     return {
         "format": "siming-board-1",
         "version": __version__,
@@ -156,10 +154,12 @@ def _to_json(
         "match": match,
         "rows": [entry.to_json() for entry in entries],
         "beside": {
-            name: baseline_rows(
-                dataset, name, options, build_reference_matrix(dataset, name, options.rater, options.cluster)
-            )
-            for name in settings
+            name: [
+                {key: row[key] for key in ("name", "role", "metrics", "imputed", "note")}
+                for row in board["rows"]
+                if row["slug"] is None
+            ]
+            for name, board in boards.items()
         },
         "refused": list(refused),
     }  # fmt: skip
@@ -235,103 +235,44 @@ def _note_duplicates(entries: Sequence[Entry]) -> list[Entry]:
     return noted
 
 
-def _note_conditions(entries: Sequence[Entry], options: Options) -> list[Entry]:
-    """A note on rows that were made under other conditions than most: they are no ranking of models."""
-    noted = list(entries)
+def _leaderboards(entries: Sequence[Entry], dataset: Dataset, options: Options) -> dict[str, dict[str, Any]]:
+    """The leaderboards of a report, by setting, with the archives as runs: one ranking for every reader."""
+    held = {}
     for setting in TASKS:
-        places = [place for place, entry in enumerate(entries) if setting in entry.run.records]
-        runs = [
-            replace(
-                TaskRun.of(entries[k].run, setting, options.rater, options.cluster), name=entries[k].received.path.name
-            )
-            for k in places
-        ]
-        _, apart = groups(runs) if runs else ([], {})
-        for place, run in zip(places, runs, strict=True):
-            if run.name in apart:
-                entry, note = noted[place], f"{setting}: not comparable with most rows. {apart[run.name]}"
-                noted[place] = replace(entry, findings=(*entry.findings, note), others=(*entry.others, setting))
-    return noted
+        entrants = []
+        for entry in entries:
+            if setting in entry.run.records:
+                task_run = TaskRun.of(entry.run, setting, options.rater, options.cluster)
+                name, numbers = entry.received.path.name, entry.settings[setting]
+                entrants.append(Entrant(name, name, "model", None, replace(task_run, name=name), numbers))
+        if standings := rank_entrants(entrants, dataset, setting, options):
+            held[setting] = standings
+    boards = correct_leaderboards(held, None, dataset, options)[0]
+    return {name: board for name, board in boards.items() if board}
 
 
-def _sorted_entries(entries: Sequence[Entry], options: Options) -> list[Entry]:
-    """Verified rows first, then those with a rank, then by the imputed value of the first headline.
-
-    The rank is that in the first setting of the board, 1 = best, equal ones share the better; None for what cannot be
-    compared, and for rows whose first setting is another.
-    """
-    if not entries:
-        return []
-    keys = _sort_keys(entries, options)
-    setting = next(name for name in TASKS if any(name in entry.settings for entry in entries))
-    there = [k for k, entry in enumerate(entries) if setting in entry.settings and setting not in entry.others]
-    fit = [k for k in there if not keys[k][0]]
-    ranks = {k: 1 + sum(keys[other][1] < keys[k][1] - NOISE for other in fit) for k in fit}
-    places = [
-        (not entry.verified, k not in ranks, *keys[k], entry.received.path.name) for k, entry in enumerate(entries)
-    ]
-    order = sorted(range(len(entries)), key=places.__getitem__)
-    return [replace(entries[k], rank=ranks.get(k)) for k in order]
-
-
-def _sort_keys(rows: Sequence[AdmittedSubmission], options: Options) -> list[tuple[bool, float, float]]:
-    """Sort key of each row: whether it can be compared, then the imputed headline of its first setting, settled.
-
-    Leaving a step out earns what calling it correct would earn. A row is not above another that answered as much
-    unless it is ahead on the items that both answered (:func:`siming_tasks.analysis.ranks.capped_values`); of equal
-    ones the first is that with more answers.
-    """
-    first = [next(name for name in TASKS if name in row.settings) for row in rows]
-    keys: list[tuple[bool, float, float]] = [(True, 0.0, 0.0)] * len(rows)
-    for setting in dict.fromkeys(first):
-        mine = [k for k, name in enumerate(first) if name == setting]
-        metric = headline(TASKS[setting].answer)
-        sign = CATALOGUE[metric].sign
-        evaluations = [rows[k].settings[setting] for k in mine]
-        imputed = [result["imputed"][metric] for result in evaluations]
-        value = np.array([  # larger is better; without a value last of all
-            -np.inf if estimate["value"] is None or estimate["undefined"] else sign * float(estimate["value"])
-            for estimate in imputed
-        ])  # fmt: skip
-        tallies = [
-            Tally.of(
-                rows[k].run.score_matrix(setting, options.rater, options.cluster),
-                options.mapping,
-                options.positive,
-                [metric],
-            )
-            for k in mine
-        ]
-        holds = np.ones((len(mine), len(mine)), dtype=np.bool_)
-        for a, b in np.argwhere(value[:, None] > value[None, :]).tolist():
-            holds[a, b] = _lead_holds(tallies[a], tallies[b], metric, sign)
-        for k, result, settled in zip(mine, evaluations, capped_values(value, holds).tolist(), strict=True):
-            estimate, coverage = result["metrics"][metric], result["metrics"][COVERAGE]["value"] or 0.0
-            weak = estimate["value"] is None or (estimate["coverage"] or 0.0) < COMPARABLE
-            keys[k] = weak, -settled, -coverage
-    return keys
+def _ranked_entries(entries: Sequence[Entry], boards: Mapping[str, Mapping[str, Any]]) -> list[Entry]:
+    """Verified rows first, each part as the leaderboard of the first setting has it; what is apart is a finding."""
+    rows = {name: {row["name"]: row for row in board["rows"] if row["slug"]} for name, board in boards.items()}
+    first = next(iter(rows.values()), {})
+    places = {name: place for place, name in enumerate(first)}
+    ranked = []
+    for entry in entries:
+        archive = entry.received.path.name
+        notes = tuple(
+            f"{setting}: not comparable with most rows. {row['apart']}"
+            for setting, of_setting in rows.items()
+            if (row := of_setting.get(archive)) and row["apart"]
+        )
+        rank = first.get(archive, {}).get("standing")
+        ranked.append(replace(entry, rank=rank, findings=(*entry.findings, *notes)))
+    return sorted(ranked, key=lambda entry: (
+        not entry.verified, places.get(entry.received.path.name, len(places)), entry.received.path.name,
+    ))  # fmt: skip
 
 
-def _lead_holds(a: Tally, b: Tally, metric: str, sign: float) -> bool:
-    """Test that a lead of ``a`` over ``b`` is one of its answers too, over what both were asked."""
-    if not (a.panel.asked & ~a.panel.answered).any():
-        return True  # it left nothing out
-    runs = ComparisonEntry("a", a.panel), ComparisonEntry("b", b.panel)
-    try:
-        sides = [Tally.of(run.panel, a.mapping, a.positive, [metric]) for run in align(runs, ("videos", "steps"))]
-    except DataError:  # nothing in common: other conditions, which the findings say
-        return True
-    imputed = paired_difference(sides[0].imputed(), sides[1].imputed())
-    return answered_difference(sides[0], sides[1], imputed).holds(metric, sign)
-
-
-def _write_page(out: Path, board: Mapping[str, Any]) -> None:
-    """Write ``index.html`` and the files that it needs.
-
-    Args:
-        out: the board's folder.
-        board: what stands in ``board.json``.
-    """
+def _write_page(out: Path, board: Mapping[str, Any], charts: Sequence[Mapping[str, Any] | None]) -> None:
+    """Write ``index.html`` and the files that it needs, from what stands in ``board.json``."""
     shared = {name: board[name] for name in ("version", "synthetic", "dataset", "rubric", "options")}
     pages = [{"name": "Board", "href": "index.html"}]
     site = Site(out, {"title": "SiMing-Bench board", "pages": pages, "detail_resamples": DETAIL_RESAMPLES, **shared})
@@ -363,34 +304,27 @@ def _write_page(out: Path, board: Mapping[str, Any]) -> None:
         ],
         columns=[(TASKS[name].title, name, headline(TASKS[name].answer)) for name in columns],
         beside=list(baselines.values()),
-        charts=[chart for name in TASKS if (chart := _chart(name, rows, board["beside"].get(name, [])))],
+        charts=list(filter(None, charts)),
         refused=board["refused"],
         resampled=resampled(part["options"] for row in rows for part in row["settings"].values()) or "videos",
         few=board["dataset"]["videos"] < TRUSTED,
     )  # fmt: skip
 
 
-def _chart(name: str, rows: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Chart of one setting: every row with a headline value, the physicians and the no-video baselines.
-
-    A row without a re-run is a square; one that answered too little is pale.
-    """
-    metric = headline(TASKS[name].answer)
-    marked = []
-    for row in rows:
-        if name in row["settings"]:
-            estimate, role = row["settings"][name]["imputed"][metric], "model" if row["verified"] else "clip"
-            marked.append((row["model"]["name"], estimate, role, name in row["weak"]))
-    if not marked:
+def _chart(board: Mapping[str, Any], entries: Sequence[Entry]) -> dict[str, Any] | None:
+    """Chart of one leaderboard under the models' own names; a row without a re-run is a square."""
+    figure = build_forest_plot(board)
+    if figure is None:
         return None
-    marked += [(row["name"], row["imputed"][metric], row["role"], False) for row in others]
-    marked = [item for item in marked if item[1]["value"] is not None]
-    marked.sort(key=lambda item: (item[1]["undefined"], -CATALOGUE[metric].sign * item[1]["value"]))
-    plotted = []
-    for label, estimate, role, weak in marked:
-        mark = Mark.of(label, estimate, role=role, thin=weak)
-        plotted.append(ForestRow(mark, page_estimate(estimate), "not comparable" if weak else ""))
-    title, axis = TASKS[name].title, CATALOGUE[metric].title
-    alt = f"{title}: {axis} of {len(marked)} rows; the numbers are in the tables above."
-    humans, no_video = reference_bands(others, metric)
-    return {"title": title, "svg": draw_forest_plot(ForestPlot(title, axis, plotted, humans, no_video), alt)}
+    known = {entry.received.path.name: entry for entry in entries}
+
+    def named(row: ForestRow) -> ForestRow:
+        entry = known.get(row.mark.label)
+        if entry is None or row.mark.role != "model":
+            return row
+        label, role = entry.received.submission.model.name, "model" if entry.verified else "clip"
+        return replace(row, mark=replace(row.mark, label=label, role=role))
+
+    panels = [replace(panel, rows=list(map(named, panel.rows))) for panel in figure.panels]
+    alt = f"{figure.title}: {figure.axis} of {len(figure.rows)} rows; the numbers are in the tables above."
+    return {"title": figure.title, "svg": draw_forest_plot(replace(figure, panels=panels), alt)}

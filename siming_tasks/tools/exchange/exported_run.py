@@ -9,14 +9,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.common.errors import DataError
+from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import atomic_path, atomic_write
 from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import CONSENSUS, verdict_word
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
+from siming_tasks.report.forest_plot import build_forest_plot
 from siming_tasks.report.leaderboard import leaderboards_of
+from siming_tasks.report.paper_figure import FigureStyle, write_forest_plot
 from siming_tasks.report.table import tex_file
 from siming_tasks.report.tables.ranking import ranking_table
 from siming_tasks.report.viewer_files import raw_reply
@@ -219,6 +221,28 @@ def _step_rows(exported: ExportedRun) -> Iterator[dict[str, Any]]:
                     **({"reference_points": best if points else None} if exported.labels else {}),
                     **({"reference_verdict": None if points else best} if exported.labels else {}),
                 }
+
+
+def write_figure(
+    runs: Sequence[ExportedRun], out: Path, setting: str | None = None, style: FigureStyle | None = None
+) -> Sequence[Path]:
+    """The forest plot of one setting, as a report has it (.pdf, .svg or .png).
+
+    Raises:
+        DataError: the runs have several settings and none is named, not the named one, or no value.
+        OptionsError: the file's ending is another.
+    """
+    if out.suffix.lower() not in (".pdf", ".svg", ".png"):
+        raise OptionsError(f"{out}: a figure is a .pdf, .svg or .png file.")
+    settings = dict.fromkeys(name for exported in runs for name in exported.run.settings)
+    wanted = [name for name in settings if setting in (None, name)]
+    if len(wanted) != 1:
+        raise DataError(f"A figure is of one setting: give --setting with one of {', '.join(settings)}.")
+    boards = leaderboards_of([exported.run for exported in runs], wanted, runs[0].options)
+    figure = build_forest_plot(boards[wanted[0]])
+    if figure is None:
+        raise DataError(f"{wanted[0]}: no run has a value, so there is nothing to draw.")
+    return write_forest_plot(figure, [out], synthetic=runs[0].dataset.synthetic, style=style or FigureStyle())
 
 
 def write_latex(runs: Sequence[ExportedRun], out: Path) -> None:

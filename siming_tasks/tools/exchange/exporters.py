@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from siming_tasks.tools.exchange.every_eval_ever import write_every_eval_ever
-from siming_tasks.tools.exchange.exported_run import ExportedRun, write_jsonl, write_latex, write_parquet
+from siming_tasks.tools.exchange.exported_run import (
+    ExportedRun,
+    write_figure,
+    write_jsonl,
+    write_latex,
+    write_parquet,
+)
 from siming_tasks.tools.exchange.inspect_logs import write_inspect
 
 
@@ -22,7 +28,7 @@ class Exporter:
         reference: needs the labels.
     """
 
-    write: Callable[[Sequence[ExportedRun], Path], Sequence[Path]]
+    write: Callable[..., Sequence[Path]]
     numbers: bool
     several: bool = False
     reference: bool = False
@@ -47,5 +53,6 @@ EXPORTERS: Mapping[str, Exporter] = {
     "jsonl": Exporter(_one_file(write_jsonl), numbers=False),
     "parquet": Exporter(_one_file(write_parquet), numbers=False),
     "latex": Exporter(_write_latex, numbers=True, several=True, reference=True),
+    "figure": Exporter(write_figure, numbers=True, several=True, reference=True),
 }
 """By name. A new one is named in :mod:`siming_tasks.cli.exchange` too, and checked with all others by a test."""
