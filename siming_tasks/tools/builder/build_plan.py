@@ -165,7 +165,8 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     problems += _unkept_ids(rows) if options.keep_ids else []
     ids = new_ids(dict.fromkeys(row.video for row in rows), options.keep_ids)
     students = new_ids(dict.fromkeys(row.about["student"] for row in rows if "student" in row.about), prefix="s")
-    names = Names.of(mapping.names, students, raters)
+    mapped = {word: raters.get(name, name) for word, name in mapping.raters.items()}
+    names = Names.of(mapping.names, students, raters, mapped)
     said: dict[str, list[dict[str, Any]]] = {}
     speakers: dict[str, dict[str, str]] = {}
     for name, file in transcripts.items():

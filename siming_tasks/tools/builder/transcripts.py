@@ -166,7 +166,7 @@ def on_the_clock(
         lines.append(replace(said, start=start, end=min(end, source.duration)))
     problems += [problem for problem in file.problems if problem.code == "transcript-outside"]
     if cut:
-        what = f"{cut} lines end after the video's {source.duration:.2f} s and were cut back."
+        what = f"ends after the video's {source.duration:.2f} s were cut back, in {cut} of {len(file.said)} lines."
         problems.append(Problem("transcript-cut", what, "Nothing to do.", str(file.path), severity="warning"))
     return lines
 
@@ -191,7 +191,8 @@ class Names:
         places = {" ".join(name.split()): place for name, place in stated.items()}
         for names in people:
             for name, place in names.items():
-                if name != place and any(map(str.isalpha, name)) and not any(map(str.isdigit, name)):
+                is_name = any(map(str.isalpha, name)) and not any(map(str.isdigit, name))
+                if name != place and is_name and not _ROLE.fullmatch(name.casefold()):
                     places.setdefault(" ".join(name.split()), place)
         return cls(places)
 
@@ -270,15 +271,15 @@ def name_problems(
 def _forms(name: str) -> list[str]:
     """Forms in which a name is said, folded: the whole name, its parts, and a Chinese surname before a title (``|``).
 
-    Parts of two letters count with their capital alone.
+    Parts of two letters count with their capital alone, single letters not at all.
 
     Example:
         >>> _forms("Dr. Li Wang"), _forms("王小明")
         (['dr. li wang', 'wang', 'Li'], ['王小明', '小明', '王|'])
     """
-    forms = [name.casefold()] if len(name) > 2 else [name]
     if _HAN.fullmatch(name):
-        return [*forms, *([name[1:]] if len(name) > 2 else []), *([f"{name[0]}|"] if len(name) > 1 else [])]
+        return [*([name] if len(name) > 1 else []), *([name[1:]] if len(name) > 2 else []), f"{name[0]}|"]
+    forms = [name.casefold()] if len(name) > 2 else [name] if len(name) > 1 else []
     parts = [part for part in re.split(r"[^\w'’]+|_", name) if not _TITLE.fullmatch(part)]
     return [*dict.fromkeys([*forms, *(part.casefold() for part in parts if len(part) > 2),
                             *(part.capitalize() for part in parts if len(part) == 2)])]  # fmt: skip

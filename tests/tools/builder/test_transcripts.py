@@ -167,6 +167,11 @@ def test_names_do_not_leave_the_house(_exam: Path, tmp_path: Path) -> None:
         assert secret not in found["transcript-names"]
     lines, _ = read(_exam, tmp_path, {"IMG_1.vtt": said}, {"names": {"Li": "Li", "Wei": "Wei"}})
     assert "Wei? zhangs. Li." in lines["IMG_1"][0][2]
+    spoken = said.replace("He is out", "A shock, Doctor Meier. 赵医生")
+    mapped = {"raters": {"Dr. Li Na": "rater_b", "Meier": "rater_b", "A": "rater_a", "赵": "rater_a"}}
+    assert (
+        "A shock, Doctor rater_b. rater_a医生" in read(_exam, tmp_path, {"IMG_1.vtt": spoken}, mapped)[0]["IMG_1"][1][2]
+    )
     _, found = read(_exam, tmp_path, {"IMG_1.vtt": said}, {"names": {"Otto": "nurse"}})
     assert "'Otto', which nobody says" in found["mapping-unmatched"]
 
@@ -209,7 +214,7 @@ FAULTS: dict[str, tuple[dict[str, str], str]] = {
     "transcript-repeated": ({"IMG_1.vtt": f"WEBVTT\n\n{LOOP}"}, r"4 of 8 lines repeat"),
     "transcript-empty": ({"IMG_1.vtt": "WEBVTT\n"}, r"nothing is said"),
     "transcript-cut": (
-        {"IMG_1.json": json.dumps({"segments": [{"start": 1, "end": 30, "text": "Out."}]})}, r"1 lines end",
+        {"IMG_1.json": json.dumps({"segments": [{"start": 1, "end": 30, "text": "Out."}]})}, r"in 1 of 1 lines",
     ),
     "transcript-tiers": ({"IMG_1.eaf": TIERS}, r"'Examiner' \(2\), 'Trainee' \(1\)"),
 }  # fmt: skip
