@@ -77,7 +77,7 @@ TABLE = tuple(CommandRow(*row) for row in (
      "exams requests.jsonl --setting full_score", "siming score replies.jsonl --data {dir}"),
     ("run import", "exchange", "turn replies made by VLMEvalKit or Inspect into a file that can be scored",
      "results.jsonl replies.jsonl --format openai-batch --requests requests.jsonl", "siming score {out}"),
-    ("run export", "exchange", "write a run for Every Eval Ever, Inspect, Parquet, JSON Lines or LaTeX",
+    ("run export", "exchange", "write a run for Every Eval Ever, Inspect, the Hub, Parquet, JSON Lines or LaTeX",
      "runs/qwen table.tex --format latex", "siming docs run-to-paper"),
     ("run baseline", "baseline", "train a baseline on a data set's own labels and predict the exams it has not seen",
      "exams --out baseline.jsonl", "siming score {out} --data {dir}"),

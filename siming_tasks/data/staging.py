@@ -18,6 +18,8 @@ from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.folder_files import write_folder
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.withholding import checked_digest, write_public
+from siming_tasks.metrics.catalogue import CATALOGUE, headline
+from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 
 GATE = (
     "These are recordings of examinations. By asking for access you agree not to hand the files on, not to try to find "
@@ -38,9 +40,10 @@ def stage(dataset: Dataset, folder: Path, *, labels: bool = False, gated: bool =
     """Lay out what is to be uploaded in an empty folder; videos are links to the files that are there.
 
     ``dataset.yaml``, ``rubric.yaml``, ``videos.jsonl``, ``steps.jsonl`` (one flat row per step, for viewers), the card,
-    ``croissant.json`` and the videos. Every data set has a canary from here on. An owner's own card is kept where it
-    can hold no label; the lines for the viewer at its head are ours. Without ``labels`` it is what
-    ``siming data split`` makes public; ``gated``: the card tells people what they agree to.
+    ``croissant.json``, ``eval.yaml`` (the hub's registration as a benchmark) and the videos. Every data set has a
+    canary from here on. An owner's own card is kept where it can hold no label; the lines for the viewer at its head
+    are ours. Without ``labels`` it is what ``siming data split`` makes public; ``gated``: the card tells people what
+    they agree to.
     The result is the files, relative to the folder.
 
     Raises:
@@ -70,7 +73,25 @@ def stage(dataset: Dataset, folder: Path, *, labels: bool = False, gated: bool =
         stream.write(text)
     with atomic_write(folder / "steps.jsonl") as stream:
         stream.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in _steps(dataset, labels))
+    with atomic_write(folder / "eval.yaml") as stream:
+        yaml.safe_dump(_benchmark(dataset), stream, sort_keys=False, allow_unicode=True, width=1000)
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def _benchmark(dataset: Dataset) -> dict[str, Any]:
+    """Content of ``eval.yaml``: a leaderboard for each setting (https://huggingface.co/docs/hub/eval-results).
+
+    The optional ``evaluation_framework`` is left out until the hub's list knows this suite: it refuses other names.
+    """
+    label = "SYNTHETIC (simulated exams, no finding about any model). " if dataset.synthetic else ""
+    ranked = {name: CATALOGUE[headline(TASKS[name].answer)].title for name in BENCHMARK_TASKS}
+    leaderboards = "; ".join(f"{name} by {title}" for name, title in ranked.items())
+    return {
+        "name": f"{'SYNTHETIC ' if dataset.synthetic else ''}{dataset.name}",
+        "description": f"{label}A model judges clinical exams by a rubric, against physicians. Ranked: {leaderboards}; "
+        "missing answers count as full points or correct. Scored by siming-tasks.",
+        "tasks": [{"id": name, "config": "default", "split": "test"} for name in BENCHMARK_TASKS],
+    }
 
 
 def _link(path: Path, target: Path) -> None:

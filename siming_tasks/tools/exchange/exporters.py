@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from siming_tasks.tools.exchange.every_eval_ever import write_every_eval_ever
+<<<<<<< HEAD
 from siming_tasks.tools.exchange.exported_run import (
     ExportedRun,
     write_figure,
@@ -14,6 +15,10 @@ from siming_tasks.tools.exchange.exported_run import (
     write_latex,
     write_parquet,
 )
+=======
+from siming_tasks.tools.exchange.exported_run import ExportedRun, write_jsonl, write_latex, write_parquet
+from siming_tasks.tools.exchange.hub_results import write_hub_results
+>>>>>>> 78171f85 (Inspect's tasks are part of the package; the hub's registration and results; imported logs share one reader of samples)
 from siming_tasks.tools.exchange.inspect_logs import write_inspect
 
 
@@ -52,6 +57,7 @@ EXPORTERS: Mapping[str, Exporter] = {
     "inspect": Exporter(lambda runs, out: write_inspect(runs[0], out), numbers=True),
     "jsonl": Exporter(_one_file(write_jsonl), numbers=False),
     "parquet": Exporter(_one_file(write_parquet), numbers=False),
+    "hub": Exporter(lambda runs, out: write_hub_results(runs[0], out), numbers=True, reference=True),
     "latex": Exporter(_write_latex, numbers=True, several=True, reference=True),
     "figure": Exporter(write_figure, numbers=True, several=True, reference=True),
 }

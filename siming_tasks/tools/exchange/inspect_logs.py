@@ -147,15 +147,18 @@ def inspect_replies(file: Path, epoch: int | None = None) -> Iterator[tuple[str,
         if (sample.metadata or {}).get(NO_REPLY):
             raise DataError(f"{file}: was exported from answers without replies. Score the file that it was made of.")
         if epoch in (None, sample.epoch):
-            yield f"{file}, sample {str(sample.id)[:200]!r}, epoch {sample.epoch}", _reply(sample)
+            yield (
+                f"{file}, sample {str(sample.id)[:200]!r}, epoch {sample.epoch}",
+                reply_line(str(sample.id), sample.error, sample.output),
+            )
 
 
-def _reply(sample: Any) -> dict[str, Any]:
-    if sample.error:
-        return {"id": str(sample.id), "reply": None, "error": str(redact(sample.error.message))[:500]}
-    output = sample.output
+def reply_line(request: str, error: Any, output: Any) -> dict[str, Any]:
+    """Line ``{id, reply, usage}`` of a sample's output, or ``{id, reply, error}`` of one that failed."""
+    if error:
+        return {"id": request, "reply": None, "error": str(redact(error.message))[:500]}
     if output is None or not output.choices:
-        return {"id": str(sample.id), "reply": None, "error": "no output in the log"}
+        return {"id": request, "reply": None, "error": "no output in the log"}
     ended = output.choices[0].stop_reason
     usage = {
         "prompt_tokens": output.usage and output.usage.input_tokens,
@@ -163,4 +166,4 @@ def _reply(sample: Any) -> dict[str, Any]:
         "finish_reason": "length" if ended in ("max_tokens", "model_length") else ended,
         "model": public_name(output.model)[:200] or None,
     }
-    return {"id": str(sample.id), "reply": output.completion, "usage": usage}
+    return {"id": request, "reply": output.completion, "usage": usage}

@@ -12,10 +12,12 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
+import yaml
+from huggingface_hub import parse_eval_result_entries
 
 from siming_tasks.cli import main
 from siming_tasks.common.redact import public_name
-from siming_tasks.data import Dataset, withhold
+from siming_tasks.data import Dataset, open_dataset, withhold
 from siming_tasks.options import Options
 from siming_tasks.report.build import write_report
 from siming_tasks.report.table import Number, escape_tex
@@ -262,7 +264,7 @@ NAMES = (f"ft:gpt-4o-2024-08-06:{ACCOUNT}::9abc", f"https://{ACCOUNT}.openai.azu
          f"https://user:{ACCOUNT}@host/v1/gpt-4o")  # fmt: skip
 
 
-@pytest.mark.parametrize("form", EXPORTERS)
+@pytest.mark.parametrize("form", sorted(EXPORTERS.keys() - {"hub"}))
 @pytest.mark.parametrize("name", NAMES)
 def test_no_export_tells_the_account_behind_a_model(form: str, name: str, exams: Dataset, tmp_path: Path) -> None:
     """The names under which models were asked for and answered stand in the usage of records and in arguments."""
@@ -288,3 +290,27 @@ def test_no_export_tells_the_account_behind_a_model(form: str, name: str, exams:
     if form == "jsonl":
         report = write_report([run], exams, tmp_path / "report", Options(resamples=20), media="none", progress=False)
         assert not [path for path in report.rglob("*") if path.is_file() and ACCOUNT.encode() in path.read_bytes()]
+
+
+def test_results_for_the_hub_are_read_back_by_its_own_library(
+    folder: Path, exams: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The ranked value of each setting, pointing at a task of the benchmark; a folder has no name there."""
+    snapshot = tmp_path / "datasets--org--our-exams" / "snapshots" / "0123abcd"
+    shutil.copytree(exams.root, snapshot)
+    out = tmp_path / "model"
+    export(folder, open_dataset(snapshot), out, "hub")
+    (file,) = [path for path in out.rglob("*") if path.is_file()]
+    assert file.relative_to(out).as_posix() == ".eval_results/our-exams.yaml"
+    entries = parse_eval_result_entries(yaml.safe_load(file.read_text()))
+    scores = score_run(read_run(folder, exams), Options(resamples=50)).settings
+    assert {entry.task_id for entry in entries} <= scores.keys()
+    for entry in entries:
+        result = scores[entry.task_id]
+        metric = "qwk" if entry.task_id.endswith("_score") else "mcc"
+        assert entry.value == result["imputed"][metric]["value"]
+        assert (entry.dataset_id, entry.dataset_revision) == ("org/our-exams", "0123abcd")
+        assert "SYNTHETIC" in entry.notes and "missing answers count as full points" in entry.notes
+    assert len(entries) >= 2
+    assert main(["run", "export", str(folder), str(out), "--format", "hub", "--data", str(exams.root)]) == 1
+    assert "give --data ORG/NAME@REVISION" in capsys.readouterr().err

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -18,7 +15,6 @@ from siming_tasks.cli import main
 from siming_tasks.data import Dataset
 from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.results.run import score_predictions
-from siming_tasks.tasks import TASKS
 from tests.plugin.hooks.conftest import docs, reply
 
 PAGE = Path(__file__).parents[3] / "docs" / "howto" / "elsewhere.md"
@@ -178,80 +174,6 @@ def test_a_pickle_is_not_opened(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (tmp_path / "m.xlsx").write_bytes(b"PK\x03\x04 no workbook")
     assert main(["run", "import", str(tmp_path / "m.xlsx"), str(tmp_path / "out.jsonl"), "--format", "vlmevalkit"]) == 1
     assert "not a readable .xlsx file" in capsys.readouterr().err
-
-
-ASK = """
-import json, sys
-import siming_inspect
-from inspect_ai import eval
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
-
-replies = {tuple(key): text for key, text in json.load(open("said.json"))}
-failing = sys.argv[1]
-
-def answer(input, tools, tool_choice, config):
-    images = [part.image for part in input[0].content if part.type == "image"]
-    said = replies[images[0][-400:], input[0].content[-1].text]
-    if said == failing:
-        raise RuntimeError("the service is away, api_key=sk-abcdefghijklmnopqrst")
-    output = ModelOutput.from_content("mockllm/model", said)
-    output.usage = ModelUsage(input_tokens=7, output_tokens=5, total_tokens=12)  # else it counts them with a download
-    return output
-
-model = get_model("mockllm/model", custom_outputs=answer)
-(log,) = eval(siming_inspect.siming("requests.jsonl"), model=model, log_dir="logs", display="none",
-              fail_on_error=False, epochs=int(sys.argv[2]))
-print(log.location)
-"""
-
-
-def ask_inspect(folder: Path, said: list[Any], failing: str = "", epochs: int = 1) -> Path:
-    """The task of the page, run by Inspect with its own test model."""
-    (block,) = [code for code in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "@task" in code]
-    assert len(block.splitlines()) <= 36
-    (folder / "siming_inspect.py").write_text(block)
-    (folder / "said.json").write_text(json.dumps(said))
-    done = subprocess.run(
-        [sys.executable, "-c", ASK, failing, str(epochs)], cwd=folder, capture_output=True, text=True, timeout=300
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    return Path(done.stdout.strip().splitlines()[-1].removeprefix("file://"))
-
-
-def test_the_task_of_the_page_goes_round(run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Requests → Inspect → its log → replies → numbers, equal to those of the replies themselves."""
-    pytest.importorskip("inspect_ai")
-    assert main(["run", "requests", str(tmp_path / "requests.jsonl"), "--setting", "full_score", "--frames", "2"]) == 0
-    lines = [json.loads(line) for line in (tmp_path / "requests.jsonl").read_text().splitlines()]
-    from siming_tasks.plugin import hooks
-
-    hooks.dataset_kwargs  # noqa: B018 - another run begins
-    answers = {doc["id"]: reply(doc, "rater_b") for doc in docs("full_score")}
-    said = [
-        [[line["messages"][0]["content"][1]["image_url"]["url"][-400:], line["messages"][0]["content"][-1]["text"]],
-         answers[line["id"]]]
-        for line in lines
-    ]  # fmt: skip
-    failing = lines[1]["id"]
-    log = ask_inspect(tmp_path, said, failing=answers[failing], epochs=2)
-    out = tmp_path / "replies.jsonl"
-    assert main(["run", "import", str(log), str(out), "--format", "inspect"]) == 1
-    assert "name the repetition (--epoch)" in capsys.readouterr().err
-    assert main(["run", "import", str(log), str(out), "--format", "inspect", "--epoch", "2"]) == 0
-    records = {record["id"]: record for record in load_predictions(out, run).records["full_score"]}
-    assert {key: record["status"] for key, record in records.items()} == {
-        key: "request_failed" if key == failing else "ok" for key in answers
-    }
-    assert "sk-abc" not in out.read_text()
-    direct = tmp_path / "direct.jsonl"
-    given = [
-        {"id": key, "reply": text} if key != failing else {"id": key, "error": "x"} for key, text in answers.items()
-    ]
-    direct.write_text("".join(json.dumps(line) + "\n" for line in given))
-    mine, theirs = (score_predictions(run, file).settings["full_score"] for file in (out, direct))
-    assert mine["metrics"] == theirs["metrics"] and mine["statuses"] == theirs["statuses"]
-    assert TASKS["full_score"].is_benchmark and records[lines[0]["id"]]["usage"]["finish_reason"] == "stop"
-    assert records[lines[0]["id"]]["usage"]["prompt_tokens"] == 7
 
 
 def test_a_file_that_is_no_log_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ from tests.data.test_hub import COMMIT, Handler, Hub, fetch
 
 __all__ = ["_good", "folder"]
 
-FILES = ["README.md", "croissant.json", "dataset.yaml", "rubric.yaml", "steps.jsonl", "videos.jsonl"]
+FILES = ["README.md", "croissant.json", "dataset.yaml", "eval.yaml", "rubric.yaml", "steps.jsonl", "videos.jsonl"]
 
 
 class Writable(Hub):
@@ -205,3 +205,16 @@ def test_the_layout_is_one_that_viewers_and_croissant_read(folder: Path, tmp_pat
     known = json.loads((out / "croissant.json").read_text())["distribution"]
     for file in known:
         assert hashlib.sha256((out / file["contentUrl"]).read_bytes()).hexdigest() == file["sha256"]
+
+
+def test_the_registration_names_a_leaderboard_for_each_setting(folder: Path, tmp_path: Path) -> None:
+    """The fields that https://huggingface.co/docs/hub/eval-results asks for, and no framework the hub does not know."""
+    (out := tmp_path / "staged").mkdir()
+    stage(open_dataset(folder), out)
+    benchmark = yaml.safe_load((out / "eval.yaml").read_text())
+    assert set(benchmark) == {"name", "description", "tasks"} and benchmark["name"] == "SYNTHETIC tiny"
+    assert [task["id"] for task in benchmark["tasks"]] == ["full_score", "full_error", "clip_score", "clip_error"]
+    configs = yaml.safe_load((out / "README.md").read_text().split("---\n")[1])["configs"]
+    known = {(config["config_name"], file["split"]) for config in configs for file in config["data_files"]}
+    assert {(task["config"], task["split"]) for task in benchmark["tasks"]} <= known
+    assert "no finding about any model" in benchmark["description"] and "by MCC" in benchmark["description"]

@@ -1,0 +1,149 @@
+"""The four settings as tasks of Inspect: ``inspect eval siming_tasks/siming_full_score --model openai/gpt-4o``.
+
+Requests are those of ``siming run requests``, prompts and frames byte for byte; replies are read and scored as by
+``siming score``. The options of a run are the environment's (``SIMING_DATA``, ``SIMING_FRAMES``, ...), as for
+lmms-eval. Inspect finds the tasks by the package's entry point.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, ContentVideo, GenerateConfig
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
+from inspect_ai.solver import TaskState, generate
+
+from siming_tasks.common.errors import DataError, OptionsError, Problem
+from siming_tasks.common.files import canonical_json
+from siming_tasks.data import open_dataset
+from siming_tasks.options import Options
+from siming_tasks.plugin.hooks.docs import generation_kwargs
+from siming_tasks.results.record_parser import RecordParser
+from siming_tasks.results.run import read_run, score_run
+from siming_tasks.tasks import TASKS
+from siming_tasks.tasks.prompt import PROMPT_VERSION
+from siming_tasks.tools.exchange.imported_replies import FACTS
+from siming_tasks.tools.exchange.inspect_logs import reply_line
+from siming_tasks.tools.exchange.request_file import write_requests
+
+_FOLDERS: list[tempfile.TemporaryDirectory[str]] = []
+"""Frames of the tasks of this process; they go when it ends."""
+_EPOCHS: dict[tuple[str, str], set[int]] = {}
+"""Epochs that were scored, by setting and data set: Inspect averages over them before it asks for a metric."""
+
+
+@task  # type: ignore[untyped-decorator, unused-ignore]
+def siming_full_score(data: str = "") -> Task:
+    """Points for every step, from the whole exam; ``data`` names the data set (default: SIMING_DATA, else the demo)."""
+    return _task("full_score", data)
+
+
+@task  # type: ignore[untyped-decorator, unused-ignore]
+def siming_full_error(data: str = "") -> Task:
+    """Correct or incorrect for every step, from the whole exam."""
+    return _task("full_error", data)
+
+
+@task  # type: ignore[untyped-decorator, unused-ignore]
+def siming_clip_score(data: str = "") -> Task:
+    """Points for one step, from its clip."""
+    return _task("clip_score", data)
+
+
+@task  # type: ignore[untyped-decorator, unused-ignore]
+def siming_clip_error(data: str = "") -> Task:
+    """Correct or incorrect for one step, from its clip."""
+    return _task("clip_error", data)
+
+
+def _task(setting: str, data: str) -> Task:
+    """Task of a setting; every frame is decoded and encoded before the first request is sent."""
+    options = Options.from_env()
+    options = replace(options, data=data) if data else options
+    if options.schema != "off":
+        raise OptionsError("SIMING_SCHEMA is not for Inspect: unset it, or ask by means of `siming run requests`.")
+    _FOLDERS.append(folder := tempfile.TemporaryDirectory(prefix="siming-inspect-"))
+    file = Path(folder.name, "requests.jsonl")
+    dataset, _, _ = write_requests(options, [setting], file, files=True)
+    with file.open(encoding="utf-8") as stream:
+        samples = [_sample(json.loads(line), file.parent) for line in stream]
+    generation, root = generation_kwargs(), str(dataset.root)
+    return Task(
+        dataset=MemoryDataset(samples, name=dataset.name),
+        solver=generate(),
+        scorer=siming_scorer(root),
+        metrics=[] if dataset.withheld else [agreement(setting, root)],
+        config=GenerateConfig(temperature=generation["temperature"], max_tokens=generation["max_new_tokens"]),
+        display_name=f"{TASKS[setting].title}{' [SYNTHETIC]' if dataset.synthetic else ''}",
+        version=PROMPT_VERSION,
+        metadata={"dataset": dataset.facts, "synthetic": dataset.synthetic},
+        tags=["SYNTHETIC"] if dataset.synthetic else None,
+    )
+
+
+def _sample(line: Any, folder: Path) -> Sample:
+    """Sample of a request; its media are files in ``folder``. It holds no label."""
+
+    def content(part: Mapping[str, Any]) -> Any:
+        if part["type"] == "text":
+            return ContentText(text=part["text"])
+        address = str(folder / part[part["type"]]["url"])
+        return ContentImage(image=address) if part["type"] == "image_url" else ContentVideo(video=address, format="mp4")
+
+    (turn,) = line["messages"]
+    facts = {name: line[name] for name in FACTS if name in line}
+    return Sample(id=line["id"], input=[ChatMessageUser(content=list(map(content, turn["content"])))], metadata=facts)
+
+
+@scorer(metrics=[])  # type: ignore[untyped-decorator, unused-ignore]
+def siming_scorer(data: str) -> Scorer:
+    """Scorer that says of a reply whether it was read whole (1) or not (0), its status, and the answers read."""
+    dataset = open_dataset(data)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        facts = {name: fact for name, fact in state.metadata.items() if name in FACTS}
+        line = {**reply_line(str(state.sample_id), None, state.output), **facts}
+        problems: list[Problem] = []
+        record = RecordParser(dataset, problems).parse(line, Path(str(state.sample_id)), state.epoch)
+        if record is None:
+            raise DataError.of(problems)
+        _EPOCHS.setdefault((record.setting, data), set()).add(state.epoch)
+        return Score(
+            value=float(record.status == "ok"),
+            answer=canonical_json(record.answers),
+            explanation=record.status,
+            metadata={"line": line},
+        )
+
+    return score
+
+
+@metric  # type: ignore[untyped-decorator, unused-ignore]
+def agreement(setting: str, data: str) -> Metric:
+    """Metrics of ``siming score`` with their standard errors, over all replies; one that is undefined is absent."""
+
+    def compute(scores: list[SampleScore]) -> dict[str, float]:
+        if len(epochs := _EPOCHS.get((setting, data), set())) > 1:
+            advice = "Epochs are runs of their own: `siming run import LOG OUT --format inspect --epoch N`, then score."
+            logging.getLogger(__name__).warning(advice)
+            return {"epochs": len(epochs)}
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "replies.jsonl")
+            lines = (json.dumps((each.score.metadata or {})["line"]) for each in scores)
+            file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            scored = score_run(read_run(file, open_dataset(data)), Options.from_env())
+        numbers: dict[str, float] = {}
+        for name, estimate in scored.settings[setting]["metrics"].items():
+            if estimate["value"] is not None:
+                numbers |= {name: estimate["value"], f"{name}_stderr": estimate["stderr"]}
+        return {name: number for name, number in numbers.items() if number is not None}
+
+    return compute

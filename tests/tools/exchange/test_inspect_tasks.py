@@ -1,0 +1,126 @@
+"""The tasks of Inspect, run by Inspect with its own stand-in for a model; skipped where it is not installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks.cli import main
+from siming_tasks.data import Dataset
+from siming_tasks.options import Options
+from siming_tasks.plugin import hooks
+from siming_tasks.results.read_predictions import load_predictions
+from siming_tasks.results.run import score_predictions
+from tests.plugin.hooks.conftest import docs, reply
+
+NAME = "siming_tasks/siming_full_score"
+ASK = """
+import json, sys
+from base64 import b64decode
+from hashlib import sha256
+
+from inspect_ai import eval
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+name = sys.argv[1]
+said, failing = json.load(open("said.json"))
+
+def answer(input, tools, tool_choice, config):
+    urls = [part.image.partition("base64,")[2] for part in input[0].content if part.type == "image"]
+    shown = [sha256(b64decode(url)).hexdigest()[:32] for url in urls]
+    text = said[" ".join([*shown, input[0].content[-1].text])]
+    if text == failing:
+        raise RuntimeError("the service is away, api_key=sk-abcdefghijklmnopqrst")
+    output = ModelOutput.from_content("mockllm/model", text)
+    output.usage = ModelUsage(input_tokens=7, output_tokens=5, total_tokens=12)
+    return output
+
+def ask(**how):
+    (log,) = eval(name, model=get_model("mockllm/model", custom_outputs=answer), log_dir="logs", display="none", **how)
+    assert log.results, [sample.error for sample in log.samples]
+    metrics = {key: metric.value for key, metric in log.results.scores[0].metrics.items()}
+    return [log.location.removeprefix("file://"), log.status, metrics]
+
+logs = [ask(fail_on_error=False, epochs=2)]
+failing = None
+import siming_tasks.tools.exchange.inspect_tasks as tasks
+tasks._EPOCHS.clear()
+logs.append(ask())
+print(json.dumps(logs))
+"""
+COMMAND = """
+import sys, types
+
+import tiktoken
+
+tiktoken.get_encoding = lambda name: types.SimpleNamespace(encode=lambda text, **_: text.split())  # else a download
+from inspect_ai._cli.main import main
+sys.argv[0] = "inspect"
+main()
+"""
+
+
+def asked(folder: Path, run: Dataset, failing: str) -> tuple[list[Any], str]:
+    """The logs of two evaluations, and what ``inspect eval`` printed; the stand-in knows each request by its frames.
+
+    `siming run requests` names files of frames by their digest: another frame or text is an unknown request.
+    """
+    requests = folder / "requests.jsonl"
+    flags = ["--setting", "full_score", "--frames", "2", "--files"]
+    assert main(["run", "requests", str(requests), *flags]) == 0
+    hooks.dataset_kwargs  # noqa: B018 - another run begins
+    answers = {doc["id"]: reply(doc, "rater_b") for doc in docs("full_score")}
+    said = {}
+    for line in map(json.loads, requests.read_text(encoding="utf-8").splitlines()):
+        (turn,) = line["messages"]
+        shown = [Path(part["image_url"]["url"]).stem for part in turn["content"] if part["type"] == "image_url"]
+        assert len(shown) == 2
+        said[" ".join([*shown, turn["content"][-1]["text"]])] = answers[line["id"]]
+    (folder / "said.json").write_text(json.dumps([said, answers[failing]]), encoding="utf-8")
+    outside = {**os.environ, "SIMING_DATA": str(run.root), "SIMING_FRAMES": "2"}
+    printed = []
+    for code, words in (ASK, [NAME]), (COMMAND, ["eval", NAME, "--model", "mockllm/model", "--display", "plain"]):
+        command = [sys.executable, "-c", code, *words]
+        done = subprocess.run(command, cwd=folder, env=outside, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr[-3000:]
+        printed.append(done.stdout)
+    return json.loads(printed[0]), printed[1]
+
+
+def test_inspect_finds_the_task_asks_the_same_and_prints_the_numbers_of_siming_score(
+    run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("inspect_ai")
+    if not [point for point in entry_points(group="inspect_ai") if point.name == "siming_tasks"]:
+        pytest.skip("this environment's metadata are older than the entry point: pip install -e .")
+    failing = docs("full_score")[1]["id"]
+    ((twice, twice_ended, epochs), (once, once_ended, printed)), shown = asked(tmp_path, run, failing)
+    assert (twice_ended, once_ended, epochs) == ("success", "success", {"epochs": 2})
+    out = tmp_path / "replies.jsonl"
+
+    assert main(["run", "import", once, str(out), "--format", "inspect"]) == 0
+    metrics = score_predictions(run, out, Options.from_env()).settings["full_score"]["metrics"]
+    expected = {name: each["value"] for name, each in metrics.items() if each["value"] is not None}
+    errors = {f"{name}_stderr": metrics[name]["stderr"] for name in expected}
+    assert printed == expected | {name: value for name, value in errors.items() if value is not None}
+    assert {"plcc", "srcc", "qwk", "coverage"} <= set(printed) and printed["coverage"] == 1
+
+    assert main(["run", "import", twice, str(out), "--format", "inspect"]) == 1
+    assert "name the repetition (--epoch)" in capsys.readouterr().err
+    assert main(["run", "import", twice, str(out), "--format", "inspect", "--epoch", "2"]) == 0
+    records = {record["id"]: record for record in load_predictions(out, run).records["full_score"]}
+    assert [name for name, record in records.items() if record["status"] != "ok"] == [failing]
+    assert records[failing]["status"] == "request_failed" and "sk-abc" not in out.read_text()
+    others = [record for name, record in records.items() if name != failing]
+    assert {record["usage"]["finish_reason"] for record in others} == {"stop"}
+    assert {record["usage"]["prompt_tokens"] for record in others} == {7}
+
+    assert "siming_full_score (4 samples): mockllm/model" in shown and "SYNTHETIC" in shown
+    assert "coverage         0.000" in shown  # its one sentence is no answer to anything
