@@ -16,8 +16,7 @@ from siming_tasks.cli.terminal import marked_name, say, show_problems
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options, Whole
 
-<<<<<<< HEAD
-EXPORT_FORMATS = ("every-eval-ever", "inspect", "jsonl", "parquet", "latex", "figure")
+EXPORT_FORMATS = ("every-eval-ever", "inspect", "jsonl", "parquet", "latex", "figure", "hub")
 
 
 class _Inches(click.ParamType[float]):
@@ -31,9 +30,6 @@ class _Inches(click.ParamType[float]):
         if match is None:
             self.fail(f"{value!r} is no width such as 5.5in or 14cm.", param, ctx)
         return float(match[1]) / {"cm": 2.54, "mm": 25.4}.get(match[2], 1.0)
-=======
-EXPORT_FORMATS = ("every-eval-ever", "inspect", "jsonl", "parquet", "latex", "hub")
->>>>>>> 78171f85 (Inspect's tasks are part of the package; the hub's registration and results; imported logs share one reader of samples)
 
 
 @cli.command(
@@ -115,15 +111,10 @@ def import_(
 @cli.command()
 def export(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-<<<<<<< HEAD
     run_paths: tuple[str, ...] = cli.word(
         "RUN...", "output folder, log or prediction file; latex, figure: several", cli.RUNS
     ),
-    out: Path = cli.word("OUT", "the file; for every-eval-ever and inspect a folder", cli.NEW_PATH),
-=======
-    run_paths: tuple[str, ...] = cli.word("RUN...", "output folder, log or prediction file; latex: several", cli.RUNS),
     out: Path = cli.word("OUT", "the file; for every-eval-ever, hub and inspect a folder", cli.NEW_PATH),
->>>>>>> 78171f85 (Inspect's tasks are part of the package; the hub's registration and results; imported logs share one reader of samples)
     form: str = cli.option(
         "",
         "format of the output",

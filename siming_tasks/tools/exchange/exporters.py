@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from siming_tasks.tools.exchange.every_eval_ever import write_every_eval_ever
-<<<<<<< HEAD
 from siming_tasks.tools.exchange.exported_run import (
     ExportedRun,
     write_figure,
@@ -15,10 +14,7 @@ from siming_tasks.tools.exchange.exported_run import (
     write_latex,
     write_parquet,
 )
-=======
-from siming_tasks.tools.exchange.exported_run import ExportedRun, write_jsonl, write_latex, write_parquet
 from siming_tasks.tools.exchange.hub_results import write_hub_results
->>>>>>> 78171f85 (Inspect's tasks are part of the package; the hub's registration and results; imported logs share one reader of samples)
 from siming_tasks.tools.exchange.inspect_logs import write_inspect
 
 
