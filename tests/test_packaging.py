@@ -144,3 +144,16 @@ def fresh_host(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_the_documented_fallback_needs_no_entry_point(fresh_host: dict[str, Any]) -> None:
     """``--include_path``: the host indexes our folder by itself."""
     assert not fresh_host["plugin"] and fresh_host["found"] == sorted(NAMES)
+
+
+def test_the_container_runs_the_first_command_of_the_readme() -> None:
+    """No image is built here; its command is the README's own, its base a Python that the package takes."""
+    text = (ROOT / "Containerfile").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^RUN (.*)$", text, re.MULTILINE)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = re.search(r"<!-- ci -->\n```sh\n(.*)\n```", readme)
+    assert first is not None and command == first[1]
+    (base,) = re.findall(r"^FROM docker.io/library/python:3\.(\d+)-slim$", text, re.MULTILINE)
+    assert 10 <= int(base) <= 12
+    constraints = re.search(r"PIP_CONSTRAINT=/siming-tasks/(\S+)", text)
+    assert constraints is not None and (ROOT / constraints[1]).is_file()

@@ -1,12 +1,17 @@
 """Run the commands of the tutorials as a reader does, and hold the printed outputs against what comes out.
 
     python utils/run_tutorials.py            # in an empty temporary folder; says what differs
-    python utils/run_tutorials.py --write    # also puts today's outputs into the pages
+    python utils/run_tutorials.py --write    # also puts today's outputs into the pages and notebooks
 
-In a page, a block ``sh`` is run; a block ``text`` right after one is what it prints (digits may differ; ``...``
-stands for any lines). ``<!-- file: NAME -->`` before a block: the reader saves it. ``<!-- not run: WHY -->``: it is
-not run.
+In a page, a block ``sh`` is run; a block ``text`` right after one is what it prints, to the digit (``...`` stands for
+any lines; digests may differ where another encoder wrote the videos). A mark before a block says more:
+
+``<!-- file: NAME -->``: the reader saves it.
+``<!-- edit: NAME -->``, before a block ``diff``: the reader changes these lines of a file.
+``<!-- not run: WHY -->``: it is not run.
 ``<!-- exit 1: WHY -->``: it ends with an error, and the output is what it says on standard error.
+
+The cells of the notebooks (docs/notebooks) are run likewise, and what they show is compared.
 """
 
 from __future__ import annotations
@@ -19,20 +24,18 @@ import shlex
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from zlib import crc32
+from typing import Any
 
 FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"
+NOTEBOOKS = Path(__file__).parents[1] / "docs" / "notebooks"
 CHAINS = (("first-model", "run-to-paper", "board"), ("own-exams",), ("foreign-release",))
 """Pages that go on from each other, in one folder."""
 
 BLOCK = re.compile(r"(?:^<!-- (?P<mark>[^>]*) -->\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
-VARIABLE = re.compile(r"\b[0-9a-f]{12,}\b|\d[\d,.]*|\s+")
+DIGEST, SPACE = re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{12,}\b"), re.compile(r"\s+")
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,13 @@ def blocks(page: str) -> Iterator[Block]:
 
 
 def alike(line: str) -> str:
-    """A line without what may differ: digits, digests, widths."""
-    return VARIABLE.sub(lambda match: "#" if match[0].strip() else " ", line.strip())
+    """A line without what may differ: digests and widths."""
+    return DIGEST.sub("#", SPACE.sub(" ", line.strip().replace("---", "").replace("--", "")))
+
+
+def loosely(line: str) -> str:
+    """A line without its numbers: the same line of another day."""
+    return re.sub(r"\d[\d,.]*", "#", alike(line))
 
 
 def missing(expected: str, printed: str) -> str | None:
@@ -80,51 +88,8 @@ def expected_text(expected: str, printed: str) -> str:
     """Text that the page should show: all that was printed, or with ``...`` the lines that it shows, as now."""
     if "...\n" not in expected:
         return printed.strip() + "\n"
-    now = {alike(line): line for line in reversed(printed.splitlines())}
-    return "".join(now.get(alike(line), line) + "\n" for line in expected.strip().splitlines())
-
-
-class Judge(BaseHTTPRequestHandler):
-    """A model behind OpenAI's protocol that has read the prompt and seen nothing: its answers follow from the text."""
-
-    def do_POST(self) -> None:
-        """Answer every step that the prompt names."""
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        parts = body["messages"][-1]["content"]
-        text = " ".join(part["text"] for part in parts if part["type"] == "text")
-        sure = {step: crc32(step.encode()) % 5 > 0 for step in re.findall(r"\b[a-z]{2,3}_\d\d\b", text)}
-        error = '"verdicts"' in text
-        answer = {step: ("correct" if well else "incorrect") if error else int(well) for step, well in sure.items()}
-        message = {"role": "assistant", "content": json.dumps({"verdicts" if error else "scores": answer})}
-        usage = {"prompt_tokens": len(text) // 4, "completion_tokens": 99, "total_tokens": len(text) // 4 + 99}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        reply = {
-            "id": "x",
-            "object": "chat.completion",
-            "created": 0,
-            "model": "m",
-            "choices": [choice],
-            "usage": usage,
-        }
-        payload = json.dumps(reply).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(payload)))
-        self.end_headers()
-        self.wfile.write(payload)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@contextmanager
-def served() -> Iterator[dict[str, str]]:
-    """A judge on loopback; the variable that tells a tutorial where it is."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Judge)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield {"SERVER": f"http://127.0.0.1:{server.server_address[1]}/v1"}
-    server.shutdown()
-    server.server_close()
+    now = {loosely(line): line for line in reversed(printed.splitlines())}
+    return "".join(now.get(loosely(line), line) + "\n" for line in expected.strip().splitlines())
 
 
 @dataclass
@@ -139,11 +104,22 @@ class Reader:
         """Save or run a block; what went wrong, if anything did."""
         if block.mark.startswith("file: "):
             (self.folder / block.mark.removeprefix("file: ")).write_text(block.text, encoding="utf-8")
+        elif block.mark.startswith("edit: "):
+            return self.edit(self.folder / block.mark.removeprefix("edit: "), block.text)
         elif block.output:
             if (line := missing(block.text, self.printed)) is not None:
                 return f"not as printed on the page: {line!r} in\n{self.printed}"
         elif block.kind == "sh" and not block.mark.startswith("not run: "):
             return self.run(block)
+        return None
+
+    def edit(self, path: Path, change: str) -> str | None:
+        """Change lines of a file: those with ``-`` are there, one below the other, and become those with ``+``."""
+        old, new = ("".join(f"{line[1:]}\n" for line in change.splitlines() if line[0] == sign) for sign in "-+")
+        text = path.read_text(encoding="utf-8-sig")
+        if text.count(old) != 1:
+            return f"{path.name} has not once the lines\n{old}\nbut is\n{text}"
+        path.write_text(text.replace(old, new), encoding="utf-8")
         return None
 
     def run(self, block: Block) -> str | None:
@@ -167,7 +143,7 @@ def environment(folder: Path, more: Mapping[str, str] = {}) -> dict[str, str]:
     """Environment of a newcomer: no settings, a cache of its own, this Python's commands first."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SIMING_", "OPENAI_"))}
     path = f"{Path(sys.executable).parent}{os.pathsep}{kept.get('PATH', '')}"
-    ours = {"PATH": path, "SIMING_CACHE": str(folder / ".cache"), "HF_HUB_OFFLINE": "1", "NO_PROXY": "127.0.0.1"}
+    ours = {"PATH": path, "SIMING_CACHE": str(folder / ".cache"), "HF_HUB_OFFLINE": "1"}
     return {**kept, **ours, **more}
 
 
@@ -193,14 +169,71 @@ def walk(names: tuple[str, ...], folder: Path, more: Mapping[str, str], write: b
     return wrong
 
 
+CELLS = """
+import ast, contextlib, io, json, sys
+cells, shown, names = json.load(sys.stdin), [], {"__name__": "__main__"}
+for number, source in enumerate(cells, 1):
+    *body, last = ast.parse(source).body
+    value, printed = isinstance(last, ast.Expr), io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(ast.Module(body if value else [*body, last], []), f"cell {number}", "exec"), names)
+        value = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), names) if value else None
+    html = getattr(value, "_repr_html_", lambda: None)()
+    shown.append([printed.getvalue(), None if value is None else repr(value), html])
+sys.stdout.write(json.dumps(shown))
+"""
+"""Program that runs the cells of a notebook in one namespace and writes what each shows: printed, text, HTML."""
+
+
+def run_notebooks(folder: Path, write: bool = False) -> list[str]:
+    """Run the notebooks in one folder, in a process each; what went wrong or differs from what they show."""
+    wrong = []
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        book = json.loads(path.read_text(encoding="utf-8"))
+        cells = [cell for cell in book["cells"] if cell["cell_type"] == "code"]
+        sources = json.dumps(["".join(cell["source"]) for cell in cells])
+        command = [sys.executable, "-W", "ignore", "-c", CELLS]
+        done = subprocess.run(
+            command, cwd=folder, env=environment(folder), input=sources, capture_output=True, text=True, timeout=600
+        )
+        if done.returncode:
+            wrong.append(f"{path.name}: {done.stderr[-2000:]}")
+            continue
+        for number, (cell, shown) in enumerate(zip(cells, json.loads(done.stdout), strict=True), 1):
+            outputs = _outputs(*shown)
+            kept = [{key: value for key, value in each.items() if key != "execution_count"} for each in cell["outputs"]]
+            if alike(json.dumps(outputs, sort_keys=True)) != alike(json.dumps(kept, sort_keys=True)):
+                wrong.append(f"{path.name}: cell {number} shows another output: {json.dumps(outputs)[:800]}")
+            cell["outputs"], cell["execution_count"] = outputs, number
+            for output in outputs:
+                output |= {"execution_count": number} if output["output_type"] == "execute_result" else {}
+        if write:
+            path.write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return wrong
+
+
+def _outputs(printed: str, text: str | None, html: str | None) -> list[dict[str, Any]]:
+    """Outputs of a cell as a notebook holds them."""
+    found: list[dict[str, Any]] = []
+    if printed:
+        found.append({"name": "stdout", "output_type": "stream", "text": printed.splitlines(keepends=True)})
+    if text is not None:
+        data = {"text/plain": text.splitlines(keepends=True)}
+        data |= {"text/html": html.splitlines(keepends=True)} if html else {}
+        found.append({"data": data, "metadata": {}, "output_type": "execute_result"})
+    return found
+
+
 def main() -> None:
     """Walk through all pages."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="put today's outputs into the pages")
     write, wrong = parser.parse_args().write, []
     for names in CHAINS:
-        with tempfile.TemporaryDirectory() as folder, served() as server:
-            wrong += walk(names, Path(folder), server, write)
+        with tempfile.TemporaryDirectory() as folder:
+            wrong += walk(names, Path(folder), {}, write)
+    with tempfile.TemporaryDirectory() as folder:
+        wrong += run_notebooks(Path(folder), write)
     print("\n".join(wrong))
     sys.exit(bool(wrong) and not write)
 

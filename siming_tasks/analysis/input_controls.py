@@ -163,7 +163,7 @@ def reason_not_comparable(plain_run: TaskRun, ablated_run: TaskRun, accepted: Co
             way = " (an ablation's file is a proxy: SIMING_MEDIA=proxy)" if proxy else ""
             return (
                 f"The plain task and the {what} differ in {name}: {plain_value} against {value} ({request}). Ask "
-                f"both with the same {name}{way}, or allow the difference ({name})."
+                f"both with the same {name}{way}, or accept the difference (--allow {name})."
             )
     shared = set(plain_run.panel.video_ids) & set(ablated_run.panel.video_ids)
     return "" if shared else f"The plain task and the {what} share no video."

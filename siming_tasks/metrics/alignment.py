@@ -78,7 +78,7 @@ def _check_facts(a: ComparisonEntry, b: ComparisonEntry, allow: Collection[str])
         if a.facts[name] != b.facts[name]:
             raise DataError(
                 f"Runs {a.name!r} and {b.name!r} differ in {name}: {a.facts[name]} against {b.facts[name]}. "
-                f"Compare runs with the same {name}, or allow the difference ({name})."
+                f"Compare runs with the same {name}, or accept the difference (--allow {name})."
             )
 
 
@@ -93,7 +93,7 @@ def _check_same(kind: str, a: ComparisonEntry, b: ComparisonEntry, allow: Collec
             parts.append(f"{len(only)} only in {run.name!r} ({listed})")
     raise DataError(
         f"Runs {a.name!r} and {b.name!r} are over different {kind}s: {', '.join(parts)}. Compare runs over the same "
-        f"{kind}s, or allow the difference ({kind}s) to use the {len(here & there)} they share."
+        f"{kind}s, or accept the difference (--allow {kind}s) to use the {len(here & there)} they share."
     )
 
 
@@ -106,7 +106,7 @@ def _check_questions(a: ComparisonEntry, b: ComparisonEntry, allow: Collection[s
         v, s = np.argwhere(first.asked != other.asked)[0]
         raise DataError(
             f"{pair} were not asked the same: step {first.step_ids[s]!r} of video {first.video_ids[v]!r} is in one "
-            "only. Run both on the same data, or allow the difference (steps) to use what both were asked."
+            "only. Run both on the same data, or accept the difference (--allow steps) to use what both were asked."
         )
     both = first.asked & other.asked
     if "reference" not in allow and not np.array_equal(first.reference[both], other.reference[both], equal_nan=True):

@@ -84,7 +84,7 @@ def comparable(a: TaskRun, b: TaskRun, allow: Collection[str] = ()) -> list[str]
             share = "every request" if number == both else f"{number:,} of {both:,} requests"
             reasons.append(
                 f"Runs {a.name!r} and {b.name!r} differ in {name}: {value} against {other} ({request}; {share}). "
-                f"Compare runs with the same {name}, or allow the difference ({name})."
+                f"Compare runs with the same {name}, or accept the difference (--allow {name})."
             )
     try:
         align([ComparisonEntry(entrant.name, entrant.panel) for entrant in (a, b)], allow)

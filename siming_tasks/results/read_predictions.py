@@ -198,7 +198,7 @@ def _condition_problems(
     if others := digests - {dataset.digest, None}:
         names = ", ".join(name[:12] for name in sorted(map(str, others)))
         what = f"made on dataset {names}, scored on {dataset.digest[:12]}."
-        fix = "Give the data set that it was made on, or, if only labels changed, allow the difference (dataset)."
+        fix = "Give the data set that it was made on, or, if only labels changed, add --allow dataset."
         severity: Literal["error", "warning"] = "warning" if "dataset" in allow else "error"
         yield Problem("dataset-differs", what, fix, file, severity=severity)
     for name, present in records.items():

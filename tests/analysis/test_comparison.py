@@ -381,7 +381,7 @@ def test_different_videos_are_refused_or_narrowed(judges):
     refuses(
         [good, fewer],
         "Runs 'good' and 'weak' are over different videos: 2 only in 'good' (v00000, v00001). Compare runs over the "
-        "same videos, or allow the difference (videos) to use the 78 they share.",
+        "same videos, or accept the difference (--allow videos) to use the 78 they share.",
     )
     assert compare_scores([good, fewer], allow=["videos"], resamples=10).n_videos == 78
     refuses(
@@ -397,7 +397,7 @@ def test_different_steps(judges):
     refuses(
         [good, fewer],
         "Runs 'good' and 'weak' are over different steps: 4 only in 'good' (s00, s01, s02, ...). Compare runs over the "
-        "same steps, or allow the difference (steps) to use the 29 they share.",
+        "same steps, or accept the difference (--allow steps) to use the 29 they share.",
     )
     assert [run.panel.step_ids for run in align([good, fewer], ["steps"])] == [fewer.panel.step_ids] * 2
 
@@ -410,7 +410,7 @@ def test_different_questions(judges):
     refuses(
         runs,
         "Runs 'good' and 'weak' were not asked the same: step 's05' of video 'v00003' is in one only. Run both on the "
-        "same data, or allow the difference (steps) to use what both were asked.",
+        "same data, or accept the difference (--allow steps) to use what both were asked.",
     )
     assert not align(runs, ["steps"])[0].panel.asked[3, 5]
 
@@ -436,8 +436,8 @@ def test_different_facts(judges):
     good, weak = (replace(run, facts={"media": mode}) for run, mode in zip(judges, ("frames", "video"), strict=False))
     refuses(
         [good, weak],
-        "Runs 'good' and 'weak' differ in media: frames against video. Compare runs with the same media, or allow the "
-        "difference (media).",
+        "Runs 'good' and 'weak' differ in media: frames against video. Compare runs with the same media, or accept the "
+        "difference (--allow media).",
     )
     text = to_markdown(comparison_section(compare_scores([good, weak], allow=["media"], resamples=10)))
     assert "**Differences between the runs that were allowed: media.**" in text
@@ -450,8 +450,8 @@ def test_a_fact_that_is_not_stated_is_no_difference_but_hides_none(judges):
     assert compare_scores([a, b], resamples=10).options["facts"] == {"media": "x"}
     refuses(
         [a, b, c],
-        "Runs 'good' and 'copy' differ in media: x against y. Compare runs with the same media, or allow the "
-        "difference (media).",
+        "Runs 'good' and 'copy' differ in media: x against y. Compare runs with the same media, or accept the "
+        "difference (--allow media).",
     )
 
 

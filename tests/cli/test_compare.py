@@ -172,7 +172,7 @@ def test_verdicts_are_compared(data, runs, capsys):
             {"videos": 9},
             ("--partial",),
             "Runs 'good' and 'weak' are over different videos: 3 only in 'good' (v09, v10, v11). Compare runs over the "
-            "same videos, or allow the difference (videos) to use the 9 they share.",
+            "same videos, or accept the difference (--allow videos) to use the 9 they share.",
         ),
         (
             {"media": "frames"},

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -37,8 +39,38 @@ def test_commands_of_the_tutorials_give_the_documented_output(
 ) -> None:
     """Their lmms-eval runs in forks of one process."""
     path = os.pathsep.join([str(Path(warm.command()).parent), str(Path(sys.executable).parent), os.environ["PATH"]])
-    with tutorials.served() as server:
-        assert tutorials.walk(names, tmp_path, {**server, "SIMING_RESAMPLES": "500", "PATH": path}) == []
+    assert tutorials.walk(names, tmp_path, {"PATH": path}) == []
+
+
+def test_the_notebooks_show_what_their_cells_show_today(short_demo: Path, tmp_path: Path) -> None:
+    """They draw the exams of ``short_demo``, which are there already."""
+    shutil.copytree(short_demo, tmp_path / "exams")
+    assert tutorials.run_notebooks(tmp_path) == []
+    books = sorted(tutorials.NOTEBOOKS.glob("*.ipynb"))
+    assert [path.stem for path in books] == ["first-look", "own-exams"]
+    assert all(path.stat().st_size < 20_000 for path in books)
+
+
+def test_a_notebook_with_another_output_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tutorials, "NOTEBOOKS", tmp_path)
+    cells = [{"cell_type": "code", "source": ["print(1)\n", "6 * 7"], "outputs": [], "execution_count": None}]
+    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": cells}))
+    (wrong,) = tutorials.run_notebooks(tmp_path, write=True)
+    assert wrong.startswith("a.ipynb: cell 1 shows another output: ") and '"42"' in wrong and '"1\\n"' in wrong
+    assert tutorials.run_notebooks(tmp_path) == []
+    text = (tmp_path / "a.ipynb").read_text()
+    (tmp_path / "a.ipynb").write_text(text.replace('"42"', '"43"'))
+    assert len(tutorials.run_notebooks(tmp_path)) == 1
+    (tmp_path / "a.ipynb").write_text(text.replace("6 * 7", "6 / 0"))
+    assert "ZeroDivisionError" in tutorials.run_notebooks(tmp_path)[0]
+
+
+def test_lines_of_a_file_are_edited(tmp_path: Path) -> None:
+    reader = tutorials.Reader(tmp_path, {})
+    (tmp_path / "a.csv").write_text("one,1\ntwo,\n")
+    assert reader.edit(tmp_path / "a.csv", "-two,\n+two,2\n") is None
+    assert (tmp_path / "a.csv").read_text() == "one,1\ntwo,2\n"
+    assert "has not once the lines\ntwo,\n" in reader.edit(tmp_path / "a.csv", "-two,\n+two,2\n")
 
 
 def test_every_tutorial_is_run_and_skipped_commands_state_a_reason() -> None:
@@ -46,7 +78,7 @@ def test_every_tutorial_is_run_and_skipped_commands_state_a_reason() -> None:
     assert walked == set(PAGES) - {"cluster", "real-labels"}
     for name, text in PAGES.items():
         for block in tutorials.blocks(text):
-            assert block.kind in ("sh", "text", "yaml", "python"), (name, block.kind)
+            assert block.kind in ("sh", "text", "yaml", "python", "diff"), (name, block.kind)
             if block.kind == "sh" and block.mark.startswith("not run"):
                 assert re.fullmatch(r"not run: \w.{9,}", block.mark), (name, block.mark)
             if name in ("cluster", "real-labels") and block.kind == "sh":
@@ -55,11 +87,12 @@ def test_every_tutorial_is_run_and_skipped_commands_state_a_reason() -> None:
 
 def test_another_output_than_the_page_shows_is_found() -> None:
     printed = "exams: 3 videos, digest 0a1b2c3d4e5f\nkappa   0.51\nlast\n"
-    assert tutorials.missing("exams: 4 videos, digest d3b07384d113\nkappa 0.49\nlast", printed) is None
-    assert tutorials.missing("exams: 4 videos, digest d3b07384d113\n...\nlast", printed) is None
-    assert tutorials.missing("exams: 4 videos\nkappa 0.49\nlast", printed) == "exams: 4 videos"
-    assert tutorials.missing("kappa 0.49\nlast", printed) == "kappa 0.49"
-    assert tutorials.missing("exams: 4 videos, digest d3b07384d113\nkappa 0.49", printed) == "last"
+    assert tutorials.missing("exams: 3 videos, digest d3b07384d113\nkappa 0.51\nlast", printed) is None
+    assert tutorials.missing("exams: 3 videos, digest d3b07384d113\n...\nlast", printed) is None
+    assert tutorials.missing("exams: 4 videos, digest d3b07384d113\nkappa 0.51\nlast", printed)
+    assert tutorials.missing("exams: 3 videos, digest d3b07384d113\nkappa 0.49\nlast", printed) == "kappa 0.49"
+    assert tutorials.missing("kappa 0.51\nlast", printed) == "kappa 0.51"
+    assert tutorials.missing("exams: 3 videos, digest d3b07384d113\nkappa 0.51", printed) == "last"
     assert tutorials.expected_text("...\nkappa 0.49\n", printed) == "...\nkappa   0.51\n"
 
 

@@ -45,7 +45,7 @@ def test_the_first_difference_is_named_and_all_are_counted():
     runs = entrant("a", ["x", "x", "x", "y"]), entrant("b", ["x", None, "y", "z"])
     assert comparable(*runs) == [
         "Runs 'a' and 'b' differ in prompt: x against y (full_score/v2; 2 of 4 requests). "
-        "Compare runs with the same prompt, or allow the difference (prompt)."
+        "Compare runs with the same prompt, or accept the difference (--allow prompt)."
     ]
     assert comparable(*runs, allow=["prompt"]) == []
 
