@@ -1,11 +1,14 @@
 """Time and memory of ``siming report`` at the benchmark's size: 200 videos x 4 settings x 12 models (synthetic).
 
-    python utils/bench_report.py [--videos 200] [--models 12] [--jobs 2] [--keep DIR]
+    python utils/bench_report.py [--videos 200] [--models 12] [--jobs 2] [--keep DIR] [--paint]
 
 Makes labels without rendering videos (a one-second clip stands for all), sample logs with 700-character replies, runs
 the report in a fresh process and prints wall time, CPU time and the largest resident set of any process. Wall time on a
 busy machine says little: CPU time divided by the number of cores in use is the lower bound. The alternative it is held
 against is `json.load` of the same sample logs, once: what any tool that looks at the replies has to do.
+
+`--paint` opens pages of the report from disk in Chromium (with chromedriver): milliseconds to the first paint and to
+the end of loading, medians of five, beside those of an empty page; `--keep DIR --paint` again makes no new report.
 """
 
 from __future__ import annotations
@@ -111,6 +114,42 @@ def make_run(dataset: Dataset, folder: Path, skill: float, rng: np.random.Genera
                 stream.write(json.dumps({**row, **metrics, "siming_stderr": record}) + "\n")
 
 
+def paint(report: Path, repeats: int = 5) -> None:
+    """Print the first paint and the loading time of pages of each kind; the page before an exam's is another exam's."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    for word in ("--headless=new", "--no-sandbox", "--window-size=1440,900"):
+        options.add_argument(word)
+    driver = shutil.which("chromedriver")
+    browser = webdriver.Chrome(options=options, service=Service(driver) if driver else None)
+    videos, models = (sorted((report / name).glob("*.html")) for name in ("videos", "models"))
+    empty = report / "empty.html"
+    empty.write_text("<!doctype html><title>empty</title><p>empty")
+    names = ["index.html", "videos/index.html", f"videos/{videos[-1].name}", f"models/{models[0].name}",
+             "disagreements/index.html", "steps/index.html", "search.html"]  # fmt: skip
+    script = (
+        "const [page] = performance.getEntriesByType('navigation'), [paint] = performance.getEntriesByType('paint');"
+        "return page.loadEventEnd ? [paint?.startTime ?? null, page.loadEventEnd] : null"
+    )
+    try:
+        for name in ["empty.html", *names]:
+            times = []
+            for _ in range(repeats):
+                browser.get((report / "videos" / videos[0].name).as_uri())
+                browser.get((report / name).as_uri())
+                while (found := browser.execute_script(script)) is None or found[0] is None:
+                    time.sleep(0.02)
+                times.append(found)
+            first, loaded = np.median(times, axis=0)
+            size = (report / name).stat().st_size / 1e3
+            print(f"{name:32} first paint {first:6.0f} ms, loaded {loaded:6.0f} ms, {size:8.0f} kB")
+    finally:
+        browser.quit()
+        empty.unlink()
+
+
 def main() -> None:
     """Make the data, run the report, print what it took."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -118,7 +157,11 @@ def main() -> None:
     parser.add_argument("--models", type=int, default=12)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="keep the data and the report here")
+    parser.add_argument("--paint", action="store_true", help="open its pages in Chromium and time them")
     arguments = parser.parse_args()
+    if arguments.keep and arguments.paint and (arguments.keep / "report").is_dir():
+        paint(arguments.keep / "report")
+        return
     root = arguments.keep or Path(tempfile.mkdtemp(prefix="bench_report."))
     rng = np.random.default_rng(0)
     dataset = make_dataset(root / "data", arguments.videos, rng)
@@ -148,6 +191,8 @@ def main() -> None:
     print(f"largest process      {used.ru_maxrss / 1024:8.0f} MB")
     size = sum(path.stat().st_size for path in pages if path.is_file())
     print(f"report on disk       {size / 1e6:8.0f} MB in {len(pages)} files")
+    if arguments.paint:
+        paint(root / "report")
     if not arguments.keep:
         shutil.rmtree(root)
 

@@ -33,6 +33,7 @@ from siming_tasks.report.pages import (
     methods,
     minimal_pairs,
     model,
+    search,
     set_aside,
     steps,
     videos,
@@ -51,6 +52,7 @@ PAGES: tuple[Page, ...] = (
     videos.PAGE,
     disagreements.PAGE,
     minimal_pairs.PAGE,
+    search.PAGE,
     model.PAGE,
     set_aside.PAGE,
     methods.PAGE,
@@ -238,4 +240,5 @@ def page_facts(report: Mapping[str, Any], pairs: Sequence[Mapping[str, Any]]) ->
     """The facts that every page shows, with the navigation."""
     links = [{"name": page.title, "href": page.href} for page in PAGES if page.title and page.present(pairs)]
     facts = {key: report[key] for key in ("title", "synthetic", "dataset", "rubric", "options", "version")}
-    return facts | {"pages": links, "detail_resamples": DETAIL_RESAMPLES}
+    judges = [(run["slug"], run["name"]) for run in report["runs"]]
+    return facts | {"pages": links, "judges": judges, "detail_resamples": DETAIL_RESAMPLES}

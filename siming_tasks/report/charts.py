@@ -132,9 +132,11 @@ def marker(kind: str, x: float, y: float, tip: str, *, behind: Markup | str = ""
 
 
 def _svg_document(parts: Sequence[Markup], width: float, height: float, alt: str, kind: str) -> Markup:
-    form = '<svg class="{}" role="img" width="{:g}" height="{:g}" viewBox="0 0 {:g} {:g}" aria-label="{}">'
-    head = Markup(form).format(f"chart {kind}".strip(), width, height, width, height, visible(alt))
-    return head + Markup("").join(parts) + Markup("</svg>")
+    drawn = Markup("").join(parts)
+    role = "group" if "<a " in drawn else "img"  # what is inside an image is nothing that one could click
+    form = '<svg class="{}" role="{}" width="{:g}" height="{:g}" viewBox="0 0 {:g} {:g}" aria-label="{}">'
+    head = Markup(form).format(f"chart {kind}".strip(), role, width, height, width, height, visible(alt))
+    return head + drawn + Markup("</svg>")
 
 
 def _horizontal_axis(axis: Axis, top: float, bottom: float, label: str, most: int = 9) -> list[Markup]:

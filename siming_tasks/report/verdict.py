@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import plain
-from siming_tasks.metrics.thresholds import ALPHA
+from siming_tasks.metrics.thresholds import ALPHA, TRUSTED
 from siming_tasks.options import Options
 from siming_tasks.report.formatting import (
     page_estimate,
@@ -205,6 +205,51 @@ def verdict_sentences(board: Mapping[str, Any]) -> list[Sentence]:
     """The whole verdict: the headline, the physicians, the no-video baselines, what is not ranked."""
     first = _headline(board) if board["verdict"]["runs"] else _nobody_ranked(board)
     return [first, *_physician_sentences(board), *_no_video_sentences(board), *_unranked_sentences(board)]
+
+
+class Lamp(NamedTuple):
+    """One of the three things that a verdict rests on: ``yes``, ``partly``, ``no`` or ``unknown``, and the numbers."""
+
+    state: Literal["yes", "partly", "no", "unknown"]
+    title: str
+    why: str
+
+
+def verdict_lamps(board: Mapping[str, Any]) -> list[Lamp]:
+    """Is it the best, does it see the video, are there enough exams? All of the first of the ranked runs."""
+    verdict, clusters, unit = board["verdict"], board["estimand"]["clusters"], board["estimand"]["unit"]
+    top, runs = verdict["top"], len(verdict["runs"])
+    if not runs:
+        best = Lamp("unknown", "Nobody is ranked", "no run is complete enough")
+    elif runs == 1 or not verdict["tested"] or clusters < board["fewest"]:
+        best = Lamp("unknown", f"One of {runs}" if runs > 1 else "The only one ranked", "not tested against another")
+    else:
+        tests = f"{verdict['pairs']} paired tests, Holm"
+        alone = len(top) == 1
+        best = Lamp(
+            "yes" if alone else "partly", f"Best of {runs}" if alone else f"Tie of {len(top)} among {runs}", tests
+        )
+    sees = verdict["no_video"].get(next(iter(top or verdict["runs"]), None), {"p": None})
+    if sees["p"] is None or clusters < board["fewest"]:
+        seen = Lamp("unknown", "Sees the video?", "not tested against judges that see none")
+    else:
+        against = (
+            f"against {sees['over'].replace('-', ' ')}, the hardest that sees none: p {page_pvalue(sees['p_holm'])}"
+        )
+        seen = (
+            Lamp("yes", "Sees the video", against)
+            if sees["beats"]
+            else Lamp("no", "Not shown to see the video", against)
+        )
+    count = f"{clusters} {unit}{'s' if clusters != 1 else ''}; {TRUSTED} for an interval to be trusted"
+    if clusters >= TRUSTED:
+        return [best, seen, Lamp("yes", "Enough exams", count)]
+    few = f"{count}, {board['fewest']} for any test"
+    return [
+        best,
+        seen,
+        Lamp("partly", "Few exams", few) if clusters >= board["fewest"] else Lamp("no", "Too few exams", few),
+    ]
 
 
 def _headline(board: Mapping[str, Any]) -> Sentence:

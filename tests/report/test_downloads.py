@@ -147,7 +147,7 @@ def test_a_spreadsheet_takes_no_name_for_a_formula(lab: Any, make_run: Any, tmp_
     with (tmp_path / "out" / "tables" / "full_error.csv").open(newline="") as stream:
         assert next(csv.DictReader(stream))["judge"] == "'=HYPERLINK(1)"
     page = (tmp_path / "out" / "index.html").read_text()
-    assert "<h1>Ward &lt;7&gt;</h1>" in page and "· Ward &lt;7&gt;</title>" in page
+    assert ">Ward &lt;7&gt;</a>" in page and "· Ward &lt;7&gt;</title>" in page
     assert (tmp_path / "out" / "report.md").read_text().startswith("# Ward ")
 
 

@@ -30,6 +30,16 @@ def test_the_verdict_is_on_the_first_screen(browser: Any, lab: Any) -> None:
     visit(browser, lab.out / "index.html")
     said = browser.execute_script("return document.querySelector('.ruling .headline').innerText")
     assert said.startswith("example/Noisy-7B is the only one that can be ranked: kappa 0.")
+    assert browser.execute_script("return document.querySelectorAll('h1').length") == 1
+    lamps = browser.execute_script(
+        "return [...document.querySelectorAll('.lamps li')].map(l => [l.className, l.innerText])"
+    )
+    assert [state for state, _ in lamps] == ["unknown", "unknown", "no"]
+    assert (
+        "Too few exams" in lamps[2][1] and "4 videos; 50 for an interval to be trusted, 10 for any test" in lamps[2][1]
+    )
+    bottom = browser.execute_script("return document.querySelector('.lamps').getBoundingClientRect().bottom")
+    assert bottom < 700
     assert "SYNTHETIC data" in browser.execute_script("return document.querySelector('.ruling-of').innerText")
     bottom = browser.execute_script("return document.querySelector('.ruling .headline').getBoundingClientRect().bottom")
     assert bottom < 500
@@ -41,6 +51,7 @@ def test_charts_can_be_read(browser: Any, lab: Any) -> None:
     """One of each pair of charts is shown, its text is no smaller than ten pixels, nothing is cut at the sides."""
     for page in ("index", "models/example-noisy-7b"):
         visit(browser, lab.out / f"{page}.html")
+        browser.execute_script("for (const part of document.querySelectorAll('.tabbed > section')) part.hidden = false")
         found = browser.execute_script(
             "return [...document.querySelectorAll('svg.chart.wide, svg.chart.narrow')].filter(c => c.checkVisibility())"
             ".map(c => { const box = c.getBoundingClientRect();"
@@ -61,7 +72,7 @@ def test_charts_can_be_read(browser: Any, lab: Any) -> None:
 def test_a_link_to_a_cell_is_copied_and_leads_back(browser: Any, lab: Any) -> None:
     from selenium.webdriver.common.keys import Keys
 
-    visit(browser, lab.out / "index.html")
+    visit(browser, lab.out / "index.html", "#full_error")
     cell = "tr[data-judge=example-noisy-7b] td:nth-child({})"
     table = "table.linked[data-setting=full_error]"
     browser.execute_script(f"document.querySelector('{table} {cell.format(3)}').click()")
@@ -89,6 +100,59 @@ def test_a_link_to_a_cell_is_copied_and_leads_back(browser: Any, lab: Any) -> No
     browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
     browser.switch_to.active_element.send_keys(Keys.ENTER)
     assert browser.execute_script("return document.activeElement.className") == "copy-link"
+    assert errors(browser) == []
+
+
+def test_settings_are_tabs_and_every_row_has_one_line(browser: Any, lab: Any) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    visit(browser, lab.out / "index.html", "#clip_score")
+    shown = "return [...document.querySelectorAll('.tabbed > section')].filter(s => s.offsetHeight).map(s => s.id)"
+    assert browser.execute_script(shown) == ["clip_score"]
+    tab = browser.find_element("css selector", ".tabbed > .tabs [aria-selected=true]")
+    tab.send_keys(Keys.ARROW_RIGHT)
+    assert browser.execute_script(shown) == ["clip_error"]
+    heights = "return [...document.querySelectorAll('#clip_error .lines tbody tr')].map(r => r.offsetHeight)"
+    assert max(browser.execute_script(heights)) <= 34
+    intervals = (
+        "return [...document.querySelectorAll('#clip_error tbody .num:not(.main) .ci')]"
+        ".filter(c => c.checkVisibility()).length"
+    )
+    assert browser.execute_script(intervals) == 0
+    browser.execute_script("document.querySelector('#clip_error .filter-columns').click()")
+    written = browser.execute_script("return document.querySelectorAll('#clip_error tbody .num:not(.main) .ci').length")
+    assert browser.execute_script(intervals) == written
+    assert errors(browser) == []
+
+
+def test_a_hidden_judge_is_gone_from_every_page_and_comes_back(browser: Any, lab: Any) -> None:
+    """Rows, columns and choices; what is computed stays as it is."""
+    slug = "example-noisy-7b"
+    seen = (
+        f'return [...document.querySelectorAll(\'[data-judge="{slug}"], th[data-run="{slug}"]\')]'
+        ".filter(e => e.checkVisibility()).length"
+    )
+    menu = "document.querySelector('details.judges')"
+    tick = f"{menu}.open = true; {menu}.querySelector('[value=\"{slug}\"]').click()"
+    pages = ["index", "steps/index", "videos/index", f"videos/{lab.dataset.videos[0].video_id}"]
+    visit(browser, lab.out / "index.html")
+    browser.execute_script("localStorage.clear()")
+    try:
+        browser.execute_script(tick)
+        for page in pages:
+            visit(browser, lab.out / f"{page}.html")
+            assert browser.execute_script(seen) == 0, page
+        offered = browser.execute_script("return [...document.querySelector('[name=judge]').options].map(o => o.value)")
+        assert slug not in offered and "oracle" in offered
+        visit(browser, lab.out / "disagreements" / "index.html")
+        wait(browser, "document.querySelector('.tally').textContent")
+        assert "1 judges" not in browser.execute_script("return document.querySelector('.tally').textContent")
+        browser.execute_script(tick)
+        for page in pages:
+            visit(browser, lab.out / f"{page}.html")
+            assert browser.execute_script(seen) > 0, page
+    finally:
+        browser.execute_script("localStorage.clear()")
     assert errors(browser) == []
 
 

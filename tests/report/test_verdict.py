@@ -20,7 +20,7 @@ from siming_tasks.options import Options
 from siming_tasks.report.leaderboard import build_leaderboard
 from siming_tasks.report.run_analysis import analyze_run
 from siming_tasks.report.tables.ranking import ranking_table
-from siming_tasks.report.verdict import describe_corrections, verdict_sentences
+from siming_tasks.report.verdict import describe_corrections, verdict_lamps, verdict_sentences
 from siming_tasks.results.discovery import find_runs
 from tests.report.conftest import write_run
 
@@ -309,3 +309,20 @@ def test_tests_are_over_students_where_the_data_state_them(
     assert ("below 5 students nothing is tested." in said(table)) == (not tested)
     assert describe_corrections(table).startswith("Paired tests over students, " if tested else "")
     assert "students" in ranking_table(table, synthetic=False).caption
+
+
+def test_the_lamps_say_what_was_tested_and_found() -> None:
+    """Best alone, tied or untested; above all that sees no video or not; fifty exams, ten, fewer."""
+
+    def states(top: str, runs: str, p: float | None, clusters: int, tested: bool = True) -> list[str]:
+        beats = p is not None and p <= 0.05
+        no_video = {"a": {"p": p, "p_holm": p, "over": "step-prior" if p else None, "beats": beats}}
+        verdict = {"top": [*top], "runs": [*runs], "tested": tested, "pairs": 3, "no_video": no_video}
+        estimand = {"clusters": clusters, "unit": "video"}
+        return [lamp.state for lamp in verdict_lamps({"verdict": verdict, "estimand": estimand, "fewest": 10})]
+
+    assert states("a", "abc", 0.001, 50) == ["yes", "yes", "yes"]
+    assert states("ab", "abc", 0.2, 49) == ["partly", "no", "partly"]
+    assert states("ab", "ab", None, 9) == ["unknown", "unknown", "no"]
+    assert states("a", "a", 0.001, 200, tested=False) == ["unknown", "yes", "yes"]
+    assert states("", "", None, 0)[0] == "unknown"

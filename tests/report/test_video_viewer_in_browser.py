@@ -351,6 +351,32 @@ def test_the_marked_place_is_what_was_read(chromium: Any, served: Served, lab, f
     assert after.answers == {**before.answers, "cpr_02": 1.0}
 
 
+def test_times_that_a_reply_quotes_play_there(chromium: Any, served: Served, lab) -> None:
+    """Seconds and minutes; in a clip, a time that is not in it counts from its start; what is no time stays text."""
+    video, step = lab.dataset.videos[0], lab.dataset.rubric.steps[10].id
+    start = video.step(step).span[0]
+    for setting, reply, times in (
+        ("full_score", "At 0:07 the hands slip, until 9.5 s, see 12 steps in 3 seconds; 1999:00 is none.", [7, 9.5, 3]),
+        ("clip_score", f"After 0.5 s, that is {start + 0.5:.1f} seconds.", [start + 0.5, start + 0.5]),
+    ):
+        visit(chromium, served, f"videos/{video.video_id}.html#{setting}/example-noisy-7b/{step}")
+        wait(chromium, "document.querySelector('.detail pre') && document.querySelector('video').readyState > 0")
+        request = f"{setting}/{video.video_id}" + (f"/{step}" if setting == "clip_score" else "")
+        chromium.execute_script(
+            "const entry = SIMING.entry('example-noisy-7b', arguments[0]);"
+            "SIMING.put('example-noisy-7b', arguments[0], {...entry, reply: arguments[1], length: 80});"
+            "document.querySelector('.sheet:not([hidden]) button[aria-pressed=true]').click()",
+            request, reply,
+        )  # fmt: skip
+        wait(chromium, f"document.querySelectorAll('.when').length === {len(times)}")
+        assert run(chromium, "document.querySelector('.detail pre').textContent") == reply
+        for place, time in enumerate(times):
+            run(chromium, f"document.querySelectorAll('.when')[{place}].click()")
+            at = run(chromium, "document.querySelector('video').currentTime")
+            assert at == pytest.approx(time, abs=0.3) and not run(chromium, "document.querySelector('video').paused")
+            run(chromium, "document.querySelector('video').pause()")
+
+
 def test_where_nothing_can_be_pointed_to_the_page_says_so(chromium: Any, served: Served) -> None:
     step = "{step: 'cpr_02', name: 'Check', answer: arguments[1], verdicts: arguments[2], alone: false}"
     ask = f"return SIMING.place(arguments[0], {step})"

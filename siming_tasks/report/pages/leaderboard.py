@@ -8,19 +8,18 @@ from typing import Any
 from siming_tasks.analysis.primary_claim import NOT_REGISTERED
 from siming_tasks.common.schema import ANSWERS, SCOPES
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
-from siming_tasks.metrics.thresholds import FEWEST, TRUSTED
 from siming_tasks.report.charts import ORDER
 from siming_tasks.report.forest_plot import build_forest_plot, draw_forest_plot
 from siming_tasks.report.pages.site import Page, ReportContents
 from siming_tasks.report.published_tables import COLUMNS, paper_tables
 from siming_tasks.report.tables.ranking import shown_estimate
-from siming_tasks.report.verdict import describe_corrections, describe_scale, verdict_sentences
+from siming_tasks.report.verdict import describe_corrections, describe_scale, verdict_lamps, verdict_sentences
 from siming_tasks.tasks import TASKS, benchmark_task
 
 
 def _write(contents: ReportContents, share: int, shares: int) -> None:
     """Write ``index.html``."""
-    report, videos = contents.report, contents.report["dataset"]["videos"]
+    report = contents.report
     boards = [_board(board) for board in report["standings"].values() if board]
     contents.site.page(
         "index.html",
@@ -36,7 +35,6 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
         gains=_gains(report["runs"]),
         gain_metrics=[headline(answer) for answer in ANSWERS],
         paper=_published_tables(),
-        few="no-interval" if videos < FEWEST else "few-videos" if videos < TRUSTED else None,
     )
 
 
@@ -70,6 +68,7 @@ def _board(board: Mapping[str, Any]) -> dict[str, Any]:
         "rows": rows,
         "chart": chart,
         "words": verdict_sentences(board),
+        "lamps": verdict_lamps(board),
         "corrections": describe_corrections(board),
         "scale": describe_scale(metric),
         "empty": " ".join(filter(None, reasons)) or "No run answered anything.",

@@ -51,7 +51,7 @@
     const counts = {};
     const cells = new Map();
     const models = data.runs.some((run) => run.role === "model");
-    const runs = data.runs.filter((run) => (want.run ? want.run === "*" || run.slug === want.run : !models || run.role === "model"));
+    const runs = data.runs.filter((run) => !(SIMING.hidden(run.slug) && want.run !== run.slug) && (want.run ? want.run === "*" || run.slug === want.run : !models || run.role === "model"));
     const kinds = want.kind === "*" ? ["miss", "alarm", "lenient", "strict", "none"] : want.kind ? [want.kind] : want.truth || want.said ? Object.keys(KINDS) : ["miss", "alarm"];
     for (const run of runs) {
       for (let k = 0; k < data.truth.length; k++) {
@@ -167,6 +167,7 @@
   if (cards) {
     for (const field of Object.values(fields)) field.addEventListener(field.type === "search" ? "input" : "change", keep);
     window.addEventListener("hashchange", follow);
+    document.addEventListener("judges", show);
     follow();
   }
 }

@@ -1,4 +1,4 @@
-// A filter for each column of a table: text, or a bound such as "> 0.4" where the column is of numbers.
+// Above a table: all its intervals, and a filter for each column: text, or a bound such as "> 0.4" where the column is of numbers.
 "use strict";
 
 function fits(cell, wanted, numeric) {
@@ -39,6 +39,12 @@ for (const table of document.querySelectorAll("table.filtered")) {
   bar.className = "filter-bar";
   bar.append(button, " ", told);
   frame.before(bar);
+  if (table.classList.contains("lines")) { // rows have one line; all intervals on demand
+    const all = button.cloneNode();
+    all.textContent = "All intervals";
+    all.addEventListener("click", () => all.setAttribute("aria-expanded", String(table.classList.toggle("all"))));
+    bar.prepend(all, " ");
+  }
   const show = () => {
     const wanted = inputs.map((input) => input.value.trim().toLowerCase());
     const rows = [...table.tBodies[0].rows];

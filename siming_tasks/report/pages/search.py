@@ -1,0 +1,24 @@
+"""Page that searches all replies: the browser reads the data files of the exams one after another and keeps none."""
+
+from __future__ import annotations
+
+import json
+
+from siming_tasks.report.pages.site import Page, ReportContents
+from siming_tasks.tasks import TASKS
+
+
+def _write(contents: ReportContents, share: int, shares: int) -> None:
+    """Write ``search.html``."""
+    analyses = contents.analyses
+    contents.site.page(
+        "search.html",
+        "search.html",
+        videos=json.dumps([video.video_id for video in contents.dataset.videos]),
+        settings={name: TASKS[name].title for name in TASKS if any(name in run.matrices for run in analyses)},
+        runs={run.source.slug: run.source.name for run in analyses},
+        aside={run.source.slug: len(run.set_aside) for run in analyses if run.set_aside},
+    )
+
+
+PAGE = Page(_write, "Search", "search.html")
