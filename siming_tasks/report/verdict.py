@@ -224,7 +224,7 @@ def verdict_lamps(board: Mapping[str, Any]) -> list[Lamp]:
     elif runs == 1 or not verdict["tested"] or clusters < board["fewest"]:
         best = Lamp("unknown", f"One of {runs}" if runs > 1 else "The only one ranked", "not tested against another")
     else:
-        tests = f"{verdict['pairs']} paired tests, Holm"
+        tests = f"{verdict['pairs']} paired test{'s' if verdict['pairs'] != 1 else ''}, Holm"
         alone = len(top) == 1
         best = Lamp(
             "yes" if alone else "partly", f"Best of {runs}" if alone else f"Tie of {len(top)} among {runs}", tests
