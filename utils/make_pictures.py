@@ -2,7 +2,8 @@
 
     python utils/make_pictures.py
 
-hero.webp: a cell of a report, the moment that it stands for, and the reply beside it (needs Chromium and chromedriver).
+hero.webp: twenty seconds of the page of an exam: a cell, the moment that it stands for, and the reply beside it; the
+next two disagreements by a key; another judge (needs Chromium and chromedriver).
 verdict.svg: the figure that ``siming report`` exports, of 60 exams without pictures. strip.webp: moments of simulated
 exams. Takes two minutes. The judges are simulated: each repeats the consensus in most steps, says which criterion of
 the rubric it holds for met, and looks at no video.
@@ -133,6 +134,15 @@ Object.assign(arrow.style, {position: "fixed", width: "30px", height: "30px", zI
 document.body.append(arrow);
 """
 
+KEY = """
+document.querySelector("#pointer")?.remove();
+const cap = document.querySelector("#key") || document.body.appendChild(document.createElement("kbd"));
+Object.assign(cap, {id: "key", textContent: "J"});
+Object.assign(cap.style, {position: "fixed", right: "24px", bottom: "24px", zIndex: 9999, font: "600 26px sans-serif",
+  padding: "10px 20px", border: "2px solid #111", borderBottomWidth: "5px", borderRadius: "8px",
+  background: "#fff", color: "#111"});
+"""
+
 
 def shot(browser: Any) -> Image.Image:
     """Screenshot of the page, made smaller."""
@@ -184,7 +194,29 @@ def film(browser: Any, page: Path) -> Iterator[tuple[Image.Image, int]]:
         browser.execute_script("document.querySelector('.lost').scrollIntoView({block: 'nearest', behavior: 'smooth'})")
         time.sleep(0.15)
         yield shot(browser), 80
+    yield shot(browser), 1800
+    for _ in range(2):
+        yield from next_disagreement(browser)
+    browser.execute_script(
+        "document.querySelector('#key').remove();"
+        "const judges = document.querySelector('select[name=judge]'); judges.selectedIndex = 2;"
+        "judges.dispatchEvent(new Event('change', {bubbles: true}))"
+    )
+    time.sleep(1)
     yield shot(browser), 3000
+
+
+def next_disagreement(browser: Any) -> Iterator[tuple[Image.Image, int]]:
+    """The pictures of a press of J: where it leads, and two seconds of the step."""
+    browser.execute_script(KEY + "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'j', bubbles: true}))")
+    time.sleep(1)
+    yield shot(browser), 900
+    row = "const row = document.querySelector('table.cells tr.on');"
+    start, end = browser.execute_script(row + "return [row.dataset.start, row.dataset.end].map(Number)")
+    for at in np.arange(start, min(end, start + 2), 1 / RATE):
+        seek(browser, float(at))
+        yield shot(browser), 1000 // RATE
+    yield shot(browser), 1200
 
 
 def hero(dataset: Dataset, folder: Path, out: Path) -> None:
