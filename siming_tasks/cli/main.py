@@ -169,5 +169,8 @@ def _refuse_usage(error: click.UsageError) -> int:
     message = " ".join(error.format_message().split())
     if not isinstance(error, UnknownCommandError | RefusedValueError):
         message = re.sub(r"\. \(Did (.*)\)$", r"; did \1", message)
-        message = f"{message[:1].lower()}{message[1:].rstrip('.')} (see {path} --help)"
+        message = f"{message[:1].lower()}{message[1:].rstrip('.')}"
+        if isinstance(error, click.MissingParameter) and error.ctx and isinstance(error.ctx.command, Command):
+            message += f"; for example: {error.ctx.command.example}"
+        message += f" (see {path} --help)"
     return refusal(path, message, 2)

@@ -222,7 +222,11 @@ def test_a_wrong_variable_is_refused_in_one_sentence(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("score", "siming score: missing argument 'PREDICTIONS' (see siming score --help)\n"),
+        (
+            "score",
+            "siming score: missing argument 'PREDICTIONS'; for example: siming score exams runs/qwen (see siming score "
+            "--help)\n",
+        ),
         ("report --jobs", "siming report: option '--jobs' requires an argument (see siming report --help)\n"),
         (
             "study raters --json=1",
