@@ -127,6 +127,12 @@ class Comparison(ShortRepr):
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def partial(self) -> list[str]:
+        """Runs that answered too little to be ranked."""
+        own = {run: row[self.headline] for run, row in self.estimates.items()}
+        return [run for run, estimate in own.items() if "not-comparable" in estimate.flags]
+
+    @property
     def complete(self) -> bool:
         """True if no run left an answer out."""
         return all(row[name] == self.estimates[run][name] for run, row in self.imputed.items() for name in row)
@@ -140,13 +146,15 @@ class Comparison(ShortRepr):
         ranks, skipped = self.ranks.get(self.headline, {}), self.skipped.get(self.headline, {})
         exams = f"over {self.n_videos:,} {exams}"
         if len(ranks) < 2:
-            why = "; ".join(f"{run}: {reason}" for run, reason in skipped.items())
+            few = f"It answered less than {100 * COMPARABLE:g} %, which has no rank."
+            unranked = [run for run in self.runs if run not in ranks and (run in skipped or run in self.partial)]
+            why = "; ".join(f"{run}: {skipped.get(run, few)}" for run in unranked)
             return f"By {metric} {exams} there are no two runs to compare{f' ({why})' if why else ''}."
         order = sorted(ranks, key=lambda run: ranks[run].rank)
         values = {run: fixed(self.imputed[run][self.headline].value or 0.0) for run in order}
         first, second = order[:2]
-        if len(order) == 2:
-            found = next(item for item in self.differences if item.metric == self.headline)
+        pair = (item for item in self.differences if item.metric == self.headline and {item.a, item.b} == {*order})
+        if len(order) == 2 and (found := next(pair, None)):
             sign = 1 if found.a == first else -1
             low, high = (None, None) if found.low is None or found.high is None else sorted(
                 (sign * found.low, sign * found.high))  # fmt: skip
@@ -239,14 +247,15 @@ def correct_families(
     """Comparisons of several settings with one family of tests over all of them, and the effects detectable then.
 
     Who looks at four settings has four chances of a finding: all comparisons of the headline metrics in all settings
-    are one family of Holm's correction, all secondary ones another. ``is_primary`` picks the differences of the
+    that are ranked are one family of Holm's correction, all others another. ``is_primary`` picks the differences of the
     pre-registered primary, by setting: they are a family of their own.
     """
     families: dict[Family, list[tuple[str, int]]] = {"primary": [], "headline": [], "secondary": []}
     corrected = {setting: list(comparison.differences) for setting, comparison in comparisons.items()}
     for setting, comparison in comparisons.items():
         for place, item in enumerate(comparison.differences):
-            of_headline: Family = "headline" if item.metric == comparison.headline else "secondary"
+            ranked = not {item.a, item.b} & {*comparison.partial}  # the family is the same with or without partial runs
+            of_headline: Family = "headline" if item.metric == comparison.headline and ranked else "secondary"
             families["primary" if is_primary(setting, item) else of_headline].append((setting, place))
     for family, members in families.items():
         tested = [at for at in members if corrected[at[0]][at[1]].p is not None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from siming_tasks.cli import parameters as cli
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from siming_tasks.analysis.compare_runs import RunComparison
     from siming_tasks.data import Dataset
-    from siming_tasks.report.table import Section
+    from siming_tasks.report.table import Section, Table
     from siming_tasks.results.run import Run
 
 
@@ -78,12 +78,15 @@ def compare(
             whole |= {key: effects} if effects else {}
         print_json(origin(dataset) | whole)
         return
-    printed: Section = []
+    printed: Section = [f"**{literal(comparison.sentence)}**" for comparison in study.settings.values()]
     if not alone:
         unseen = [name for name in common_settings(runs) if name not in study.settings] if only_settings else []
-        printed += primary_section(plain(study.primary), unseen)
+        claim = primary_section(plain(study.primary), unseen)
+        printed = [*claim, *printed] if study.primary else [*printed, *claim]
+    tables = _ranking_tables(runs, study.settings, options, allow)
     for setting, comparison in study.settings.items():
-        printed += [f"## {setting} on {title(dataset)}", *_section(comparison, dataset, joint=max_t)]
+        printed += [f"## {setting} on {title(dataset)}", tables[setting]]
+        printed += _section(comparison, dataset, joint=max_t)
     for setting, why in study.refused.items():
         printed += [f"## {setting} on {title(dataset)}", f"Not compared: {why}"]
     for (run, setting), each in ablated.items():
@@ -93,6 +96,25 @@ def compare(
         printed.append(f"## Sound for {literal(run.name)}: {setting} on {title(dataset)}")
         printed += sound_section(modalities)
     show_markdown(printed)
+
+
+def _ranking_tables(
+    runs: Sequence[Run], settings: Mapping[str, RunComparison], options: Options, allow: Sequence[str]
+) -> dict[str, Table]:
+    """The leaderboard that a report has, of the runs that are compared, whatever judges they are."""
+    from siming_tasks.metrics.estimate import plain
+    from siming_tasks.report.leaderboard import Entrant, correct_leaderboards, rank_entrants
+    from siming_tasks.report.tables.ranking import ranking_table
+
+    dataset, held = runs[0].dataset, {}
+    for setting, compared in settings.items():
+        entrants = []
+        for run in runs:
+            known = plain(compared.contribution.get(run.name))
+            entrants.append(replace(Entrant.of(run, setting, options, known), role="model", kind=None))
+        held[setting] = rank_entrants(entrants, dataset, setting, options, allow, compared.comparison)
+    boards = correct_leaderboards(held, None, dataset, options)[0]
+    return {name: ranking_table(board, synthetic=dataset.synthetic) for name, board in boards.items() if board}
 
 
 def _print_repeats(

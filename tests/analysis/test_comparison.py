@@ -203,8 +203,7 @@ def test_json_and_markdown(judges):
     json.dumps(found.to_json(), allow_nan=False)
     text = to_markdown(comparison_section(found, joint=True))
     assert text.startswith("4 runs over the same 80 videos.\n")
-    assert "constant: PLCC, SRCC: All predicted totals are equal: 0/0." in text
-    assert "0.000* is undefined, printed as zero." in text
+    assert "constant is not compared in SRCC: All predicted totals are equal: 0/0." in text
     assert "nan" not in text.lower()
 
 
@@ -339,7 +338,20 @@ def test_a_saboteur_does_not_drag_others_down(judges):
     few[::9, ::7] = True
     sab = weak.panel.predicting(np.where(few, weak.panel.reference, np.nan))
     found = compare_scores([good, weak, ComparisonEntry("sab", sab)], resamples=50)
-    assert [found.ranks["qwk"][name].rank for name in ("good", "weak", "sab")] == [1, 2, 3]
+    assert {name: rank.rank for name, rank in found.ranks["qwk"].items()} == {"good": 1, "weak": 2}
+
+
+def test_a_partial_run_changes_nothing_among_the_others(judges):
+    """Ranks, their intervals and the headline's corrected p are those without it; its own tests are secondary."""
+    good, weak = judges[:2]
+    some = np.zeros(weak.panel.asked.shape, bool)
+    some[:60] = True
+    partial = ComparisonEntry("some", weak.panel.predicting(np.where(some, weak.panel.predicted, np.nan)))
+    found, alone = (compare_scores(runs, resamples=50) for runs in ([good, weak, partial], [good, weak]))
+    assert found.partial == ["some"] and found.ranks == alone.ranks and found.families["headline"] == 1
+    of_headline = [item for item in found.differences if item.family == "headline"]
+    assert of_headline == [item for item in alone.differences if item.family == "headline"]
+    assert {(item.a, item.b) for item in found.differences if item.metric == "qwk"} >= {("good", "some")}
 
 
 # --- refusals --------------------------------------------------------------------------------------------------------

@@ -407,9 +407,21 @@ class TestDiagnose:
         reference = np.full((20, 2), 3.0)
         reference[:12, 1] = 1
         report = to_markdown(diagnosis_section(self.everything(panel(reference, reference)), "made-up"))
-        assert "| ▒ s00 | 0 (0%) |" in report
+        assert "| ▒ s00 | 0 (0%) | none imperfect | - | - | - |" in report
         assert "| s01 | 12 (60%) | 1.00 |" in report
+        assert (
+            "\n\n**The judge sees 12 of 12 steps that are less than correct; it calls 30% of the steps wrong " in report
+        )
         assert "Needs the labels of both physicians." in report
+
+    def test_a_thin_step_has_counts_and_no_kappa(self, panel):
+        """Four imperfect videos, three of them called so: a kappa of them would be read."""
+        reference, predicted = np.full((20, 1), 3.0), np.full((20, 1), 3.0)
+        reference[:4] = predicted[1:4] = predicted[7] = 1
+        found = self.everything(panel(reference, predicted))
+        assert found.steps.rows[0].kappa.value == pytest.approx(cohen_kappa_score([1] * 4 + [0] * 16,
+            [0, 1, 1, 1, 0, 0, 0, 1] + [0] * 12))  # fmt: skip
+        assert "| ▒ s00 | 4 (20%) | 3 of 4 seen | - | - | - |" in to_markdown(diagnosis_section(found, "made-up"))
 
     def test_bad_input_is_refused_by_name(self, panel, synthetic, rng):
         with pytest.raises(DataError, match="Step 's01' is not in rubric 'test'"):

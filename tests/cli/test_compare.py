@@ -102,8 +102,11 @@ def run(capsys, *arguments: str) -> tuple[int, str, str]:
 def test_compare_prints_everything(data, runs, capsys):
     code, out, err = run(capsys, "compare", runs("good", 0.2), runs("weak", 0.8), "--data", str(data), "--two-way")
     assert (code, err) == (0, "")
-    assert "\n\n## full_score on tiny 1, SYNTHETIC data\n\n2 runs over the same 12 videos" in out
+    assert out.startswith("**full_score: good (") and "agrees better with the reference than weak" in out.split("\n")[0]
+    assert "\n\n## full_score on tiny 1, SYNTHETIC data\n\n|" in out and "\n\n2 runs over the same 12 videos" in out
     for part in (
+        "*physicians against each other*",
+        "*no-video baselines*",
         "**Fewer than 50 videos: the interval is not to be trusted.**",
         "| kappa (qwk) | good | weak |",
         "| over videos and steps |",
@@ -263,7 +266,7 @@ class TestPrimary:
         good, bad = runs("good", 0.1), runs("worse", 0.6)
         assert main(["compare", "--data", str(data), good, bad, "--resamples", "50"]) == 0
         out = capsys.readouterr().out
-        assert out.startswith("Nothing was pre-registered: every result is exploratory.")
+        assert "\n\nNothing was pre-registered: every result is exploratory." in out
 
     def test_a_statement_is_printed_with_its_digest_and_tested(self, data, runs, capsys, tmp_path):
         good, bad = runs("good", 0.1), runs("worse", 0.6)

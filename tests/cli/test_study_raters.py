@@ -182,3 +182,14 @@ def test_a_reference_that_is_not_there_is_refused(instrumented: Path, capsys: py
     assert "has no rater 'sensor'; it has consensus, kim, li, manikin" in capsys.readouterr().err
     assert main([*COMMAND, str(instrumented), "--run", "x"]) == 2
     assert "--run needs --reference" in capsys.readouterr().err
+
+
+def test_steps_of_three_exams_have_counts_and_no_kappa(
+    rated: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three exams: of a step in which b differs once, one of three; a kappa of three pairs would be read."""
+    data = rated(lambda v, s: {"a": full(v, s), "b": 1.0 if (v, s) == (0, 1) else full(v, s)}, 3)
+    assert main([*COMMAND, str(data)]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if re.search(r"\d of 3 differ", line)]
+    assert len(lines) == 33
+    assert ["1 of 3 differ" in line for line in lines] == [s == 1 for s in range(33)]

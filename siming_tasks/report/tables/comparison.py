@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from siming_tasks.analysis.comparison import Comparison
 from siming_tasks.analysis.primary_claim import NOT_REGISTERED
 from siming_tasks.analysis.variance_sources import CLAIMS, DECODING_SHARE, Repeatability
 from siming_tasks.analysis.video_contribution import NO_VIDEO_BASELINES, PARTS, VideoContribution
-from siming_tasks.common.printed_value import resampled
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS, Estimate
 from siming_tasks.metrics.no_video_baselines import JUDGES
 from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, POWER, TRUSTED
 from siming_tasks.report.formatting import plain_difference, plain_number, plain_pvalue, plain_value
-from siming_tasks.report.table import UNDEFINED_NOTE, Cell, Name, Section, Table
+from siming_tasks.report.table import Cell, Name, Section, Table
 
 if TYPE_CHECKING:
     from siming_tasks.analysis.input_controls import AblationResult
     from siming_tasks.analysis.sound_contribution import SoundContribution
 
-RANKS_CAPTION = "95 % intervals over {over}; in parentheses the rank and its 95 % interval."
-IMPUTED_CAPTION = (
-    'Every missing answer as full points ("correct"): leaving a step out earns what calling it correct would earn; in '
-    "parentheses the rank and its 95 % interval. Ranks and tests are of these values. Below "
-    f"{100 * COMPARABLE:g} % answered no run is called better, and its totals are not ranked."
-)
 NOT_IN_ANSWERS = (
     "✗: the lead is not one of the answers too: the run that answered no more than the other is not "
     "ahead (or not significantly) on the items that both answered, or the run that leads answered less than "
@@ -70,7 +63,10 @@ def labels(metrics: Iterable[str]) -> list[str]:
 
 
 def comparison_section(comparison: Comparison, *, joint: bool = False) -> Section:
-    """Estimates with ranks, differences (``joint``: max-T p-values beside Holm's), detectable effects, and notes."""
+    """Notes, differences (``joint``: max-T p-values beside Holm's) and detectable effects.
+
+    Estimates and ranks stand in :func:`siming_tasks.report.tables.ranking.ranking_table`.
+    """
     options = comparison.options
     facts = "".join(f", {name} {literal(value)}" for name, value in options["facts"].items())
     unit, n_clusters = options["unit"], options["n_clusters"]
@@ -81,7 +77,7 @@ def comparison_section(comparison: Comparison, *, joint: bool = False) -> Sectio
     if n_clusters < TRUSTED:
         section.append(f"**{FLAGS['few-videos' if unit == 'video' else 'few-clusters']}**")
     section += [f"**{FLAGS[f'fixed-{name}']}**" for name in options["fixed"]]
-    section += [*_estimate_tables(comparison), *_notes(comparison)]
+    section += _notes(comparison)
     if comparison.differences:
         section.append(_differences(comparison, joint=joint))
     if comparison.detectable:
@@ -128,38 +124,8 @@ def ranked_runs(comparison: Comparison) -> list[str]:
     return sorted(comparison.runs, key=lambda run: ranks[run].rank if run in ranks else last)
 
 
-def _estimate_tables(comparison: Comparison) -> Section:
-    """One table of ranked estimates; where answers are missing, first what was answered, then the imputed values."""
-    metrics, over = list(next(iter(comparison.estimates.values()))), resampled([comparison.options])
-
-    def table(label: str, names: Sequence[str], cell: Callable[[str, str], str], caption: str) -> Table:
-        rows = [[Name(run), *(cell(run, name) for name in names)] for run in ranked_runs(comparison)]
-        return Table.of([label, *labels(names)], rows, caption=caption)
-
-    def answered(run: str, name: str) -> str:
-        estimate = comparison.estimates[run][name]
-        return plain_value(estimate) if estimate.low is None else str(estimate)
-
-    def ranked(run: str, name: str) -> str:
-        if not CATALOGUE[name].compared:
-            return plain_value(comparison.estimates[run][name])
-        estimate, rank = comparison.imputed[run][name], comparison.ranks.get(name, {}).get(run)
-        return f"{estimate} ({rank.rank}; {rank.low}-{rank.high})" if rank else str(estimate)
-
-    if comparison.complete:
-        return [table("run", metrics, ranked, RANKS_CAPTION.format(over=over))]
-    compared = [name for name in metrics if CATALOGUE[name].compared]
-    caption = f"Of what each run answered; 95 % intervals over {over}."
-    return [
-        table("run", metrics, answered, caption),
-        table("missing answers imputed", compared, ranked, IMPUTED_CAPTION),
-    ]
-
-
 def _notes(comparison: Comparison) -> list[str]:
-    """Undefined values, reasons and flags, a paragraph for each run that has any; then what is never compared."""
-    # properties of the videos, so of every run
-    said_above = {text for name, text in FLAGS.items() if name.startswith(("few-", "fixed-"))}
+    """Runs that are not compared or not ranked above others, and why; then what is never compared."""
     notes: list[str] = []
     for name, reasons in comparison.skipped.items():
         label = CATALOGUE[name].label
@@ -172,22 +138,6 @@ def _notes(comparison: Comparison) -> list[str]:
             for run, rank in ranks.items()
             if rank.tied_with
         ]
-    for run, row in comparison.estimates.items():
-        metrics_by_note: dict[str, list[str]] = {}
-        for name, estimate in row.items():
-            for note in estimate.notes:
-                if note not in said_above:
-                    metrics_by_note.setdefault(note, []).append(CATALOGUE[name].label)
-        parts = [
-            note if len(metrics) == len(row) else f"{', '.join(metrics)}: {note}"
-            for note, metrics in metrics_by_note.items()
-        ]
-        notes += [f"{literal(run)}: {' '.join(parts)}"] if parts else []
-    notes += (
-        [UNDEFINED_NOTE]
-        if any(estimate.undefined for row in comparison.estimates.values() for estimate in row.values())
-        else []
-    )
     rows = [(run, comparison.footnote[run]) for run in ranked_runs(comparison) if run in comparison.footnote]
     coefficients = [
         f"{literal(run)} {plain_number(row['gwet_ac2'])}, {plain_number(row['krippendorff_alpha'])}"
@@ -205,7 +155,7 @@ def _families(comparison: Comparison) -> str:
     """The families of tests in words."""
     sizes, label = comparison.families, CATALOGUE[comparison.headline].label
     over = f" over all {sizes['settings']} settings" if sizes["settings"] > 1 else ""
-    text = f"{label} is the headline metric: Holm over its {sizes['headline']} comparisons{over}"
+    text = f"{label} is the headline metric: Holm over its {sizes['headline']} comparisons of ranked runs{over}"
     if sizes["primary"]:
         text = f"Pre-registered: Holm over its {sizes['primary']} comparisons. All else is exploratory. {text}"
     if sizes["secondary"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from siming_tasks.analysis.diagnosis import Diagnostics
+from siming_tasks.analysis.label_agreement import StepRow
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE, OTHER_BENCHMARKS
 from siming_tasks.metrics.estimate import FLAGS
@@ -33,6 +34,7 @@ def diagnosis_section(diagnosis: Diagnostics, title: str) -> Section:
     few = FLAGS["few-videos" if diagnosis.unit == "video" else "few-clusters"]
     section: Section = [
         f"# Diagnostics: {literal(title)}",
+        _answer(diagnosis),
         f"{diagnosis.videos} videos, {coverage}. 95 % intervals in brackets{resamples}; the unit of resampling is the "
         f"{diagnosis.unit} ({diagnosis.n_clusters}). "
         "`*` marks an undefined value, `-` no data." + f" {few}" * (diagnosis.n_clusters < TRUSTED),
@@ -45,16 +47,37 @@ def diagnosis_section(diagnosis: Diagnostics, title: str) -> Section:
     return section
 
 
+def _answer(diagnosis: Diagnostics) -> str:
+    """The diagnosis in one sentence: what the judge sees, how severe it is, how far it is from a physician."""
+    imperfect, seen = sum(row.imperfect for row in diagnosis.steps.rows), sum(map(_seen, diagnosis.steps.rows))
+    called, true = diagnosis.severity.called_wrong.value, diagnosis.severity.prevalence.value
+    parts = [f"The judge sees {seen:,} of {imperfect:,} steps that are less than correct"] if imperfect else []
+    if called is not None and true is not None:
+        parts.append(f"{'it' if parts else 'The judge'} calls {called:.0%} of the steps wrong where {true:.0%} are")
+    if found := diagnosis.equivalence:
+        parts.append(found.sentence[0].lower() + found.sentence[1:].rstrip("."))
+    return f"**{'; '.join(parts) or 'Nothing was answered that has a label'}.**"
+
+
+def _seen(row: StepRow) -> int:
+    """Number of the imperfect videos in which the judge calls a step so."""
+    return round((row.sensitivity.value or 0.0) * row.imperfect)
+
+
 def _steps(diagnosis: Diagnostics) -> Section:
     with_physicians = any(row.human for row in diagnosis.steps.rows)
     rows = []
     for row in diagnosis.steps.rows:
         share = None if row.prevalence.value is None else f"{row.imperfect} ({row.prevalence.value:.0%})"
-        kappa = [plain_value(row.kappa, 2), f"{row.kappa.stderr:.2f}" if row.kappa.stderr else None]
-        rates = [plain_value(rate, 2) for rate in (row.sensitivity, row.specificity)]
+        kappa: list[Cell] = [plain_value(row.kappa, 2), f"{row.kappa.stderr:.2f}" if row.kappa.stderr else None]
+        rates: list[Cell] = [plain_value(rate, 2) for rate in (row.sensitivity, row.specificity)]
+        human: Cell = plain_value(row.human, 2)
+        if row.thin:  # a kappa of so few says nothing
+            kappa = [f"{_seen(row)} of {row.imperfect} seen" if row.imperfect else "none imperfect", None]
+            rates, human = [None, None], None
         cells = [Name(f"{SHADE} " * row.thin + row.step_id), share, *kappa, *rates]
         cells.append(plain_difference(row.bias, 2, interval=False))
-        rows.append([*cells, plain_value(row.human, 2)] if with_physicians else cells)
+        rows.append([*cells, human] if with_physicians else cells)
     head = ["step", "imperfect", "kappa", "SE", "sensitivity", "specificity", "bias"]
     table = Table.of([*head, "physicians"] if with_physicians else head, rows)
     return ["## Steps", table, f"{diagnosis.steps.caveat} {SHADE} = shaded."]

@@ -69,14 +69,23 @@ def rater_section(raters: InterRaterTable) -> Section:
         ]
         section.append(Table.of(["inflation", *labels(metrics)], inflation, caption=INFLATION))
     steps = [
-        [Name(step), f"{row.qwk}{' (thin)' * (row.imperfect < THIN)}", plain_percent(row.differ), row.imperfect]
+        [
+            Name(step),
+            _differing(row.differ) if row.imperfect < THIN else row.qwk,
+            plain_percent(row.differ),
+            row.imperfect,
+        ]
         for step, row in raters.per_step.items()
     ]
     thin = (
-        f"thin: fewer than {THIN} videos in which either rater took points off; such a kappa says next to nothing and "
-        "has no interval. The steps are exploratory: no test or interval here is corrected for their number."
+        f"No kappa: fewer than {THIN} videos in which either rater took points off, of which it says next to nothing. "
+        "The steps are exploratory: no test or interval here is corrected for their number."
     )
     return [*section, Table.of(["step", CATALOGUE["qwk"].label, "differ", "imperfect videos"], steps, caption=thin)]
+
+
+def _differing(share: Estimate) -> str:
+    return "-" if share.value is None else f"{round(share.value * share.n_items)} of {share.n_items} differ"
 
 
 def _against(raters: InterRaterTable) -> str:
