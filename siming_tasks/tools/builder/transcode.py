@@ -23,13 +23,12 @@ from siming_tasks.common.files import atomic_path, atomic_write, sha256_file, sh
 from siming_tasks.media.clips import x264_options
 from siming_tasks.media.container import open_video
 from siming_tasks.media.picture import BT709, WIDE_GAMUTS, Colour, copy_colour_tags, to_bt709_filter
-from siming_tasks.media.sound import without_jitter
 from siming_tasks.media.timeline import REENCODE, read_timeline
 from siming_tasks.tools.builder.clock import Clock
+from siming_tasks.tools.builder.kept_sound import SoundWriter, sound_rate
 from siming_tasks.tools.builder.source_gate import MAX_GAP
 
 if TYPE_CHECKING:
-    from av.audio.stream import AudioStream
     from av.container import InputContainer, OutputContainer
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
@@ -43,11 +42,6 @@ IDR = 5
 """H.264's number for a slice of a picture from which decoding can start with nothing else known."""
 THREADS = 4
 """Encoder threads: x264 writes other bytes with another number, which therefore follows neither cores nor jobs."""
-
-SOUND_BITS = 192_000
-"""Bits per second of sound that is kept: no loss that can be heard."""
-AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 64_000, 88_200, 96_000)
-"""Samples per second that AAC has; other sound is resampled."""
 
 Done = dict[str, Any]
 """What is known of a finished video: ``duration`` (s), ``sha256``, and the fields of ``Normalised``."""
@@ -212,7 +206,7 @@ def normalise(
 def _muxer_options(container: InputContainer, keep_audio: bool) -> dict[str, str]:
     options = {"movflags": "+faststart", "fflags": "+bitexact"}
     if keep_audio and container.streams.audio:  # else the beginning of the sound is rounded to a millisecond
-        options["movie_timescale"] = str(_sound_rate(container.streams.audio[0]))
+        options["movie_timescale"] = str(sound_rate(container.streams.audio[0]))
     return options
 
 
@@ -375,7 +369,7 @@ def _encode(
     clock = writer.clock
     start = clock.start * clock.time_base
     audio = container.streams.audio[0] if keep_audio and container.streams.audio else None
-    sound = _SoundWriter(writer.output, audio, start) if audio is not None else None
+    sound = SoundWriter(writer.output, audio, start) if audio is not None else None
     last, decoded = float(start), clock.first
     for packet in container.demux([stream, *([audio] if audio is not None else [])]):
         frames: Any = packet.decode()
@@ -400,43 +394,3 @@ def _encode(
         writer.write(None)
         if sound is not None:
             sound.write(None)
-
-
-def _sound_rate(track: AudioStream) -> int:
-    """Samples per second of a track that is kept."""
-    return track.rate if track.rate in AAC_RATES else 48_000
-
-
-class _SoundWriter:
-    """The output's sound: AAC, each sample at its time. What is heard before a picture is decoded waits for it."""
-
-    def __init__(self, output: OutputContainer, source: AudioStream, start: Fraction) -> None:
-        import av
-
-        self.output, self.start = output, start
-        self.layout = "mono" if source.channels == 1 else "stereo"  # mono on two channels is 3 dB quieter as mono
-        self.resampler: Any = av.AudioResampler("fltp", self.layout, _sound_rate(source))
-        self.waiting: list[Any] = []
-        self.stream: Any = None
-        self.end: int | None = None
-
-    def open(self) -> None:
-        """Add the stream; that of the pictures must have its size by now."""
-        self.stream = self.output.add_stream("aac", rate=self.resampler.rate, layout=self.layout, bit_rate=SOUND_BITS)
-
-    def write(self, frame: Any) -> None:
-        """Encode a frame of sound (None: the last one was given)."""
-        self.waiting += self.resampler.resample(frame)
-        if self.stream is None:
-            return
-        for piece in self.waiting:
-            at = round((Fraction(piece.pts) * piece.time_base - self.start) * self.resampler.rate)
-            piece.pts, piece.time_base = (
-                without_jitter(at, self.end, self.resampler.rate),
-                Fraction(1, self.resampler.rate),
-            )
-            self.end = piece.pts + piece.samples
-            self.output.mux(self.stream.encode(piece))
-        self.waiting.clear()
-        if frame is None:
-            self.output.mux(self.stream.encode(None))

@@ -1,0 +1,55 @@
+"""Sound that a build keeps: AAC, whole, as loud as it was, each sample at its time."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from siming_tasks.media.sound import without_jitter
+
+if TYPE_CHECKING:
+    from av.audio.stream import AudioStream
+    from av.container import OutputContainer
+
+SOUND_BITS = 192_000
+"""Bits per second of sound that is kept: no loss that can be heard."""
+AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 64_000, 88_200, 96_000)
+"""Samples per second that AAC has; other sound is resampled."""
+
+
+def sound_rate(track: AudioStream) -> int:
+    """Samples per second of a track that is kept."""
+    return track.rate if track.rate in AAC_RATES else 48_000
+
+
+class SoundWriter:
+    """The output's sound: AAC, each sample at its time. What is heard before a picture is decoded waits for it."""
+
+    def __init__(self, output: OutputContainer, source: AudioStream, start: Fraction) -> None:
+        import av
+
+        self.output, self.start = output, start
+        self.layout = "mono" if source.channels == 1 else "stereo"  # mono on two channels is 3 dB quieter as mono
+        self.resampler: Any = av.AudioResampler("fltp", self.layout, sound_rate(source))
+        self.waiting: list[Any] = []
+        self.stream: Any = None
+        self.end: int | None = None
+
+    def open(self) -> None:
+        """Add the stream; that of the pictures must have its size by now."""
+        self.stream = self.output.add_stream("aac", rate=self.resampler.rate, layout=self.layout, bit_rate=SOUND_BITS)
+
+    def write(self, frame: Any) -> None:
+        """Encode a frame of sound (None: the last one was given)."""
+        self.waiting += self.resampler.resample(frame)
+        if self.stream is None:
+            return
+        for piece in self.waiting:
+            rate = self.resampler.rate
+            at = round((Fraction(piece.pts) * piece.time_base - self.start) * rate)
+            piece.pts, piece.time_base = without_jitter(at, self.end, rate), Fraction(1, rate)
+            self.end = piece.pts + piece.samples
+            self.output.mux(self.stream.encode(piece))
+        self.waiting.clear()
+        if frame is None:
+            self.output.mux(self.stream.encode(None))
