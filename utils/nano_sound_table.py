@@ -9,6 +9,7 @@ the no-video baselines. Every number is SYNTHETIC.
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -178,7 +179,7 @@ def _table(true: np.ndarray, results: dict, exams: list[Case], clip: bool) -> No
             timing = Timing(
                 np.array([exam.played.duration for exam in exams]), spans if clip else np.full_like(spans, np.nan)
             )
-            if told := clock(_with_timing(one, timing)):
+            if told := clock(replace(one, timing=timing)):
                 panels["clock"] = told
             for name, panel in panels.items():
                 estimate = evaluate(panel, resamples=1000).metrics[metric]
@@ -191,16 +192,11 @@ def _table(true: np.ndarray, results: dict, exams: list[Case], clip: bool) -> No
                 ]
                 for row in compare_scores(runs, against="picture + sound", resamples=1000).differences:
                     if row.metric == metric:
-                        leads.append(f"* {metric}: {row.a} minus {row.b}: {row.value:+.3f}, from {row.low:+.3f}")
+                        lead = sorted(-side for side in (row.low, row.high)) if row.low is not None else [None, None]
+                        leads.append(f"* {metric}: picture + sound minus {row.a}: {_cell(-row.value, *lead)}")
     for name, cells in rows.items():
         print(f"| {name} | " + " | ".join(cells) + " |")
     print("\nOn the 13 steps:\n\n" + "\n".join(leads))
-
-
-def _with_timing(panel: ScoreMatrix, timing: Timing) -> ScoreMatrix:
-    from dataclasses import replace
-
-    return replace(panel, timing=timing)
 
 
 def _cell(value: float, low: float | None, high: float | None) -> str:

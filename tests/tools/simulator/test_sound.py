@@ -9,11 +9,12 @@ import av
 import numpy as np
 import pytest
 
+from siming_tasks.rubrics import default_rubric
 from siming_tasks.tools.simulator import make_demo
 from siming_tasks.tools.simulator.choreography import Performance
 from siming_tasks.tools.simulator.sound import RATE, sound_track
 from siming_tasks.tools.simulator.speech import PITCH, speak, spoken
-from siming_tasks.tools.simulator.trainee import TraineeErrors
+from siming_tasks.tools.simulator.trainee import TraineeErrors, with_consequences
 from siming_tasks.tools.simulator.video import SHORT, frames, perform
 
 PLAN = TraineeErrors({})
@@ -102,3 +103,22 @@ def test_a_demo_that_is_heard_has_the_pictures_and_labels_of_the_silent_one(
             packets[name] = [bytes(packet) for packet in container.demux(video=0)]
     assert packets["silent"] == packets["both"]  # the same pictures to the byte
     assert "heard as synthetic speech and not seen" in " ".join((voice_demo / "README.md").read_text().split())
+
+
+def test_an_exam_whose_device_is_never_switched_on_can_be_heard() -> None:
+    errors = {"aed_01": ("aed_01.omitted",)}
+    silent = perform(with_consequences(default_rubric(), errors), pace=SHORT, seed=3)
+    assert (silent.values["a_mode"] == 0).all()
+    assert len(sound_track(silent, 3)) == round(silent.duration * RATE)
+
+
+def test_a_leak_hisses_while_it_is_drawn() -> None:
+    """Power around 5.5 kHz in an exam whose mask leaks and one whose does not."""
+    levels = {}
+    for errors in ({}, {"bmv_03": ("bmv_03.constant_leak",)}):
+        play = perform(with_consequences(default_rubric(), errors), pace=SHORT, seed=3)
+        first, last = (round(time * RATE) for time in play.spans["bmv_03"])
+        power = np.abs(np.fft.rfft(sound_track(play, 3)[first:last].astype(float))) ** 2
+        at = np.fft.rfftfreq(last - first, 1 / RATE)
+        levels[bool(errors)] = power[(at > 5000) & (at < 6000)].mean()
+    assert levels[True] > 4 * levels[False]
