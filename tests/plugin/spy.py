@@ -1,11 +1,14 @@
 """lmms-eval's command, with what a model really receives written down: all that a processor of pictures is given.
 
-One line of JSON for each call of an image or video processor and of ``generate``, into the file ``SPY_LOG``. Nothing is
-changed; with ``SPY_CPU`` what a class asks of a graphics card is done by the processor (some classes insist on one).
+One line of JSON for each call of an image, video or sound processor and of ``generate``, into the file ``SPY_LOG``.
+Nothing is changed; with ``SPY_CPU`` what a class asks of a graphics card is done by the processor (some classes insist
+on one). With ``SPY_OMNI`` (a folder of a tiny model) packages that read sound have stand-ins where they are not
+installed, a processor that a class takes from the hub is that folder's, and a thinker thinks of four tokens.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -62,6 +65,44 @@ def watch(kind: str, owner: Any) -> None:
     owner.__call__ = spied
 
 
+def watch_sound(owner: Any) -> None:
+    """Samples that a sound processor is given, as they are in 16 bits."""
+    call = owner.__call__
+
+    def spied(self: Any, raw_speech: Any, *args: Any, **kwargs: Any) -> Any:
+        pieces = raw_speech if isinstance(raw_speech, list) else [raw_speech]
+        samples = np.rint(np.concatenate(pieces) * 32768.0).astype("<i2")
+        note(kind="sound", pieces=len(pieces), sha256=hashlib.sha256(samples.tobytes()).hexdigest())
+        return call(self, raw_speech, *args, **kwargs)
+
+    owner.__call__ = spied
+
+
+def omni(folder: str) -> None:
+    """Stand-ins for packages, a processor without the hub, and short thoughts."""
+    import transformers
+
+    sys.path.insert(0, str(Path(__file__).parents[2] / "utils"))
+    from stand_ins import packages
+    from stand_ins.notes import Notes
+
+    from siming_tasks.plugin import preflight
+
+    packages.ABSENT = ("librosa", "moviepy", "qwen_omni_utils", "soundfile")
+    packages.CURRENT.update(packages.names(Notes(), "twin", echoes=True))
+    packages.installed()
+    preflight._check_package = lambda *_: None
+    load = transformers.Qwen2_5OmniProcessor.from_pretrained.__func__
+    transformers.Qwen2_5OmniProcessor.from_pretrained = classmethod(lambda cls, *_, **how: load(cls, folder, **how))
+    for owner in (transformers.Qwen2_5OmniForConditionalGeneration, transformers.Qwen3OmniMoeForConditionalGeneration):
+        generate = owner.generate
+
+        def short(self: Any, *args: Any, generate: Any = generate, **kwargs: Any) -> Any:
+            return generate(self, *args, thinker_max_new_tokens=4, **kwargs)
+
+        owner.generate = short
+
+
 def watch_generate(owner: Any) -> None:
     generate = owner.generate
 
@@ -114,6 +155,7 @@ def on_the_processor() -> None:
 
 if __name__ == "__main__":
     from lmms_eval.cli.dispatch import main
+    from transformers import WhisperFeatureExtractor
     from transformers.generation.utils import GenerationMixin
     from transformers.image_processing_utils import BaseImageProcessor
     from transformers.video_processing_utils import BaseVideoProcessor
@@ -122,9 +164,12 @@ if __name__ == "__main__":
 
     watch("images", BaseImageProcessor)
     watch("videos", BaseVideoProcessor)
+    watch_sound(WhisperFeatureExtractor)
     watch_generate(GenerationMixin)
     watch_nano(Watcher)
     if os.environ.get("SPY_CPU"):
         on_the_processor()
+    if folder := os.environ.get("SPY_OMNI"):
+        omni(folder)
     sys.argv[0] = "lmms-eval"
     main()

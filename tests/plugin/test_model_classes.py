@@ -165,8 +165,46 @@ def test_the_processor_receives_the_expected_images(
         assert sum(in_order(seen, pictures) for _, seen in got) == 2, (scope, [seen.shape for _, seen in got])
 
 
+AUTO = {"arguments": "device=cpu,device_map=auto", "env": (("SPY_CPU", "1"),)}
+HEARING = [
+    Case("qwen2_audio", "qwen2_audio", often=True, **AUTO),
+    Case("qwen2_5_omni", "qwen2_5_omni", **AUTO),
+    Case("qwen3_omni", "qwen3_omni", **AUTO),
+]
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(c, id=c.make, marks=() if c.often else pytest.mark.matrix) for c in HEARING]
+)
+def test_the_processor_receives_the_samples_that_the_record_states(
+    host: Callable[..., Any], model: Callable[[Case], Path], voice_demo: Path, tmp_path: Path, case: Case
+) -> None:
+    """All of them, in one piece or in windows one after the other; with transformers 5 one class fails after that."""
+    log, beside = tmp_path / "spy.jsonl", "" if backends()[case.name].listens else "video_"
+    tasks = [f"sound_{beside}audio_{part}_score" for part in ("full", "clip")]
+    run = host(
+        "--model", case.model, "--model_args", f"pretrained={model(case)},{case.arguments}", "--limit", "2",
+        "--tasks", ",".join(f"siming_{name}" for name in tasks), "--gen_kwargs", "max_new_tokens=4",
+        data=voice_demo, script=SPIED, SPY_LOG=str(log), SPY_OMNI=str(model(case)), SIMING_FRAMES="2",
+        SIMING_CLIP_FRAMES="2", SIMING_FRAME_SIZE="128", **dict(case.env),
+    )  # fmt: skip
+    samples = [sample for name in tasks for sample in run.samples(name)]
+    recorded = sorted(sample["siming_stderr"]["media"]["sound"]["sha256"] for sample in samples)
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert sorted(line["sha256"] for line in lines if line["kind"] == "sound") == recorded, run.output[-3000:]
+    assert len(recorded) == 4
+    if "transformers<5" in backends()[case.name].needs:
+        return
+    heard = [line["tensors"] for line in lines if line["kind"] == "generate"]
+    assert len(heard) == 4 and all(any("feature" in name for name in tensors) for tensors in heard)
+    assert all(any("pixel" in name for name in tensors) == bool(beside) for tensors in heard)
+
+
 def test_rows_measured_with_weights_are_the_cases() -> None:
-    assert {case.name for case in CASES} == {name for name, row in backends().items() if row.measured == "weights"}
+    hearing = {case.name for case in HEARING if backends()[case.name].measured == "weights"}
+    assert {case.name for case in CASES} | hearing == {
+        name for name, row in backends().items() if row.measured == "weights"
+    }
 
 
 @pytest.mark.matrix
