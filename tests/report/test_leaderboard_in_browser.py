@@ -207,7 +207,8 @@ def test_what_is_printed_keeps_titles_and_columns(browser: Any, lab: Any, board:
         "Emulation.setDeviceMetricsOverride", {"width": 700, "height": 990, "deviceScaleFactor": 1, "mobile": False}
     )
     try:
-        for path in (lab.out / "index.html", lab.out / "steps" / "index.html", board):
+        exam = lab.out / "videos" / f"{lab.dataset.videos[0].video_id}.html"
+        for path in (lab.out / "index.html", lab.out / "steps" / "index.html", exam, board):
             visit(browser, path)
             assert browser.execute_script("return document.documentElement.scrollWidth") <= 700, path
             assert browser.execute_script("return getComputedStyle(document.querySelector('thead')).display") == (
