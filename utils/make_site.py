@@ -99,7 +99,7 @@ def write_pages(runs: Sequence[Path], data: Path, out: Path, on_board: Sequence[
 
 @dataclass
 class Links(HTMLParser):
-    """What a page leads to or loads, and the places in it that can be led to."""
+    """Targets of a page, what it leads to or loads, and the places in it that can be led to."""
 
     found: list[str] = field(default_factory=list)
     places: set[str] = field(default_factory=set)
