@@ -244,7 +244,7 @@ def verdict(_: Dataset, folder: Path, out: Path) -> None:
 def save(pictures: list[Image.Image], lengths: list[int], path: Path) -> None:
     """Write an animation, as well as its limit of size allows."""
     for quality in range(QUALITY, 20, -6):
-        options: dict[str, Any] = {"quality": quality, "method": 6, "minimize_size": True, "loop": 0}
+        options: dict[str, Any] = {"quality": quality, "method": 4, "loop": 0}
         pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=lengths, **options)
         if path.stat().st_size < LARGEST:
             print(path, path.stat().st_size, "bytes,", len(pictures), "pictures, quality", quality)
