@@ -1,6 +1,6 @@
 """Make a folder for any static host: the documentation, a report, a board, and a page that leads to them.
 
-    python utils/make_site.py OUT [--exams 8] [--judges siming_nano siming_reference:kind=noisy] [--footage FOLDER]
+    python utils/make_site.py OUT [--exams 8] [--judges siming_nano siming_reference:kind=random] [--footage FOLDER]
 
 The exams are the SYNTHETIC demo, and every page says so. With ``--footage`` there is a report of camera recordings as
 well: of those alone whose licence in ``FOLDER/SOURCES.md`` lets anybody hand them on (CC0, CC BY), credited on the
@@ -36,7 +36,7 @@ FREE = {
     "CC-BY-4.0": "https://creativecommons.org/licenses/by/4.0/",
 }
 """Licences under which a recording is published, and their text."""
-JUDGES = ("siming_nano", "siming_reference:kind=noisy")
+JUDGES = ("siming_nano", "siming_reference:kind=random")
 
 
 @dataclass(frozen=True)
