@@ -185,7 +185,7 @@ def film(browser: Any, page: Path) -> Iterator[tuple[Image.Image, int]]:
         yield shot(browser), 90 if share < 1 else 700
     browser.execute_script(FIND + "cell.click()")
     time.sleep(1.5)
-    times = np.arange(start - 1.5, end - 0.7, 1 / RATE)  # ends at the shock, not after it
+    times = np.arange(max(start - 1.5, end - 5.7), end - 0.7, 1 / RATE)  # ends at the shock, not after it
     for at in times:
         seek(browser, float(at))
         yield shot(browser), 1000 // RATE
