@@ -8,13 +8,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-import decord
 import numpy as np
 import pytest
 
 from siming_tasks.data import open_dataset
 from siming_tasks.media import backends
 from siming_tasks.media.modes import VIDEO
+from siming_tasks.media.sound import decode_sound
 from tests.plugin.test_model_classes import CLIP_FRAMES, FRAMES, ROOT, SIZE, expected, in_order
 
 pytestmark = [pytest.mark.host, pytest.mark.matrix, pytest.mark.timeout(2400)]
@@ -130,7 +130,7 @@ def test_a_file_that_cannot_be_read_is_never_answered_without_it(
 def test_the_samples_that_arrive_are_those_that_the_record_states(
     measured: dict[str, dict[str, dict[str, Any]]], heard_demo: Path, what: str
 ) -> None:
-    """Read again by another decoder; a class that takes a file's track fills it up to 80 ms with silence."""
+    """A class that takes a file's track fills it up to 80 ms with silence."""
     dataset = open_dataset(heard_demo)
     runs = of(measured, what)
     hearing = {name: row.hears for name, row in backends().items() if row.hears and row.measured == "stand-in"}
@@ -140,10 +140,7 @@ def test_the_samples_that_arrive_are_those_that_the_record_states(
         for sample in run["samples"]:
             video, seen, recorded = dataset.video(sample["video"]), sample["seen"], sample["media"]["sound"]
             start, end = video.step(sample["step"]).span if sample["step"] else (0.0, video.duration)
-            reader = decord.AudioReader(str(dataset.media_path(video)), sample_rate=16_000, mono=True)
-            foreign = reader[:].asnumpy()[0][round(start * 16_000) : round(end * 16_000)]
-            wanted = np.zeros(round(end * 16_000) - round(start * 16_000), np.int16)
-            wanted[: len(foreign)] = np.rint(foreign * 32768)
+            wanted = decode_sound(dataset.media_path(video), 0.0).part(start, end).samples
             full = np.pad(wanted, (0, -len(wanted) % 1280)) if hearing[name] == "file" else wanted
             assert recorded["sha256"] == hashlib.sha256(wanted.tobytes()).hexdigest(), name
             assert recorded["seconds"] == round(len(wanted) / 16_000, 4)
