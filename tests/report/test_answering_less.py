@@ -77,8 +77,8 @@ def test_the_report_ranks_no_abstainer_above_its_honest_self(
         assert "of what it was asked, less than 95 %" in by_name[name]["unranked"]
     assert by_name["errors"]["imputed"]["qwk"] == by_name["honest"]["imputed"]["qwk"]  # it says the same
     page = (tmp_path / "r" / "index.html").read_text()
-    assert "not above honest<" in page and "not ahead on the items both answered" in page and ">imputed 0." in page
-    assert "(imputed: 0." in (tmp_path / "r" / "report.md").read_text()
+    assert "not above honest<" in page and "not ahead on the items both answered" in page and ">answered 0." in page
+    assert "(answered: 0." in (tmp_path / "r" / "report.md").read_text()
 
 
 def test_the_board_orders_no_abstainer_above_its_honest_self(
@@ -93,4 +93,4 @@ def test_the_board_orders_no_abstainer_above_its_honest_self(
     entries, refused = build_board(tmp_path / "inbox", exams, tmp_path / "board", OPTIONS, progress=False)
     assert not refused
     assert entries[0].received.submission.model.name == "honest"
-    assert "imputed 0." in (tmp_path / "board" / "index.html").read_text()
+    assert "answered 0." in (tmp_path / "board" / "index.html").read_text()

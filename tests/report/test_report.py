@@ -177,7 +177,7 @@ def test_replies_are_data_of_bounded_size(lab) -> None:
 
 def test_markdown_says_synthetic_and_escapes_names(lab) -> None:
     text = (lab.out / "report.md").read_text()
-    assert "SYNTHETIC DATA" in text and "| oracle (reference judge) | 1.000" in text
+    assert "SYNTHETIC DATA" in text and "*reference judges*" in text and "| oracle | 1.000" in text
     assert r"org/\<img src=x onerror=alert(1)\>⟦U+202E⟧gpj.7B" in text
     assert literal("a|b\n# c") == r"a\|b \# c"
 
