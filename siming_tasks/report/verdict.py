@@ -106,7 +106,7 @@ def build_verdict(
         best = {
             "top": [name for name in order if name not in beaten],
             "behind": [name for name in order if name in beaten],
-            "tested": tested == len(pairs),
+            "tested": tested == len(pairs) == math.comb(len(ranks), 2),
             "pairs": tested,
         }
     return {"runs": list(names), **best, **tests}
