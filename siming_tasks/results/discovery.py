@@ -235,7 +235,7 @@ def run_at(path: str | Path, name: str | None = None) -> RunSource:
     if not path.exists():
         raise DataError.of([Problem("run-missing", "no such file or folder.", fix, str(path))])
     if next(path.rglob("*.jsonl"), None) is None if path.is_dir() else path.is_file() and not path.stat().st_size:
-        what = "no *.jsonl file in this folder." if path.is_dir() else "an empty file."
+        what = "no *.jsonl file in this folder." if path.is_dir() else "no line holds a prediction; the file is empty."
         raise DataError.of([Problem("no-predictions", what, fix, str(path))])
     results: list[dict[str, Any]] = []
     file = path

@@ -181,8 +181,8 @@ def test_verdicts_are_compared(data, runs, capsys):
             {"media": "frames"},
             (),
             "Runs 'good' and 'weak' differ in media: video against frames (full_score/v00; every "
-            "request). Compare runs with the same media, or allow "
-            "the difference (media).",
+            "request). Compare runs with the same media, or accept "
+            "the difference (--allow media).",
         ),
         (
             {"answer": "error"},
@@ -223,7 +223,7 @@ def test_an_empty_run_is_refused(data, runs, capsys, tmp_path):
     (tmp_path / "empty.jsonl").write_text("")
     code, out, err = run(capsys, "compare", runs("good", 0.2), str(tmp_path / "empty.jsonl"), "--data", str(data))
     assert (code, out) == (1, "")
-    assert "empty.jsonl: no line holds a prediction about " in err
+    assert "empty.jsonl: no line holds a prediction; the file is empty." in err
 
 
 def test_study_raters_prints_agreement_and_json(data, capsys):
