@@ -72,7 +72,7 @@ def test_what_the_package_imports_is_what_it_declares() -> None:
 
 
 def test_what_the_tests_import_is_declared_for_them() -> None:
-    own = {path.stem for path in (ROOT / "tests").rglob("*.py")}  # modules that tests share
+    own = {path.stem for path in [*(ROOT / "tests").rglob("*.py"), *(ROOT / "utils").iterdir()]}  # which tests share
     providers = distributions((imported("tests") | imported("utils")) - own)
     names = set(declared("test"))
     assert {module for module, found in providers.items() if not found & (names | FRAMEWORK | OPTIONAL)} == set()

@@ -107,7 +107,7 @@ class TestFamilies:
         assert all(d.p_holm >= alone[d.metric, d.a, d.b] for d in found["one"].differences)
         assert any(d.p_holm > alone[d.metric, d.a, d.b] for d in found["one"].differences)
         text = to_markdown(comparison_section(found["one"]))
-        assert "Holm over its 6 comparisons over all 2 settings" in text
+        assert "Holm over its 6 comparisons of ranked runs over all 2 settings" in text
 
     def test_the_detectable_effect_is_that_of_the_larger_family(self, compared):
         twice = correct_families({"one": compared, "two": compared})["one"].detectable["qwk"]

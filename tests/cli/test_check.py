@@ -45,7 +45,7 @@ def test_the_demo_has_no_warning_and_its_notes_can_be_seen(
     short_demo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out = printed(capsys, str(short_demo))
-    assert code == 0 and len(out.splitlines()) == 2
+    assert code == 0 and len(out.splitlines()) == 3 and "\n13 of the 33 steps need sound (" in out
     assert "0 errors, 0 warnings, " in out and "--all shows them" in out
     number = int(re.search(r"(\d+) notes", out)[1])  # type: ignore[index]
     every = printed(capsys, "--all", str(short_demo))[1]

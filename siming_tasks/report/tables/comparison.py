@@ -13,7 +13,7 @@ from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS, Estimate
 from siming_tasks.metrics.no_video_baselines import JUDGES
-from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, POWER, TRUSTED
+from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, FEWEST_CLUSTERS, POWER, TRUSTED
 from siming_tasks.report.formatting import plain_difference, plain_number, plain_pvalue, plain_value
 from siming_tasks.report.table import Cell, Name, Section, Table
 
@@ -75,7 +75,8 @@ def comparison_section(comparison: Comparison, *, joint: bool = False) -> Sectio
     if options["allowed"]:
         section.append(f"**Differences between the runs that were allowed: {', '.join(options['allowed'])}.**")
     if n_clusters < TRUSTED:
-        section.append(f"**{FLAGS['few-videos' if unit == 'video' else 'few-clusters']}**")
+        few = "few-videos" if unit == "video" else "too-few-clusters" if n_clusters < FEWEST_CLUSTERS else "few-clusters"
+        section.append(f"**{FLAGS[few]}**")
     section += [f"**{FLAGS[f'fixed-{name}']}**" for name in options["fixed"]]
     section += _notes(comparison)
     if comparison.differences:
