@@ -75,8 +75,8 @@ def comparison_section(comparison: Comparison, *, joint: bool = False) -> Sectio
     if options["allowed"]:
         section.append(f"**Differences between the runs that were allowed: {', '.join(options['allowed'])}.**")
     if n_clusters < TRUSTED:
-        few = "few-videos" if unit == "video" else "too-few-clusters" if n_clusters < FEWEST_CLUSTERS else "few-clusters"
-        section.append(f"**{FLAGS[few]}**")
+        clusters = "too-few-clusters" if n_clusters < FEWEST_CLUSTERS else "few-clusters"
+        section.append(f"**{FLAGS['few-videos' if unit == 'video' else clusters]}**")
     section += [f"**{FLAGS[f'fixed-{name}']}**" for name in options["fixed"]]
     section += _notes(comparison)
     if comparison.differences:
