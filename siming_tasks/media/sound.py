@@ -107,10 +107,14 @@ class Sound:
         file = folder / f"{video.stem}-{self.sha256()[:24]}.mp4"
         if file.is_file():
             return file
-        with av.open(str(video)) as silent, atomic_path(file) as temporary, av.open(str(temporary), "w", "mp4") as out:
-            pictures = out.add_stream_from_template(silent.streams.video[0])
+        with (
+            open_video(video) as (silent, shown),
+            atomic_path(file) as temporary,
+            av.open(str(temporary), "w", "mp4") as out,
+        ):
+            pictures = out.add_stream_from_template(shown)
             track: Any = out.add_stream("pcm_f32le", rate=RATE, layout="mono", format="flt")
-            for packet in silent.demux(silent.streams.video[0]):
+            for packet in silent.demux(shown):
                 if packet.dts is not None:
                     packet.stream = pictures
                     out.mux(packet)
@@ -206,15 +210,15 @@ def add_sound(video: Path, sound: Sound, out: Path) -> None:
     import av
     from av.audio.frame import AudioFrame
 
-    with av.open(str(video)) as read, av.open(str(out), "w", format="mp4") as written:
-        pictures = written.add_stream_from_template(read.streams.video[0])
+    with open_video(video) as (read, shown), av.open(str(out), "w", format="mp4") as written:
+        pictures = written.add_stream_from_template(shown)
         track = written.add_stream("aac", rate=RATE)
         resampler = av.AudioResampler("fltp", "mono", RATE)
         frame = AudioFrame.from_ndarray(sound.samples[None], format="s16", layout="mono")
         frame.sample_rate, frame.pts = RATE, 0
         for piece in (*resampler.resample(frame), None):
             written.mux(track.encode(piece))
-        for packet in read.demux(read.streams.video[0]):
+        for packet in read.demux(shown):
             if packet.size:
                 packet.stream = pictures
                 written.mux(packet)

@@ -234,9 +234,6 @@ def run_at(path: str | Path, name: str | None = None) -> RunSource:
     fix = "Give a prediction file, or the --output_path of a run with --log_samples."
     if not path.exists():
         raise DataError.of([Problem("run-missing", "no such file or folder.", fix, str(path))])
-    if next(path.rglob("*.jsonl"), None) is None if path.is_dir() else path.is_file() and not path.stat().st_size:
-        what = "no *.jsonl file in this folder." if path.is_dir() else "no line holds a prediction; the file is empty."
-        raise DataError.of([Problem("no-predictions", what, fix, str(path))])
     results: list[dict[str, Any]] = []
     file = path
     files = path.rglob("*_results.json") if path.is_dir() else ()
@@ -249,6 +246,9 @@ def run_at(path: str | Path, name: str | None = None) -> RunSource:
         slices = slices_of(results)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise DataError(f"{file}: not a results file of lmms-eval ({error}). Remove it, or run again.") from None
+    if next(path.rglob("*.jsonl"), None) is None if path.is_dir() else path.is_file() and not path.stat().st_size:
+        what = "no *.jsonl file in this folder." if path.is_dir() else "no line holds a prediction; the file is empty."
+        raise DataError.of([Problem("no-predictions", what, fix, str(path))])
     return RunSource(name, slug_of(name), path, facts, slices)
 
 

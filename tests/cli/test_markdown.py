@@ -117,7 +117,7 @@ def test_judges_stand_by_rank(short_demo: Path, judges: list[str], capsys: pytes
     assert main(["compare", *judges, "--data", str(short_demo), "--resamples", "40", "--two-way"]) == 0
     out = capsys.readouterr().out
     tables = re.findall(r"(?:^\|.*\n)+", out, re.M)
-    found = [re.findall(r"^\| ([abc]) ", part, re.M) for part in tables]
+    found = [re.findall(r"^\|(?: +[123] \(\d-\d\) \|)? ([abc]) ", part, re.M) for part in tables]
     by_rank = [names for names in found if sorted(set(names)) == list("abc") and len(names) == 3]
     assert by_rank == [list("acb")] * 5  # comparison, over steps too, contribution, totals, human ratio
     assert out.index("0.000* is undefined, printed as zero.") > out.index("| no-video baseline")
@@ -140,4 +140,4 @@ def test_a_data_set_without_predictions_is_not_taken_for_them(
     short_demo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["score", str(short_demo)]) == 2
-    assert "is a data set. Give the predictions after it." in capsys.readouterr().err
+    assert "is a data set, and a run is wanted. Give the predictions after it." in capsys.readouterr().err

@@ -179,6 +179,7 @@ RESULTS = (
 @pytest.mark.parametrize("results", RESULTS)
 def test_a_results_file_of_any_shape_is_read_or_refused_by_name(tmp_path: Path, results: str) -> None:
     (tmp_path / "x_results.json").write_bytes(results.encode("utf-8", "surrogatepass"))
+    (tmp_path / "x_samples_siming_full_score.jsonl").write_text("{}\n")
     try:
         run_at(tmp_path)
     except DataError as error:
