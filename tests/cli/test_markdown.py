@@ -120,7 +120,7 @@ def test_judges_stand_by_rank(short_demo: Path, judges: list[str], capsys: pytes
     found = [re.findall(r"^\|(?: +[123] \(\d-\d\) \|)? ([abc]) ", part, re.M) for part in tables]
     by_rank = [names for names in found if sorted(set(names)) == list("abc") and len(names) == 3]
     assert by_rank == [list("acb")] * 5  # comparison, over steps too, contribution, totals, human ratio
-    assert out.index("0.000* is undefined, printed as zero.") > out.index("| no-video baseline")
+    assert out.rindex("0.000* is undefined, printed as zero.") > out.index("| no-video baseline")
 
 
 def test_score_explains_what_it_marks(short_demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

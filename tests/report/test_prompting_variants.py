@@ -86,7 +86,9 @@ def test_a_cell_says_what_its_answer_rests_on_and_what_was_not_visible(exams: Da
     pointing, shy = (
         RunAnswers(found, found.matrices[name], name) for name in ("full_score_evidence", "full_score_abstain")
     )
-    assert 'data-claim="0.50 2.00 3.00 4.25"' in pointing.cell(video.video_id, first.step_id, 2.0, 2.0)
-    assert "data-claim" not in pointing.cell(video.video_id, second.step_id, 2.0, 2.0)
-    assert ">not visible</button>" in shy.cell(video.video_id, second.step_id, 2.0, 2.0)
-    assert ">–</button>" in shy.cell(video.video_id, video.applicable[2].step_id, 2.0, 2.0)
+    mapping = Options().mapping
+    assert 'data-claim="0.50 2.00 3.00 4.25"' in pointing.cell(video.video_id, first.step_id, 2.0, 2.0, mapping)
+    assert "data-claim" not in pointing.cell(video.video_id, second.step_id, 2.0, 2.0, mapping)
+    assert 'aria-label="not visible">–</button>' in shy.cell(video.video_id, second.step_id, 2.0, 2.0, mapping)
+    third = shy.cell(video.video_id, video.applicable[2].step_id, 2.0, 2.0, mapping)
+    assert 'aria-label="no answer">–</button>' in third

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 import siming_tasks
 from siming_tasks.cli import main
@@ -31,7 +32,7 @@ from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import read_run
 from siming_tasks.tools.board.build import build_board
 from siming_tasks.tools.board.submission import ModelCard, pack
-from siming_tasks.tools.exchange import inspect_logs
+from siming_tasks.tools.exchange import hub_results, inspect_logs
 from siming_tasks.tools.exchange.exported_run import read_exported_run
 from siming_tasks.tools.exchange.exporters import EXPORTERS
 from tests.records import write_predictions
@@ -180,6 +181,7 @@ REPORT_FILES: Mapping[str, Callable[[str, Lab], None]] = {
     "pairs*": holds_no_metric,
     "replies/*": holds_no_metric,
     "methods.html": holds_no_metric,
+    "search.html": holds_no_metric,  # replies
     "media.json": holds_no_metric,
     "*.js": holds_no_metric,  # prompts, the rubric
     "static/*": holds_no_metric,
@@ -235,6 +237,18 @@ def check_inspect(out: Path, lab: Lab, name: str) -> None:
         assert ("not-comparable" in about["flags"]) == (name == "half")
 
 
+def check_hub(out: Path, lab: Lab, name: str) -> None:
+    (file,) = out.rglob("*.yaml")
+    rows = {row["dataset"]["task_id"]: row for row in yaml.safe_load(file.read_text())}
+    if name == "silent":
+        assert not rows
+        return
+    row = rows["full_score"]
+    assert row["value"] == lab.values(name)[1] and FEW_VIDEOS.rstrip(".") in row["notes"]
+    assert ("not comparable" in row["notes"]) == ("do not compare" in row["notes"]) == (name == "half")
+    assert ("undefined" in rows["full_error"]["notes"]) == (name == "constant")
+
+
 def check_latex(out: Path, lab: Lab, name: str) -> None:
     if name == "all":
         check_tex(out.read_text(), lab)
@@ -264,6 +278,7 @@ EXPORTED: Mapping[str, Callable[[Path, Lab, str], None]] = {
     "inspect": check_inspect,
     "jsonl": check_answers,
     "parquet": check_answers,
+    "hub": check_hub,
     "latex": check_latex,
     "figure": check_figure_file,
 }
@@ -298,6 +313,7 @@ def test_every_export_format_is_known_and_walked() -> None:
 def test_every_export(form: str, name: str, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inspect_logs, "_inspect_log", RecordingLog)
     monkeypatch.setattr(inspect_logs, "_sample", lambda *about: None)
+    monkeypatch.setattr(hub_results, "hub_name", lambda root: ("org/exams", "main"))  # it was not fetched from there
     WRITTEN.clear()
     out = tmp_path / ("out.svg" if form == "figure" else f"out.{form}")
     (source,) = find_runs([str(lab.files[name])])
@@ -385,7 +401,7 @@ def test_no_module_prints_estimates_unseen() -> None:
         "cli/score.py", "report/tables/ranking.py", "report/leaderboard.py", "report/forest_plot.py",
         "report/verdict.py", "report/table.py", "report/tables/comparison.py", "report/pages/leaderboard.py",
         "report/pages/model.py", "tools/board/build.py", "tools/exchange/every_eval_ever.py",
-        "tools/exchange/inspect_logs.py",
+        "tools/exchange/hub_results.py", "tools/exchange/inspect_logs.py",
     }  # fmt: skip
     no_writer = {
         "common/printed_value.py", "report/formatting.py",  # the rendering itself

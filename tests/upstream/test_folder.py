@@ -51,7 +51,7 @@ def test_the_pull_request_fills_their_template(tree: Path) -> None:
     ]  # fmt: skip
     assert len(re.findall("^- ", text.partition("## In scope")[0], flags=re.MULTILINE)) == 3
     values = re.findall(r"- siming_clip_score .*\|qwk +\|↑ +\|([\d.]+)\|", (ROOT / "README.md").read_text())
-    assert len(values) == 1 and "siming_clip_score: coverage 1.0000, plcc" in text and f"qwk {values[0]}" in text
+    assert len(values) == 1 and f"siming_clip_score: qwk {values[0]} |" in text
 
 
 @pytest.mark.parametrize("tool", [["black", "-l", "240", "--check"], ["isort", "--profile", "black", "--check"]])

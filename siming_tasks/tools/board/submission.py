@@ -258,7 +258,10 @@ def predictions_of(received: Received, dataset: Dataset) -> Run:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "predictions.jsonl"
         path.write_bytes(received.predictions)
-        run = load_run(path, dataset, allow=("dataset",))  # said below, once, by the archive's own digest
+        try:
+            run = load_run(path, dataset, allow=("dataset",))  # said below, once, by the archive's own digest
+        except DataError as error:
+            raise DataError(f"{received.path}: {str(error).replace(str(path), path.name)}") from None
     problems = [
         replace(problem, file="predictions.jsonl", what=problem.what.replace(str(path), "predictions.jsonl"))
         for problem in run.problems

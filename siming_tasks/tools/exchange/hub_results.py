@@ -14,8 +14,10 @@ from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
+from siming_tasks.common.printed_value import state_of
 from siming_tasks.common.value_kinds import is_number
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
+from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.exchange.exported_run import ExportedRun
 
@@ -35,12 +37,15 @@ def write_hub_results(exported: ExportedRun, out: Path) -> list[Path]:
     for name, result in exported.results.items():
         metric = headline(TASKS[name].answer)
         answered, imputed = result["metrics"][metric], result["imputed"].get(metric) or {}
-        if (value := imputed.get("value", answered["value"])) is None:
-            continue  # no number is better than a wrong one: `siming score` says why it is undefined
+        value, state = imputed.get("value", answered["value"]), state_of(answered)
+        if value is None or state == "no data":
+            continue  # no number is better than a wrong one: `siming score` says why there is none
         low, high = (imputed.get(end, answered[end]) for end in ("low", "high"))
         interval = f" (95 % interval {low:.3f} to {high:.3f})" if low is not None else " (no interval)"
         covered = result["metrics"]["coverage"]["value"]
         notes = [f"{CATALOGUE[metric].title}{interval}, {answered['n_videos']} videos, {covered:.1%} of steps answered"]
+        notes += [state] if state != "value" else []
+        notes += [FLAGS[flag] for flag in answered["flags"]]
         notes += ["missing answers count as full points or correct", f"prompt {result['prompt']['version']}"]
         notes += ["SYNTHETIC exams: no finding about any model"] if exported.dataset.synthetic else []
         entries.append(
@@ -50,7 +55,7 @@ def write_hub_results(exported: ExportedRun, out: Path) -> list[Path]:
                 task_id=name,
                 value=value,
                 date=stated,
-                notes="; ".join(notes),
+                notes="; ".join(note.rstrip(".") for note in notes),
             )
         )
     file = out / ".eval_results" / f"{repo.partition('/')[2]}.yaml"

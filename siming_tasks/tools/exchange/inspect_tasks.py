@@ -28,7 +28,7 @@ from siming_tasks.options import Options
 from siming_tasks.plugin.hooks.docs import generation_kwargs
 from siming_tasks.results.record_parser import RecordParser
 from siming_tasks.results.run import read_run, score_run
-from siming_tasks.tasks import TASKS
+from siming_tasks.tasks import TaskSpec, benchmark_task
 from siming_tasks.tasks.prompt import PROMPT_VERSION
 from siming_tasks.tools.exchange.imported_replies import FACTS
 from siming_tasks.tools.exchange.inspect_logs import reply_line
@@ -43,28 +43,28 @@ _EPOCHS: dict[tuple[str, str], set[int]] = {}
 @task  # type: ignore[untyped-decorator, unused-ignore]
 def siming_full_score(data: str = "") -> Task:
     """Points for every step, from the whole exam; ``data`` names the data set (default: SIMING_DATA, else the demo)."""
-    return _task("full_score", data)
+    return _task(benchmark_task("full", "score"), data)
 
 
 @task  # type: ignore[untyped-decorator, unused-ignore]
 def siming_full_error(data: str = "") -> Task:
     """Correct or incorrect for every step, from the whole exam."""
-    return _task("full_error", data)
+    return _task(benchmark_task("full", "error"), data)
 
 
 @task  # type: ignore[untyped-decorator, unused-ignore]
 def siming_clip_score(data: str = "") -> Task:
     """Points for one step, from its clip."""
-    return _task("clip_score", data)
+    return _task(benchmark_task("clip", "score"), data)
 
 
 @task  # type: ignore[untyped-decorator, unused-ignore]
 def siming_clip_error(data: str = "") -> Task:
     """Correct or incorrect for one step, from its clip."""
-    return _task("clip_error", data)
+    return _task(benchmark_task("clip", "error"), data)
 
 
-def _task(setting: str, data: str) -> Task:
+def _task(spec: TaskSpec, data: str) -> Task:
     """Task of a setting; every frame is decoded and encoded before the first request is sent."""
     options = Options.from_env()
     options = replace(options, data=data) if data else options
@@ -72,7 +72,7 @@ def _task(setting: str, data: str) -> Task:
         raise OptionsError("SIMING_SCHEMA is not for Inspect: unset it, or ask by means of `siming run requests`.")
     _FOLDERS.append(folder := tempfile.TemporaryDirectory(prefix="siming-inspect-"))
     file = Path(folder.name, "requests.jsonl")
-    dataset, _, _ = write_requests(options, [setting], file, files=True)
+    dataset, _, _ = write_requests(options, [spec.name], file, files=True)
     with file.open(encoding="utf-8") as stream:
         samples = [_sample(json.loads(line), file.parent) for line in stream]
     generation, root = generation_kwargs(), str(dataset.root)
@@ -80,9 +80,9 @@ def _task(setting: str, data: str) -> Task:
         dataset=MemoryDataset(samples, name=dataset.name),
         solver=generate(),
         scorer=siming_scorer(root),
-        metrics=[] if dataset.withheld else [agreement(setting, root)],
+        metrics=[] if dataset.withheld else [agreement(spec.name, root)],
         config=GenerateConfig(temperature=generation["temperature"], max_tokens=generation["max_new_tokens"]),
-        display_name=f"{TASKS[setting].title}{' [SYNTHETIC]' if dataset.synthetic else ''}",
+        display_name=f"{spec.title}{' [SYNTHETIC]' if dataset.synthetic else ''}",
         version=PROMPT_VERSION,
         metadata={"dataset": dataset.facts, "synthetic": dataset.synthetic},
         tags=["SYNTHETIC"] if dataset.synthetic else None,

@@ -30,7 +30,7 @@ from siming_tasks.media import Policy
 from siming_tasks.options import Options, environment_with
 from siming_tasks.plugin.register import arguments_of_command
 from siming_tasks.results.run import read_run
-from siming_tasks.tasks import TASKS
+from siming_tasks.tasks import TASKS, benchmark_task
 from siming_tasks.tools.simulator.speech import RATE
 from siming_tasks.tools.simulator.video import encode
 
@@ -42,9 +42,12 @@ SECONDS, FPS = 4, 5
 """Length and frame rate of a clip."""
 
 _WAYS = {
-    "sound_video_audio_clip_score": ("sound", "pictures"), "sound_audio_clip_score": ("sound",),
-    "clip_score": ("pictures",),
-}  # fmt: skip
+    task.name: tuple(channel for channel in NUMBERS if getattr(task.modality, channel))
+    for task in sorted(TASKS.values(), key=lambda task: (task.modality.sound, task.modality.pictures), reverse=True)
+    if benchmark_task("clip", "score").name in (task.name, task.base_task)
+    and not task.ablation
+    and not task.modality.transcript
+}
 """Tasks of which the first is asked that the class takes, and what each shows about it."""
 _STEPS = {
     "sound": ("Number of tones", "Short high tones of equal length are heard, about half a second apart. Count them."),
