@@ -85,6 +85,8 @@ TABLE = tuple(CommandRow(*row) for row in (
      "exams", "siming study power --data {dir}"),
     ("study diagnose", "study", "break a run down by step, severity, history and exam decision",
      "runs/qwen", "siming report {path} --data {dir} --out report"),
+    ("study card", "study", "print a run's numbers, intervals and limits for a model's README",
+     "runs/qwen", "siming run export {path} OUT --format hub --data {dir}"),
     ("study power", "study", "plan a data set: detectable effects, or videos needed for an effect",
      "--videos 100 --models 4", "siming data template sheet.xlsx --rubric rubric.yaml --videos videos"),
     ("study lint-table", "study", "check the arithmetic of a published table (P, R, F1, MCC, PLCC, deltas, shares)",

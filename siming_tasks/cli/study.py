@@ -1,4 +1,4 @@
-"""``siming study raters``, ``diagnose``, ``power`` and ``lint-table``: physicians, runs, plans, published tables."""
+"""``siming study raters``, ``diagnose``, ``card``, ``power``, ``lint-table``: physicians, runs, plans, tables."""
 
 from __future__ import annotations
 
@@ -166,6 +166,21 @@ def diagnose(
         if name in ablated:
             section += ["## Ablations", *ablation_section(ablated[name], reads_labels=source.reference)]
     show_markdown(section)
+
+
+@cli.command("Markdown for a model's README: the values of the report's tables, how they were made, and their limits.")
+def card(
+    chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
+    path: Path = cli.word("RUN", "a prediction file, a sample log, or a folder of them", cli.RUN),
+    partial: bool = cli.switch("the run asked only for the requests it holds (as with --limit)"),
+    options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "primary"),
+) -> None:
+    """Print the text."""
+    from siming_tasks.report.model_card import model_card
+    from siming_tasks.results.discovery import run_at
+
+    source = run_at(path)
+    show_markdown(model_card(source, chosen.open([source], reference=True), options, partial=partial))
 
 
 @cli.command(

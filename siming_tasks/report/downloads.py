@@ -16,7 +16,7 @@ from siming_tasks.report.paper_figure import write_forest_plot
 from siming_tasks.report.table import Section, tex_file, to_markdown
 from siming_tasks.report.tables.comparison import ABLATION_CAPTION, primary_section
 from siming_tasks.report.tables.ranking import ranking_table, values_table
-from siming_tasks.report.verdict import describe_corrections, verdict_sentences
+from siming_tasks.report.verdict import describe_corrections, verdict_markdown
 from siming_tasks.tasks import TASKS
 
 _KEY = "A model that does not beat the best of the no-video baselines has shown nothing about the video."
@@ -63,11 +63,7 @@ def summary_markdown(report: Mapping[str, Any]) -> str:
     section += primary_section(report["primary"])
     for setting, board in report["standings"].items():
         if board:
-            sentences = [
-                "".join(literal(text) if is_name else text for text, is_name in sentence)
-                for sentence in verdict_sentences(board)
-            ]
-            verdict = " ".join([f"**{sentences[0]}**", *sentences[1:], describe_corrections(board)]).strip()
+            verdict = f"{verdict_markdown(board)} {describe_corrections(board)}".strip()
             section += [f"## {TASKS[setting].title}", verdict, ranking_table(board, synthetic=report["synthetic"])]
     section.append(_KEY)
     ablations = [

@@ -21,6 +21,7 @@ from siming_tasks.analysis.physician_equivalence import physician_equivalence
 from siming_tasks.analysis.primary_claim import hardest_baseline
 from siming_tasks.analysis.rater_agreement import rater_pairs, rater_references
 from siming_tasks.analysis.video_contribution import no_video_matrices
+from siming_tasks.common.sanitize import literal
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE
@@ -205,6 +206,15 @@ def verdict_sentences(board: Mapping[str, Any]) -> list[Sentence]:
     """The whole verdict: the headline, the physicians, the no-video baselines, what is not ranked."""
     first = _headline(board) if board["verdict"]["runs"] else _nobody_ranked(board)
     return [first, *_physician_sentences(board), *_no_video_sentences(board), *_unranked_sentences(board)]
+
+
+def verdict_markdown(board: Mapping[str, Any]) -> str:
+    """The whole verdict as Markdown, its first sentence in bold, names escaped."""
+    first, *others = (
+        "".join(literal(text) if is_name else text for text, is_name in sentence)
+        for sentence in verdict_sentences(board)
+    )
+    return " ".join([f"**{first}**", *others])
 
 
 class Lamp(NamedTuple):

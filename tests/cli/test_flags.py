@@ -38,6 +38,7 @@ WORDS = {
     "compare": ["a", "b"],
     "study raters": [],
     "study diagnose": ["a"],
+    "study card": ["a"],
     "study power": [],
     "study lint-table": ["paper"],
     "report": ["a"],
@@ -346,7 +347,14 @@ def test_every_option_of_a_command_is_a_flag_of_the_commands_that_need_it() -> N
     without_data |= {"data fetch", "study lint-table", "docs", "tasks-path"}
     assert {name for name in WORDS if "data" not in all_commands()[name].option_names} == without_data
     labels = {name for name in WORDS if "--labels" in flags(name)}
-    assert labels - {"data build"} == {*SCORING, "data audit", "study raters", "run export", "run baseline"}
+    assert labels - {"data build"} == {
+        *SCORING,
+        "data audit",
+        "study raters",
+        "study card",
+        "run export",
+        "run baseline",
+    }
 
 
 def test_a_flag_overrules_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,87 @@
+"""Text for a model's card: a run's tables and verdict as its report has them, how it was made, and its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from siming_tasks import __version__
+from siming_tasks.common.sanitize import literal
+from siming_tasks.data import Dataset
+from siming_tasks.data.primary import stated_primary
+from siming_tasks.options import Options
+from siming_tasks.report.leaderboard import correct_leaderboards, rank_analyses
+from siming_tasks.report.run_analysis import RunAnalysis, analyze_run
+from siming_tasks.report.table import Name, Section, Table
+from siming_tasks.report.tables.comparison import primary_section
+from siming_tasks.report.tables.ranking import ranking_table
+from siming_tasks.report.verdict import describe_corrections, verdict_markdown
+from siming_tasks.results.discovery import RunSource
+from siming_tasks.tasks import TASKS, UNALTERED_TASKS
+
+SYNTHETIC_DATA = "> **SYNTHETIC DATA.** Simulated exams, labels and raters: no number here says anything about a model."
+NOT_CLINICAL = (
+    "This is agreement with raters on one set of exams. It does not show that the model may pass or fail a person, "
+    "teach without a physician, or be used on patients."
+)
+UNKNOWN_TRAINING = "It is not known here whether the model was trained on these recordings or their labels."
+
+
+def model_card(source: RunSource, dataset: Dataset, options: Options, *, partial: bool = False) -> Section:
+    """Build the card of one run, with headings of the second level, to be put into a model's README.
+
+    Args:
+        source: the run.
+        dataset: what it was asked about, with its labels.
+        options: how it is scored.
+        partial: count only the requests that have a record as asked.
+
+    Raises:
+        DataError: the run cannot be read, or was made with other data.
+    """
+    analysis = analyze_run(source, dataset, options, partial=partial)
+    standings = {name: rank_analyses([analysis], dataset, name, options) for name in UNALTERED_TASKS}
+    boards, claim = correct_leaderboards(standings, stated_primary(dataset.meta, options.primary), dataset, options)
+    held = {setting: board for setting, board in boards.items() if board}
+    section: Section = [f"## SiMing-Bench: agreement with physicians on {literal(dataset.name)}"]
+    section += [SYNTHETIC_DATA] if dataset.synthetic else []
+    section += primary_section(claim.to_json() if claim else None)
+    for setting, board in held.items():
+        verdict = f"{verdict_markdown(board)} {describe_corrections(board)}".strip()
+        section += [f"### {TASKS[setting].title}", verdict, ranking_table(board, synthetic=dataset.synthetic)]
+    limits = "\n".join(f"- {line}" for line in _limits(analysis, held, dataset))
+    return [*section, "### How it was made", _facts(analysis, dataset, options), "### Limits", limits]
+
+
+def _facts(analysis: RunAnalysis, dataset: Dataset, options: Options) -> Table:
+    """Everything that one needs to know to make the run again, as far as its files state it."""
+    public = analysis.source.public_facts
+    rows: list[tuple[str, Any]] = [
+        ("run", analysis.source.name),
+        *((name.replace("_", " "), public[name]) for name in ("model", "model_args", "lmms_eval_version", "date")
+          if public.get(name)),
+        ("data set", f"{dataset.title}, digest {dataset.digest[:12]}, {len(dataset.videos):,} exams"),
+        ("rubric", f"{dataset.rubric.rubric_id} {dataset.rubric.version}, {len(dataset.rubric.steps)} steps"),
+        ("reference", options.rater),
+        ("intervals", f"{options.resamples:,} bootstrap resamples, seed {options.seed}"),
+    ]  # fmt: skip
+    for setting, part in analysis.settings.items():
+        numbers, conditions = part["numbers"], analysis.task_runs[setting].facts
+        rows.append((f"{setting}: prompt", f"{numbers['prompt']['version']}, {numbers['prompt']['template']}"))
+        if shown := [f"{conditions[name]} {unit}".strip() for name, unit in (("media", ""), ("frames", "a request"))
+                     if conditions.get(name)]:  # fmt: skip
+            rows.append((f"{setting}: shown", ", ".join(shown)))
+        statuses = ", ".join(f"{status} {count:,}" for status, count in numbers["statuses"].items() if count)
+        rows.append((f"{setting}: replies", statuses))
+    rows.append(("scored by", f"siming-tasks {__version__}"))
+    return Table.of(["", "as its files state it"], [(about, Name(fact)) for about, fact in rows], left=(0, 1))
+
+
+def _limits(analysis: RunAnalysis, boards: Mapping[str, Mapping[str, Any]], dataset: Dataset) -> Iterator[str]:
+    """Sentences on whose exams, raters and answers the numbers are about, and what they do not show."""
+    yield from dict.fromkeys(literal(board["estimand"]["sentence"]) for board in boards.values())
+    yield from (literal(warning) for warning in analysis.warnings)
+    if dataset.rubric.status:
+        yield f"Rubric: {literal(dataset.rubric.status)}"
+    yield NOT_CLINICAL
+    yield UNKNOWN_TRAINING
