@@ -191,8 +191,8 @@ def toy() -> Iterator[Metric]:
 
 @pytest.fixture
 def judged(synthetic) -> ScoreMatrix:
-    """Verdicts, some of them missing."""
-    return synthetic(np.random.default_rng(6), videos=20, steps=6, answer="error", missing=0.1)
+    """Verdicts, some of them missing, yet enough for a rank."""
+    return synthetic(np.random.default_rng(6), videos=20, steps=6, answer="error", missing=0.04)
 
 
 def hits(panel: ScoreMatrix) -> float:
@@ -298,8 +298,11 @@ class TestAMetricMore:
         rows = {row["name"]: row["metrics"]["hits"]["value"] for row in report["standings"]["full_error"]["rows"]}
         assert rows.pop(report["runs"][0]["name"]) == value
         assert {"always correct", "always failed", "step prior"} < set(rows)
-        for page in ("index.html", "report.md", f"models/{report['runs'][0]['slug']}.html"):
+        for page in ("index.html", f"models/{report['runs'][0]['slug']}.html"):
             assert "Hit rate" in (out / page).read_text(), page
+        for page, head in (("report.md", "| HITS |"), ("tables/full_error.tex", "& HITS &"),
+                           ("tables/full_error.md", "| HITS |"), ("tables/full_error.csv", ",hits,")):  # fmt: skip
+            assert head in (out / page).read_text(), page
 
 
 def hits_of_wrong(panel: ScoreMatrix) -> float:
