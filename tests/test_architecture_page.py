@@ -55,21 +55,22 @@ def test_the_layers_of_the_page_are_those_that_imports_are_held_to() -> None:
     assert rooms == [layer - {"__init__"} for layer in reversed(LAYERS)]
 
 
-def test_every_key_of_the_records_page_is_in_the_glossary() -> None:
+def test_the_keys_of_records_are_explained_on_their_page_alone() -> None:
     text = pages()["records"].read_text(encoding="utf-8")
     keys = {key for row in re.findall(r"^\| (`[^|]*) \|", text, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)}
     glossary = pages()["glossary"].read_text(encoding="utf-8")
     terms = {
         key for row in re.findall(r"^\| ([^|]*) \|", glossary, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)
     }
-    assert len(keys) > 40 and keys - terms == set()
+    assert len(keys) > 40 and keys & terms == set()
+    assert "../reference/records.md" in glossary
 
 
 def test_every_term_of_the_glossary_is_explained_once_in_one_sentence() -> None:
     glossary = pages()["glossary"].read_text(encoding="utf-8")
     rows = [row for row in re.findall(r"^\| (.*?) \| (.*) \|$", glossary, re.MULTILINE) if row[0] != "term"]
     terms = [term for names, _ in rows for term in names.split(", ")]
-    assert len(terms) > 90 and len(terms) == len(set(terms))
+    assert len(terms) > 60 and len(terms) == len(set(terms))
     assert [meaning for _, meaning in rows if not meaning.endswith(".") or ". " in meaning] == []
 
 
