@@ -62,10 +62,17 @@ def page() -> str:
         lines.append(
             f"## {title}\n\n| `--model` | shown | own reader | hears | verdict | |\n|---|---|---|---|---|---|\n"
         )
+        refused: dict[str, list[str]] = {}
         for row in sorted(rows, key=lambda row: row.name.lower()):
             name = row.name.removeprefix(f"{registry}.")
-            cells = (f"`{name}`", _shown(row), _reader(row), _heard(row), row.verdict, _notes(row))
-            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
+            cells = [f"`{name}`", _shown(row), _reader(row), _heard(row), row.verdict, _notes(row)]
+            cells = [cell.replace("|", "\\|") for cell in cells]
+            if cells[4].startswith("refused: ") and {*cells[1:4], cells[5]} <= {"-", "no", ""}:
+                refused.setdefault(cells[4].removeprefix("refused: "), []).append(cells[0])
+            else:
+                lines.append(f"| {' | '.join(cells)} |\n")
+        lines.append("\n| refused, because | `--model` |\n|---|---|\n")
+        lines.extend(f"| {reason} | {', '.join(names)} |\n" for reason, names in refused.items())
         lines.append("\n")
     return TEXT.read_text(encoding="utf-8").replace("{tables}\n", "".join(lines).rstrip("\n") + "\n")
 

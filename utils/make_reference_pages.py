@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from siming_tasks.cli.main import all_commands
-from siming_tasks.cli.parameters import Command
+from siming_tasks.cli.parameters import Command, OptionFlag
 from siming_tasks.options import OPTIONS
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -20,9 +20,9 @@ CONTEXT = click.Context(click.Command("siming"))
 
 COMMANDS_HEAD = f"""# The command line
 
-Every command of `siming`; `siming COMMAND --help` prints the same. lmms-eval itself evaluates a model; these commands
-prepare its input and read its output. Words and flags may stand in any order. Exit codes: 0 well, 1 findings or bad
-data, 2 bad usage, 130 interrupted. {MADE}.
+Every command of `siming`; lmms-eval itself evaluates a model. Words and flags may stand in any order. Flags that many
+commands share are explained under [options](options.md), and by `siming COMMAND --help`. Exit codes: 0 well, 1 findings
+or bad data, 2 bad usage, 130 interrupted. {MADE}.
 """
 
 OPTIONS_HEAD = f"""# Options and environment variables
@@ -86,9 +86,12 @@ def commands() -> Iterator[str]:
         yield f"Example: `{command.example}`\n"
         if description:
             yield " ".join(description.split()) + "\n"
-        rows = [f"| {written(param)} | {meaning(param)} |" for param in command.params]
+        shared = [param for param in command.params if isinstance(param, OptionFlag)]
+        rows = [f"| {written(param)} | {meaning(param)} |" for param in command.params if param not in shared]
         if rows:
             yield "| | |\n|---|---|\n" + "\n".join(rows) + "\n"
+        if shared:
+            yield f"[Options](options.md): {', '.join(map(written, shared))}\n"
 
 
 def options() -> Iterator[str]:
