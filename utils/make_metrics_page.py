@@ -27,8 +27,8 @@ from siming_tasks.tasks.expected_requests import expected_requests, steps_of
 from siming_tasks.tools.simulator import make_demo
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "metrics.md"
-KINDS = ("rater_b", "step_prior", "all_correct", "random")
-SHOWN_STEPS = 6
+KINDS = ("rater_b", "step_prior")
+SHOWN_STEPS = 3
 
 
 def write_run(dataset: Dataset, kind: str, path: Path, *, unsure: bool = False) -> None:
