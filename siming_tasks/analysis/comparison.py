@@ -11,7 +11,7 @@ import numpy as np
 
 from siming_tasks.analysis import paired_tests
 from siming_tasks.analysis.paired_tests import AnsweredDifference, Pair, Paired
-from siming_tasks.analysis.ranks import RunRank, compute_ranks
+from siming_tasks.analysis.ranks import RunRank, compute_ranks, with_intervals
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import fixed
@@ -166,10 +166,12 @@ class Comparison(ShortRepr):
             else:
                 says = f"{first} ({values[first]}) and {second} ({values[second]}) cannot be told apart"
             return f"{says}: {by}."
-        top = [run for run in order if ranks[run].low == 1]
+        top = [run for run in order if ranks[run].may_be_best]
         named = ", ".join(f"{run} ({values[run]})" for run in top[:4]) + (", ..." if len(top) > 4 else "")
         if len(top) == 1:
-            return f"{named} agrees best with the reference of {len(order)} runs in {metric}, {exams}."
+            return (
+                f"{named} agrees better with the reference than each of {len(order) - 1} others in {metric}, {exams}."
+            )
         return f"{len(top)} of {len(order)} runs may be the best in {metric}, {exams}: {named}."
 
     def to_json(self) -> dict[str, Any]:
@@ -244,7 +246,7 @@ def compare_scores(
 def correct_families(
     comparisons: Mapping[str, Comparison], is_primary: Callable[[str, Difference], bool] = lambda setting, item: False
 ) -> dict[str, Comparison]:
-    """Comparisons of several settings with one family of tests over all of them, and the effects detectable then.
+    """Comparisons with one family of tests over several settings, intervals of ranks by it, and detectable effects.
 
     Who looks at four settings has four chances of a finding: all comparisons of the headline metrics in all settings
     that are ranked are one family of Holm's correction, all others another. ``is_primary`` picks the differences of the
@@ -269,11 +271,21 @@ def correct_families(
         setting: replace(
             comparison,
             differences=tuple(corrected[setting]),
+            ranks={
+                name: with_intervals(ranks, _found(name, corrected[setting]))
+                for name, ranks in comparison.ranks.items()
+            },
             families=sizes,
             detectable={name: _detectable(name, comparison, corrected[setting], sizes) for name in comparison.ranks},
         )
         for setting, comparison in comparisons.items()
     }
+
+
+def _found(metric: str, differences: Iterable[Difference]) -> set[Pair]:
+    """The pairs (better, worse) that the corrected tests of one metric found."""
+    found = [(item, item.better) for item in differences if item.metric == metric and item.better]
+    return {(better, item.b if better == item.a else item.a) for item, better in found}
 
 
 def _compare_metrics(
@@ -283,7 +295,7 @@ def _compare_metrics(
     resamples: int,
     seed: int,
 ) -> dict[str, Any]:
-    """Estimates, differences (not yet corrected by Holm) and ranks of all metrics; fields of :class:`Comparison`."""
+    """Fields of :class:`Comparison`; differences are not yet corrected by Holm, nor have ranks their intervals."""
     full = {name: tally.imputed() for name, tally in tallies.items()}
     # A run without a missing answer has one tally, under "own", for both readings.
     source = {name: ("own" if full[name] is tallies[name] else "imputed", name) for name in tallies}
@@ -320,10 +332,8 @@ def _compare_metrics(
         }
         ranked = [name for name in replicates if name not in partial]
         if len(ranked) > 1:
-            enough = all(tallies[name].size(metric).clusters >= tallies[name].fewest for name in ranked)
             value = np.array([values[source[name], metric] for name in ranked])
-            columns = np.array([replicates[name] for name in ranked]).T
-            ranks[metric] = compute_ranks(ranked, metric, value, columns[: None if enough else 0], on_answered)
+            ranks[metric] = compute_ranks(ranked, metric, value, on_answered)
         tested = [pair for pair in pairs if not {*pair} & {*reasons}]
         if tested:
             deltas = np.array([replicates[a] - replicates[b] for a, b in tested]).T
@@ -392,7 +402,8 @@ def _detectable(
     metric: str, comparison: Comparison, differences: Sequence[Difference], sizes: Mapping[str, int]
 ) -> Detectable:
     """Smallest effects in one metric from the median standard errors of its runs and of their differences."""
-    row, of_metric = CATALOGUE[metric], [item for item in differences if item.metric == metric]
+    row, ranked = CATALOGUE[metric], comparison.ranks[metric]
+    of_metric = [item for item in differences if item.metric == metric and {item.a, item.b} <= {*ranked}]
     family = max((sizes[item.family] for item in of_metric), default=0)
 
     def smallest(stderrs: Iterable[float | None], tests: int = 1) -> float | None:
@@ -403,7 +414,7 @@ def _detectable(
         return effect if effect is not None and effect <= row.high else None
 
     paired = [item.stderr for item in of_metric]
-    alone = [comparison.imputed[name][metric].stderr for name in comparison.ranks[metric]]
+    alone = [comparison.imputed[name][metric].stderr for name in ranked]
     return Detectable(
         against_zero=smallest(alone) if row.corrected else None,
         between_two=smallest(paired),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from siming_tasks.results.discovery import RunSource
     from siming_tasks.results.run import Run, Scores
 
-_HEAD = ["setting", "metric", "value", "stderr", "95 % interval", "imputed", "videos", "coverage"]
+_HEAD = ["setting", "metric", "value", "stderr", "95 % interval", "answered", "videos", "coverage"]
 _COLUMNS = (
-    "imputed: with every missing answer as full points, by which runs are ranked; coverage: answered; "
-    "‡: not comparable; -: no data."
+    "value: with every missing answer as full points or “correct”, by which runs are ranked; answered: without what it "
+    "left out; coverage: share answered; ‡: not comparable; -: no data."
 )
 _KEY = "*: undefined, printed as zero:"
 _SAID = ("few-clusters", "few-videos", "fixed-performance", "fixed-site", "fixed-student", "no-interval",
@@ -105,27 +105,29 @@ def _primary(run: Run, options: Options) -> dict[str, Any] | None:
 
 def _print_scores(scores: Scores, run: Run, observable: bool) -> None:
     """Print the table of all metrics, and beneath it what its marks and the settings' own counts say."""
-    from siming_tasks.common.printed_value import resampled
+    from siming_tasks.common.printed_value import ranked, resampled
     from siming_tasks.metrics.estimate import FLAGS
     from siming_tasks.report.formatting import plain_number, usage_line
     from siming_tasks.report.table import Number, Table
+    from siming_tasks.results.run import partial_notes
     from siming_tasks.tasks import TASKS
 
     rows, reasons, flags = [], [], set()
     for name, result in scores.settings.items():
         for metric, estimate in result["metrics"].items():
-            imputed: dict[str, Any] | None = result["imputed"].get(metric)
-            value = Number.of(estimate, interval=False)
-            ends = [plain_number(estimate[end]) for end in ("low", "high")]
-            interval = "-" if estimate["low"] is None else f"[{', '.join(ends)}]"
-            ranked = Number.of(imputed, interval=False) if imputed else Number(None)
-            row = [value, plain_number(estimate["stderr"]), interval, ranked, str(estimate["n_videos"])]
+            shown = ranked(estimate, result["imputed"].get(metric))
+            value = replace(Number.of(shown, interval=False), answered=None)
+            ends = [plain_number(shown[end]) for end in ("low", "high")]
+            interval = "-" if shown["low"] is None else f"[{', '.join(ends)}]"
+            answered = Number.of(estimate, interval=False) if metric in result["imputed"] else Number(None)
+            row = [value, plain_number(shown["stderr"]), interval, answered, str(estimate["n_videos"])]
             rows.append([name, metric, *row, plain_number(estimate["coverage"])])
-            reasons += [f"  {metric}: {estimate['reason']}"] if estimate["undefined"] else []
-            flags |= set(estimate["flags"])
+            states = {"": shown, ", answered": estimate}
+            reasons += [f"  {metric}{which}: {e['reason']}" for which, e in states.items() if e["undefined"]][:1]
+            flags |= {*estimate["flags"], *shown["flags"]}
     show_markdown(Table.of(_HEAD, rows, left=(0, 1)))
     over = f"stderr and intervals over {resampled(result['options'] for result in scores.settings.values())}."
-    below = [_KEY, *dict.fromkeys(reasons)] if reasons else []
+    below = partial_notes(scores.settings) + ([_KEY, *dict.fromkeys(reasons)] if reasons else [])
     below += dict.fromkeys(result["estimand"]["sentence"] for result in scores.settings.values())
     for name, result in scores.settings.items():
         below += TASKS[name].answer_format.render_lines(name, result)

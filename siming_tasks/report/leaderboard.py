@@ -25,7 +25,7 @@ from siming_tasks.options import Options
 from siming_tasks.report.charts import ORDER
 from siming_tasks.report.run_analysis import RunAnalysis
 from siming_tasks.report.verdict import RankedRun, build_verdict, correct_tests, run_tests
-from siming_tasks.results.comparable import TaskRun, comparison_entries, groups
+from siming_tasks.results.comparable import CONDITIONS, TaskRun, comparison_entries, groups, reason_against
 from siming_tasks.results.estimand import estimand_of
 from siming_tasks.results.evaluate_records import build_reference_matrix, evaluate_matrix
 from siming_tasks.results.run import Run
@@ -95,7 +95,7 @@ def correct_leaderboards(
     """Leaderboards as plain JSON by setting, with one family of each kind of test over all settings; and the primary.
 
     A leaderboard gets ``comparison``, ``verdict`` (:func:`siming_tasks.report.verdict.build_verdict`), and in its rows
-    ``standing`` and ``better``.
+    ``standing`` (:class:`siming_tasks.analysis.ranks.RunRank`).
     """
 
     def part(setting: str, difference: Difference) -> bool:
@@ -181,7 +181,7 @@ def rank_entrants(
         ``metric`` (orders the rows), ``rater`` (the reference), ``estimand``, ``metrics`` (columns), ``rows``
         (``name``, ``slug``, ``role``, a key of :data:`siming_tasks.report.charts.ROLES`; ``metrics`` of what was
         answered, ``imputed`` with missing answers
-        as full points or "correct", ``lift``, ``note``, ``standing``, ``better``, ``unranked``: why it has no rank
+        as full points or "correct", ``lift``, ``note``, ``standing``, ``unranked``: why it has no rank
         though it takes part, ``apart``: under which other conditions it was made), ``folded``: runs of judges that have
         a row already, ``resampled``: what intervals are over, ``videos`` that the ranking rests on, ``comparison`` or
         ``not_compared``, and ``verdict`` (:func:`siming_tasks.report.verdict.build_verdict`).
@@ -205,7 +205,12 @@ def rank_entrants(
         return max((int(task_run.panel.asked.sum()) for task_run in fit), default=0), len(fit), len(group)
 
     together, apart = groups([entrant.task_run for entrant in contest], allow, weight) if contest else ([], {})
-    ranked = [task_run for task_run in (together or [[]])[0] if not too_little[task_run.name]]
+    first = (together or [[]])[0]
+    ranked = [task_run for task_run in first if not too_little[task_run.name]]
+    # Judges that are not ranked stand beside those that are, so they too must be about the same exams.
+    beside = [entrant.task_run for entrant in entered.values() if entrant not in contest]
+    others = {task_run.name: reason_against(task_run, first, {*allow, *CONDITIONS}) for task_run in beside}
+    apart |= {name: reason for name, reason in others.items() if reason}
     for row in rows:
         conditions = apart.get(row["name"])
         row |= {"apart": conditions, "unranked": conditions or too_little.get(row["name"])}
@@ -327,22 +332,20 @@ def _reason_not_ranked(entrant: Entrant, metric: str, labels: ScoreMatrix) -> st
         return "it answered nothing that has a label."
     if "not-comparable" in estimate["flags"]:
         exams = len(labels.video_ids)
-        saw = f"saw {entrant.seen} of {exams} exams and " if entrant.seen < exams else ""
+        of = f"{entrant.seen} of {exams} exams, " if entrant.seen < exams else ""
         share = f"{100 * estimate['coverage']:.1f} % of what it was asked, less than {100 * COMPARABLE:g} %."
-        return f"it {saw}answered {share}"
+        return f"it answered {of}{share}"
     if estimate["undefined"] and len(entrant.task_run.panel.video_ids) > 1:
         return f"its {CATALOGUE[metric].title} is undefined."
     return None
 
 
 def _add_ranks(rows: list[dict[str, Any]], comparison: Comparison, metric: str) -> None:
-    """Give each compared row its rank and the runs that it is better than after Holm's correction."""
+    """Give each compared row its rank."""
     ranks = comparison.ranks.get(metric, {})
-    won = [item for item in comparison.differences if item.metric == metric and item.better]
     for row in rows:
         if row["slug"] and (name := row["name"]) in ranks:
             row["standing"] = vars(ranks[name])
-            row["better"] = [item.b if item.a == name else item.a for item in won if item.better == name]
 
 
 def _sort_key(row: Mapping[str, Any], metric: str) -> tuple[bool, float, float, float]:

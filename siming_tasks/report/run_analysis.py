@@ -30,7 +30,7 @@ from siming_tasks.results.comparable import TaskRun
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.evaluate_records import claimed_spans, evaluate_matrix
 from siming_tasks.results.record import Record
-from siming_tasks.results.run import Run, read_run
+from siming_tasks.results.run import Run, partial_notes, read_run
 from siming_tasks.results.set_aside import SetAsideReplies, SetAsideReply
 from siming_tasks.results.usage import Prices, load_prices, usage_summary
 from siming_tasks.tasks import ABLATION_TASKS, benchmark_task
@@ -227,12 +227,10 @@ def _prompt_fingerprint(records: Sequence[Record]) -> str | None:
 
 
 def _warnings(run: Run, settings: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    warnings: list[str] = []
+    warnings = partial_notes({name: part["numbers"] for name, part in settings.items()})
     for name, part in settings.items():
-        have, asked, expected = len(run.records[name]), len(run.asked(name)), part["numbers"]["requests"]["expected"]
+        have, asked = len(run.records[name]), part["numbers"]["requests"]["asked"]
         failed = part["numbers"]["statuses"].get("request_failed", 0)
-        if asked < expected:
-            warnings.append(f"{name}: the run was limited to {asked:,} of {expected:,} questions.")
         if have < asked:
             warnings.append(
                 f"{name}: the run has replies to {have:,} of {asked:,} questions; the others count as missing."

@@ -93,8 +93,9 @@ def build_verdict(
         tests: of :func:`run_tests`, corrected.
 
     Returns:
-        ``top``: the runs that none is better than, the largest value first (one: the best; several: they cannot be told
-        apart); ``behind``: those that the first is better than; ``tested``: whether there was a test of every pair;
+        ``top``: the runs that may be the best (:attr:`siming_tasks.analysis.ranks.RunRank.may_be_best`), the largest
+        value first (one: the best; several: they cannot be told apart); ``behind``: the others, each of which some run
+        is better than; ``tested``: whether there was a test of every pair;
         ``pairs``: how many; ``humans``, ``no_video`` and ``agreement``: those of :func:`run_tests`.
     """
     best: dict[str, Any] = {"top": [] if comparison else names, "behind": [], "tested": False, "pairs": 0}
@@ -102,11 +103,10 @@ def build_verdict(
         value = {name: comparison.imputed[name][metric].value or 0.0 for name in ranks}
         order = sorted(ranks, key=lambda name: (ranks[name].rank, -CATALOGUE[metric].sign * value[name], name))
         pairs = [item for item in comparison.differences if item.metric == metric and {item.a, item.b} <= {*ranks}]
-        beaten = {item.a if item.better == item.b else item.b for item in pairs if item.better == order[0]}
         tested = sum(item.p_holm is not None for item in pairs)
         best = {
-            "top": [name for name in order if name not in beaten],
-            "behind": [name for name in order if name in beaten],
+            "top": [name for name in order if ranks[name].may_be_best],
+            "behind": [name for name in order if not ranks[name].may_be_best],
             "tested": tested == len(pairs) == math.comb(len(ranks), 2),
             "pairs": tested,
         }
@@ -285,17 +285,16 @@ def _headline(board: Mapping[str, Any]) -> Sentence:
     if len(top) == 1:
         ahead = f"the other {kind}" if len(behind) == 1 else f"each of the other {len(behind)} {kind}s"
         return _sentence(f"Best: {RUN}, {metric} {value(first)}, ahead of {ahead} beyond chance.", first)
-    lead = "it is" if len(top) > 2 else "the first is"
-    tail = f"; {lead} ahead of the other {len(behind)} beyond chance" if behind else ""
+    rest = "the other is" if len(behind) == 1 else f"each of the other {len(behind)} is"
+    tail = f"; {rest} behind one of them beyond chance" if behind else ""
     if len(top) == 2:
         text = f"{RUN} ({metric} {value(first)}) and {RUN} ({value(top[1])}) cannot be told apart{tail}."
         return _sentence(text, *top)
     if not behind:
         none = f"None of the {len(top)} {kind}s can be told apart from the first"
         return _sentence(f"{none}, {RUN}, {metric} {value(first)}.", first)
-    among = f"{len(top) - 1} of the other {len(ranked) - 1} {kind}s"
-    most = f"has the largest {metric}, {value(first)}"
-    return _sentence(f"{RUN} {most}, but cannot be told apart from {among}{tail}.", first)
+    may = f"{len(top)} of {len(top) + len(behind)} {kind}s may be the best"
+    return _sentence(f"{may}: {RUN} has the largest {metric}, {value(first)}{tail}.", first)
 
 
 def _nobody_ranked(board: Mapping[str, Any]) -> Sentence:

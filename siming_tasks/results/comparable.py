@@ -100,7 +100,7 @@ def comparison_entries(entrants: Sequence[TaskRun], allow: Collection[str] = ())
         DataError: two of them cannot be compared; the first reason.
     """
     for place, entrant in enumerate(entrants):
-        if reason := _reason_against_group(entrant, entrants[:place], allow):
+        if reason := reason_against(entrant, entrants[:place], allow):
             raise DataError(reason)
     stated: dict[str, set[str]] = {}
     for entrant in entrants:
@@ -122,17 +122,17 @@ def groups(
     """
     comparable_groups: list[list[TaskRun]] = []
     for entrant in entrants:
-        home = next((group for group in comparable_groups if not _reason_against_group(entrant, group, allow)), None)
+        home = next((group for group in comparable_groups if not reason_against(entrant, group, allow)), None)
         if home is None:
             comparable_groups.append([entrant])
         else:
             home.append(entrant)
     comparable_groups.sort(key=weight, reverse=True)  # stable: of equal groups the one that was given first
     others = [entrant for group in comparable_groups[1:] for entrant in group]
-    return comparable_groups, {run.name: _reason_against_group(run, comparable_groups[0], allow) for run in others}
+    return comparable_groups, {run.name: reason_against(run, comparable_groups[0], allow) for run in others}
 
 
-def _reason_against_group(entrant: TaskRun, group: Sequence[TaskRun], allow: Collection[str]) -> str:
+def reason_against(entrant: TaskRun, group: Sequence[TaskRun], allow: Collection[str]) -> str:
     """The first reason against some member of a group; empty if there is none."""
     return next((reasons[0] for member in group if (reasons := comparable(member, entrant, allow))), "")
 

@@ -226,7 +226,7 @@ def evaluate_records(
             "sent": sum(bool(record.conditions.reply_schema) for record in distinct),
             "digest": sha256_json(schemas)[:12],
         }
-    requests = Requests(spec, dataset.videos).count
+    requests = {"answered": len(distinct), "asked": len(distinct if asked is None else asked)}
     numbers = evaluation.to_json()
     prices = load_prices(options.prices) if options.prices else None
     return {
@@ -236,7 +236,7 @@ def evaluate_records(
         "dataset": dataset.facts,
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
         "prompt": prompt,
-        "requests": {"answered": len(distinct), "expected": requests, "conflicts": conflicts},
+        "requests": {**requests, "expected": Requests(spec, dataset.videos).count, "conflicts": conflicts},
         "statuses": {name: statuses.get(name, 0) for name in spec.answer_format.statuses},
         "missing": dict(sorted(missing.items())),
         "media": _media_summary(distinct),

@@ -267,6 +267,17 @@ def read_run(
     return run
 
 
+def partial_notes(settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """A sentence on each evaluated setting in which a run was asked only some of the questions of the data set."""
+    counts = {name: result["requests"] for name, result in settings.items()}
+    return [
+        f"{name}: the run was limited to {count['asked']:,} of {count['expected']:,} questions; no table ranks it "
+        "beside runs that were asked them all."
+        for name, count in counts.items()
+        if count["asked"] < count["expected"]
+    ]
+
+
 @dataclass(frozen=True, repr=False)
 class Scores(Shown):
     """Result of :func:`score_run`.
@@ -297,6 +308,7 @@ class Scores(Shown):
                 rows.append((name, metric, value, f"[{', '.join(ends)}]" if ends else "-", coverage))
                 undefined = undefined or shown["undefined"]
         note = "Missing answers count as full points or “correct”; coverage: answered." + " *: 0/0." * undefined
+        note = " ".join([note, *partial_notes(self.settings)])
         return Card(f"Scores on {self.dataset.title}", "", ("setting", "metric", "value", "95 % interval", "coverage"),
                     rows, note)  # fmt: skip
 

@@ -31,11 +31,11 @@ def of_students(matrix: ScoreMatrix, students: int) -> ScoreMatrix:
     return replace(matrix, clusters=names, unit="student")
 
 
-def compared(synthetic: Panels, students: int) -> Comparison:
+def compared(synthetic: Panels, students: int, right: float = 0.5) -> Comparison:
     judge = of_students(synthetic(np.random.default_rng(8), videos=12, steps=8), students)
     perfect = judge.predicting(judge.reference)
     rng = np.random.default_rng(1)
-    worse = judge.predicting(np.where(rng.random(judge.reference.shape) < 0.5, judge.reference, judge.predicted))
+    worse = judge.predicting(np.where(rng.random(judge.reference.shape) < right, judge.reference, judge.predicted))
     return compare_scores([ComparisonEntry("perfect", perfect), ComparisonEntry("worse", worse)], resamples=50)
 
 
@@ -54,7 +54,11 @@ def test_below_five_students_runs_are_compared_without_test_and_any_rank_is_poss
 
 
 def test_from_five_students_on_a_rank_has_its_interval(synthetic: Panels) -> None:
-    assert [(each.low, each.high) for each in compared(synthetic, 6).ranks["qwk"].values()] == [(1, 1), (2, 2)]
+    for students, right, intervals in ((6, 0.5, [(1, 2), (1, 2)]), (12, 0.0, [(1, 1), (2, 2)])):
+        found = compared(synthetic, students, right)
+        (difference,) = (item for item in found.differences if item.metric == "qwk")
+        assert (difference.p is not None and difference.p <= 0.05) == (right == 0)
+        assert [(each.low, each.high) for each in found.ranks["qwk"].values()] == intervals
 
 
 def test_one_student_or_one_video_says_why_there_is_no_interval(synthetic: Panels) -> None:

@@ -167,7 +167,12 @@ def test_evaluation_counts_statuses_and_reasons() -> None:
     assert sum(result["statuses"].values()) == 2
     assert result["missing"]["off_scale"] == 1
     assert result["metrics"]["coverage"]["value"] == pytest.approx(1 / 5)
-    assert result["synthetic"] is True and result["requests"] == {"answered": 2, "expected": 2, "conflicts": []}
+    assert result["synthetic"] is True and result["requests"] == {
+        "answered": 2,
+        "asked": 2,
+        "expected": 2,
+        "conflicts": [],
+    }
 
 
 @pytest.mark.parametrize("setting", TASKS)

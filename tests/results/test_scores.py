@@ -61,7 +61,7 @@ def test_verdict_metrics_equal_hand_counts(folder: Path, tmp_path: Path) -> None
     assert result["metrics"]["precision"]["value"] == pytest.approx(1 / 2)
     assert result["metrics"]["recall"]["value"] == pytest.approx(1 / 2)
     assert result["metrics"]["coverage"]["value"] == pytest.approx(3 / 12)
-    assert result["requests"] == {"answered": 3, "expected": 12, "conflicts": []}
+    assert result["requests"] == {"answered": 3, "asked": 12, "expected": 12, "conflicts": []}
     partial = score_predictions(folder, path, options=QUICK, partial=True).settings["clip_error"]
     assert partial["metrics"]["coverage"]["value"] == 1.0
     other = score_predictions(folder, path, options=replace(QUICK, positive="correct")).settings["clip_error"]
@@ -188,7 +188,7 @@ def test_the_score_command_equals_the_library(
     assert main(["score", str(folder), str(predictions), "--resamples", "200"]) == 0
     table = capsys.readouterr().out.splitlines()
     assert table[0] == f"tiny 1 SYNTHETIC, digest {open_dataset(folder).digest[:12]}"
-    head = ["setting", "metric", "value", "stderr", "95 % interval", "imputed", "videos", "coverage"]
+    head = ["setting", "metric", "value", "stderr", "95 % interval", "answered", "videos", "coverage"]
     assert [cell.strip() for cell in table[2].strip("|").split("|")] == head
     assert table[-2] == "Fewer than 10 videos: no interval."
     assert table[-1].startswith("Rests on fewer than 95 % of the asked steps")

@@ -49,7 +49,7 @@ def _board(board: Mapping[str, Any]) -> dict[str, Any]:
             **row,
             "no_video": verdict["no_video"].get(row["name"]),
             "gap": verdict["humans"].get(row["name"]),
-            "rivals": len(comparison["runs"]) - 1 if comparison else 0,
+            "rivals": len(comparison["ranks"].get(metric, ())) - 1 if comparison else 0,
             "partial": bool(requests) and requests["answered"] < requests["expected"],
             "constant": "constant-prediction" in flags and row["role"] == "model",
         })  # fmt: skip

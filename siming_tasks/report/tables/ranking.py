@@ -18,7 +18,7 @@ from siming_tasks.tasks import TASKS
 
 SYNTHETIC = "SYNTHETIC data: simulated exams, labels and raters."
 UNRANKED = "not ranked"
-BOLD_NOTE = "Bold: best, or not told apart from the best."
+BOLD_NOTE = "Bold: may be the best, as the interval of the rank says."
 
 
 def ranking_table(board: Mapping[str, Any], *, synthetic: bool, intervals: bool = True) -> Table:
@@ -41,8 +41,8 @@ def ranking_table(board: Mapping[str, Any], *, synthetic: bool, intervals: bool 
         if (group := UNRANKED if unranked else ROLES[row["role"]].group) != title:
             groups[place] = title = group
         seen, exams = row.get("seen") or (0, 0)
-        saw = f" (saw {seen} of {exams} exams)" if unranked and seen < exams else ""
-        cells: list[Cell] = [rank_text(row), Name(f"{row['name']}{saw}")]
+        some = f" (answered {seen} of {exams} exams)" if unranked and seen < exams else ""
+        cells: list[Cell] = [rank_text(row), Name(f"{row['name']}{some}")]
         for name in metrics:
             bold = name == headline and row["slug"] is not None and row["name"] in best
             number = Number.of(row["metrics"][name], row["imputed"].get(name), bold=bold)
