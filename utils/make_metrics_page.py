@@ -46,7 +46,7 @@ def write_run(dataset: Dataset, kind: str, path: Path, *, unsure: bool = False) 
 
 
 def output(command: str, folder: Path) -> str:
-    """Output of a command, with most step rows of the rater table left out."""
+    """Output of a command, without most step rows of the rater table and what comes after its totals."""
     program = shutil.which("siming")
     assert program, "siming is not on the PATH"
     done = subprocess.run([program, *shlex.split(command)[1:]], cwd=folder, capture_output=True, text=True, check=True)
@@ -55,7 +55,8 @@ def output(command: str, folder: Path) -> str:
         steps += bool(re.match(r"\| (cpr|aed|bmv)_\d+ \|", line))
         if steps <= SHOWN_STEPS or not re.match(r"\| (cpr|aed|bmv)_\d+ \|", line):
             kept.append(line)
-    return "\n".join(kept)
+    shown, *rest = "\n".join(kept).split("\n\n### Generalisability")
+    return shown + "\n\n..." * bool(rest)
 
 
 def main() -> None:
