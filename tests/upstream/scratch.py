@@ -1,4 +1,7 @@
-"""lmms-eval as it is installed, copied so that it can be changed, and run without our own entry points."""
+"""A source of lmms-eval, copied so that it can be changed, and run without our own entry points.
+
+The source is the installed package, or the tree that UPSTREAM_SOURCE names (utils/make_upstream.py).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 UPSTREAM = ROOT / "utils" / "upstream"
-HOST = Path(str(distribution("lmms-eval").locate_file("lmms_eval")))
+HOST = Path(os.environ.get("UPSTREAM_SOURCE") or str(distribution("lmms-eval").locate_file(""))) / "lmms_eval"
 SKIPPED = ("PYTEST", "SIMING", "LMMS", "SLURM")
 
 
@@ -22,6 +25,14 @@ def copied(folder: Path) -> Path:
     (folder / "lmms_eval" / "tasks").mkdir()
     shutil.copy2(HOST / "tasks" / "__init__.py", folder / "lmms_eval" / "tasks")
     return folder
+
+
+def apply(patch: Path, folder: Path, *options: str) -> None:
+    """Apply a patch to the copy in that folder."""
+    outside = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}  # not as part of a repository around it
+    command = ["git", "apply", *options, str(patch)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=outside)
+    assert done.returncode == 0, done.stderr
 
 
 def alone(folder: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -1,18 +1,25 @@
-"""The folder for lmms-eval's own tree: laid over the installed package it runs, without our entry point."""
+"""The task folders for lmms-eval's own tree: their patches applied to it they run, without our entry point."""
 
 from __future__ import annotations
 
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from datasets import Dataset
 
-from tests.upstream.scratch import ROOT, alone, copied, run_tests
+from tests.upstream.scratch import HOST, ROOT, UPSTREAM, alone, apply, copied, run_tests
 
 TASKS = [f"siming_{scope}_{answer}" for scope in ("full", "clip") for answer in ("score", "error")]
+ANNOTATIONS = ROOT.parent / "shared" / "annotations"
+PUBLISHED = {
+    "egooops": "egooops/meta/metadata.json",
+    "captaincook4d": "captaincook4d/annotation_json/complete_step_annotations.json",
+}
 SCRIPT = str(ROOT / "utils" / "make_upstream.py")
 
 
@@ -23,19 +30,20 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert done.returncode == 0, done.stderr
     again = subprocess.run([sys.executable, SCRIPT, str(out)], capture_output=True, text=True)
     assert again.returncode == 1 and "is there already" in again.stderr
-    return out
+    return out / "lmms-eval"
 
 
 @pytest.fixture(scope="module")
 def laid_over(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the installed lmms-eval with our folder in it."""
+    """A copy of lmms-eval to which the patches of both task folders are applied."""
     folder = copied(tmp_path_factory.mktemp("laid_over"))
-    shutil.copytree(tree, folder, dirs_exist_ok=True)
+    for name in ("siming", "procedure_mistakes"):
+        apply(tree / name / "change.patch", folder)
     return folder
 
 
 def test_the_files_lead_to_the_functions_beside_them(tree: Path) -> None:
-    folder = tree / "lmms_eval" / "tasks" / "siming"
+    folder = tree / "siming" / "lmms_eval" / "tasks" / "siming"
     groups = ["siming", "siming_full", "siming_clip"]
     assert sorted(path.stem for path in folder.glob("*.yaml")) == sorted([*TASKS, *groups])
     for path in [*folder.glob("*.yaml"), *folder.glob("_*")]:
@@ -45,13 +53,33 @@ def test_the_files_lead_to_the_functions_beside_them(tree: Path) -> None:
 
 
 def test_the_pull_request_fills_their_template(tree: Path) -> None:
-    text = (tree / "PULL_REQUEST.md").read_text()
+    text = (tree / "siming" / "PULL_REQUEST.md").read_text()
     assert re.findall(r"^## (.+)$", text, flags=re.MULTILINE) == [
         "Summary", "In scope", "Out of scope", "Validation", "Risk / Compatibility", "Type of change",
     ]  # fmt: skip
     assert len(re.findall("^- ", text.partition("## In scope")[0], flags=re.MULTILINE)) == 3
     values = re.findall(r"- siming_clip_score .*\|qwk +\|↑ +\|([\d.]+)\|", (ROOT / "README.md").read_text())
     assert len(values) == 1 and f"siming_clip_score: qwk {values[0]} |" in text
+
+
+def test_every_folder_holds_a_patch_with_its_test_and_a_text(tree: Path, tmp_path: Path) -> None:
+    folders = sorted(path.parent for path in tree.parent.rglob("change.patch"))
+    wanted = [*(path.stem for path in UPSTREAM.glob("*.patch")), "procedure_mistakes", "siming", "siming"]
+    assert sorted(path.name for path in folders) == sorted(wanted)
+    for number, folder in enumerate(folders):
+        added = re.findall(r"^--- /dev/null\n\+\+\+ b/(.+)$", (folder / "change.patch").read_text(), flags=re.MULTILINE)
+        (test,) = [file for file in added if Path(file).name.startswith("test_")]
+        assert f"`pytest {test}`" in (folder / "PULL_REQUEST.md").read_text()
+        (scratch := tmp_path / str(number)).mkdir()
+        for name in re.findall(r"^--- a/(.+)$", (folder / "change.patch").read_text(), flags=re.MULTILINE):
+            (scratch / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(HOST.parent / name, scratch / name)
+        apply(folder / "change.patch", scratch)
+        for file in added:
+            lines = (scratch / file).read_text()
+            assert lines == ((folder / file).read_text() if (folder / file).exists() else lines) and lines.endswith(
+                "\n"
+            )
 
 
 @pytest.mark.parametrize("tool", [["black", "-l", "240", "--check"], ["isort", "--profile", "black", "--check"]])
@@ -64,8 +92,21 @@ def test_the_style_is_theirs(tool: list[str], tree: Path) -> None:
 
 @pytest.mark.host
 def test_their_test_passes_in_their_tree(laid_over: Path) -> None:
-    done, _ = run_tests(laid_over, laid_over / "test" / "eval" / "test_siming.py")
+    tests = laid_over / "test" / "eval"
+    done, _ = run_tests(laid_over, tests / "test_siming.py", tests / "test_procedure_mistakes.py")
     assert done.returncode == 0 and "skipped" not in done.stdout, done.stdout[-3000:]
+
+
+@pytest.mark.skipif(not ANNOTATIONS.is_dir(), reason="../shared/annotations is not there")
+def test_the_published_annotations_become_as_many_documents_as_the_readme_says(tree: Path) -> None:
+    folder = tree / "procedure_mistakes" / "lmms_eval" / "tasks" / "procedure_mistakes"
+    utils = runpy.run_path(str(folder / "utils.py"))
+    for name, file in PUBLISHED.items():
+        docs = utils["process_docs"](Dataset.from_list([{"text": (ANNOTATIONS / file).read_text()}]))
+        steps, wrong = len(docs), sum(answer == "incorrect" for answer in docs["answer"])
+        said = rf"`{name}`: {steps:,} .*, {wrong:,} with"
+        assert re.search(said, (folder / "README.md").read_text()), (name, steps, wrong)
+        assert f"{(steps - wrong) / steps:.3f}"[1:] in (folder / "README.md").read_text()
 
 
 @pytest.mark.host

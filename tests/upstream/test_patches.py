@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from filelock import FileLock
 
-from tests.upstream.scratch import HOST, UPSTREAM, copied, run_tests
+from tests.upstream.scratch import HOST, UPSTREAM, apply, copied, run_tests
 
 PATCHES = sorted(UPSTREAM.glob("*.patch"))
 NAMES = [path.stem for path in PATCHES]
 PARTS = ["Summary", "In scope", "Out of scope", "Validation", "Risk / Compatibility", "Type of change"]
-
-
-def apply(patch: Path, folder: Path, *options: str) -> None:
-    outside = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)}  # not as part of a repository around it
-    command = ["git", "apply", *options, str(patch)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=outside)
-    assert done.returncode == 0, done.stderr
 
 
 Outcomes = dict[str, dict[str, str]]

@@ -1,0 +1,1 @@
+"""Converter for runs of SiMing-Bench, scored by the package siming-tasks."""
