@@ -41,6 +41,9 @@ FORM = "s16le mono 16000"
 JITTER = 0.02
 """Seconds by which stated times of continuous sound may be off; more is a gap."""
 
+QUIET = 8
+"""Loudest sample of what is no sound at all (72 dB below the highest): microphones of quiet rooms are above it."""
+
 _MOST_SECONDS = 6 * 3600
 """Longest track that is decoded; times beyond it are those of a damaged file."""
 
@@ -68,6 +71,13 @@ class Sound:
         whole = np.zeros(max(len(self.samples), count), np.int32)
         whole[: len(self.samples)] = np.abs(self.samples.astype(np.int32))
         return np.maximum.reduceat(whole, np.arange(count) * len(whole) // count) / 32768
+
+    def silences(self, least: float = 2.0) -> list[tuple[float, float]]:
+        """Start and end (s) of every stretch of at least so many seconds without any sound, to a tenth of a second."""
+        tenth = RATE // 10
+        loudest = np.abs(self.samples[: len(self.samples) // tenth * tenth].astype(np.int32)).reshape(-1, tenth).max(1)
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], loudest <= QUIET, [0]])))
+        return [(a / 10, b / 10) for a, b in edges.reshape(-1, 2).tolist() if b - a >= 10 * least]
 
     def wav(self) -> bytes:
         """A WAV file of the samples; equal samples give equal bytes."""
@@ -195,14 +205,47 @@ def _resampled(path: Path) -> Iterator[AudioFrame]:
     """Frames of the first sound track at :data:`RATE`, one channel, 16 bits."""
     import av
 
-    resampler = av.AudioResampler(format="s16", layout="mono", rate=RATE)
+    resampler = Resampler("mono", RATE)
     with open_video(path) as (container, _):
         track = next(iter(container.streams.audio), None)
         if track is None:
             raise MediaError(f"{path}: has no sound. Build the data set with --keep-audio, from videos that have some.")
-        for frame in container.decode(track):
-            yield from resampler.resample(frame)
+        for packet in container.demux(track):
+            try:
+                frames: Any = packet.decode()
+            except av.error.FFmpegError as error:
+                at = float((packet.pts or 0) * (packet.time_base or 0))
+                what = f"its sound is damaged at {at:.2f} s ({error.strerror})."
+                fix = "Build the data set again: damaged sound becomes silence there, and is counted."
+                raise MediaError(f"{path}: {what} {fix}") from error
+            for frame in frames:
+                yield from resampler.resample(frame)
         yield from resampler.resample(None)
+
+
+class Resampler:
+    """FFmpeg's resampler to 16 bits, which begins anew where a recording changes its channels, rate or form.
+
+    Sixteen bits, because channels are then mixed so that the sum fits: FFmpeg adds floating point without, and five
+    channels at half of the highest level come out cut off.
+    """
+
+    def __init__(self, layout: str, rate: int) -> None:
+        self.layout, self.rate = layout, rate
+        self._kind: tuple[str, str, int] | None = None
+        self._current: Any = None
+
+    def resample(self, frame: AudioFrame | None) -> list[AudioFrame]:
+        """Take a frame (None: the last one was given) and return those that are ready."""
+        import av
+
+        kind = (frame.format.name, frame.layout.name, frame.sample_rate) if frame is not None else None
+        ready: list[AudioFrame] = []
+        if kind != self._kind:
+            ready += self._current.resample(None) if self._current else []
+            self._current = av.AudioResampler("s16", self.layout, self.rate) if frame is not None else None
+            self._kind = kind
+        return [*ready, *(self._current.resample(frame) if frame is not None else [])]
 
 
 def add_sound(video: Path, sound: Sound, out: Path) -> None:

@@ -6,13 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
 from siming_tasks.cli import main
-from siming_tasks.common.schema import Rater
+from siming_tasks.common.schema import Rater, StepLabel, Video
 from siming_tasks.data import check_dataset, open_dataset
+from siming_tasks.data.check.media_checks import inspect
 from siming_tasks.data.sound_facts import SoundFacts
+from siming_tasks.media.sound import RATE, Sound, add_sound
 from siming_tasks.results.estimand import estimand_of
 from siming_tasks.results.evaluate_records import build_reference_matrix
 from siming_tasks.rubrics import Rubric, default_rubric
@@ -54,6 +57,27 @@ def test_sound_is_no_finding_where_it_is_meant(
     (folder / "dataset.yaml").write_text(yaml.safe_dump({**info, **({} if stated is None else {"sound": stated})}))
     found = [str(problem.code) for problem in check_dataset(folder, quick=True).warnings if problem.line == 1]
     assert found == codes
+
+
+@pytest.mark.parametrize(
+    ("heard_until", "code", "words"),
+    [
+        (0, "sound-silent", "without any sound in it"),
+        (3, "sound-gaps", "3.0 of its 6.0 s are without any sound, the first from 3.0 s on, and with them 1 steps that "
+                          "need sound (late)."),
+        (6, "", ""),
+    ],
+)  # fmt: skip
+def test_the_check_hears_whether_anything_is_heard(tmp_path: Path, heard_until: int, code: str, words: str) -> None:
+    noise = np.random.default_rng(0).integers(-300, 300, heard_until * RATE).astype(np.int16)
+    silent = write_video(tmp_path / "silent.mp4", frames=60)
+    add_sound(silent, Sound(np.append(noise, np.zeros(6 * RATE - len(noise), np.int16))), tmp_path / "a.mp4")
+    spans = {"early": (0.0, 2.0), "late": (4.0, 6.0), "seen": (4.5, 6.0)}
+    video = Video("v", "a.mp4", 6.0, tuple(StepLabel(name, *span) for name, span in spans.items()))
+    found = inspect(tmp_path / "a.mp4", video, 1, sound=True, heard=("early", "late")).problems
+    heard = [problem for problem in found if problem.code.startswith("sound-")]
+    assert [problem.code for problem in heard] == ([code] if code else [])
+    assert all(words in problem.what for problem in heard)
 
 
 def test_the_check_reads_transcripts(folder: Path, edit: Any) -> None:

@@ -114,3 +114,13 @@ def test_the_wave_form_is_loudest_where_the_sound_is() -> None:
     assert Sound(samples).peaks(4).tolist() == [0, 1, 0, 0.5]
     assert Sound(samples[:0]).peaks(3).tolist() == [0, 0, 0], "no sound is drawn as silence"
     assert Sound(samples[998:]).peaks(4).tolist() == [0, 0.5, 0, 0], "fewer samples than parts"
+
+
+def test_silence_is_where_nothing_is_louder_than_a_converter() -> None:
+    """Six seconds: 2.5 of nothing, one click, 1.5 of nothing, then a faint hiss."""
+    samples = np.zeros(6 * RATE, np.int16)
+    samples[round(2.55 * RATE)] = 100
+    samples[4 * RATE :] = np.random.default_rng(0).integers(-40, 40, 2 * RATE)
+    assert Sound(samples).silences() == [(0.0, 2.5)]
+    assert Sound(samples).silences(1.0) == [(0.0, 2.5), (2.6, 4.0)]
+    assert Sound(np.zeros(RATE, np.int16)).silences() == [] == Sound(np.zeros(0, np.int16)).silences()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from siming_tasks.common.schema import Video
 from siming_tasks.media.container import open_video
 from siming_tasks.media.picture import WIDE_GAMUTS
 from siming_tasks.media.sampler import frame_range
+from siming_tasks.media.sound import decode_sound
 from siming_tasks.media.timeline import Timeline, timeline_of
 
 if TYPE_CHECKING:
@@ -55,14 +56,18 @@ class Inspection:
     pictures: NDArray[np.float32] | None = None
 
 
-def inspect(path: Path, video: Video, line: int, quick: bool = False, sound: bool | None = None) -> Inspection:
+def inspect(
+    path: Path, video: Video, line: int, quick: bool = False, sound: bool | None = None, heard: Collection[str] = ()
+) -> Inspection:
     """Open one video, compare it with its row on this line of ``videos.jsonl`` and decode every picture once.
 
     ``quick``: read headers and packets' timestamps only. ``sound``: whether ``dataset.yaml`` states that it is kept.
+    ``heard``: ids of the steps that need it.
     """
     about = _About(video, line, sound)
     try:
         with open_video(path) as (container, stream):
+            has_track = bool(container.streams.audio)
             problems = list(_header(about, container, stream))
             timeline = timeline_of(path, container, stream)
     except MediaError as error:
@@ -82,6 +87,8 @@ def inspect(path: Path, video: Video, line: int, quick: bool = False, sound: boo
     if pictures is not None and pictures.std() < 2:
         what = "shows the same flat picture from beginning to end."
         problems.append(about.problem("media-blank", what, "Check the recording.", "warning"))
+    if sound and has_track:
+        problems += _silence(about, path, timeline.zero, heard)
     return Inspection(tuple(problems), sha256_file(path), frames, pictures)
 
 
@@ -163,6 +170,29 @@ def _timing(about: _About, timeline: Timeline) -> Iterator[Problem]:
     if between:
         what = f"{len(between)} spans lie between two pictures ({', '.join(between[:3])}); one picture stands for each."
         yield about.problem("span-between", what, "Check them.", "warning", "steps")
+
+
+def _silence(about: _About, path: Path, zero: float, heard: Collection[str]) -> Iterator[Problem]:
+    """Sound that cannot be decoded, or that is none: a track that is silent, ends early, begins late or pauses."""
+    try:
+        silences = decode_sound(path, zero).part(0.0, about.video.duration).silences()
+    except MediaError as error:
+        yield about.problem("sound-damaged", str(error).removeprefix(f"{path}: "), "Build the data set again.")
+        return
+    silent, whole = sum(end - start for start, end in silences), about.video.duration
+    if silent > 0.95 * whole:
+        what = "has a sound track without any sound in it, which its tasks would give."
+        fix = "Take a recording whose microphone was on. The channels of one that was wired wrongly cancel each other."
+        yield about.problem("sound-silent", what, fix, "warning")
+    elif silent > 0.05 * whole:
+        spans = {step.step_id: step.span for step in about.video.applicable if step.span and step.step_id in heard}
+        lost = [name for name, (start, end) in spans.items()
+                if sum(max(0.0, min(end, b) - max(start, a)) for a, b in silences) > 0.9 * (end - start)]  # fmt: skip
+        what = f"{silent:.1f} of its {whole:.1f} s are without any sound, the first from {silences[0][0]:.1f} s on"
+        what += f", and with them {len(lost)} steps that need sound ({', '.join(lost[:3])})." if lost else "."
+        yield about.problem(
+            "sound-gaps", what, "Check that the recording is whole; nobody hears these steps.", "warning"
+        )
 
 
 def _decode(

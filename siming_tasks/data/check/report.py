@@ -131,11 +131,11 @@ def _inspect_all(
     from tqdm import tqdm
 
     videos = [video for video in dataset.videos if dataset.lines[video.video_id] not in broken]
-    sound = dataset.meta.get("sound")
+    sound, heard = dataset.meta.get("sound"), dataset.sound_facts.steps
     with ThreadPoolExecutor(jobs) as pool, tqdm(total=len(videos), unit="video", disable=not progress) as bar:
         work = {
             video.video_id: pool.submit(
-                inspect, dataset.media_path(video), video, dataset.lines[video.video_id], quick, sound
+                inspect, dataset.media_path(video), video, dataset.lines[video.video_id], quick, sound, heard
             )
             for video in videos
         }

@@ -191,6 +191,10 @@ def _not_whole(plan: BuildPlan, media: Mapping[str, Mapping[str, Any]]) -> list[
             fix = "Export it again from the source if they matter: they cannot be decoded, or follow within 1/60 s."
             code = "media-damaged" if done["damaged"] else "media-lost"
             problems.append(Problem(code, what, fix, str(source.path), severity="warning"))
+        if done["unheard"]:
+            what = f"{done['unheard']} packets of its sound are damaged; silence stands for them."
+            fix = "Export it again from the source."
+            problems.append(Problem("sound-damaged", what, fix, str(source.path), severity="warning"))
     return problems
 
 

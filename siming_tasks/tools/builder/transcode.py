@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +60,7 @@ class Normalised:
         stored: pictures that the source holds.
         lost: how many of these are not among those written: nothing to decode them from, or two within one period.
         damaged: how many of those written the decoder reported errors for, or (of a copy) gave no picture for.
+        unheard: packets of sound that cannot be decoded; silence stands for each.
     """
 
     frames: int
@@ -70,6 +71,7 @@ class Normalised:
     stored: int
     lost: int = 0
     damaged: int = 0
+    unheard: int = 0
 
     @property
     def duration(self) -> float:
@@ -196,10 +198,10 @@ def normalise(
             if not len(clock.pts):
                 raise MediaError(f"{source}: none of its pictures has a time. {REENCODE}")
             writer = _Writer(output, clock)
-            _encode(container, stream, writer, keep_audio, check)
+            unheard = _encode(container, stream, writer, keep_audio, check)
             if not writer.frames:
                 raise MediaError(f"{source}: holds no picture that can be decoded.")
-            result = writer.result()
+            result = replace(writer.result(), unheard=unheard)
     return result
 
 
@@ -363,8 +365,8 @@ class _Writer:
 
 def _encode(
     container: InputContainer, stream: VideoStream, writer: _Writer, keep_audio: bool, check: Callable[[], None]
-) -> None:
-
+) -> int:
+    """Encode the pictures, and the sound if it is kept; returns how many packets of sound cannot be decoded."""
     stream.thread_type = "AUTO"
     clock = writer.clock
     start = clock.start * clock.time_base
@@ -372,7 +374,8 @@ def _encode(
     sound = SoundWriter(writer.output, audio, start) if audio is not None else None
     last, decoded = float(start), clock.first
     for packet in container.demux([stream, *([audio] if audio is not None else [])]):
-        frames: Any = packet.decode()
+        of_sound = sound if packet.stream.type == "audio" else None
+        frames: Any = of_sound.decode(packet) if of_sound is not None else packet.decode()
         for frame in frames:
             check()
             if packet.stream.type == "video":
@@ -388,9 +391,10 @@ def _encode(
                     if sound is not None:
                         sound.open()
                 writer.write(frame)
-            elif sound is not None:
-                sound.write(frame)
+            elif of_sound is not None:
+                of_sound.write(frame)
     if writer.graph is not None:
         writer.write(None)
         if sound is not None:
             sound.write(None)
+    return sound.damaged if sound is not None else 0

@@ -130,9 +130,15 @@ def _as_seen(text: str) -> str:
 
 
 def _read_cues(file: TranscriptFile, text: str) -> None:
-    """The cues of WebVTT or SRT: a line of two times, the words below it, an empty line."""
+    """The cues of WebVTT or SRT: a line of two times and the words below it, to an empty line or the next cue."""
     blocks: list[list[tuple[int, str]]] = [[]]
     for number, line in enumerate(text.lstrip("\ufeff").split("\n"), 1):
+        open_cue = blocks[-1]
+        if _TIMING.fullmatch(line) and any("-->" in above or above.startswith("WEBVTT") for _, above in open_cue):
+            # No empty line stands before this cue; its number, one more than that of the cue above, may.
+            own = open_cue[0][1].strip()
+            is_number = own.isdecimal() and open_cue[-1][1].strip() == str(int(own) + 1)
+            blocks.append([open_cue.pop()] if is_number else [])
         if line.strip():
             blocks[-1].append((number, line))
         elif blocks[-1]:
@@ -150,6 +156,10 @@ def _read_cues(file: TranscriptFile, text: str) -> None:
         file.fault("transcript-form", "does not begin with WEBVTT; read as SRT.", "Check it.", severity="warning")
     for block in blocks:
         if is_vtt and block[0][1].split()[0] in ("NOTE", "STYLE", "REGION"):
+            if len(block) > 1 and _TIMING.fullmatch(block[1][1]):
+                what, fix = "stands above a line of times: players show that cue.", "Delete one of the two."
+                place = Said(0, 0, "", "", "", block[0][0])
+                file.fault("transcript-form", f"{short(block[0][1])} {what}", fix, place)
             continue
         at = next((index for index, (_, line) in enumerate(block[:2]) if "-->" in line), None)
         place = Said(0, 0, "", "", "", block[0][0])

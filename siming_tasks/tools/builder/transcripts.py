@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,15 @@ _TITLE = re.compile("dr|prof|professor|mr|mrs|ms|miss|sir|rater|the|von|van|de|d
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 _CALLED = "老师|医生|医师|大夫|教授|主任|护士|同学|同志|先生|女士"
 """Words that follow a surname when somebody is addressed in Chinese."""
+_FAMILIAR = "小老阿"
+"""Letters that stand before a surname among colleagues (小王, 老李)."""
+_TWO_LETTERS = (
+    *("欧阳", "司马", "上官", "诸葛", "东方", "皇甫", "尉迟", "公孙", "慕容", "令狐", "长孙", "宇文", "司徒", "夏侯"),
+    *("端木", "南宫", "西门", "独孤", "申屠", "闻人"),
+)
+"""Chinese surnames of two letters."""
+_NO_NAMES = ("老师", "小时", "小于")
+"""Words that are made of such a letter and what can be a surname."""
 
 
 def transcript_files(paths: Sequence[Path]) -> list[tuple[Path, str]]:
@@ -206,28 +216,28 @@ class Names:
         return wanted
 
     def replaced(self, text: str) -> str:
-        """The text with the names, parts of them and Chinese surnames before a title replaced."""
-        small = " ".join(text.casefold().split())
+        """The text with the names, parts of them and Chinese surnames of people who are addressed replaced."""
+        bare = _bare(text)
+        small = " ".join(bare.casefold().split())
         near = [form for form in self._wanted if form.rstrip("|").casefold() in small]
         if not near:
             return text
-
-        def place(match: re.Match[str]) -> str:
-            said = " ".join(match[0].split())
-            name = next(self._wanted[form] for form in (said, said.casefold(), f"{said}|") if form in self._wanted)
+        pieces, at = [], 0
+        for match in re.finditer("|".join(map(_pattern, sorted(near, key=len, reverse=True))), bare):
+            form = " ".join(match[0].split())
+            name = next(self._wanted[key] for key in (form, form.casefold(), f"{form}|") if key in self._wanted)
             self.met.add(name)
-            if self.places[name] == name:
-                return match[0]
-            self.found[said, self.places[name]] += 1
-            return self.places[name]
-
-        return re.sub("|".join(map(_pattern, sorted(near, key=len, reverse=True))), place, text)
+            if self.places[name] != name:
+                self.found[" ".join(text[match.start() : match.end()].split()), self.places[name]] += 1
+                pieces += [text[at : match.start()], self.places[name]]
+                at = match.end()
+        return "".join([*pieces, text[at:]])
 
     def speaker(self, who: str) -> str | None:
         """Name of a speaker in the data set: its place, or its role; None: it is to get a number."""
         plainly = " ".join(spelled(who).split()).casefold()
         for name, place in self.places.items():
-            if plainly == name.casefold():
+            if _bare(plainly) == _bare(name).casefold():
                 self.met.add(name)
                 return place
         return plainly if _ROLE.fullmatch(plainly) else None
@@ -268,26 +278,47 @@ def name_problems(
         yield Problem("transcript-speakers", what, fix, severity="warning")
 
 
-def _forms(name: str) -> list[str]:
-    """Forms in which a name is said, folded: the whole name, its parts, and a Chinese surname before a title (``|``).
-
-    Parts of two letters count with their capital alone, single letters not at all.
+def _bare(text: str) -> str:
+    """The text with Latin letters bare of accents and one kind of apostrophe, as long as it was.
 
     Example:
-        >>> _forms("Dr. Li Wang"), _forms("王小明")
-        (['dr. li wang', 'wang', 'Li'], ['王小明', '小明', '王|'])
+        >>> _bare("José O’Neil, 小明")
+        "Jose O'Neil, 小明"
+    """
+    first = (unicodedata.normalize("NFKD", letter)[0] for letter in text)
+    return "".join(
+        "'" if letter in "’‘ʼ" else plain if plain.isascii() else letter
+        for letter, plain in zip(text, first, strict=True)
+    )
+
+
+def _forms(name: str) -> list[str]:
+    """Forms in which a name is said, bare and folded: the whole name, its parts, and a Chinese surname (``|``).
+
+    Parts of two letters count with their capital alone, single letters not at all. A title after a Chinese name is no
+    part of it. A surname counts before a title and after 小 or 老.
+
+    Example:
+        >>> _forms("Dr. Li Wang"), _forms("王小明"), _forms("李老师")
+        (['dr. li wang', 'wang', 'Li'], ['王小明', '小明', '王|'], ['李老师', '李|'])
     """
     if _HAN.fullmatch(name):
-        return [*([name] if len(name) > 1 else []), *([name[1:]] if len(name) > 2 else []), f"{name[0]}|"]
+        own = re.sub(rf"(?:{_CALLED})$", "", name) or name
+        surname = own[:2] if own[:2] in _TWO_LETTERS else own[0]
+        given = own[len(surname) :]
+        return [*([name] if len(name) > 1 else []), *([given] if len(given) > 1 else []), f"{surname}|"]
+    name = _bare(name)
     forms = [name.casefold()] if len(name) > 2 else [name] if len(name) > 1 else []
-    parts = [part for part in re.split(r"[^\w'’]+|_", name) if not _TITLE.fullmatch(part)]
+    parts = [part for part in re.split(r"[^\w']+|_", name) if not _TITLE.fullmatch(part)]
     return [*dict.fromkeys([*forms, *(part.casefold() for part in parts if len(part) > 2),
                             *(part.capitalize() for part in parts if len(part) == 2)])]  # fmt: skip
 
 
 def _pattern(form: str) -> str:
     if form.endswith("|"):
-        return f"{form[0]}(?={_CALLED})"
+        surname = form[:-1]
+        familiar = "".join(letter for letter in _FAMILIAR if letter + surname not in _NO_NAMES)
+        return f"{surname}(?={_CALLED})|(?<=[{familiar}]){surname}"
     if _HAN.search(form):
         return re.escape(form)
     words = r"\s+".join(map(re.escape, form.split()))

@@ -20,7 +20,7 @@ from siming_tasks.media.sound import RATE, decode_sound
 from siming_tasks.tools.builder.transcode import normalise
 from tests.data.conftest import damage, turn, write_video
 from tests.media.conftest import make, number, remux
-from tests.tools.builder.conftest import late_sound
+from tests.tools.builder.conftest import damage_sound, film_with_tone, late_sound
 
 
 def pictures(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
@@ -155,6 +155,48 @@ def test_sound_that_is_kept_is_whole_and_at_its_time(tmp_path: Path, footage: Pa
     agreement = {lag: np.corrcoef(before[1000:-1000], np.roll(after, lag)[1000:-1000])[0, 1] for lag in range(-3, 4)}
     assert max(agreement, key=agreement.__getitem__) == 0 and agreement[0] > (0.97 if late else 0.999)
     assert after.std() == pytest.approx(before.std(), rel=0.02)
+
+
+@pytest.mark.parametrize("layout", ["mono", "stereo", "quad", "5.1"])
+def test_channels_are_mixed_without_being_cut_off(tmp_path: Path, layout: str) -> None:
+    """The same tone in every channel, of peak 0.5 and root mean square 0.354, but for the low one that is no voice's.
+
+    Six channels were added to 1.2 of the highest level at the build, and cut off at 1.
+    """
+    source = film_with_tone(tmp_path / "a.mov", layout)
+    normalise(source, tmp_path / "b.mp4", keep_audio=True)
+    for path in (source, tmp_path / "b.mp4"):
+        tone = decode_sound(path, 0.0).samples[2000:14_000] / 32768
+        assert tone.std() == pytest.approx(0.3536, rel=0.03) and np.abs(tone).max() == pytest.approx(0.5, abs=0.04)
+
+
+def test_joined_recordings_of_another_form_that_overlap_are_built(tmp_path: Path) -> None:
+    """A stream that goes on in stereo, at another rate and 0.1 s too early; one channel on two is 3 dB quieter.
+
+    It ended the build with an error of a library.
+    """
+    first = film_with_tone(tmp_path / "1.ts", "mono", codec="mp2")
+    second = film_with_tone(tmp_path / "2.ts", "stereo", codec="mp2", rate=32_000, start=0.9)
+    (tmp_path / "a.ts").write_bytes(first.read_bytes() + second.read_bytes())
+    normalise(tmp_path / "a.ts", tmp_path / "b.mp4", keep_audio=True)
+    sound = decode_sound(tmp_path / "b.mp4", 0.0).samples / 32768
+    assert len(sound) / RATE == pytest.approx(1.9, abs=0.1)
+    for begin in (0.2, 1.3):
+        part = sound[round(begin * RATE) :][: RATE // 2]
+        spectrum = np.abs(np.fft.rfft(part * np.hanning(len(part))))
+        assert spectrum.argmax() * 2 == 440 and 0.24 < part.std() < 0.37
+
+
+def test_damaged_sound_is_counted_and_silent(tmp_path: Path) -> None:
+    """Ten packets of 1,024 samples from 0.213 s to 0.427 s; the decoder fades on both sides."""
+    film_with_tone(tmp_path / "a.mkv", "mono", codec="aac")
+    damaged = damage_sound(tmp_path / "a.mkv", tmp_path / "b.mkv", range(11, 21))
+    with pytest.raises(MediaError, match=r"b\.mkv: its sound is damaged at 0\.2\d s"):
+        decode_sound(damaged, 0.0)
+    assert normalise(damaged, tmp_path / "c.mp4", keep_audio=True).unheard == 10
+    sound = decode_sound(tmp_path / "c.mp4", 0.0).samples / 32768
+    assert np.abs(sound[round(0.28 * RATE) : round(0.38 * RATE)]).max() < 0.01
+    assert sound[round(0.5 * RATE) : round(0.9 * RATE)].std() == pytest.approx(0.3536, rel=0.05)
 
 
 @pytest.mark.parametrize("content", [b"", b"hello" * 1000])
