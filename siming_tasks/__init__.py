@@ -12,6 +12,7 @@ The names below are the public interface, imported when they are first used::
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     """Import a public name now."""
     if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        # with both, Python adds the nearest name to what it prints
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
     # Panel is the former public name of ScoreMatrix, which scripts use.
     return getattr(importlib.import_module(_HOME[name]), "ScoreMatrix" if name == "Panel" else name)
 

@@ -21,6 +21,7 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
+from siming_tasks.common.input_kinds import expect
 from siming_tasks.common.object_store import is_url
 from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import RESAMPLES
@@ -291,6 +292,11 @@ class Options:
                 "schema='json' and prompt='reasoned' exclude each other: a reply that is held to the schema has no "
                 "room for reasoning. Set one of them."
             )
+
+    @classmethod
+    def of(cls, given: object) -> Options:
+        """The options that a function was given; None: the defaults (OptionsError: something else)."""
+        return cls() if given is None else expect(given, cls, "options", "Give Options(resamples=2000), for example.")
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Options:

@@ -15,8 +15,9 @@ from siming_tasks.analysis.run_analyses import run_video_contribution
 from siming_tasks.analysis.variance_sources import two_way_intervals
 from siming_tasks.analysis.video_contribution import VideoContribution
 from siming_tasks.common.display import LONGEST, Card, Shown
-from siming_tasks.common.errors import DataError
+from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.sanitize import one_line
+from siming_tasks.data import Dataset
 from siming_tasks.data.primary import Primary, stated_primary
 from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.metrics.alignment import align
@@ -27,7 +28,7 @@ from siming_tasks.options import Options
 from siming_tasks.results.comparable import TaskRun, check_allowed, comparison_entries
 from siming_tasks.results.estimand import Estimand, estimand_of
 from siming_tasks.results.run import Run, load
-from siming_tasks.tasks import ABLATION_TASKS
+from siming_tasks.tasks import ABLATION_TASKS, setting_named
 
 
 @dataclass(frozen=True, repr=False)
@@ -167,6 +168,7 @@ def common_settings(runs: Sequence[Run], wanted: Collection[str] | None = None) 
 def compare(
     *runs: Run | str | Path,
     setting: str | None = None,
+    data: str | Path | Dataset | None = None,
     options: Options | None = None,
     allow: Collection[str] = (),
     against: str | None = None,
@@ -179,6 +181,7 @@ def compare(
     Args:
         runs: at least two runs on one data set, or their folders, which :func:`siming_tasks.results.run.load` reads.
         setting: name of the setting, such as ``full_score``; None: the first that all runs have.
+        data: the data set of the folders, or its folder; None: that of a run that is loaded, else as in ``load``.
         options: rater, label mapping, positive class, resamples and seed.
         allow: differences to accept (:data:`siming_tasks.results.comparable.DIFFERENCES`).
         against: compare every other run with this one instead of all pairs.
@@ -186,6 +189,7 @@ def compare(
 
     Raises:
         DataError: fewer than two runs or videos, runs that are not comparable, or an unknown ``against``.
+        OptionsError: an unknown setting, or an argument of another kind.
 
     Example:
         >>> from siming_tasks import Options, compare, open_dataset, read_run
@@ -198,8 +202,13 @@ def compare(
         >>> first.metric, first.a, first.b, first.value > 0.5
         ('qwk', 'physician', 'constant', True)
     """
-    options, loaded = options or Options(), [run if isinstance(run, Run) else load(run) for run in runs]
-    setting = setting or common_settings(loaded)[0]
+    if len(runs) == 1 and isinstance(runs[0], list | tuple):
+        raise OptionsError("runs: give them one by one: compare(*runs).")
+    data = data or next((run.dataset for run in runs if isinstance(run, Run)), None)
+    options, loaded = Options.of(options), [load(run, data) for run in runs]
+    if len(loaded) < 2:
+        raise DataError(f"A comparison needs at least two runs; {len(loaded)} given.")
+    setting = common_settings(loaded, setting and (setting_named(setting),))[0]
     compared = _compare(loaded, setting, options, allow=allow, against=against, steps_too=steps_too)
     return _correct({setting: compared}, stated_primary(loaded[0].dataset.meta, options.primary))[setting]
 

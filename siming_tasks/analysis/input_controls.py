@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from siming_tasks.common.schema import CONDITIONS
 from siming_tasks.media import VIDEO
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
 from siming_tasks.metrics.classification import Positive
@@ -32,7 +33,7 @@ from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray, S
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import FEWEST
 from siming_tasks.options import Options
-from siming_tasks.results.comparable import CONDITIONS, TaskRun
+from siming_tasks.results.comparable import TaskRun
 from siming_tasks.results.run import Run
 from siming_tasks.tasks import ABLATION_TASKS, TASKS, InputAblation
 

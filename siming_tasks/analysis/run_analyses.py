@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from siming_tasks.analysis.diagnosis import Diagnostics, diagnose_with_raters
@@ -27,6 +28,7 @@ from siming_tasks.analysis.video_contribution import (
     no_video_matrices,
     video_contribution,
 )
+from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Estimate, ScoreMatrix
@@ -34,7 +36,8 @@ from siming_tasks.metrics.resample import Stream, stream
 from siming_tasks.options import Options
 from siming_tasks.results.estimand import estimand_of
 from siming_tasks.results.record import Record
-from siming_tasks.results.run import Run
+from siming_tasks.results.run import Run, load
+from siming_tasks.tasks import setting_named
 
 DETAIL_RESAMPLES = 1_000
 """Most resamples of diagnoses, of the contribution of the video, and of clip against full video."""
@@ -44,18 +47,18 @@ PERMUTATIONS = 1_999
 
 
 def diagnose(
-    run: Run,
+    run: Run | str | Path,
     setting: str,
     options: Options | None = None,
     *,
     pass_mark: float = PASS_MARK,
     margin: float | None = None,
-    again: Run | None = None,
+    again: Run | str | Path | None = None,
 ) -> Diagnostics:
     """Diagnose the agreement of a run with the physicians in one setting; the unit of resampling is the video.
 
     Args:
-        run: from :func:`siming_tasks.results.run.read_run`.
+        run: one that is loaded, or what :func:`siming_tasks.results.run.load` reads.
         setting: name of the setting.
         options: rater, label mapping, positive class, resamples (at most
             :data:`siming_tasks.analysis.run_analyses.DETAIL_RESAMPLES` are used) and seed.
@@ -65,6 +68,7 @@ def diagnose(
 
     Raises:
         DataError: a run has no record of the setting, or a bad pass mark or margin.
+        OptionsError: there is no such setting.
 
     Example:
         >>> from siming_tasks import Options, diagnose, open_dataset, read_run
@@ -72,19 +76,23 @@ def diagnose(
         >>> diagnosis.exam.pass_rate_judge.value  # full points for everybody
         1.0
     """
-    options = options or Options()
+    options, run, setting = Options.of(options), load(run), setting_named(setting)
+    second = None if again is None else load(again, run.dataset)
+    for each in (run, second) if second else (run,):
+        if setting not in each.settings:
+            raise DataError(f"{each.name} has no answer to {setting}; it has {', '.join(each.settings) or 'none'}.")
     matrix = run.score_matrix(setting, options.rater, options.cluster)
     records = run.records.get(setting, ())
     diagnosis = diagnose_scores(
         matrix, setting, run.dataset, options, pass_mark=pass_mark, margin=margin, records=records
     )
-    if again is None:
+    if second is None:
         return diagnosis
     raters = rater_references(run.dataset, setting, matrix) if len(run.dataset.physicians) > 1 else []
     how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive, "seed": options.seed}
     how["resamples"] = min(DETAIL_RESAMPLES, options.resamples)
-    second = again.score_matrix(setting, options.rater, options.cluster)
-    return replace(diagnosis, retest=retest(matrix, second, raters, **how))
+    repeated = second.score_matrix(setting, options.rater, options.cluster)
+    return replace(diagnosis, retest=retest(matrix, repeated, raters, **how))
 
 
 def diagnose_scores(

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.inputs import kind_of
 from siming_tasks.cli.terminal import say, show_problems
 from siming_tasks.common.errors import DataError, OptionsError
+from siming_tasks.common.input_kinds import kind_of
 from siming_tasks.options import Decimal, Options
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.study import no_ceiling, origin, title
 from siming_tasks.cli.terminal import print_json, show_markdown
-from siming_tasks.options import Options
+from siming_tasks.common.schema import DIFFERENCES
+from siming_tasks.options import Choice, Options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 def compare(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
     run_paths: tuple[str, ...] = cli.word("RUN...", "prediction file, sample log or folder; or NAME=PATH", cli.RUNS),
-    only_settings: tuple[str, ...] = cli.several("NAME", "only this setting; may be repeated", flag="--setting"),
+    only_settings: tuple[str, ...] = cli.several(
+        "NAME", "only this setting; may be repeated", cli.SETTING, flag="--setting"
+    ),
     against: str | None = cli.option("NAME", "compare all runs with this one instead of all pairs"),
     allow: tuple[str, ...] = cli.several(
-        "WHAT",
-        "accept runs that differ in WHAT: dataset, prompt, media, frames, size, density, encoding, sampler, videos, "
-        "steps",
+        "WHAT", f"accept runs that differ in WHAT: {', '.join(DIFFERENCES)}", Choice(DIFFERENCES)
     ),
     partial: bool = cli.switch("count only requests that have a line (limited runs that do not say so)"),
     repeated: bool = cli.switch("the runs are repeats of one judge; print how much they differ"),
@@ -44,12 +45,10 @@ def compare(
     from siming_tasks.common.sanitize import literal
     from siming_tasks.metrics.estimate import plain
     from siming_tasks.report.tables.comparison import ablation_section, primary_section, sound_section
-    from siming_tasks.results.comparable import check_allowed
     from siming_tasks.results.discovery import find_runs
     from siming_tasks.results.run import read_run
     from siming_tasks.tasks import BENCHMARK_TASKS, UNALTERED_TASKS
 
-    check_allowed(allow)
     sources = find_runs(run_paths)
     dataset = chosen.open(sources, reference=True)
     runs = [read_run(source, dataset, partial=partial, allow=allow) for source in sources]

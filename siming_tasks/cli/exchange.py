@@ -39,7 +39,7 @@ class _Inches(click.ParamType[float]):
 def requests(
     chosen: cli.DatasetChoice = cli.dataset_flags(word=True),
     out: Path = cli.word("OUT", "the file (.jsonl)", cli.NEW_FILE),
-    setting: tuple[str, ...] = cli.several("NAME", "full_score, ...; may be repeated (default: the four)"),
+    setting: tuple[str, ...] = cli.several("NAME", "full_score, ...; may be repeated (default: the four)", cli.SETTING),
     messages: str = cli.option("", "form of the messages (default openai)", ("openai", "qwen", "plain"), "openai"),
     files: bool = cli.switch("frames as files beside OUT instead of data URLs"),
     limit: int | None = cli.option("N", "only the first N requests of each setting", Whole()),
@@ -52,13 +52,11 @@ def requests(
     """Write the requests and say how they are answered."""
     from tqdm import tqdm
 
-    from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
+    from siming_tasks.tasks import BENCHMARK_TASKS
     from siming_tasks.tools.exchange.batch_file import asked_file
     from siming_tasks.tools.exchange.request_file import media_folder, write_requests
 
     names = tuple(dict.fromkeys(setting or BENCHMARK_TASKS))
-    if unknown := [name for name in names if name not in TASKS]:
-        raise OptionsError(f"--setting {unknown[0]!r} is not one of {', '.join(TASKS)}.")
     options = replace(options, data=str(chosen.folder()))
 
     if batch and messages != "openai":
@@ -123,8 +121,8 @@ def export(
         required=True,
     ),
     with_labels: bool = cli.switch("also write the consensus of every step"),
-    setting: str | None = cli.option("NAME", "figure: of this setting (needed where the runs have several)"),
-    width: float | None = cli.option("WIDTH", "figure: 5.5in, 14cm (default 6.9in)", _Inches()),
+    setting: str | None = cli.option("NAME", "figure: of this setting (where the runs have several)", cli.SETTING),
+    width: float | None = cli.option("WIDTH", "figure: 5.5in, 14cm; without a unit inches (default 6.9)", _Inches()),
     font: Literal["sans", "serif"] = cli.option("", "figure: its font (default sans)", ("sans", "serif"), "sans"),
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
 ) -> None:

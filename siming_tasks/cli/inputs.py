@@ -1,67 +1,17 @@
-"""Kinds of inputs, told by the files at a path: what stands in the wrong place is named before anything is read."""
+"""Words and flags that name inputs: what stands in the wrong place is named before anything is read."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from siming_tasks.common.errors import OptionsError
-
-_ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".zst", ".7z", ".rar")
-_VIDEOS = (".mp4", ".mov", ".mkv", ".avi", ".webm", ".m4v")
-
-
-def _is_file(*suffixes: str) -> Callable[[Path], bool]:
-    return lambda path: path.suffix.lower() in suffixes and path.is_file()
-
-
-def _is_run(path: Path) -> bool:
-    logs = (path.rglob(pattern) for pattern in ("*_samples_siming_*.jsonl", "*_results.json"))
-    return any(next(found, None) for found in logs) if path.is_dir() else _is_file(".jsonl")(path)
-
-
-_SIGNS: Mapping[str, Callable[[Path], bool]] = {
-    "data set": lambda path: (path / "dataset.yaml").is_file(),
-    "report": lambda path: (path / "report.json").is_file() and (path / "index.html").is_file(),
-    "archive": _is_file(*_ARCHIVES),
-    "event log": _is_file(".sqlite"),
-    "YAML file": _is_file(".yaml", ".yml"),
-    "video": _is_file(*_VIDEOS),
-    "workbook": _is_file(".xlsx", ".xls"),
-    "run": _is_run,
-}
-"""Sign of each kind, the first that holds decides."""
-
-_WAYS_OUT = {
-    "archive": "Unpack it and give the folder.",
-    "report": "`siming view {path}` shows it; give the runs that it was made of.",
-    "data set": "It is given as --data {path}.",
-    "run": "`siming score {path}` scores it; give the data set, a folder with dataset.yaml.",
-    "event log": "`siming data build` makes a data set of it.",
-    "video": "Give the folder that it is in.",
-}
-"""Sentence for something that stands in the wrong place, by its kind."""
-
-_WAYS_OUT_BETWEEN = {
-    ("run", "report"): "`siming report {path}` makes one.",
-    ("data set", "report"): "`siming report RUN --data {path}` makes one.",
-    ("data set", "rubric"): "Give {path}/rubric.yaml.",
-    ("data set", "run"): "Give the predictions after it.",
-}
-"""The same where it depends on what is wanted; the last of a command with a word for the data set."""
-
-
-def kind_of(path: str | Path) -> str | None:
-    """Kind of what is at a path: ``data set``, ``run``, ``report``, ``archive``, ...; None for anything else."""
-    try:
-        return next((kind for kind, holds in _SIGNS.items() if holds(Path(path).expanduser())), None)
-    except (OSError, ValueError):  # too long a name, a NUL: whoever opens it says so
-        return None
+from siming_tasks.common.input_kinds import kind_of, way_out, with_article
 
 
 class Input(click.ParamType[Any]):
@@ -109,18 +59,16 @@ def refuse_misplaced(command: str, params: Sequence[click.Parameter], values: Ma
         if other := next((each for each in _misplaced(given, kinds, param, path) if kinds[each] in wanted.kinds), None):
             swapped = {path: other, other: path}
             words = [swapped.get(each, each) for word, each in given if isinstance(word, click.Argument)]
-            what = f"is {_a(str(kinds[path]))}" if kinds[path] else "is something else" if there else "is not there"
+            kind = kinds[path]
+            what = with_article(kind) if kind else "something else" if there else "not there"
             right = shlex.join([*command.split(), *words])
-            raise OptionsError(f"{other} is {_a(str(kinds[other]))} and {path} {what}. Swap them: {right}")
+            raise OptionsError(f"{other} is {with_article(str(kinds[other]))} and {path} is {what}. Swap them: {right}")
         if there:
-            kind, here = (
-                str(kinds[path]),
-                param.opts[0] if isinstance(param, click.Option) else str(param.metavar).strip("[]."),
-            )
+            kind = str(kinds[path])
+            here = param.opts[0] if isinstance(param, click.Option) else str(param.metavar).strip("[].")
             between = (kind, wanted.name) != ("data set", "run") or any(each.name == "dir" for each in params)
-            way_out = (between and _WAYS_OUT_BETWEEN.get((kind, wanted.name))) or _WAYS_OUT.get(kind, "")
-            what = f"{here} {path} is {_a(kind)}, and {_a(wanted.name)} is wanted."
-            raise OptionsError(f"{what} {way_out.format(path=shlex.quote(path))}".rstrip())
+            what = f"{here} {path} is {with_article(kind)}, and {with_article(wanted.name)} is wanted."
+            raise OptionsError(f"{what} {way_out(kind, wanted.name, path, between=between)}".rstrip())
         if (spelled := _other_spelling(path)) and isinstance(param, click.Argument):
             raise OptionsError(f"{path}: no such file or folder. Did you mean {spelled}?")
 
@@ -151,10 +99,6 @@ def _misplaced(
         alone = isinstance(param, click.Argument) and isinstance(here, click.Argument)
         if alone and param is not here and text != path and not (taken and taken.accepts(kinds[text])):
             yield text
-
-
-def _a(kind: str) -> str:
-    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def _other_spelling(path: str) -> str | None:

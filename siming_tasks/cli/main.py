@@ -64,6 +64,10 @@ class Group(click.Group):
         own = {path.removeprefix(self.prefix): line for path, line in COMMANDS.items() if path.startswith(self.prefix)}
         self.lines = {path.split()[0]: line for path, line in own.items()}
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The words; ``help data build`` means ``data build --help``."""
+        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the group's commands, in the order of the table."""
         return list(self.lines)

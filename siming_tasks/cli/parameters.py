@@ -24,6 +24,7 @@ from siming_tasks.common.errors import OptionsError, SimingError, system_message
 from siming_tasks.common.redact import redact
 from siming_tasks.common.value_kinds import OutputPath
 from siming_tasks.options import OPTIONS, Kind, Options, Refused
+from siming_tasks.tasks.registry import SettingName
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
@@ -37,10 +38,11 @@ MEDIA_OPTIONS = ("demo_videos", "frames", "clip_frames", "frame_size", "clip_den
 
 __all__ = [
     "MEDIA_OPTIONS", "NEW_FILE", "NEW_FOLDER", "NEW_PATH", "REPORT", "RUBRIC", "RUN", "RUNS", "SCORING_OPTIONS",
-    "VIDEOS", "Checked", "Command", "DatasetChoice", "Input", "OptionFlag", "RefusedValueError", "command",
+    "SETTING", "VIDEOS", "Checked", "Command", "DatasetChoice", "Input", "OptionFlag", "RefusedValueError", "command",
     "dataset_flags", "next_step", "option", "option_flags", "refusal", "several", "switch", "word",
 ]  # fmt: skip
 
+SETTING = SettingName()
 NEW_FILE, NEW_FOLDER, NEW_PATH = (OutputPath(folder) for folder in (False, True, None))
 """Kinds of words and flags that name what a command writes."""
 
@@ -165,11 +167,24 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words and flags; a refusal always knows of which command it is."""
+        words = tuple(args)  # click takes them out of the list
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
+            if "unexpected extra" in error.message and (quoted := self._unquoted(words)):
+                hint = f"{error.message}; several words are one value in quotes: {quoted}"
+                raise click.UsageError(hint, ctx) from None
             raise
+
+    def _unquoted(self, words: Sequence[str]) -> str | None:
+        """The first flag with a text behind which another word stands, with both as one: ``--rater 'Dr. Li'``."""
+        texts = {flag for param in self.params if isinstance(param, click.Option) and param.type is click.STRING
+                 and not param.is_flag and param.nargs == 1 for flag in param.opts}  # fmt: skip
+        for flag, first, second in zip(words, words[1:], words[2:], strict=False):
+            if flag in texts and not second.startswith("-"):
+                return f"{flag} {shlex.quote(f'{first} {second}')}"
+        return None
 
     def invoke(self, ctx: click.Context) -> int:
         """Run the command and return its exit code."""

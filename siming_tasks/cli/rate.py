@@ -34,7 +34,9 @@ def rate(
     ),
     join: tuple[Path, ...] = cli.several("FILE", "first take over another event log's events", Path),
     as_model: bool = cli.switch("answer a setting from the frames that a model gets"),
-    setting: str | None = cli.option("", "with --as-model: full_score, full_error, clip_score or clip_error"),
+    setting: str | None = cli.option(
+        "NAME", "with --as-model: full_score, full_error, clip_score or clip_error", cli.SETTING
+    ),
     out: Path | None = cli.option("FILE", "with --as-model: the prediction file to write", cli.NEW_FILE),
     options: Options = cli.option_flags("frames", "clip_frames", "frame_size", "clip_density", "cache", "cache_gb"),
 ) -> None:
@@ -49,10 +51,10 @@ def rate(
     from siming_tasks.tools.station.words import LANGUAGES, say
     from siming_tasks.tools.station.worklist import Adjudication, Rating, rater_name
 
-    _refuse_conflicts(adjudicate, rater, raters, as_model, setting, out, rubric)
     folder = dir.expanduser()
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder. Give a folder of videos, or a built data set.")
+    _refuse_conflicts(adjudicate, rater, raters, as_model, setting, out, rubric)
     # by default beside the folder, like everything that holds original names
     log_file = store or (whole := folder.resolve()).with_name(f"{whole.name}.ratings.sqlite")
     if desktop:

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import say
-from siming_tasks.options import Options, Whole
+from siming_tasks.common.schema import DIFFERENCES
+from siming_tasks.options import Choice, Options, Whole
 
 
 @cli.command(
@@ -26,16 +27,14 @@ def report(
     ),
     title: str | None = cli.option("TEXT", "title of every page (default: SiMing-Bench report)"),
     partial: bool = cli.switch("count only requests that have a line"),
-    allow: tuple[str, ...] = cli.several("WHAT", "rank runs that differ in WHAT (as compare --allow)"),
+    allow: tuple[str, ...] = cli.several("WHAT", "rank runs that differ in WHAT (see compare)", Choice(DIFFERENCES)),
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "prices", "primary"),
     jobs: int | None = cli.option("J", "worker processes (default: one for each core)", Whole()),
 ) -> None:
     """Write the report and say where it is."""
     from siming_tasks.report.build import TITLE, available_cores, write_report
-    from siming_tasks.results.comparable import check_allowed
     from siming_tasks.results.discovery import find_runs
 
-    check_allowed(allow)
     sources = find_runs(runs)
     dataset = chosen.open(sources, media=True)
     how: dict[str, Any] = {"media": video_files, "partial": partial, "allow": allow, "title": title or TITLE}

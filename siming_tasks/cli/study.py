@@ -121,7 +121,7 @@ def _print_readers(
 def diagnose(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
     path: Path = cli.word("RUN", "a prediction file, a sample log, or a folder of them", cli.RUN),
-    setting: str | None = cli.option("", "one setting (default: every setting of the run)"),
+    setting: str | None = cli.option("NAME", "one setting (default: every setting of the run)", cli.SETTING),
     partial: bool = cli.switch("the run asked only for the requests it holds (as with --limit)"),
     pass_mark: float = cli.option("SHARE", "share of points that passes (default 0.8)", Decimal(above=0, most=1), 0.8),
     margin: float | None = cli.option("X", "margin of equivalence, stated beforehand", Decimal(above=0, below=1)),

@@ -37,6 +37,10 @@ ATTEMPT_RULES: tuple[AttemptRule, ...] = get_args(AttemptRule)
 PERSON: RaterKind = "person"
 CORRECT, INCORRECT = "correct", "incorrect"  # the two verdicts, in prompts, replies, prediction files and reports
 CONSENSUS = "consensus"  # name of the reference rater in every ``score`` mapping
+CONDITIONS = ("dataset", "prompt", "schema", "media", "frames", "size", "density", "encoding", "sampler")
+"""What a request was asked about, and how."""
+DIFFERENCES = (*CONDITIONS, "videos", "steps")
+"""Differences that compared runs may have, by the names under which a user allows them."""
 RESAMPLES = 10_000  # resamples of the cluster bootstrap, unless another number is asked for
 
 

@@ -2,13 +2,14 @@
 
 from siming_tasks.data.check.report import CheckReport, check_dataset
 from siming_tasks.data.dataset import Dataset, open_dataset
-from siming_tasks.data.resolve import is_hub_name, resolve_dataset
+from siming_tasks.data.resolve import as_dataset, is_hub_name, resolve_dataset
 from siming_tasks.data.verify_media import restate, verify_media
 from siming_tasks.data.withholding import check_reference, with_labels, withhold
 
 __all__ = [
     "CheckReport",
     "Dataset",
+    "as_dataset",
     "check_dataset",
     "check_reference",
     "is_hub_name",

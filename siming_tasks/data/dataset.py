@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from pydantic import ValidationError
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError, MediaError, Problem, RubricError
 from siming_tasks.common.files import canonical_json, digest_of, inside, open_regular, read_yaml
+from siming_tasks.common.input_kinds import misplaced, path_of
 from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import CONSENSUS, PERSON, AttemptRule, Rater, Video, human_raters, kinds_in_words
 from siming_tasks.data.digest import content_digest, fingerprint, label_difference, media_difference
@@ -93,9 +95,12 @@ class Dataset(Shown):
         """One video.
 
         Raises:
-            KeyError: the dataset has no such video.
+            DataError: the data set has no such video; names the nearest.
         """
-        return self.by_id[video_id]
+        if video_id in self.by_id:
+            return self.by_id[video_id]
+        near = get_close_matches(str(video_id), self.by_id, 1) or [*self.by_id][:3]
+        raise DataError(f"{self.name}: no video {video_id!r}; there is {', '.join(near)}.")
 
     def media_path(self, video: Video) -> Path:
         """The video's file.
@@ -201,7 +206,7 @@ def open_dataset(root: str | Path, *, media: bool = True) -> Dataset:
         >>> len(dataset.videos), dataset.rubric.max_score, dataset.physicians, dataset.synthetic
         (4, 100.0, ('rater_a', 'rater_b'), True)
     """
-    dataset, problems = scan(Path(root), media)
+    dataset, problems = scan(path_of(root, "root", "data set"), media)
     if errors := [problem for problem in problems if problem.severity == "error"]:
         raise DataError.of(errors)
     if dataset is None:
@@ -211,6 +216,8 @@ def open_dataset(root: str | Path, *, media: bool = True) -> Dataset:
 
 def scan(root: Path, media: bool = True) -> tuple[Dataset | None, list[Problem]]:
     """Whatever can be read of a dataset folder, and every problem met; None if there is no rubric or no video."""
+    if why := misplaced(root, "data set"):
+        return None, [Problem("other-kind", *why, str(root))]
     if not root.is_dir():
         fix = "Set SIMING_DATA (or the argument) to the folder that holds dataset.yaml."
         return None, [Problem("folder-missing", "no such folder.", fix, str(root))]

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.input_kinds import path_of
 from siming_tasks.common.processes import locked
-from siming_tasks.data.dataset import open_dataset
+from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.verify_media import verify_media
 from siming_tasks.options import Options, videos_of_public_set
 
@@ -53,6 +54,21 @@ def resolve_dataset(settings: Options, named: str = "SIMING_DATA", *, draw_demo:
         f"{named}{sign}{settings.data!r}: {missing}, and not a Hugging Face dataset (org/name[@revision]). Give a "
         f"folder with dataset.yaml{demo}."
     )
+
+
+def as_dataset(data: object, name: str = "data") -> Dataset:
+    """A data set as it is, or what its folder or name means; the videos need not be there.
+
+    Raises:
+        OptionsError: ``data`` is neither; ``name`` is the argument in the message.
+        DataError: no data set, or a faulty one.
+    """
+    if isinstance(data, Dataset):
+        return data
+    folder = path_of(data, name, "data set")
+    if not folder.exists():
+        folder = resolve_dataset(Options(data=str(data)), name)
+    return open_dataset(folder, media=False)
 
 
 def _public_set(settings: Options, named: str) -> Path:

@@ -11,6 +11,7 @@ import numpy as np
 
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.input_kinds import expect
 from siming_tasks.common.schema import RESAMPLES
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.classification import Positive
@@ -98,7 +99,7 @@ def evaluate(
         >>> round(found["qwk"].value, 3), round(found["coverage"].value, 3), found["plcc"].n_videos
         (0.933, 0.833, 2)
     """
-    panel = panel.sorted()
+    panel = expect(panel, ScoreMatrix, "panel", "run.score_matrix(setting) makes one of a run.").sorted()
     whole = Tally.of(panel, mapping, positive)
     skills = list(dict.fromkeys(panel.skills))
     readings = _readings(panel)

@@ -17,11 +17,12 @@ from siming_tasks import __version__
 from siming_tasks.analysis.primary_claim import PrimaryResult
 from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES
 from siming_tasks.common.files import atomic_write
+from siming_tasks.common.input_kinds import path_of
 from siming_tasks.common.output_folder import check_place, output_folder
 from siming_tasks.common.processes import worker_pool
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import one_line
-from siming_tasks.data import Dataset
+from siming_tasks.data import Dataset, as_dataset
 from siming_tasks.data.minimal_pairs import read_pairs
 from siming_tasks.data.primary import stated_primary
 from siming_tasks.options import Options
@@ -41,7 +42,9 @@ from siming_tasks.report.pages import (
 from siming_tasks.report.pages.site import Page, ReportContents
 from siming_tasks.report.run_analysis import RunAnalysis, analyze_run
 from siming_tasks.report.viewer_files import Media, MediaLinks, VideoLinker, write_media_links
+from siming_tasks.results.comparable import check_allowed
 from siming_tasks.results.discovery import RunSource, find_runs, unique_names
+from siming_tasks.results.run import Run
 from siming_tasks.tasks import UNALTERED_TASKS
 
 FORMAT = "siming-report-1"
@@ -61,10 +64,10 @@ PAGES: tuple[Page, ...] = (
 
 
 def write_report(
-    runs: Sequence[RunSource | str | Path],
-    dataset: Dataset,
-    out: Path,
-    options: Options,
+    runs: Sequence[Run | RunSource | str | Path],
+    dataset: Dataset | str | Path,
+    out: str | Path,
+    options: Options | None = None,
     *,
     media: Media = "link",
     jobs: int = 1,
@@ -78,9 +81,9 @@ def write_report(
     The folder is built beside ``out`` and takes its place at the end; a report that is there already is replaced.
 
     Args:
-        runs: at least one prediction file, lmms-eval output folder, or what
+        runs: at least one prediction file, lmms-eval output folder, run that is loaded, or what
             :func:`siming_tasks.results.discovery.find_runs` made of them.
-        dataset: what they were asked about.
+        dataset: what they were asked about, or its folder.
         out: the report's folder.
         options: label mapping, positive class, rater, resamples, seed.
         media: ``link`` to the dataset's videos (relative), ``copy`` them into the report, or ``none``.
@@ -103,9 +106,12 @@ def write_report(
         >>> (written / "index.html").is_file()
         True
     """
+    out, dataset, options = path_of(out, "out", "report"), as_dataset(dataset, "dataset"), Options.of(options)
+    check_allowed(allow)
     check_place(out, *_REPORT)
-    groups = [[run] if isinstance(run, RunSource) else find_runs([str(run)]) for run in runs]
-    sources = unique_names([source for group in groups for source in group])
+    listed = [run.source if isinstance(run, Run) else run for run in ([runs] if isinstance(runs, str | Path) else runs)]
+    groups = [[run] if isinstance(run, RunSource) else find_runs([str(path_of(run, "runs", "run"))]) for run in listed]
+    sources = unique_names([source for group in groups or [find_runs([])] for source in group])
     pairs, primary = tuple(read_pairs(dataset)), stated_primary(dataset.meta, options.primary)
     with output_folder(out, *_REPORT) as part, _worker_map(jobs, max(len(sources), len(UNALTERED_TASKS))) as apply:
 

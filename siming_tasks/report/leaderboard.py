@@ -12,6 +12,7 @@ from siming_tasks.analysis.rater_agreement import rater_pairs
 from siming_tasks.analysis.video_contribution import no_video_estimates, no_video_matrices
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import resampled
+from siming_tasks.common.schema import CONDITIONS
 from siming_tasks.data import Dataset
 from siming_tasks.data.primary import Primary
 from siming_tasks.metrics import Estimate, ScoreMatrix
@@ -25,7 +26,7 @@ from siming_tasks.options import Options
 from siming_tasks.report.charts import ORDER
 from siming_tasks.report.run_analysis import RunAnalysis
 from siming_tasks.report.verdict import RankedRun, build_verdict, correct_tests, run_tests
-from siming_tasks.results.comparable import CONDITIONS, TaskRun, comparison_entries, groups, reason_against
+from siming_tasks.results.comparable import TaskRun, comparison_entries, groups, reason_against
 from siming_tasks.results.estimand import estimand_of
 from siming_tasks.results.evaluate_records import build_reference_matrix, evaluate_matrix
 from siming_tasks.results.run import Run

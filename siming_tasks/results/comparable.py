@@ -15,16 +15,12 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import sha256_json
-from siming_tasks.common.schema import CONSENSUS, UnitChoice
+from siming_tasks.common.schema import CONDITIONS, CONSENSUS, DIFFERENCES, UnitChoice
 from siming_tasks.media import UNKNOWN_MODE, recorded_mode
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run
-
-CONDITIONS = ("dataset", "prompt", "schema", "media", "frames", "size", "density", "encoding", "sampler")
-DIFFERENCES = (*CONDITIONS, "videos", "steps")
-"""Differences that runs may have, by the names under which a user allows them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +53,7 @@ class TaskRun:
 
 def check_allowed(allow: Collection[str]) -> None:
     """Refuse what is no difference (OptionsError)."""
-    if unknown := sorted(set(allow) - set(DIFFERENCES)):
+    if unknown := sorted(({allow} if isinstance(allow, str) else {*allow}) - {*DIFFERENCES}):
         raise OptionsError(f"--allow {unknown[0]!r} is not one of {', '.join(DIFFERENCES)}.")
 
 

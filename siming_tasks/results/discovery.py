@@ -12,6 +12,7 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import open_regular, read_bytes
+from siming_tasks.common.input_kinds import misplaced, path_of
 from siming_tasks.common.redact import public_arguments, public_name, redact
 from siming_tasks.common.schema import Video
 from siming_tasks.common.value_kinds import Share
@@ -230,10 +231,12 @@ def run_at(path: str | Path, name: str | None = None) -> RunSource:
     Raises:
         DataError: there is no such path, nothing in it, or a results file is none of lmms-eval.
     """
-    path = Path(path)
+    path = path_of(path, "run", "run")
     fix = "Give a prediction file, or the --output_path of a run with --log_samples."
     if not path.exists():
         raise DataError.of([Problem("run-missing", "no such file or folder.", fix, str(path))])
+    if why := misplaced(path, "run"):
+        raise DataError.of([Problem("other-kind", *why, str(path))])
     results: list[dict[str, Any]] = []
     file = path
     files = path.rglob("*_results.json") if path.is_dir() else ()

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError, Problem
+from siming_tasks.common.input_kinds import kind_of, path_of
 from siming_tasks.common.printed_value import fixed, marks, ranked, share_text
 from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import CONSENSUS, UnitChoice
-from siming_tasks.data import Dataset, check_reference, open_dataset, with_labels
+from siming_tasks.data import Dataset, as_dataset, check_reference, with_labels
 from siming_tasks.data.resolve import resolve_dataset
 from siming_tasks.data.splits import take_part
 from siming_tasks.metrics import Evaluation, ScoreMatrix
@@ -24,7 +25,7 @@ from siming_tasks.results.discovery import RunSource, asked_ids, dataset_folder,
 from siming_tasks.results.evaluate_records import build_score_matrix, evaluate_records, unobservable
 from siming_tasks.results.read_predictions import Seen, load_predictions
 from siming_tasks.results.record import Record
-from siming_tasks.tasks import TASKS
+from siming_tasks.tasks import TASKS, setting_named
 from siming_tasks.tasks.expected_requests import expected_ids, expected_requests, record_id, steps_of
 
 if TYPE_CHECKING:
@@ -89,11 +90,17 @@ class Run(Shown):
 
     def asked(self, setting: str) -> frozenset[str]:
         """Ids of the requests of a setting that count as asked; one without a record is a missing answer."""
+        setting = setting_named(setting)
         slices = self.source.slices.get(setting, ())
         have = {record.id for record in self.records.get(setting, ())} if slices or self.partial else ()
         whole = self.dataset.whole
         asked = asked_ids(setting, (whole or self.dataset).videos, have, slices=slices, partial=self.partial)
         return asked & frozenset(expected_ids(TASKS[setting], self.dataset.videos)) if whole else asked
+
+    def _refuse_stranger(self, rater: str) -> None:
+        """Refuse a rater whom nobody knows (DataError); labels that are withheld are none, and no fault."""
+        if rater != CONSENSUS and rater not in (self.dataset.whole or self.dataset).raters:
+            check_reference(self.dataset, rater)
 
     def score_matrix(
         self,
@@ -102,7 +109,14 @@ class Run(Shown):
         cluster: UnitChoice = "auto",
         without: Mapping[str, Collection[str]] | None = None,
     ) -> ScoreMatrix:
-        """Reference and answers of one setting as videos × steps."""
+        """Reference and answers of one setting as videos × steps.
+
+        Raises:
+            OptionsError: there is no such setting.
+            DataError: there is no such rater.
+        """
+        setting = setting_named(setting)
+        self._refuse_stranger(rater)
         records, asked = self.records.get(setting, ()), self.asked(setting)
         return build_score_matrix(records, self.dataset, setting, rater, cluster=cluster, asked=asked, without=without)
 
@@ -140,6 +154,8 @@ class Run(Shown):
         """
         import pandas  # not at import time: slow
 
+        self._refuse_stranger(rater)
+
         max_score = {step.id: step.max_score for step in self.dataset.rubric.steps}
         rows = []
         for name in self.settings:
@@ -176,32 +192,46 @@ class Run(Shown):
         return frame
 
 
-def load(run: str | Path, data: str | Path | Dataset | None = None, *, partial: bool = False) -> Run:
+def load(run: Run | RunSource | str | Path, data: str | Path | Dataset | None = None, *, partial: bool = False) -> Run:
     """Read a run by its folder alone.
 
     Args:
-        run: a prediction file, a sample log, or a folder with the parts of a run.
+        run: a prediction file, a sample log, or a folder with the parts of a run; one that is loaded stays as it is.
         data: the data set or its folder; None: that of ``SIMING_DATA`` or, where none is set, the one that the run's
             results files name. The videos need not be there.
         partial: count only the requests that have a record.
 
     Raises:
         DataError: the data set is not found, or :func:`read_run` refuses the run.
+        OptionsError: an argument is something else.
 
     Example:
         >>> from siming_tasks import load
         >>> load(physician, exams).settings
         ('full_score', 'full_error')
     """
-    source = run_at(run)
+    if isinstance(run, Run):
+        return run
+    if data is not None and not isinstance(run, RunSource):
+        _refuse_swapped(run, data, "load({data!r}, {run!r})")
+    source = run if isinstance(run, RunSource) else run_at(run)
     if data is None:
         options = Options.from_env()
         folder = resolve_dataset(options) if options.data else dataset_folder([source])
         if folder is None:
             raise DataError(f"{run}: its data set is not stated. Give its folder (data=...), or set SIMING_DATA to it.")
         data = folder
-    dataset = data if isinstance(data, Dataset) else open_dataset(data, media=False)
-    return read_run(source, dataset, partial=partial)
+    return read_run(source, as_dataset(data), partial=partial)
+
+
+def _refuse_swapped(run: object, data: object, call: str) -> None:
+    """Refuse a data set in the run's place and a run in the data set's (DataError: gives the right ``call``)."""
+    if isinstance(data, Dataset | Run) or isinstance(run, Dataset | Run):
+        return  # each is refused where it stands
+    there = path_of(run, "run", "run"), path_of(data, "data", "data set")
+    if [kind_of(path) for path in there] == ["data set", "run"]:
+        right = call.format(run=str(run), data=str(data))
+        raise DataError(f"{run} is a data set and {data} is a run. Swap them: {right}")
 
 
 def load_run(
@@ -243,7 +273,7 @@ def load_run(
 
 def read_run(
     source: RunSource | str | Path,
-    dataset: Dataset,
+    dataset: Dataset | str | Path,
     *,
     partial: bool = False,
     allow: Collection[str] = (),
@@ -261,7 +291,7 @@ def read_run(
         >>> run.name, run.settings, len(run.records["full_score"])
         ('physician', ('full_score', 'full_error'), 4)
     """
-    run = load_run(source, dataset, partial=partial, allow=allow, seen=seen)
+    run = load_run(source, as_dataset(dataset, "dataset"), partial=partial, allow=allow, seen=seen)
     if errors := [problem for problem in run.problems if problem.severity == "error"]:
         raise DataError.of(errors)
     return run
@@ -324,7 +354,7 @@ class Scores(Shown):
 
 
 def score_run(
-    run: Run,
+    run: Run | str | Path,
     options: Options | None = None,
     *,
     observable: bool = False,
@@ -334,7 +364,7 @@ def score_run(
     """Every metric of every setting of a run, as lmms-eval's aggregators compute them.
 
     Args:
-        run: from :func:`read_run`, on a data set with labels.
+        run: on a data set with labels, or what :func:`load` reads.
         options: label mapping, positive class, reference rater, resamples and seed.
         observable: leave out the steps that could not be judged from what the model was shown.
         fps: for that, frames a second that every request showed, if the records do not say.
@@ -349,7 +379,8 @@ def score_run(
         >>> scores.settings["full_score"]["metrics"]["qwk"]["value"]  # a constant agrees by chance only
         0.0
     """
-    options, dataset = options or Options(), run.dataset
+    options, run = Options.of(options), load(run)
+    dataset = run.dataset
     check_reference(dataset, options.rater)
     results = {}
     for name, records in run.records.items():
@@ -395,7 +426,8 @@ def score_predictions(
         >>> scores.settings["full_score"]["metrics"]["qwk"]["value"]  # against itself
         1.0
     """
-    dataset = data if isinstance(data, Dataset) else open_dataset(data, media=False)
+    _refuse_swapped(predictions, data, "score_predictions({run!r}, {data!r})")
+    dataset = as_dataset(data)
     dataset = dataset if labels is None else with_labels(dataset, labels)
     run = read_run(predictions, dataset, partial=partial, allow=allow)
     return score_run(run, options, observable=observable, fps=fps, has_audio=has_audio)

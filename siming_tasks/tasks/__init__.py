@@ -15,6 +15,7 @@ from siming_tasks.tasks.registry import (
     TaskSpec,
     benchmark_task,
     list_tasks,
+    setting_named,
     tasks_of,
 )
 
@@ -37,5 +38,6 @@ __all__ = [
     "TaskSpec",
     "benchmark_task",
     "list_tasks",
+    "setting_named",
     "tasks_of",
 ]

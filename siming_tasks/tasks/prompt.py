@@ -15,7 +15,7 @@ from siming_tasks.rubrics import DEFAULT_ID, Rubric, RubricStep
 from siming_tasks.rubrics.rubric import WHOLE
 from siming_tasks.tasks.expected_requests import Span
 from siming_tasks.tasks.prompt_text import ONE_JSON_OBJECT
-from siming_tasks.tasks.registry import BENCHMARK_TASKS, TASKS, TaskSpec
+from siming_tasks.tasks.registry import BENCHMARK_TASKS, TASKS, TaskSpec, setting_named
 
 PROMPT_VERSION = "3-A"
 """Moves with the tasks' version: the number when results stop being comparable, the letter for the interface alone."""
@@ -84,7 +84,7 @@ def exam_context(rubric: Rubric | None, steps: Sequence[RubricStep] = ()) -> Exa
 
 
 def build_prompt(
-    task: TaskSpec,
+    task: TaskSpec | str,
     steps: Sequence[RubricStep],
     spans: Sequence[Span] | None = None,
     rubric: Rubric | None = None,
@@ -93,7 +93,7 @@ def build_prompt(
     """The text that follows the media.
 
     Args:
-        task: its description.
+        task: its description, or its name.
         steps: the steps asked about, in rubric order; exactly one for a clip.
         spans: when the video shows each of them, (start, end) in seconds or None; for a task with step times, and for
             no other.
@@ -109,6 +109,7 @@ def build_prompt(
         >>> build_prompt(task, default_rubric().steps[:1]).splitlines()[0][:28]
         'You are a physician examiner'
     """
+    task = task if isinstance(task, TaskSpec) else TASKS[setting_named(task)]
     if not steps or (task.scope == "clip" and len(steps) != 1):
         raise ValueError(f"{task.name} cannot ask about {len(steps)} steps")
     if task.shows_step_times != (spans is not None) or (spans is not None and len(spans) != len(steps)):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from siming_tasks.common.display import ShortRepr, ShortTuple
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import ANSWERS, SCOPES, Answer, Scope, answer_key
+from siming_tasks.common.value_kinds import Kind, Refused
 from siming_tasks.options import PUBLIC_SETS
 from siming_tasks.tasks.ablations import INPUT_ABLATIONS, UNALTERED, InputAblation
 from siming_tasks.tasks.answer_formats import ANSWER_FORMATS, BENCHMARK_FORMAT, AnswerFormat
@@ -240,8 +242,33 @@ def list_tasks(group: str = "") -> tuple[TaskSpec, ...]:
     """
     tasks = tasks_of(group) if group else tuple(TASKS.values())
     if not tasks:
-        raise OptionsError(f"There is no group or task {group!r}. Groups are {', '.join(TASK_GROUPS)}.")
+        near = get_close_matches(group, (*TASK_GROUPS, *(task.task_name for task in TASKS.values())), 1)
+        way_out = f"Did you mean {near[0]!r}?" if near else f"Groups are {', '.join(TASK_GROUPS)}."
+        raise OptionsError(f"There is no group or task {group!r}. {way_out}")
     return ShortTuple(tasks)
+
+
+class SettingName(Kind):
+    """Name of a setting, as it is or as its task's in lmms-eval."""
+
+    metavar = "NAME"
+
+    def check(self, value: object) -> str:
+        """Return the name (Refused: there is no such setting; names the nearest)."""
+        text = value.removeprefix("siming_") if isinstance(value, str) else ""
+        if text in TASKS:
+            return text
+        near = get_close_matches(text, TASKS, 1)
+        way_out = f"{near[0]!r} is near" if near else f"those of the benchmark are {', '.join(BENCHMARK_TASKS)}"
+        raise Refused(f"is not a setting; {way_out}.")
+
+
+def setting_named(name: object) -> str:
+    """Name of a setting that a function was given (OptionsError: there is no such setting)."""
+    try:
+        return SettingName().check(name)
+    except Refused as refused:
+        raise OptionsError(f"setting={name!r} {refused}") from None
 
 
 def benchmark_task(scope: Scope, answer: Answer) -> TaskSpec:

@@ -17,6 +17,7 @@ from siming_tasks.cli.main import COMMANDS, all_commands, find_command
 from siming_tasks.cli.parameters import SCORING_OPTIONS, Checked, next_step
 from siming_tasks.common.value_kinds import OutputPath
 from siming_tasks.options import OPTIONS, Choice, Decimal, ImageFormat, Options, Share, Text, Whole
+from siming_tasks.tasks.registry import SettingName
 from tests.cli.command_lines import flags, parse
 
 WORDS = {
@@ -110,6 +111,8 @@ def wrong_texts(kind: object) -> list[str]:
         return ["gif", "", "jpeg0", "jpeg101", "png9"]
     if isinstance(kind, OutputPath):
         return ["", "/dev/null", *(["/"] if kind.folder is False else [])]
+    if isinstance(kind, SettingName):
+        return ["full_scor", "", "siming_"]
     assert isinstance(kind, Text)
     return [] if kind.empty else ["", " "]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from siming_tasks.cli import main
-from siming_tasks.cli.inputs import kind_of
+from siming_tasks.common.input_kinds import kind_of
 
 
 @pytest.fixture
@@ -59,6 +59,16 @@ def test_each_kind_is_told_by_its_files(things: None) -> None:
         ("data rubric check exams",
          "FILE exams is a data set, and a rubric is wanted. Give exams/rubric.yaml."),
         ("study diagnose a=rubric.yaml", "RUN rubric.yaml is a YAML file, and a run is wanted."),
+        ("data rate /nowhere",
+         "/nowhere: no such folder. Give a folder of videos, or a built data set."),
+        ("data rate exams --rater Dr. Li",
+         "got unexpected extra argument (Li); several words are one value in quotes: --rater 'Dr. Li' "
+         "(see siming data rate --help)"),
+        ("compare runs/qwen --setting full_scor", "--setting 'full_scor' is not a setting; 'full_score' is near."),
+        ("run requests exams r.jsonl --setting x", "--setting 'x' is not a setting; those of the benchmark are "
+         "full_score, full_error, clip_score, clip_error."),
+        ("compare runs/qwen --allow x", "--allow 'x' is not one of dataset, prompt, schema, media, frames, size, "
+         "density, encoding, sampler, videos, steps."),
         ("board submit exams.zip", "exams.zip is an archive. To look whether it is fit to be sent, add --check."),
     ],
 )  # fmt: skip
@@ -68,9 +78,17 @@ def test_a_word_in_the_wrong_place_is_named(
     words = line.split()
     command = " ".join(words[: 1 if words[0] in ("score", "compare", "report", "view") else 2])
     before = sorted(Path().rglob("*"))
-    assert main(words) == 2
+    assert main(words) == (1 if "/nowhere" in words else 2)
     assert capsys.readouterr() == ("", f"siming {command}: {said}\n")
     assert sorted(Path().rglob("*")) == before
+
+
+@pytest.mark.parametrize("words", [["help"], ["help", "score"], ["help", "data"], ["help", "data", "build"]])
+def test_help_is_a_word_too(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert main([*words[1:], "--help"]) == 0
+    assert capsys.readouterr().out == said and said.startswith(" ".join(["Usage: siming", *words[1:]]))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="both slashes mean the same there")

@@ -37,7 +37,7 @@ def test_a_data_set_is_opened_with_its_rows_as_written(folder: Path) -> None:
     assert dataset.raters == ("consensus", "rater_a", "rater_b")
     assert dataset.lines == {"v001": 1, "v002": 2, "v003": 3}
     assert video.step("cpr_02").span == (0.5, 0.9)
-    with pytest.raises(KeyError):
+    with pytest.raises(DataError, match="no video 'v9'; there is v001"):
         dataset.video("v9")
 
 

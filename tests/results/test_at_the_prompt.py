@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 import siming_tasks as st
+from siming_tasks.common.errors import SimingError
 
 QUICK = st.Options(resamples=50)
 
@@ -67,6 +69,53 @@ def test_reprs_are_short_and_on_one_line(objects: dict[str, Any]) -> None:
     assert not long
     run = repr(objects["Run"])
     assert run.startswith("Run(") and "'rater_a'" in run and "siming-demo" in run
+
+
+def wrong_arguments(run: st.Run, exams: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """By the sentence that it must get, a call with something that its function does not take."""
+    data, file, archive = run.dataset, str(run.source.path), run.source.path.with_name("run.zip")
+    archive.touch()
+    yield f"{archive}: an archive, and a run is wanted. Unpack it", lambda: st.load(archive, data)
+    yield f"{archive}: an archive, and a data set is wanted. Unpack it", lambda: st.open_dataset(archive)
+    yield f"{exams} is a data set and {file} is a run. Swap them: load({file!r}, {str(exams)!r})", lambda: st.load(
+        str(exams), file)  # fmt: skip
+    yield f"Swap them: score_predictions({str(exams)!r}, {file!r})", lambda: st.score_predictions(file, str(exams))
+    yield f"{exams}: a data set, and a run is wanted. Give the predictions", lambda: st.load(exams)
+    yield f"{file}: a run, and a data set is wanted.", lambda: st.load(file, file)
+    yield "run: the path of a run is wanted, not a list.", lambda: st.load([file], data)  # type: ignore[arg-type]
+    yield "data: the path of a data set is wanted, not an empty text.", lambda: st.load(file, "")
+    yield "run: the path of a run is wanted, not a Dataset.", lambda: st.score_run(data)  # type: ignore[arg-type]
+    yield "options: an Options is wanted, not a dict.", lambda: st.score_run(run, {"seed": 1})  # type: ignore[arg-type]
+    yield "setting='full_scor' is not a setting; 'full_score' is near.", lambda: st.compare(
+        run, run, setting="full_scor", options=QUICK)  # fmt: skip
+    yield "setting='full_scor' is not a setting;", lambda: run.score_matrix("full_scor")
+    yield "setting='full_scor' is not a setting;", lambda: st.build_prompt("full_scor", data.rubric.steps)
+    yield "no answer to clip_score; it has full_score.", lambda: st.diagnose(run, "clip_score")
+    yield "runs: give them one by one", lambda: st.compare([run, run])  # type: ignore[arg-type]
+    yield "no rater 'nobody'; there are consensus, rater_a", lambda: run.to_pandas("nobody")
+    yield "no rater 'nobody'; there are consensus, rater_a", lambda: run.score_matrix("full_score", "nobody")
+    yield "no video 'sim01'; there is sim001.", lambda: data.video("sim01")
+    yield "panel: a ScoreMatrix is wanted, not a Run.", lambda: st.evaluate(run)  # type: ignore[arg-type]
+    yield "There is no run to read.", lambda: st.write_report([], data, exams / "report")
+    yield "--allow 'x' is not one of dataset", lambda: st.write_report([run], data, exams / "report", allow="x")
+
+
+def test_a_wrong_argument_gets_one_sentence_with_the_way_out(runs: list[st.Run], short_demo: Path) -> None:
+    """Half of them were a KeyError, an AttributeError or a TypeError from deep inside."""
+    for said, call in wrong_arguments(runs[0], short_demo):
+        with pytest.raises(SimingError) as caught:
+            call()
+        assert said in str(caught.value) and "\n" not in str(caught.value)
+    assert not (short_demo / "report").exists()
+
+
+def test_runs_and_data_sets_are_taken_by_their_paths(runs: list[st.Run], short_demo: Path) -> None:
+    a, b = runs
+    loaded = st.compare(a, b, options=QUICK)
+    assert str(st.compare(a.source.path, b.source.path, data=short_demo, options=QUICK)) == str(loaded)
+    assert str(st.compare(a, b.source.path, setting="siming_full_score", options=QUICK)) == str(loaded)
+    assert st.load(a) is a
+    assert st.read_run(str(a.source.path), str(short_demo)).records == a.records
 
 
 class Tags(HTMLParser):

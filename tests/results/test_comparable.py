@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from siming_tasks.common.schema import CONDITIONS
 from siming_tasks.metrics import ScoreMatrix
-from siming_tasks.results.comparable import CONDITIONS, TaskRun, _conditions, comparable
+from siming_tasks.results.comparable import TaskRun, _conditions, comparable
 from siming_tasks.results.record import Record
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import Problem
+from siming_tasks.common.input_kinds import path_of
 from siming_tasks.common.redact import redact
 from siming_tasks.data.check.attempt_checks import attempt_counts
 from siming_tasks.data.check.label_checks import label_problems
@@ -92,7 +93,7 @@ def check_dataset(
         >>> report.errors, report.summary["videos"]
         ((), 4)
     """
-    root = Path(root)
+    root = path_of(root, "root", "data set")
     dataset, scan_problems = scan(root)
     problems = list(scan_problems)
     summary: dict[str, Any] = {"quick": quick}
