@@ -2,7 +2,8 @@
 
 ::
 
-    <cache>/media/<LAYOUT>/<digest>/sound.wav    the whole track, from the first frame on
+    <cache>/media/<LAYOUT>/<digest>/sounds/whole.wav    the whole track, from the first frame on
+    <cache>/media/<LAYOUT>/<digest>/sounds/<hash>.wav   what was sent as a file, by the SHA-256 of its samples
 
 Sample 0 is heard when the first frame is shown; where the track begins later or has gaps, silence stands. It is
 resampled once, by FFmpeg, and never again: what a record states is what was sent.
@@ -14,7 +15,7 @@ import base64
 import hashlib
 import io
 import wave
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -26,11 +27,11 @@ from numpy.typing import NDArray
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.files import atomic_path, atomic_write
 from siming_tasks.media.container import open_video
+from siming_tasks.media.store import FrameStore, evict
+from siming_tasks.options import Options
 
 if TYPE_CHECKING:
     from av.audio.frame import AudioFrame
-
-    from siming_tasks.media.store import FrameStore
 
 RATE = 16_000
 """Samples per second: what speech encoders of today take."""
@@ -92,47 +93,48 @@ class Sound:
         step = seconds * RATE or len(self.samples) or 1
         return [Sound(self.samples[start : start + step]) for start in range(0, len(self.samples) or 1, step)]
 
-    def to_send(self, form: str, folder: Path) -> Any:
+    def to_send(self, form: str, store: FrameStore, cache_gb: float = Options.cache_gb) -> Any:
         """The sound as a model class takes it.
 
         Args:
             form: ``url`` (a data URL of the WAV file), ``path`` (of the WAV file) or ``array`` (a dictionary of
                 ``array``, float32 from -1 to 1, and ``sampling_rate``).
-            folder: where a file is put, under the name of its samples.
+            store: of its video, where a file is put under the name of its samples.
+            cache_gb: limit of the store in gigabytes.
         """
         if form == "array":
             return {"array": self.samples.astype(np.float32) / 32768, "sampling_rate": RATE}
         if form == "url":
             return f"data:audio/wav;base64,{base64.b64encode(self.wav()).decode('ascii')}"
-        file = folder / f"{self.sha256()[:24]}.wav"
-        if not file.is_file():
-            with atomic_write(file, "wb") as stream:
-                stream.write(self.wav())
-        return str(file)
+        return str(_stored(store, f"{self.sha256()[:24]}.wav", self._write_wav, cache_gb))
 
-    def in_file(self, video: Path, folder: Path) -> Path:
+    def _write_wav(self, file: Path) -> None:
+        with atomic_write(file, "wb") as stream:
+            stream.write(self.wav())
+
+    def in_file(self, video: Path, store: FrameStore, cache_gb: float = Options.cache_gb) -> Path:
         """An .mp4 of a silent one's pictures with this track, in numbers from -1 to 1, which no reader has to scale."""
-        import av
 
-        file = folder / f"{video.stem}-{self.sha256()[:24]}.mp4"
-        if file.is_file():
-            return file
-        with (
-            open_video(video) as (silent, shown),
-            atomic_path(file) as temporary,
-            av.open(str(temporary), "w", "mp4") as out,
-        ):
-            pictures = out.add_stream_from_template(shown)
-            track: Any = out.add_stream("pcm_f32le", rate=RATE, layout="mono", format="flt")
-            for packet in silent.demux(shown):
-                if packet.dts is not None:
-                    packet.stream = pictures
-                    out.mux(packet)
-            numbers = self.samples[None].astype(np.float32) / 32768
-            frame = av.AudioFrame.from_ndarray(numbers, format="flt", layout="mono")
-            frame.sample_rate, frame.pts = RATE, 0
-            out.mux([*track.encode(frame), *track.encode(None)])
-        return file
+        def write(file: Path) -> None:
+            import av
+
+            with (
+                open_video(video) as (silent, shown),
+                atomic_path(file) as temporary,
+                av.open(str(temporary), "w", "mp4") as out,
+            ):
+                pictures = out.add_stream_from_template(shown)
+                track: Any = out.add_stream("pcm_f32le", rate=RATE, layout="mono", format="flt")
+                for packet in silent.demux(shown):
+                    if packet.dts is not None:
+                        packet.stream = pictures
+                        out.mux(packet)
+                numbers = self.samples[None].astype(np.float32) / 32768
+                frame = av.AudioFrame.from_ndarray(numbers, format="flt", layout="mono")
+                frame.sample_rate, frame.pts = RATE, 0
+                out.mux([*track.encode(frame), *track.encode(None)])
+
+        return _stored(store, f"{video.stem}-{self.sha256()[:24]}.mp4", write, cache_gb)
 
     def sha256(self) -> str:
         """Hex SHA-256 of the samples, 16-bit little-endian."""
@@ -143,21 +145,27 @@ class Sound:
         return {"seconds": round(len(self.samples) / RATE, 4), "form": FORM, "sha256": self.sha256()}
 
 
+def _stored(store: FrameStore, name: str, write: Callable[[Path], None], cache_gb: float) -> Path:
+    """File of this name among a video's sounds, written if it is not there; the store is kept below its limit."""
+    file = store.folder / "sounds" / name
+    if store.make_file(file, lambda: write(file)):
+        evict(store.cache, cache_gb, keep=store.digest)
+    return file
+
+
 @lru_cache(maxsize=4)
-def sound_of(store: FrameStore) -> Sound:
+def sound_of(store: FrameStore, cache_gb: float = Options.cache_gb) -> Sound:
     """The whole sound of a video, from the store if it is there; the last few are remembered.
 
     Raises:
         MediaError: the video has no sound, or it cannot be decoded.
     """
-    file = store.folder / "sound.wav"
-
-    def write() -> None:
-        sound = decode_sound(store.source, store.timeline().zero)
-        with atomic_write(file, "wb") as stream:
-            stream.write(sound.wav())
-
-    store.make_file(file, write)
+    file = _stored(
+        store,
+        "whole.wav",
+        lambda file: decode_sound(store.source, store.timeline().zero)._write_wav(file),
+        cache_gb,
+    )
     with wave.open(str(file), "rb") as stored:
         samples = np.frombuffer(stored.readframes(stored.getnframes()), "<i2").astype(np.int16)
     samples.flags.writeable = False

@@ -62,7 +62,7 @@ def test_the_first_frame_is_time_zero(tmp_path: Path) -> None:
     assert store.timeline().zero == pytest.approx(0.5)
     cut, whole = sound_of(store).samples, decode_sound(tmp_path / "v.mkv", 0.0).samples
     assert np.array_equal(cut, whole[RATE // 2 :])
-    assert (store.folder / "sound.wav").is_file()
+    assert (store.folder / "sounds" / "whole.wav").is_file()
 
 
 def test_a_part_is_as_long_as_asked_and_silent_where_the_track_has_ended() -> None:
@@ -78,11 +78,23 @@ def test_a_part_is_as_long_as_asked_and_silent_where_the_track_has_ended() -> No
 
 
 def test_samples_and_files_hold_what_the_record_states(tmp_path: Path) -> None:
+    store = FrameStore(tmp_path / "cache", tmp_path / "v.mkv", "d" * 64)
     sound = Sound(np.array([0, 16_384, -32_768], np.int16))
-    given = sound.to_send("array", tmp_path)
+    given = sound.to_send("array", store)
     assert given["sampling_rate"] == 16_000 and given["array"].tolist() == [0.0, 0.5, -1.0]
-    file = Path(sound.to_send("path", tmp_path / "sound"))
-    assert file.read_bytes() == sound.wav() and sound.to_send("path", tmp_path / "sound") == str(file)
+    file = Path(sound.to_send("path", store))
+    assert file.read_bytes() == sound.wav() and sound.to_send("path", store) == str(file)
+
+
+def test_sounds_count_against_the_limit_of_the_store(tmp_path: Path) -> None:
+    """The limit passed them by: what was asked about sound alone grew without end."""
+    recording(tmp_path / "v.mkv")
+    older, newer = (FrameStore(tmp_path / "cache", tmp_path / "v.mkv", digit * 64) for digit in "ab")
+    for number, store in enumerate((older, newer)):
+        sound_of(store, 1e-4).to_send("path", store, 1e-4)  # 100,000 bytes, about three files
+        held = sum(file.stat().st_size for file in (store.folder / "sounds").iterdir())
+        assert held == int((store.folder / "bytes").read_text()) == pytest.approx(2 * 2 * RATE, abs=200)
+        assert older.folder.exists() == (number == 0)
 
 
 def test_a_silent_film_is_refused_by_name(tmp_path: Path, short_demo: Path) -> None:

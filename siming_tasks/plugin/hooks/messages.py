@@ -107,7 +107,11 @@ def _part_of(doc: Doc) -> tuple[Video, tuple[float, float]]:
 
 def heard_sound(doc: Doc) -> Sound | None:
     """Sound of the part that a document asks about, as long as the part; None where none is given."""
-    return sound_of(_store_of(doc)).part(*_part_of(doc)[1]) if TASKS[doc["setting"]].modality.sound else None
+    if not TASKS[doc["setting"]].modality.sound:
+        return None
+    store = _store_of(doc)
+    store.touch()
+    return sound_of(store, RUN.options.cache_gb).part(*_part_of(doc)[1])
 
 
 def _store_of(doc: Doc) -> FrameStore:
@@ -169,11 +173,11 @@ def _media_to_send(doc: Doc, table: Table) -> _Sent:
     RUN.record_media(doc, _media_facts(doc, media), sent)
     file, sounds = media and media.path, []
     if (sound := heard_sound(doc)) is not None:
-        folder, form = _store_of(doc).folder / "sounds", backend.hears or "path"
+        store, form, limit = _store_of(doc), backend.hears or "path", RUN.options.cache_gb
         if form == "file" and file:
-            file = sound.in_file(file, folder)
+            file = sound.in_file(file, store, limit)
         else:
-            sounds = [piece.to_send(form, folder) for piece in sound.pieces(backend.sound_seconds)]
+            sounds = [piece.to_send(form, store, limit) for piece in sound.pieces(backend.sound_seconds)]
     return _Sent(media, images, str(file) if file else None, sounds)
 
 

@@ -12,6 +12,7 @@ from sklearn.metrics import matthews_corrcoef
 
 from siming_tasks.common.errors import MediaError
 from siming_tasks.data.transcript import Utterance, transcript_text
+from siming_tasks.media import FrameStore
 from siming_tasks.media.sound import Sound
 from siming_tasks.models.nano.exam_judge import Watcher, sound, transcript
 from siming_tasks.models.nano.frame_features import WEIGHTS
@@ -36,7 +37,7 @@ def messages(task: str, steps: Any, samples: np.ndarray | None = None, said: str
     for time, picture in frames:
         content += [{"type": "text", "text": f"Frame at {time:.1f} s:"}, {"type": "image", "url": picture}]
     if samples is not None:
-        content.append({"type": "audio", "url": Sound(samples).to_send("array", WEIGHTS)})
+        content.append({"type": "audio", "url": Sound(samples).to_send("array", FrameStore(WEIGHTS, WEIGHTS, ""))})
     prompt = build_prompt(TASKS[task], steps)
     content.append({"type": "text", "text": f"{said}\n\n{prompt}" if said else prompt})
     return [{"role": "user", "content": content}]
