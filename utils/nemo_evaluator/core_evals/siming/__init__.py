@@ -1,0 +1,1 @@
+"""SiMing-Bench as a harness of NeMo Evaluator."""
