@@ -212,20 +212,16 @@ def service_of_backend(name: str) -> Service | None:
 
 INTRO = """# Recipes
 
-How to run the paper's twelve models and some successors. `siming run recipe` lists them, `siming run recipe NAME`
-prints one; both and this page are made of `siming_tasks/models/recipes/recipes.yaml` (`python
-utils/make_recipe_page.py`). A test parses
-every command against the installed lmms-eval: its backend exists and its class takes the arguments. Another runs it.
+How to run the paper's twelve models and some successors, made of `siming_tasks/models/recipes/recipes.yaml`
+(`python utils/make_recipe_page.py`); `siming run recipe NAME` prints one. A test parses every command against the
+installed lmms-eval.
 
-What the paper does not say of any model: the size of the images, how many frames a clip was given, the snapshot of a
-service, the length of replies, the effort of reasoning. Ours are 896 pixels (`SIMING_FRAME_SIZE`), 16 frames
-(`SIMING_CLIP_FRAMES`) and 4,096 tokens.
+The paper does not say the size of the images, the frames of a clip, the snapshot of a service, the length of replies,
+the effort of reasoning. Ours are 896 pixels (`SIMING_FRAME_SIZE`), 16 frames (`SIMING_CLIP_FRAMES`), 4,096 tokens.
 
-The command: *run* to its end as printed, all four tasks, at a server on loopback that stands for the service or for
-vLLM (`tests/models/recipes/test_dry_run.py`: the model's name, number of frames, tokens and replies are what they
-should be);
-*read* in the code of its class; *not verified*. The facts (names, dates, memory, licence): *read* in pages and code, or
-*not verified*. No recipe was run with the real weights or the real service.
+The command: *run* to its end at a server on loopback that stands for the service or for vLLM; *read* in the code of its
+class; *not verified*. The facts (names, dates, memory, licence): *read* in pages and code, or *not verified*. No recipe
+was run with the real weights or the real service.
 """
 
 LIMITS = """## What services accept
