@@ -52,9 +52,15 @@ def event(address: str, step: str, kind: str, value: Any) -> None:
     """One event on the first exam, as the page sends it."""
     base, token = address.split("/?token=")
     cookie = f"siming_rate_{base.rpartition(':')[2]}={token}"
-    body = json.dumps({"item": 0, "id": str(uuid.uuid4()), "step": step, "kind": kind, "value": value}).encode()
-    headers = {"cookie": cookie, "content-type": "application/json"}
-    urllib.request.urlopen(urllib.request.Request(f"{base}/act", body, headers), timeout=20).close()
+
+    def ask(path: str, body: bytes | None = None) -> Any:
+        headers = {"cookie": cookie, "content-type": "application/json"}
+        with urllib.request.urlopen(urllib.request.Request(f"{base}{path}", body, headers), timeout=20) as answer:
+            return json.load(answer)
+
+    first = ask("/work")["items"][0]["id"]
+    act = {"item": first, "id": str(uuid.uuid4()), "step": step, "kind": kind, "value": value}
+    ask("/act", json.dumps(act).encode())
 
 
 def photograph(address: str, target: Path, keys: list[str], sizes: list[str]) -> None:

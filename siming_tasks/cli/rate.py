@@ -86,6 +86,7 @@ def rate(
             lambda key: application(work, key=key, cache=options.cache_dir),
             name="siming_rate",
             port=port,
+            usual_port=work.usual_port,
             browser=not no_browser,
             say=lambda address: print(f"{say('say_address', spoken)}\n{address}", flush=True),
         )

@@ -1,6 +1,6 @@
 """Rubrics: what a trainee must do at each step, what each error costs, and what a step needs from earlier ones."""
 
-from siming_tasks.rubrics.load import DEFAULT_ID, default_rubric, load_rubric, rubric_from
+from siming_tasks.rubrics.load import DEFAULT_ID, default_rubric, in_chinese, load_rubric, rubric_from
 from siming_tasks.rubrics.rubric import (
     Criteria,
     Evidence,
@@ -23,6 +23,7 @@ __all__ = [
     "StepError",
     "allowed_points",
     "default_rubric",
+    "in_chinese",
     "load_rubric",
     "rubric_from",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -125,3 +125,22 @@ def default_rubric() -> Rubric:
     """
     with resources.as_file(resources.files("siming_tasks.rubrics") / "default.yaml") as path:
         return load_rubric(path)
+
+
+@cache
+def _translated() -> Mapping[str, Sequence[str]]:
+    with resources.as_file(resources.files("siming_tasks.rubrics") / "default_zh.yaml") as path:
+        return dict(read_yaml(path))
+
+
+def in_chinese(step: RubricStep) -> dict[str, str] | None:
+    """``requirement``, ``full``, ``partial``, ``fail`` of a step in Chinese; None for a step of another rubric.
+
+    Example:
+        >>> in_chinese(default_rubric().by_id["cpr_04"])["fail"]
+        '未判断呼吸。'
+    """
+    own = default_rubric().by_id.get(step.id)
+    if own is None or (own.requirement, own.criteria) != (step.requirement, step.criteria):
+        return None
+    return dict(zip(("requirement", "full", "partial", "fail"), _translated()[step.id], strict=True))

@@ -13,7 +13,7 @@ import yaml
 
 from siming_tasks.common.errors import RubricError
 from siming_tasks.common.files import sha256_json
-from siming_tasks.rubrics import default_rubric, load_rubric, rubric_from
+from siming_tasks.rubrics import default_rubric, in_chinese, load_rubric, rubric_from
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.prompt import build_prompt
 
@@ -256,3 +256,16 @@ def test_a_file_round_trips(tmp_path: Path) -> None:
         load_rubric(path)
     with pytest.raises(RubricError, match="no such file"):
         load_rubric(tmp_path / "absent.yaml")
+
+
+def test_the_chinese_texts_say_every_number_of_the_english_ones() -> None:
+    """Of every step and no other; a step whose words were changed has none."""
+    rubric = default_rubric()
+    for step in rubric.steps:
+        chinese = in_chinese(step)
+        assert chinese is not None and set(chinese) == {"requirement", "full", "partial", "fail"}, step.id
+        for key, english in {"requirement": step.requirement, **step.criteria.model_dump()}.items():
+            numbers, said = (set(re.findall(r"\d+", text)) for text in (english, chinese[key]))
+            assert numbers <= said and re.search(r"[\u4e00-\u9fff]", chinese[key]), (step.id, key, numbers - said)
+    assert in_chinese(rubric.steps[0].model_copy(update={"requirement": "Looks."})) is None
+    assert in_chinese(rubric.steps[0].model_copy(update={"id": "other"})) is None

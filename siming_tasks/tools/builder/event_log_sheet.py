@@ -15,9 +15,11 @@ from siming_tasks.rubrics import Rubric
 from siming_tasks.tools.builder.mapping import Kind
 from siming_tasks.tools.builder.sheet_rows import Column, Sheet, SheetRow
 from siming_tasks.tools.builder.video_files import VideoFiles
-from siming_tasks.tools.station.event_log import ADJUDICATION, RATING, EventLog, is_event_log, rubric_digest
+from siming_tasks.tools.station.event_log import ADJUDICATION, RATING, EventLog, Known, is_event_log, rubric_digest
 from siming_tasks.tools.station.replay import ExamState, replay_exams
 
+_WATCHED = 0.5
+"""Share of a video that is played at least by who watches it."""
 _COLUMNS: Mapping[Kind, tuple[str, ...]] = {
     "labels": ("video_id", "step_id", "rater", "points", "start", "end"),
     "spans": ("video_id", "step_id", "start", "end"),
@@ -144,10 +146,12 @@ def station_raters(inputs: Iterable[Path | None]) -> tuple[dict[str, Rater], lis
     others, or of whom no playing is known, nothing is stated.
     """
     facts: dict[str, Rater] = {}
-    problems = []
+    problems: list[Problem] = []
     for path in dict.fromkeys(path for path in inputs if path and is_event_log(path)):
         with closing(EventLog.read(path)) as event_log:
             states = replay_exams([*event_log.events(RATING), *event_log.events(ADJUDICATION)])
+            exams = event_log.exams()
+        problems += _hardly_played(path, states, exams)
         shares: dict[str, list[float | None]] = {}
         for (rater, _), state in states.items():
             if state.steps:
@@ -163,6 +167,23 @@ def station_raters(inputs: Iterable[Path | None]) -> tuple[dict[str, Rater], lis
                 fix = "State `heard` in `rater_facts` of a mapping file (--columns), if you know better."
                 problems.append(Problem("heard-differs", what, fix, str(path), severity="warning"))
     return facts, problems
+
+
+def _hardly_played(
+    path: Path, states: Mapping[tuple[str, str], ExamState], exams: Mapping[str, Known]
+) -> Iterator[Problem]:
+    """Warnings about raters who scored whole exams without playing half of the video."""
+    shares: dict[str, list[tuple[float, str]]] = {}
+    for (rater, digest), state in states.items():
+        if rater != CONSENSUS and state.played_share is not None and not state.left(exams[digest].steps):
+            shares.setdefault(rater, []).append((state.played_share, exams[digest].name))
+    for rater, played in shares.items():
+        if few := sorted(each for each in played if each[0] < _WATCHED):
+            share, name = few[0]
+            what = f"{rater} scored {len(few)} of {len(played)} exams with less than half of the video played"
+            fix = "Ask whether the video was watched elsewhere; if not, have them rated again."
+            least = f"the least of all {name!r} ({100 * share:.0f} %)"
+            yield Problem("hardly-played", f"{what}, {least}.", fix, str(path), severity="warning")
 
 
 def ratings_problems(

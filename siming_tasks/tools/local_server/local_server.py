@@ -135,14 +135,21 @@ def require_key(routes: Sequence[BaseRoute], key: AccessKey, site: ServedSite) -
 
 
 def serve(
-    application: Callable[[AccessKey], ASGIApp], *, name: str, port: int, browser: bool, say: Callable[[str], None]
+    application: Callable[[AccessKey], ASGIApp],
+    *,
+    name: str,
+    port: int,
+    usual_port: int = 0,
+    browser: bool,
+    say: Callable[[str], None],
 ) -> None:
     """Serve an application until the process is interrupted; returns then.
 
     Args:
         application: is given the key that opens it (:func:`require_key`).
         name: of the key's cookie; the port is added, since cookies do not know ports.
-        port: 0 takes a free one.
+        port: 0 takes ``usual_port`` if it is free, else a free one.
+        usual_port: where a page that lost its server looks for the next one.
         browser: open the page in the user's browser.
         say: is told the address, which holds the token: whoever has it gets in.
 
@@ -150,9 +157,12 @@ def serve(
         OptionsError: the port is taken.
     """
     try:
-        bound = socket.create_server((_HOST, port))
+        bound = socket.create_server((_HOST, port or usual_port))
     except OSError as error:
-        raise OptionsError(f"--port {port}: {os.strerror(error.errno or 0)}. Leave it out for a free one.") from None
+        if port:
+            what = f"--port {port}: {os.strerror(error.errno or 0)}. Leave it out for a free one."
+            raise OptionsError(what) from None
+        bound = socket.create_server((_HOST, 0))
     number = bound.getsockname()[1]
     key = AccessKey.new(f"{name}_{number}")
     address = f"http://{_HOST}:{number}/?token="

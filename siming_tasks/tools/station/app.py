@@ -70,11 +70,14 @@ def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
         sound = sound_of(FrameStore(cache, item.exam.path, item.exam.digest)).part(0, work.frames(item).end)
         return JSONResponse([round(peak, 3) for peak in sound.peaks(WAVE).tolist()])
 
+    def news(request: Request) -> Response:
+        item = item_of(request)
+        return JSONResponse(work.news(item)) if item else not_found()
+
     def number_of(body: dict[str, Any]) -> int:
-        number = body.get("item")
-        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(work.items):
+        if body.get("item") not in work.names:
             raise Refusal("no_such_exam")
-        return number
+        return work.names.index(str(body["item"]))
 
     def opened(body: dict[str, Any]) -> dict[str, Any]:
         return work.open(number_of(body), body.get("id"))
@@ -87,6 +90,7 @@ def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
         Route("/work", lambda request: JSONResponse(work.start())),
         Route("/open", _answer_json(opened), methods=["POST"]),
         Route("/act", _answer_json(acted), methods=["POST"]),
+        Route("/news/{number:int}", news),
         Route("/media/{number:int}", media),
         Route("/wave/{number:int}", wave),
         Route("/frame/{number:int}/{frame:int}", frame),

@@ -42,8 +42,9 @@ RATING, ADJUDICATION = "rate", "adjudicate"
 """Kinds of work in an event log: scoring and marking spans; deciding where two raters differ."""
 ABOUT_EXAM = ("open", "played", "undo", "redo")
 """Acts about an exam, or about one step where each is a question of its own: it was brought to the screen (the value
-says what a model would have been shown); seconds of it were played, with and without sound; an act was taken back; an
-undo was taken back. The value of the last two is the id of that act; None, in logs of version 0.1: the last one."""
+says how many seconds it lasts, or what a model would have been shown); seconds of it were played, with and without
+sound; an act was taken back; an undo was taken back. The value of the last two is the id of that act; None, in logs of
+version 0.1: the last one."""
 PLAYED = ("heard", "silent")
 """Keys of the value of ``played``: seconds that were played with sound, and without."""
 MAX_COMMENT = 2_000
@@ -120,6 +121,8 @@ def check_event(rubric: Rubric, step: str | None, kind: str, value: Any) -> Sent
         if kind == "played":
             given = value if isinstance(value, dict) and set(value) == set(PLAYED) else {"": None}
             fits = all(is_number(each) and 0 <= each <= MAX_SECONDS for each in given.values())
+        if kind == "open" and value and "seconds" in value:
+            fits = is_number(value["seconds"]) and 0 < value["seconds"] <= MAX_SECONDS
         known = step is None or step in rubric.by_id
         return None if fits and known else Sentence("bad_value", {"kind": kind})
     if kind not in ABOUT_STEP:

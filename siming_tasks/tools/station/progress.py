@@ -27,7 +27,7 @@ _COMMENTS = 3
 
 _PACE = (
     "Minutes: median of the finished exams; seconds: median of the decided steps. A gap of more than ten minutes "
-    "between two events counts for nothing."
+    "between two events counts for nothing. Video played: median share of the finished exams' videos, repeats counted."
 )
 _DOUBT = (
     "Where two raters often differ, or write comments, the rubric may be unclear. They differ by other points, or if "
@@ -37,13 +37,18 @@ _DOUBT = (
 
 @dataclass(frozen=True)
 class Pace:
-    """One rater: exams finished, begun and given; median minutes a finished exam and seconds a decided step."""
+    """One rater: exams finished, begun and given; medians of the finished exams and decided steps.
+
+    Attributes:
+        played: seconds played over the length of a finished exam's video; above 1 where parts were played again.
+    """
 
     finished: int
     begun: int
     of: int
     minutes: float | None
     seconds: float | None
+    played: float | None
 
 
 @dataclass
@@ -134,7 +139,9 @@ def _pace(
 ) -> Pace:
     exams = event_log.exams()
     begun = {exam: state for (rater, exam), state in states.items() if rater == name and state.steps}
-    minutes = [state.seconds / 60 for exam, state in begun.items() if not state.left(exams[exam].steps)]
+    finished = [state for exam, state in begun.items() if not state.left(exams[exam].steps)]
+    minutes = [state.seconds / 60 for state in finished]
+    played = [state.played_share for state in finished if state.played_share is not None]
     seconds = [
         seconds
         for exam, state in begun.items()
@@ -147,6 +154,7 @@ def _pace(
         len(event_log.orders(name, RATING)),
         median(minutes) if minutes else None,
         median(seconds) if seconds else None,
+        median(played) if played else None,
     )
 
 
@@ -178,9 +186,10 @@ def progress_section(progress: Progress) -> Section:
     ]
     rows = []
     for name, pace in progress.raters.items():
-        speed = [plain_number(pace.minutes, 1), plain_number(pace.seconds, 0)]
+        share = "-" if pace.played is None else f"{100 * pace.played:.0f} %"
+        speed = [plain_number(pace.minutes, 1), plain_number(pace.seconds, 0), share]
         rows.append([Name(name), str(pace.finished), str(pace.begun), str(pace.of), *speed])
-    head = ["rater", "finished", "begun", "exams", "minutes an exam", "seconds a step"]
+    head = ["rater", "finished", "begun", "exams", "minutes an exam", "seconds a step", "video played"]
     section.append(Table.of(head, rows, caption=_PACE))
     unclear = {step: doubt for step, doubt in progress.steps.items() if doubt.differ or doubt.comments}
     if unclear:

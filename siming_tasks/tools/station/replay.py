@@ -45,18 +45,26 @@ _UNTOUCHED = StepState()
 class ExamState:
     """An exam under one physician's hands: the steps with any state, and what undo and redo would touch.
 
-    ``seconds`` of work; ``heard``, the share of what was played that had sound (None: no playing is known).
+    ``seconds`` of work; ``played``, the seconds of the video that were played, again or not, of its ``length`` (None:
+    not recorded); ``heard``, the share of them that had sound (None: no playing is known).
     """
 
     steps: Mapping[str, StepState] = field(default_factory=dict)
     last: Event | None = None
     undone: Event | None = None
     seconds: float = 0.0
+    played: float = 0.0
+    length: float | None = None
     heard: float | None = None
 
     def step(self, step_id: str) -> StepState:
         """The state of a step; an untouched one has none of it."""
         return self.steps.get(step_id, _UNTOUCHED)
+
+    @property
+    def played_share(self) -> float | None:
+        """Seconds played over the length of the video; None where the length is not recorded."""
+        return None if self.length is None else self.played / self.length
 
     def left(self, steps: Collection[str]) -> list[str]:
         """Those of the steps that are not decided yet."""
@@ -100,7 +108,10 @@ def replay(events: Iterable[Event]) -> ExamState:
     seconds = sum(gap for gap, _ in _gaps(events))
     last, next_redo = (acts[places[-1]] if places else None for places in (done, undone))
     heard, silent = (sum(event.value[key] for event in events if event.kind == "played") for key in PLAYED)
-    return ExamState(steps, last, next_redo, seconds, heard / (heard + silent) if heard + silent else None)
+    played = heard + silent
+    opened = [event.value["seconds"] for event in events if event.kind == "open" and "seconds" in (event.value or {})]
+    length = opened[-1] if opened else None
+    return ExamState(steps, last, next_redo, seconds, played, length, heard / played if played else None)
 
 
 def replay_exams(events: Iterable[Event]) -> dict[tuple[str, str], ExamState]:

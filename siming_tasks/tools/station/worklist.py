@@ -18,7 +18,7 @@ from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.sanitize import visible, well_formed
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.media import has_sound, read_timeline
-from siming_tasks.rubrics import Rubric, allowed_points
+from siming_tasks.rubrics import Rubric, allowed_points, in_chinese
 from siming_tasks.tools.station.event_log import (
     ADJUDICATION,
     RATING,
@@ -34,6 +34,8 @@ from siming_tasks.tools.station.words import LANGUAGES, Sentence, say
 
 _MAX_NAME = 60
 """Characters of a rater's name."""
+_PORTS = 20_000, 10_000
+"""First of the usual ports and their number: below those that systems hand out."""
 _EVENT_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
 
 
@@ -96,6 +98,8 @@ class Work(ABC):
         event_log: where events go.
         name: of the work in the event log.
         items: in this rater's order.
+        names: by which a page calls them: of this file, work and rater alone, so that a page that was left open never
+            writes under the name of whoever works after.
     """
 
     mode: ClassVar[str]
@@ -111,6 +115,18 @@ class Work(ABC):
         by_key = {item.key: item for item in items}
         order = event_log.order(rater, name, shuffled([item.key for item in items], rater, name))
         self.items = [by_key[key] for key in order if key in by_key]
+        self.names = [self._digest(item.key)[:16] for item in self.items]
+
+    @property
+    def usual_port(self) -> int:
+        """Port of this rater's pages: what a page could not save before its station died goes to the next one there."""
+        first, count = _PORTS
+        return first + int(self._digest(), 16) % count
+
+    def _digest(self, *more: str) -> str:
+        """Name of this file, work and rater that nobody can read them from."""
+        whose = (str(self.event_log.path.resolve()), self.name, self.rater, *more)
+        return hashlib.sha256("\0".join(whose).encode()).hexdigest()
 
     def frames(self, item: Item) -> Frames:
         """Times of an item's frames: all of its video."""
@@ -146,6 +162,7 @@ class Work(ABC):
                         "zh": step.name_zh,
                         "requirement": step.requirement,
                         "criteria": step.criteria.model_dump(),
+                        "chinese": self.mode != "model" and in_chinese(step),
                         "points": allowed_points(step),
                     }
                     for step in skill.steps
@@ -162,7 +179,8 @@ class Work(ABC):
             "rubric": visible(self.rubric.title or self.rubric.rubric_id),
             "skills": skills,
             "items": [
-                {"left": left, "of": len(item.steps)} for item, left in zip(self.items, self.open_steps(), strict=True)
+                {"id": name, "left": left, "of": len(item.steps)}
+                for name, item, left in zip(self.names, self.items, self.open_steps(), strict=True)
             ],
         }
 
@@ -241,6 +259,7 @@ class Work(ABC):
             "redo": state.undone and [state.undone.step, state.undone.kind],
             "left": len(state.left(item.steps)),
             "seconds": round(state.seconds),
+            "played": round(state.played, 1),
         }
 
     def title(self, item: Item) -> str:
@@ -249,7 +268,7 @@ class Work(ABC):
 
     def facts(self, item: Item) -> dict[str, Any] | None:
         """Facts that the event log keeps of what was brought to the screen."""
-        return None
+        return {"seconds": self.frames(item).end}
 
     def player(self, number: int) -> dict[str, Any]:
         """Kind of player that shows an item's pictures."""

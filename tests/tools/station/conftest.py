@@ -77,12 +77,16 @@ class Station:
         self, item: int, step: str | None, kind: str, value: Any = None, name: str | None = None
     ) -> dict[str, Any]:
         """An event as the page sends it; its answer, with the status under ``status``."""
-        body = {"item": item, "step": step, "kind": kind, "value": value, "id": name or str(uuid.uuid4())}
+        body = {"item": self.item(item), "step": step, "kind": kind, "value": value, "id": name or str(uuid.uuid4())}
         status, _, answer = self.ask("/act", body)
         return {"status": status, **json.loads(answer)}
 
     def open(self, item: int) -> dict[str, Any]:
-        return dict(json.loads(self.ask("/open", {"item": item, "id": str(uuid.uuid4())})[2]))
+        return dict(json.loads(self.ask("/open", {"item": self.item(item), "id": str(uuid.uuid4())})[2]))
+
+    def item(self, number: int) -> str:
+        """The name by which the page calls an item."""
+        return str(json.loads(self.ask("/work")[2])["items"][number]["id"])
 
     def number(self, name: str) -> int:
         """Which item an exam is, in this rater's order."""

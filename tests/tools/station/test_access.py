@@ -136,7 +136,9 @@ def test_an_act_that_makes_no_sense_is_refused_in_a_sentence(station: Station) -
         answer = station.event(number, step, kind, value)
         assert answer["status"] == 409 and said in answer["error"], (kind, value, answer)
     assert station.ask("/act", [1])[0] == 400
-    assert station.ask("/act", {"item": 0, "id": "a b", "step": "look", "kind": "points", "value": 1})[0] == 409
-    assert station.ask("/act", {"item": 7, "id": "abcdefgh", "step": "look", "kind": "points", "value": 1})[0] == 409
+    act = {"step": "look", "kind": "points", "value": 1}
+    assert station.ask("/act", {**act, "item": station.item(0), "id": "a b"})[0] == 409
+    for unknown in (0, "0", None, ["x"], "0" * 16):
+        assert station.ask("/act", {**act, "item": unknown, "id": "abcdefgh"})[0] == 409, unknown
     assert station.ask("/act", {"x": "y" * 30_000})[0] == 413
     assert json.loads(station.ask("/work")[2])["items"][number]["left"] == 3, "nothing was written"

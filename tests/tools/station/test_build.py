@@ -14,7 +14,7 @@ from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import check_dataset, open_dataset
 from siming_tasks.tools.builder import BuildOptions, UseRatings, build_dataset
-from siming_tasks.tools.station.event_log import EventLog
+from siming_tasks.tools.station.event_log import EventLog, check_event
 from siming_tasks.tools.station.station_exams import Exams, find_exams
 from siming_tasks.tools.station.worklist import Adjudication, Rating, Refusal, Work
 from tests.tools.station.conftest import STEPS, rubric_of
@@ -113,8 +113,10 @@ def test_the_built_folder_says_what_was_given(decided: EventLog, make: Callable[
 def test_who_heard_the_exams_goes_with_the_labels(decided: EventLog, exams: Exams, make: Callable[..., Any]) -> None:
     """Dr. Li had the sound on for most of what was played of both exams, Dr. Wu in one; of the adjudicator nothing is
     known but that there was no other way to see the exams."""
-    for rater, shares in {"Dr. Li": ((9, 1), (30, 0)), "Dr. Wu": ((20, 0), (1, 9))}.items():
+    for rater, shares in {"Dr. Li": ((9, 1), (30, 0)), "Dr. Wu": ((20, 0), (0.1, 0.4))}.items():
         work = Rating(decided, rater, exams)
+        for number in range(2):
+            work.open(number, f"open-{rater[-2:]}-{number}")
         for exam, (heard, silent) in zip(("exam a.mp4", "exam b.mp4"), shares, strict=True):
             do(work, exam, None, "played", {"heard": heard, "silent": silent})
     before = Rating(decided, "Dr. Li", exams)
@@ -126,9 +128,14 @@ def test_who_heard_the_exams_goes_with_the_labels(decided: EventLog, exams: Exam
     }  # fmt: skip
     (mixed,) = (problem for problem in built.warnings if problem.code == "heard-differs")
     assert mixed.what.startswith("Dr. Wu had the sound on in 1 of 2 exams")
+    (hardly,) = (problem for problem in built.warnings if problem.code == "hardly-played")
+    least = "the least of all 'exam b.mp4' (31 %)."  # 0.5 s of 1.6 s
+    assert hardly.what == f"Dr. Wu scored 1 of 2 exams with less than half of the video played, {least}"
     for bad in ({"heard": 1}, {"heard": -1, "silent": 0}, {"heard": True, "silent": 0}, None, "x"):
         with pytest.raises(Refusal, match="played takes no such value"):
             do(before, "exam a.mp4", None, "played", bad)
+    for bad in ({"seconds": 0}, {"seconds": "3"}, {"seconds": float("nan")}, [1]):
+        assert check_event(exams.rubric, None, "open", bad) is not None, bad
 
 
 def test_open_disagreements_are_listed(rated: EventLog, make: Callable[..., Any]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
+import signal
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -62,6 +64,7 @@ def test_two_exams_by_keyboard(browser: Any, begin: Begin, videos: Path, rubric:
     keys(browser, "n")
     assert not folded(store, "Dr. Li", "exam b.mp4").step("press").applicable
     assert "finished" in text(browser, "#progress") and "Every step is decided" in text(browser, "#done")
+    assert "Only 0:00 of 0:02 of the video was played." in text(browser, "#done")
 
     keys(browser, "u", "u")
     state = folded(store, "Dr. Li", "exam b.mp4")
@@ -116,28 +119,72 @@ def test_frames_are_stepped_by_their_own_times(
     )
 
 
-def test_the_server_is_killed_in_mid_exam(browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path) -> None:
-    station = begin(videos, "--rater", "x", "--rubric", rubric, "--store", store)
-    visit(browser, station)
-    exam = text(browser, "#who").partition(" · ")[2]
-    keys(browser, "2", "7", UP)
-    station.kill()
+def test_the_server_is_killed_between_two_clicks(
+    browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path
+) -> None:
+    """The point that nobody took stays on its step, nothing is taken behind it, and the next station saves it."""
     from selenium.webdriver import ActionChains
 
+    words = (videos, "--rater", "x", "--rubric", rubric, "--store", store)
+    station = begin(*words)
+    visit(browser, station)
+    exam = text(browser, "#who").partition(" · ")[2]
+    keys(browser, "2")
+    station.kill()
     ActionChains(browser).send_keys("9").perform()
-    wait(browser, "!document.getElementById('trouble').hidden")
-    assert "Not saved yet" in text(browser, "#trouble")
-    assert "saving" in browser.execute_script("return document.body.className")
-    assert "7 / 12" in text(browser, "[data-step=call] .chip"), "what is not on disk is not shown as given"
-    state = folded(store, "x", exam)
-    assert [state.step(step).points for step in ("look", "call")] == [2, 7]
+    wait(browser, "document.body.classList.contains('stuck')")
+    ActionChains(browser).send_keys("3").send_keys(DOWN).send_keys("u").perform()
+    assert text(browser, "#trouble").startswith("Not saved yet: To call: 9.") and text(browser, "#saved") == "NOT saved"
+    assert current(browser) == "call" and "– / 12" in text(browser, "[data-step=call] .chip")
 
-    port = station.base.rpartition(":")[2]
-    again = begin(videos, "--rater", "x", "--rubric", rubric, "--store", store, "--port", port)
+    again = begin(*words)
+    assert again.base == station.base, "the next station of the same rater is found where the last one was"
     wait(browser, "document.getElementById('trouble').textContent.includes('started again')")
-    visit(browser, again)
-    assert exam in text(browser, "#who") and current(browser) == "press"
-    assert "7 / 12" in text(browser, "[data-step=call] .chip")
+    old = browser.current_window_handle
+    browser.switch_to.new_window("tab")
+    try:
+        visit(browser, again)
+        assert exam in text(browser, "#who") and current(browser) == "press"
+        assert "9 / 12" in text(browser, "[data-step=call] .chip")
+        assert "is now: To call: 9." in text(browser, "#trouble")
+        keys(browser, "3")
+    finally:
+        browser.close()
+        browser.switch_to.window(old)
+    saved(browser)  # the page that was left open goes on
+    wait(browser, "document.querySelector('[data-step=call] .chip').textContent === '9 / 12'")
+    browser.execute_script("dispatchEvent(new Event('focus'))")
+    wait(browser, "document.querySelector('[data-step=press] .chip').textContent === '3 / 3'")
+    events = [(event.step, event.value) for event in EventLog.read(store).events() if event.kind == "points"]
+    assert events == [("look", 2), ("call", 9), ("press", 3)]
+
+
+def test_a_full_disk_and_a_machine_that_slept(
+    browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path
+) -> None:
+    """Nothing is shown as given before it is on disk; what was typed in time is done in order when it is."""
+    from selenium.webdriver import ActionChains
+
+    station = begin(videos, "--rater", "x", "--rubric", rubric, "--store", store)
+    visit(browser, station)
+    pid, unlimited = station.process.pid, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+    ActionChains(browser).send_keys("1").perform()
+    wait(browser, "document.getElementById('trouble').textContent.includes('Is the disk full')")
+    assert current(browser) == "look" and "– / 2" in text(browser, "[data-step=look] .chip")
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, unlimited)
+    saved(browser)
+    assert current(browser) == "call" and text(browser, "#trouble") == ""
+
+    station.process.send_signal(signal.SIGSTOP)
+    ActionChains(browser).send_keys("1").send_keys("2").send_keys("c").send_keys("no one named").perform()
+    assert current(browser) == "call" and "– / 12" in text(browser, "[data-step=call] .chip")
+    station.process.send_signal(signal.SIGCONT)
+    wait(browser, "document.querySelector('textarea').value === 'no one named'")
+    keys(browser, ESCAPE)
+    wait(browser, "document.querySelector('[data-step=press] .span').textContent.includes('✎')")
+    events = [(event.step, event.value) for event in EventLog.read(store).events() if event.step]
+    assert events == [("look", 1), ("call", 1), ("call", 12), ("press", "no one named")]
 
 
 def test_the_browser_is_killed_in_mid_exam(
@@ -457,7 +504,8 @@ def test_it_is_known_who_listened(browser: Any, begin: Begin, rubric: Path, stor
             if "old.avi" in text(browser, "#who"):
                 keys(browser, "m")
             keys(browser, "Shift+n")
-    keys(browser, "Shift+p")
+    browser.refresh()  # before a piece is long enough to be told
+    wait(browser, "document.getElementById('progress').textContent !== ''")
     event_log = EventLog.read(store)
     names = {digest: exam.name for digest, exam in event_log.exams().items()}
     played = {names[event.exam]: event.value for event in event_log.events() if event.kind == "played"}

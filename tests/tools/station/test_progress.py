@@ -31,10 +31,14 @@ def store(tmp_path: Path) -> Path:
     rows: list[tuple[str, str, str | None, str, Any]] = []
     for rater, given in (("x", (2, 10, 3)), ("y", (2, 4, None))):
         event_log.order(rater, "rate", [A, B])
-        rows.append((rater, A, None, "open", None))
+        rows.append((rater, A, None, "open", {"seconds": 20} if rater == "x" else None))
         for step, points in zip(STEPS, given, strict=True):
             rows.append((rater, A, step, *(("applicable", False) if points is None else ("points", points))))
-    rows += [("x", B, None, "open", None), ("x", B, "look", "points", 1)]
+    rows += [
+        ("x", A, None, "played", {"heard": 4, "silent": 1}),
+        ("x", B, None, "open", None),
+        ("x", B, "look", "points", 1),
+    ]
     rows += [("y", A, "call", "comment", "is <b>shouting</b> a call?")]
     for number, (rater, exam, step, kind, value) in enumerate(rows):
         event_log.append(f"event-{number:05}", work="rate", rater=rater, exam=exam, step=step, kind=kind, value=value)
@@ -56,6 +60,7 @@ def test_pace_and_unclear_steps_equal_hand_calculation(store: Path) -> None:
     found = read_progress(store, Options(resamples=20))
     x, y = found.raters["x"], found.raters["y"]
     assert (x.finished, x.begun, x.of, x.minutes, x.seconds) == (1, 2, 2, 0.5, 10)
+    assert (x.played, y.played) == (0.25, None), "5 of 20 s; not recorded"
     assert (y.finished, y.begun, y.of, y.minutes, y.seconds) == (1, 1, 2, 4.0, 60), "three events and a comment"
     counts = {step: (doubt.pairs, doubt.differ, len(doubt.comments)) for step, doubt in found.steps.items()}
     assert counts == {"call": (1, 1, 1), "press": (1, 1, 0), "look": (1, 0, 0)}
@@ -67,7 +72,7 @@ def test_pace_and_unclear_steps_equal_hand_calculation(store: Path) -> None:
 def test_progress_is_printed_as_text_and_json(store: Path, capsys: Any) -> None:
     assert main(["study", "raters", str(store), "--resamples", "20"]) == 0
     printed = " ".join(capsys.readouterr().out.split())  # columns are padded
-    assert "| y | 1 | 1 | 2 | 4.0 | 60 |" in printed
+    assert "| y | 1 | 1 | 2 | 4.0 | 60 | - |" in printed
     assert "| call | 1 | 1 | 100 % | 0 | 1 |" in printed
     assert r"is \<b\>shouting\</b\> a call?" in printed
     assert main(["study", "raters", str(store), "--json", "--resamples", "20"]) == 0

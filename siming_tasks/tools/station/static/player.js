@@ -26,8 +26,11 @@ class Player {
     this.frame = 0;
     this.speed = 1;
     this.stop = null;
-    this.take();
+    this.played = { heard: 0, silent: 0 };
   }
+
+  // Seconds that were played since the last take.
+  get seconds() { return this.played.heard + this.played.silent; }
 
   get time() { return this.times[this.frame]; }
 
@@ -107,8 +110,13 @@ export class VideoPlayer extends Player {
     }
   }
 
+  take() {
+    this.count();
+    return super.take();
+  }
+
   load({ src, times, end, sound }) {
-    Object.assign(this, { times, end, sound, frame: 0, stop: null, fresh: true, seeking: false, offset: 0, looked: 0 });
+    Object.assign(this, { src, times, end, sound, frame: 0, stop: null, fresh: true, seeking: false, offset: 0, looked: 0 });
     return new Promise((ready, failed) => {
       const loaded = () => {
         this.video.playbackRate = this.speed;
@@ -138,6 +146,8 @@ export class VideoPlayer extends Player {
   }
 
   show(frame) {
+    this.revive();
+    this.count();
     this.fresh = false;
     this.frame = this.clamp(frame);
     this.seeking = true;
@@ -146,7 +156,17 @@ export class VideoPlayer extends Player {
     this.changed();
   }
 
-  play() { this.video.play().catch(() => {}); }
+  // A video that was lost with the station is there again with the next one.
+  revive() {
+    if (!this.video.error) return;
+    this.video.onloadeddata = () => this.show(this.frame);
+    this.video.load();
+  }
+
+  play() {
+    this.revive();
+    this.video.play().catch(() => {});
+  }
 
   pause() { this.stop = null; this.video.pause(); }
 

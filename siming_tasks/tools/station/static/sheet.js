@@ -4,9 +4,9 @@ import { language, say } from "/words.js";
 
 const COMMENT_MS = 800; // a comment is saved when the typing rests
 
-export function clock(time) {
+export function clock(time, digits = 2) {
   const minutes = Math.floor(time / 60);
-  return `${minutes}:${(time - 60 * minutes).toFixed(2).padStart(5, "0")}`;
+  return `${minutes}:${(time - 60 * minutes).toFixed(digits).padStart(digits ? 3 + digits : 2, "0")}`;
 }
 
 function make(name, attributes = {}, ...children) {
@@ -31,7 +31,6 @@ export class Sheet {
     this.rows = new Map();
     this.states = {};
     this.told = {};
-    this.pending = new Set(); // steps whose points are on their way to the station
   }
 
   learn(skills) {
@@ -85,7 +84,7 @@ export class Sheet {
   next(after = null) {
     const ids = [...this.rows.keys()];
     const at = ids.indexOf(after) + 1;
-    return [...ids.slice(at), ...ids.slice(0, at)].find((id) => !this.decided(id) && !this.pending.has(id)) || null;
+    return [...ids.slice(at), ...ids.slice(0, at)].find((id) => !this.decided(id)) || null;
   }
 
   row(step) {
@@ -127,7 +126,8 @@ export class Sheet {
   }
 
   unfold(step) {
-    const { full, partial, fail } = step.criteria;
+    const texts = { requirement: step.requirement, ...step.criteria, ...(language() === "zh" && step.chinese) };
+    const { requirement, full, partial, fail } = texts;
     const most = step.points.length ? step.points[step.points.length - 1] : null;
     const between = step.points.length > 2; // else there is no part of the points to give
     const rules = [["full", full, most], ["partial", between && partial, null], ["fail", fail, 0]].filter(([, text]) => text);
@@ -135,7 +135,7 @@ export class Sheet {
     this.most = make("span", { class: "chip" });
     const about = make("div", { class: "about" },
       this.told.task ? make("p", { class: "task" }, this.told.task) : null,
-      step.requirement ? make("p", { class: "requirement" }, step.requirement) : null,
+      requirement ? make("p", { class: "requirement" }, requirement) : null,
       make("dl", {}, ...rules.flatMap(([key, text, points]) => [
         make("dt", {}, points === null ? say(key) : `${say(key)} · ${points}`), make("dd", {}, text),
       ])));
@@ -203,19 +203,28 @@ export class Sheet {
       this.timer = setTimeout(() => this.keepComment(), COMMENT_MS);
     });
     area.addEventListener("blur", () => this.keepComment());
-    this.area = { area, step: step.id, saved: area.value };
+    this.area = { area, step: step.id, saved: area.value }; // saved: or on its way
     return make("label", { class: "comment" }, `${say("comment")} `, key("C"), area);
   }
 
-  keepComment() {
+  async keepComment() {
     clearTimeout(this.timer);
-    const { area, step, saved } = this.area || {};
-    if (!area || area.value === saved) return;
-    this.area.saved = area.value;
-    this.act(step, "comment", area.value || null);
+    const now = this.area;
+    if (!now || now.area.value === now.saved) return;
+    const before = now.saved;
+    now.saved = now.area.value;
+    now.away = this.act(now.step, "comment", now.saved || null);
+    if (!await now.away) now.saved = before; // refused: what stands there is not saved
+    now.away = null;
   }
 
-  comment() { if (this.area) this.area.area.focus(); }
+  comment(typed) {
+    if (!this.area) return;
+    const { area } = this.area;
+    area.focus();
+    area.setRangeText(typed, area.selectionStart, area.selectionEnd, "end");
+    area.dispatchEvent(new Event("input"));
+  }
 
   show(states) {
     this.states = states;
@@ -248,22 +257,23 @@ export class Sheet {
     }
     if (this.na) this.na.setAttribute("aria-pressed", String(applicable === false));
     if (this.when) this.when.textContent = marked ? say("from_to", { start: from, end: to }) : say("not_marked");
-    const { area, step, saved } = this.area || {};
-    if (area && step === id && document.activeElement !== area && (comment || "") !== saved) {
-      area.value = this.area.saved = comment || "";
-    }
+    const { area, step, saved, away } = this.area || {};
+    const untouched = area && step === id && document.activeElement !== area && !away && area.value === saved;
+    if (untouched) area.value = this.area.saved = comment || "";
   }
 
   // The line above the card: what was given last, with its undo; or that everything is decided.
-  finished(all, more, unit, last) {
+  finished(all, more, unit, last, note) {
     const undo = () => make("button", { type: "button", "data-do": "undo" }, say("undo"), key("U"));
-    this.doneLine.replaceChildren();
+    const line = make("p");
     if (last && this.rules.has(last)) {
-      this.doneLine.append(make("span", { class: "gave" }, say("gave", { step: this.title(last), points: this.given(last) })), undo());
+      line.append(make("span", { class: "gave" }, say("gave", { step: this.title(last), points: this.given(last) })), undo());
     }
-    if (!all) return;
-    this.doneLine.append(make("b", {}, say("all_decided")));
-    if (more) this.doneLine.append(make("button", { type: "button", "data-do": "nextExam", class: "main" }, say(`next_${unit}`), key("Shift N")));
-    else this.doneLine.append(make("span", {}, say("last_one")));
+    if (all) line.append(make("b", {}, say("all_decided")));
+    if (all && note) line.append(make("span", { class: "note" }, note));
+    if (all && more) line.append(make("button", { type: "button", "data-do": "nextExam", class: "main" }, say(`next_${unit}`), key("Shift N")));
+    else if (all) line.append(make("span", {}, say("last_one")));
+    // What has not changed is not read aloud again, and its buttons stay under the mouse.
+    if (line.innerHTML !== this.doneLine.innerHTML) this.doneLine.replaceChildren(...line.childNodes);
   }
 }

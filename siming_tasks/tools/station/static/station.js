@@ -1,7 +1,7 @@
 // The rating station's page. The station is the one that knows: every act is sent to it, and what it answers is shown.
 // Whatever comes from files or people goes into the page as text.
 import { actionOf, describe } from "/keys.js";
-import { Line, fresh } from "/line.js";
+import { Line } from "/line.js";
 import { FramesPlayer, VideoPlayer } from "/player.js";
 import { Sheet, clock } from "/sheet.js";
 import { language, languages, learnWords, recall, remember, say, speak } from "/words.js";
@@ -16,21 +16,20 @@ let work = null; // what the station told at the start
 let number = 0; // the item on screen
 let open = null; // what it told of the item
 let player = null;
-let turn = 0; // counts what the physician did, saved or not
+let turn = Promise.resolve(); // what was pressed is done one after the other
 let typed = { text: "", at: 0 };
 let given = null; // the step that was decided last
+let ahead = null; // what is typed before the comment that it belongs to is on screen
 let advance = null; // timer until the next step comes
 
-const line = new Line(
-  (count) => {
-    document.body.classList.toggle("saving", count > 0);
-    $("saved").textContent = say(count ? "saving" : "saved");
-  },
-  (text) => {
-    $("trouble").textContent = text;
-    $("trouble").hidden = !text;
-  },
-);
+const line = new Line(() => {
+  const text = line.stuck || line.refused;
+  document.body.classList.toggle("saving", line.acts.length > 0);
+  document.body.classList.toggle("stuck", Boolean(line.stuck));
+  $("saved").textContent = say(line.stuck ? "unsaved" : line.acts.length ? "saving" : "saved");
+  if ($("trouble").textContent !== text) $("trouble").textContent = text; // an alert is read aloud once
+  $("trouble").hidden = !text;
+});
 
 const can = (kind) => {
   if (kind === "half") return can("points") && sheet.halves();
@@ -41,96 +40,94 @@ const can = (kind) => {
 const sheet = new Sheet({ list: $("sheet"), card: $("step"), name: $("step-name"), done: $("done") }, {
   can,
   act: (step, kind, value) => act(step, kind, value),
-  give: (step, kind, value) => give(step, kind, value),
+  give: (step, kind, value) => press(() => give(step, kind, value)),
   moment: (span) => playSpan(span),
-  mark: (kind) => actions[kind](),
+  mark: (name) => perform(name),
   chosen: () => drawMarks(),
 });
 
 // ---- acts
 
+// What is pressed while an act is on its way is about what comes after it. An act that is not saved holds all others
+// up: the page says so, and nobody believes to have given what is not on disk.
+const press = (action) => { if (!line.stuck) turn = turn.then(action).catch((error) => console.error(error)); };
+
+function perform(name, key) {
+  const at = { time: performance.now(), frame: player && player.frame };
+  if (LOOKING.includes(name)) return actions[name]();
+  if (MARKS.includes(name) && player) player.pause();
+  if (name === "comment" && !line.stuck) ahead = "";
+  return press(() => actions[name](at, key));
+}
+
 async function act(step, kind, value = null) {
   const at = number;
-  const told = await line.send("/act", { item: at, id: fresh(), step, kind, value });
-  if (!told) return null;
-  work.items[at].left = told.left;
-  if (at === number) show(told);
-  else showProgress();
+  const told = await line.send("/act", { item: work.items[at].id, step, kind, value }, inWords(step, kind, value));
+  if (told && at === number) show(told);
   return told;
 }
 
-// Points, a verdict or "not applicable". The next open step comes at once, before the station has answered: what is
-// typed meanwhile is about that one. A step that was decided before stays, and so does one whose act is refused.
+function inWords(step, kind, value) {
+  if (!step) return say(kind === "played" ? "kind_played" : kind);
+  const points = kind === "points" && value !== null ? value : say(kind === "verdict" && value ? value : `kind_${kind}`);
+  return say("gave", { step: sheet.title(step), points });
+}
+
+// Points, a verdict or "not applicable": once it is saved the next open step comes. A step that was decided before
+// stays, and so does one whose act is refused.
 async function give(step, kind, value, { wasOpen = !sheet.decided(step), wait = 0 } = {}) {
   clearTimeout(advance);
-  const decides = kind === "verdict" || (kind === "points" ? sheet.rule(step).points.includes(value) : value === false);
-  const goOn = () => {
-    const next = step === sheet.current && number === at && sheet.next(step);
-    if (next) sheet.choose(next, true);
-  };
   const at = number;
-  if (decides) sheet.pending.add(step);
-  if (decides && wasOpen && $("goOn").checked) {
-    if (wait) advance = setTimeout(goOn, wait);
-    else goOn();
-  }
-  given = decides ? step : given;
   const told = await act(step, kind, value);
-  sheet.pending.delete(step);
-  if (!told && !line.closed && number === at) sheet.choose(step, true);
+  const onScreen = () => number === at && step === sheet.current;
+  if (!told || !onScreen() || !sheet.decided(step)) return;
+  given = step;
+  drawDone();
+  if (!wasOpen || !$("goOn").checked) return;
+  const goOn = () => onScreen() && sheet.next(step) && sheet.choose(sheet.next(step), true);
+  if (wait) advance = setTimeout(goOn, wait);
+  else goOn();
 }
 
 // What was played is told too: a rater who never had the sound on has not heard the exam.
 function keepPlayed(least = 0.5) {
-  if (!open || !player || player.played.heard + player.played.silent < least) return;
+  if (!open || !player || player.seconds < least) return;
   const value = Object.fromEntries(Object.entries(player.take()).map(([key, seconds]) => [key, Number(seconds.toFixed(2))]));
-  line.send("/act", { item: number, id: fresh(), step: null, kind: "played", value });
+  act(null, "played", value);
 }
 
-// The step whose act was taken back comes to the screen, unless the physician has gone on meanwhile.
+// The step whose act was taken back comes to the screen.
 async function back(kind) {
-  const then = turn;
   const told = await act(null, kind);
   const about = told && (kind === "undo" ? told.redo : told.undo);
-  if (about && about[0] === given && kind === "undo") forget();
-  if (about && then === turn) sheet.choose(about[0], true);
-}
-
-function forget() {
-  given = null;
+  if (!about) return;
+  if (about[0] === given && kind === "undo") given = null;
+  sheet.choose(about[0], true);
   drawDone();
 }
 
 const setStep = (kind, value) => sheet.current && act(sheet.current, kind, value);
 
-function mark(kind) {
-  if (!sheet.current || !player) return;
-  player.pause();
-  setStep(kind, player.frame);
-}
-
-function digit(text) {
-  const now = performance.now();
+function digit(at, text) {
   const step = sheet.current;
   const allowed = sheet.points();
-  const both = typing() && allowed.includes(Number(typed.text + text));
+  const both = typing(at) && allowed.includes(Number(typed.text + text));
   const wasOpen = both ? typed.wasOpen : !sheet.decided(step);
-  typed = { text: both ? typed.text + text : text, at: now, step, wasOpen };
+  typed = { text: both ? typed.text + text : text, at: at.time, step, wasOpen };
   const longer = allowed.filter((points) => String(points) !== typed.text && String(points).startsWith(typed.text));
   // A second digit that comes late must not be taken for the next step's: where there may be one, the step stays.
   const stays = longer.some(Number.isInteger);
-  give(step, "points", Number(typed.text), { wasOpen: wasOpen && !stays, wait: longer.length ? TYPED_MS : 0 });
+  return give(step, "points", Number(typed.text), { wasOpen: wasOpen && !stays, wait: longer.length ? TYPED_MS : 0 });
 }
 
-const typing = () => performance.now() - typed.at < TYPED_MS && typed.step === sheet.current;
+const typing = (at) => at.time - typed.at < TYPED_MS && typed.step === sheet.current;
 
 // Half a point more than the step has, or than is being typed.
-function half() {
+function half(at) {
   const { points } = sheet.state();
-  const whole = typing() ? Number(typed.text) : points;
-  if (whole == null) return;
-  const wasOpen = typing() ? typed.wasOpen : false;
-  give(sheet.current, "points", Math.floor(whole) + 0.5, { wasOpen });
+  const whole = typing(at) ? Number(typed.text) : points;
+  if (whole == null) return null;
+  return give(sheet.current, "points", Math.floor(whole) + 0.5, { wasOpen: typing(at) && typed.wasOpen });
 }
 
 function playSpan(span) {
@@ -150,22 +147,25 @@ const actions = {
   jump: () => $("jump").focus(),
   previousStep: () => sheet.move(-1),
   nextStep: () => sheet.move(1),
-  start: () => mark("start"),
-  end: () => mark("end"),
+  start: ({ frame }) => setStep("start", frame),
+  end: ({ frame }) => setStep("end", frame),
   moment: () => playSpan(sheet.span()),
   clearSpan: async () => {
     const { start, end } = sheet.state();
-    if (start != null) setStep("start", null);
-    if (end != null) setStep("end", null);
+    if (start != null) await setStep("start", null);
+    if (end != null) await setStep("end", null);
   },
-  digit: (key) => digit(key),
+  digit,
   half,
   mute: () => player.sound && player.mute(),
   correct: () => give(sheet.current, "verdict", "correct"),
   incorrect: () => give(sheet.current, "verdict", "incorrect"),
   notApplicable: () => give(sheet.current, "applicable", sheet.state().applicable === false),
   clear: () => setStep(can("verdict") ? "verdict" : "points", null),
-  comment: () => sheet.comment(),
+  comment: () => {
+    sheet.comment(ahead);
+    ahead = null;
+  },
   undo: () => back("undo"),
   redo: () => back("redo"),
   nextExam: () => visit(number + 1),
@@ -174,6 +174,8 @@ const actions = {
 };
 
 const ALWAYS = ["help", "nextExam", "previousExam"];
+const LOOKING = ["play", "previousFrame", "nextFrame", "back", "forward", "slower", "faster", "jump", "mute", "help"];
+const MARKS = ["start", "end"]; // of the frame that is on screen when the key is pressed
 const WRITING = ["TEXTAREA", "SELECT"];
 
 document.addEventListener("keydown", (event) => {
@@ -184,18 +186,21 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   const action = actionOf(event, can);
+  if (ahead !== null && event.key.length === 1 && !event.ctrlKey && !event.metaKey) {
+    ahead += event.key;
+    event.preventDefault();
+    return;
+  }
   if (!action || ($("help").open && action !== "help") || !$("letters").checked) return;
   if (target.tagName === "BUTTON" && event.key === " ") return; // a button under the keyboard's focus is pressed
   if (!open && !ALWAYS.includes(action)) return;
   event.preventDefault();
-  turn += 1;
-  actions[action](event.key);
+  perform(action, event.key);
 });
 
 document.addEventListener("click", (event) => {
-  turn += 1;
   const button = event.target.closest("[data-do]");
-  if (button && (open || ALWAYS.includes(button.dataset.do))) actions[button.dataset.do]();
+  if (button && (open || ALWAYS.includes(button.dataset.do))) perform(button.dataset.do);
 });
 
 // A button that is clicked does not take the keyboard away from the page.
@@ -235,6 +240,7 @@ function showProgress() {
 
 function show(told) {
   Object.assign(open, told);
+  work.items[number].left = told.left;
   sheet.show(open.state);
   for (const name of ["undo", "redo"]) {
     $(name).disabled = !open[name];
@@ -246,7 +252,13 @@ function show(told) {
   drawDone();
 }
 
-const drawDone = () => sheet.finished(!open.left, number + 1 < work.items.length, unit, open.undo && given);
+function drawDone() {
+  const { end, kind } = open.player;
+  const played = open.played + player.seconds;
+  const little = !open.left && kind === "video" && played < end / 2;
+  const note = little && say("little_played", { played: clock(played, 0), of: clock(end, 0) });
+  sheet.finished(!open.left, number + 1 < work.items.length, unit, open.undo && given, note);
+}
 
 function drawMarks() {
   const whole = open.player.end;
@@ -269,7 +281,7 @@ function moved() {
   $("play").textContent = say(player.playing ? "pause" : "play");
   $("sound").textContent = say(!player.sound ? "no_sound" : player.audible ? "sound_on" : "sound_off");
   $("sound").disabled = !player.sound;
-  if (!player.playing) keepPlayed(PLAYED_SECONDS);
+  if (!line.stuck) keepPlayed(PLAYED_SECONDS);
 }
 
 // The wave form: the loudest sound of each part of the video, above and below a middle line.
@@ -291,8 +303,8 @@ async function visit(to) {
   if (player) player.pause();
   sheet.keepComment();
   keepPlayed();
-  await line.last; // acts of the exam that is left are on disk first
-  const told = await line.send("/open", { item: to, id: fresh() });
+  const told = await line.send("/open", { item: work.items[to].id }, `${say(unit)} ${to + 1}`);
+  $("exams").value = told ? to : number;
   if (!told) return;
   number = to;
   open = told;
@@ -329,7 +341,7 @@ function speakAs(chosen) {
   $("language").value = language();
   $("heading").textContent = say(work.mode);
   $("unit").textContent = say(unit);
-  $("saved").textContent = say(line.count ? "saving" : "saved");
+  line.changed();
   describe($("keys"), can);
   if (!open) {
     $("progress").textContent = $("wait").textContent = work.items.length ? "" : say(`nothing_${work.mode}`);
@@ -346,8 +358,8 @@ const videoPlayer = new VideoPlayer($("video"), moved);
 const framesPlayer = new FramesPlayer($("frame"), moved);
 
 async function begin() {
-  const answer = await fetch("/work");
-  work = await answer.json();
+  const learnWork = async () => { work = await (await fetch("/work")).json(); };
+  await learnWork();
   await learnWords();
   document.body.dataset.mode = work.mode;
   sheet.learn(work.skills);
@@ -360,13 +372,18 @@ async function begin() {
   $("exams").replaceChildren(...work.items.map((_, index) => new Option(index + 1, index)));
   $("speed").replaceChildren(...SPEEDS.map((each) => new Option(`${each}×`, each, each === 1, each === 1)));
   if (!work.items.length) return;
+  const before = await line.resume(work.items.map((item) => item.id));
+  if (before.length) await learnWork();
   const first = work.items.findIndex((item) => item.left);
   await visit(Math.max(first, 0));
+  if (before.length) line.refuse(before.map(({ what, reason }) => (reason ? `${what}: ${reason}` : say("saved_now", { what }))).join(" "));
 }
 
 $("exams").addEventListener("change", (event) => {
+  const to = Number(event.target.value);
   event.target.blur();
-  visit(Number(event.target.value));
+  event.target.value = number; // until it is there
+  press(() => visit(to));
 });
 $("language").addEventListener("change", (event) => {
   event.target.blur();
@@ -391,9 +408,22 @@ $("jump").addEventListener("keydown", (event) => {
   event.target.blur();
 });
 
-addEventListener("visibilitychange", () => {
+function leave() {
   sheet.keepComment();
   keepPlayed();
-});
+}
+
+// Somebody who comes back may have worked in another window meanwhile.
+async function comeBack() {
+  if (!open || document.hidden || line.acts.length) return;
+  const at = number;
+  const answer = await fetch(`/news/${at}`).catch(() => null);
+  const told = answer && answer.ok && await answer.json();
+  if (told && at === number && !line.acts.length) show(told);
+}
+
+addEventListener("visibilitychange", () => (document.hidden ? leave() : comeBack()));
+addEventListener("pagehide", leave);
+addEventListener("focus", comeBack);
 
 begin();
