@@ -91,7 +91,7 @@ def commands() -> Iterator[str]:
         if rows:
             yield "| | |\n|---|---|\n" + "\n".join(rows) + "\n"
         if shared:
-            yield f"[Options](options.md): {', '.join(map(written, shared))}\n"
+            yield f"[Options](options.md): {', '.join(f'`{param.opts[0]}`' for param in shared)}\n"
 
 
 def options() -> Iterator[str]:
