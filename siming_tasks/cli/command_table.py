@@ -75,7 +75,7 @@ TABLE = tuple(CommandRow(*row) for row in (
      "runs/shards/shard-1-of-2 runs/shards/shard-2-of-2 runs/joined", "siming score {out} --data {dir}"),
     ("run requests", "exchange", "write the exact requests of a run, to be answered without lmms-eval",
      "exams requests.jsonl --setting full_score", "siming score replies.jsonl --data {dir}"),
-    ("run import", "exchange", "turn replies made by VLMEvalKit or Inspect into a file that can be scored",
+    ("run import", "exchange", "turn replies made by VLMEvalKit, Inspect or evalscope into a file that can be scored",
      "results.jsonl replies.jsonl --format openai-batch --requests requests.jsonl", "siming score {out}"),
     ("run export", "exchange", "write a run for Every Eval Ever, Inspect, the Hub, Parquet, JSON Lines or LaTeX",
      "runs/qwen table.tex --format latex", "siming docs run-to-paper"),

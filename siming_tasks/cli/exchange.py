@@ -81,14 +81,14 @@ def requests(
 
 @cli.command()
 def import_(
-    files: tuple[Path, ...] = cli.word("FILE...", "result files of VLMEvalKit or a batch job, or Inspect logs", Path),
+    files: tuple[Path, ...] = cli.word("FILE...", "results of VLMEvalKit, evalscope, a batch job; Inspect logs", Path),
     out: Path = cli.word("OUT", "the file (.jsonl) for `siming score`", cli.NEW_FILE),
     format: str = cli.option(
-        "", "the harness that wrote the file", ("vlmevalkit", "inspect", "openai-batch"), required=True
+        "", "the harness that wrote the file", ("vlmevalkit", "inspect", "evalscope", "openai-batch"), required=True
     ),
     requests: Path | None = cli.option(
         "FILE",
-        "the requests: records then say what was asked and shown, and those without a reply are named",
+        "the requests (evalscope: needed): records then say what was asked, and those without a reply are named",
         Path,
     ),
     epoch: int | None = cli.option("N", "epoch to take from a log with several", Whole()),

@@ -54,7 +54,7 @@ def import_replies(
     """Write the replies of another harness's files as lines ``{id, reply}``, with what was asked and shown if known.
 
     Args:
-        files: VLMEvalKit result files, result files of a batch job, or Inspect logs; all of one run.
+        files: result files of VLMEvalKit or a batch job, predictions of evalscope, or Inspect logs; all of one run.
         form: a key of :data:`IMPORTERS`.
         out: the file.
         asked: file of the requests (``siming run requests``), or the one beside a batch job that says what was asked.
@@ -65,9 +65,15 @@ def import_replies(
             (:data:`~siming_tasks.results.record.ASKED_AGAIN`), the answer counts, with the tokens of both.
     """
     requests = _requests(asked) if asked else {}
+    rows = tuple(requests)
     replies: dict[str, tuple[Path, str, Mapping[str, Any]]] = {}
     for file in files:
         for place, reply in IMPORTERS[form](file, epoch):
+            if isinstance(row := reply["id"], int):
+                if not 0 <= row < len(rows):
+                    fix = "Give the file that was asked (--requests FILE), which names the requests by their rows."
+                    raise DataError(f"{place}: is about request number {row}, and {len(rows)} are known. {fix}")
+                reply = {**reply, "id": rows[row]}
             request = str(reply["id"])
             setting, slash, _ = request.partition("/")
             if setting not in TASKS or not slash or (asked and request not in requests):
@@ -164,6 +170,39 @@ def vlmevalkit_replies(file: Path, epoch: int | None = None) -> Iterator[tuple[s
         yield place, line
 
 
+def evalscope_replies(file: Path, epoch: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Place and reply of every line of evalscope's predictions; its id is the row of the request in the asked file.
+
+    Raises:
+        DataError: a line is no prediction.
+    """
+    if epoch is not None:
+        raise DataError(f"{file}: predictions of evalscope have no epochs. Leave --epoch out.")
+    for number, row in read_jsonl(file, str(file), MAX_REQUEST, strict=False):  # the frames are in it
+        place = f"{file}:{number}"
+        if isinstance(row, Problem):
+            raise DataError(f"{place}: {row.what} {row.fix}")
+        if type(index := row.get("index")) is not int or "model_output" not in row:
+            raise DataError(f"{place}: needs `index` and `model_output`. Is it of evalscope's folder predictions?")
+        output = row["model_output"] if isinstance(row["model_output"], Mapping) else {}
+        choices = output.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
+        message = choice.get("message")
+        content = message.get("content") if isinstance(message, Mapping) else None
+        if output.get("error") or not isinstance(content, str | list):
+            reason = str(redact(str(output.get("error") or "no output in the predictions")))[:500]
+            yield place, {"id": index, "reply": None, "error": reason}
+            continue
+        parts = [part.get("text") for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
+        spent = usage if isinstance(usage := output.get("usage"), Mapping) else {}
+        tokens = {"prompt_tokens": spent.get("input_tokens"), "completion_tokens": spent.get("output_tokens")}
+        facts: dict[str, Any] = {name: count for name, count in tokens.items() if type(count) is int}
+        if isinstance(ended := choice.get("stop_reason"), str):
+            facts["finish_reason"] = "length" if ended in ("max_tokens", "model_length") else ended
+        reply = content if isinstance(content, str) else "".join(part for part in parts if isinstance(part, str))
+        yield place, {"id": index, "reply": reply, "usage": facts}
+
+
 def _workbook(file: Path) -> _Rows:
     with open_workbook(file, most=MAX_UNPACKED, formulas=True) as sheets:
         rows = sheets[0].rows
@@ -213,9 +252,10 @@ def _json(file: Path) -> _Rows:
 _READ: dict[str, Callable[[Path], _Rows]] = {".xlsx": _workbook, ".tsv": _csv_lines, ".csv": _csv_lines, ".json": _json}
 
 IMPORTERS: Mapping[str, Callable[[Path, int | None], Iterator[tuple[str, Mapping[str, Any]]]]] = {
+    "evalscope": evalscope_replies,
     "inspect": inspect_replies,
     "openai-batch": batch_replies,
     "vlmevalkit": vlmevalkit_replies,
 }
-"""By the harness's name: reads a file; gives the place of each reply (for errors), and its request's ``id``, ``reply``
-or ``error``, perhaps ``usage``. The number is an epoch (None: there is only one)."""
+"""By the harness's name: reads a file; gives the place of each reply (for errors), and its request's ``id`` (a number
+is its row in the asked file), ``reply`` or ``error``, perhaps ``usage``. The number is an epoch (None: only one)."""

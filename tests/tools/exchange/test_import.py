@@ -181,3 +181,39 @@ def test_a_file_that_is_no_log_is_refused(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "a.eval").write_bytes(b"PK\x03\x04 nothing")
     assert main(["run", "import", str(tmp_path / "a.eval"), str(tmp_path / "out.jsonl"), "--format", "inspect"]) == 1
     assert "Inspect cannot read it (" in capsys.readouterr().err
+
+
+def prediction(index: object, **output: Any) -> str:
+    """A line of evalscope's predictions, with the fields that 1.14.1 writes and that matter here."""
+    return json.dumps({"index": index, "model": "m", "model_output": output, "messages": []}) + "\n"
+
+
+def test_predictions_of_evalscope_are_told_by_the_rows_of_what_was_asked(
+    run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked, file, out = tmp_path / "requests.jsonl", tmp_path / "general_vqa_default.jsonl", tmp_path / "out.jsonl"
+    names = [row["index"] for row in rows(run, "clip_score")[:4]]
+    asked.write_text("".join(json.dumps({"id": name, "prompt": f"p{name}"}) + "\n" for name in names))
+
+    def answer(text: str, ended: str) -> dict[str, Any]:
+        choice = {"message": {"role": "assistant", "content": text}, "stop_reason": ended}
+        return {"choices": [choice], "usage": {"input_tokens": 7, "output_tokens": 2}, "error": None}
+
+    file.write_text(
+        prediction(2, **answer('{"score": 1}', "stop"))
+        + prediction(0, **answer('{"score"', "max_tokens"))
+        + prediction(1, choices=[], error="time-out, api_key=sk-abcdefghijklmnopqrstuv")
+    )
+    words = ["run", "import", str(file), str(out), "--format", "evalscope"]
+    assert main([*words, "--requests", str(asked)]) == 1  # one has no reply
+    assert names[3] in capsys.readouterr().out
+    third, first, failed = map(json.loads, out.read_text().splitlines())
+    assert (third["id"], third["reply"], third["prompt"]) == (names[2], '{"score": 1}', f"p{names[2]}")
+    assert third["usage"] == {"prompt_tokens": 7, "completion_tokens": 2, "finish_reason": "stop"}
+    assert (first["id"], first["usage"]["finish_reason"]) == (names[0], "length")
+    assert (failed["id"], failed["reply"]) == (names[1], None) and "sk-abc" not in failed["error"]
+    for wrong, said in ((prediction(4), "request number 4, and 4 are known"), (prediction("0"), "needs `index`")):
+        file.write_text(wrong)
+        assert main([*words, "--requests", str(asked)]) == 1 and said in capsys.readouterr().err
+    file.write_text(prediction(0))
+    assert main(words) == 1 and "--requests" in capsys.readouterr().err
