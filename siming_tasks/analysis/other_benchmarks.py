@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.no_video_baselines import JUDGES
 from siming_tasks.metrics.other_benchmarks import OperatingPoint, other_benchmark_estimates, recognition_curve
 from siming_tasks.metrics.score_matrix import BoolArray, ScoreMatrix
+from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.results.record import Record
 
 RUN = "this judge"
@@ -31,11 +32,12 @@ CAVEAT = (
 class OtherBenchmarks:
     """Result of :func:`other_benchmarks`: by metric and judge its value, and the error-recognition curve of the run.
 
-    The curve is empty for verdicts, which have one threshold.
+    The curve is empty for verdicts, which have one threshold. ``answered``: share of the asked steps that it is of.
     """
 
     values: Mapping[str, Mapping[str, Estimate]]
     curve: tuple[OperatingPoint, ...]
+    answered: float = 1.0
     caveat: str = CAVEAT
 
 
@@ -63,7 +65,14 @@ def other_benchmarks(
     values = other_benchmark_estimates(
         judges, segments, _omissions(matrix, segments, records), resamples=resamples, seed=seed
     )
-    return OtherBenchmarks(values, recognition_curve(matrix) if matrix.answer == "score" else ())
+    share = float(matrix.answered[matrix.counted].mean()) if matrix.counted.any() else 1.0
+    if share < COMPARABLE:
+        values = {key: {**row, RUN: _not_comparable(row[RUN])} for key, row in values.items()}
+    return OtherBenchmarks(values, recognition_curve(matrix) if matrix.answer == "score" else (), share)
+
+
+def _not_comparable(estimate: Estimate) -> Estimate:
+    return replace(estimate, flags=tuple(sorted({*estimate.flags, "not-comparable"})))
 
 
 def _omissions(matrix: ScoreMatrix, segments: BoolArray, records: Iterable[Record]) -> dict[str, BoolArray] | None:

@@ -17,7 +17,7 @@ from siming_tasks.metrics.kappa import MAPPINGS, LabelMapping
 from siming_tasks.metrics.resample import jackknife_error, observed
 from siming_tasks.metrics.score_matrix import ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
-from siming_tasks.metrics.thresholds import FEWEST_CLUSTERS, NOISE
+from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST_CLUSTERS, NOISE
 
 MOST_GROUPS = 1_000
 """Groups that are left out in turn; more are merged, as evenly as they come."""
@@ -27,11 +27,16 @@ _ROWS = 64  # groups left out at a time: the weights of all would not fit into m
 
 @dataclass(frozen=True)
 class Choice:
-    """One way to decide one choice, and the metrics under it (None without data, 0.0 where undefined)."""
+    """One way to decide one choice, and the metrics under it (None without data, 0.0 where undefined).
+
+    ``answered``: something was left out of them, and they are of the answers alone; ``flags``: of such values.
+    """
 
     choice: str
     option: str
     values: dict[str, float | None]
+    answered: bool = False
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -40,9 +45,9 @@ class AnalysisChoices:
 
     options: tuple[Choice, ...]
     caveat: str = field(
-        default="Values without intervals, to show how far a choice moves them. Imputed answers are no results: 'zero' "
-        "takes a missing answer as no points (verdict: wrong), 'adversarial' as far from the reference as the scale "
-        "allows.",
+        default="Values without intervals, to show how far a choice moves them. A missing answer is left out, or taken "
+        "as 'full points' (verdict: correct), by which runs are ranked; no results are 'zero', which takes it as no "
+        "points (verdict: wrong), and 'adversarial', as far from the reference as the scale allows.",
         init=False,
     )
 
@@ -64,13 +69,17 @@ def analysis_choices(
         if tally.verdicts.any():
             computed = observed(tally.compute, len(data.video_ids))
             values |= {name: 0.0 if math.isnan(value) else value for name, value in computed.items()}
-        options.append(Choice(choice, option, values))
+        due = data.counted
+        share = float((due & data.answered).sum() / due.sum()) if due.any() else 1.0
+        flags = ("not-comparable",) if share < COMPARABLE else ()
+        options.append(Choice(choice, option, values, answered=share < 1, flags=flags))
 
     for reading in MAPPINGS if matrix.answer == "score" else ():
         add("mapping", reading, mapping=reading, metrics=select("score", family="labels"))
     for positive_class in ("error", "correct") if matrix.answer == "error" else ():
         add("positive class", positive_class, positive=positive_class)
     add("missing answers", "left out")
+    add("missing answers", "full points", matrix.imputed())
     for name, fill in (("zero", zero_fill), ("adversarial", adversarial_fill)):
         add("missing answers", name, matrix.predicting(fill(matrix)))
     return AnalysisChoices(tuple(options))

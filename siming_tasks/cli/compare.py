@@ -101,6 +101,7 @@ def _ranking_tables(
     runs: Sequence[Run], settings: Mapping[str, RunComparison], options: Options, allow: Sequence[str]
 ) -> dict[str, Table]:
     """The leaderboard that a report has, of the runs that are compared, whatever judges they are."""
+    from siming_tasks.data.primary import stated_primary
     from siming_tasks.metrics.estimate import plain
     from siming_tasks.report.leaderboard import Entrant, correct_leaderboards, rank_entrants
     from siming_tasks.report.tables.ranking import ranking_table
@@ -112,7 +113,7 @@ def _ranking_tables(
             known = plain(compared.contribution.get(run.name))
             entrants.append(replace(Entrant.of(run, setting, options, known), role="model", kind=None))
         held[setting] = rank_entrants(entrants, dataset, setting, options, allow, compared.comparison)
-    boards = correct_leaderboards(held, None, dataset, options)[0]
+    boards = correct_leaderboards(held, stated_primary(dataset.meta, options.primary), dataset, options)[0]
     return {name: ranking_table(board, synthetic=dataset.synthetic) for name, board in boards.items() if board}
 
 

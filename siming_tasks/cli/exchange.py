@@ -123,7 +123,7 @@ def export(
     with_labels: bool = cli.switch("also write the consensus of every step"),
     setting: str | None = cli.option("NAME", "figure: of this setting (where the runs have several)", cli.SETTING),
     width: float | None = cli.option("WIDTH", "figure: 5.5in, 14cm; without a unit inches (default 6.9)", _Inches()),
-    font: Literal["sans", "serif"] = cli.option("", "figure: its font (default sans)", ("sans", "serif"), "sans"),
+    font: Literal["sans", "serif"] | None = cli.option("", "figure: its font (default sans)", ("sans", "serif")),
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
 ) -> None:
     """Write the run in the wanted format."""
@@ -131,6 +131,8 @@ def export(
     from siming_tasks.tools.exchange.exported_run import read_exported_run
     from siming_tasks.tools.exchange.exporters import EXPORTERS
 
+    if form != "figure" and (setting or width or font):
+        raise OptionsError(f"--setting, --width and --font belong to --format figure, not to {form}.")
     sources, exporter = find_runs(run_paths), EXPORTERS[form]
     if len(sources) > 1 and not exporter.several:
         raise OptionsError(f"--format {form} takes one run, and {len(sources)} were found. Export them one by one.")
@@ -143,9 +145,7 @@ def export(
     if form == "figure":
         from siming_tasks.report.paper_figure import FigureStyle
 
-        styled = {"setting": setting, "style": FigureStyle(width or FigureStyle.width, font)}
-    elif setting or width:
-        raise OptionsError(f"--setting and --width belong to --format figure, not to {form}.")
+        styled = {"setting": setting, "style": FigureStyle(width or FigureStyle.width, font or FigureStyle.font)}
     for file in exporter.write(runs, out, **styled):
         say(f"{file}: {marked_name(dataset)}, {'with labels' if with_labels else 'without labels'}.")
     if form == "every-eval-ever" and not with_labels:

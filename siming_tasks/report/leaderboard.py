@@ -14,7 +14,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import resampled
 from siming_tasks.common.schema import CONDITIONS
 from siming_tasks.data import Dataset
-from siming_tasks.data.primary import Primary
+from siming_tasks.data.primary import Primary, stated_primary
 from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline
 from siming_tasks.metrics.estimate import plain
@@ -139,7 +139,7 @@ def leaderboards_of(
         entrants = [Entrant.of(run, setting, options) for run in runs if run.records.get(setting)]
         if standings := rank_entrants(entrants, dataset, setting, options, allow):
             held[setting] = standings
-    boards = correct_leaderboards(held, None, dataset, options)[0]
+    boards = correct_leaderboards(held, stated_primary(dataset.meta, options.primary), dataset, options)[0]
     return {setting: board for setting, board in boards.items() if board}
 
 

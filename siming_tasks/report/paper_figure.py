@@ -24,7 +24,8 @@ from siming_tasks.report.forest_plot import ForestPlot, Panel
 NARROWEST, WIDEST = 2.5, 20.0
 ROW, LINE, PAD = 0.19, 0.125, 0.08
 """Height of a judge's row and of a further line of its name, and room between texts; inches."""
-_SIZE = 7.5
+_SIZE, _SMALL = 7.5, 6.5
+"""Points of a text, and of what stands beside the figure proper."""
 _FONTS = {
     "sans": ("DejaVu Sans", "Noto Sans CJK SC", "Source Han Sans SC", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei",
              "Microsoft YaHei", "PingFang SC", "Hiragino Sans GB", "SimHei", "Arial Unicode MS"),
@@ -164,9 +165,11 @@ class _Layout:
     def draw(self, synthetic: bool) -> None:
         """Draw everything; the height follows the rows and the key."""
         keys = [line for k, name in enumerate(self.key, 1)
-                for line in self._wrap(f"[{k}] {name}", self.width - 2 * PAD, 6.5)]  # fmt: skip
+                for line in self._wrap(f"[{k}] {name}", self.width - 2 * PAD, _SMALL)]  # fmt: skip
         heights = [[ROW + LINE * (len(name) - 1) for name in names] for names in self.names]
-        heads = [2.2 * ROW for _ in self.figure.panels]  # the panel's name, and those of its bands
+        heads = [
+            2.2 * ROW + LINE * self._stacked(panel) for panel in self.figure.panels
+        ]  # its name, those of its bands
         rows = sum(map(sum, heights)) + sum(heads)
         bottom = 0.42 + LINE * len(keys)
         total = rows + bottom + 0.04
@@ -184,25 +187,37 @@ class _Layout:
             self._panel(axes, panel, names, tall, top, head)
             top += head + sum(tall)
         for k, line in enumerate(keys):
-            self.canvas.text(PAD / self.width, (LINE * (len(keys) - k) - 0.08) / total, line, fontsize=6.5)
+            self.canvas.text(PAD / self.width, (LINE * (len(keys) - k) - 0.08) / total, line, fontsize=_SMALL)
+
+    def _beside(self, panel: Panel) -> float:
+        """Room that the name of the no-video baselines takes to the left of that of the band; inches."""
+        return self._measure(f"{panel.no_video.label}    ", _SMALL) if panel.no_video else 0.0
+
+    def _stacked(self, panel: Panel) -> bool:
+        """True if the names of the two bands do not fit into one line."""
+        room = self._measure(panel.humans.label, _SMALL) if panel.humans else 0.0
+        return self.left + self._beside(panel) + room > self.width - PAD
 
     def _panel(self, axes: Any, panel: Panel, names: Any, heights: Sequence[float], top: float, head: float) -> None:
         colours = {role: row.colour for role, row in ROLES.items()}
         start, end = top + head, top + head + sum(heights)
         beside = {"textcoords": "offset points", "annotation_clip": False, "va": "center"}
-        axes.annotate(panel.heading, (0, start - 1.5 * ROW), xycoords=("axes fraction", "data"),
+        axes.annotate(panel.heading, (0, top + 0.7 * ROW), xycoords=("axes fraction", "data"),
                       fontstyle="italic", xytext=(-72 * (self.left - PAD), 0), **beside)  # fmt: skip
         axes.plot([0, 0], [start, end], color="#555", lw=0.6)
         low, high = axes.get_xlim()
         inch = (high - low) / (axes.get_position().width * self.width)
         if zone := panel.no_video:
             axes.fill_between([low, zone.high], start, end, color=colours["no_video"], alpha=0.13, lw=0)
-            axes.text(low, start - 0.03, zone.label, color=colours["no_video"], fontsize=6.5, va="bottom")
+            axes.text(low, start - 0.03, zone.label, color=colours["no_video"], fontsize=_SMALL, va="bottom")
         if band := panel.humans:
             axes.fill_between([band.low, band.high], start, end, color=colours["human"], alpha=0.16, lw=0)
-            room, beyond = (self._measure(text, 6.5) * inch for text in (band.label, "no-video baselines    "))
-            middle = max((band.low + band.high) / 2, low + beyond + room / 2)  # it may stand above the values
-            axes.text(middle, start - 0.03, band.label, color=colours["human"], fontsize=6.5, ha="center", va="bottom")
+            half, stacked = self._measure(band.label, _SMALL) / 2, self._stacked(panel)
+            least = PAD + half if stacked else self.left + self._beside(panel) + half
+            middle = self.left + ((band.low + band.high) / 2 - low) / inch  # it may stand above names and values
+            middle = min(max(middle, least), self.width - PAD - half)
+            axes.text(low + (middle - self.left) * inch, start - 0.03 - LINE * stacked, band.label,
+                      color=colours["human"], fontsize=_SMALL, ha="center", va="bottom")  # fmt: skip
             if band.value is not None:
                 axes.plot([band.value, band.value], [start, end], color=colours["human"], lw=0.9, ls="--")
         y = start

@@ -144,7 +144,7 @@ def test_a_better_judge_is_found_and_ranks_first(judges):
     assert row.better == "good" and row.holds
     standing = found.ranks["qwk"]
     assert [standing[name].rank for name in ("good", "weak", "copy", "constant")] == [1, 2, 2, 4]
-    assert (standing["good"].low, standing["good"].high, standing["constant"].low) == (1, 1, 2)
+    assert (standing["good"].low, standing["good"].high, standing["constant"].low) == (1, 1, 4)
     assert found.detectable["qwk"].pairs == 6
 
 

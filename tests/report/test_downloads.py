@@ -80,7 +80,7 @@ def test_figures_are_the_same_each_time(tmp_path: Path) -> None:
     assert pdf.startswith(b"%PDF-") and b"FontFile2" in pdf and b"SYNTHETIC" not in svg
 
 
-@pytest.mark.parametrize(("width", "font"), [(3.3, "serif"), (5.5, "sans")])
+@pytest.mark.parametrize(("width", "font"), [(3.0, "sans"), (3.3, "serif"), (5.5, "sans")])
 def test_no_name_cuts_a_figure(width: float, font: Literal["sans", "serif"], tmp_path: Path) -> None:
     """Every text lies within the page; a name of a hundred letters is shortened, with a key, and cuts no other."""
     assert len(LONG) > 94
@@ -104,9 +104,16 @@ def test_no_name_cuts_a_figure(width: float, font: Literal["sans", "serif"], tmp
         assert not edge.any()
 
 
-def test_a_width_that_is_no_figure(tmp_path: Path) -> None:
+def test_a_width_that_is_no_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(OptionsError, match=r"2.5 to 20 inches wide, and not 1"):
         FigureStyle(1.0)
+    words = ["run", "export", str(tmp_path), str(tmp_path / "x.pdf"), "--format"]
+    for more, said in (
+        (["figure", "--width", "3px"], "'3px' is no width such as 5.5in or 14cm"),
+        (["latex", "--font", "serif"], "--setting, --width and --font belong to --format figure, not to latex."),
+    ):
+        assert main([*words, *more]) == 2
+        assert said in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex with booktabs and tabularx")

@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -97,6 +97,13 @@ def test_the_runs_are_in_the_states_that_they_stand_for(lab: Lab) -> None:
     assert lab.values("constant", "full_error", "mcc")[0] == 0.0
     assert silent["full_score"]["metrics"]["qwk"]["value"] is None
     assert "no-interval" in lab.scores["whole"]["full_score"]["metrics"]["qwk"]["flags"]
+
+
+@pytest.fixture(scope="module")
+def report(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    sources = find_runs([f"{name}={path}" for name, path in lab.files.items()])
+    out = tmp_path_factory.mktemp("states") / "report"
+    return write_report(sources, lab.exams, out, OPTIONS, media="none", progress=False)
 
 
 # ---- one reader for each kind of file -------------------------------------------------------------------------------
@@ -190,16 +197,67 @@ REPORT_FILES: Mapping[str, Callable[[str, Lab], None]] = {
 """Every file that a report may hold, and who looks at it. A new file fails until it has a line here."""
 
 
-def test_every_file_of_a_report(lab: Lab, tmp_path: Path) -> None:
-    sources = find_runs([f"{name}={path}" for name, path in lab.files.items()])
-    out = write_report(sources, lab.exams, tmp_path / "report", OPTIONS, media="none", progress=False)
-    names = [path.relative_to(out).as_posix() for path in sorted(out.rglob("*")) if path.is_file()]
+def test_every_file_of_a_report(lab: Lab, report: Path) -> None:
+    names = [path.relative_to(report).as_posix() for path in sorted(report.rglob("*")) if path.is_file()]
     known = {name: [check for pattern, check in REPORT_FILES.items() if fnmatch(name, pattern)] for name in names}
     new = [name for name in names if not known[name]]
     assert not new, "New files of a report. Say in REPORT_FILES how their numbers carry their state."
     for name in names:
         if (check := known[name][0]) is not holds_no_metric:
-            check((out / name).read_text(), lab)
+            check((report / name).read_text(), lab)
+
+
+# ---- one name, one value --------------------------------------------------------------------------------------------
+
+
+def tables(text: str) -> Iterator[tuple[str, list[list[str]]]]:
+    """Tables of a page or of Markdown: the caption of each, and its rows of cells, the head first."""
+    if "<table" not in text:
+        for block in re.findall(r"(?m)(?:^\|.*\n?)+", text):
+            yield "", [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in block.splitlines()]
+        return
+    for table in re.findall(r"(?s)<table.*?</table>", text):
+        caption, rows = re.search(r"(?s)<caption>(.*?)</caption>", table), re.findall(r"(?s)<tr.*?</tr>", table)
+        cells = [re.findall(r"(?s)<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
+        yield caption[1] if caption else "", [[re.sub(r"<[^>]*>", " ", cell) for cell in row] for row in cells]
+
+
+def unsaid(text: str, lab: Lab) -> list[str]:
+    """Cells with the value of what `half` answered where neither they nor head, row or caption say so."""
+    pairs = [lab.values("half", s, m) for s in ("full_score", "full_error") for m in lab.scores["half"][s]["imputed"]]
+    told = {f"{answered:.3f}" for answered, ranked in pairs if answered is not None and abs(answered - ranked) > 1e-3}
+    assert len(told) > 3
+    found = []
+    for caption, (head, *rows) in tables(text):
+        for row in rows:
+            for at, cell in enumerate(row):
+                beside = " ".join([caption, cell, *head[at : at + 1], *row[:2]])
+                found += [f"{head}: {row}" for value in told if value in cell and "answered" not in beside]
+    return found
+
+
+def test_a_value_of_what_was_answered_is_never_told_by_a_bare_name(
+    lab: Lab, report: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The walk over all tables of one run with missing answers: what stands under a metric's name is what is ranked."""
+    monkeypatch.setenv("COLUMNS", "400")
+    names = ["report.md", "index.html", "models/half.html", "tables/full_score.md", "tables/full_error.md"]
+    texts = {name: (report / name).read_text() for name in names}
+    data, words = str(lab.exams.root), [f"{name}={lab.files[name]}" for name in ("half", "whole", "constant")]
+    commands = {
+        "score": ["score", data, str(lab.files["half"])],
+        "compare": ["compare", *words, "--data", data, "--two-way"],
+        "diagnose": ["study", "diagnose", str(lab.files["half"]), "--data", data],
+    }
+    for name, command in commands.items():
+        assert main([*command, *FEW]) == 0
+        texts[name] = capsys.readouterr().out
+    assert [(name, cell) for name, text in texts.items() for cell in unsaid(text, lab)] == []
+    answered, ranked = lab.values("half")
+    for name, text in texts.items():
+        value = lab.values("half", "full_error", "mcc")[1] if "error" in name else ranked
+        assert f"{value:.3f}" in text or name == "diagnose", name
+        assert ("answered" in text and f"{answered:.3f}‡" in text) or name not in commands, name
 
 
 def check_every_eval_ever(out: Path, lab: Lab, name: str) -> None:
@@ -322,13 +380,12 @@ def test_every_export(form: str, name: str, lab: Lab, tmp_path: Path, monkeypatc
     EXPORTED[form](out, lab, name)
 
 
-def test_one_value_in_every_table(lab: Lab, tmp_path: Path) -> None:
+def test_one_value_in_every_table(lab: Lab, report: Path, tmp_path: Path) -> None:
     """The tables of an export are those of a report, letter by letter: one value, one rank, one line."""
     sources = find_runs([f"{name}={path}" for name, path in lab.files.items()])
     runs = [read_exported_run(source, lab.exams, OPTIONS) for source in sources]
     EXPORTERS["latex"].write(runs, tmp_path / "t.tex")
     check_latex(tmp_path / "t.tex", lab, "all")
-    report = write_report(sources, lab.exams, tmp_path / "r", OPTIONS, media="none", progress=False)
     whole = (tmp_path / "t.tex").read_text()
     for setting in ("full_score", "full_error"):
         text = (report / "tables" / f"{setting}.tex").read_text()

@@ -176,7 +176,9 @@ def same_choices(diagnosis: Mapping[str, Any], score: Mapping[str, Any]) -> None
     chosen = {(item["choice"], item["option"]): item["values"] for item in diagnosis["choices"]["options"]}
     beside = score["extra"]
     for (choice, option), values in chosen.items():
-        if choice == "missing answers":
+        if option == "full points":
+            known = {name: item["value"] for name, item in score["imputed"].items()}
+        elif choice == "missing answers":
             known = beside["fill"].get(option)
         elif choice == "mapping":
             known = {name: item["value"] for name, item in beside["mapping"][option].items()}

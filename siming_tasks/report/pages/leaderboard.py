@@ -48,6 +48,7 @@ def _board(board: Mapping[str, Any]) -> dict[str, Any]:
             "standing": None,
             **row,
             "no_video": verdict["no_video"].get(row["name"]),
+            "best": row["name"] in verdict["top"] and verdict["tested"],
             "gap": verdict["humans"].get(row["name"]),
             "rivals": len(comparison["ranks"].get(metric, ())) - 1 if comparison else 0,
             "partial": bool(requests) and requests["answered"] < requests["expected"],
@@ -99,7 +100,7 @@ def _gains(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         cells: list[Any] = []
         for answer in ANSWERS:
             parts = [run["settings"].get(benchmark_task(scope, answer).name) for scope in SCOPES]
-            cells += [part and part["numbers"]["metrics"][headline(answer)] for part in parts]
+            cells += [part and shown_estimate(part["numbers"], headline(answer)) for part in parts]
             cells.append(run["gains"].get(answer))
         if any(cells[2::3]):
             rows.append({"name": run["name"], "cells": cells})

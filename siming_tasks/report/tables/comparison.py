@@ -57,9 +57,13 @@ PRIMARY_CAPTION = (
 MISMATCH_CAPTION = "Above 0 the totals agree more than the steps account for: an overall impression, not the steps."
 
 
-def labels(metrics: Iterable[str]) -> list[str]:
-    """Labels of metrics, for the heading of a table."""
-    return [CATALOGUE[name].label for name in metrics]
+def labels(metrics: Iterable[str], beside: Iterable[Estimate | None] = ()) -> list[str]:
+    """Labels of metrics, for the heading of a table; ``kappa (qwk), answered`` where estimates of it leave answers out.
+
+    A metric's bare name stands for the value by which runs are ranked, in which missing answers are imputed.
+    """
+    some = any(e is not None and e.coverage is not None and e.coverage < 1 for e in beside)
+    return [f"{CATALOGUE[name].label}{', answered' * some}" for name in metrics]
 
 
 def comparison_section(comparison: Comparison, *, joint: bool = False) -> Section:
@@ -190,7 +194,8 @@ def two_way_section(runs: Mapping[str, Mapping[str, Estimate]]) -> Section:
     """Intervals over videos and steps of several runs, with what each kind of interval claims."""
     metrics = list(next(iter(runs.values())))
     rows = [[Name(run), *map(row.get, metrics)] for run, row in runs.items()]
-    table = Table.of(["over videos and steps", *labels(metrics)], rows)
+    head = labels(metrics, (estimate for row in runs.values() for estimate in row.values()))
+    table = Table.of(["over videos and steps", *head], rows)
     return [table.explained(), "\n".join(CLAIMS.values())]
 
 
@@ -221,10 +226,11 @@ def contribution_section(runs: Mapping[str, VideoContribution], order: Sequence[
         lift = f"{run.lift[metric].estimate} over {run.lift[metric].over}" if metric in run.lift else "-"
         parts = [run.parts[part] for part in ("total", *PARTS)]
         rows.append([Name(name), *parts, plain_pvalue(run.shuffle_p.get(metric)), lift])
-    split = Table.of(["run", CATALOGUE[metric].label, *PARTS, "p", "lift"], rows)
+    totals = [run.parts["total"] for run in ordered.values()]
+    split = Table.of(["run", *labels([metric], totals), *PARTS, "p", "lift"], rows)
     metrics = [name for name in first.rows["run"] if CATALOGUE[name].compared]
     baselines = Table.of(
-        ["no-video baseline", *labels(metrics)],
+        ["no-video baseline", *labels(metrics, [first.parts["total"]])],
         [[row, *(first.rows[row][name] for name in metrics)] for row in NO_VIDEO_BASELINES if row in first.rows],
     )
     section: Section = [split.explained(), CONTRIBUTION_CAPTION, baselines.explained()]
@@ -237,8 +243,8 @@ def contribution_section(runs: Mapping[str, VideoContribution], order: Sequence[
             [Name(name), *(run.excess_correlation[key] for key in ("plcc", "implied", "excess"))]
             for name, run in ordered.items()
         ]
-        head = ["run", CATALOGUE["plcc"].label, "implied by the steps", "excess"]
-        section.append(Table.of(head, excess, caption=MISMATCH_CAPTION))
+        head = ["run", *labels(["plcc"], totals), "implied by the steps", "excess"]
+        section.append(Table.of(head, excess, caption=MISMATCH_CAPTION).explained())
     return section
 
 

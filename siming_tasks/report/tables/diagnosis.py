@@ -6,6 +6,7 @@ from itertools import groupby
 
 from siming_tasks.analysis.diagnosis import Diagnostics
 from siming_tasks.analysis.label_agreement import StepRow
+from siming_tasks.common.printed_value import marks
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE, OTHER_BENCHMARKS
 from siming_tasks.metrics.estimate import FLAGS
@@ -35,7 +36,8 @@ def diagnosis_section(diagnosis: Diagnostics, title: str) -> Section:
     section: Section = [
         f"# Diagnostics: {literal(title)}",
         _answer(diagnosis),
-        f"{diagnosis.videos} videos, {coverage}. 95 % intervals in brackets{resamples}; the unit of resampling is the "
+        f"{diagnosis.videos} videos, {coverage}; metrics are of the answers alone where nothing else is said. "
+        f"95 % intervals in brackets{resamples}; the unit of resampling is the "
         f"{diagnosis.unit} ({diagnosis.n_clusters}). "
         "`*` marks an undefined value, `-` no data." + f" {few}" * (diagnosis.n_clusters < TRUSTED),
     ]
@@ -376,9 +378,18 @@ def _choices(diagnosis: Diagnostics) -> Section:
     tables = []
     for choice, group in groupby(diagnosis.choices.options, key=lambda option: option.choice):
         options = list(group)
-        rows = [[option.option, *map(plain_number, option.values.values())] for option in options]
+        rows = [
+            [
+                f"{option.option}{', answered' * option.answered}",
+                *(
+                    plain_number(value) + marks(False, option.flags) * (value is not None)
+                    for value in option.values.values()
+                ),
+            ]
+            for option in options
+        ]
         tables.append(Table.of([choice, *(CATALOGUE[name].label for name in options[0].values)], rows))
-    return ["## Choices left open", *tables, diagnosis.choices.caveat]
+    return ["## Choices left open", *(table.explained() for table in tables), diagnosis.choices.caveat]
 
 
 def _recoveries(diagnosis: Diagnostics) -> Section:
@@ -414,7 +425,8 @@ def _others(diagnosis: Diagnostics) -> Section:
         else:
             rows.append([row.label, row.source, own, *map(plain_value, beside)])
     names = [name.replace("-", " ") for name in next(iter(found.values.values()))]
-    section: Section = ["## Metrics of other benchmarks", Table.of(["", "of", *names], rows)]
+    names[0] += ", answered" * (found.answered < 1)
+    section: Section = ["## Metrics of other benchmarks", Table.of(["", "of", *names], rows).explained()]
     if found.curve:
         rates = [(point.threshold, point.accuracy, point.precision, point.recall, point.f1) for point in found.curve]
         points = [[*map(plain_number, each)] for each in rates]

@@ -27,7 +27,7 @@ def ranking_table(board: Mapping[str, Any], *, synthetic: bool, intervals: bool 
     Args:
         board: :func:`siming_tasks.report.leaderboard.build_leaderboard`.
         synthetic: the data are simulated, as the caption says.
-        intervals: of every metric, with what was answered; else of the headline metric alone, which fits a page.
+        intervals: of every metric; else of the headline metric alone, which fits a page.
     """
     headline, setting, verdict = board["metric"], board["setting"], board["verdict"]
     metrics = [headline, *(name for name in board["metrics"] if name not in (headline, COVERAGE))]
@@ -47,7 +47,7 @@ def ranking_table(board: Mapping[str, Any], *, synthetic: bool, intervals: bool 
             bold = name == headline and row["slug"] is not None and row["name"] in best
             number = Number.of(row["metrics"][name], row["imputed"].get(name), bold=bold)
             whole = intervals or name == headline
-            cells.append(number if whole else replace(number, low=None, high=None, answered=None))
+            cells.append(number if whole else replace(number, low=None, high=None))
         rows.append([*cells, Number(row["metrics"][COVERAGE]["value"], percent=True)])
     caption = f"{TASKS[setting].title}; 95 % intervals over {board['resampled']}, of ranks too."
     shown = {row["name"]: [shown_estimate(row, name) for name in metrics] for row in board["rows"]}

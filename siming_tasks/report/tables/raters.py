@@ -114,7 +114,8 @@ def rater_pairs_section(tables: Sequence[InterRaterTable]) -> Section:
 def human_ratio_section(runs: Mapping[str, Mapping[str, Estimate]], raters: Sequence[str]) -> Section:
     """Agreement of several runs with the raters, in ratio to the raters' agreement with each other."""
     rows = [[Name(run), *row.values()] for run, row in runs.items()]
-    table = Table.of(["human ratio", *labels(next(iter(runs.values())))], rows).explained()
+    beside = (estimate for row in runs.values() for estimate in row.values())
+    table = Table.of(["human ratio", *labels(next(iter(runs.values())), beside)], rows).explained()
     names = [literal(name) for name in raters]
     if len(names) == 2:
         a, b = names
