@@ -66,6 +66,7 @@ class SoundContribution:
         return {
             "task": TASKS[self.setting].task_name,
             "modality": self.modality.name,
+            "title": self.modality.title,
             "sentence": self.sentence,
             "refused": self.refused or None,
             "steps": dict(self.steps),

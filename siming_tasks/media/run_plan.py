@@ -41,7 +41,7 @@ class ExamFacts:
 
     @classmethod
     def read(cls, path: Path, video: Video) -> ExamFacts:
-        """Read the facts of a file; its sound does not count, because the suite passes none on.
+        """Read the facts of a file; its sound does not count, because the four settings give none.
 
         Raises:
             MediaError: the file is not a readable video.

@@ -222,7 +222,7 @@ def _report_json(
                 "source": redact(run.source.path.name),
                 "facts": run.source.public_facts,
                 **{name: getattr(run, name) for name in ("warnings", "replies", "prompts")},
-                **{name: getattr(run, name) for name in ("gains", "ablations", "settings")},
+                **{name: getattr(run, name) for name in ("gains", "ablations", "sound", "settings")},
             }
             for run in analyses
         ],

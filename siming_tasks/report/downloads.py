@@ -14,7 +14,7 @@ from siming_tasks.common.sanitize import literal
 from siming_tasks.report.forest_plot import build_forest_plot
 from siming_tasks.report.paper_figure import write_forest_plot
 from siming_tasks.report.table import Section, tex_file, to_markdown
-from siming_tasks.report.tables.comparison import ABLATION_CAPTION, primary_section
+from siming_tasks.report.tables.comparison import ABLATION_CAPTION, SOUND_CAPTION, primary_section
 from siming_tasks.report.tables.ranking import ranking_table, values_table
 from siming_tasks.report.verdict import describe_corrections, verdict_markdown
 from siming_tasks.tasks import TASKS
@@ -66,14 +66,15 @@ def summary_markdown(report: Mapping[str, Any]) -> str:
             verdict = f"{verdict_markdown(board)} {describe_corrections(board)}".strip()
             section += [f"## {TASKS[setting].title}", verdict, ranking_table(board, synthetic=report["synthetic"])]
     section.append(_KEY)
-    ablations = [
-        f"- {literal(run['name'])}, {TASKS[setting].title}: {literal(ablation['sentence'])}"
-        for run in report["runs"]
-        for setting, ablations in run["ablations"].items()
-        for ablation in ablations
-    ]
-    if ablations:
-        section += ["## Ablations", ABLATION_CAPTION, "\n".join(ablations)]
+    for controls, heading, caption in (("ablations", "Ablations", ABLATION_CAPTION), ("sound", "Sound", SOUND_CAPTION)):
+        sentences = [
+            f"- {literal(run['name'])}, {TASKS[setting].title}: {literal(item['sentence'])}"
+            for run in report["runs"]
+            for setting, items in run[controls].items()
+            for item in items
+        ]
+        if sentences:
+            section += [f"## {heading}", caption, "\n".join(sentences)]
     warnings = [f"- {literal(run['name'])}: {literal(note)}" for run in report["runs"] for note in run["warnings"]]
     if warnings:
         section += ["## Warnings", "\n".join(warnings)]

@@ -13,6 +13,7 @@ import numpy as np
 from siming_tasks.analysis.comparison import compare_scores
 from siming_tasks.analysis.input_controls import analyse_ablations, score_minimal_pairs
 from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES, diagnose_scores, run_video_contribution
+from siming_tasks.analysis.sound_contribution import analyse_sound
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.common.schema import ANSWERS, SCOPES
@@ -54,6 +55,8 @@ class RunAnalysis:
         set_aside: replies that answer less than they were asked; only if replies were kept.
         ablations: by setting, what survives each ablation
             (:meth:`siming_tasks.analysis.input_controls.AblationResult.to_json`); ablations are in no other field.
+        sound: by setting of the benchmark, what sound or a transcript adds
+            (:meth:`siming_tasks.analysis.sound_contribution.SoundContribution.to_json`).
         claimed: by setting, by video and step the parts that its answers rest on where the answer format asks for
             them, in seconds of the video; what to draw under a step's own span.
     """
@@ -68,6 +71,7 @@ class RunAnalysis:
     error_quotes: Mapping[str, Sequence[ErrorQuote]] = field(default_factory=dict)
     set_aside: Sequence[SetAsideReply] = ()
     ablations: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    sound: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     claimed: Mapping[str, Mapping[tuple[str, str], Sequence[tuple[float, float]]]] = field(default_factory=dict)
 
     @property
@@ -115,6 +119,7 @@ def analyze_run(
                 files.put_rest(records if name not in ABLATION_TASKS else ())
     prices = load_prices(options.prices) if options.prices else None
     ablations = {name: items for name in run.settings if (items := analyse_ablations(run, name, options, allow))}
+    sound = {name: added for name in run.settings if (added := analyse_sound(run, name, options, allow))}
     task_runs = {
         name: TaskRun.of(run, name, options.rater, options.cluster)
         for name in run.settings
@@ -147,6 +152,7 @@ def analyze_run(
         error_quotes=quotes.by_setting(),
         set_aside=set_aside.all(),
         ablations={name: [item.to_json() for item in items] for name, items in ablations.items()},
+        sound={name: [item.to_json() for item in items] for name, items in sound.items()},
         claimed={name: claimed_spans(run.records[name], dataset, name) for name in settings},
     )
 

@@ -82,3 +82,15 @@ def test_compare_says_what_sound_added_and_ranks_nothing_of_it(
     assert main([*how, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["settings"] == {} and found["sound"]["org/Listener"]["full_score"][0]["modality"] == "video_audio"
+
+
+def test_the_report_says_what_sound_added(exams: Dataset, run_with_sound: Path, tmp_path: Path) -> None:
+    """Only the command that compares runs said it."""
+    command = ["report", str(run_with_sound), "--data", str(exams.root), "--resamples", "60"]
+    assert main([*command, "--video-files", "none", "--out", str(tmp_path / "out")]) == 0
+    (run,) = json.loads((tmp_path / "out" / "report.json").read_text())["runs"]
+    (added,) = analyse_sound(read_run(run_with_sound, exams), "full_score", Options(resamples=60))
+    assert list(run["sound"]) == ["full_score"] and run["sound"]["full_score"][0]["sentence"] == added.sentence
+    assert added.sentence in (tmp_path / "out" / "report.md").read_text()
+    page = (tmp_path / "out" / "models" / "org-listener.html").read_text()
+    assert added.sentence in page and "<td>need sound (13)</td>" in page

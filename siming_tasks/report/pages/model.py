@@ -11,7 +11,7 @@ from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.report.charts import Mark, dumbbell_chart, interval_chart, scatter_chart, stacked_parts_chart
 from siming_tasks.report.formatting import page_number, usage_line
 from siming_tasks.report.pages.site import Page, ReportContents, answer_address, disagreements_address
-from siming_tasks.report.tables.comparison import ABLATION_CAPTION, READS_LABELS
+from siming_tasks.report.tables.comparison import ABLATION_CAPTION, READS_LABELS, SOUND_CAPTION
 from siming_tasks.results.discovery import RequestSlice
 from siming_tasks.results.lmms_eval_commands import command_of
 from siming_tasks.rubrics import Rubric
@@ -90,6 +90,8 @@ def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: 
         "scatter": None,
         "ablations": run.get("ablations", {}).get(name, ()),
         "ablations_caption": ABLATION_CAPTION,
+        "sound": run.get("sound", {}).get(name, ()),
+        "sound_caption": SOUND_CAPTION,
         "reads_labels": READS_LABELS if run["role"] == "reference" else None,
     }
     if analysis["diagnostics"]:
