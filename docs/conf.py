@@ -11,6 +11,7 @@ extensions = ["myst_parser"]
 myst_heading_anchors = 4
 highlight_language = "none"
 nitpicky = True
+smartquotes = False  # `--flag` outside of code keeps both of its dashes
 
 html_theme = "furo"
 html_title = f"siming-tasks {release}"
