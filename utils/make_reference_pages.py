@@ -11,7 +11,7 @@ import click
 
 from siming_tasks.cli.main import all_commands
 from siming_tasks.cli.parameters import Command, OptionFlag
-from siming_tasks.options import OPTIONS
+from siming_tasks.options import OPTIONS, Option
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 MADE = "This page is made by `utils/make_reference_pages.py`"
@@ -94,13 +94,15 @@ def commands() -> Iterator[str]:
             yield f"[Options](options.md): {', '.join(f'`{param.opts[0]}`' for param in shared)}\n"
 
 
+def flag_of(option: Option) -> str:
+    """The flag of an option with the values that it accepts, as code; empty where it has none."""
+    return f"`{option.flag} {cell(option.kind.metavar)}`" if option.has_flag else ""
+
+
 def options() -> Iterator[str]:
     """The table of options, then what each kind changes and which other variables count."""
-    yield OPTIONS_HEAD + "".join(
-        f"| `{option.variable}` |{f' `{option.flag}`' if option.has_flag else ''} | {option.default_text} "
-        f"| {option.help} |\n"
-        for option in OPTIONS.values()
-    )
+    rows = ((f"`{option.variable}`", flag_of(option), option.default_text, option.help) for option in OPTIONS.values())
+    yield OPTIONS_HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows).replace("|  |", "| |")
     yield "| what depends on it | variables |\n|---|---|"
     for change, text in CHANGES.items():
         names = ", ".join(f"`{option.variable}`" for option in OPTIONS.values() if option.changes == change)
