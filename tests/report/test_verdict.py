@@ -17,9 +17,10 @@ from siming_tasks.analysis import run_analyses as detail
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
+from siming_tasks.report.forest_plot import build_forest_plot
 from siming_tasks.report.leaderboard import build_leaderboard
 from siming_tasks.report.run_analysis import analyze_run
-from siming_tasks.report.tables.ranking import ranking_table
+from siming_tasks.report.tables.ranking import ranking_table, values_table
 from siming_tasks.report.verdict import describe_corrections, verdict_lamps, verdict_sentences
 from siming_tasks.results.discovery import find_runs
 from tests.report.conftest import write_run
@@ -194,6 +195,23 @@ def test_limited_runs_do_not_outvote_a_whole_one(board: Board) -> None:
     assert all("different videos" in row["unranked"] for row in table["rows"] if row["name"] in ("a/L", "b/L"))
     assert "c/Whole is the only one that can be ranked: kappa" in said(table)
     assert "2 runs are not ranked." in said(table)
+
+
+def test_a_limited_reference_judge_beside_models_is_marked_in_every_writer(board: Board) -> None:
+    """It answered all that it was asked, 12 of 16 exams: its values never stand among those of whole runs unmarked."""
+    part = {"kind": "oracle", "noise": 0.2, "config": {"limit": 12.0}, "cut": 0.75}
+    table = board({"model": "a/A", "noise": 0.3}, {"model": "b/B", "noise": 0.4}, {"kind": "random"}, part)
+    rows = {row["role"] + str(row["seen"][0]): row for row in table["rows"] if row["slug"]}
+    assert rows["reference12"]["metrics"]["coverage"]["value"] == 1 and not rows["reference16"]["unranked"]
+    assert "different videos" in rows["reference12"]["unranked"] and table["verdict"]["runs"] == ["a/A", "b/B"]
+    name = rows["reference12"]["name"]
+    written = ranking_table(table, synthetic=True)
+    for text in (written.to_markdown(), written.to_tex().replace(r"\allowbreak{}", "")):
+        assert f"{name} (answered 12 of 16 exams)" in text.replace(r"\_", "_")
+    csv_row = next(line for line in values_table(table, data="x").to_csv().splitlines() if f",{name}," in line)
+    assert "different videos" in csv_row
+    (row,) = (row for row in build_forest_plot(table).rows if row.mark.label == name and row.mark.thin)
+    assert row.difference_text == "not ranked"
 
 
 def test_limited_runs_alone_are_compared_and_say_so(board: Board) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from siming_tasks.cli.main import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset
 from siming_tasks.results.discovery import dataset_folder, find_runs, slug_of
@@ -36,9 +37,19 @@ def test_secrets_do_not_travel(exams: Dataset, make_run: Callable[..., Path], tm
     assert "sk-private" not in json.dumps(facts)
 
 
-def test_a_limited_run_knows_it(exams: Dataset, make_run: Callable[..., Path], tmp_path: Path) -> None:
-    make_run(exams, tmp_path / "a", model="m", settings=("full_error",), config={"limit": 2})
-    assert find_runs([str(tmp_path / "a")])[0].limited
+def test_a_limited_run_knows_it_and_its_scores_say_so(
+    exams: Dataset, make_run: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(exams, tmp_path / "a", model="m", settings=("full_error",), config={"limit": 2})
+    (log,) = run.glob("*samples*")
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[:2]))
+    assert find_runs([str(run)])[0].limited
+    words = ["score", str(exams.root), str(run), "--resamples", "2"]
+    assert main(words) == 0
+    assert "full_error: the run was limited to 2 of 4 questions; no table ranks it" in capsys.readouterr().out
+    assert main([*words, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["settings"].values()
+    assert found["requests"] == {"answered": 2, "asked": 2, "expected": 4, "conflicts": []}
 
 
 @pytest.mark.parametrize(
