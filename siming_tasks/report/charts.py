@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from siming_tasks.common.sanitize import visible
+from siming_tasks.report.formatting import columns, shortened
 
 
 class Role(NamedTuple):
@@ -93,16 +94,6 @@ class Axis:
         return [(k * step, f"{k * step:.{digits}f}".replace("-", "−")) for k in range(first, last + 1)]
 
 
-def shortened(name: str, most: int) -> str:
-    """A name of at most so many signs, without its middle: models of one family differ at the end.
-
-    Example:
-        >>> shortened("organisation/model-72B-Instruct", 15)
-        'organis…nstruct'
-    """
-    return name if len(name) <= most else f"{name[: (most - 1) // 2]}…{name[len(name) - most // 2 :]}"
-
-
 def area(kind: str, x: float, y: float, width: float, height: float, tip: str) -> Markup:
     """A rectangle of a class of the style sheet, with what it says on hover."""
     form = '<g class="{}"><title>{}</title><rect x="{:g}" y="{:g}" width="{:g}" height="{:g}"/></g>'
@@ -152,16 +143,17 @@ class ChartRows:
     """A line for each label, with a horizontal axis below; the left margin follows the labels.
 
     ``narrow`` puts each label above its line, for phones; ``wide`` says that there is a narrow one too. ``right`` and
-    ``above`` are the room for what stands at the right of the lines and above them.
+    ``above`` are the room for what stands at the right of the lines and above them, ``least`` that for a heading at the
+    left.
     """
 
     def __init__(self, labels: Sequence[str], scale: Axis, kind: str = "", *, right: float = 14.0, above: float = TOP,
-                 width: float = WIDTH) -> None:  # fmt: skip
+                 width: float = WIDTH, least: float = 0.0) -> None:  # fmt: skip
         self.kind, self.above, narrow = kind, above, kind == "narrow"
         most, shown = 26 if narrow else 32, [visible(label) for label in labels]
         self.labels = [shortened(label, most) for label in shown]
         self.width, self.row = (PHONE, TALL) if narrow else (width, ROW)
-        left = 8.0 if narrow else min(250.0, 20 + 7.0 * max(map(len, self.labels), default=0))
+        left = 8.0 if narrow else max(least, min(250.0, 20 + 7.0 * max(map(columns, self.labels), default=0)))
         self.axis = Axis(scale.low, scale.high, left, self.width - (14.0 if narrow else right))
         self.ys = [above + self.row * (k + (0.72 if narrow else 0.5)) for k in range(len(labels))]
         self.bottom = above + self.row * len(labels)
@@ -268,17 +260,22 @@ def stacked_parts_chart(rows: Sequence[tuple[str, Mapping[str, float]]], *, axis
     return frame.chart(parts, axis, alt)
 
 
-def scatter_chart(points: Sequence[tuple[str, float, float]], *, top: float, axes: tuple[str, str], alt: str,
+def scatter_chart(points: Sequence[tuple[str, float, float, str]], *, top: float, axes: tuple[str, str], alt: str,
                   href: Callable[[str], str]) -> Markup:  # fmt: skip
-    """Predicted against reference totals; the diagonal is agreement. ``href`` says where a click on a point leads."""
-    low = max(0.0, min([min(x, y) for _, x, y in points], default=0.0) - 0.06 * top)
+    """Predicted against reference totals; the diagonal is agreement.
+
+    A point is a name, the two totals, and what the second rests on where it is incomplete: hollow. ``href`` says where
+    a click on a point leads.
+    """
+    low = max(0.0, min([min(x, y) for _, x, y, _ in points], default=0.0) - 0.06 * top)
     across, up = Axis(low, top * 1.02, 56, 452), Axis(low, top * 1.02, 402, TOP)
     parts = _horizontal_axis(across, TOP, 402, axes[0])
     for value, name in up.ticks():
         parts += [line("rule", 56, up.at(value), 452, up.at(value)), text("label", 50, up.at(value) + 4, name)]
     parts.append(line("zero", across.at(low), up.at(low), across.at(top), up.at(top)))
     parts.append(Markup('<g transform="rotate(-90 14 204)">') + text("axis", 14, 208, axes[1]) + Markup("</g>"))
-    for label, x, y in points:
-        tip = f"{label}: reference {x:g}, judge {y:g}"
-        parts.append(marker("model faint", across.at(x), up.at(y), tip, href=href(label)))
+    for label, x, y, rests_on in points:
+        tip = f"{label}: reference {x:g}, judge {y:g}" + (f", prorated from {rests_on}" if rests_on else "")
+        kind = "model faint" + " hollow" * bool(rests_on)
+        parts.append(marker(kind, across.at(x), up.at(y), tip, href=href(label)))
     return _svg_document(parts, 460, 402 + BOTTOM, alt, "square")

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.report.charts import Axis, ChartRows, Mark, area, line, marker, text
-from siming_tasks.report.formatting import page_estimate, page_signed, plain_pvalue
+from siming_tasks.report.formatting import columns, page_estimate, page_signed, plain_pvalue, shortened
 from siming_tasks.report.tables.ranking import shown_estimate
 from siming_tasks.tasks import TASKS
 
@@ -101,7 +101,8 @@ def build_forest_plot(board: Mapping[str, Any]) -> ForestPlot | None:
             mark = Mark.of(row["name"], estimate, role=row["role"], thin=thin)
             value = page_estimate(estimate) if estimate["value"] is not None else "no data"
             rows.append(ForestRow(mark, value, "not ranked" if thin else ""))
-        panels.append(Panel(f"agreement with the {board['rater']}", _sorted(rows, metric), no_video=_zone(rows)))
+        heading = f"agreement with the {shortened(board['rater'], 20)}"
+        panels.append(Panel(heading, _sorted(rows, metric), no_video=_zone(rows)))
     return ForestPlot(TASKS[board["setting"]].title, CATALOGUE[metric].title, panels) if panels else None
 
 
@@ -151,9 +152,10 @@ def _zone(rows: Sequence[ForestRow]) -> Band | None:
 def draw_forest_plot(figure: ForestPlot, alt: str) -> Markup:
     """The figure as SVG, once for screens and once for phones; ``alt`` says in a sentence what it shows."""
     svg = Markup("")
+    least = 16 + 6.2 * max(columns(panel.heading) for panel in figure.panels)  # headings stand above the names
     for kind in ("wide", "narrow"):
         labels = [label for panel in figure.panels for label in panel.labels]
-        frame = ChartRows(labels, figure.scale, kind, right=RIGHT, width=WIDTH)
+        frame = ChartRows(labels, figure.scale, kind, right=RIGHT, width=WIDTH, least=least)
         parts: list[Markup] = []
         first = 0
         for panel in figure.panels:

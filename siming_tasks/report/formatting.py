@@ -8,22 +8,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from unicodedata import category, combining, east_asian_width
 
 from siming_tasks.common.printed_value import fixed, marks, share_text
+from siming_tasks.common.sanitize import visible
 
 if TYPE_CHECKING:  # tables of words need no arrays
     from siming_tasks.metrics.estimate import Estimate
     from siming_tasks.metrics.intervals import Proportion
 
+HEAD_COLUMNS = 14
+"""Columns of a name that stands upright in the head of an exam's grid."""
+
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Names for narrow heads: without the organization, and the first words that tell them apart.
+    """Names for narrow heads: without the organization, and the first words that tell them apart, in few columns.
+
+    Only a path of plain signs, such as ``organization/model``, loses its first part: another slash divides nothing.
 
     Example:
         >>> short_names(["Qwen/Qwen3-VL-8B-Instruct", "Qwen/Qwen3-VL-32B-Instruct", "org/GLM-4.5V", "mine"])
         ['Qwen3-VL-8B', 'Qwen3-VL-32B', 'GLM-4.5V', 'mine']
     """
-    words = [re.split(r"(?=[-\s])", name.rstrip("/").rsplit("/", 1)[-1] or name) for name in names]
+    alone = (re.sub(r"^(?:[\w.-]*/)+(?=[\w.-]+$)", "", visible(name).rstrip("/")) for name in names)
+    words = [re.split(r"(?=[-\s])", name) for name in alone]
 
     def first(place: int, count: int) -> str:
         return "".join(words[place][:count])
@@ -32,9 +40,34 @@ def short_names(names: Sequence[str]) -> list[str]:
     for place in range(len(names)):
         lengths = range(2, len(words[place]) + 1)
         others = [other for other in range(len(names)) if other != place]
-        alone = (n for n in lengths if all(first(other, n) != first(place, n) for other in others))
-        found.append(first(place, next(alone, len(words[place]))))
-    return [short if found.count(short) == 1 else name for short, name in zip(found, names, strict=True)]
+        unlike = (n for n in lengths if all(first(other, n) != first(place, n) for other in others))
+        found.append(first(place, next(unlike, len(words[place]))))
+    shown = [shortened(short, HEAD_COLUMNS) for short in found]
+    clear = [short if shown.count(short) == 1 else found[place] for place, short in enumerate(shown)]
+    return [short if found.count(found[place]) == 1 else names[place] for place, short in enumerate(clear)]
+
+
+def columns(text: str) -> int:
+    """Width of a text in columns of a terminal: a Chinese sign takes two, a sign that joins another none."""
+    return sum(
+        2 if east_asian_width(sign) in "WF" else not (combining(sign) or category(sign) == "Cf") for sign in text
+    )
+
+
+def shortened(name: str, most: int) -> str:
+    """A name of at most so many columns, without its middle: models of one family differ at the end.
+
+    Example:
+        >>> shortened("organisation/model-72B-Instruct", 15)
+        'organis…nstruct'
+        >>> shortened("书生-万象三点五-视觉模型", 13)
+        '书生-…觉模型'
+    """
+    if columns(name) <= most:
+        return name
+    first = next(k for k in range(len(name), -1, -1) if columns(name[:k]) <= (most - 1) // 2)
+    last = next(k for k in range(len(name) + 1) if columns(name[k:]) <= most // 2)
+    return f"{name[:first]}…{name[last:]}"
 
 
 def plain_number(value: float | None, digits: int = 3) -> str:

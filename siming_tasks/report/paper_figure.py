@@ -18,8 +18,9 @@ import numpy as np
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import visible
-from siming_tasks.report.charts import ROLES, shortened
+from siming_tasks.report.charts import ROLES
 from siming_tasks.report.forest_plot import ForestPlot, Panel
+from siming_tasks.report.formatting import columns, shortened
 
 NARROWEST, WIDEST = 2.5, 20.0
 ROW, LINE, PAD = 0.19, 0.125, 0.08
@@ -156,7 +157,7 @@ class _Layout:
         if len(lines) > 2:
             self.key += [name] if name not in self.key else []
             mark = f" [{self.key.index(name) + 1}]"
-            for signs in range(len(name) - 1, 4, -1):
+            for signs in range(columns(name) - 1, 4, -1):
                 lines = self._wrap(shortened(name, signs) + mark, most)
                 if len(lines) <= 2:
                     break

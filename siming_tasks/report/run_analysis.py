@@ -26,6 +26,7 @@ from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.options import Options
 from siming_tasks.report.error_quotes import ErrorQuote, ErrorQuoteSampler
+from siming_tasks.report.video_totals import video_totals
 from siming_tasks.report.viewer_files import ReplyFiles, raw_reply
 from siming_tasks.results.comparable import TaskRun
 from siming_tasks.results.discovery import RunSource
@@ -132,7 +133,7 @@ def analyze_run(
         settings[name] = {
             "numbers": run.evaluate(name, options, evaluation=evaluation),
             **_diagnose(matrix, name, run, options, evaluation.metrics),
-            "totals": _video_totals(matrix),
+            "totals": _reference_and_totals(matrix),
             "pairs": minimal_pair_results(matrix, pairs),
             "usage": _usage_by_video(run.records[name], prices),
         }
@@ -200,12 +201,12 @@ def _diagnose(
     }
 
 
-def _video_totals(matrix: ScoreMatrix) -> list[tuple[str, float, float]]:
-    """Video, reference total and predicted total where both are known; none for verdicts."""
+def _reference_and_totals(matrix: ScoreMatrix) -> list[tuple[str, float, float, str]]:
+    """Video, reference total, predicted total, and what an incomplete one rests on; none for verdicts."""
     if matrix.answer != "score":
         return []
-    rows = zip(matrix.video_ids, *(side.tolist() for side in totals(matrix)), strict=True)
-    return [(video, x, y) for video, x, y in rows if x == x and y == y]
+    rows = zip(matrix.video_ids, totals(matrix)[0].tolist(), video_totals(matrix), strict=True)
+    return [(video, x, y.value, y.rests_on) for video, x, y in rows if y.value is not None]
 
 
 def _clip_gains(matrices: Mapping[str, ScoreMatrix], options: Options) -> dict[str, Any]:

@@ -59,12 +59,15 @@ def test_charts_can_be_read(browser: Any, lab: Any) -> None:
             "    Math.min(...[...c.querySelectorAll('text')].map(t => parseFloat(getComputedStyle(t).fontSize)))"
             "      * box.width / c.viewBox.baseVal.width,"
             "    [...c.querySelectorAll('text')].filter(t => { const b = t.getBoundingClientRect();"
-            "      return b.left < box.left - 1 || b.right > box.right + 1; }).length]; })"
+            "      return b.left < box.left - 1 || b.right > box.right + 1; }).length,"
+            "    [...c.querySelectorAll('.head, .said.zone, .said.band')].map(t => t.getBoundingClientRect())"
+            "      .filter((a, k, all) => all.slice(k + 1).some(b => a.left < b.right && b.left < a.right"
+            "        && a.top + 2 < b.bottom && b.top + 2 < a.bottom)).length]; })"
         )
         pairs = browser.execute_script("return document.querySelectorAll('svg.chart.wide').length")
         assert len(found) == pairs > 0
-        for narrow, width, smallest, cut in found:
-            assert narrow is (browser.width < 500) and cut == 0
+        for narrow, width, smallest, cut, overlapping in found:
+            assert narrow is (browser.width < 500) and cut == 0 and overlapping == 0
             assert smallest >= 9.9, (page, width)
             assert not narrow or width <= 390
 
@@ -142,12 +145,19 @@ def test_a_hidden_judge_is_gone_from_every_page_and_comes_back(browser: Any, lab
         for page in pages:
             visit(browser, lab.out / f"{page}.html")
             assert browser.execute_script(seen) == 0, page
+            said = browser.execute_script("return document.querySelector('.hiding:not([hidden])')?.innerText")
+            assert (said is None) is (page == pages[-1]), page
+            assert said is None or "example/Noisy-7B. The verdict, ranks and charts are of all judges." in said
         offered = browser.execute_script("return [...document.querySelector('[name=judge]').options].map(o => o.value)")
         assert slug not in offered and "oracle" in offered
         visit(browser, lab.out / "disagreements" / "index.html")
         wait(browser, "document.querySelector('.tally').textContent")
         assert "1 judges" not in browser.execute_script("return document.querySelector('.tally').textContent")
-        browser.execute_script(tick)
+        visit(browser, lab.out / "index.html")
+        away = "return getComputedStyle(document.querySelector('h1 a'), '::after').content"
+        assert browser.execute_script(away) == '" (hidden below)"'
+        browser.execute_script("document.querySelector('.hiding button').click()")
+        assert browser.execute_script(away) == "none"
         for page in pages:
             visit(browser, lab.out / f"{page}.html")
             assert browser.execute_script(seen) > 0, page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import escape
 from typing import Any
 
 from tests.conftest import NEEDS_BROWSER
@@ -39,3 +40,23 @@ def test_hostile_replies_are_found_as_text(shared_browser: Any, lab: Any) -> Non
     assert shared_browser.execute_script("return document.querySelector('.hits mark').textContent") == "<script>alert"
     assert shared_browser.execute_script("return document.querySelectorAll('.hits script').length") == 0
     assert errors(shared_browser) == []
+
+
+def test_what_a_judge_did_not_say_is_not_asked_of_the_disk(shared_browser: Any, lab: Any) -> None:
+    """A partial run has no file of the exams that it was not given."""
+    text, page = (lab.out / "search.html").read_text(), lab.out / "partial.html"
+    videos = 'data-videos="[&#34;'
+    assert videos in text and 'data-without="{}"' in text
+    added = text.replace(videos, f"{videos}not-given&#34;, &#34;")
+    slugs = [folder.name for folder in (lab.out / "data").iterdir()]
+    known = added.replace(
+        'data-without="{}"', f'data-without="{escape(json.dumps({key: ["not-given"] for key in slugs}))}"'
+    )
+    try:
+        for written, complaints in ((known, 0), (added, len(slugs))):
+            page.write_text(written)
+            visit(shared_browser, page, "#words=nothing+holds+this")
+            wait(shared_browser, "document.querySelector('.tally').textContent === '0 replies'")
+            assert len(errors(shared_browser)) == complaints
+    finally:
+        page.unlink()

@@ -12,6 +12,7 @@ from siming_tasks.report.charts import Mark, dumbbell_chart, interval_chart, sca
 from siming_tasks.report.formatting import page_number, usage_line
 from siming_tasks.report.pages.site import Page, ReportContents, answer_address, disagreements_address
 from siming_tasks.report.tables.comparison import ABLATION_CAPTION, READS_LABELS, SOUND_CAPTION
+from siming_tasks.report.video_totals import INCOMPLETE
 from siming_tasks.results.discovery import RequestSlice
 from siming_tasks.results.lmms_eval_commands import command_of
 from siming_tasks.rubrics import Rubric
@@ -87,6 +88,7 @@ def _part(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rubric: 
         "missing": list(numbers["missing"].items()),
         "media": _media(numbers["media"]),
         "totals": analysis["totals"],
+        "incomplete_totals": INCOMPLETE if any(rests_on for *_, rests_on in analysis["totals"]) else "",
         "scatter": None,
         "ablations": run.get("ablations", {}).get(name, ()),
         "ablations_caption": ABLATION_CAPTION,

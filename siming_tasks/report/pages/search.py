@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 
 from siming_tasks.report.pages.site import Page, ReportContents
+from siming_tasks.report.viewer_files import without_replies
 from siming_tasks.tasks import TASKS
 
 
 def _write(contents: ReportContents, share: int, shares: int) -> None:
     """Write ``search.html``."""
-    analyses = contents.analyses
+    analyses, ids = contents.analyses, [video.video_id for video in contents.dataset.videos]
+    without = {run.source.slug: without_replies(contents.out, run.source.slug, ids) for run in analyses}
     contents.site.page(
         "search.html",
         "search.html",
-        videos=json.dumps([video.video_id for video in contents.dataset.videos]),
+        videos=json.dumps(ids),
+        without=json.dumps({slug: missing for slug, missing in without.items() if missing}),
         settings={name: TASKS[name].title for name in TASKS if any(name in run.matrices for run in analyses)},
         runs={run.source.slug: run.source.name for run in analyses},
         aside={run.source.slug: len(run.set_aside) for run in analyses if run.set_aside},

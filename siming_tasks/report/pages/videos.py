@@ -14,16 +14,17 @@ from siming_tasks.common.sanitize import visible
 from siming_tasks.common.schema import CONSENSUS, Answer, Video
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import ScoreMatrix
-from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.kappa import LabelMapping, ordinal_labels
 from siming_tasks.parsing.lexicon import NOT_VISIBLE
 from siming_tasks.report.formatting import page_points, short_names
 from siming_tasks.report.pages.site import VERDICTS, DifferenceKind, Page, ReportContents, Site, neighbours
 from siming_tasks.report.run_analysis import RunAnalysis
+from siming_tasks.report.video_totals import INCOMPLETE, VideoTotal, video_totals
 from siming_tasks.report.viewer_files import (
     PromptFiles,
     VideoLinker,
     reasons_for_lost_points,
+    without_replies,
     write_frame_times,
     write_rubric_script,
     write_sound,
@@ -48,9 +49,11 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
         list_videos(site, dataset, answers, raters, contents.link)
         write_rubric_script(site.out, dataset.rubric)
     mapping: LabelMapping = contents.report["options"]["mapping"]
+    slugs = {run.source.slug for runs in answers.values() for run in runs}
     prompts = PromptFiles(site.out, dataset, answers)
     for index in range(share, len(ids), shares):
         video = dataset.videos[index]
+        silent = {slug for slug in slugs if without_replies(site.out, slug, [video.video_id])}
         source, lost = contents.link(video), reasons_for_lost_points(dataset, video)
         prompts.write(video)
         site.page(
@@ -66,7 +69,8 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
             duration=video.duration,
             raters=raters,
             parts=[_sheet(name, video, dataset, runs, mapping, lost) for name, runs in answers.items()],
-            legend=LEGEND,
+            silent=silent,
+            legend=f"{LEGEND} {INCOMPLETE}",
         )
 
 
@@ -177,6 +181,7 @@ def list_videos(
         runs=_heads(answers[name]),
         judges="models" if models else "judges",
         videos=rows,
+        incomplete=INCOMPLETE if any(total.rests_on for row in rows for total, _ in row["cells"]) else "",
     )
 
 
@@ -197,19 +202,14 @@ class RunAnswers:
         # lists: millions of single cells are read, which NumPy is slow at
         self.predicted, self.asked = matrix.predicted.tolist(), matrix.asked.tolist()
         self.abstained = matrix.abstained.tolist()
-        if matrix.answer == "score":
-            self.totals = totals(matrix)[1].tolist()
-        else:
-            called = (matrix.predicted_wrong & matrix.asked).sum(axis=1).astype(float)
-            self.totals = np.where(matrix.answered.any(axis=1), called, np.nan).tolist()
+        self.totals = video_totals(matrix)
         differs, known = matrix.reference_wrong != matrix.predicted_wrong, matrix.counted & matrix.answered
         with np.errstate(invalid="ignore"):  # nothing was answered: no share
             self.wrong = (np.sum(differs & known, axis=1) / known.sum(axis=1)).tolist()
 
-    def total(self, video_id: str) -> float | None:
-        """Predicted total, or the number of steps called wrong; None if there is none."""
-        value = self.totals[self.row[video_id]] if video_id in self.row else float("nan")
-        return None if value != value else float(value)
+    def total(self, video_id: str) -> VideoTotal:
+        """The total of an exam; of nothing where the run was not asked about it."""
+        return self.totals[self.row[video_id]] if video_id in self.row else VideoTotal(None, 0, 0)
 
     def cell(self, video_id: str, step_id: str, reference: float | None, top: float, mapping: LabelMapping) -> str:
         """One cell of a sheet, coloured by the label of what was answered.

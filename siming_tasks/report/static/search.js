@@ -12,6 +12,7 @@
   const tally = main.querySelector(".tally");
   const fields = Object.fromEntries([...main.querySelectorAll(".filters [name]")].map((field) => [field.name, field]));
   const videos = JSON.parse(main.dataset.videos);
+  const without = JSON.parse(main.dataset.without); // by judge, the exams of which it said nothing: there is no file
   const names = new Map([...fields.run.options].filter((option) => option.value).map((option) => [option.value, option.textContent]));
   let turn = 0;
   let take = () => {};
@@ -53,7 +54,7 @@
       if (found <= SHOWN) list.append(hit(run, request, entry.reply, words));
     };
     const runs = fields.run.value ? [fields.run.value] : [...names.keys()].filter((run) => !SIMING.hidden(run));
-    const files = videos.flatMap((video) => runs.map((run) => `data/${encodeURIComponent(run)}/${encodeURIComponent(video)}.js`));
+    const files = videos.flatMap((video) => runs.filter((run) => !without[run]?.includes(video)).map((run) => `data/${encodeURIComponent(run)}/${encodeURIComponent(video)}.js`));
     const tell = () => {
       const first = found > SHOWN ? `, the first ${SHOWN} below` : "";
       tally.textContent = `${found.toLocaleString("en")} ${found === 1 ? "reply" : "replies"}${first}${done < files.length ? `; ${done.toLocaleString("en")} of ${files.length.toLocaleString("en")} files read` : ""}`;

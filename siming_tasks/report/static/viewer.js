@@ -50,7 +50,8 @@
   // The cell in the middle of what scrolls around it, if it is not in view there; the page itself does not move.
   function reveal(cell) {
     const [own, around] = [cell.closest(".pane"), cell.closest(".judged")];
-    const pane = getComputedStyle(own).overflowY === "visible" ? around : own;
+    const pane = [own, around].find((part) => getComputedStyle(part).overflowY !== "visible");
+    if (!pane) { cell.closest("tr").scrollIntoView({ behavior: "instant" }); return; } // on phones, below the video
     const [box, here] = [pane.getBoundingClientRect(), cell.getBoundingClientRect()];
     const head = own.querySelector("thead").offsetHeight;
     if (here.top < box.top + head || here.bottom > box.bottom - 32) pane.scrollTop += here.top - (box.top + box.bottom) / 2;
@@ -110,7 +111,8 @@
     seek(row, play);
     const other = beside.value && beside.value !== run ? row.cells[headFor(beside.value).cellIndex].querySelector("button") : null;
     const cells = other ? [cell, other] : [cell];
-    const files = ["../rubric.js", ...cells.map((one) => `../data/${runOf(one)}/${videoId}.js`)];
+    const spoke = cells.filter((one) => headOf(one).dataset.silent === undefined);
+    const files = ["../rubric.js", ...spoke.map((one) => `../data/${runOf(one)}/${videoId}.js`)];
     if (main.dataset.frames === "listed") files.push(`../frames/${videoId}.js`);
     await Promise.all(files.map(SIMING.load));
     if (mine !== turn) return; // another cell was opened meanwhile
@@ -128,6 +130,7 @@
       flip.hidden = false;
       const watch = main.querySelector(".watch");
       if (watch.getBoundingClientRect().top > 1) watch.scrollIntoView();
+      reveal(cell);
     }
   }
 
@@ -258,6 +261,8 @@
   });
   flip.addEventListener("click", () => sheetUp(!detail.classList.contains("up")));
 
+  new ResizeObserver(([watch]) => main.style.setProperty("--watch", `${watch.target.offsetHeight}px`)).observe(main.querySelector(".watch"));
+
   if (player) {
     const now = main.querySelector(".now");
     const tell = () => {
@@ -299,6 +304,7 @@
   if (player && player.readyState < 1) player.addEventListener("loadedmetadata", () => { // where it was to go before it could
     const row = main.querySelector(".sheet:not([hidden]) tr.on");
     if (row) seek(row, false);
+    if (chosen && phone.matches) reveal(chosen);
   }, { once: true });
   follow();
 }
