@@ -60,8 +60,8 @@ class Panel:
 
     @property
     def labels(self) -> list[str]:
-        """Names of the lines: one or two without a name for what stands above the first judge, then the judges."""
-        return [""] * (2 if self.humans else 1) + [row.mark.label for row in self.rows]
+        """Names of the lines: two without a name for what stands above the first judge, then the judges."""
+        return ["", "", *(row.mark.label for row in self.rows)]
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,8 @@ def _draw_panel(panel: Panel, axis: str, frame: ChartRows, ys: Sequence[float]) 
     if band := panel.humans:
         tip = f"{band.label}: {band.low:.3f} to {band.high:.3f}"
         half = 3.2 * len(band.label)  # half the width of the label, which must not leave the figure
-        middle = max(min(at((band.low + band.high) / 2), frame.width - half), half)
+        least = half + (0 if narrow else 8 + 6.4 * len(panel.heading))  # beside the heading
+        middle = max(min(at((band.low + band.high) / 2), frame.width - half), least)
         parts.append(area("band", at(band.low), top, at(band.high) - at(band.low), height, tip))
         parts.append(text("said band", middle, top - 18, band.label))
         if band.value is not None:
@@ -187,7 +188,7 @@ def _draw_panel(panel: Panel, axis: str, frame: ChartRows, ys: Sequence[float]) 
     if narrow:
         parts.append(text("name", 4, ys[0] - 11, panel.heading))
     else:
-        parts.append(text("said head", 4, top - 4, panel.heading))
+        parts.append(text("said head", 4, top - 18, panel.heading))
         parts += [text("said head", x, top - 4, said)
                   for x, said in ((value_x, axis), (difference_x, panel.difference_heading)) if said]  # fmt: skip
     for y, row in zip(ys[blank:], panel.rows, strict=True):

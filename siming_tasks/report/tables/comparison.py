@@ -160,7 +160,8 @@ def _families(comparison: Comparison) -> str:
     """The families of tests in words."""
     sizes, label = comparison.families, CATALOGUE[comparison.headline].label
     over = f" over all {sizes['settings']} settings" if sizes["settings"] > 1 else ""
-    text = f"{label} is the headline metric: Holm over its {sizes['headline']} comparisons of ranked runs{over}"
+    those = f"{sizes['headline']} comparison{'s' * (sizes['headline'] != 1)} of ranked runs{over}"
+    text = f"{label} is the headline metric: Holm over its {those}"
     if sizes["primary"]:
         text = f"Pre-registered: Holm over its {sizes['primary']} comparisons. All else is exploratory. {text}"
     if sizes["secondary"]:
