@@ -51,6 +51,8 @@ def check(
             f"{root}:{synthetic} {facts['videos']} videos, {facts['seconds'] / 60:.1f} min, "
             f"{facts['steps']:,} judged steps, labels {'withheld' if facts['withheld'] else 'present'}; {seen}."
         )
+        if not facts["spans"]:
+            say("No step has a span (start and end): models judge the whole videos (--tasks siming_full), no clips.")
         if tried := facts["attempts"]:
             rule = f"; the {tried['rule']} one is the label" if tried["rule"] else ""
             say(f"{tried['steps']:,} steps were tried again, {tried['recovered']:,} of them recovered{rule}.")

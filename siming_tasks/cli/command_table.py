@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-_LMMS_EVAL = "lmms-eval --model siming_nano --tasks siming --output_path runs/nano --log_samples"
+_LMMS_EVAL = "lmms-eval --model siming_nano --tasks siming_full --output_path runs/nano --log_samples"
 
 
 class CommandRow(NamedTuple):

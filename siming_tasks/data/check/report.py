@@ -112,6 +112,7 @@ def check_dataset(
             "withheld": dataset.withheld,
             "videos": len(dataset.videos),
             "steps": sum(len(video.applicable) for video in dataset.videos),
+            "spans": sum(step.span is not None for video in dataset.videos for step in video.applicable),
             "seconds": round(sum(video.duration for video in dataset.videos), 3),
             "raters": dataset.raters_in_words,
             "sound": dataset.sound_facts.sentences if "sound" in dataset.meta else [],

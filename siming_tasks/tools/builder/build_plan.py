@@ -135,6 +135,7 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     """
     rubric = load_rubric(inputs.rubric)
     rows, videos, transcripts, problems = read_inputs(inputs, rubric)
+    unread = any(problem.severity == "error" for problem in problems)
     sources, source_problems = find_sources(videos, rows)
     sheets = (*(file.path for file in label_files(inputs.labels)), *span_files(inputs.spans), inputs.adjudicated)
     mapping = read_mapping(inputs.mapping) if inputs.mapping else SheetMapping()
@@ -151,6 +152,9 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
         fix = f"Its raters are {', '.join(raters)}." if raters else "It has no rater's points."
         problems.append(Problem("rater-unknown", what, fix, rows[0].file if rows else None))
     decision = decide(rows, options.consensus if options.consensus in raters else rule, facts)
+    if unread:  # points may lack for that reason alone: only what the raters differ in is sure, and nobody decides yet
+        open_ones = tuple(problem for problem in decision.problems if problem.code == "consensus-open")
+        decision = replace(decision, problems=open_ones, open=())
     problems += source_problems
     problems += span_problems(rows, {name: source.duration for name, source in sources.items()})
     first: dict[tuple[str, str], tuple[str, int]] = {}

@@ -14,7 +14,7 @@ from typing import Any
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import one_line
-from siming_tasks.rubrics import Rubric
+from siming_tasks.rubrics import Rubric, RubricStep
 from siming_tasks.tools.builder.cells import folded, number, plain, text_of, unit_of
 from siming_tasks.tools.builder.label_rows import NOT_APPLICABLE
 from siming_tasks.tools.builder.mapping import OURS, rater_of
@@ -78,22 +78,28 @@ def likely_step(text: str, rubric: Rubric) -> tuple[str, str]:
     """
     name = folded(text)
     for step in rubric.steps:
-        if name in {folded(each) for each in (step.id, step.name, step.name_zh) if each}:
+        if name in _names(step):
             return step.id, "the step's name"
     inside = [
         step.id for step in rubric.steps if re.search(rf"(?<![^\W_]){re.escape(folded(step.id))}(?![^\W_])", name)
     ]
     if len(inside) == 1:
         return inside[0], "has the step's id"
-    rest = re.sub(r"^\W*\d{1,3}\W+", "", str(plain(text)))  # `3. Compressions`
-    named = [s.id for s in rubric.steps if folded(rest) in {folded(each) for each in (s.name, s.name_zh) if each}]
+    rest = re.sub(r"^\W*\d{1,3}\W+|\s*\([^()]*\)$", "", str(plain(text)).strip())  # `3. Compressions (5 points)`
+    named = [step.id for step in rubric.steps if folded(rest) in _names(step)]
     if len(named) == 1:
-        return named[0], "the step's name behind a number"
+        return named[0], "the step's name beside a number"
     numbers = re.findall(r"\d{1,3}", name)
     skills = [skill for skill in rubric.skills if _has_word(name, skill.id) or _has_word(name, skill.name)]
     if len(numbers) == 1 and len(skills) == 1 and 1 <= int(numbers[0]) <= len(skills[0].steps):
         return skills[0].steps[int(numbers[0]) - 1].id, f"number {int(numbers[0])} of {skills[0].name}"
     return "", ""
+
+
+def _names(step: RubricStep) -> set[str]:
+    """Id and names of a step, of `Call for help 呼救` also each language alone."""
+    halves = [re.sub(part, " ", step.name).strip() for part in (r"[\u3400-\u9fff]+", r"[^\u3400-\u9fff]+")]
+    return {folded(each) for each in (step.id, step.name, step.name_zh, *halves) if each}
 
 
 def _has_word(name: str, word: str) -> bool:
@@ -102,7 +108,7 @@ def _has_word(name: str, word: str) -> bool:
 
 
 def _similar(text: str, rubric: Rubric) -> str:
-    names = {folded(each): step.id for step in rubric.steps for each in (step.id, step.name, step.name_zh) if each}
+    names = {each: step.id for step in rubric.steps for each in _names(step)}
     near = difflib.get_close_matches(folded(text)[:200], names, 1, LIKE)
     return names[near[0]] if near else ""
 

@@ -36,7 +36,9 @@ class VideoFiles:
         if not folder.is_dir():
             raise DataError(f"{folder}: no such folder. Give the folder of the video files.")
         self.folder = folder
-        self.files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+        # ._NAME is what macOS leaves beside a file on foreign disks
+        self.files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()
+                            and not path.name.startswith("."))  # fmt: skip
         if not self.files:
             raise DataError(f"{folder}: holds no video file ({', '.join(sorted(SUFFIXES))}).")
         self._exactly: dict[str, list[Path]] = {}

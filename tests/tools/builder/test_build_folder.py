@@ -152,6 +152,19 @@ def test_disagreement_is_listed_for_adjudication(given: dict[str, Path], tmp_pat
     assert built.dataset.meta["label_sources"]["consensus"] == {"raters agree": 11, "given": 1}
 
 
+def test_nobody_decides_while_points_cannot_be_read(given: dict[str, Path], tmp_path: Path) -> None:
+    """The cell that is to be mended was also a step with "only one rater", on a list for somebody to fill in."""
+    long_sheet(given["labels"], differ=True)
+    head, first, *lines = given["labels"].read_text().splitlines()
+    cells = first.split(",")
+    given["labels"].write_text("\n".join([head, ",".join([*cells[:5], "two", *cells[6:]]), *lines]))
+    with pytest.raises(DataError) as caught:
+        build_dataset(tmp_path / "exams", **given)
+    assert {problem.code for problem in caught.value.problems if problem.severity == "error"} == {
+        "not-a-number", "consensus-open"}  # fmt: skip
+    assert not (tmp_path / "exams.adjudicate.csv").exists()
+
+
 def test_what_somebody_filled_in_is_not_overwritten(given: dict[str, Path], tmp_path: Path) -> None:
     long_sheet(given["labels"], differ=True)
     for _ in range(2):

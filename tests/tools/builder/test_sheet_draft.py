@@ -130,6 +130,17 @@ def test_names_in_both_languages() -> None:
                 assert likely_step(name, default_rubric())[0] == step.id
 
 
+@pytest.mark.parametrize(
+    "word", ["呼救", "呼救（2分）", "3. Call for help", "call for help (max. 2)", "Call for help 呼救"]
+)
+def test_a_name_in_two_languages_is_known_by_each(word: str) -> None:
+    """Physicians type the half that they read, and the points of the step behind it."""
+    skill = {**RUBRIC["skills"][0]}
+    skill["steps"] = [{**skill["steps"][0], "name": "Call for help 呼救"}, *skill["steps"][1:]]
+    rubric = rubric_from({**RUBRIC, "skills": [skill, *RUBRIC["skills"][1:]]})
+    assert likely_step(word, rubric)[0] == "cpr_01"
+
+
 def test_rows_of_nested_objects() -> None:
     assert list(records_of([{"v": "a", "t": [{"s": 1}, {"s": 2}]}])) == [
         {("v",): "a", ("s",): 1}, {("v",): "a", ("s",): 2}]  # fmt: skip
