@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 _LMMS_EVAL = "lmms-eval --model siming_nano --tasks siming_full --output_path runs/nano --log_samples"
 
+_REFERENCE = _LMMS_EVAL.replace("nano", "reference")
+"""A judge for every rubric; siming_nano knows the steps of the embedded one alone."""
+
 
 class CommandRow(NamedTuple):
     """A command.
@@ -46,7 +49,7 @@ TABLE = tuple(CommandRow(*row) for row in (
     ("data fetch", "fetch", "make a data set folder of a public set of real procedures (EgoOops, EgoEMS, ...)",
      "egooops exams --videos recordings", "siming data check {out}"),
     ("data check", "check", "list everything that is wrong with a data set folder",
-     "exams", f"SIMING_DATA={{dir}} {_LMMS_EVAL}"),
+     "exams", f"SIMING_DATA={{dir}} {_REFERENCE}"),
     ("data audit", "audit", "find what tells a data set's labels without any picture",
      "exams", "siming run baseline {dir} --labels-only"),
     ("data split", "folders", "split a data set into a public folder and a private label file",

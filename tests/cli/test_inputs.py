@@ -113,6 +113,6 @@ def test_the_next_step_is_printed_to_a_terminal_alone(
     assert capsys.readouterr().out.splitlines()[-1] == "Next: siming data push public ORG/NAME --dry-run"
     assert main(["data", "check", "my exams", "--quick"]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last.startswith("Next: SIMING_DATA='my exams' lmms-eval --model siming_nano --tasks siming_full ")
+    assert last.startswith("Next: SIMING_DATA='my exams' lmms-eval --model siming_reference --tasks siming_full ")
     assert main(["data", "check", "my exams", "--quick", "--json"]) == 0
     assert "Next: " not in capsys.readouterr().out
