@@ -143,8 +143,8 @@ def test_the_example_and_the_next_step_of_a_command_can_be_read(row: CommandRow)
     assert "{" not in text and "None" not in text
     words = shlex.split(text)
     if "lmms-eval" in words[:2]:
-        assert words[words.index("--tasks") + 1] == "siming"
-        assert words[words.index("--model") + 1] in ("siming_nano", "MODEL")
+        assert words[words.index("--tasks") + 1] in ("siming_full", "siming")
+        assert words[words.index("--model") + 1] in ("siming_nano", "siming_reference", "MODEL")
     else:
         assert words[0] == "siming" and parse(words[1:])
 
