@@ -102,6 +102,7 @@ def test_a_build_says_who_cannot_judge_which_steps(tmp_path: Path, capsys: pytes
                           options=BuildOptions(keep_audio=True))  # fmt: skip
     found = {problem.code: str(problem) for problem in built.warnings}
     assert "1 of 2 videos have no sound ('IMG_2')" in found["sound-missing"]
+    assert "IMG_1.mp4: its sound track is without any sound." in found["sound-silent"]
     assert (
         "rater_b did not hear, and gave points for 2 steps that need sound (cpr_02, aed_01)" in found["rater-unheard"]
     )

@@ -23,6 +23,7 @@ from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder_files import write_folder
 from siming_tasks.data.row_schema import stated_raters
+from siming_tasks.media.sound import QUIET
 from siming_tasks.rubrics import load_rubric
 from siming_tasks.tools.builder.build_plan import BuildOptions, BuildPlan, Inputs, make_plan
 from siming_tasks.tools.builder.event_log_sheet import UseRatings
@@ -195,6 +196,9 @@ def _not_whole(plan: BuildPlan, media: Mapping[str, Mapping[str, Any]]) -> list[
             what = f"{done['unheard']} packets of its sound are damaged; silence stands for them."
             fix = "Export it again from the source."
             problems.append(Problem("sound-damaged", what, fix, str(source.path), severity="warning"))
+        if done["loudest"] is not None and done["loudest"] <= QUIET:
+            what, fix = "its sound track is without any sound.", "Take a recording whose microphone was on."
+            problems.append(Problem("sound-silent", what, fix, str(source.path), severity="warning"))
     return problems
 
 

@@ -33,7 +33,7 @@ class SoundWriter:
         self.output, self.start = output, start
         self.layout = "mono" if source.channels == 1 else "stereo"  # mono on two channels is 3 dB quieter as mono
         self.resampler = Resampler(self.layout, sound_rate(source))
-        self.damaged = 0
+        self.damaged = self.loudest = 0
         self.waiting: list[Any] = []
         self.stream: Any = None
         self.end: int | None = None
@@ -67,6 +67,7 @@ class SoundWriter:
                 piece, at = _without_beginning(piece, again), at + again
             piece.pts, piece.time_base = at, Fraction(1, rate)
             self.end = piece.pts + piece.samples
+            self.loudest = max(self.loudest, int(np.abs(piece.to_ndarray().astype(np.int32)).max()))
             self.output.mux(self.stream.encode(piece))
         self.waiting.clear()
         if frame is None:

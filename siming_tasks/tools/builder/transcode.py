@@ -61,6 +61,7 @@ class Normalised:
         lost: how many of these are not among those written: nothing to decode them from, or two within one period.
         damaged: how many of those written the decoder reported errors for, or (of a copy) gave no picture for.
         unheard: packets of sound that cannot be decoded; silence stands for each.
+        loudest: loudest sample of the sound that is kept, of 32,768; None without sound.
     """
 
     frames: int
@@ -72,6 +73,7 @@ class Normalised:
     lost: int = 0
     damaged: int = 0
     unheard: int = 0
+    loudest: int | None = None
 
     @property
     def duration(self) -> float:
@@ -198,10 +200,12 @@ def normalise(
             if not len(clock.pts):
                 raise MediaError(f"{source}: none of its pictures has a time. {REENCODE}")
             writer = _Writer(output, clock)
-            unheard = _encode(container, stream, writer, keep_audio, check)
+            sound = _encode(container, stream, writer, keep_audio, check)
             if not writer.frames:
                 raise MediaError(f"{source}: holds no picture that can be decoded.")
-            result = replace(writer.result(), unheard=unheard)
+            result = writer.result()
+            if sound is not None:
+                result = replace(result, unheard=sound.damaged, loudest=sound.loudest)
     return result
 
 
@@ -365,8 +369,8 @@ class _Writer:
 
 def _encode(
     container: InputContainer, stream: VideoStream, writer: _Writer, keep_audio: bool, check: Callable[[], None]
-) -> int:
-    """Encode the pictures, and the sound if it is kept; returns how many packets of sound cannot be decoded."""
+) -> SoundWriter | None:
+    """Encode the pictures, and the sound if there is one to be kept; returns what wrote it."""
     stream.thread_type = "AUTO"
     clock = writer.clock
     start = clock.start * clock.time_base
@@ -397,4 +401,4 @@ def _encode(
         writer.write(None)
         if sound is not None:
             sound.write(None)
-    return sound.damaged if sound is not None else 0
+    return sound

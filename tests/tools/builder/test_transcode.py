@@ -164,7 +164,8 @@ def test_channels_are_mixed_without_being_cut_off(tmp_path: Path, layout: str) -
     Six channels were added to 1.2 of the highest level at the build, and cut off at 1.
     """
     source = film_with_tone(tmp_path / "a.mov", layout)
-    normalise(source, tmp_path / "b.mp4", keep_audio=True)
+    loudest = normalise(source, tmp_path / "b.mp4", keep_audio=True).loudest
+    assert loudest == pytest.approx(16_384, abs=300)
     for path in (source, tmp_path / "b.mp4"):
         tone = decode_sound(path, 0.0).samples[2000:14_000] / 32768
         assert tone.std() == pytest.approx(0.3536, rel=0.03) and np.abs(tone).max() == pytest.approx(0.5, abs=0.04)
