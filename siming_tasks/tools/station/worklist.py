@@ -164,6 +164,7 @@ class Work(ABC):
                         "criteria": step.criteria.model_dump(),
                         "chinese": self.mode != "model" and in_chinese(step),
                         "points": allowed_points(step),
+                        "heard": step.evidence.is_heard,
                     }
                     for step in skill.steps
                 ],
@@ -260,6 +261,7 @@ class Work(ABC):
             "left": len(state.left(item.steps)),
             "seconds": round(state.seconds),
             "played": round(state.played, 1),
+            "heard": state.heard,
         }
 
     def title(self, item: Item) -> str:

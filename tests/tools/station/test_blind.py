@@ -27,7 +27,7 @@ def test_a_built_data_set_is_rated_blind(tmp_path: Path) -> None:
     for secret in ("rater_a", "rater_b", "consensus", "Li", "nobody", "score", "span"):
         assert secret not in text, secret
     for item in told[1:]:
-        assert set(item) == {"name", "steps", "player", "state", "undo", "redo", "left", "seconds", "played"}
+        assert set(item) == {"name", "steps", "player", "state", "undo", "redo", "left", "seconds", "played", "heard"}
         assert set(item["player"]) == {"kind", "src", "times", "end", "sound"}
         assert (item["state"], item["left"], item["undo"]) == ({}, 4, None)
     assert {exam["left"] for exam in told[0]["items"]} == {4}

@@ -146,7 +146,6 @@ def test_the_server_is_killed_between_two_clicks(
         visit(browser, again)
         assert exam in text(browser, "#who") and current(browser) == "press"
         assert "9 / 12" in text(browser, "[data-step=call] .chip")
-        assert "is now: To call: 9." in text(browser, "#trouble")
         keys(browser, "3")
     finally:
         browser.close()
@@ -172,16 +171,17 @@ def test_a_full_disk_and_a_machine_that_slept(
     ActionChains(browser).send_keys("1").perform()
     wait(browser, "document.getElementById('trouble').textContent.includes('Is the disk full')")
     assert current(browser) == "look" and "– / 2" in text(browser, "[data-step=look] .chip")
+    browser.refresh()  # the browser kept it
+    wait(browser, "document.getElementById('trouble').textContent.startsWith('Not saved yet: To look: 1.')")
     resource.prlimit(pid, resource.RLIMIT_FSIZE, unlimited)
+    wait(browser, "document.getElementById('trouble').textContent.includes('is now: To look: 1.')")
     saved(browser)
-    assert current(browser) == "call" and text(browser, "#trouble") == ""
+    assert current(browser) == "call" and "1 / 2" in text(browser, "[data-step=look] .chip")
 
     station.process.send_signal(signal.SIGSTOP)
-    ActionChains(browser).send_keys("1").send_keys("2").send_keys("c").send_keys("no one named").perform()
+    ActionChains(browser).send_keys("1").send_keys("2").send_keys("c").send_keys("no one named" + ESCAPE).perform()
     assert current(browser) == "call" and "– / 12" in text(browser, "[data-step=call] .chip")
     station.process.send_signal(signal.SIGCONT)
-    wait(browser, "document.querySelector('textarea').value === 'no one named'")
-    keys(browser, ESCAPE)
     wait(browser, "document.querySelector('[data-step=press] .span').textContent.includes('✎')")
     events = [(event.step, event.value) for event in EventLog.read(store).events() if event.step]
     assert events == [("look", 1), ("call", 1), ("call", 12), ("press", "no one named")]
@@ -249,6 +249,9 @@ def test_usable_at_phone_width(browser: Any, begin: Begin, videos: Path, rubric:
         ):
             browser.find_element("css selector", selector).click()
             saved(browser)
+            hidden = "document.getElementById('watch').getBoundingClientRect().bottom"
+            hidden += " - document.getElementById('card').getBoundingClientRect().top"
+            assert browser.execute_script(f"return {hidden}") < 1, "the step that came is in sight"
         wait(browser, "document.querySelector('[data-step=call] .chip').textContent === '12 / 12'")
         assert "1 / 2" in text(browser, "[data-step=look] .chip")
         assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
@@ -481,10 +484,14 @@ def test_the_page_speaks_chinese_and_remembers_it(
         browser.delete_all_cookies()
 
 
-def test_it_is_known_who_listened(browser: Any, begin: Begin, rubric: Path, store: Path, tmp_path: Path) -> None:
-    """Played with sound, then without; an AVI is heard too, and its wave form drawn."""
+def test_it_is_known_who_listened(browser: Any, begin: Begin, store: Path, tmp_path: Path) -> None:
+    """Played with sound, then without; an AVI is heard too, and its wave form drawn. Steps that need sound say so."""
     from tests.data.conftest import write_video
 
+    heard = rubric_of({"call": 2})
+    heard["skills"][0]["steps"][0]["evidence"] = {"channel": "audio"}
+    rubric = tmp_path / "rubric.yaml"
+    rubric.write_text(yaml.safe_dump(heard))
     write_video(tmp_path / "ward" / "exam.mp4", frames=30, size=(160, 90), audio=True)
     write_video(tmp_path / "ward" / "old.avi", seed=2, frames=30, size=(160, 90), codec="mpeg4", audio=True)
     station = begin(tmp_path / "ward", "--rater", "x", "--rubric", rubric, "--store", store)
@@ -493,10 +500,10 @@ def test_it_is_known_who_listened(browser: Any, begin: Begin, rubric: Path, stor
         wait(browser, f"document.getElementById('exams').value === '{number}'")
         wait(browser, "document.getElementById('wait').hidden")
         wait(browser, "document.querySelector('#wave path').getAttribute('d').length > 800")
-        assert text(browser, "#sound") == "Sound on"
+        assert text(browser, "#sound") == "Sound on" and "sound" not in text(browser, "#step-name")
         if "old.avi" in text(browser, "#who"):
             keys(browser, "m")
-            assert text(browser, "#sound") == "Sound off"
+            assert text(browser, "#sound") == "Sound off" and "Needs sound: it is off" in text(browser, "#step-name")
         browser.execute_script("document.getElementById('video').currentTime = 0")
         keys(browser, " ")
         wait(browser, "document.getElementById('video').ended")

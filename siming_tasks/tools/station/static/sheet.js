@@ -133,6 +133,7 @@ export class Sheet {
     const rules = [["full", full, most], ["partial", between && partial, null], ["fail", fail, 0]].filter(([, text]) => text);
     const [name, other, tongue] = this.named(step);
     this.most = make("span", { class: "chip" });
+    this.needs = step.heard ? make("span", { class: "note" }, this.unheard || null) : null;
     const about = make("div", { class: "about" },
       this.told.task ? make("p", { class: "task" }, this.told.task) : null,
       requirement ? make("p", { class: "requirement" }, requirement) : null,
@@ -145,9 +146,15 @@ export class Sheet {
     if (this.can("start")) work.append(this.marks());
     this.area = null;
     if (this.can("comment")) work.append(this.words(step));
-    this.name.replaceChildren(make("span", {}, name), ...(other ? [make("span", { class: "other", lang: tongue }, other)] : []), this.most);
+    this.name.replaceChildren(make("span", {}, name), ...(other ? [make("span", { class: "other", lang: tongue }, other)] : []), this.most, this.needs || "");
     this.card.replaceChildren(about, work);
     this.card.parentElement.scrollTop = 0;
+  }
+
+  // Why a step that needs sound cannot be judged now, or nothing.
+  hear(unheard) {
+    this.unheard = unheard;
+    if (this.needs && this.needs.textContent !== unheard) this.needs.textContent = unheard;
   }
 
   // What the two raters gave, without their names.
@@ -218,12 +225,13 @@ export class Sheet {
     now.away = null;
   }
 
-  comment(typed) {
+  comment(typed, ended) {
     if (!this.area) return;
     const { area } = this.area;
     area.focus();
     area.setRangeText(typed, area.selectionStart, area.selectionEnd, "end");
     area.dispatchEvent(new Event("input"));
+    if (ended) area.blur();
   }
 
   show(states) {

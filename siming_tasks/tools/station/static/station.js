@@ -43,8 +43,17 @@ const sheet = new Sheet({ list: $("sheet"), card: $("step"), name: $("step-name"
   give: (step, kind, value) => press(() => give(step, kind, value)),
   moment: (span) => playSpan(span),
   mark: (name) => perform(name),
-  chosen: () => drawMarks(),
+  chosen: () => {
+    drawMarks();
+    showCard();
+  },
 });
+
+// On a narrow page, where the video stays in sight, the card of the chosen step comes out from below it.
+function showCard() {
+  const below = $("watch").getBoundingClientRect().bottom - $("card").getBoundingClientRect().top;
+  if (below > 0 && getComputedStyle($("watch")).position === "sticky") scrollBy(0, -below);
+}
 
 // ---- acts
 
@@ -56,7 +65,7 @@ function perform(name, key) {
   const at = { time: performance.now(), frame: player && player.frame };
   if (LOOKING.includes(name)) return actions[name]();
   if (MARKS.includes(name) && player) player.pause();
-  if (name === "comment" && !line.stuck) ahead = "";
+  if (name === "comment" && !line.stuck) ahead = { text: "", ended: false };
   return press(() => actions[name](at, key));
 }
 
@@ -163,7 +172,7 @@ const actions = {
   notApplicable: () => give(sheet.current, "applicable", sheet.state().applicable === false),
   clear: () => setStep(can("verdict") ? "verdict" : "points", null),
   comment: () => {
-    sheet.comment(ahead);
+    sheet.comment(ahead.text, ahead.ended);
     ahead = null;
   },
   undo: () => back("undo"),
@@ -186,8 +195,9 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   const action = actionOf(event, can);
-  if (ahead !== null && event.key.length === 1 && !event.ctrlKey && !event.metaKey) {
-    ahead += event.key;
+  if (ahead && !ahead.ended && !event.ctrlKey && !event.metaKey && (event.key.length === 1 || event.key === "Escape")) {
+    if (event.key === "Escape") ahead.ended = true;
+    else ahead.text += event.key;
     event.preventDefault();
     return;
   }
@@ -255,8 +265,8 @@ function show(told) {
 function drawDone() {
   const { end, kind } = open.player;
   const played = open.played + player.seconds;
-  const little = !open.left && kind === "video" && played < end / 2;
-  const note = little && say("little_played", { played: clock(played, 0), of: clock(end, 0) });
+  const silent = player.sound && open.heard !== null && open.heard < 0.5 && say("little_heard");
+  const note = kind === "video" && (played < end / 2 ? say("little_played", { played: clock(played, 0), of: clock(end, 0) }) : silent);
   sheet.finished(!open.left, number + 1 < work.items.length, unit, open.undo && given, note);
 }
 
@@ -281,6 +291,7 @@ function moved() {
   $("play").textContent = say(player.playing ? "pause" : "play");
   $("sound").textContent = say(!player.sound ? "no_sound" : player.audible ? "sound_on" : "sound_off");
   $("sound").disabled = !player.sound;
+  sheet.hear(player.audible || !can("sound") ? "" : say(player.sound ? "needs_sound_on" : "needs_sound"));
   if (!line.stuck) keepPlayed(PLAYED_SECONDS);
 }
 
@@ -341,6 +352,7 @@ function speakAs(chosen) {
   $("language").value = language();
   $("heading").textContent = say(work.mode);
   $("unit").textContent = say(unit);
+  $("jump").placeholder = `${say("go_to")} 1:23`;
   line.changed();
   describe($("keys"), can);
   if (!open) {
