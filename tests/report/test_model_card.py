@@ -36,7 +36,7 @@ def test_the_card_has_the_numbers_of_the_report(lab: Lab, capsys: pytest.Capture
     assert "sk-private" not in card and str(lab.runs) not in card
 
 
-def test_a_name_is_no_markup_and_labels_that_are_withheld_give_a_sentence(lab: Lab) -> None:
+def test_a_name_is_no_markup_and_simulated_data_alone_are_called_synthetic(lab: Lab) -> None:
     card = to_markdown(model_card(run_at(lab.runs / "hostile"), lab.dataset, OPTIONS))
     assert "<img" not in card.replace("\\<img", "") and "\u202e" not in card
     assert "replies" in card and "ok 1" in card  # the one proper answer of four
