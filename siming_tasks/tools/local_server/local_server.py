@@ -224,10 +224,12 @@ def _with_sound(video: Path, copy: Path, store: FrameStore) -> Path:
     if not has_sound(video):
         return copy
     heard = copy.with_name(f"{copy.stem}-sound.mp4")
+    if not heard.is_file():
+        sound = sound_of(store)  # stored under the same lock, hence before
 
-    def write() -> None:
-        with atomic_path(heard) as part:
-            add_sound(copy, sound_of(store), part)
+        def write() -> None:
+            with atomic_path(heard) as part:
+                add_sound(copy, sound, part)
 
-    store.make_file(heard, write)
+        store.make_file(heard, write)
     return heard

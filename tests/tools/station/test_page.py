@@ -495,6 +495,7 @@ def test_it_is_known_who_listened(browser: Any, begin: Begin, store: Path, tmp_p
     write_video(tmp_path / "ward" / "exam.mp4", frames=30, size=(160, 90), audio=True)
     write_video(tmp_path / "ward" / "old.avi", seed=2, frames=30, size=(160, 90), codec="mpeg4", audio=True)
     station = begin(tmp_path / "ward", "--rater", "x", "--rubric", rubric, "--store", store)
+    assert station.ask(f"/media/{station.number('old.avi')}")[0] == 200, "also before its wave form was drawn"
     visit(browser, station)
     for number in range(2):
         wait(browser, f"document.getElementById('exams').value === '{number}'")
