@@ -153,6 +153,11 @@ class Dataset(Shown):
         return kinds_in_words(raters) if all(rater.kind != PERSON for rater in raters) else ""
 
     @property
+    def people(self) -> str:
+        """Noun for those who scored: physicians; raters if the rubric names another examiner or none is a person."""
+        return "raters" if self.rubric.examiner or self.machine_raters else "physicians"
+
+    @property
     def raters_in_words(self) -> dict[str, str]:
         """By name, what is stated of a rater: its kind, and what a person saw and heard; of the consensus if stated."""
         named = {name: self.rater_facts.get(name) for name in self.raters}

@@ -206,6 +206,7 @@ def _report_json(
             **dataset.facts,
             "raters": dataset.raters_in_words,
             "machines": dataset.machine_raters,
+            "people": dataset.people,
             "license": dataset.meta.get("license"),
             "videos": len(dataset.videos),
             "steps": len(dataset.rubric.steps),

@@ -108,10 +108,10 @@ def build_forest_plot(board: Mapping[str, Any]) -> ForestPlot | None:
 
 def _physicians_panel(board: Mapping[str, Any], humans: Sequence[Mapping[str, Any]]) -> Panel:
     """The judges' mean agreement with the physicians, and the physicians' with each other."""
-    metric, verdict = board["metric"], board["verdict"]
+    metric, verdict, people = board["metric"], board["verdict"], board["estimand"]["people"]
     rows = [ForestRow(Mark.of(row["name"], e, role="human"), page_estimate(e))
             for row in humans if (e := shown_estimate(row, metric))]  # fmt: skip
-    band = reference_band([row.mark for row in rows])
+    band = reference_band([row.mark for row in rows], people)
     of_role = {"no_video": verdict["agreement"].get("no_video", {})}
     for row in board["rows"]:
         agreement = of_role.get(row["role"], verdict["agreement"].get("runs", {})).get(row["name"])
@@ -126,8 +126,8 @@ def _physicians_panel(board: Mapping[str, Any], humans: Sequence[Mapping[str, An
         mark = Mark(row["name"], agreement["value"], agreement["low"], agreement["high"], role=row["role"])
         each = [x for x in agreement["each"] if x is not None]
         rows.append(ForestRow(mark, page_estimate(agreement), text_of_it, each))
-    heading = "from the physicians" if verdict["humans"] else ""
-    return Panel("agreement with each physician", _sorted(rows, metric), band, _zone(rows), heading)
+    heading = f"from the {people}" if verdict["humans"] else ""
+    return Panel(f"agreement with each {people[:-1]}", _sorted(rows, metric), band, _zone(rows), heading)
 
 
 def _sorted(rows: Sequence[ForestRow], metric: str) -> list[ForestRow]:
@@ -136,11 +136,11 @@ def _sorted(rows: Sequence[ForestRow], metric: str) -> list[ForestRow]:
     return sorted(rows, key=lambda row: (row.mark.thin, worst if row.mark.value is None else -sign * row.mark.value))
 
 
-def reference_band(marks: Sequence[Mark]) -> Band | None:
+def reference_band(marks: Sequence[Mark], people: str = "physicians") -> Band | None:
     """The physicians with each other, over all pairs; its line is the mean."""
     values = [mark.value for mark in marks if mark.value is not None]
     ends = [x for mark in marks for x in (mark.value, mark.low, mark.high) if x is not None]
-    return Band("physicians with each other", min(ends), max(ends), sum(values) / len(values)) if values else None
+    return Band(f"{people} with each other", min(ends), max(ends), sum(values) / len(values)) if values else None
 
 
 def _zone(rows: Sequence[ForestRow]) -> Band | None:
@@ -192,7 +192,7 @@ def _draw_panel(panel: Panel, axis: str, frame: ChartRows, ys: Sequence[float]) 
         parts += [text("said head", x, top - 4, said)
                   for x, said in ((value_x, axis), (difference_x, panel.difference_heading)) if said]  # fmt: skip
     for y, row in zip(ys[blank:], panel.rows, strict=True):
-        parts += [marker("human hollow", at(x), y, f"{row.mark.label}, with one physician: {x:.3f}") for x in row.each]
+        parts += [marker("human hollow", at(x), y, f"{row.mark.label}, with one of them: {x:.3f}") for x in row.each]
         parts += row.mark.draw(frame.axis, y)
         if narrow:
             parts.append(text("said end", frame.width - 4, y - 11, row.value_text))

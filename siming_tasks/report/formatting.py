@@ -70,6 +70,18 @@ def shortened(name: str, most: int) -> str:
     return f"{name[:first]}…{name[last:]}"
 
 
+def named_people(text: str, people: str) -> str:
+    """A text of ours with the noun for those who scored; ours say physicians.
+
+    Example:
+        >>> named_people("Physicians agree; with one physician", "raters")
+        'Raters agree; with one rater'
+    """
+    if people == "physicians":
+        return text
+    return text.replace("physician", people[:-1]).replace("Physician", people[:-1].capitalize())
+
+
 def plain_number(value: float | None, digits: int = 3) -> str:
     """A number without a negative zero; ``-`` for none."""
     return "-" if value is None else fixed(value, digits)

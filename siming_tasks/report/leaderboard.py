@@ -290,7 +290,7 @@ def baseline_rows(dataset: Dataset, setting: str, options: Options, labels: Scor
     evidence = " (both saw the whole video)" if TASKS[setting].scope == "clip" else ""
     for pair in pairs:
         tally = Tally.of(pair.panel.sorted(), options.mapping, options.positive)
-        name = "second physician" if len(pairs) == 1 else f"{pair.second} against {pair.first}"
+        name = f"second {dataset.people[:-1]}" if len(pairs) == 1 else f"{pair.second} against {pair.first}"
         note = f"{pair.second} judged against {pair.first}{evidence}."
         add(name, "human", estimates({"row": tally}, **resampling)["row"], note)
     scoring = {**resampling, "mapping": options.mapping, "positive": options.positive}

@@ -29,6 +29,7 @@ from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.thresholds import ALPHA, TRUSTED
 from siming_tasks.options import Options
 from siming_tasks.report.formatting import (
+    named_people,
     page_estimate,
     page_interval,
     page_number,
@@ -204,8 +205,10 @@ def _sentence(text: str, *names: str) -> Sentence:
 
 def verdict_sentences(board: Mapping[str, Any]) -> list[Sentence]:
     """The whole verdict: the headline, the physicians, the no-video baselines, what is not ranked."""
+    people = board["estimand"]["people"]
     first = _headline(board) if board["verdict"]["runs"] else _nobody_ranked(board)
-    return [first, *_physician_sentences(board), *_no_video_sentences(board), *_unranked_sentences(board)]
+    said = [first, *_physician_sentences(board), *_no_video_sentences(board), *_unranked_sentences(board)]
+    return [[(text if name else named_people(text, people), name) for text, name in sentence] for sentence in said]
 
 
 def verdict_markdown(board: Mapping[str, Any]) -> str:
@@ -320,7 +323,8 @@ def _physician_sentences(board: Mapping[str, Any]) -> Iterator[Sentence]:
     if not any(row["role"] == "no_video" for row in board["rows"]):
         return  # no labels at all
     if not humans:
-        yield _sentence("No two physicians scored the same steps, so there is no human ceiling.")
+        people = "physicians" if board["estimand"]["people"] == "physicians" else "people"
+        yield _sentence(f"No two {people} scored the same steps, so there is no human ceiling.")
         return
     values = [page_estimate(row["imputed"][board["metric"]]) for row in humans]
     line = f"Physicians agree with each other at {' and '.join(values)}"
@@ -394,7 +398,8 @@ def describe_corrections(board: Mapping[str, Any]) -> str:
         (humans, "difference from the physicians", "differences from the physicians"),
         (no_video, "test against the no-video baselines", "tests against the no-video baselines"),
     ]
-    counts = [f"{n} {plural if n > 1 else singular}" for n, singular, plural in families if n]
+    people = board["estimand"]["people"]
+    counts = [f"{n} {named_people(plural if n > 1 else singular, people)}" for n, singular, plural in families if n]
     if not counts:
         return ""
     listed = counts[0] if len(counts) == 1 else f"{', '.join(counts[:-1])} and {counts[-1]}"

@@ -30,6 +30,7 @@ class Estimand:
         machines: raters by kind where no person is among them (``2 models``); empty otherwise.
         heard: who heard what some steps need, where that is stated or the task gives it; empty otherwise.
         missing: share of asked steps without an answer; None for several runs, which differ in it.
+        people: noun for the raters (:attr:`siming_tasks.data.Dataset.people`).
         part: of a split, whose videos these are; empty: the whole data set.
     """
 
@@ -44,6 +45,7 @@ class Estimand:
     raters: tuple[str, ...]
     missing: float | None
     part: str = ""
+    people: str = "physicians"
     machines: str = ""
     heard: str = ""
 
@@ -65,7 +67,8 @@ class Estimand:
         # the number and not the names: a name is somebody's text, and the raters are in the result beside this
         who = "the consensus" if self.reference == CONSENSUS else f"the points of {one_line(self.reference)}"
         if self.reference == CONSENSUS and self.raters:
-            who += f" of these {len(self.raters)} physicians" if len(self.raters) > 1 else " of this physician"
+            several = len(self.raters) > 1
+            who += f" of these {len(self.raters)} {self.people}" if several else f" of this {self.people[:-1]}"
         raters = f"these raters, no others: {self.machines}, no person" if self.machines else "these raters, no others"
         missing = "missing answers" if self.missing is None else f"missing answers ({self.missing:.1%})"
         heard = f" {self.heard}" if self.heard else ""
@@ -100,6 +103,7 @@ def estimand_of(
         raters=dataset.physicians,
         missing=None if several else unanswered / asked if asked else 0.0,
         part=dataset.part,
+        people=dataset.people,
         machines=dataset.machine_raters,
         heard=_heard(matrix, dataset, setting),
     )
@@ -116,7 +120,7 @@ def _heard(matrix: ScoreMatrix, dataset: Dataset, setting: str) -> str:
         {"sound": "gives the sound", "transcript": "gives a transcript"}[need] for need in modality.needs
     )
     unstated = len(facts.heard) - yes - no
-    who = [f"{count} of {len(facts.heard)} physicians {words}" for count, words in
+    who = [f"{count} of {len(facts.heard)} {dataset.people} {words}" for count, words in
            ((yes, "heard it"), (no, "did not"), (unstated, "did not state it")) if count]  # fmt: skip
     told = f"{', '.join(who)}; " if who else ""
     return (

@@ -17,7 +17,7 @@ from siming_tasks.analysis import run_analyses as detail
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.report.forest_plot import build_forest_plot
+from siming_tasks.report.forest_plot import build_forest_plot, draw_forest_plot
 from siming_tasks.report.leaderboard import build_leaderboard
 from siming_tasks.report.run_analysis import analyze_run
 from siming_tasks.report.tables.ranking import ranking_table, values_table
@@ -272,6 +272,19 @@ def test_without_a_second_physician(many: Dataset, board: Board) -> None:
     table = board({"model": "a/A", "noise": 0.1}, {"model": "b/B", "noise": 0.9}, data=alone)
     assert table["verdict"]["humans"] == {}
     assert "No two physicians scored the same steps, so there is no human ceiling." in said(table)
+
+
+def test_raters_of_no_clinical_exam_are_not_called_physicians(many: Dataset, board: Board) -> None:
+    """The rubric names another examiner; a run's own name keeps the word."""
+    cooks = replace(many, rubric=many.rubric.model_copy(update={"examiner": "an examiner of cooking"}))
+    table = board({"model": "a/physician-1", "noise": 0.1}, {"model": "b/B", "noise": 0.9}, data=cooks)
+    figure = build_forest_plot(table)
+    assert figure
+    words = said(table) + describe_corrections(table) + draw_forest_plot(figure, "") + table["estimand"]["sentence"]
+    assert "Raters agree with each other at" in words and "of these 2 raters (" in words
+    assert "agreement with each rater<" in words and "raters with each other<" in words and "from the raters<" in words
+    assert "physician" not in words.lower().replace("a/physician-1", "")
+    assert "second rater" in [row["name"] for row in table["rows"]]
 
 
 def test_no_model_at_all(board: Board) -> None:

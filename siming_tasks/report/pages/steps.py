@@ -9,6 +9,7 @@ import numpy as np
 
 from siming_tasks.metrics.kappa import LEVELS
 from siming_tasks.report.charts import Mark, interval_chart
+from siming_tasks.report.formatting import named_people
 from siming_tasks.report.pages.site import VERDICTS, Page, ReportContents, neighbours
 from siming_tasks.report.run_analysis import RunAnalysis
 from siming_tasks.rubrics import Rubric, RubricStep
@@ -99,7 +100,8 @@ def _part(name: str, step: RubricStep, sheets: Sequence[Sheet], report: Mapping[
     known = _reference_facts(rows)
     if known["human"]:
         nothing = dict.fromkeys(("sensitivity", "specificity", "bias"))
-        rows.append({"name": "second physician", "slug": None, "role": "human", "kappa": known["human"], **nothing})
+        second = named_people("second physician", report["dataset"]["people"])
+        rows.append({"name": second, "slug": None, "role": "human", "kappa": known["human"], **nothing})
     rows.sort(key=lambda row: -(row["kappa"]["value"] if row["kappa"]["value"] is not None else -9))
     marks = [Mark.of(row["name"], row["kappa"], role=row["role"], thin=known["thin"]) for row in rows]
     title = TASKS[name].title
