@@ -119,4 +119,19 @@ def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str
                 "The labels of %s are withheld: no metrics. Predictions are in %s", dataset.name, redact(str(path))
             )
             result["predictions"] = path.name
+    _warn_of_missing(setting, result)
     return result
+
+
+def _warn_of_missing(setting: str, result: Mapping[str, Any]) -> None:
+    """Say below the table of lmms-eval, which prints what was answered, by which values runs are ranked."""
+    coverage = result["metrics"]["coverage"]["value"]
+    ranked = {name: each["value"] for name, each in result["imputed"].items() if each["value"] is not None}
+    if coverage is None or coverage == 1 or not ranked:
+        return
+    kind = "full points" if TASKS[setting].answer == "score" else '"correct"'
+    values = ", ".join(f"{name} {value:.4f}" for name, value in ranked.items())
+    logger.warning(
+        "%s: the table is of the %.1f %% of steps that were answered. Runs are ranked by values in which a missing "
+        "answer counts as %s: %s.", TASKS[setting].task_name, 100 * coverage, kind, values,
+    )  # fmt: skip

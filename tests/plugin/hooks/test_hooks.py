@@ -203,6 +203,17 @@ def test_no_reply_is_bad_input(text: Any, status: str, run: Dataset) -> None:
     assert hooks.coverage([hooks.process_results(doc, [text])["coverage"]]) == 0.0
 
 
+def test_the_table_of_what_was_answered_says_the_ranked_values(run: Dataset, caplog: pytest.LogCaptureFixture) -> None:
+    whole = [hooks.process_results(doc, [reply(doc)]) for doc in docs("full_score")]
+    aggregated(whole)
+    assert not caplog.text
+    first = docs("full_score")[0]
+    printed = aggregated([hooks.process_results(first, [""]), *whole[1:]])["qwk"]
+    (said,) = caplog.messages
+    full_points = aggregated([hooks.process_results(first, [reply(first, "all_correct")]), *whole[1:]])["qwk"]
+    assert "the table is of the 75.0 % of steps" in said and f"qwk {full_points:.4f}" in said and printed != full_points
+
+
 def test_a_request_answered_twice_and_differently_is_missing(run: Dataset, caplog: pytest.LogCaptureFixture) -> None:
     asked = docs("full_error")
     rows = [hooks.process_results(doc, [reply(doc)]) for doc in asked]
