@@ -133,7 +133,7 @@ def test_score_explains_what_it_marks(short_demo: Path, tmp_path: Path, capsys: 
     out = capsys.readouterr().out
     assert re.search(r"\| plcc +\| +0\.000\* \|", out)
     below = out.rpartition("|\n")[2]
-    assert "*: undefined, printed as zero:" in below and "plcc: " in below and "coverage: answered" in below
+    assert "*: undefined, printed as zero:" in below and "plcc: " in below and "coverage: share answered" in below
 
 
 def test_a_data_set_without_predictions_is_not_taken_for_them(

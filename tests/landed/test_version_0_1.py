@@ -76,7 +76,7 @@ def test_commands_give_the_numbers_of_version_0_1(name: str, siming: Callable[[s
             shown[varying] = value[varying]
         if path.endswith(".statuses"):  # a status that version 0.1 did not have is counted, and is nowhere here
             shown = {status: count for status, count in shown.items() if status in value or count}
-        if path == "summary":  # further facts of the data are told
+        if path == "summary" or path.endswith(".requests"):  # further facts are told
             shown = {fact: about for fact, about in shown.items() if fact in value}
         if path == "failed":  # the words that decided are new
             shown = [{key: part for key, part in request.items() if key != "reason"} for request in shown]
