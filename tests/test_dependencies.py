@@ -24,7 +24,18 @@ COMMANDS = {"black", "build", "isort", "setuptools", "pytest-timeout", "pytest-x
 """What the tests need without importing it: builder and checker of the files, formatters, pytest's plugins."""
 FRAMEWORK = {"openai", "qwen-vl-utils", "tokenizers", "torch", "transformers"}
 """What tests and utils import and leave to lmms-eval to bring."""
-OPTIONAL = {"torchcodec", "atheris", "inspect-ai", "inspect-evals", "pandas", "vllm", "s3fs", "moto", "boto3"}
+OPTIONAL = {
+    "torchcodec",
+    "atheris",
+    "every-eval-ever",
+    "inspect-ai",
+    "inspect-evals",
+    "pandas",
+    "vllm",
+    "s3fs",
+    "moto",
+    "boto3",
+}
 """What a test looks at where it happens to be installed."""
 
 

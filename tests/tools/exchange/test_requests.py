@@ -179,7 +179,7 @@ def test_a_wrong_name_is_refused_before_anything_is_decoded(
     run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", "requests", str(tmp_path / "x.jsonl"), "--setting", "full"]) == 2
-    assert capsys.readouterr().err.startswith("siming run requests: --setting 'full' is not one of full_score, ")
+    assert capsys.readouterr().err.startswith("siming run requests: --setting 'full' is not a setting; those of the ")
     assert not list(tmp_path.glob("x*"))
 
 
