@@ -68,6 +68,10 @@ def kept(folder: Path) -> list[dict[str, Any]]:
     return [entry for entry in entries if "attempt" not in entry]
 
 
+VARYING = {"at", "kept", "latency", "attempts", "failed_attempts", "prompt_tokens", "completion_tokens"}
+"""Facts of usage that differ where a killed run had been answered a request whose reply it could not keep any more."""
+
+
 def same(first: Any, second: Any) -> None:
     """Two runs ended with the same numbers, records, and logged replies."""
     assert numbers(first, "clip_score") == numbers(second, "clip_score")
@@ -75,15 +79,14 @@ def same(first: Any, second: Any) -> None:
 
 
 def numbers(run: Any, name: str) -> dict[str, Any]:
-    """All that a results file says of a task, but when replies came and how long they took."""
+    """All that a results file says of a task, but when replies came, how long they took and what lost ones cost."""
     task = run.task(name)
-    usage = dict(task["siming_stderr"]["usage"])
-    del usage["kept"], usage["latency"]
+    usage = {key: value for key, value in task["siming_stderr"]["usage"].items() if key not in VARYING}
     return {**task, "siming_stderr": {**task["siming_stderr"], "usage": usage}}
 
 
 def timeless(record: dict[str, Any]) -> dict[str, Any]:
-    usage = {key: value for key, value in record["usage"].items() if key not in ("at", "kept", "latency")}
+    usage = {key: value for key, value in record["usage"].items() if key not in VARYING}
     return {**record, "usage": usage}
 
 
@@ -134,6 +137,9 @@ def test_a_rerun_after_a_killed_run_asks_only_for_missing_replies(
     whole, asked = runs(model, SIMING_REPLIES=str(tmp_path / "elsewhere"))
     assert asked == REQUESTS
     same(again, whole)
+    # what the killed run was answered is paid, whether or not its reply could be kept
+    paid = again.task("clip_score")["siming_stderr"]["usage"]["attempts"]["total"]
+    assert REQUESTS <= paid <= sent + missing
     assert runs(model)[1] == 0
     assert not [path for path in runs.replies.rglob("*") if path.is_file() and "sk-private" in path.read_text()]
 
