@@ -65,7 +65,7 @@ def other_benchmarks(
     values = other_benchmark_estimates(
         judges, segments, _omissions(matrix, segments, records), resamples=resamples, seed=seed
     )
-    share = float(matrix.answered[matrix.counted].mean()) if matrix.counted.any() else 1.0
+    share = matrix.answered_share
     if share < COMPARABLE:
         values = {key: {**row, RUN: _not_comparable(row[RUN])} for key, row in values.items()}
     return OtherBenchmarks(values, recognition_curve(matrix) if matrix.answer == "score" else (), share)

@@ -69,8 +69,7 @@ def analysis_choices(
         if tally.verdicts.any():
             computed = observed(tally.compute, len(data.video_ids))
             values |= {name: 0.0 if math.isnan(value) else value for name, value in computed.items()}
-        due = data.counted
-        share = float((due & data.answered).sum() / due.sum()) if due.any() else 1.0
+        share = data.answered_share
         flags = ("not-comparable",) if share < COMPARABLE else ()
         options.append(Choice(choice, option, values, answered=share < 1, flags=flags))
 

@@ -16,7 +16,7 @@ from siming_tasks.report.paper_figure import write_forest_plot
 from siming_tasks.report.table import Section, tex_file, to_markdown
 from siming_tasks.report.tables.comparison import ABLATION_CAPTION, SOUND_CAPTION, primary_section
 from siming_tasks.report.tables.ranking import ranking_table, values_table
-from siming_tasks.report.verdict import describe_corrections, verdict_markdown
+from siming_tasks.report.verdict import verdict_markdown
 from siming_tasks.tasks import TASKS
 
 _KEY = "A model that does not beat the best of the no-video baselines has shown nothing about the video."
@@ -63,8 +63,8 @@ def summary_markdown(report: Mapping[str, Any]) -> str:
     section += primary_section(report["primary"])
     for setting, board in report["standings"].items():
         if board:
-            verdict = f"{verdict_markdown(board)} {describe_corrections(board)}".strip()
-            section += [f"## {TASKS[setting].title}", verdict, ranking_table(board, synthetic=report["synthetic"])]
+            table = ranking_table(board, synthetic=report["synthetic"])
+            section += [f"## {TASKS[setting].title}", verdict_markdown(board), table]
     section.append(_KEY)
     for controls, heading, caption in (("ablations", "Ablations", ABLATION_CAPTION), ("sound", "Sound", SOUND_CAPTION)):
         sentences = [

@@ -15,7 +15,7 @@ from siming_tasks.report.run_analysis import RunAnalysis, analyze_run
 from siming_tasks.report.table import Name, Section, Table
 from siming_tasks.report.tables.comparison import primary_section
 from siming_tasks.report.tables.ranking import ranking_table
-from siming_tasks.report.verdict import describe_corrections, verdict_markdown
+from siming_tasks.report.verdict import verdict_markdown
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.tasks import TASKS, UNALTERED_TASKS
 
@@ -47,8 +47,8 @@ def model_card(source: RunSource, dataset: Dataset, options: Options, *, partial
     section += [SYNTHETIC_DATA] if dataset.synthetic else []
     section += primary_section(claim.to_json() if claim else None)
     for setting, board in held.items():
-        verdict = f"{verdict_markdown(board)} {describe_corrections(board)}".strip()
-        section += [f"### {TASKS[setting].title}", verdict, ranking_table(board, synthetic=dataset.synthetic)]
+        table = ranking_table(board, synthetic=dataset.synthetic)
+        section += [f"### {TASKS[setting].title}", verdict_markdown(board), table]
     limits = "\n".join(f"- {line}" for line in _limits(analysis, held, dataset))
     return [*section, "### How it was made", _facts(analysis, dataset, options), "### Limits", limits]
 

@@ -212,12 +212,12 @@ def verdict_sentences(board: Mapping[str, Any]) -> list[Sentence]:
 
 
 def verdict_markdown(board: Mapping[str, Any]) -> str:
-    """The whole verdict as Markdown, its first sentence in bold, names escaped."""
+    """The whole verdict and how its tests are corrected as Markdown; the first sentence in bold, names escaped."""
     first, *others = (
         "".join(literal(text) if is_name else text for text, is_name in sentence)
         for sentence in verdict_sentences(board)
     )
-    return " ".join([f"**{first}**", *others])
+    return " ".join([f"**{first}**", *others, describe_corrections(board)]).strip()
 
 
 class Lamp(NamedTuple):
