@@ -10,10 +10,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/frozen")]
 
-import cases
-from footage import FOOTAGE
+import cases  # noqa: E402
+from footage import FOOTAGE  # noqa: E402
 
-from siming_tasks.tools.simulator import make_demo
+from siming_tasks.tools.simulator import make_demo  # noqa: E402
 
 
 def main() -> None:

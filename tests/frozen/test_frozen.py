@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.footage import FOOTAGE
 
 _spec = importlib.util.spec_from_file_location("frozen_cases", Path(__file__).with_name("cases.py"))
