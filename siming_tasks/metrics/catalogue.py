@@ -1,28 +1,29 @@
-"""Every metric in one row: what it is called, what it is computed of, how it behaves, why it may have no value.
+"""Every metric in one row: what it is called, of which answers it is computed, and its statistic.
 
-Whatever names metrics reads it here, when it needs it: tables, hooks, pages, planning. A new metric is a function and
-a row; ``python utils/make_task_files.py`` writes its lines in the task files.
+Whatever names metrics reads it here: tables, hooks, pages, planning. A new metric is a function and a row;
+``python utils/make_task_files.py`` writes its lines in the task files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from siming_tasks.common.schema import Answer
-from siming_tasks.metrics import classification, correlation, kappa
-from siming_tasks.metrics.score_matrix import FloatArray
-from siming_tasks.metrics.thresholds import MIN_ANSWERED
+from siming_tasks.metrics import classification
+from siming_tasks.metrics.classification import Positive, ratio
+from siming_tasks.metrics.correlation import leave_out, totals
+from siming_tasks.metrics.jackknife import Counted, Jackknifed, Statistic, jackknifed, leave_out_groups
+from siming_tasks.metrics.labels import LabelMapping, ordinal_labels, qwk
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 
-Family = Literal["totals", "labels", "verdicts", "coverage"]
-Classes = tuple[str, str]
-"""Words for the positive class and the other one: ``("wrong", "correct")`` or the reverse."""
-
-COVERAGE = "coverage"
-"""Key of the share of asked steps that were answered: it stands beside every metric and is compared with nothing."""
+Codes = NDArray[Any]
+Function = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -34,130 +35,121 @@ class Metric:
         label: printed at the head of a narrow column.
         title: printed where there is room.
         answers: the kinds of answer whose results have it.
-        family: what ``function`` is given: ``totals``, the totals of the videos and weights ``float64[B, V]``
-            (:class:`siming_tasks.metrics.correlation.Paired`); or summed counts, ``labels`` ``[..., 16]`` (4 x 4,
-            rows = reference), ``verdicts`` ``[..., 4]`` (TN, FP, FN, TP of the positive class), ``coverage``
-            ``[..., 2]`` (asked, answered). It returns NaN where the metric is undefined.
-        function: the values, one for each row of weights or counts.
-        why: the reason in a sentence, given that the metric is undefined: from the totals, or from the summed counts
-            and the words for the two classes.
-        low: smallest possible value.
-        high: largest.
+        statistic: makes it, given the reading of equation 3 and the positive class.
         symmetric: does not depend on which of the two sides is called the reference.
-        corrected: 0 in expectation for a judge that answers at random; other metrics are planned for over such a judge.
-        lifted: worth reading by itself, so it has a lift over the no-video baselines and can be planned for. Precision
-            or recall alone can be had by answering the same everywhere.
         headline: orders the tables of its kind of answer.
-        higher_is_better: larger values are better.
-        share: of steps: it may be 0 or 1 in a sample without being so in truth, and has an exact interval there.
-        left_out: for ``totals``, the values with each of the videos that have both totals left out in turn, of the
-            totals alone: without it, a comparison of many videos would take the square of their number.
-        slope: for counts, the gradient of the function in its counts (of labels: in the moments of
-            :data:`siming_tasks.metrics.kappa.MOMENTS`): gives its standard error in closed form, and so an interval
-            from studentised resamples. For ``totals`` that of ``atanh`` of the value, in the sums of
-            :attr:`siming_tasks.metrics.correlation.Paired.moments`.
-        fisher: for ``totals``, the same standard error from sums of powers and the number of videos, where every video
-            is independent: faster. Metrics with neither have an (expanded) percentile interval.
-
-    Raises:
-        ValueError: a metric of totals that is not ``corrected`` (nothing here knows what a no-video baseline would get)
-            or has no ``left_out``.
+        compared: an agreement, by which judges are compared; not the coverage.
     """
 
     key: str
     label: str
     title: str
     answers: tuple[Answer, ...]
-    family: Family
-    function: Callable[..., FloatArray]
-    why: Callable[..., str]
-    low: float = -1.0
-    high: float = 1.0
+    statistic: Callable[[LabelMapping, Positive], Statistic]
     symmetric: bool = True
-    corrected: bool = True
-    lifted: bool = True
     headline: bool = False
-    higher_is_better: bool = True
-    share: bool = False
-    left_out: Callable[[correlation.Paired], FloatArray] | None = None
-    slope: Callable[[FloatArray], FloatArray] | None = None
-    fisher: Callable[[FloatArray, int], FloatArray] | None = None
-
-    def __post_init__(self) -> None:
-        if self.family == "totals" and not self.corrected:
-            raise ValueError(f"{self.key}: a metric of totals must be 0 in expectation for a judge that knows nothing")
-        if (self.family == "totals") != (self.left_out is not None):
-            raise ValueError(f"{self.key}: give `left_out` for a metric of totals, and for no other")
-
-    @property
-    def compared(self) -> bool:
-        """An agreement, which runs are compared by; not the coverage."""
-        return self.family != COVERAGE
-
-    @property
-    def sign(self) -> float:
-        """1.0, or -1.0 if smaller values are better: times this, larger is better."""
-        return 1.0 if self.higher_is_better else -1.0
-
-    @property
-    def gain_label(self) -> str:
-        """Label of what planning speaks of: the metric itself, or what it is above a judge that answers at random."""
-        return self.label if self.corrected else f"{self.label} over no video"
+    compared: bool = True
 
 
-def one_total(pairs: correlation.Paired) -> str:
-    """Reason why a correlation of totals is undefined."""
-    if not len(pairs):
-        return f"No video had {100 * MIN_ANSWERED:g} % of its steps answered."
-    if len(pairs) == 1:
-        return "A single video has no correlation."
-    return f"All {'predicted' if np.ptp(pairs.y) == 0 else 'reference'} totals are equal: 0/0."
+@dataclass(frozen=True)
+class TotalsCorrelation:
+    """Correlation of the totals of videos by reference and judge; ``ranks``: Spearman's."""
+
+    ranks: bool
+
+    def jackknife(self, matrix: ScoreMatrix) -> Jackknifed:
+        """The value and those without each cluster."""
+        groups, clusters = leave_out_groups(matrix, few=self.ranks)
+        x, y = totals(matrix)
+        value, without = leave_out(x, y, groups, ranks=self.ranks)
+        has = ~np.isnan(x) & ~np.isnan(y)
+        how = {"range": (-1.0, 1.0), "fisher": True, "why": _why_no_correlation(x[has], y[has])}
+        return jackknifed(matrix, value, without, has, groups, clusters, **how)
 
 
-def single_class(counts: FloatArray, classes: Classes) -> str:
-    """Reason of a coefficient that needs both classes on both sides; ``counts`` are TN, FP, FN, TP."""
-    positive, negative = classes
-    tn, fp, fn, tp = counts
-    if 0 in (tn + fn, tp + fp):
-        return f"Every step was predicted {positive if tp + fp else negative}: 0/0."
-    return f"Every step is {positive if tp + fn else negative} in the reference: 0/0."
+def _why_no_correlation(x: FloatArray, y: FloatArray) -> str:
+    if len(x) < 3:
+        return "Fewer than three videos have a total."
+    constant = [side for side, values in (("reference", x), ("judge", y)) if np.ptp(values) == 0]
+    return f"Every total by the {' and the '.join(constant)} is the same: 0/0." if constant else ""
 
 
-def says(sentence: str) -> Callable[[FloatArray, Classes], str]:
-    """Reason that is always the same sentence, with ``{positive}`` and ``{negative}`` filled in."""
-    return lambda counts, classes: sentence.format(positive=classes[0], negative=classes[1])
+def label_counts(matrix: ScoreMatrix, mapping: LabelMapping = "absolute") -> FloatArray:
+    """Confusion counts of the labels of each video, ``float64[V, 16]``; column ``4 * reference + predicted``."""
+    x, y = (ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted))
+    return counted_codes(x, y, matrix.counted & matrix.answered, 4)
 
 
-def _answered(counts: FloatArray) -> FloatArray:
-    """Answered / asked steps; NaN if none was asked."""
-    asked, answered = np.moveaxis(counts, -1, 0)
-    share: FloatArray = np.divide(answered, asked, out=np.full(asked.shape, np.nan), where=asked > 0)
-    return share
+def verdict_counts(matrix: ScoreMatrix, positive: Positive = "error") -> FloatArray:
+    """Counts of TN, FP, FN and TP of each video, ``float64[V, 4]``; points below the maximum are "wrong"."""
+    x, y = (side == (positive == "error") for side in (matrix.reference_wrong, matrix.predicted_wrong))
+    return counted_codes(x, y, matrix.counted & matrix.answered, 2)
 
 
+def counted_codes(x: Codes, y: Codes, known: BoolArray, k: int) -> FloatArray:
+    """How often each pair of labels ``0..k-1`` occurs in each row where ``known``, ``float64[V, k * k]``."""
+    cells, rows = k * k, len(known)
+    code = np.where(known, k * x.astype(np.int64) + y, cells) + np.arange(rows)[:, None] * (cells + 1)
+    counts = np.bincount(code.ravel(), minlength=rows * (cells + 1)).reshape(rows, cells + 1)
+    return counts[:, :cells].astype(np.float64)
+
+
+def _kappa(mapping: LabelMapping, positive: Positive) -> Statistic:
+    return Counted(partial(label_counts, mapping=mapping), qwk, _why_no_kappa)
+
+
+def _why_no_kappa(sums: FloatArray) -> str:
+    return "Reference and judge are one and the same label everywhere: 0/0." if sums.any() else NOTHING
+
+
+NOTHING = "No step has both a reference and an answer."
+
+
+def _verdicts(function: Function, why: str, *, share: bool = True) -> Callable[[LabelMapping, Positive], Statistic]:
+    def make(mapping: LabelMapping, positive: Positive) -> Statistic:
+        words = {"positive": "wrong" if positive == "error" else "correct"}
+        reason = why.format(**words)
+        counts = partial(verdict_counts, positive=positive)
+        bounds = (0.0, 1.0) if share else (-1.0, 1.0)
+        return Counted(counts, function, lambda sums: reason if sums.any() else NOTHING, bounds, share)
+
+    return make
+
+
+def share_of(above: Callable[[ScoreMatrix], BoolArray], below: Callable[[ScoreMatrix], BoolArray], why: str) -> Counted:
+    """The share of the steps ``below`` that are ``above`` too; both functions give ``bool[V, S]``."""
+
+    def counts(matrix: ScoreMatrix) -> FloatArray:
+        of = below(matrix)
+        return np.stack([(above(matrix) & of).sum(axis=1), of.sum(axis=1)], axis=1).astype(np.float64)
+
+    return Counted(counts, lambda sums: ratio(sums[..., 0], sums[..., 1]), lambda sums: why, (0.0, 1.0), share=True)
+
+
+def _coverage(mapping: LabelMapping, positive: Positive) -> Statistic:
+    return share_of(lambda matrix: matrix.answered, lambda matrix: matrix.asked, "No step was asked about.")
+
+
+def _totals(ranks: bool) -> Callable[[LabelMapping, Positive], Statistic]:
+    return lambda mapping, positive: TotalsCorrelation(ranks)
+
+
+COVERAGE = "coverage"
 _S: tuple[Answer, ...] = ("score",)
 _E: tuple[Answer, ...] = ("error",)
 _ROWS = (
-    Metric("plcc", "PLCC", "PLCC", _S, "totals", correlation.pearson, one_total,
-           left_out=correlation.pearson_left_out, fisher=correlation.fisher, slope=correlation.fisher_slope),
-    Metric("srcc", "SRCC", "SRCC", _S, "totals", correlation.spearman, one_total,
-           left_out=correlation.spearman_left_out),
-    Metric("qwk", "kappa (qwk)", "kappa (quadratic)", _S, "labels", kappa.qwk,
-           says("Reference and prediction are one and the same label everywhere: 0/0."),
-           headline=True, slope=kappa.qwk_slope),
-    Metric("mcc", "MCC", "MCC", _E, "verdicts", classification.mcc, single_class, headline=True,
-           slope=classification.mcc_slope),
-    Metric("precision", "P", "Precision", _E, "verdicts", classification.precision,
-           says("No step was predicted {positive}: 0/0."),
-           low=0.0, symmetric=False, corrected=False, lifted=False, share=True, slope=classification.precision_slope),
-    Metric("recall", "R", "Recall", _E, "verdicts", classification.recall,
-           says("No step is {positive} in the reference: 0/0."),
-           low=0.0, symmetric=False, corrected=False, lifted=False, share=True, slope=classification.recall_slope),
-    Metric("f1", "F1", "F1", _E, "verdicts", classification.f1,
-           says("No step is {positive} in the reference, and none was predicted so: 0/0."),
-           low=0.0, corrected=False, share=True, slope=classification.f1_slope),
-    Metric(COVERAGE, "coverage", "Coverage", (*_S, *_E), "coverage", _answered,
-           says("No step was asked about."), low=0.0, symmetric=False, corrected=False, lifted=False),
+    Metric("plcc", "PLCC", "PLCC", _S, _totals(ranks=False)),
+    Metric("srcc", "SRCC", "SRCC", _S, _totals(ranks=True)),
+    Metric("qwk", "kappa (qwk)", "kappa (quadratic)", _S, _kappa, headline=True),
+    Metric("mcc", "MCC", "MCC", _E,
+           _verdicts(classification.mcc, "Reference or judge has a single class: 0/0.", share=False), headline=True),
+    Metric("precision", "P", "Precision", _E,
+           _verdicts(classification.precision, "No step was called {positive}: 0/0."), symmetric=False),
+    Metric("recall", "R", "Recall", _E,
+           _verdicts(classification.recall, "No step is {positive} in the reference: 0/0."), symmetric=False),
+    Metric("f1", "F1", "F1", _E,
+           _verdicts(classification.f1, "No step is {positive} in the reference, and none was called so: 0/0.")),
+    Metric(COVERAGE, "coverage", "Coverage", (*_S, *_E), _coverage, symmetric=False, compared=False),
 )  # fmt: skip
 
 CATALOGUE: dict[str, Metric] = {row.key: row for row in _ROWS}
@@ -185,47 +177,6 @@ def headline(answer: Answer) -> str:
     return key
 
 
-@dataclass(frozen=True)
-class OtherBenchmark:
-    """One metric that another benchmark reports; no table of ours is ordered by it.
-
-    Attributes:
-        label: printed at the head of its row.
-        source: the benchmark.
-        definition: in a sentence.
-        caution: to be kept in mind beside the value.
-    """
-
-    label: str
-    source: str
-    definition: str
-    caution: str
-
-
-_CONSTANT_EDA = 'An accuracy: where most steps are right the constant "all correct" is near 1. Read the MCC.'
-_MANIKIN = "Points by the rubric's `facts` (100 to 120 a minute, 50 to 60 mm) say more of a compression than its mean."
-OTHER_BENCHMARKS: Mapping[str, OtherBenchmark] = {
-    "eda": OtherBenchmark("EDA, all steps", "EgoPER",
-        "Share of the steps whose flag (wrong or right) is that of the reference; a step left out is wrong.",
-        _CONSTANT_EDA),
-    "mcc": OtherBenchmark("MCC, all steps", "this suite", "The MCC of the same flags, beside EDA.",
-        "A constant has none: 0/0."),
-    "eda_segments": OtherBenchmark("EDA, steps with a segment", "EgoPER",
-        "The same over the steps that have a segment in the recording.", _CONSTANT_EDA),
-    "mcc_segments": OtherBenchmark("MCC, steps with a segment", "this suite",
-        "The MCC of the same flags, beside EDA.", "A constant has none: 0/0."),
-    "omission_iou": OtherBenchmark("IoU of the steps left out", "EgoPER",
-        "Intersection over union of the steps left out and those said to be, mean over videos; 1 where both are empty.",
-        "Where nothing is left out, saying nothing has 1."),
-    "recognition_auroc": OtherBenchmark("AUROC of wrong steps", "CaptainCook4D",
-        "Area under the ROC curve of a step's score for being wrong: the share of its points that it is denied.",
-        "Points are few levels and no probability; of verdicts it is the mean of sensitivity and specificity."),
-    "relative_l2": OtherBenchmark("relative L2 of totals (lower is better)", "action quality assessment",
-        "100/N times the sum of ((prediction - truth) / (max - min))\u00b2 over videos' totals; range of the truth.",
-        "One outlying total widens the range and shrinks every distance."),
-    "rate_mae": OtherBenchmark("error of the rate, per minute", "EgoEMS",
-        "Mean absolute error of the rate of compressions.", _MANIKIN),
-    "depth_mae": OtherBenchmark("error of the depth, mm", "EgoEMS",
-        "Mean absolute error of the depth of compressions.", _MANIKIN),
-}  # fmt: skip
-"""Metrics of other benchmarks (:mod:`siming_tasks.metrics.other_benchmarks`) in the order in which they are printed."""
+def statistic(key: str, mapping: LabelMapping = "absolute", positive: Positive = "error") -> Statistic:
+    """The statistic of a metric by its key (KeyError: there is none)."""
+    return CATALOGUE[key].statistic(mapping, positive)

@@ -1,84 +1,67 @@
-"""An estimate is an object: a value, how sure it is, what it rests on, and why it may be undefined."""
+"""An estimate is a row: what it is of, its value, how sure it is, what it rests on, and why something is not there."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, is_dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from siming_tasks.common.printed_value import fixed, marks
-from siming_tasks.metrics.thresholds import COMPARABLE, FEWEST, FEWEST_CLUSTERS, THIN, TRUSTED, UNDEFINED
+from siming_tasks.common.printed_value import fixed
+from siming_tasks.metrics.thresholds import FEW_VIDEOS
 
 FLAGS: Mapping[str, str] = {
-    "constant-prediction": "Every prediction is the same.",
-    "constant-reference": "Every reference is the same.",
-    "few-clusters": f"Fewer than {TRUSTED} clusters of videos (performances, students, sites): the interval holds the "
-    "truth in about 92 to 97 % of such samples.",
-    "few-videos": f"Fewer than {TRUSTED} videos: the interval is not to be trusted.",
-    "fixed-performance": "Videos of one performance are taken as independent: the interval is too short.",
-    "fixed-site": "The interval is of exams at these sites and says nothing of other sites.",
-    "fixed-student": "Videos of one student are taken as independent: the interval is of exams of these students and "
-    "says nothing of other students.",
-    "no-interval": f"Fewer than {FEWEST} videos: no interval.",
-    "no-variation": "Nothing varies from video to video: no interval.",
-    "not-comparable": f"Rests on fewer than {100 * COMPARABLE:g} % of the asked steps (of the videos, for totals): do "
-    "not compare this row with complete ones.",
-    "small-n": "Fewer than three videos: a correlation over two videos is always +1 or -1.",
-    "thin-step": f"Fewer than {THIN} videos in which this step is not fully correct: no interval.",
-    "too-few-clusters": f"Fewer than {FEWEST_CLUSTERS} clusters of videos (performances, students, sites): no "
-    "interval.",
-    "undefined-replicates": f"Undefined in more than {100 * UNDEFINED:g} % of the resamples, which the interval leaves "
-    "out.",
+    "few-videos": f"Fewer than {FEW_VIDEOS} videos: the interval covers the truth in less than 95 % of such samples.",
+    "not-comparable": "Rests on less than 95 % of the asked steps: it is neither ranked nor tested.",
+    "these-sites": "The interval is of exams at these sites and says nothing of other sites.",
+    "these-students": "The interval is of exams of these students and says nothing of other students.",
+    "these-performances": "Videos of one performance are taken as independent: the interval is too short.",
 }
-"""Every flag an :class:`Estimate` can carry, with the sentence to print."""
+"""Every flag that an estimate can carry, with the sentence to print."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A metric with its uncertainty.
+    """A number with its uncertainty; everything that is printed anywhere is a list of these.
 
     Attributes:
-        value: None if there is no data; 0.0 if there is data but the metric is ``undefined`` (the paper's convention).
-        stderr: standard error, or None.
-        low: lower end of the 95 % interval, or None; ``high`` is the upper end.
-        n_videos: videos that the value rests on.
-        n_items: steps that it rests on; for a correlation of totals, the videos again.
-        n_clusters: independent clusters of those videos (students, sites ...), which are what is resampled; the number
-            of videos where each is its own.
-        undefined: the formula has no value here (0/0).
-        reason: why there is no value or it is undefined, as a sentence.
-        coverage: share of what was asked that the value rests on, 0..1: answered / asked steps, or for totals videos;
-            None if nothing was asked.
-        undefined_share: share of the resamples in which the metric was undefined; the interval leaves them out.
+        value: None if there is none; ``why`` says why.
+        stderr: standard error on the metric's own scale, of the delete-one-cluster jackknife.
+        low: lower end of the 95 % interval; ``high`` is the upper end. None without one; ``why`` says why.
+        p: two-sided p of "it is 0", of a difference; None for others and where nothing can be tested.
+        p_holm: the same by Holm's correction over its family.
+        n: videos that the value rests on.
+        clusters: independent clusters of those videos.
+        unit: what a cluster is: ``video``, ``performance``, ``student`` or ``site``.
+        why: why there is no value, or no interval; empty where both are there.
         flags: keys of :data:`FLAGS`.
+        table: what the row belongs to; ``row``: its name there; ``metric``: key of the metric.
 
     Raises:
         ValueError: a number is NaN or infinite; no estimate can carry one into a table or a file.
 
     Example:
-        >>> from siming_tasks import Estimate
-        >>> print(Estimate(0.5, stderr=0.1, low=0.31, high=0.68, n_videos=200, flags=("not-comparable",)))
-        0.500‡ [0.310, 0.680]
-        >>> print(Estimate(0.0, undefined=True, reason="All predicted totals are equal: 0/0."), Estimate(None))
-        0.000* -
+        >>> print(Estimate(0.5, stderr=0.1, low=0.31, high=0.68, n=200), Estimate(None, why="0/0"))
+        0.500 [0.310, 0.680] -
     """
 
     value: float | None
     stderr: float | None = None
     low: float | None = None
     high: float | None = None
-    n_videos: int = 0
-    n_items: int = 0
-    undefined: bool = False
-    reason: str | None = None
-    coverage: float | None = None
-    undefined_share: float = 0.0
+    p: float | None = None
+    p_holm: float | None = None
+    n: int = 0
+    clusters: int = 0
+    unit: str = "video"
+    why: str = ""
     flags: tuple[str, ...] = ()
-    n_clusters: int = 0
+    table: str = ""
+    row: str = ""
+    metric: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("value", "stderr", "low", "high", "coverage", "undefined_share"):
+        for name in ("value", "stderr", "low", "high", "p", "p_holm"):
             number = getattr(self, name)
             if number is not None:
                 if not math.isfinite(number):
@@ -88,41 +71,63 @@ class Estimate:
             raise ValueError(f"Estimate: unknown flag {sorted(unknown)[0]!r}")
 
     def __str__(self) -> str:
-        """``0.123 [0.045, 0.201]``; ``0.000*`` if undefined, ``0.123‡`` if not comparable; ``-`` without data."""
+        """``0.123 [0.045, 0.201]``; ``-`` without a value."""
         if self.value is None:
             return "-"
-        shown = fixed(self.value) + marks(self.undefined, self.flags)
-        return shown if self.low is None or self.high is None else f"{shown} [{fixed(self.low)}, {fixed(self.high)}]"
+        ends = "" if self.low is None or self.high is None else f" [{fixed(self.low)}, {fixed(self.high)}]"
+        return fixed(self.value) + ends
 
-    def of_thin_step(self) -> Estimate:
-        """The same without standard error and interval: those of so few videos cover the truth in 76 to 88 %."""
-        if self.value is None:
-            return self
-        flags = {*self.flags, "thin-step"} - {"few-videos", "few-clusters", "no-variation"}
-        return replace(self, stderr=None, low=None, high=None, flags=tuple(sorted(flags)))
+    def at(self, table: str | None = None, row: str | None = None, metric: str | None = None) -> Estimate:
+        """The same number in another place."""
+        named: dict[str, Any] = {"table": table, "row": row, "metric": metric}
+        return replace(self, **{name: text for name, text in named.items() if text is not None})
 
     @property
     def notes(self) -> tuple[str, ...]:
         """The reason and the flags, as sentences to print."""
-        return ((self.reason,) if self.reason else ()) + tuple(FLAGS[flag] for flag in self.flags)
+        return ((self.why,) if self.why else ()) + tuple(FLAGS[flag] for flag in self.flags)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; never NaN."""
         return asdict(self) | {"flags": list(self.flags)}
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Estimate:
+        """The estimate that :meth:`to_json` wrote."""
+        return cls(**{**data, "flags": tuple(data["flags"])})
 
-def plain(value: Any) -> Any:
-    """``value`` with dataclasses, estimates and NumPy numbers as plain JSON types, and None for any NaN or infinity."""
-    if hasattr(value, "to_json"):
-        return value.to_json()
-    if is_dataclass(value):
-        return {name: plain(item) for name, item in vars(value).items()}
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+
+class Rows(tuple[Estimate, ...]):
+    """Estimates in order; found by table, row and metric."""
+
+    __slots__ = ()
+
+    def of(self, table: str | None = None, row: str | None = None, metric: str | None = None) -> Rows:
+        """Those with these names; None: any."""
+        wanted = [
+            (name, text) for name, text in (("table", table), ("row", row), ("metric", metric)) if text is not None
+        ]
+        return Rows(each for each in self if all(getattr(each, name) == text for name, text in wanted))
+
+    def one(self, table: str | None = None, row: str | None = None, metric: str | None = None) -> Estimate:
+        """The only one with these names (KeyError: there is none, or several)."""
+        found = self.of(table, row, metric)
+        if len(found) != 1:
+            raise KeyError(f"{len(found)} estimates for table {table!r}, row {row!r}, metric {metric!r}")
+        return found[0]
+
+    def names(self, field: str) -> list[str]:
+        """The tables, rows or metrics that occur, in order."""
+        return list(dict.fromkeys(getattr(each, field) for each in self))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """One object a row."""
+        return [each.to_json() for each in self]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Mapping[str, Any]]) -> Rows:
+        """The rows that :meth:`to_json` wrote."""
+        return cls(Estimate.from_json(each) for each in data)
+
+    def __add__(self, other: Iterable[Estimate]) -> Rows:  # type: ignore[override]
+        return Rows((*self, *other))

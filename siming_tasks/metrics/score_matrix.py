@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import UNITS, Answer, Unit
-from siming_tasks.metrics.timing import Timing
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
+_ARRAYS, _TIMES = ("reference", "predicted", "asked"), ("spans", "durations")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,15 +35,15 @@ class ScoreMatrix(ShortRepr):
             NaN where ``asked`` is a missing answer; it lowers the coverage and is never filled in.
         asked: ``bool[V, S]``; False is a step that was not asked about. A prediction there is ignored.
         answer: ``"score"`` or ``"error"``.
-        fallback: ``float[V, S]``, what is known of a step without any video where the judge abstained, as
-            ``predicted``; NaN where it did not. None: it abstained from nothing. It is made from the labels of the
-            other videos, so that no rank or test uses it (:func:`siming_tasks.metrics.abstention.abstention` does).
-        timing: when the steps are shown, for the no-video baseline that knows nothing else; None: unknown.
+        spans: start and end of each step in seconds, ``float[V, S, 2]``, for the judge that knows the clock alone; NaN
+            where unknown or where the setting does not show them. None: unknown.
+        durations: of each video in seconds, ``float[V]``; None: unknown.
+        sites: the site of each video, V names; empty where none is stated. Judges that never look know it too.
         clusters: the name of each video's cluster, V names; the videos' own ids where the unit is the video. Videos of
-            one cluster share a performance, a student or a site and are not independent: they are resampled together.
+            one cluster share a performance, a student or a site and are not independent: they are left out together.
         unit: what a cluster is: ``"video"``, ``"performance"``, ``"student"`` or ``"site"``.
-        fixed: larger units that the data state and that are not resampled: results are then about these sites
-            (students, performances) alone.
+        fixed: larger units that the data state and of which there are too few to be left out: results are then about
+            these sites (students, performances) alone.
 
     The arrays are copied and read-only.
 
@@ -69,20 +69,23 @@ class ScoreMatrix(ShortRepr):
     predicted: FloatArray
     asked: BoolArray
     answer: Answer
-    fallback: FloatArray | None = None
-    timing: Timing | None = None
+    spans: FloatArray | None = None
+    durations: FloatArray | None = None
+    sites: tuple[str, ...] = ()
     clusters: tuple[str, ...] = ()
     unit: Unit = "video"
     fixed: tuple[Unit, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("video_ids", "step_ids", "skills", "clusters"):
+        for name in ("video_ids", "step_ids", "skills", "clusters", "sites"):
             object.__setattr__(self, name, tuple(map(str, getattr(self, name))))
         if self.unit == "video":
             if len(set(self.clusters)) < len(self.clusters):
                 raise DataError("ScoreMatrix: two videos are in one cluster, and the unit is 'video'. Name the unit.")
             object.__setattr__(self, "clusters", self.video_ids)
-        for name in ("max_score", *self._arrays):
+        for name in ("max_score", *_ARRAYS, *_TIMES):
+            if getattr(self, name) is None:
+                continue
             try:
                 array = np.array(getattr(self, name), dtype=np.bool_ if name == "asked" else np.float64)
             except (TypeError, ValueError) as error:
@@ -107,22 +110,20 @@ class ScoreMatrix(ShortRepr):
         if len(self.clusters) != len(self.video_ids):
             many = f"{len(self.clusters)} clusters for {len(self.video_ids)} videos"
             raise DataError(f"ScoreMatrix: {many}; give the name of one for each video.")
-        for name in ("max_score", *self._arrays):
-            rows = () if name == "max_score" else (len(self.video_ids),)
-            actual, shape = getattr(self, name).shape, (*rows, len(self.step_ids))
-            if actual != shape:
-                raise DataError(f"ScoreMatrix: {name} has shape {actual}, not {shape} (videos, steps).")
-        if self.timing and self.timing.spans.shape[:2] != (len(self.video_ids), len(self.step_ids)):
-            actual, shape = self.timing.spans.shape[:2], (len(self.video_ids), len(self.step_ids))
-            raise DataError(f"ScoreMatrix: timing is of {actual}, not {shape} (videos, steps).")
+        if len(self.sites) not in (0, len(self.video_ids)):
+            raise DataError(f"ScoreMatrix: {len(self.sites)} sites for {len(self.video_ids)} videos; give all or none.")
+        v, s = len(self.video_ids), len(self.step_ids)
+        shapes = {"max_score": (s,), **dict.fromkeys(_ARRAYS, (v, s)), "spans": (v, s, 2), "durations": (v,)}
+        for name, shape in shapes.items():
+            array = getattr(self, name)
+            if array is not None and array.shape != shape:
+                raise DataError(f"ScoreMatrix: {name} has shape {array.shape}, not {shape} (videos, steps).")
 
     def _check_values(self) -> None:
         if not (np.isfinite(self.max_score) & (self.max_score > 0)).all():
             raise DataError("ScoreMatrix: every max_score must be a finite number above 0.")
         top = self.max_score if self.answer == "score" else np.ones_like(self.max_score)
-        bounded = [("reference", self.reference, self.max_score), ("predicted", self.predicted, top)]
-        bounded += [] if self.fallback is None else [("fallback", self.fallback, top)]
-        for name, values, limit in bounded:
+        for name, values, limit in (("reference", self.reference, self.max_score), ("predicted", self.predicted, top)):
             bad = ~np.isnan(values) & ~((values >= 0) & (values <= limit))
             if name != "reference" and self.answer == "error":
                 bad |= ~np.isnan(values) & (values != 0) & (values != 1)
@@ -134,10 +135,6 @@ class ScoreMatrix(ShortRepr):
                     f"ScoreMatrix: {name} of video {self.video_ids[v]!r}, step {self.step_ids[s]!r} is "
                     f"{values[v, s]:g}, not {scale}. An answer off the scale is a missing answer: use NaN."
                 )
-
-    @property
-    def _arrays(self) -> tuple[str, ...]:
-        return ("reference", "predicted", "asked", *(() if self.fallback is None else ("fallback",)))
 
     @cached_property
     def cluster_numbers(self) -> NDArray[np.intp]:
@@ -170,12 +167,6 @@ class ScoreMatrix(ShortRepr):
         return float(self.answered[counted].mean()) if counted.any() else 1.0
 
     @property
-    def abstained(self) -> BoolArray:
-        """Steps that were asked about and that the judge abstained from, ``bool[V, S]``."""
-        unanswered = self.asked & np.isnan(self.predicted)
-        return np.zeros_like(unanswered) if self.fallback is None else unanswered & ~np.isnan(self.fallback)
-
-    @property
     def reference_wrong(self) -> BoolArray:
         """Steps whose reference is less than full points, ``bool[V, S]``; False where there is no reference."""
         return np.less(self.reference, self.max_score)
@@ -192,10 +183,15 @@ class ScoreMatrix(ShortRepr):
     def videos(self, rows: Sequence[int] | IntArray | BoolArray) -> ScoreMatrix:
         """The videos at these positions (or where a mask is True), in this order."""
         index = np.arange(len(self.video_ids))[np.asarray(rows, dtype=None if len(rows) else np.intp)]
-        arrays: dict[str, Any] = {name: getattr(self, name)[index] for name in self._arrays}
-        timing = self.timing.videos(index) if self.timing else None
-        names, clusters = (tuple(side[i] for i in index) for side in (self.video_ids, self.clusters))
-        return replace(self, video_ids=names, clusters=clusters, timing=timing, **arrays)
+        kept: dict[str, Any] = {
+            name: value[index] for name in (*_ARRAYS, *_TIMES) if (value := getattr(self, name)) is not None
+        }
+        kept |= {
+            name: tuple(side[i] for i in index)
+            for name in ("video_ids", "clusters", "sites")
+            if (side := getattr(self, name))
+        }
+        return replace(self, **kept)
 
     def subset(self, steps: Iterable[str]) -> ScoreMatrix:
         """These steps only, in this order; DataError for a step that the panel lacks."""
@@ -204,19 +200,21 @@ class ScoreMatrix(ShortRepr):
         if unknown := [name for name in names if name not in position]:
             raise DataError(f"ScoreMatrix: no step {unknown[0]!r}. It has {', '.join(self.step_ids)}.")
         index = np.array([position[name] for name in names], dtype=np.intp)
-        arrays: dict[str, Any] = {name: getattr(self, name)[:, index] for name in self._arrays}
+        kept: dict[str, Any] = {name: getattr(self, name)[:, index] for name in _ARRAYS}
+        kept |= {"spans": self.spans[:, index]} if self.spans is not None else {}
         skills = tuple(self.skills[i] for i in index)
-        more: dict[str, Any] = {"timing": self.timing.steps(index) if self.timing else None, **arrays}
-        return replace(self, step_ids=names, skills=skills, max_score=self.max_score[index], **more)
+        return replace(self, step_ids=names, skills=skills, max_score=self.max_score[index], **kept)
 
     def skill(self, name: str) -> ScoreMatrix:
-        """The steps of one skill."""
+        """The steps of one skill; DataError for one that the panel lacks."""
+        if name not in self.skills:
+            raise DataError(f"ScoreMatrix: no skill {name!r}. It has {', '.join(dict.fromkeys(self.skills))}.")
         return self.subset(step for step, skill in zip(self.step_ids, self.skills, strict=True) if skill == name)
 
     def imputed(self) -> ScoreMatrix:
         """The same with every missing answer as full points, or as the verdict "correct"; itself if none is missing.
 
-        What ranks and tests use, for abstentions too. A judge can say "correct" whenever it is unsure, so leaving an
+        Ranks and tests use it, for abstentions too. A judge can say "correct" whenever it is unsure, so leaving an
         answer out must not earn more than that; as the commonest label by far it is also the guess that costs an honest
         judge least.
         """
@@ -226,4 +224,4 @@ class ScoreMatrix(ShortRepr):
 
     def predicting(self, predicted: FloatArray) -> ScoreMatrix:
         """The same questions with other answers (a baseline, another rater)."""
-        return replace(self, predicted=predicted, fallback=None)
+        return replace(self, predicted=predicted)
