@@ -1,105 +1,58 @@
-"""Comparison of runs, setting by setting: differences, contribution of the video, distance to the physicians."""
+"""Comparison of runs, setting by setting: what may be compared, and one family of tests over all settings shown."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.analysis.comparison import Comparison, Difference, compare_scores, correct_families
-from siming_tasks.analysis.human_ceiling import human_ratio
-from siming_tasks.analysis.primary_claim import PrimaryResult, assess_primary, is_part_of
-from siming_tasks.analysis.rater_agreement import rater_references
-from siming_tasks.analysis.run_analyses import run_video_contribution
-from siming_tasks.analysis.variance_sources import two_way_intervals
-from siming_tasks.analysis.video_contribution import VideoContribution
-from siming_tasks.common.display import LONGEST, Card, Shown
+import numpy as np
+
+from siming_tasks.analysis.comparison import Comparison, compare_judges, correct
+from siming_tasks.analysis.physicians import Points
 from siming_tasks.common.errors import DataError, OptionsError
-from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
-from siming_tasks.data.primary import Primary, stated_primary
-from siming_tasks.metrics import Estimate, ScoreMatrix
+from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.alignment import align
-from siming_tasks.metrics.catalogue import CATALOGUE
-from siming_tasks.metrics.estimate import plain
-from siming_tasks.metrics.resample import one_thread
+from siming_tasks.metrics.thresholds import MARGIN
 from siming_tasks.options import Options
 from siming_tasks.results.comparable import TaskRun, check_allowed, comparison_entries
-from siming_tasks.results.estimand import Estimand, estimand_of
+from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import Run, load
 from siming_tasks.tasks import ABLATION_TASKS, setting_named
 
 
-@dataclass(frozen=True, repr=False)
-class RunComparison(Shown):
-    """Result of :func:`compare`.
-
-    Attributes:
-        physicians: those whose labels make the human ratio; with fewer than two there is none.
-        comparison: paired differences, ranks, detectable effects.
-        contribution: by run, contribution of the video.
-        human_ratio: by run and metric; empty without two physicians.
-        two_way: by run and metric, intervals over videos and steps; empty unless asked for.
-        matrices: by run, what was compared.
-        estimand: whose exams and which raters.
-        synthetic: the exams are simulated.
-    """
-
-    setting: str
-    physicians: tuple[str, ...]
-    comparison: Comparison
-    contribution: Mapping[str, VideoContribution]
-    human_ratio: Mapping[str, Mapping[str, Estimate]]
-    two_way: Mapping[str, Mapping[str, Estimate]]
-    matrices: Mapping[str, ScoreMatrix] = field(default_factory=dict, repr=False)
-    estimand: Estimand | None = None
-    synthetic: bool = False
-
-    @property
-    def sentence(self) -> str:
-        """The answer in one sentence, as plain text."""
-        return f"{self.setting}: {self.comparison.sentence('SYNTHETIC exams' if self.synthetic else 'exams')}"
-
-    def __str__(self) -> str:
-        return self.sentence
-
-    def __repr__(self) -> str:
-        return f"RunComparison({one_line(self.sentence, LONGEST)!r})"
-
-    @property
-    def card(self) -> Card:
-        """The sentence, and every run with its rank."""
-        found, metric = self.comparison, self.comparison.headline
-        rows = []
-        for run, rank in sorted(found.ranks.get(metric, {}).items(), key=lambda item: item[1].rank):
-            between = str(rank.low) if rank.low == rank.high else f"{rank.low} to {rank.high}"
-            rows.append((run, str(found.imputed[run][metric]), between))
-        rows += [(run, "-", why) for run, why in found.skipped.get(metric, {}).items()]
-        note = "Missing answers count as full points or “correct”."
-        return Card(f"{len(found.runs)} runs", self.sentence, ("run", CATALOGUE[metric].label, "rank"), rows, note)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON types; no NaN."""
-        parts: dict[str, Any] = {"comparison": self.comparison.to_json(), "contribution": plain(self.contribution)}
-        parts |= {"two_way": plain(self.two_way)} if self.two_way else {}
-        parts |= {"estimand": self.estimand.to_json()} if self.estimand else {}
-        return {**parts, "human_ratio": plain(self.human_ratio) or None}
-
-
 @dataclass(frozen=True)
 class StudyComparison:
-    """Result of :func:`compare_settings`.
+    """Runs compared in several settings; their tests are corrected together.
 
     Attributes:
-        settings: comparison by setting; their tests are corrected together.
+        settings: comparison by setting.
         refused: by setting, the reason why its runs cannot be compared.
-        primary: test of the pre-registered primary; None if nothing was pre-registered.
     """
 
-    settings: Mapping[str, RunComparison]
+    settings: Mapping[str, Comparison]
     refused: Mapping[str, str]
-    primary: PrimaryResult | None
+
+
+def rater_points(dataset: Dataset, matrix: ScoreMatrix) -> dict[str, np.ndarray]:
+    """By name, each physician's points on the matrix's videos and steps, ``float64[V, S]``; NaN: not scored."""
+    column = {step: index for index, step in enumerate(matrix.step_ids)}
+    points = {name: np.full(matrix.reference.shape, np.nan) for name in dataset.physicians}
+    for row, video in enumerate(matrix.video_ids):
+        for label in dataset.video(video).applicable:
+            for name, score in label.scores.items():
+                if name in points and score is not None and label.step_id in column:
+                    points[name][row, column[label.step_id]] = score
+    return {name: own for name, own in points.items() if not np.isnan(own).all()}
+
+
+def comparison_points(dataset: Dataset, matrix: ScoreMatrix) -> Points | None:
+    """The physicians' points if two of them scored the same step; None otherwise."""
+    points = rater_points(dataset, matrix)
+    scored = np.array([~np.isnan(own) for own in points.values()]).sum(axis=0) if points else np.zeros(1)
+    return points if (scored > 1).any() else None
 
 
 def compare_settings(
@@ -109,44 +62,23 @@ def compare_settings(
     *,
     allow: Collection[str] = (),
     against: str | None = None,
-    steps_too: bool = False,
+    margin: float = MARGIN,
 ) -> StudyComparison:
-    """Compare runs in several settings; Holm's correction is over all of them, or the primary was stated before.
-
-    The primary is that of the data set or of ``options.primary``. The arguments are otherwise those of :func:`compare`.
+    """Compare runs in several settings; Holm's correction is over all of them. Arguments as of :func:`compare`.
 
     Raises:
-        DataError: the runs can be compared in none of the settings, or the statement of the primary is unusable.
+        DataError: the runs can be compared in none of the settings.
     """
-    options = options or Options()
-    primary = stated_primary(runs[0].dataset.meta, options.primary)
-    compared: dict[str, RunComparison] = {}
+    compared: dict[str, Comparison] = {}
     refused: dict[str, str] = {}
     for setting in settings:
         try:
-            compared[setting] = _compare(runs, setting, options, allow=allow, against=against, steps_too=steps_too)
+            compared[setting] = _compare(runs, setting, options or Options(), allow, against, margin)
         except DataError as error:
             refused[setting] = str(error)
     if settings and not compared:
         raise DataError("\n".join(f"{setting}: {why}" if len(refused) > 1 else why for setting, why in refused.items()))
-    corrected = _correct(compared, primary)
-    if primary is None:
-        return StudyComparison(corrected, refused, None)
-    there = corrected.get(primary.setting)
-    claim = assess_primary(
-        primary, there.matrices if there else {}, there.comparison if there else None, runs[0].dataset, options
-    )
-    return StudyComparison(corrected, refused, claim)
-
-
-def _correct(compared: Mapping[str, RunComparison], primary: Primary | None) -> dict[str, RunComparison]:
-    """The comparisons with their tests corrected as one family over the settings, those of the primary apart."""
-
-    def part(setting: str, difference: Difference) -> bool:
-        return is_part_of(primary, setting, difference)
-
-    families = correct_families({setting: item.comparison for setting, item in compared.items()}, part)
-    return {setting: replace(item, comparison=families[setting]) for setting, item in compared.items()}
+    return StudyComparison(correct(compared), refused)
 
 
 def common_settings(runs: Sequence[Run], wanted: Collection[str] | None = None) -> list[str]:
@@ -166,86 +98,87 @@ def common_settings(runs: Sequence[Run], wanted: Collection[str] | None = None) 
 
 
 def compare(
-    *runs: Run | str | Path,
+    *runs: Run | str | Path | Mapping[str, Run | str | Path],
     setting: str | None = None,
     data: str | Path | Dataset | None = None,
     options: Options | None = None,
     allow: Collection[str] = (),
     against: str | None = None,
-    steps_too: bool = False,
-) -> RunComparison:
-    """Compare runs over the same videos in one setting, which all share their resamples.
+    margin: float = MARGIN,
+) -> Comparison:
+    """Compare runs over the same videos in one setting.
 
     Holm's correction is over this setting alone: who tests in several settings takes :func:`compare_settings`.
 
     Args:
-        runs: at least two runs on one data set, or their folders, which :func:`siming_tasks.results.run.load` reads.
+        runs: at least two runs on one data set, or their folders (``"NAME=PATH"`` gives one a name); or a mapping of
+            names to them, for two runs of one model.
         setting: name of the setting, such as ``full_score``; None: the first that all runs have.
         data: the data set of the folders, or its folder; None: that of a run that is loaded, else as in ``load``.
-        options: rater, label mapping, positive class, resamples and seed.
-        allow: differences to accept (:data:`siming_tasks.results.comparable.DIFFERENCES`).
+        options: rater, label mapping and positive class.
+        allow: differences to accept (:data:`siming_tasks.common.schema.DIFFERENCES`).
         against: compare every other run with this one instead of all pairs.
-        steps_too: also intervals over videos and steps.
+        margin: difference from the physicians that counts as none.
 
     Raises:
-        DataError: fewer than two runs or videos, runs that are not comparable, or an unknown ``against``.
+        DataError: fewer than two runs, runs that are not comparable, or an unknown ``against``.
         OptionsError: an unknown setting, or an argument of another kind.
 
     Example:
-        >>> from siming_tasks import Options, compare, open_dataset, read_run
+        >>> from siming_tasks import compare, open_dataset, read_run
         >>> dataset = open_dataset(exams)
-        >>> runs = [read_run(path, dataset) for path in (physician, constant)]
-        >>> result = compare(*runs, options=Options(resamples=500))
-        >>> print(result)  # doctest: +ELLIPSIS
-        full_score: physician (...) and constant (0.000) cannot be told apart: ... over 4 SYNTHETIC exams.
-        >>> first = result.comparison.differences[0]
-        >>> first.metric, first.a, first.b, first.value > 0.5
-        ('qwk', 'physician', 'constant', True)
+        >>> result = compare(*(read_run(path, dataset) for path in (physician, constant)))
+        >>> print(result.sentence("SYNTHETIC exams"))  # doctest: +ELLIPSIS
+        physician (...) and constant (0.000) are not tested: fewer than 5 videos: no interval, over 4 SYNTHETIC exams.
     """
-    if len(runs) == 1 and isinstance(runs[0], list | tuple):
-        raise OptionsError("runs: give them one by one: compare(*runs).")
-    data = data or next((run.dataset for run in runs if isinstance(run, Run)), None)
-    options, loaded = Options.of(options), [load(run, data) for run in runs]
+    named = _named(runs)
+    data = data or next((run.dataset for run in named.values() if isinstance(run, Run)), None)
+    loaded = []
+    for name, run in named.items():
+        read = load(run, data)
+        loaded.append(replace(read, source=replace(read.source, name=name)) if name else read)
     if len(loaded) < 2:
         raise DataError(f"A comparison needs at least two runs; {len(loaded)} given.")
-    setting = common_settings(loaded, setting and (setting_named(setting),))[0]
-    compared = _compare(loaded, setting, options, allow=allow, against=against, steps_too=steps_too)
-    return _correct({setting: compared}, stated_primary(loaded[0].dataset.meta, options.primary))[setting]
+    chosen = common_settings(loaded, setting and (setting_named(setting),))[0]
+    return correct({chosen: _compare(loaded, chosen, Options.of(options), allow, against, margin)})[chosen]
+
+
+def _named(runs: Sequence[Any]) -> dict[str, Any]:
+    """The runs by the names that they were given, or have."""
+    if len(runs) == 1 and isinstance(runs[0], list | tuple):
+        raise OptionsError("runs: give them one by one: compare(*runs).")
+    out: dict[str, Any] = {}
+    for run in runs:
+        if isinstance(run, Mapping):
+            found = dict(run)
+        elif isinstance(run, str | Path):
+            found = {source.name: source for source in find_runs([str(run)])}
+        else:
+            found = {run.name: run}
+        if twice := [name for name in found if name in out]:
+            raise DataError(f"Two runs are called {twice[0]!r}. Name them: compare({{'first': run, 'second': other}}).")
+        out |= found
+    return out
 
 
 def _compare(
     runs: Sequence[Run],
     setting: str,
     options: Options,
-    *,
     allow: Collection[str],
     against: str | None,
-    steps_too: bool,
-) -> RunComparison:
-    """:func:`compare` before the tests are corrected for those of other settings."""
+    margin: float,
+) -> Comparison:
     check_allowed(allow)
-    how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
-    how |= {"resamples": options.resamples, "seed": options.seed}
-    with one_thread():
-        entries = comparison_entries([TaskRun.of(run, setting, options.rater, options.cluster) for run in runs], allow)
-        comparison = compare_scores(entries, allow=allow, against=against, **how)
-        dataset = runs[0].dataset
-        matrices = {entry.name: entry.panel for entry in align(entries, allow)}
-        ratios: dict[str, Mapping[str, Estimate]] = {}
-        if len(dataset.physicians) > 1:
-            for name, matrix in matrices.items():
-                ratios[name] = human_ratio(matrix, *rater_references(dataset, setting, matrix), **how)
-        return RunComparison(
-            setting=setting,
-            physicians=dataset.physicians,
-            comparison=comparison,
-            contribution={
-                name: run_video_contribution(matrix, options, comparison.estimates[name])
-                for name, matrix in matrices.items()
-            },
-            human_ratio=ratios,
-            two_way={name: two_way_intervals(matrix, **how) for name, matrix in matrices.items() if steps_too},
-            matrices=matrices,
-            estimand=estimand_of(next(iter(matrices.values())), dataset, setting, options.rater, several=True),
-            synthetic=dataset.synthetic,
-        )
+    dataset = runs[0].dataset
+    entries = comparison_entries([TaskRun.of(run, setting, options.rater, options.cluster) for run in runs], allow)
+    judges = {entry.name: entry.panel for entry in align(entries, allow)}
+    if len(runs) > 1 and sum(matrix.answered.any() for matrix in judges.values()) < 2:
+        silent = next(name for name, matrix in judges.items() if not matrix.answered.any())
+        raise DataError(f"Run {silent!r} has nothing to compare: no step has an answer.")
+    points = comparison_points(dataset, next(iter(judges.values())))
+    made = compare_judges(judges, setting=setting, points=points, against=against, margin=margin,
+                          mapping=options.mapping, positive=options.positive)  # fmt: skip
+    facts = {"dataset": dataset.facts, "synthetic": dataset.synthetic, "reference": options.rater,
+             "allowed": sorted(allow), "mapping": options.mapping, "positive": options.positive}  # fmt: skip
+    return replace(made, facts=facts)

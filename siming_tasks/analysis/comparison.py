@@ -1,423 +1,331 @@
-"""Comparison of runs over the same videos: paired differences, corrected p-values, ranks, detectable effects."""
+"""Comparison of judges over the same videos: values, paired differences, ranks, and what they add to never looking."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from siming_tasks.analysis import paired_tests
-from siming_tasks.analysis.paired_tests import AnsweredDifference, Pair, Paired
-from siming_tasks.analysis.ranks import RunRank, compute_ranks, with_intervals
-from siming_tasks.common.display import ShortRepr
+from siming_tasks.analysis.physicians import BesidePhysicians, Points, beside_physicians, physician_rows
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import fixed
-from siming_tasks.metrics.alignment import ComparisonEntry, align
-from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
+from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline, select, statistic
 from siming_tasks.metrics.classification import Positive
-from siming_tasks.metrics.estimate import Estimate, plain
-from siming_tasks.metrics.evaluate import RESAMPLES, chance_corrected, draw, summaries
-from siming_tasks.metrics.kappa import CUTS, LabelMapping
-from siming_tasks.metrics.score_matrix import FloatArray
-from siming_tasks.metrics.sufficient_stats import Tally
-from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, LEVEL, NOISE
+from siming_tasks.metrics.estimate import Estimate, Rows
+from siming_tasks.metrics.jackknife import Jackknifed, holm, jackknife, quantile_of_t
+from siming_tasks.metrics.labels import LabelMapping
+from siming_tasks.metrics.no_video import SHUFFLED, no_video_judges, shuffled_self
+from siming_tasks.metrics.score_matrix import ScoreMatrix
+from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, LEVEL, MARGIN, NOISE, POWER
 
-PARTIAL_TOTALS = (
-    f"It answered less than {100 * COMPARABLE:g} % of the steps: totals with full points in place of the rest can rise "
-    "by answering less."
-)
-"""Reason why totals of a run are neither ranked nor tested."""
-
-Family = Literal["primary", "headline", "secondary"]
+ANSWERED, RANKED, DIFFERENCES = "answered", "ranked", "differences"
+NO_VIDEO, OVER_NO_VIDEO = "judges that never look", "over the best judge that never looks"
+PARTIAL = f"It answered less than {100 * COMPARABLE:g} % of the steps."
 
 
 @dataclass(frozen=True)
-class Difference:
-    """``a`` minus ``b`` in one metric, missing answers imputed: paired interval and p, corrected within its family.
+class Pair:
+    """Two judges in the headline metric: ``a`` minus ``b``, missing answers imputed.
 
     Attributes:
-        family: the tests that are corrected together: ``primary``, if it is part of the pre-registered primary, else
-            ``headline`` or ``secondary``, after its metric.
-        value: with every missing answer taken as full points or "correct".
-        stderr: by the jackknife; None where a value without some video is undefined.
-        low: lower end of the 95 % interval; None where there is none.
-        p: two-sided, of the same construction as the interval.
-        p_holm: corrected by Holm over all comparisons of the family, in all settings that are compared.
-        p_max_t: by the step-down maximum over the comparisons of the metric.
-        answered: the difference on the items that both answered; None if it is undefined there. ``answered_p``: its p.
-        holds: the lead is also a lead of the answers
-            (:meth:`siming_tasks.analysis.paired_tests.AnsweredDifference.holds`).
-        clusters: independent clusters of videos behind the test: its degrees of freedom and one more.
-        leader_answered: the run that leads answered enough of what it was asked to be called better:
-            :data:`siming_tasks.metrics.thresholds.COMPARABLE`.
+        estimate: the difference with its interval, p and Holm's p.
+        state: ``better`` (the leader is, beyond chance), ``not shown``, or ``not tested``; why stands in ``why``.
+        leader: the one with the larger value; empty where both are equal.
     """
 
-    metric: str
     a: str
     b: str
-    family: Family
-    value: float
-    stderr: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    p_holm: float | None
-    p_max_t: float | None
-    answered: float | None
-    answered_p: float | None
-    holds: bool
-    clusters: int
-    leader_answered: bool = True
+    estimate: Estimate
+    state: str
+    leader: str = ""
+    why: str = ""
 
     @property
-    def better(self) -> str | None:
-        """Run that is better beyond chance after Holm's correction, on its answers too; None if neither is."""
-        if self.p_holm is None or self.p_holm > ALPHA or not (self.holds and self.leader_answered):
-            return None
-        return self.a if CATALOGUE[self.metric].sign * self.value > 0 else self.b
+    def better(self) -> str:
+        """The judge that agrees better beyond chance; empty where that is not shown."""
+        return self.leader if self.state == "better" else ""
 
 
 @dataclass(frozen=True)
-class Detectable:
-    """Smallest true effect found with 80 % power at the 5 % level with these videos and runs like these.
+class Rank:
+    """Rank of a judge, and the ranks that the tests leave open; 1 is the best."""
 
-    ``against_zero``: one run against 0, None where 0 is no benchmark; ``between_two``: two runs; ``corrected``: two
-    runs among the ``pairs`` comparisons of the family. None where nothing varies, or the effect is out of the metric's
-    reach.
-    """
-
-    against_zero: float | None
-    between_two: float | None
-    corrected: float | None
-    pairs: int
+    rank: int
+    low: int
+    high: int
 
 
-@dataclass(frozen=True, repr=False)
-class Comparison(ShortRepr):
-    """Result of :func:`compare_scores`.
+@dataclass(frozen=True)
+class Comparison:
+    """Judges over the same videos in one setting.
 
     Attributes:
-        headline: metric that orders tables of this kind of answer; all others are secondary.
-        estimates: by run and metric, of the answers that each run gave.
-        imputed: by run and metric, with every missing answer as full points or "correct"; ranks and tests use these.
-        differences: of every pair in every metric in which both have a value.
-        ranks: by metric and run.
-        detectable: by metric.
-        skipped: by metric and run, the reason why the run could not be compared in this metric. A run that answered
-            too little is compared, and has no rank.
-        footnote: by run, Gwet's AC2 and Krippendorff's alpha of the answers that it gave.
-        families: number of tests in each family, those of other settings included; ``settings``: how many there are.
-        options: options of the comparison and the facts that all runs share.
+        setting: its name.
+        runs: names of the judges, in the order given.
+        answer: the kind of answer.
+        rows: of every table (``answered``, ``ranked``, ``differences``, ``judges that never look``, ``over the best
+            judge that never looks``, and those of :mod:`siming_tasks.analysis.physicians` with ``RUN: `` before a row).
+        pairs: differences in the headline metric.
+        ranks: by run; ``unranked``: why a run has no rank.
+        rivals: by run, the best judge that never looks; ``beats``: whether it is better than every one of them beyond
+            chance (None: not tested).
+        physicians: by run, its place beside the physicians; empty without two. ``unseen``: judges that never look and
+            that the same test does not call inferior: it then says nothing.
+        detectable: difference in the headline metric that would be found with power .8; None: unknown.
+        tests: number of tests that Holm's correction is over.
+        facts: of the data and the runs, for files.
     """
 
+    setting: str
     runs: tuple[str, ...]
-    n_videos: int
-    headline: str
-    estimates: Mapping[str, Mapping[str, Estimate]]
-    imputed: Mapping[str, Mapping[str, Estimate]]
-    differences: tuple[Difference, ...]
-    ranks: Mapping[str, Mapping[str, RunRank]]
-    detectable: Mapping[str, Detectable]
-    skipped: Mapping[str, Mapping[str, str]]
-    footnote: Mapping[str, Mapping[str, float | None]]
-    families: Mapping[str, int] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
+    answer: str
+    rows: Rows
+    pairs: tuple[Pair, ...]
+    ranks: Mapping[str, Rank]
+    unranked: Mapping[str, str]
+    rivals: Mapping[str, str]
+    beats: Mapping[str, bool | None]
+    physicians: Mapping[str, BesidePhysicians] = field(default_factory=dict)
+    unseen: tuple[str, ...] = ()
+    detectable: float | None = None
+    tests: int = 0
+    videos: int = 0
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def partial(self) -> list[str]:
-        """Runs that answered too little to be ranked."""
-        own = {run: row[self.headline] for run, row in self.estimates.items()}
-        return [run for run, estimate in own.items() if "not-comparable" in estimate.flags]
+    def headline(self) -> str:
+        """Key of the metric by which judges are ranked."""
+        return headline(self.answer)  # type: ignore[arg-type]
 
     @property
-    def complete(self) -> bool:
-        """True if no run left an answer out."""
-        return all(row[name] == self.estimates[run][name] for run, row in self.imputed.items() for name in row)
+    def order(self) -> list[str]:
+        """The runs, best first; those without a rank last."""
+        return sorted(self.runs, key=lambda run: self.ranks[run].rank if run in self.ranks else len(self.runs) + 1)
+
+    def value(self, run: str) -> Estimate:
+        """The headline value by which a run is ranked."""
+        return self.rows.one(RANKED, run, self.headline)
 
     def sentence(self, exams: str = "exams") -> str:
-        """Run that agrees best with the reference by the headline metric, and if that can be told from chance.
-
-        Plain text: escape it, as names of runs are in it. Missing answers are imputed. ``exams`` is the word for them.
-        """
-        metric = CATALOGUE[self.headline].label
-        ranks, skipped = self.ranks.get(self.headline, {}), self.skipped.get(self.headline, {})
-        exams = f"over {self.n_videos:,} {exams}"
-        if len(ranks) < 2:
-            few = f"It answered less than {100 * COMPARABLE:g} %, which has no rank."
-            unranked = [run for run in self.runs if run not in ranks and (run in skipped or run in self.partial)]
-            why = "; ".join(f"{run}: {skipped.get(run, few)}" for run in unranked)
-            return f"By {metric} {exams} there are no two runs to compare{f' ({why})' if why else ''}."
-        order = sorted(ranks, key=lambda run: ranks[run].rank)
-        values = {run: fixed(self.imputed[run][self.headline].value or 0.0) for run in order}
-        first, second = order[:2]
-        pair = (item for item in self.differences if item.metric == self.headline and {item.a, item.b} == {*order})
-        if len(order) == 2 and (found := next(pair, None)):
-            sign = 1 if found.a == first else -1
-            low, high = (None, None) if found.low is None or found.high is None else sorted(
-                (sign * found.low, sign * found.high))  # fmt: skip
-            interval = "" if low is None or high is None else f" [{fixed(low)}, {fixed(high)}]"
-            p = "" if found.p_holm is None else f", p = {fixed(found.p_holm)}".replace("= 0.000", "< 0.001")
-            by = f"a difference of {fixed(sign * found.value)}{interval} in {metric}{p}, {exams}"
-            if found.better == first:
-                says = f"{first} ({values[first]}) agrees better with the reference than {second} ({values[second]})"
-            else:
-                says = f"{first} ({values[first]}) and {second} ({values[second]}) cannot be told apart"
-            return f"{says}: {by}."
-        top = [run for run in order if ranks[run].may_be_best]
-        named = ", ".join(f"{run} ({values[run]})" for run in top[:4]) + (", ..." if len(top) > 4 else "")
+        """The answer in one sentence, plain text: escape it, as names of runs are in it."""
+        metric, over = CATALOGUE[self.headline].label, f"over {self.videos:,} {exams}"
+        order = [run for run in self.order if run in self.ranks]
+        if len(order) < 2:
+            why = "; ".join(f"{run}: {reason}" for run, reason in self.unranked.items())
+            return f"By {metric} {over} there are no two runs to compare{f' ({why})' if why else ''}."
+        named = [f"{run} ({self.value(run)})" for run in order]
+        if len(order) == 2:
+            (pair,) = (pair for pair in self.pairs if {pair.a, pair.b} == {*order})
+            return f"{pair_sentence(pair, metric, *named)}, {over}."
+        top = [name for run, name in zip(order, named, strict=True) if self.ranks[run].low == 1]
         if len(top) == 1:
             return (
-                f"{named} agrees better with the reference than each of {len(order) - 1} others in {metric}, {exams}."
+                f"{top[0]} agrees better with the reference than each of {len(order) - 1} others in {metric}, {over}."
             )
-        return f"{len(top)} of {len(order)} runs may be the best in {metric}, {exams}: {named}."
+        shown = ", ".join(top[:4]) + (", ..." if len(top) > 4 else "")
+        return f"{len(top)} of {len(order)} runs may be the best in {metric}, {over}: {shown}."
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
-        return {name: plain(value) for name, value in vars(self).items()}
+        pairs = [{"a": p.a, "b": p.b, "state": p.state, "leader": p.leader, "why": p.why, **p.estimate.to_json()}
+                 for p in self.pairs]  # fmt: skip
+        physicians = {run: {"verdict": b.verdict, "margin": b.margin, "copy_of": b.copy_of, "p_inferior": b.p_inferior,
+                            "p_different": b.p_different} for run, b in self.physicians.items()}  # fmt: skip
+        return {
+            "setting": self.setting, "runs": list(self.runs), "sentence": self.sentence(), "headline": self.headline,
+            "rows": self.rows.to_json(), "pairs": pairs, "ranks": {run: vars(rank) for run, rank in self.ranks.items()},
+            "unranked": dict(self.unranked), "rivals": dict(self.rivals), "beats": dict(self.beats),
+            "physicians": physicians, "unseen": list(self.unseen), "detectable": self.detectable, "tests": self.tests, "videos": self.videos,
+            **self.facts,
+        }  # fmt: skip
 
 
-def compare_scores(
-    runs: Sequence[ComparisonEntry],
+def pair_sentence(pair: Pair, metric: str, first: str, second: str) -> str:
+    """What a test of two judges says, the leader first, without the full stop."""
+    found = pair.estimate
+    size = fixed(abs(found.value or 0.0))
+    if pair.state == "better":
+        p = f", p = {fixed(found.p_holm or 0.0)}".replace("= 0.000", "< 0.001")
+        return f"{first} agrees better with the reference than {second}: by {size} in {metric}{p}"
+    if pair.state == "not tested":
+        return f"{first} and {second} are not tested: {pair.why[:1].lower()}{pair.why[1:].rstrip('.')}"
+    why = f" ({pair.why})" if pair.why else ""
+    return f"It is not shown that {first} agrees better than {second}: a difference of {size} in {metric}{why}"
+
+
+def compare_judges(
+    judges: Mapping[str, ScoreMatrix],
     *,
-    allow: Collection[str] = (),
+    setting: str = "",
+    points: Points | None = None,
     against: str | None = None,
+    margin: float = MARGIN,
     mapping: LabelMapping = "absolute",
     positive: Positive = "error",
-    resamples: int = RESAMPLES,
-    seed: int = 0,
 ) -> Comparison:
-    """Compare runs over the same videos; the unit of resampling is the video, shared by all runs.
+    """Compare judges that answered the same questions; what is left out are their clusters, by default the videos.
 
-    Ranks and tests take a missing answer as full points or "correct", and a lead must hold on the items that both
-    answered. Interval and p-value of a difference are the jackknife's t over videos, so they never disagree. There are
-    two families for Holm's correction: all comparisons of the headline metric, and all comparisons of the secondary
-    ones; of several settings, :func:`correct_families` makes one family. ``allow`` has differences to accept
-    (:func:`siming_tasks.metrics.alignment.align`); with ``against`` every other run is compared with that one instead
-    of all pairs.
+    Args:
+        judges: by name, in one order of videos and steps (:func:`siming_tasks.metrics.alignment.align`).
+        setting: its name, for files and tables.
+        points: of each physician; None: there are none.
+        against: compare every other judge with this one instead of all pairs.
+        margin: difference from the physicians that counts as none.
+        mapping: how points become labels.
+        positive: the class of precision, recall and F1.
 
     Raises:
-        DataError: fewer than two runs, videos or resamples, runs that are not comparable, or an unknown ``against``.
+        DataError: no judge, or an unknown ``against``.
     """
-    if len(runs) < 2:
-        raise DataError(f"A comparison needs at least two runs; {len(runs)} given.")
-    runs = align(runs, allow)
-    names, answer = tuple(run.name for run in runs), runs[0].panel.answer
-    if against is not None and against not in names:
-        raise DataError(f"There is no run {against!r} to compare with. The runs are {', '.join(names)}.")
-    panel = runs[0].panel
-    n = len(panel.video_ids)
-    if n < 2:
-        raise DataError("The runs share a single video; videos are the unit of comparison, so at least two are needed.")
-    if resamples < 2:
-        raise DataError(f"A comparison needs at least two resamples; {resamples} given.")
-    tallies = {run.name: Tally.of(run.panel, mapping, positive) for run in runs}
-    silent = [name for name, tally in tallies.items() if not tally.verdicts.any()]
-    if len(silent) > len(names) - 2:
-        tally = tallies[silent[0]]
-        raise DataError(f"Run {silent[0]!r} has nothing to compare. {tally.reason(tally.metrics[0])}")
+    if not judges:
+        raise DataError("There is no judge to compare. Give at least one run.")
+    if against is not None and against not in judges:
+        raise DataError(f"There is no run {against!r} to compare with. The runs are {', '.join(judges)}.")
+    names, answer = tuple(judges), next(iter(judges.values())).answer
+    metrics, imputed = select(answer, compared=True), {name: matrix.imputed() for name, matrix in judges.items()}
+    how: dict[str, Any] = {"mapping": mapping, "positive": positive}
+    rows: list[Estimate] = []
+    held: dict[tuple[str, str], Jackknifed] = {}
+    for name, matrix in judges.items():
+        flags = ("not-comparable",) if matrix.answered_share < COMPARABLE else ()
+        for key in (*metrics, COVERAGE):
+            found = jackknife(statistic(key, **how), matrix).estimate()
+            rows.append(replace(found, flags=(*found.flags, *flags)).at(ANSWERED, name, key))
+        for key in metrics:
+            held[name, key] = jackknife(statistic(key, **how), imputed[name])
+            found = held[name, key].estimate()
+            rows.append(replace(found, flags=(*found.flags, *flags)).at(RANKED, name, key))
+    unranked = _unranked(judges, held, headline(answer))
+    wanted = combinations(names, 2) if against is None else ((name, against) for name in names if name != against)
+    pairs = []
+    for a, b in wanted:
+        rows += [
+            (held[a, key] - held[b, key]).estimate(tested=True).at(DIFFERENCES, f"{a} minus {b}", key)
+            for key in metrics
+        ]
+        if not {a, b} & {*unranked}:
+            found = (held[a, headline(answer)] - held[b, headline(answer)]).estimate(tested=True)
+            pairs.append(_pair(a, b, found, judges, how))
+    never_look = no_video_judges(next(iter(imputed.values())))
+    unseen_rows, rivals, beats = _over_no_video(imputed, held, never_look, how)
+    beside, unseen = dict[str, BesidePhysicians](), list[str]()
+    if points and len(points) > 1:
+        how_far: dict[str, Any] = {"margin": margin, **how}
+        beside = {name: beside_physicians(matrix, points, **how_far) for name, matrix in judges.items()}
+        unseen = [name for name, matrix in never_look.items()
+                  if beside_physicians(matrix, points, **how_far).verdict in ("equivalent", "not inferior")]  # fmt: skip
+        rows += physician_rows(next(iter(judges.values())), points, **how)
+        rows += [row.at(row=f"{name}: {row.row}") for name, each in beside.items() for row in each.rows]
+    made = Comparison(setting, names, answer, Rows((*rows, *unseen_rows)), tuple(pairs), {}, unranked, rivals, beats,
+                      beside, tuple(unseen), videos=len(next(iter(judges.values())).video_ids))  # fmt: skip
+    return correct({setting: made})[setting]
 
-    facts = {name: {run.facts[name] for run in runs if name in run.facts} for run in runs for name in run.facts}
-    options: dict[str, Any] = {
-        "mapping": mapping,
-        "positive": positive,
-        "resamples": resamples,
-        "seed": seed,
-        "level": LEVEL,
-    }
-    options |= {"unit": panel.unit, "n_clusters": panel.n_clusters, "fixed": list(panel.fixed)}
-    options |= {"against": against, "allowed": sorted(allow)}
-    options |= {"facts": {name: next(iter(stated)) for name, stated in facts.items() if len(stated) == 1}}
-    options |= {"missing": "full points", "cut": CUTS.get(mapping)}
-    pairs = list(combinations(names, 2)) if against is None else [(name, against) for name in names if name != against]
-    comparison = Comparison(
-        runs=names,
-        n_videos=n,
-        headline=headline(answer),
-        **_compare_metrics(tallies, pairs, select(answer, compared=True), resamples, seed),
-        footnote={name: chance_corrected(tally) for name, tally in tallies.items()},
-        options=options,
-    )
-    return correct_families({"": comparison})[""]
+
+def _unranked(
+    judges: Mapping[str, ScoreMatrix], held: Mapping[tuple[str, str], Jackknifed], key: str
+) -> dict[str, str]:
+    """By judge that cannot be ranked, why."""
+    partial = {name: PARTIAL for name, matrix in judges.items() if matrix.answered_share < COMPARABLE}
+    undefined = {name: held[name, key].why for name in judges if np.isnan(held[name, key].value)}
+    return partial | undefined
 
 
-def correct_families(
-    comparisons: Mapping[str, Comparison], is_primary: Callable[[str, Difference], bool] = lambda setting, item: False
-) -> dict[str, Comparison]:
-    """Comparisons with one family of tests over several settings, intervals of ranks by it, and detectable effects.
+def _pair(a: str, b: str, found: Estimate, judges: Mapping[str, ScoreMatrix], how: Mapping[str, Any]) -> Pair:
+    """Two judges, not yet corrected; a lead that rests on answers left out is not one."""
+    value = found.value or 0.0
+    leader = "" if abs(value) <= NOISE else a if value > 0 else b
+    if found.p is None:
+        return Pair(a, b, found, "not tested", leader, found.why)
+    both = judges[a].answered & judges[b].answered
+    if not both[judges[a].asked].all():
+        shared = [replace(judges[name], asked=judges[name].asked & both) for name in (a, b)]
+        first, second = (jackknife(statistic(headline(m.answer), **how), m).value for m in shared)
+        if not (first - second) * value > 0:
+            return Pair(a, b, found, "not shown", leader, "on the steps that both answered there is no such lead")
+    return Pair(a, b, found, "tested", leader)
 
-    Who looks at four settings has four chances of a finding: all comparisons of the headline metrics in all settings
-    that are ranked are one family of Holm's correction, all others another. ``is_primary`` picks the differences of the
-    pre-registered primary, by setting: they are a family of their own.
-    """
-    families: dict[Family, list[tuple[str, int]]] = {"primary": [], "headline": [], "secondary": []}
-    corrected = {setting: list(comparison.differences) for setting, comparison in comparisons.items()}
-    for setting, comparison in comparisons.items():
-        for place, item in enumerate(comparison.differences):
-            ranked = not {item.a, item.b} & {*comparison.partial}  # the family is the same with or without partial runs
-            of_headline: Family = "headline" if item.metric == comparison.headline and ranked else "secondary"
-            families["primary" if is_primary(setting, item) else of_headline].append((setting, place))
-    for family, members in families.items():
-        tested = [at for at in members if corrected[at[0]][at[1]].p is not None]
-        adjusted = paired_tests.holm(np.array([corrected[setting][place].p for setting, place in tested], float))
-        holm = dict(zip(tested, adjusted.tolist(), strict=True))
-        for setting, place in members:
-            row = corrected[setting][place]
-            corrected[setting][place] = replace(row, family=family, p_holm=holm.get((setting, place)))
-    sizes = {family: len(members) for family, members in families.items()} | {"settings": len(comparisons)}
+
+def _over_no_video(
+    imputed: Mapping[str, ScoreMatrix],
+    held: Mapping[tuple[str, str], Jackknifed],
+    never_look: Mapping[str, ScoreMatrix],
+    how: Mapping[str, Any],
+) -> tuple[list[Estimate], dict[str, str], dict[str, bool | None]]:
+    """Rows of the judges that never look and of the lead over the best; by run, that one, and if it beats every one."""
+    first = next(iter(imputed.values()))
+    key, metrics = headline(first.answer), select(first.answer, compared=True)
+    unseen = {(name, metric): jackknife(statistic(metric, **how), matrix)
+              for name, matrix in never_look.items() for metric in metrics}  # fmt: skip
+    rows = [value.estimate().at(NO_VIDEO, name, metric) for (name, metric), value in unseen.items()]
+    rivals: dict[str, str] = {}
+    beats: dict[str, bool | None] = {}
+    for run, matrix in imputed.items():
+        others = {name: value for (name, metric), value in unseen.items() if metric == key}
+        own = shuffled_self(matrix, key, **how)
+        if own is not None:
+            others[SHUFFLED] = own
+            rows.append(own.estimate().at(NO_VIDEO, f"{SHUFFLED} of {run}", key))
+        others = {name: value for name, value in others.items() if not np.isnan(value.value)}
+        leads = {name: (held[run, key] - value).estimate(tested=True) for name, value in others.items()}
+        if np.isnan(held[run, key].value) or not leads:
+            continue
+        rivals[run] = max(others, key=lambda name: others[name].value)
+        rows.append(leads[rivals[run]].at(OVER_NO_VIDEO, run, key))
+        untested = any(lead.low is None for lead in leads.values())
+        beats[run] = None if untested else all(lead.low is not None and lead.low > 0 for lead in leads.values())
+    return rows, rivals, beats
+
+
+def correct(comparisons: Mapping[str, Comparison]) -> dict[str, Comparison]:
+    """Comparisons with Holm's correction over all pairs of ranked runs in all these settings, and their ranks."""
+    tested = [(setting, place) for setting, made in comparisons.items() for place, pair in enumerate(made.pairs)
+              if pair.estimate.p is not None]  # fmt: skip
+    adjusted = holm([comparisons[setting].pairs[place].estimate.p or 0.0 for setting, place in tested])
+    corrected = dict(zip(tested, adjusted, strict=True))
+    out = {}
+    for setting, made in comparisons.items():
+        pairs = tuple(_decided(pair, corrected.get((setting, place))) for place, pair in enumerate(made.pairs))
+        known = {(f"{pair.a} minus {pair.b}", made.headline): pair.estimate.p_holm for pair in pairs}
+        rows = Rows(replace(row, p_holm=known.get((row.row, row.metric))) if row.table == DIFFERENCES else row
+                    for row in made.rows)  # fmt: skip
+        detectable = _detectable(pairs, len(tested))
+        out[setting] = replace(made, rows=rows, pairs=pairs, ranks=_ranks(made, pairs), tests=len(tested),
+                               detectable=detectable)  # fmt: skip
+    return out
+
+
+def _decided(pair: Pair, p: float | None) -> Pair:
+    if p is None:
+        return pair
+    found = replace(pair.estimate, p_holm=p)
+    if pair.why:  # its lead is not in the answers
+        return replace(pair, estimate=found)
+    return replace(pair, estimate=found, state="better" if p <= ALPHA else "not shown")
+
+
+def _ranks(made: Comparison, pairs: Sequence[Pair]) -> dict[str, Rank]:
+    """Ranks by value; a run may have any rank that no pair rules out. Equal values share the better rank."""
+    values = {run: made.value(run).value or 0.0 for run in made.runs if run not in made.unranked}
+    won = [(pair.better, pair.b if pair.better == pair.a else pair.a) for pair in pairs if pair.better]
     return {
-        setting: replace(
-            comparison,
-            differences=tuple(corrected[setting]),
-            ranks={
-                name: with_intervals(ranks, _found(name, corrected[setting]))
-                for name, ranks in comparison.ranks.items()
-            },
-            families=sizes,
-            detectable={name: _detectable(name, comparison, corrected[setting], sizes) for name in comparison.ranks},
+        run: Rank(
+            1 + sum(other > value + NOISE for other in values.values()),
+            1 + sum(worse == run for _, worse in won),
+            len(values) - sum(better == run for better, _ in won),
         )
-        for setting, comparison in comparisons.items()
+        for run, value in values.items()
     }
 
 
-def _found(metric: str, differences: Iterable[Difference]) -> set[Pair]:
-    """The pairs (better, worse) that the corrected tests of one metric found."""
-    found = [(item, item.better) for item in differences if item.metric == metric and item.better]
-    return {(better, item.b if better == item.a else item.a) for item, better in found}
-
-
-def _compare_metrics(
-    tallies: Mapping[str, Tally],
-    pairs: Sequence[Pair],
-    metrics: tuple[str, ...],
-    resamples: int,
-    seed: int,
-) -> dict[str, Any]:
-    """Fields of :class:`Comparison`; differences are not yet corrected by Holm, nor have ranks their intervals."""
-    full = {name: tally.imputed() for name, tally in tallies.items()}
-    # A run without a missing answer has one tally, under "own", for both readings.
-    source = {name: ("own" if full[name] is tallies[name] else "imputed", name) for name in tallies}
-    both = {("own", name): tally for name, tally in tallies.items()}
-    both |= {source[name]: tally for name, tally in full.items()}
-    values, drawn, errors = draw(both, resamples=resamples, seed=seed)
-    summarised = summaries(both, values, drawn, errors)
-    imputed = {name: {metric: summarised[source[name]][metric] for metric in metrics} for name in tallies}
-
-    compared = {name: replace(tally, metrics=metrics) for name, tally in full.items()}
-    on_imputed: dict[Pair, Mapping[str, Paired]] = {}
-    on_answered: dict[Pair, AnsweredDifference] = {}
-    for a, b in combinations(tallies, 2):
-        difference = paired_tests.paired_difference(compared[a], compared[b])
-        answered = paired_tests.answered_difference(tallies[a], tallies[b], difference)
-        on_imputed[a, b], on_imputed[b, a] = difference, paired_tests.negated(difference)
-        on_answered[a, b], on_answered[b, a] = answered, answered.negated()
-
-    partial = {name for name, tally in tallies.items() if _answered_share(tally) < COMPARABLE}
-    rows: list[Difference] = []
-    ranks: dict[str, dict[str, RunRank]] = {}
-    skipped: dict[str, dict[str, str]] = {}
-    for metric in metrics:
-        estimated = {name: imputed[name][metric] for name in tallies}
-        reasons = {name: e.reason or "" for name, e in estimated.items() if e.value is None or e.undefined}
-        if CATALOGUE[metric].family == "totals":
-            reasons |= {name: PARTIAL_TOTALS for name in tallies if name in partial and name not in reasons}
-        skipped |= {metric: reasons} if reasons else {}
-        # Of a single cluster there is no resample.
-        replicates = {
-            name: drawn.get((source[name], metric), np.zeros(0))[: resamples if drawn else 0]
-            for name in tallies
-            if name not in reasons
-        }
-        ranked = [name for name in replicates if name not in partial]
-        if len(ranked) > 1:
-            value = np.array([values[source[name], metric] for name in ranked])
-            ranks[metric] = compute_ranks(ranked, metric, value, on_answered)
-        tested = [pair for pair in pairs if not {*pair} & {*reasons}]
-        if tested:
-            deltas = np.array([replicates[a] - replicates[b] for a, b in tested]).T
-            rows += _test_pairs(metric, tested, on_imputed, on_answered, deltas, partial)
-    return {
-        "estimates": {name: summarised["own", name] for name in tallies},
-        "imputed": imputed,
-        "differences": tuple(rows),
-        "ranks": ranks,
-        "detectable": {},
-        "skipped": skipped,
-    }
-
-
-def _answered_share(tally: Tally) -> float:
-    """Share of the asked steps with a reference that were answered; 1 where nothing was asked."""
-    due = tally.panel.counted
-    return float((due & tally.panel.answered).sum() / due.sum()) if due.any() else 1.0
-
-
-def _test_pairs(
-    metric: str,
-    pairs: Sequence[Pair],
-    on_imputed: Mapping[Pair, Mapping[str, Paired]],
-    on_answered: Mapping[Pair, AnsweredDifference],
-    deltas: FloatArray,
-    partial: Collection[str],
-) -> list[Difference]:
-    """Comparisons of one metric, not yet corrected by Holm; ``deltas`` are the bootstrap, ``float64[B, pairs]``."""
-    sign = CATALOGUE[metric].sign
-    differences = [on_imputed[pair][metric] for pair in pairs]
-    joint = paired_tests.max_t(np.array([difference.value for difference in differences]), deltas)
-    rows = []
-    for (a, b), difference, p_joint in zip(pairs, differences, joint.tolist(), strict=True):
-        lead = sign * difference.value
-        leader = on_answered[a, b] if lead >= 0 else on_answered[b, a]
-        shared = on_answered[a, b].difference[metric]
-        numbers = (*difference[1:5], shared.value, shared.p)
-        stderr, low, high, p, answered, answered_p = (None if np.isnan(number) else number for number in numbers)
-        holds = abs(lead) <= NOISE or leader.holds(metric, sign, significant=p is not None and p <= ALPHA)
-        # The bootstrap of few videos may come out below the test of a single pair; the correction never does.
-        ps = (p, p, None if p is None else max(p_joint, p))
-        value = difference.value
-        rows.append(
-            Difference(
-                metric,
-                a,
-                b,
-                "secondary",
-                value,
-                stderr,
-                low,
-                high,
-                *ps,
-                answered,
-                answered_p,
-                holds,
-                difference.clusters,
-                (a if lead >= 0 else b) not in partial,
-            )
-        )
-    return rows
-
-
-def _detectable(
-    metric: str, comparison: Comparison, differences: Sequence[Difference], sizes: Mapping[str, int]
-) -> Detectable:
-    """Smallest effects in one metric from the median standard errors of its runs and of their differences."""
-    row, ranked = CATALOGUE[metric], comparison.ranks[metric]
-    of_metric = [item for item in differences if item.metric == metric and {item.a, item.b} <= {*ranked}]
-    family = max((sizes[item.family] for item in of_metric), default=0)
-
-    def smallest(stderrs: Iterable[float | None], tests: int = 1) -> float | None:
-        # A constant run has no standard error, which says nothing of the noise of the others.
-        known = [value for value in stderrs if value is not None and value > NOISE]
-        clusters = max(2, comparison.options["n_clusters"])
-        effect = paired_tests.detectable(float(np.median(known)), clusters, max(1, tests)) if known else None
-        return effect if effect is not None and effect <= row.high else None
-
-    paired = [item.stderr for item in of_metric]
-    alone = [comparison.imputed[name][metric].stderr for name in ranked]
-    return Detectable(
-        against_zero=smallest(alone) if row.corrected else None,
-        between_two=smallest(paired),
-        corrected=smallest(paired, family),
-        pairs=family,
-    )
+def _detectable(pairs: Sequence[Pair], tests: int) -> float | None:
+    """Difference that the corrected test finds with power .8, from the median standard error of the pairs."""
+    known = [pair.estimate for pair in pairs if pair.estimate.p is not None and pair.estimate.stderr]
+    if not known:
+        return None
+    degrees = min(found.clusters for found in known) - 1
+    reach = quantile_of_t(1 - (1 - LEVEL) / 2 / max(1, tests), degrees) + quantile_of_t(POWER, degrees)
+    effect = reach * float(np.median([found.stderr or 0.0 for found in known]))
+    return effect if effect <= 2 else None

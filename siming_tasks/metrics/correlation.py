@@ -62,7 +62,7 @@ def leave_out(x: FloatArray, y: FloatArray, groups: NDArray[np.intp], *, ranks: 
 
 
 def _moments(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Terms of the sums that a correlation is made of, ``float64[n, 6]``; of centred totals, so that they stay exact."""
+    """Terms of the sums that a correlation is made of, ``float64[n, 6]``; of centred totals: exact enough."""
     return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
 
 

@@ -93,7 +93,7 @@ class Jackknifed:
             why = "Fisher's z of 1 or -1 has none" if perfect else f"It is the same without any {self.unit}"
             return replace(found, why=f"{why}: no interval.")
         low, high = max(low, self.range[0]), min(high, self.range[1])
-        return replace(found, low=low, high=high, p=_p(self.value / stderr, degrees) if tested else None)
+        return replace(found, low=low, high=high, p=2 * p_of_t(abs(self.value) / stderr, degrees) if tested else None)
 
     def _ends(self, stderr: float, degrees: int, n: int) -> tuple[float, float]:
         """Ends of the interval; NaN where nothing varies."""
@@ -250,7 +250,7 @@ class Counted:
 
 
 def _stderr(without: FloatArray) -> float:
-    """Standard error of values without each of c clusters, ``sqrt((c - 1) / c * sum (value - mean)^2)``; NaN if any is."""
+    """``sqrt((c - 1) / c * sum((value - mean)^2))`` of values without each of c clusters; NaN if one is NaN."""
     c = len(without)
     if c < 2 or not np.isfinite(without).all():
         return math.nan
@@ -264,10 +264,11 @@ def quantile_of_t(share: float, degrees: int) -> float:
     return float(stdtrit(degrees, share))
 
 
-def _p(t: float, degrees: int) -> float:
+def p_of_t(t: float, degrees: int) -> float:
+    """One-sided p of Student's t: the chance of one as large or larger."""
     from scipy.special import stdtr
 
-    return float(2 * stdtr(degrees, -abs(t)))
+    return float(stdtr(degrees, -t))
 
 
 def holm(p: Sequence[float]) -> list[float]:
