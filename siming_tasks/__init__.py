@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from siming_tasks.analysis.compare_runs import compare
     from siming_tasks.analysis.run_analyses import diagnose
     from siming_tasks.data import Dataset, check_dataset, open_dataset
-    from siming_tasks.metrics import Estimate, ScoreMatrix, evaluate
-    from siming_tasks.metrics import ScoreMatrix as Panel
+    from siming_tasks.metrics import Estimate, Rows, ScoreMatrix, difference, estimate, evaluate
     from siming_tasks.options import Options
     from siming_tasks.parsing import parse_reply
     from siming_tasks.report.build import write_report
@@ -36,7 +35,7 @@ __all__ = [
     "Dataset",
     "Estimate",
     "Options",
-    "Panel",
+    "Rows",
     "Run",
     "ScoreMatrix",
     "build_dataset",
@@ -45,6 +44,8 @@ __all__ = [
     "compare",
     "default_rubric",
     "diagnose",
+    "difference",
+    "estimate",
     "evaluate",
     "list_tasks",
     "load",
@@ -59,7 +60,7 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("Dataset", "check_dataset", "open_dataset"), "siming_tasks.data"),
     "build_dataset": "siming_tasks.tools.builder",
-    **dict.fromkeys(("Estimate", "Panel", "ScoreMatrix", "evaluate"), "siming_tasks.metrics"),
+    **dict.fromkeys(("Estimate", "Rows", "ScoreMatrix", "difference", "estimate", "evaluate"), "siming_tasks.metrics"),
     "Options": "siming_tasks.options",
     "build_prompt": "siming_tasks.tasks.prompt",
     "default_rubric": "siming_tasks.rubrics",
@@ -79,8 +80,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         # with both, Python adds the nearest name to what it prints
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
-    # Panel is the former public name of ScoreMatrix, which scripts use.
-    return getattr(importlib.import_module(_HOME[name]), "ScoreMatrix" if name == "Panel" else name)
+    return getattr(importlib.import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:
