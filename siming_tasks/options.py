@@ -24,7 +24,6 @@ from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.input_kinds import expect
 from siming_tasks.common.object_store import is_url
 from siming_tasks.common.redact import redact
-from siming_tasks.common.schema import RESAMPLES
 from siming_tasks.common.value_kinds import Choice, Decimal, ImageFormat, Kind, Refused, Share, Text, Whole
 
 __all__ = [
@@ -130,7 +129,7 @@ class Options:
 
     Example:
         >>> from siming_tasks import Options
-        >>> Options(rater="rater_a", resamples=2000).frames
+        >>> Options(rater="rater_a").frames
         64
         >>> Options(frames=0)
         Traceback (most recent call last):
@@ -222,10 +221,10 @@ class Options:
         "auto",
         None,
         "scored",
-        "what is resampled, as videos that share it are not independent: `site`, `student` or `performance`, each "
-        "with what lies within, single videos (`video`), or `auto`: the largest of these that the data state",
+        "what is left out at a time for intervals, as videos that share it are not independent: `site`, `student` or "
+        "`performance`, each with what lies within, single videos (`video`), or `auto`: the largest of these of which "
+        "there are at least five",
     )
-    resamples: int = _option(RESAMPLES, Whole(least=2), "scored", "resamples of the cluster bootstrap")
     seed: int = _option(0, Whole(least=0, metavar="S"), "scored", "seed of the resamples and other random draws")
     cache: str = _option(
         "", Text("DIR"), "place", "folder for the demo, decoded frames and clips", "the user's cache folder"
@@ -296,7 +295,7 @@ class Options:
     @classmethod
     def of(cls, given: object) -> Options:
         """The options that a function was given; None: the defaults (OptionsError: something else)."""
-        return cls() if given is None else expect(given, cls, "options", "Give Options(resamples=2000), for example.")
+        return cls() if given is None else expect(given, cls, "options", "Give Options(rater=\"rater_a\"), for example.")
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Options:

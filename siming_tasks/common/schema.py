@@ -18,7 +18,7 @@ from siming_tasks.common.display import ShortRepr
 Scope = Literal["full", "clip"]
 Answer = Literal["score", "error"]
 Unit = Literal["video", "performance", "student", "site"]
-"""What is drawn again to say how sure a result is, from the smallest to the largest."""
+"""What is left out at a time to say how sure a result is, from the smallest to the largest."""
 
 UnitChoice = Unit | Literal["auto"]
 """One of the units, or the largest that the data state."""
@@ -41,7 +41,6 @@ CONDITIONS = ("dataset", "prompt", "schema", "media", "frames", "size", "density
 """What a request was asked about, and how."""
 DIFFERENCES = (*CONDITIONS, "videos", "steps")
 """Differences that compared runs may have, by the names under which a user allows them."""
-RESAMPLES = 10_000  # resamples of the cluster bootstrap, unless another number is asked for
 
 
 def verdict_word(value: float) -> str:

@@ -9,7 +9,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import UNITS, Unit, UnitChoice, Video
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.minimal_pairs import minimal_pairs_of
-from siming_tasks.metrics.thresholds import FEWEST_CLUSTERS
+from siming_tasks.metrics.thresholds import FEWEST
 
 _Key = tuple[str, str]
 """What ties videos: the kind of thing that they share, and its name."""
@@ -19,7 +19,7 @@ class Clusters(NamedTuple):
     """The cluster of every video of a data set.
 
     ``unit`` is what a cluster is. ``names`` has the name of each video's, by video id: the id itself where every video
-    is its own. ``fixed`` are larger units that the data state and that are not resampled: what is computed is then
+    is its own. ``fixed`` are larger units that the data state and that are not left out: what is computed is then
     about these sites (students, performances) alone.
     """
 
@@ -41,8 +41,8 @@ def clusters_of(dataset: Dataset, unit: UnitChoice = "auto") -> Clusters:
 
     Args:
         dataset: the data set.
-        unit: ``auto`` is the largest unit that any video states; but not sites if there are fewer than
-            :data:`siming_tasks.metrics.thresholds.FEWEST_CLUSTERS` clusters of them.
+        unit: ``auto`` is the largest unit that any video states and of which there are at least
+            :data:`siming_tasks.metrics.thresholds.FEWEST`.
 
     Raises:
         DataError: the data set does not state the unit; or as :func:`siming_tasks.data.minimal_pairs.read_pairs`.
@@ -56,7 +56,7 @@ def clusters_of(dataset: Dataset, unit: UnitChoice = "auto") -> Clusters:
     levels = {name: tied_together(ids, [ties[lower] for lower in UNITS[: UNITS.index(name) + 1]])
               for name in stated}  # fmt: skip
     sizes = {name: len(set(first.values())) for name, first in levels.items()}
-    enough = [name for name in stated if name != "site" or sizes[name] >= FEWEST_CLUSTERS]
+    enough = [name for name in stated if name == "video" or sizes[name] >= FEWEST]
     chosen = enough[-1] if unit == "auto" else unit
     larger = [name for name in stated if UNITS.index(name) > UNITS.index(chosen) and sizes[name] < sizes[chosen]]
     # A single site is what the data set is about; nothing in it could tell how sites differ.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -16,12 +15,7 @@ from siming_tasks.common.schema import CONSENSUS, UnitChoice
 from siming_tasks.data import Dataset
 from siming_tasks.data.clusters import clusters_of
 from siming_tasks.media import UNKNOWN_MODE, recorded_mode, unobservable_reason
-from siming_tasks.metrics import Evaluation, ScoreMatrix, evaluate
-from siming_tasks.metrics.estimate import plain
-from siming_tasks.metrics.no_video_baselines import step_prior
-from siming_tasks.metrics.resample import one_thread
-from siming_tasks.metrics.score_matrix import BoolArray
-from siming_tasks.metrics.timing import Timing
+from siming_tasks.metrics import Rows, ScoreMatrix, evaluate
 from siming_tasks.options import Options
 from siming_tasks.results.estimand import estimand_of
 from siming_tasks.results.record import Record, distinct_records
@@ -58,16 +52,19 @@ def build_score_matrix(
         dataset: with the labels.
         setting: name of the setting.
         rater: whose points are the reference.
-        cluster: what is resampled (:func:`siming_tasks.data.clusters.clusters_of`).
+        cluster: what is left out for intervals (:func:`siming_tasks.data.clusters.clusters_of`).
         asked: ids of the requests that were to be made (:func:`siming_tasks.results.discovery.asked_ids`); one without
             a record is a missing answer. None: those of the records.
-        without: by request id, steps to leave out as if they had not been asked about.
+        without: by request id, steps to leave out as if they had not been asked about; DataError for an id that is
+            none of the setting's.
 
     Raises:
         KeyError: a record names a video or step that the data set lacks.
         DataError: the data set does not state ``cluster``.
     """
     spec = TASKS[setting]
+    if unknown := sorted({*(without or ())} - {*expected_ids(spec, dataset.videos)}):
+        raise DataError(f"without={unknown[0]!r} is no request of {setting}: ids are like {setting}/VIDEO.")
     distinct, _ = distinct_records(record for record in records if record.setting == setting)
     row = {video.video_id: index for index, video in enumerate(dataset.videos)}
     column = {step.id: index for index, step in enumerate(dataset.rubric.steps)}
@@ -89,18 +86,15 @@ def build_score_matrix(
     for index, video in enumerate(dataset.videos):
         for label in video.steps if spec.scope == "clip" or spec.shows_step_times else ():
             spans[index, column[label.step_id]] = label.span or np.nan
-    abstained = np.zeros(shape, dtype=np.bool_)
     for record in distinct:
         index = row[record.video_id]
         for name, value in record.answers.items():
             predicted[index, column[name]] = value
-        for name in record.parsed.abstained:
-            abstained[index, column[name]] = True
     predicted[~seen] = np.nan
     kept = np.flatnonzero(seen.any(axis=1))
     names = tuple(dataset.videos[index].video_id for index in kept)
     clusters = clusters_of(dataset, cluster)
-    matrix = ScoreMatrix(
+    return ScoreMatrix(
         video_ids=names,
         step_ids=tuple(column),
         skills=tuple(dataset.rubric.skill_of[name] for name in column),
@@ -109,19 +103,19 @@ def build_score_matrix(
         predicted=predicted[kept],
         asked=seen[kept],
         answer=spec.answer,
-        timing=Timing(durations[kept], spans[kept]),
+        spans=spans[kept],
+        durations=durations[kept],
+        sites=_sites(dataset, names),
         clusters=tuple(clusters.names[name] for name in names),
         unit=clusters.unit,
         fixed=clusters.fixed,
     )
-    if not abstained.any():
-        return matrix
-    # A step that was called not visible has the step prior of the other videos. The same labels make it as make the
-    # no-video baseline, so that a judge that abstains from everything has that row's values. Where no other video shows
-    # the step: full points, or "correct", as for any missing answer.
-    prior = step_prior(matrix).predicted
-    best = np.broadcast_to(matrix.max_score if matrix.answer == "score" else 0.0, prior.shape)
-    return replace(matrix, fallback=np.where(abstained[kept], np.where(np.isnan(prior), best, prior), np.nan))
+
+
+def _sites(dataset: Dataset, names: Sequence[str]) -> tuple[str, ...]:
+    """The site of each video; nothing where none is stated."""
+    sites = tuple(dataset.video(name).site or "" for name in names)
+    return sites if any(sites) else ()
 
 
 def build_reference_matrix(
@@ -178,13 +172,6 @@ def unobservable(
     return hidden
 
 
-def evaluate_matrix(matrix: ScoreMatrix, options: Options) -> Evaluation:
-    """The setting's metrics under a run's options."""
-    stated = {name: getattr(options, name) for name in ("mapping", "positive", "resamples", "seed")}
-    with one_thread():
-        return evaluate(matrix, **stated)
-
-
 def evaluate_records(
     records: Sequence[Record],
     dataset: Dataset,
@@ -193,7 +180,7 @@ def evaluate_records(
     *,
     asked: Collection[str] | None = None,
     without: Mapping[str, Collection[str]] | None = None,
-    evaluation: Evaluation | None = None,
+    rows: Rows | None = None,
 ) -> dict[str, Any]:
     """Evaluate one setting of one run: everything that is known about it, as plain JSON without NaN.
 
@@ -202,16 +189,16 @@ def evaluate_records(
     Args:
         records: the run's; those of other settings are ignored.
         dataset: with labels.
-        options: rater, mapping, positive class, resamples and seed.
+        options: rater, mapping and positive class.
         setting: name of the setting.
         asked: as in :func:`build_score_matrix`.
         without: as there.
-        evaluation: the metrics of these very records and options, if they were computed already.
+        rows: the metrics of these very records and options, if they were computed already.
     """
     distinct, conflicts = distinct_records(record for record in records if record.setting == setting)
     how: dict[str, Any] = {"cluster": options.cluster, "asked": asked, "without": without}
     matrix = build_score_matrix(distinct, dataset, setting, options.rater, **how)
-    evaluation = evaluate_matrix(matrix, options) if evaluation is None else evaluation
+    rows = evaluate(matrix, mapping=options.mapping, positive=options.positive) if rows is None else rows
     spec = TASKS[setting]
     statuses = Counter(record.status for record in distinct)
     missing = Counter(reason for record in distinct for reason in record.missing.values())
@@ -227,7 +214,6 @@ def evaluate_records(
             "digest": sha256_json(schemas)[:12],
         }
     requests = {"answered": len(distinct), "asked": len(distinct if asked is None else asked)}
-    numbers = evaluation.to_json()
     prices = load_prices(options.prices) if options.prices else None
     return {
         "setting": setting,
@@ -241,9 +227,32 @@ def evaluate_records(
         "missing": dict(sorted(missing.items())),
         "media": _media_summary(distinct),
         "usage": usage_summary((record.conditions.usage for record in distinct), prices),
-        **numbers,
-        **format_results(distinct, dataset, setting, options, asked=asked, without=without),
-        "options": {**numbers["options"], "rater": options.rater, "clip_density": options.clip_density},
+        "counts": _counts(matrix),
+        "rows": (rows + format_rows(distinct, dataset, setting, options, asked=asked, without=without)).to_json(),
+        "options": {
+            "mapping": options.mapping,
+            "positive": options.positive,
+            "rater": options.rater,
+            "clip_density": options.clip_density,
+            "unit": matrix.unit,
+            "clusters": matrix.n_clusters,
+            "fixed": list(matrix.fixed),
+        },
+    }
+
+
+def _counts(matrix: ScoreMatrix) -> dict[str, Any]:
+    """Videos and steps behind the numbers, and the shares of "wrong" steps among the answered ones by either side."""
+    both = matrix.counted & matrix.answered
+    answered = int(both.sum())
+    wrong = {"prevalence": matrix.reference_wrong, "called_wrong": matrix.predicted_wrong}
+    return {
+        "videos": len(matrix.video_ids),
+        "asked": int(matrix.asked.sum()),
+        "answered": int(matrix.answered.sum()),
+        "with_reference": int(matrix.counted.sum()),
+        "scored": answered,
+        **{name: float((side & both).sum()) / answered if answered else None for name, side in wrong.items()},
     }
 
 
@@ -261,7 +270,7 @@ def _media_summary(records: Sequence[Record]) -> dict[str, Any]:
     return summary
 
 
-def format_results(
+def format_rows(
     records: Sequence[Record],
     dataset: Dataset,
     setting: str,
@@ -269,43 +278,23 @@ def format_results(
     *,
     asked: Collection[str] | None = None,
     without: Mapping[str, Collection[str]] | None = None,
-) -> dict[str, Any]:
-    """The results of a task's answer format under their name; empty where it has none or the labels are withheld.
+) -> Rows:
+    """The rows of a task's answer format; empty where it has none or the labels are withheld.
 
     The arguments are those of :func:`evaluate_records`.
     """
     task = TASKS[setting]
-    if not task.answer_format.result_name or dataset.withheld:
-        return {}
+    if not task.answer_format.adds_rows or dataset.withheld:
+        return Rows()
     how: dict[str, Any] = {"cluster": options.cluster, "asked": asked, "without": without}
     scores = build_score_matrix(records, dataset, setting, options.rater, **how).sorted()
-
-    def unobservable_steps() -> BoolArray:
-        left_out = unobservable(records, dataset, setting)
-        hidden = np.zeros(scores.asked.shape, dtype=np.bool_)
-        for row, video in enumerate(scores.video_ids):
-            for column, step in enumerate(scores.step_ids):
-                request = record_id(setting, video, step if task.scope == "clip" else None)
-                hidden[row, column] = step in left_out.get(request, ())
-        return hidden
-
     inputs = FormatInputs(
         records=[record.to_json() for record in records],
         scores=scores,
         videos=[dataset.video(name) for name in scores.video_ids],
         steps=[dataset.rubric.by_id[name] for name in scores.step_ids],
         scope=task.scope,
-        unobservable=unobservable_steps,
         mapping=options.mapping,
-        resamples=options.resamples,
-        seed=options.seed,
         rater=options.rater,
     )
-    return {task.answer_format.result_name: plain(task.answer_format.compute_results(inputs))}
-
-
-def claimed_spans(records: Iterable[Record], dataset: Dataset, setting: str) -> dict[Any, Any]:
-    """By (video id, step id), the parts of the video that a run's answers rest on, where the answer format asks."""
-    task = TASKS[setting]
-    fields = [record.to_json() for record in records] if task.answer_format.result_name else []
-    return dict(task.answer_format.video_spans(fields, dataset.by_id, task.scope))
+    return task.answer_format.compute_results(inputs)

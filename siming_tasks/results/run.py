@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.input_kinds import kind_of, path_of
-from siming_tasks.common.printed_value import fixed, marks, ranked, share_text
+from siming_tasks.common.printed_value import share_text
 from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import CONSENSUS, UnitChoice
 from siming_tasks.data import Dataset, as_dataset, check_reference, with_labels
 from siming_tasks.data.resolve import resolve_dataset
 from siming_tasks.data.splits import take_part
-from siming_tasks.metrics import Evaluation, ScoreMatrix
+from siming_tasks.metrics import Rows, ScoreMatrix
+from siming_tasks.metrics.catalogue import CATALOGUE
+from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
 from siming_tasks.results.discovery import RunSource, asked_ids, dataset_folder, run_at
@@ -126,13 +128,11 @@ class Run(Shown):
         options: Options,
         *,
         without: Mapping[str, Collection[str]] | None = None,
-        evaluation: Evaluation | None = None,
+        rows: Rows | None = None,
     ) -> dict[str, Any]:
         """Evaluate one setting (:func:`~siming_tasks.results.evaluate_records.evaluate_records`)."""
         records, asked = self.records.get(setting, ()), self.asked(setting)
-        return evaluate_records(
-            records, self.dataset, options, setting, asked=asked, without=without, evaluation=evaluation
-        )
+        return evaluate_records(records, self.dataset, options, setting, asked=asked, without=without, rows=rows)
 
     def to_pandas(self, rater: str = CONSENSUS) -> pandas.DataFrame:
         """Table with one row for each step that was asked; a request without a record has status ``no_line``.
@@ -327,20 +327,27 @@ class Scores(Shown):
     @property
     def card(self) -> Card:
         """Every metric with its interval and coverage."""
-        rows, undefined = [], False
+        rows = []
         for name, result in self.settings.items():
-            for metric, answered in result["metrics"].items():
-                shown = ranked(answered, result["imputed"].get(metric))
-                value = "-" if shown["value"] is None else fixed(shown["value"]) + marks(
-                    shown["undefined"], shown["flags"])  # fmt: skip
-                ends = [] if shown["low"] is None else [fixed(shown["low"]), fixed(shown["high"])]
-                coverage = "-" if shown["coverage"] is None else share_text(shown["coverage"])
-                rows.append((name, metric, value, f"[{', '.join(ends)}]" if ends else "-", coverage))
-                undefined = undefined or shown["undefined"]
-        note = "Missing answers count as full points or “correct”; coverage: answered." + " *: 0/0." * undefined
+            shown = Rows.from_json(result["rows"])
+            for key in shown.of(ANSWERED, ALL).names("metric"):
+                table = RANKED if CATALOGUE[key].compared else ANSWERED
+                found = shown.one(table, ALL, key)
+                rows.append((name, key, str(found), f"{found.n:,} videos", " ".join(found.notes)))
+        note = "Missing answers count as full points or “correct”."
         note = " ".join([note, *partial_notes(self.settings)])
-        return Card(f"Scores on {self.dataset.title}", "", ("setting", "metric", "value", "95 % interval", "coverage"),
+        return Card(f"Scores on {self.dataset.title}", "", ("setting", "metric", "value [95 % interval]", "of", ""),
                     rows, note)  # fmt: skip
+
+    def rows(self, setting: str) -> Rows:
+        """The numbers of one setting."""
+        return Rows.from_json(self.settings[setting_named(setting)]["rows"])
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row a number: ``setting``, and the fields of :class:`siming_tasks.metrics.Estimate`."""
+        import pandas  # not at import time: slow
+
+        return pandas.DataFrame([{"setting": name, **row} for name, each in self.settings.items() for row in each["rows"]])
 
     def to_json(self) -> dict[str, Any]:
         """One JSON object, without NaN."""
@@ -365,7 +372,7 @@ def score_run(
 
     Args:
         run: on a data set with labels, or what :func:`load` reads.
-        options: label mapping, positive class, reference rater, resamples and seed.
+        options: label mapping, positive class and reference rater.
         observable: leave out the steps that could not be judged from what the model was shown.
         fps: for that, frames a second that every request showed, if the records do not say.
         has_audio: for that, True if the model heard the sound track.
@@ -375,8 +382,8 @@ def score_run(
 
     Example:
         >>> from siming_tasks import Options, open_dataset, read_run, score_run
-        >>> scores = score_run(read_run(constant, open_dataset(exams)), Options(resamples=200))
-        >>> scores.settings["full_score"]["metrics"]["qwk"]["value"]  # a constant agrees by chance only
+        >>> scores = score_run(read_run(constant, open_dataset(exams)), Options())
+        >>> scores.rows("full_score").one("answered", "all steps", "qwk").value  # a constant agrees by chance only
         0.0
     """
     options, run = Options.of(options), load(run)
@@ -408,7 +415,7 @@ def score_predictions(
     Args:
         data: dataset folder, or an opened dataset.
         predictions: prediction file, sample log, or a folder with the parts of a run.
-        options: label mapping, positive class, reference rater, resamples and seed.
+        options: label mapping, positive class and reference rater.
         labels: label file of a folder whose labels are withheld.
         partial: count only the requests that have a line, for a limited run that does not say so. Otherwise every
             request that the run was to make counts as asked, and one without a line as missing.
@@ -422,8 +429,8 @@ def score_predictions(
 
     Example:
         >>> from siming_tasks import Options, score_predictions
-        >>> scores = score_predictions(exams, physician, Options(rater="rater_b", resamples=200))
-        >>> scores.settings["full_score"]["metrics"]["qwk"]["value"]  # against itself
+        >>> scores = score_predictions(exams, physician, Options(rater="rater_b"))
+        >>> scores.rows("full_score").one("answered", "all steps", "qwk").value  # against itself
         1.0
     """
     _refuse_swapped(predictions, data, "score_predictions({run!r}, {data!r})")

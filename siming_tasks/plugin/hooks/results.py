@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.files import sha256_json
 from siming_tasks.common.redact import redact
-from siming_tasks.metrics.catalogue import CATALOGUE, select
+from siming_tasks.metrics import Rows
+from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, select
+from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED
 from siming_tasks.plugin.hooks.run_context import RUN, Doc, Item, records_of
-from siming_tasks.results.evaluate_records import evaluate_records, format_results
+from siming_tasks.results.evaluate_records import evaluate_records, format_rows
 from siming_tasks.results.read_predictions import write_predictions
 from siming_tasks.results.record import Conditions, Record, distinct_records
 from siming_tasks.tasks import ANSWER_FORMATS, TASKS, TaskSpec
@@ -49,7 +50,7 @@ def _metrics_of(setting: TaskSpec) -> dict[str, bool]:
     """Metrics of a task that lmms-eval prints, with their standard errors: whether higher is better, by name."""
     metrics = {}
     for metric in select(setting.answer):
-        metrics[metric] = CATALOGUE[metric].higher_is_better
+        metrics[metric] = True
         if CATALOGUE[metric].compared:
             metrics[f"{metric}_stderr"] = False
     return metrics | {name: metric.higher_is_better for name, metric in setting.answer_format.metrics.items()}
@@ -68,17 +69,14 @@ def aggregator(name: str) -> Callable[..., float | None] | None:
     metric, is_error = name.removesuffix("_stderr"), name.endswith("_stderr")
 
     def aggregate(items: Sequence[Item]) -> float | None:
-        estimate = RUN.evaluate_items(list(items)).metrics[metric]
+        estimate = RUN.evaluate_items(list(items)).one(ANSWERED, ALL, metric)
         return estimate.stderr if is_error else estimate.value
 
     def aggregate_format_metric(items: Sequence[Item]) -> float | None:
         records, dataset = records_of(items), RUN.dataset_with_digest(items[0]["dataset"])
         spec = TASKS[records[0].setting]
-        # Only values are printed here; two resamples spare the bootstrap.
-        results = format_results(records, dataset, spec.name, replace(RUN.options, resamples=2))
-        numbers = results.get(spec.answer_format.result_name) or {}
-        value: float | None = (numbers.get(spec.answer_format.metrics[name].key) or {}).get("value")
-        return value
+        found = format_rows(records, dataset, spec.name, RUN.options).of(metric=spec.answer_format.metrics[name].key)
+        return found[0].value if found else None
 
     if any(name in answer_format.metrics for answer_format in ANSWER_FORMATS.values()):
         function: Callable[..., float | None] = aggregate_format_metric
@@ -104,8 +102,8 @@ def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str
     dataset = RUN.dataset_with_digest(items[0]["dataset"])
     setting = items[0]["setting"]
     records = list(map(Record.from_json, items))
-    metrics = RUN.evaluate_items(list(map(_item, records)))
-    result = evaluate_records(records, dataset, RUN.options, setting, evaluation=metrics)
+    rows = RUN.evaluate_items(list(map(_item, records)))
+    result = evaluate_records(records, dataset, RUN.options, setting, rows=rows)
     if dataset.withheld:
         folder = Path(getattr(args, "output_path", None) or ".")
         path = folder / f"siming_predictions_{setting}.jsonl"
@@ -119,14 +117,14 @@ def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str
                 "The labels of %s are withheld: no metrics. Predictions are in %s", dataset.name, redact(str(path))
             )
             result["predictions"] = path.name
-    _warn_of_missing(setting, result)
+    _warn_of_missing(setting, rows)
     return result
 
 
-def _warn_of_missing(setting: str, result: Mapping[str, Any]) -> None:
+def _warn_of_missing(setting: str, rows: Rows) -> None:
     """Say below the table of lmms-eval, which prints what was answered, by which values runs are ranked."""
-    coverage = result["metrics"]["coverage"]["value"]
-    ranked = {name: each["value"] for name, each in result["imputed"].items() if each["value"] is not None}
+    coverage = rows.one(ANSWERED, ALL, COVERAGE).value
+    ranked = {row.metric: row.value for row in rows.of(RANKED, ALL) if row.value is not None}
     if coverage is None or coverage == 1 or not ranked:
         return
     kind = "full points" if TASKS[setting].answer == "score" else '"correct"'

@@ -22,10 +22,10 @@ from siming_tasks.data import Dataset, open_dataset, resolve_dataset, verify_med
 from siming_tasks.data.minimal_pairs import minimal_pairs_of
 from siming_tasks.data.splits import take_part
 from siming_tasks.media import UNKNOWN, UNKNOWN_MODE, Backend, MediaMode, Policy, Request, SentImages
-from siming_tasks.metrics import Evaluation
+from siming_tasks.metrics import Rows, evaluate
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
-from siming_tasks.results.evaluate_records import build_score_matrix, evaluate_matrix
+from siming_tasks.results.evaluate_records import build_score_matrix
 from siming_tasks.results.record import Record, distinct_records
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.tasks import TASKS, TaskSpec
@@ -118,7 +118,7 @@ class RunContext:
     _usage: OrderedDict[tuple[str, str], dict[str, Any]] = field(default_factory=OrderedDict)
     _parsed: OrderedDict[tuple[str, ...], Parsed] = field(default_factory=OrderedDict)
     _last_dataset: tuple[str, OpenDataset] | None = None
-    _last_evaluation: tuple[list[Item], Options, Evaluation] | None = None
+    _last_evaluation: tuple[list[Item], Options, Rows] | None = None
     _model: tuple[Backend, str | None] = (UNKNOWN, None)
     _lock: RLock = field(default_factory=RLock)
 
@@ -295,7 +295,7 @@ class RunContext:
                 _remember(self._parsed, key, parsed, MAX_PARSED_REPLIES)
         return parsed
 
-    def evaluate_items(self, items: list[Item]) -> Evaluation:
+    def evaluate_items(self, items: list[Item]) -> Rows:
         """Metrics of one task's items. lmms-eval hands equal items to one aggregator after the other.
 
         Raises:
@@ -311,7 +311,8 @@ class RunContext:
                 dataset = self.dataset_with_digest(digests[0])
                 about = records[0].setting, options.rater
                 matrix = build_score_matrix(records, dataset, *about, cluster=options.cluster)
-                self._last_evaluation = (items, options, evaluate_matrix(matrix, options))
+                rows = evaluate(matrix, mapping=options.mapping, positive=options.positive)
+                self._last_evaluation = (items, options, rows)
             return self._last_evaluation[2]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Answer, Scope, answer_key
 from siming_tasks.parsing.lexicon import NOT_VISIBLE
 from siming_tasks.parsing.parsed_reply import STATUSES, Parsed
@@ -18,7 +17,7 @@ from siming_tasks.tasks.answer_formats.answer_format import (
 )
 
 if TYPE_CHECKING:
-    from siming_tasks.metrics.abstention import Abstention
+    from siming_tasks.metrics import Rows
     from siming_tasks.rubrics import RubricStep
 
 _PERMISSION: Mapping[Scope, str] = {
@@ -35,12 +34,10 @@ class AbstentionFormat(AnswerFormat):
     question = " It may be called not visible."
     statuses = STATUSES
     record_fields: ClassVar[Mapping[str, type]] = {"abstained": list}
-    result_name = "abstention"
+    adds_rows = True
     metrics: ClassVar[Mapping[str, FormatMetric]] = {
         "abstained": FormatMetric("abstained", False),
-        "aurc": FormatMetric("area", False),
-        "headline_full": FormatMetric("headline", True),
-        "headline_gain": FormatMetric("gain", True),
+        "accuracy": FormatMetric("accuracy", True),
     }
 
     def reply_text(self, scope: Scope, answer: Answer, half_points: bool = False) -> str:
@@ -73,37 +70,17 @@ class AbstentionFormat(AnswerFormat):
         """The words of an abstention for every step that the reply calls not visible."""
         return dict.fromkeys(record.get("abstained") or (), NOT_VISIBLE)
 
-    def aggregator_fields(self, record: Record) -> dict[str, Any]:
-        """The abstentions, and what was shown: it decides which of them were right."""
-        media = {name: record["media"][name] for name in ("mode", "fps") if name in record["media"]}
-        return {"abstained": record.get("abstained") or [], "media": media}
+    def compute_results(self, inputs: FormatInputs) -> Rows:
+        """Share of the abstentions, and accuracy with and without them."""
+        import numpy as np
 
-    def compute_results(self, inputs: FormatInputs) -> Abstention:
-        """Selective agreement, and the abstentions against what the requests really showed."""
-        from siming_tasks.metrics.abstention import abstention
+        from siming_tasks.metrics.formats import abstention
 
-        hidden, why = None, ""
-        try:
-            hidden = inputs.unobservable()
-        except DataError as error:
-            why = str(error)
-        return abstention(
-            inputs.scores,
-            hidden,
-            why=why,
-            mapping=inputs.mapping,
-            resamples=inputs.resamples,
-            seed=inputs.seed,
-        )
-
-    def render_lines(self, task_name: str, result: Mapping[str, Any]) -> list[str]:
-        """Share, precision and recall of the abstentions, and agreement at full coverage."""
-        if not (numbers := result.get(self.result_name)):
-            return []
-        justified = f"precision {self.value_text(numbers['precision'])}, recall {self.value_text(numbers['recall'])}"
-        share, area = self.share_text(numbers["abstained"]), self.value_text(numbers["area"])
-        gain = f"{self.value_text(numbers['gain'], '+')} over the step prior"
-        return [
-            f"{task_name}: {share} called not visible ({justified}); AURC {area}",
-            f"  at full coverage, with the step prior for these: {self.value_text(numbers['headline'])}, {gain}",
-        ]
+        scores = inputs.scores
+        row = {name: index for index, name in enumerate(scores.video_ids)}
+        column = {name: index for index, name in enumerate(scores.step_ids)}
+        away = np.zeros(scores.asked.shape, dtype=np.bool_)
+        for record in inputs.records:
+            for step_id in record.get("abstained") or () if record["video_id"] in row else ():
+                away[row[record["video_id"]], column[step_id]] = True
+        return abstention(scores, away, mapping=inputs.mapping)

@@ -7,7 +7,7 @@ printed. A format is one module: a subclass of :class:`AnswerFormat` that overri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -16,7 +16,7 @@ from siming_tasks.parsing.parsed_reply import ABSTAINED, STATUSES, Parsed
 from siming_tasks.tasks.prompt_text import reply_text
 
 if TYPE_CHECKING:  # listing the tasks must load neither arrays nor rubrics: the command line starts with it
-    from siming_tasks.metrics.score_matrix import BoolArray, ScoreMatrix
+    from siming_tasks.metrics import Rows, ScoreMatrix
     from siming_tasks.parsing.step_details import StepDetail
     from siming_tasks.rubrics import RubricStep
 
@@ -25,7 +25,7 @@ Spans = tuple[tuple[float, float], ...]
 
 
 class FormatMetric(NamedTuple):
-    """A metric that a format adds to lmms-eval's table: the one of its results under ``key``, with an arrow."""
+    """A metric that a format adds to lmms-eval's table: the row of its results with this metric, with an arrow."""
 
     key: str
     higher_is_better: bool
@@ -36,9 +36,7 @@ class FormatInputs:
     """The data of one task of one run, from which a format computes its results.
 
     ``records`` has each request once; ``videos`` and ``steps`` are rows and columns of ``scores``, sorted by id.
-    ``unobservable`` gives ``bool[V, S]``: the steps without the evidence that the rubric asks for in what was shown; it
-    raises DataError where that is not known. ``mapping`` says how points become labels; the bootstrap is over clusters
-    of videos. ``rater``: whose labels are the reference.
+    ``mapping`` says how points become labels. ``rater``: whose labels are the reference.
     """
 
     records: Sequence[Record]
@@ -46,10 +44,7 @@ class FormatInputs:
     videos: Sequence[Video]
     steps: Sequence[RubricStep]
     scope: Scope
-    unobservable: Callable[[], BoolArray]
     mapping: Any
-    resamples: int
-    seed: int
     rater: str = CONSENSUS
 
 
@@ -66,7 +61,7 @@ class AnswerFormat:
     record_fields: ClassVar[Mapping[str, type]] = {}
     # of the fields that are details, the key under which a reply states them beside every answer
     reply_keys: ClassVar[Mapping[str, str]] = {}
-    result_name: ClassVar[str] = ""  # key of its results among those of a task; empty where it has none
+    adds_rows: ClassVar[bool] = False  # whether it computes rows of its own beside the metrics
     metrics: ClassVar[Mapping[str, FormatMetric]] = {}  # the metrics that it adds, by their names in lmms-eval's table
     # what a prompt says of a step beyond the rubric's criteria; part of the prompt's hash
     step_template: ClassVar[str] = ""
@@ -158,23 +153,9 @@ class AnswerFormat:
         """The fields of a record that lmms-eval's aggregators need."""
         return {name: record.get(name) or kind() for name, kind in self.record_fields.items()}
 
-    def compute_results(self, inputs: FormatInputs) -> Any:
-        """The format's results, a dataclass or mapping of estimates; only called where it has a ``result_name``."""
-        raise NotImplementedError(f"{type(self).__name__} states a result_name and computes nothing")
-
-    @staticmethod
-    def value_text(estimate: Mapping[str, Any], sign: str = "") -> str:
-        """An estimate's value with three decimals, or ``-``."""
-        return "-" if estimate["value"] is None else f"{estimate['value']:{sign}.3f}"
-
-    @staticmethod
-    def share_text(estimate: Mapping[str, Any]) -> str:
-        """An estimate's value as a whole percentage, or ``-``."""
-        return "-" if estimate["value"] is None else f"{100 * estimate['value']:.0f} %"
-
-    def render_lines(self, task_name: str, result: Mapping[str, Any]) -> list[str]:
-        """The lines of text beneath a table of metrics; ``result`` holds all results of the task, by name."""
-        return []
+    def compute_results(self, inputs: FormatInputs) -> Rows:
+        """Rows of the format's own numbers; only called where it ``adds_rows``."""
+        raise NotImplementedError(f"{type(self).__name__} says that it adds rows and computes none")
 
     def video_spans(self, records: Sequence[Record], videos: Mapping[str, Video], scope: Scope) -> dict[Any, Spans]:
         """By (video id, step id), parts that an answer rests on in seconds of the video, for the pages of videos."""

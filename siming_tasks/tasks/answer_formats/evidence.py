@@ -10,12 +10,11 @@ from siming_tasks.tasks.answer_formats.answer_format import AnswerFormat, Format
 from siming_tasks.tasks.prompt_text import reply_with_details
 
 if TYPE_CHECKING:
-    from siming_tasks.metrics.evidence import Evidence
+    from siming_tasks.metrics import Rows
     from siming_tasks.parsing.step_details import StepDetail
     from siming_tasks.rubrics import RubricStep
 
 _KEYS = frozenset(("evidence", "证据", "依据"))
-_CLIP_ALONE = "A clip shows nothing but the step: where in the exam the evidence lies is not asked."
 
 
 class EvidenceFormat(AnswerFormat):
@@ -26,12 +25,10 @@ class EvidenceFormat(AnswerFormat):
     question = " Which seconds show it?"
     record_fields: ClassVar[Mapping[str, type]] = {"evidence": dict}
     reply_keys: ClassVar[Mapping[str, str]] = {"evidence": "evidence"}
-    result_name = "evidence"
+    adds_rows = True
     metrics: ClassVar[Mapping[str, FormatMetric]] = {
         "evidence": FormatMetric("claimed", True),
         "evidence_iou": FormatMetric("iou", True),
-        "evidence_hit": FormatMetric("hit", True),
-        "wrong_reason": FormatMetric("elsewhere", False),
     }
 
     def reply_text(self, scope: Scope, answer: Answer, half_points: bool = False) -> str:
@@ -81,12 +78,11 @@ class EvidenceFormat(AnswerFormat):
                 return f"evidence of {name[:64]!r} was not asked for or ends before it begins"
         return ""
 
-    def compute_results(self, inputs: FormatInputs) -> Evidence:
-        """The parts that answers rest on, against the steps' own spans; of clips, the share that names some."""
+    def compute_results(self, inputs: FormatInputs) -> Rows:
+        """The parts that answers rest on, against the steps' own spans; of clips, only the share that names some."""
         import numpy as np
 
-        from siming_tasks.metrics.abstention import right_labels
-        from siming_tasks.metrics.evidence import evidence
+        from siming_tasks.metrics.formats import evidence
 
         scores = inputs.scores
         column = {name: index for index, name in enumerate(scores.step_ids)}
@@ -101,30 +97,8 @@ class EvidenceFormat(AnswerFormat):
             (row[video_id], column[step_id]): parts
             for (video_id, step_id), parts in self.video_spans(inputs.records, videos, inputs.scope).items()
         }
-        results = evidence(
-            claims,
-            spans,
-            np.array([video.duration for video in inputs.videos]),
-            scores.counted & scores.answered,
-            right_labels(scores, inputs.mapping),
-            clusters=scores.cluster_numbers,
-            resamples=inputs.resamples,
-            seed=inputs.seed,
-        )
-        return results.claimed_alone(_CLIP_ALONE) if inputs.scope == "clip" else results
-
-    def render_lines(self, task_name: str, result: Mapping[str, Any]) -> list[str]:
-        """Share of answers with evidence, its overlap with the steps' spans, and right answers for a wrong reason."""
-        if not (numbers := result.get(self.result_name)):
-            return []
-        lines = [f"{task_name}: seconds named for {self.share_text(numbers['claimed'])} of the answers"]
-        if numbers["iou"]["value"] is not None:
-            for key, name in (("iou", "temporal IoU"), ("hit", "pointed into the step")):
-                chance = ", ".join(f"{row} {self.value_text(values[key])}" for row, values in numbers["chance"].items())
-                lines.append(f"  {name} {self.value_text(numbers[key])} (by chance: {chance})")
-            right, wrong = self.share_text(numbers["elsewhere"]), self.share_text(numbers["elsewhere_wrong"])
-            lines.append(f"  rest on other seconds than the step's: {right} of the right answers, {wrong} of the wrong")
-        return lines
+        rows = evidence(scores, claims, spans, np.array([video.duration for video in inputs.videos]))
+        return rows.of(metric="claimed") if inputs.scope == "clip" else rows
 
     def video_spans(self, records: Sequence[Record], videos: Mapping[str, Video], scope: Scope) -> dict[Any, Spans]:
         """The parts that answers rest on, in seconds of the video, also those of a clip.

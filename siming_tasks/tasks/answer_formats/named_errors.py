@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from siming_tasks.common.schema import Answer, Scope
@@ -12,7 +11,7 @@ from siming_tasks.tasks.answer_formats.answer_format import AnswerFormat, Format
 from siming_tasks.tasks.prompt_text import reply_with_details
 
 if TYPE_CHECKING:
-    from siming_tasks.metrics.named_errors import NamedErrors
+    from siming_tasks.metrics import Rows
     from siming_tasks.parsing.lenient_json import Value
     from siming_tasks.parsing.step_details import StepDetail
     from siming_tasks.rubrics import RubricStep
@@ -32,14 +31,11 @@ class NamedErrorsFormat(AnswerFormat):
     question = " Which of the rubric’s errors were made, and why?"
     record_fields: ClassVar[Mapping[str, type]] = {"named_errors": dict, "reasons": dict}
     reply_keys: ClassVar[Mapping[str, str]] = {"named_errors": "errors", "reasons": "reason"}
-    result_name = "named_errors"
+    adds_rows = True
     metrics: ClassVar[Mapping[str, FormatMetric]] = {
         "named_error_f1": FormatMetric("f1", True),
         "named_error_precision": FormatMetric("precision", True),
         "named_error_recall": FormatMetric("recall", True),
-        "named_error_macro_f1": FormatMetric("macro_f1", True),
-        "reason_kappa": FormatMetric("reason_kappa", True),
-        "reason_given": FormatMetric("reasoned", True),
     }
     step_template = f"{_HEADING}\n{_LINE}\n{_NONE}"
 
@@ -97,75 +93,29 @@ class NamedErrorsFormat(AnswerFormat):
                 return f"named_errors of {name[:64]!r} was not asked for or names none of the step's errors"
         return super().fault(stated, answers, steps)
 
-    def compute_results(self, inputs: FormatInputs) -> NamedErrors:
-        """The errors that were named against those that labels state, and the share of answers with a reason."""
-        import numpy as np
+    def compute_results(self, inputs: FormatInputs) -> Rows:
+        """The errors that were named against those that labels state.
 
-        from siming_tasks.metrics.named_errors import named_errors
+        A label that the rubric's errors cannot express says nothing about them: nobody could name it. An answer that
+        lists no errors names none: leaving the list out on hard steps wins nothing.
+        """
+        from siming_tasks.metrics.formats import named_errors
 
         scores = inputs.scores
         row = {name: index for index, name in enumerate(scores.video_ids)}
         column = {name: index for index, name in enumerate(scores.step_ids)}
-        named: dict[tuple[int, int], frozenset[str]] = {}
-        reasoned = np.zeros(scores.asked.shape, dtype=np.bool_)
+        named: dict[tuple[int, int], Collection[str]] = {}
         for record in inputs.records:
-            if record["video_id"] not in row:
-                continue
-            for step_id, ids in (record.get("named_errors") or {}).items():
-                named[row[record["video_id"]], column[step_id]] = frozenset(ids)
-            for step_id in record.get("reasons") or {}:
-                reasoned[row[record["video_id"]], column[step_id]] = True
-        stated, unlisted = {}, 0
+            for step_id, ids in (record.get("named_errors") or {}).items() if record["video_id"] in row else ():
+                named[row[record["video_id"]], column[step_id]] = ids
+        stated: dict[tuple[int, int], Collection[str]] = {}
         for index, video in enumerate(inputs.videos):
             for label in video.applicable:
-                known = {error.id for error in inputs.steps[column[label.step_id]].errors}
-                # A label that the rubric's errors cannot express says nothing about them: nobody could name it.
-                errors = label.errors_by(inputs.rater)
-                if errors is not None and set(errors) <= known:
-                    stated[index, column[label.step_id]] = frozenset(errors)
-                unlisted += errors is not None and not set(errors) <= known
-        results = named_errors(
-            named,
-            stated,
-            reasoned,
-            scores.asked & scores.answered,
-            errors=[[error.id for error in step.errors] for step in inputs.steps],
-            clusters=scores.cluster_numbers,
-            resamples=inputs.resamples,
-            seed=inputs.seed,
-        )
-        return replace(results, unlisted=unlisted)
-
-    def render_lines(self, task_name: str, result: Mapping[str, Any]) -> list[str]:
-        """Shares of answers with errors and with a reason, and how well the errors agree with the labels'."""
-        if not (numbers := result.get(self.result_name)):
-            return []
-        shares = (
-            f"{self.share_text(numbers['listed'])} of the answers, a reason for {self.share_text(numbers['reasoned'])}"
-        )
-        lines = [f"{task_name}: errors listed for {shares}"]
-        if numbers["f1"]["value"] is None:
-            return [*lines, f"  agreement of the named errors has no value: {numbers['f1']['reason']}"]
-        values = ", ".join(f"{key} {self.value_text(numbers[key])}" for key in ("precision", "recall"))
-        lines.append(f"  F1 of the named errors {self.value_text(numbers['f1'])} ({values})")
-        if "macro_f1" in numbers:
-            kappas = ", ".join(
-                f"{words} {self.value_text(numbers[key])}"
-                for key, words in (("kappa", "all steps"), ("reason_kappa", "steps to which both give an error"))
-            )
-            lines.append(f"  mean F1 of the kinds {self.value_text(numbers['macro_f1'])}; kappa of the kinds: {kappas}")
-        for name, kind in (numbers.get("kinds") or {}).items():
-            counts = f"{kind['stated']} in the labels, {kind['named']} named, {kind['both']} both"
-            lines.append(f"    {name}: F1 {self.value_text(kind['f1'])} ({counts})")
-        if unlisted := numbers.get("unlisted"):
-            lines.append(f"  left out: {unlisted} steps whose labels state an error that the rubric does not list")
-        if beside := numbers.get("baselines"):
-            shown = ", ".join(
-                f"{name} {self.value_text(row['f1'])} (mean of kinds {self.value_text(row['macro_f1'])})"
-                for name, row in beside.items()
-            )
-            lines.append(f"  without the video, F1 of naming: {shown}")
-        return lines
+                cell, errors = (index, column[label.step_id]), label.errors_by(inputs.rater)
+                known = {error.id for error in inputs.steps[cell[1]].errors}
+                if errors is not None and set(errors) <= known and scores.answered[cell]:
+                    stated[cell] = errors
+        return named_errors(scores, stated, named)
 
 
 def read_error_ids(value: Value, step: RubricStep) -> tuple[str, ...] | None:
