@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.analysis.comparison import Comparison, Difference, compare_scores, correct_families
+from siming_tasks.analysis.comparison import Comparison, compare_scores, correct_families
 from siming_tasks.analysis.human_ceiling import human_ratio
-from siming_tasks.analysis.primary_claim import PrimaryResult, assess_primary, is_part_of
 from siming_tasks.analysis.rater_agreement import rater_references
 from siming_tasks.analysis.run_analyses import run_video_contribution
 from siming_tasks.analysis.variance_sources import two_way_intervals
@@ -18,7 +17,6 @@ from siming_tasks.common.display import LONGEST, Card, Shown
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
-from siming_tasks.data.primary import Primary, stated_primary
 from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.metrics.alignment import align
 from siming_tasks.metrics.catalogue import CATALOGUE
@@ -94,12 +92,10 @@ class StudyComparison:
     Attributes:
         settings: comparison by setting; their tests are corrected together.
         refused: by setting, the reason why its runs cannot be compared.
-        primary: test of the pre-registered primary; None if nothing was pre-registered.
     """
 
     settings: Mapping[str, RunComparison]
     refused: Mapping[str, str]
-    primary: PrimaryResult | None
 
 
 def compare_settings(
@@ -111,15 +107,14 @@ def compare_settings(
     against: str | None = None,
     steps_too: bool = False,
 ) -> StudyComparison:
-    """Compare runs in several settings; Holm's correction is over all of them, or the primary was stated before.
+    """Compare runs in several settings; Holm's correction is over all of them.
 
-    The primary is that of the data set or of ``options.primary``. The arguments are otherwise those of :func:`compare`.
+    The arguments are otherwise those of :func:`compare`.
 
     Raises:
-        DataError: the runs can be compared in none of the settings, or the statement of the primary is unusable.
+        DataError: the runs can be compared in none of the settings.
     """
     options = options or Options()
-    primary = stated_primary(runs[0].dataset.meta, options.primary)
     compared: dict[str, RunComparison] = {}
     refused: dict[str, str] = {}
     for setting in settings:
@@ -129,23 +124,12 @@ def compare_settings(
             refused[setting] = str(error)
     if settings and not compared:
         raise DataError("\n".join(f"{setting}: {why}" if len(refused) > 1 else why for setting, why in refused.items()))
-    corrected = _correct(compared, primary)
-    if primary is None:
-        return StudyComparison(corrected, refused, None)
-    there = corrected.get(primary.setting)
-    claim = assess_primary(
-        primary, there.matrices if there else {}, there.comparison if there else None, runs[0].dataset, options
-    )
-    return StudyComparison(corrected, refused, claim)
+    return StudyComparison(_correct(compared), refused)
 
 
-def _correct(compared: Mapping[str, RunComparison], primary: Primary | None) -> dict[str, RunComparison]:
-    """The comparisons with their tests corrected as one family over the settings, those of the primary apart."""
-
-    def part(setting: str, difference: Difference) -> bool:
-        return is_part_of(primary, setting, difference)
-
-    families = correct_families({setting: item.comparison for setting, item in compared.items()}, part)
+def _correct(compared: Mapping[str, RunComparison]) -> dict[str, RunComparison]:
+    """The comparisons with their tests corrected as one family over the settings."""
+    families = correct_families({setting: item.comparison for setting, item in compared.items()})
     return {setting: replace(item, comparison=families[setting]) for setting, item in compared.items()}
 
 
@@ -210,7 +194,7 @@ def compare(
         raise DataError(f"A comparison needs at least two runs; {len(loaded)} given.")
     setting = common_settings(loaded, setting and (setting_named(setting),))[0]
     compared = _compare(loaded, setting, options, allow=allow, against=against, steps_too=steps_too)
-    return _correct({setting: compared}, stated_primary(loaded[0].dataset.meta, options.primary))[setting]
+    return _correct({setting: compared})[setting]
 
 
 def _compare(

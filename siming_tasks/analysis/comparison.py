@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Literal
@@ -19,9 +19,8 @@ from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, plain
-from siming_tasks.metrics.evaluate import RESAMPLES, chance_corrected, draw, summaries
+from siming_tasks.metrics.evaluate import RESAMPLES, draw, summaries
 from siming_tasks.metrics.kappa import CUTS, LabelMapping
-from siming_tasks.metrics.score_matrix import FloatArray
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, LEVEL, NOISE
 
@@ -31,7 +30,7 @@ PARTIAL_TOTALS = (
 )
 """Reason why totals of a run are neither ranked nor tested."""
 
-Family = Literal["primary", "headline", "secondary"]
+Family = Literal["headline", "secondary"]
 
 
 @dataclass(frozen=True)
@@ -39,14 +38,12 @@ class Difference:
     """``a`` minus ``b`` in one metric, missing answers imputed: paired interval and p, corrected within its family.
 
     Attributes:
-        family: the tests that are corrected together: ``primary``, if it is part of the pre-registered primary, else
-            ``headline`` or ``secondary``, after its metric.
+        family: the tests that are corrected together: ``headline`` or ``secondary``, after its metric.
         value: with every missing answer taken as full points or "correct".
         stderr: by the jackknife; None where a value without some video is undefined.
         low: lower end of the 95 % interval; None where there is none.
         p: two-sided, of the same construction as the interval.
         p_holm: corrected by Holm over all comparisons of the family, in all settings that are compared.
-        p_max_t: by the step-down maximum over the comparisons of the metric.
         answered: the difference on the items that both answered; None if it is undefined there. ``answered_p``: its p.
         holds: the lead is also a lead of the answers
             (:meth:`siming_tasks.analysis.paired_tests.AnsweredDifference.holds`).
@@ -65,7 +62,6 @@ class Difference:
     high: float | None
     p: float | None
     p_holm: float | None
-    p_max_t: float | None
     answered: float | None
     answered_p: float | None
     holds: bool
@@ -108,7 +104,6 @@ class Comparison(ShortRepr):
         detectable: by metric.
         skipped: by metric and run, the reason why the run could not be compared in this metric. A run that answered
             too little is compared, and has no rank.
-        footnote: by run, Gwet's AC2 and Krippendorff's alpha of the answers that it gave.
         families: number of tests in each family, those of other settings included; ``settings``: how many there are.
         options: options of the comparison and the facts that all runs share.
     """
@@ -122,7 +117,6 @@ class Comparison(ShortRepr):
     ranks: Mapping[str, Mapping[str, RunRank]]
     detectable: Mapping[str, Detectable]
     skipped: Mapping[str, Mapping[str, str]]
-    footnote: Mapping[str, Mapping[str, float | None]]
     families: Mapping[str, int] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -237,28 +231,24 @@ def compare_scores(
         n_videos=n,
         headline=headline(answer),
         **_compare_metrics(tallies, pairs, select(answer, compared=True), resamples, seed),
-        footnote={name: chance_corrected(tally) for name, tally in tallies.items()},
         options=options,
     )
     return correct_families({"": comparison})[""]
 
 
-def correct_families(
-    comparisons: Mapping[str, Comparison], is_primary: Callable[[str, Difference], bool] = lambda setting, item: False
-) -> dict[str, Comparison]:
+def correct_families(comparisons: Mapping[str, Comparison]) -> dict[str, Comparison]:
     """Comparisons with one family of tests over several settings, intervals of ranks by it, and detectable effects.
 
     Who looks at four settings has four chances of a finding: all comparisons of the headline metrics in all settings
-    that are ranked are one family of Holm's correction, all others another. ``is_primary`` picks the differences of the
-    pre-registered primary, by setting: they are a family of their own.
+    that are ranked are one family of Holm's correction, all others another.
     """
-    families: dict[Family, list[tuple[str, int]]] = {"primary": [], "headline": [], "secondary": []}
+    families: dict[Family, list[tuple[str, int]]] = {"headline": [], "secondary": []}
     corrected = {setting: list(comparison.differences) for setting, comparison in comparisons.items()}
     for setting, comparison in comparisons.items():
         for place, item in enumerate(comparison.differences):
             ranked = not {item.a, item.b} & {*comparison.partial}  # the family is the same with or without partial runs
             of_headline: Family = "headline" if item.metric == comparison.headline and ranked else "secondary"
-            families["primary" if is_primary(setting, item) else of_headline].append((setting, place))
+            families[of_headline].append((setting, place))
     for family, members in families.items():
         tested = [at for at in members if corrected[at[0]][at[1]].p is not None]
         adjusted = paired_tests.holm(np.array([corrected[setting][place].p for setting, place in tested], float))
@@ -324,20 +314,12 @@ def _compare_metrics(
         if CATALOGUE[metric].family == "totals":
             reasons |= {name: PARTIAL_TOTALS for name in tallies if name in partial and name not in reasons}
         skipped |= {metric: reasons} if reasons else {}
-        # Of a single cluster there is no resample.
-        replicates = {
-            name: drawn.get((source[name], metric), np.zeros(0))[: resamples if drawn else 0]
-            for name in tallies
-            if name not in reasons
-        }
-        ranked = [name for name in replicates if name not in partial]
+        ranked = [name for name in tallies if name not in reasons and name not in partial]
         if len(ranked) > 1:
             value = np.array([values[source[name], metric] for name in ranked])
             ranks[metric] = compute_ranks(ranked, metric, value, on_answered)
         tested = [pair for pair in pairs if not {*pair} & {*reasons}]
-        if tested:
-            deltas = np.array([replicates[a] - replicates[b] for a, b in tested]).T
-            rows += _test_pairs(metric, tested, on_imputed, on_answered, deltas, partial)
+        rows += _test_pairs(metric, tested, on_imputed, on_answered, partial)
     return {
         "estimates": {name: summarised["own", name] for name in tallies},
         "imputed": imputed,
@@ -359,35 +341,31 @@ def _test_pairs(
     pairs: Sequence[Pair],
     on_imputed: Mapping[Pair, Mapping[str, Paired]],
     on_answered: Mapping[Pair, AnsweredDifference],
-    deltas: FloatArray,
     partial: Collection[str],
 ) -> list[Difference]:
-    """Comparisons of one metric, not yet corrected by Holm; ``deltas`` are the bootstrap, ``float64[B, pairs]``."""
+    """Comparisons of one metric, not yet corrected by Holm."""
     sign = CATALOGUE[metric].sign
-    differences = [on_imputed[pair][metric] for pair in pairs]
-    joint = paired_tests.max_t(np.array([difference.value for difference in differences]), deltas)
     rows = []
-    for (a, b), difference, p_joint in zip(pairs, differences, joint.tolist(), strict=True):
+    for a, b in pairs:
+        difference = on_imputed[a, b][metric]
         lead = sign * difference.value
         leader = on_answered[a, b] if lead >= 0 else on_answered[b, a]
         shared = on_answered[a, b].difference[metric]
         numbers = (*difference[1:5], shared.value, shared.p)
         stderr, low, high, p, answered, answered_p = (None if np.isnan(number) else number for number in numbers)
         holds = abs(lead) <= NOISE or leader.holds(metric, sign, significant=p is not None and p <= ALPHA)
-        # The bootstrap of few videos may come out below the test of a single pair; the correction never does.
-        ps = (p, p, None if p is None else max(p_joint, p))
-        value = difference.value
         rows.append(
             Difference(
                 metric,
                 a,
                 b,
                 "secondary",
-                value,
+                difference.value,
                 stderr,
                 low,
                 high,
-                *ps,
+                p,
+                p,
                 answered,
                 answered_p,
                 holds,

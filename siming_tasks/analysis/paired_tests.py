@@ -125,31 +125,6 @@ def holm(p: FloatArray) -> FloatArray:
     return adjusted
 
 
-def max_t(values: FloatArray, replicates: FloatArray) -> FloatArray:
-    """Step-down p-values from the joint bootstrap (Romano and Wolf), which uses that the comparisons share videos.
-
-    Args:
-        values: observed differences, ``float64[K]``.
-        replicates: their joint bootstrap, ``float64[B, K]``; an undefined replicate (NaN) is ignored.
-
-    Returns:
-        ``float64[K]``; 1 where a difference never varies and is zero, and where there are fewer than two replicates.
-    """
-    if len(replicates) < 2:
-        return np.ones_like(values)
-    replicates = np.where(np.isnan(replicates), values, replicates)
-    scale = replicates.std(axis=0, ddof=1)
-    scale = np.where(scale > NOISE, scale, np.inf)
-    observed, null = np.abs(values) / scale, np.abs(replicates - values) / scale
-    order = np.argsort(-observed, kind="stable")
-    # The k-th largest statistic is held against the maximum over itself and all smaller ones.
-    maxima = np.maximum.accumulate(null[:, order[::-1]], axis=1)[:, ::-1]
-    p = (1 + (maxima >= observed[order]).sum(axis=0)) / (1 + len(replicates))
-    adjusted = np.empty_like(observed)
-    adjusted[order] = np.maximum.accumulate(p)
-    return adjusted
-
-
 def detectable(stderr: float, clusters: int, tests: int = 1) -> float:
     """True difference that is found with 80 % power at the 5 % level (two-sided), shared over ``tests`` tests.
 

@@ -7,7 +7,7 @@ most :data:`DETAIL_RESAMPLES`, which they state.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,12 +15,9 @@ from typing import Any
 
 from siming_tasks.analysis.diagnosis import Diagnostics, diagnose_with_raters
 from siming_tasks.analysis.group_bias import group_biases
-from siming_tasks.analysis.other_benchmarks import other_benchmarks
 from siming_tasks.analysis.pass_decisions import PASS_MARK
 from siming_tasks.analysis.rater_agreement import rater_points, rater_references
-from siming_tasks.analysis.recoveries import recoveries
 from siming_tasks.analysis.retest import retest
-from siming_tasks.analysis.robustness import cluster_errors
 from siming_tasks.analysis.totals_calibration import totals_calibration
 from siming_tasks.analysis.video_contribution import (
     VideoContribution,
@@ -35,7 +32,6 @@ from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.metrics.resample import Stream, stream
 from siming_tasks.options import Options
 from siming_tasks.results.estimand import estimand_of
-from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run, load
 from siming_tasks.tasks import setting_named
 
@@ -82,10 +78,7 @@ def diagnose(
         if setting not in each.settings:
             raise DataError(f"{each.name} has no answer to {setting}; it has {', '.join(each.settings) or 'none'}.")
     matrix = run.score_matrix(setting, options.rater, options.cluster)
-    records = run.records.get(setting, ())
-    diagnosis = diagnose_scores(
-        matrix, setting, run.dataset, options, pass_mark=pass_mark, margin=margin, records=records
-    )
+    diagnosis = diagnose_scores(matrix, setting, run.dataset, options, pass_mark=pass_mark, margin=margin)
     if second is None:
         return diagnosis
     raters = rater_references(run.dataset, setting, matrix) if len(run.dataset.physicians) > 1 else []
@@ -103,11 +96,8 @@ def diagnose_scores(
     *,
     pass_mark: float = PASS_MARK,
     margin: float | None = None,
-    records: Iterable[Record] = (),
 ) -> Diagnostics:
     """Diagnoses of the scores of a run, beside those of the physicians of its data set.
-
-    ``records`` of the run, for what its replies hold beyond points and verdicts.
 
     Raises:
         DataError: the matrix is empty, or the pass mark or the margin is out of range.
@@ -118,19 +108,12 @@ def diagnose_scores(
     physicians = rater_points(dataset, matrix)
     diagnosis = diagnose_with_raters(matrix, dataset.rubric, physicians, seed=seed, margin=margin, **how)
     videos = [dataset.video(name) for name in matrix.video_ids]
-    named = {video.video_id: video.extra.get("student") for video in videos}
-    students = {video: str(student) for video, student in named.items() if student is not None}
-    sites = {video.video_id: video.site for video in videos}
-    by_student = cluster_errors(matrix, students, "student", **labelling)
-    by_site = cluster_errors(matrix, sites, "site", each=True, **labelling)
+    resampling = {"resamples": how["resamples"], "seed": options.seed}
     return replace(
         diagnosis,
-        clusters=tuple(errors for errors in (by_student, by_site) if errors),
         estimand=estimand_of(matrix, dataset, setting, options.rater),
-        calibration=totals_calibration(matrix, sites),
-        groups=group_biases(matrix, _stated_columns(videos)),
-        others=other_benchmarks(matrix, videos, records, resamples=how["resamples"], seed=options.seed),
-        recoveries=recoveries(matrix, videos, dataset.attempt_rule, resamples=how["resamples"], seed=options.seed),
+        calibration=totals_calibration(matrix, **resampling),
+        groups=group_biases(matrix, _stated_columns(videos), **resampling),
         options={**how, "seed": options.seed},
     )
 

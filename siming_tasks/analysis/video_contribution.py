@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from siming_tasks.analysis.paired_tests import Paired, paired_difference
 from siming_tasks.analysis.shuffle_test import numeric_labels, shuffle_p
 from siming_tasks.metrics import correlation
 from siming_tasks.metrics.catalogue import CATALOGUE, Family, select
@@ -356,3 +357,35 @@ def _lift(
     spread = spreads(gains, run.size(metric).clusters).get(metric)
     why = rows["run"][metric].reason or "No no-video baseline has a value here."
     return Lift(over, derived(run, metric, value, spread, why=why))
+
+
+def hardest_baseline(matrix: ScoreMatrix, metric: str, shuffled: float | None, **how: Any) -> tuple[str, Paired]:
+    """The no-video baseline that a run has the weakest case against, and the difference: the largest of the p-values.
+
+    A run beats every baseline if it beats this one (intersection-union test: no correction is needed over baselines). A
+    baseline whose metric is undefined is no rival. ``shuffled`` is the p-value of the run's own answers given to other
+    videos (:func:`siming_tasks.analysis.shuffle_test.shuffle_p`), which is one of the rivals. ``how`` has label
+    mapping and positive class. The p is NaN where no test is defined.
+    """
+
+    def tally(panel: ScoreMatrix) -> Tally:
+        return Tally.of(panel.sorted(), metrics=[metric], **how)
+
+    own = tally(matrix.imputed())
+    rivals: dict[str, Paired] = {}
+    for name, panel in no_video_matrices(matrix).items():
+        rival = tally(panel)
+        lead = paired_difference(own, rival)[metric]
+        ahead = CATALOGUE[metric].sign * lead.value > 0
+        if math.isnan(rival.observed[metric]) or (ahead and lead.stderr == 0):  # a lead that never varies has no p
+            continue
+        rivals[name] = lead if ahead or math.isnan(lead.p) else lead._replace(p=1.0)
+    if shuffled is not None:
+        nan = math.nan
+        rivals["shuffled-self"] = Paired(own.observed[metric], nan, nan, nan, shuffled, len(own.contributing(metric)))
+    if not rivals:
+        return "", Paired(*(math.nan,) * 5, 0)
+    over = next((name for name, lead in rivals.items() if math.isnan(lead.p)), None)
+    over = over or max(rivals, key=lambda name: rivals[name].p)
+    lead = rivals[over]
+    return over, lead._replace(p=math.nan) if math.isnan(own.observed[metric]) else lead

@@ -6,7 +6,7 @@ a row; ``python utils/make_task_files.py`` writes its lines in the task files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -183,49 +183,3 @@ def headline(answer: Answer) -> str:
     """The metric that orders a table: step-level agreement, which the benchmark is about."""
     (key,) = select(answer, headline=True)
     return key
-
-
-@dataclass(frozen=True)
-class OtherBenchmark:
-    """One metric that another benchmark reports; no table of ours is ordered by it.
-
-    Attributes:
-        label: printed at the head of its row.
-        source: the benchmark.
-        definition: in a sentence.
-        caution: to be kept in mind beside the value.
-    """
-
-    label: str
-    source: str
-    definition: str
-    caution: str
-
-
-_CONSTANT_EDA = 'An accuracy: where most steps are right the constant "all correct" is near 1. Read the MCC.'
-_MANIKIN = "Points by the rubric's `facts` (100 to 120 a minute, 50 to 60 mm) say more of a compression than its mean."
-OTHER_BENCHMARKS: Mapping[str, OtherBenchmark] = {
-    "eda": OtherBenchmark("EDA, all steps", "EgoPER",
-        "Share of the steps whose flag (wrong or right) is that of the reference; a step left out is wrong.",
-        _CONSTANT_EDA),
-    "mcc": OtherBenchmark("MCC, all steps", "this suite", "The MCC of the same flags, beside EDA.",
-        "A constant has none: 0/0."),
-    "eda_segments": OtherBenchmark("EDA, steps with a segment", "EgoPER",
-        "The same over the steps that have a segment in the recording.", _CONSTANT_EDA),
-    "mcc_segments": OtherBenchmark("MCC, steps with a segment", "this suite",
-        "The MCC of the same flags, beside EDA.", "A constant has none: 0/0."),
-    "omission_iou": OtherBenchmark("IoU of the steps left out", "EgoPER",
-        "Intersection over union of the steps left out and those said to be, mean over videos; 1 where both are empty.",
-        "Where nothing is left out, saying nothing has 1."),
-    "recognition_auroc": OtherBenchmark("AUROC of wrong steps", "CaptainCook4D",
-        "Area under the ROC curve of a step's score for being wrong: the share of its points that it is denied.",
-        "Points are few levels and no probability; of verdicts it is the mean of sensitivity and specificity."),
-    "relative_l2": OtherBenchmark("relative L2 of totals (lower is better)", "action quality assessment",
-        "100/N times the sum of ((prediction - truth) / (max - min))\u00b2 over videos' totals; range of the truth.",
-        "One outlying total widens the range and shrinks every distance."),
-    "rate_mae": OtherBenchmark("error of the rate, per minute", "EgoEMS",
-        "Mean absolute error of the rate of compressions.", _MANIKIN),
-    "depth_mae": OtherBenchmark("error of the depth, mm", "EgoEMS",
-        "Mean absolute error of the depth of compressions.", _MANIKIN),
-}  # fmt: skip
-"""Metrics of other benchmarks (:mod:`siming_tasks.metrics.other_benchmarks`) in the order in which they are printed."""

@@ -17,13 +17,13 @@ from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, plain
 from siming_tasks.metrics.intervals import spread_of, summarise
-from siming_tasks.metrics.kappa import CUTS, LEVELS, MAPPINGS, LabelMapping, chance_footnote
+from siming_tasks.metrics.kappa import CUTS, LEVELS, MAPPINGS, LabelMapping
 from siming_tasks.metrics.resample import Spread, bootstrap, jackknife_spread, observed
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.metrics.thresholds import LEVEL
 
-__all__ = ["RESAMPLES", "Evaluation", "Method", "adversarial_fill", "chance_corrected", "draw", "estimates", "evaluate",
+__all__ = ["RESAMPLES", "Evaluation", "Method", "adversarial_fill", "draw", "estimates", "evaluate",
            "summaries", "zero_fill"]  # fmt: skip
 
 K = TypeVar("K", bound=Hashable)
@@ -44,7 +44,7 @@ class Evaluation(ShortRepr):
         extra: everything else that a result file states, without interval but for the first two: ``mapping`` (kappa
             under every reading of equation 3) and ``positive`` (MCC and precision, recall, F1 of both classes);
             ``counts``; ``prevalence`` and ``predicted_positive_rate``, the shares of "wrong" steps among the answered
-            ones, whatever the positive class; ``confusion``; ``footnote``, other corrections for chance; ``fill``, a
+            ones, whatever the positive class; ``confusion``; ``fill``, a
             sensitivity analysis, not a result: the metrics if every missing answer had been zero points (verdict:
             wrong), and if it had been as far from the reference as the scale allows.
         options: mapping, positive class, method, resamples and seed that were used; ``unit``, what was resampled, and
@@ -247,13 +247,7 @@ def _facts(panel: ScoreMatrix, tally: Tally) -> dict[str, Any]:
             imputed = Tally.of(panel.predicting(fill(panel)), tally.mapping, tally.positive, compared)
             fills[name] = {key: float(np.nan_to_num(value)) for key, value in imputed.observed.items()}
     confusion = {"levels": levels, "counts": pooled}
-    return {"counts": counts, **shares, "confusion": confusion, "footnote": chance_corrected(tally), "fill": fills}
-
-
-def chance_corrected(tally: Tally) -> dict[str, float | None]:
-    """Gwet's AC2 and Krippendorff's alpha of labels or verdicts."""
-    counts = tally.labels if tally.panel.answer == "score" else Tally.of(tally.panel).verdicts
-    return chance_footnote(counts.sum(axis=0))
+    return {"counts": counts, **shares, "confusion": confusion, "fill": fills}
 
 
 def zero_fill(panel: ScoreMatrix) -> FloatArray:
