@@ -19,6 +19,7 @@ from siming_tasks.analysis.video_contribution import no_video_matrices
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Unit
+from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import plain
 from siming_tasks.metrics.kappa import LabelMapping
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
@@ -137,12 +138,13 @@ def diagnose_with_raters(
     *,
     seed: int | np.random.SeedSequence,
     margin: float | None = None,
+    positive: Positive = "error",
     **options: Any,
 ) -> Diagnostics:
     """:func:`diagnose_matrix` with any number of physicians: pair by pair, the first pair beside the judge.
 
     ``physicians``: by name, points in the matrix's order, ``float[V, S]``; those of one alone are not used. ``seed``:
-    the same for every pair. ``margin`` of equivalence, if one was stated beforehand.
+    the same for every pair. ``margin`` of equivalence, if one was stated beforehand; ``positive`` class of its metric.
     """
     diagnostics = {
         f"{b} against {a}": diagnose_matrix(
@@ -155,14 +157,14 @@ def diagnose_with_raters(
 
     # A baseline without any answer, as one that needs more than one video, or times, is no rival.
     no_video = {name: m for name, m in no_video_matrices(matrix).items() if m.answered.any()}
-    labelling: dict[str, Any] = {name: options[name] for name in ("mapping", "positive") if name in options}
+    mapping = options.get("mapping", "absolute")
     equivalence = None
     if (matrix.asked & ((~np.isnan(list(physicians.values()))).sum(axis=0) > 1)).any():
         raters = [replace(matrix, reference=points) for points in physicians.values()]
-        equivalence = physician_equivalence(matrix, raters, no_video, margin=margin, **labelling)
+        equivalence = physician_equivalence(matrix, raters, no_video, margin=margin, mapping=mapping, positive=positive)
     first = next(iter(diagnostics.values()))
     if len(diagnostics) > 1:
-        mapping, resamples = options.get("mapping", "absolute"), options.get("resamples", 2000)
+        resamples = options.get("resamples", 2000)
         sides = combinations(physicians.values(), 2)
         matrices = [label_agreement.label_matrices(matrix, a, b, mapping) for a, b in sides]
         steps = label_agreement.with_every_pair(first.steps, matrices, resamples, np.random.default_rng(seed))
