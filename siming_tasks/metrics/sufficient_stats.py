@@ -201,7 +201,7 @@ class Tally:
 
         For a correlation that of the jackknife, which sees what a few extreme clusters do and the closed form does not;
         but at least Fisher's of normal totals, ``1 / sqrt(V - 3)``: one that is smaller comes of samples that lack the
-        extremes, and its intervals cover the truth in 70 to 85 % (docs/validation/raters.md).
+        extremes, and its intervals cover the truth in 70 to 85 %.
         """
         once = np.ones((1, len(self.asked)))
         standard_errors = {name: float(error[0]) for name, error in self.errors(self.sums(once)).items()}
