@@ -11,7 +11,6 @@ from siming_tasks.analysis.comparison import Comparison, compare_scores, correct
 from siming_tasks.analysis.human_ceiling import human_ratio
 from siming_tasks.analysis.rater_agreement import rater_references
 from siming_tasks.analysis.run_analyses import run_video_contribution
-from siming_tasks.analysis.variance_sources import two_way_intervals
 from siming_tasks.analysis.video_contribution import VideoContribution
 from siming_tasks.common.display import LONGEST, Card, Shown
 from siming_tasks.common.errors import DataError, OptionsError
@@ -38,7 +37,6 @@ class RunComparison(Shown):
         comparison: paired differences, ranks, detectable effects.
         contribution: by run, contribution of the video.
         human_ratio: by run and metric; empty without two physicians.
-        two_way: by run and metric, intervals over videos and steps; empty unless asked for.
         matrices: by run, what was compared.
         estimand: whose exams and which raters.
         synthetic: the exams are simulated.
@@ -49,7 +47,6 @@ class RunComparison(Shown):
     comparison: Comparison
     contribution: Mapping[str, VideoContribution]
     human_ratio: Mapping[str, Mapping[str, Estimate]]
-    two_way: Mapping[str, Mapping[str, Estimate]]
     matrices: Mapping[str, ScoreMatrix] = field(default_factory=dict, repr=False)
     estimand: Estimand | None = None
     synthetic: bool = False
@@ -80,7 +77,6 @@ class RunComparison(Shown):
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
         parts: dict[str, Any] = {"comparison": self.comparison.to_json(), "contribution": plain(self.contribution)}
-        parts |= {"two_way": plain(self.two_way)} if self.two_way else {}
         parts |= {"estimand": self.estimand.to_json()} if self.estimand else {}
         return {**parts, "human_ratio": plain(self.human_ratio) or None}
 
@@ -105,7 +101,6 @@ def compare_settings(
     *,
     allow: Collection[str] = (),
     against: str | None = None,
-    steps_too: bool = False,
 ) -> StudyComparison:
     """Compare runs in several settings; Holm's correction is over all of them.
 
@@ -119,7 +114,7 @@ def compare_settings(
     refused: dict[str, str] = {}
     for setting in settings:
         try:
-            compared[setting] = _compare(runs, setting, options, allow=allow, against=against, steps_too=steps_too)
+            compared[setting] = _compare(runs, setting, options, allow=allow, against=against)
         except DataError as error:
             refused[setting] = str(error)
     if settings and not compared:
@@ -156,7 +151,6 @@ def compare(
     options: Options | None = None,
     allow: Collection[str] = (),
     against: str | None = None,
-    steps_too: bool = False,
 ) -> RunComparison:
     """Compare runs over the same videos in one setting, which all share their resamples.
 
@@ -169,7 +163,6 @@ def compare(
         options: rater, label mapping, positive class, resamples and seed.
         allow: differences to accept (:data:`siming_tasks.results.comparable.DIFFERENCES`).
         against: compare every other run with this one instead of all pairs.
-        steps_too: also intervals over videos and steps.
 
     Raises:
         DataError: fewer than two runs or videos, runs that are not comparable, or an unknown ``against``.
@@ -193,7 +186,7 @@ def compare(
     if len(loaded) < 2:
         raise DataError(f"A comparison needs at least two runs; {len(loaded)} given.")
     setting = common_settings(loaded, setting and (setting_named(setting),))[0]
-    compared = _compare(loaded, setting, options, allow=allow, against=against, steps_too=steps_too)
+    compared = _compare(loaded, setting, options, allow=allow, against=against)
     return _correct({setting: compared})[setting]
 
 
@@ -204,7 +197,6 @@ def _compare(
     *,
     allow: Collection[str],
     against: str | None,
-    steps_too: bool,
 ) -> RunComparison:
     """:func:`compare` before the tests are corrected for those of other settings."""
     check_allowed(allow)
@@ -228,7 +220,6 @@ def _compare(
                 for name, matrix in matrices.items()
             },
             human_ratio=ratios,
-            two_way={name: two_way_intervals(matrix, **how) for name, matrix in matrices.items() if steps_too},
             matrices=matrices,
             estimand=estimand_of(next(iter(matrices.values())), dataset, setting, options.rater, several=True),
             synthetic=dataset.synthetic,

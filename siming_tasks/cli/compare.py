@@ -33,7 +33,6 @@ def compare(
     ),
     partial: bool = cli.switch("count only requests that have a line (limited runs that do not say so)"),
     repeated: bool = cli.switch("the runs are repeats of one judge; print how much they differ"),
-    two_way: bool = cli.switch("also print intervals over videos and steps"),
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
     as_json: bool = cli.switch("print one JSON object instead of Markdown", "--json"),
 ) -> None:
@@ -58,7 +57,7 @@ def compare(
               if (each := analyse_ablations(run, name, options, allow))}  # fmt: skip
     heard = {(run, name): added for run in runs for name in BENCHMARK_TASKS if name in wanted
              if (added := analyse_sound(run, name, options, allow))}  # fmt: skip
-    how: dict[str, Any] = {"allow": allow, "against": against, "steps_too": two_way}
+    how: dict[str, Any] = {"allow": allow, "against": against}
     alone = len(runs) == 1 and (ablated or heard)  # one run's controls beside its own plain tasks
     shared = [] if alone else common_settings(runs, only_settings or None)
     study = compare_settings(runs, shared, options, **how)
@@ -153,9 +152,6 @@ def _section(run_comparison: RunComparison, dataset: Dataset) -> Section:
     section = comparison.comparison_section(run_comparison.comparison)
     if run_comparison.estimand:
         section.insert(1, literal(run_comparison.estimand.sentence))
-    if run_comparison.two_way:
-        two_way = {run: run_comparison.two_way[run] for run in best_first if run in run_comparison.two_way}
-        section += comparison.two_way_section(two_way)
     section += comparison.contribution_section(run_comparison.contribution, best_first)
     if run_comparison.human_ratio:
         rows = {run: run_comparison.human_ratio[run] for run in best_first if run in run_comparison.human_ratio}

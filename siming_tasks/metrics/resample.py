@@ -37,22 +37,18 @@ class Stream(IntEnum):
     Which videos a resample takes comes from the seed itself, hence the same videos for all metrics and all runs.
     """
 
-    STEPS = 1
-    """Steps that a resample of videos and steps takes."""
     EXCHANGES = 3
     """Other video whose answers a video is given."""
     DIAGNOSES = 7
     """Resamples and random splits of the diagnoses in a report."""
-    STANDARD = 11
-    """Resamples of the examinees behind a cut score."""
 
 
 def stream(seed: int, what: Stream) -> np.random.SeedSequence:
     """The seed of one of the streams that come from one seed: no two draw the same.
 
     Example:
-        >>> stream(5, Stream.STEPS).spawn_key
-        (1,)
+        >>> stream(5, Stream.EXCHANGES).spawn_key
+        (3,)
     """
     return np.random.SeedSequence(seed, spawn_key=(int(what),))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from siming_tasks.analysis.comparison import Comparison
-from siming_tasks.analysis.variance_sources import CLAIMS, DECODING_SHARE, Repeatability
+from siming_tasks.analysis.variance_sources import DECODING_SHARE, Repeatability
 from siming_tasks.analysis.video_contribution import NO_VIDEO_BASELINES, PARTS, VideoContribution
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
@@ -149,15 +149,6 @@ def _differences(comparison: Comparison) -> Table:
     )
     more, notes = ([], ()) if complete else (["both answered"], (NOT_IN_ANSWERS,))
     return Table.of([*head, *more], rows, caption=caption, notes=notes)
-
-
-def two_way_section(runs: Mapping[str, Mapping[str, Estimate]]) -> Section:
-    """Intervals over videos and steps of several runs, with what each kind of interval claims."""
-    metrics = list(next(iter(runs.values())))
-    rows = [[Name(run), *map(row.get, metrics)] for run, row in runs.items()]
-    head = labels(metrics, (estimate for row in runs.values() for estimate in row.values()))
-    table = Table.of(["over videos and steps", *head], rows)
-    return [table.explained(), "\n".join(CLAIMS.values())]
 
 
 def repeats_section(repeats: Mapping[str, Repeatability]) -> Section:
