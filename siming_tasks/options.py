@@ -262,13 +262,6 @@ class Options:
         "price table (YAML) of what models cost per million tokens",
         "costs are not reported",
     )
-    primary: str = _option(
-        "",
-        Text("FILE"),
-        "place",
-        "statement of the pre-registered primary (YAML or JSON): the one claim that is no exploration",
-        "that of the data set, if it states one",
-    )
     limit_cost: float = _option(
         0.0,
         Decimal(least=0, metavar="MONEY"),

@@ -127,7 +127,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("cache", None, "cache=None is not text."),
     ("replies", False, "replies=False is not text."),
     ("prices", 3, "prices=3 is not text."),
-    ("primary", 3, "primary=3 is not text."),
     ("limit_cost", -1, "limit_cost=-1 must be at least 0."),
 ]
 

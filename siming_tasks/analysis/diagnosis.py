@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -11,15 +10,10 @@ from typing import Any
 import numpy as np
 
 from siming_tasks.analysis import label_agreement, procedure_state
-from siming_tasks.analysis.annotator_test import AnnotatorTest, annotator_test
-from siming_tasks.analysis.decision_consistency import DecisionConsistency, decision_consistency
 from siming_tasks.analysis.group_bias import GroupBiases
-from siming_tasks.analysis.other_benchmarks import OtherBenchmarks
 from siming_tasks.analysis.pass_decisions import PASS_MARK, PassDecisions, pass_decisions
 from siming_tasks.analysis.physician_equivalence import PhysicianEquivalence, physician_equivalence
-from siming_tasks.analysis.recoveries import Recoveries
 from siming_tasks.analysis.retest import Retest
-from siming_tasks.analysis.robustness import AnalysisChoices, ClusterErrors, analysis_choices
 from siming_tasks.analysis.totals_calibration import TotalsCalibration
 from siming_tasks.analysis.video_contribution import no_video_matrices
 from siming_tasks.common.display import ShortRepr
@@ -27,7 +21,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Unit
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import plain
-from siming_tasks.metrics.kappa import LabelMapping, ordinal_labels
+from siming_tasks.metrics.kappa import LabelMapping
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.results.estimand import Estimand
 from siming_tasks.rubrics import Rubric
@@ -42,17 +36,12 @@ class Diagnostics(ShortRepr):
         unit: what is resampled; ``n_clusters``: how many there are.
         disputed: agreed and disputed steps; None without two raters.
         exam: pass decisions; None for verdicts.
-        clusters: standard errors if students, or sites, are what was sampled; empty if the data do not know them.
         equivalence: does the judge agree with the physicians as they do with each other; None without two.
-        annotator_test: the judge in the place of one physician; None without two who scored the same videos.
-        decisions: consistency of the pass decisions with each physician's; None for verdicts or without physicians.
         calibration: of totals; None for verdicts. ``groups``: bias by group. ``retest``: a second run of the model.
         estimand: whose exams and which raters; None for a matrix without a data set.
         pairs: with more than two physicians, numbers of each pair and of the judge where they agreed and differed; else
             empty. The physicians beside the judge are then the first pair, but for the kappas of single steps, which
             are of all pairs.
-        others: metrics of other benchmarks; None for a matrix without a data set.
-        recoveries: of steps that were tried more than once; None where none was.
         options: options of the diagnosis, as far as the caller states them.
     """
 
@@ -66,35 +55,29 @@ class Diagnostics(ShortRepr):
     sequence: procedure_state.SequentialCredit
     disputed: label_agreement.DisputedSteps | None
     exam: PassDecisions | None
-    choices: AnalysisChoices
     unit: Unit = "video"
     n_clusters: int = 0
     estimand: Estimand | None = None
     equivalence: PhysicianEquivalence | None = None
-    annotator_test: AnnotatorTest | None = None
-    decisions: DecisionConsistency | None = None
     calibration: TotalsCalibration | None = None
     groups: GroupBiases | None = None
     retest: Retest | None = None
-    clusters: tuple[ClusterErrors, ...] = ()
     pairs: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
-    others: OtherBenchmarks | None = None
-    recoveries: Recoveries | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
-        kept = {name: part for name, part in vars(self).items() if part or name not in ("pairs", "options", "clusters")}
+        kept = {name: part for name, part in vars(self).items() if part or name not in ("pairs", "options")}
         # asdict also takes the caveats, which are fields without a place in the instance.
         parts = {name: plain(asdict(part) if hasattr(part, "__dict__") else part) for name, part in kept.items()}
         if self.estimand:
             parts["estimand"] = self.estimand.to_json()
-        for name in ("equivalence", "annotator_test"):
-            if part := getattr(self, name):
-                parts[name] |= {"passed_unseen": list(part.passed_unseen)}
-        if self.equivalence:
-            difference = plain(self.equivalence.difference._asdict())
-            parts["equivalence"] |= {"sentence": self.equivalence.sentence, "difference": difference}
+        if found := self.equivalence:
+            parts["equivalence"] |= {
+                "passed_unseen": list(found.passed_unseen),
+                "sentence": found.sentence,
+                "difference": plain(found.difference._asdict()),
+            }
         return parts
 
 
@@ -106,7 +89,6 @@ def diagnose_matrix(
     *,
     rng: np.random.Generator,
     mapping: LabelMapping = "absolute",
-    positive: Positive = "error",
     pass_mark: float = PASS_MARK,
     resamples: int = 2000,
 ) -> Diagnostics:
@@ -119,7 +101,6 @@ def diagnose_matrix(
         rater_b: points of physician B.
         rng: of the resamples and random splits.
         mapping: how points become labels.
-        positive: the positive class of precision, recall and F1 among the choices.
         pass_mark: share of the points that passes the exam.
         resamples: bootstrap resamples; 0 gives values without intervals.
 
@@ -145,7 +126,6 @@ def diagnose_matrix(
         sequence=procedure_state.sequential_credit(labels, resamples, rng),
         disputed=label_agreement.disputed_steps(labels),
         exam=pass_decisions(labels, rubric, resamples, rng, pass_mark),
-        choices=analysis_choices(labels.scores, mapping, positive),
         unit=matrix.unit,
         n_clusters=matrix.n_clusters,
     )
@@ -158,12 +138,13 @@ def diagnose_with_raters(
     *,
     seed: int | np.random.SeedSequence,
     margin: float | None = None,
+    positive: Positive = "error",
     **options: Any,
 ) -> Diagnostics:
     """:func:`diagnose_matrix` with any number of physicians: pair by pair, the first pair beside the judge.
 
     ``physicians``: by name, points in the matrix's order, ``float[V, S]``; those of one alone are not used. ``seed``:
-    the same for every pair. ``margin`` of equivalence, if one was stated beforehand.
+    the same for every pair. ``margin`` of equivalence, if one was stated beforehand; ``positive`` class of its metric.
     """
     diagnostics = {
         f"{b} against {a}": diagnose_matrix(
@@ -174,36 +155,16 @@ def diagnose_with_raters(
     if not diagnostics:
         return diagnose_matrix(matrix, rubric, rng=np.random.default_rng(seed), **options)
 
-    def labels(points: FloatArray) -> FloatArray:
-        asked = np.where(matrix.asked, points, np.nan)
-        if matrix.answer == "error":
-            return np.where(np.isnan(asked), np.nan, asked >= matrix.max_score - 1e-9)
-        of_points = ordinal_labels(asked, matrix.max_score, options.get("mapping", "absolute"))
-        return np.where(of_points < 0, np.nan, of_points)
-
-    def labels_of(judge: ScoreMatrix) -> FloatArray:
-        return (
-            labels(judge.predicted) if judge.answer == "score" else np.where(judge.asked, 1 - judge.predicted, np.nan)
-        )
-
     # A baseline without any answer, as one that needs more than one video, or times, is no rival.
     no_video = {name: m for name, m in no_video_matrices(matrix).items() if m.answered.any()}
-    of_people = {name: labels(points) for name, points in physicians.items()}
-    labelling: dict[str, Any] = {name: options[name] for name in ("mapping", "positive") if name in options}
-    tested, equivalence = None, None
+    mapping = options.get("mapping", "absolute")
+    equivalence = None
     if (matrix.asked & ((~np.isnan(list(physicians.values()))).sum(axis=0) > 1)).any():
         raters = [replace(matrix, reference=points) for points in physicians.values()]
-        equivalence = physician_equivalence(matrix, raters, no_video, margin=margin, **labelling)
-    with suppress(DataError):  # no two videos that two of them scored
-        tested = annotator_test(
-            labels_of(matrix), of_people, clusters=matrix.cluster_numbers,
-            no_video={name: labels_of(judge) for name, judge in no_video.items()},
-        )  # fmt: skip
-    pass_mark, resamples = options.get("pass_mark", PASS_MARK), options.get("resamples", 2000)
-    rng = np.random.default_rng(seed)
+        equivalence = physician_equivalence(matrix, raters, no_video, margin=margin, mapping=mapping, positive=positive)
     first = next(iter(diagnostics.values()))
     if len(diagnostics) > 1:
-        mapping = options.get("mapping", "absolute")
+        resamples = options.get("resamples", 2000)
         sides = combinations(physicians.values(), 2)
         matrices = [label_agreement.label_matrices(matrix, a, b, mapping) for a, b in sides]
         steps = label_agreement.with_every_pair(first.steps, matrices, resamples, np.random.default_rng(seed))
@@ -211,8 +172,6 @@ def diagnose_with_raters(
     return replace(
         first,
         equivalence=equivalence,
-        annotator_test=tested,
-        decisions=decision_consistency(matrix, rubric, physicians, pass_mark, resamples, rng),
         pairs={name: _pair_values(pair) for name, pair in diagnostics.items()} if len(diagnostics) > 1 else {},
     )
 

@@ -15,9 +15,7 @@ Three questions, each a two-sided test at level alpha: does one judge differ fro
 two judges on the same videos differ (``two``), and does the pair still differ when it is the hardest to show among k
 comparisons under Holm's correction (``holm``: the first step of Holm tests at alpha / k)?
 
-The simulated videos are independent of each other. Where several videos are of one student, the variance of every
-estimate is multiplied by the design effect (:mod:`siming_tasks.analysis.design_effect`), and Student's distribution has
-the degrees of freedom of the students.
+The simulated videos are independent of each other.
 """
 
 from __future__ import annotations
@@ -32,7 +30,6 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.optimize import brentq
 
-from siming_tasks.analysis.design_effect import DesignEffect
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.classification import binary_counts
@@ -40,7 +37,7 @@ from siming_tasks.metrics.correlation import Paired
 from siming_tasks.metrics.kappa import confusion
 from siming_tasks.metrics.ratio_estimates import Labels
 from siming_tasks.metrics.score_matrix import FloatArray
-from siming_tasks.metrics.thresholds import ALPHA, POWER
+from siming_tasks.metrics.thresholds import ALPHA, FEWEST, POWER
 
 QUESTIONS = {"zero": "one judge against one that sees no video", "two": "two judges", "holm": "two judges, after Holm"}
 CELLS = 2_000_000
@@ -221,13 +218,11 @@ class PowerSettings:
 class SmallestEffect:
     """The smallest effect on one metric that ``videos`` videos show with the wanted power (judges near chance).
 
-    ``clusters`` are the students (or videos) that they come from. None: larger than the metric can be, or too few
-    clusters for a test.
+    None: larger than the metric can be, or too few videos for a test.
     """
 
     metric: str
     videos: int
-    clusters: int
     stderr: float
     zero: float | None
     two: float | None
@@ -242,15 +237,12 @@ class SmallestEffect:
 class VideosNeeded:
     """Videos needed to show an effect, and the power found by drawing data sets of that size.
 
-    ``clusters`` are the students (or videos) that they come from. Both are None if no judge can reach the effect
-    (``reason``); ``power`` is None if the size was not drawn. Of clustered videos, data sets of as many independent
-    videos as they are worth are drawn.
+    None if no judge can reach the effect (``reason``); ``power`` is None if the size was not drawn.
     """
 
     metric: str
     effect: float
     question: str
-    clusters: int | None
     videos: int | None
     power: float | None
     reason: str = ""
@@ -267,18 +259,15 @@ def smallest_effects(
     rng: np.random.Generator,
     test: PowerSettings | None = None,
     metrics: tuple[str, ...] | None = None,
-    clustering: DesignEffect | None = None,
     replicates: int = 2000,
     progress: Progress = lambda done: None,
 ) -> tuple[SmallestEffect, ...]:
-    """Smallest detectable effects for a number of videos; none below ``clustering.fewest`` clusters.
+    """Smallest detectable effects for a number of videos; none below :data:`siming_tasks.metrics.thresholds.FEWEST`.
 
     The spread of an estimate is taken from ``replicates`` data sets with judges that know nothing; its own error is
     about ``1 / sqrt(2 replicates)`` of it. ``metrics``: by default all that have a lift.
     """
     test, metrics = test or PowerSettings(), select(lifted=True) if metrics is None else metrics
-    clustering = clustering or DesignEffect()
-    clusters = clustering.clusters(videos)
     of_one_judge: dict[str, list[FloatArray]] = {metric: [] for metric in metrics}
     of_two: dict[str, list[FloatArray]] = {metric: [] for metric in metrics}
     for sample in _batches(design, videos, replicates, rng, progress):
@@ -289,14 +278,11 @@ def smallest_effects(
             of_two[metric].append(second - first)
     smallest = []
     for metric in metrics:
-        alone, apart = (
-            math.sqrt(clustering.factor) * float(np.concatenate(side[metric]).std(ddof=1))
-            for side in (of_one_judge, of_two)
-        )
-        reach = {name: test.reach(name, clusters) * (alone if name == "zero" else apart) for name in QUESTIONS}
-        most = CATALOGUE[metric].high if clusters >= clustering.fewest else -math.inf  # over a judge that sees nothing
+        alone, apart = (float(np.concatenate(side[metric]).std(ddof=1)) for side in (of_one_judge, of_two))
+        reach = {name: test.reach(name, videos) * (alone if name == "zero" else apart) for name in QUESTIONS}
+        most = CATALOGUE[metric].high if videos >= FEWEST else -math.inf  # over a judge that sees nothing
         effects = {name: value if value <= most else None for name, value in reach.items()}
-        smallest.append(SmallestEffect(metric, videos, clusters, alone, **effects))
+        smallest.append(SmallestEffect(metric, videos, alone, **effects))
     return tuple(smallest)
 
 
@@ -307,7 +293,6 @@ def plan(
     *,
     rng: np.random.Generator,
     test: PowerSettings | None = None,
-    clustering: DesignEffect | None = None,
     replicates: int = 1000,
     progress: Progress = lambda done: None,
 ) -> tuple[VideosNeeded, ...]:
@@ -319,7 +304,7 @@ def plan(
     Raises:
         DataError: the effect is not above 0.
     """
-    test, clustering = test or PowerSettings(), clustering or DesignEffect()
+    test = test or PowerSettings()
     if not effect > 0:
         raise DataError(f"effect is {effect:g}; give the difference to be shown, above 0.")
     calibration = draw(design, 2000, 10, rng, judges=1)
@@ -330,7 +315,7 @@ def plan(
     ceiling = mean(1.0)
     if effect >= ceiling:
         reason = f"A judge that sees the truth reaches {ceiling:.2f} on average against raters with this agreement."
-        return tuple(VideosNeeded(metric, effect, question, None, None, None, reason) for question in QUESTIONS)
+        return tuple(VideosNeeded(metric, effect, question, None, None, reason) for question in QUESTIONS)
     blind = mean(0.0)  # sampling error of the sample itself, near 0
     low, high = 0.0, 1.0
     for _ in range(16):  # bisection: the metric grows with the skill
@@ -350,22 +335,20 @@ def plan(
     pilot, plans = estimates(PILOT), []
     for question in QUESTIONS:
         null, real = (side.std(ddof=1) for side in pilot[question])
-        clusters, videos = PILOT, PILOT
-        for _ in range(20):  # the critical value depends on the number of clusters, which it decides
-            critical = test.critical(question, clusters)
+        videos = PILOT
+        for _ in range(20):  # the critical value depends on the number of videos, which it decides
+            critical = test.critical(question, videos)
             need = critical * null + (test.reach(question) - test.critical(question)) * real
-            wanted, planned = clusters, clustering.needed(PILOT * (need / effect) ** 2)
-            clusters, videos = planned if planned[0] >= clustering.fewest else clustering.at(clustering.fewest)
-            if clusters == wanted:
+            before, videos = videos, max(FEWEST, math.ceil(PILOT * (need / effect) ** 2 - 1e-9))
+            if videos == before:
                 break
-        independent = round(videos / clustering.factor)
-        if independent > LARGEST:
+        if videos > LARGEST:
             reason = f"Sizes above {LARGEST} are not drawn."
-            plans.append(VideosNeeded(metric, effect, question, clusters, videos, None, reason))
+            plans.append(VideosNeeded(metric, effect, question, videos, None, reason))
             continue
-        without, with_effect = estimates(independent)[question]
+        without, with_effect = estimates(videos)[question]
         power = float((np.abs(with_effect) > critical * without.std(ddof=1)).mean())
-        plans.append(VideosNeeded(metric, effect, question, clusters, videos, power))
+        plans.append(VideosNeeded(metric, effect, question, videos, power))
     return tuple(plans)
 
 

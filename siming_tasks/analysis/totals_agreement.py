@@ -2,7 +2,7 @@
 
 Intervals are Student's t of the jackknife, which leaves out one cluster (a video, unless told otherwise) at a time: no
 distribution of the totals is assumed. Those of normal theory (F, Fisher's z) cover the truth in 60 to 80 % of samples
-where a few trainees are far weaker than all others; docs/validation/raters.md has the shares of both.
+where a few trainees are far weaker than all others.
 """
 
 from __future__ import annotations

@@ -33,9 +33,7 @@ def compare(
     ),
     partial: bool = cli.switch("count only requests that have a line (limited runs that do not say so)"),
     repeated: bool = cli.switch("the runs are repeats of one judge; print how much they differ"),
-    max_t: bool = cli.switch("also print step-down max-T p-values"),
-    two_way: bool = cli.switch("also print intervals over videos and steps"),
-    options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "primary"),
+    options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
     as_json: bool = cli.switch("print one JSON object instead of Markdown", "--json"),
 ) -> None:
     """Print a comparison, the video's contribution and the human ratio for every setting."""
@@ -43,8 +41,7 @@ def compare(
     from siming_tasks.analysis.input_controls import analyse_ablations
     from siming_tasks.analysis.sound_contribution import analyse_sound
     from siming_tasks.common.sanitize import literal
-    from siming_tasks.metrics.estimate import plain
-    from siming_tasks.report.tables.comparison import ablation_section, primary_section, sound_section
+    from siming_tasks.report.tables.comparison import ablation_section, sound_section
     from siming_tasks.results.discovery import find_runs
     from siming_tasks.results.run import read_run
     from siming_tasks.tasks import BENCHMARK_TASKS, UNALTERED_TASKS
@@ -60,7 +57,7 @@ def compare(
               if (each := analyse_ablations(run, name, options, allow))}  # fmt: skip
     heard = {(run, name): added for run in runs for name in BENCHMARK_TASKS if name in wanted
              if (added := analyse_sound(run, name, options, allow))}  # fmt: skip
-    how: dict[str, Any] = {"allow": allow, "against": against, "steps_too": two_way}
+    how: dict[str, Any] = {"allow": allow, "against": against}
     alone = len(runs) == 1 and (ablated or heard)  # one run's controls beside its own plain tasks
     shared = [] if alone else common_settings(runs, only_settings or None)
     study = compare_settings(runs, shared, options, **how)
@@ -68,7 +65,7 @@ def compare(
         parts = {setting: part.to_json() for setting, part in study.settings.items()}
         for part in parts.values():
             part |= {} if part["human_ratio"] else {"human_ratio_reason": no_ceiling(dataset)}
-        whole = {"settings": parts, "not_compared": dict(study.refused), "primary": plain(study.primary)}
+        whole = {"settings": parts, "not_compared": dict(study.refused)}
         controls: dict[str, Mapping[tuple[Run, str], Sequence[Any]]] = {"ablations": ablated, "sound": heard}
         for key, found in controls.items():
             effects: dict[str, dict[str, Any]] = {}
@@ -80,12 +77,12 @@ def compare(
     printed: Section = [f"**{literal(comparison.sentence)}**" for comparison in study.settings.values()]
     if not alone:
         unseen = [name for name in common_settings(runs) if name not in study.settings] if only_settings else []
-        claim = primary_section(plain(study.primary), unseen)
-        printed = [*claim, *printed] if study.primary else [*printed, *claim]
+        if unseen:
+            printed.append(f"**Left out of the correction: {', '.join(unseen)}, which these runs answered too.**")
     tables = _ranking_tables(runs, study.settings, options, allow)
     for setting, comparison in study.settings.items():
         printed += [f"## {setting} on {title(dataset)}", tables[setting]]
-        printed += _section(comparison, dataset, joint=max_t)
+        printed += _section(comparison, dataset)
     for setting, why in study.refused.items():
         printed += [f"## {setting} on {title(dataset)}", f"Not compared: {why}"]
     for (run, setting), each in ablated.items():
@@ -101,7 +98,6 @@ def _ranking_tables(
     runs: Sequence[Run], settings: Mapping[str, RunComparison], options: Options, allow: Sequence[str]
 ) -> dict[str, Table]:
     """The leaderboard that a report has, of the runs that are compared, whatever judges they are."""
-    from siming_tasks.data.primary import stated_primary
     from siming_tasks.metrics.estimate import plain
     from siming_tasks.report.leaderboard import Entrant, correct_leaderboards, rank_entrants
     from siming_tasks.report.tables.ranking import ranking_table
@@ -113,7 +109,7 @@ def _ranking_tables(
             known = plain(compared.contribution.get(run.name))
             entrants.append(replace(Entrant.of(run, setting, options, known), role="model", kind=None))
         held[setting] = rank_entrants(entrants, dataset, setting, options, allow, compared.comparison)
-    boards = correct_leaderboards(held, stated_primary(dataset.meta, options.primary), dataset, options)[0]
+    boards = correct_leaderboards(held)
     return {name: ranking_table(board, synthetic=dataset.synthetic) for name, board in boards.items() if board}
 
 
@@ -147,18 +143,15 @@ def _print_repeats(
         show_markdown(f"## {setting} on {title(dataset)}, {len(runs)} repeats", repeats_section(part))
 
 
-def _section(run_comparison: RunComparison, dataset: Dataset, *, joint: bool) -> Section:
+def _section(run_comparison: RunComparison, dataset: Dataset) -> Section:
     """The comparison of one setting: the runs, the video's contribution and the human ratio."""
     from siming_tasks.common.sanitize import literal
     from siming_tasks.report.tables import comparison, raters
 
     best_first = comparison.ranked_runs(run_comparison.comparison)
-    section = comparison.comparison_section(run_comparison.comparison, joint=joint)
+    section = comparison.comparison_section(run_comparison.comparison)
     if run_comparison.estimand:
         section.insert(1, literal(run_comparison.estimand.sentence))
-    if run_comparison.two_way:
-        two_way = {run: run_comparison.two_way[run] for run in best_first if run in run_comparison.two_way}
-        section += comparison.two_way_section(two_way)
     section += comparison.contribution_section(run_comparison.contribution, best_first)
     if run_comparison.human_ratio:
         rows = {run: run_comparison.human_ratio[run] for run in best_first if run in run_comparison.human_ratio}

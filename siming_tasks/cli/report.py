@@ -28,7 +28,7 @@ def report(
     title: str | None = cli.option("TEXT", "title of every page (default: SiMing-Bench report)"),
     partial: bool = cli.switch("count only requests that have a line"),
     allow: tuple[str, ...] = cli.several("WHAT", "rank runs that differ in WHAT (see compare)", Choice(DIFFERENCES)),
-    options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "prices", "primary"),
+    options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "prices"),
     jobs: int | None = cli.option("J", "worker processes (default: one for each core)", Whole()),
 ) -> None:
     """Write the report and say where it is."""

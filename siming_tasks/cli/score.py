@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import print_json, say, show_markdown, show_problems
@@ -33,7 +33,7 @@ _SAID = ("few-clusters", "few-videos", "fixed-performance", "fixed-site", "fixed
 def score(
     chosen: cli.DatasetChoice = cli.dataset_flags(word=True, labels=True),
     predictions: Path = cli.word("PREDICTIONS", "prediction file, sample log, or folder", cli.RUN),
-    options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "prices", "primary"),
+    options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "prices"),
     partial: bool = cli.switch("count only requests that have a line (run with --limit)"),
     allow: tuple[str, ...] = cli.several(
         "WHAT", "with the word `dataset`: accept predictions for other labels or media"
@@ -74,33 +74,15 @@ def score(
         return 0 if summary["ok"] else 1
     run = read_run(source, dataset, partial=partial, allow=allow)
     scores = score_run(run, options, observable=observable, fps=fps, has_audio=audio)
-    claim = _primary(run, options)
     if as_json:
-        print_json(scores.to_json() | ({"primary": claim} if claim else {}), indent=1)
+        print_json(scores.to_json(), indent=1)
     else:
         show_problems(scores.problems)
         label = " SYNTHETIC" if dataset.synthetic else ""
         part = f", split {dataset.part}" if dataset.part else ""
         print(f"{dataset.name} {dataset.version}{part}{label}, digest {dataset.digest[:12]}\n")
         _print_scores(scores, run, observable)
-        if claim:
-            from siming_tasks.report.tables.comparison import primary_section
-
-            print()
-            show_markdown(primary_section(claim))
     return 0
-
-
-def _primary(run: Run, options: Options) -> dict[str, Any] | None:
-    """The pre-registered primary, tested on this run where it needs no other; None if nothing was pre-registered."""
-    from siming_tasks.analysis.primary_claim import assess_primary
-    from siming_tasks.data.primary import stated_primary
-
-    if not (primary := stated_primary(run.dataset.meta, options.primary)):
-        return None
-    has = primary.setting in run.settings
-    matrices = {run.name: run.score_matrix(primary.setting, options.rater, options.cluster)} if has else {}
-    return assess_primary(primary, matrices, None, run.dataset, options).to_json()
 
 
 def _print_scores(scores: Scores, run: Run, observable: bool) -> None:

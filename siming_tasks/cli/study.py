@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import plural, print_json, show_markdown, show_problems
+from siming_tasks.cli.terminal import print_json, show_markdown
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.sanitize import literal
 from siming_tasks.options import Decimal, Options, Whole
 
 if TYPE_CHECKING:
-    from siming_tasks.analysis.design_effect import DesignEffect
     from siming_tasks.data import Dataset
     from siming_tasks.report.table import Section
 
@@ -43,12 +42,6 @@ class _LiftedMetrics(click.ParamType[str]):
 def raters(
     chosen: cli.DatasetChoice = cli.dataset_flags(word=True, labels=True, word_kind=_RATED),
     raters: tuple[str, str] | None = cli.option("A B", "these two raters (default: every pair of physicians)", nargs=2),
-    reference: str | None = cli.option("NAME", "hold every reader against this rater: instrument, or its name"),
-    run_paths: tuple[str, ...] = cli.several("RUN", "with --reference: a model's run; or NAME=PATH", flag="--run"),
-    pass_mark: float | None = cli.option("SHARE", "share of points that passes (default: 0.8)", _PROPORTION),
-    borderline: float | None = cli.option(
-        "X", "the global rating that means borderline, for a pass mark", Decimal(least=-1000000000.0)
-    ),
     options: Options = cli.option_flags("mapping", "resamples", "seed"),
     as_json: bool = cli.switch("print one JSON object instead of Markdown", "--json"),
 ) -> None:
@@ -58,63 +51,34 @@ def raters(
     if chosen.word and is_event_log(Path(chosen.word)):
         from siming_tasks.tools.station.progress import progress_section, read_progress
 
-        if chosen.labels or chosen.data or pass_mark is not None or borderline is not None:
-            raise OptionsError(
-                "An event log takes neither --data nor --labels, and no pass mark; build the data set first."
-            )
+        if chosen.labels or chosen.data:
+            raise OptionsError("An event log takes neither --data nor --labels; build the data set first.")
         progress = read_progress(Path(chosen.word), options, raters)
         if as_json:
             print_json(progress.to_json())
         else:
             show_markdown(progress_section(progress))
         return
-    from siming_tasks.analysis.pass_decisions import PASS_MARK
-    from siming_tasks.analysis.psychometrics import psychometrics
     from siming_tasks.analysis.rater_agreement import inter_rater_tables
-    from siming_tasks.report.tables.raters import psychometrics_section, rater_pairs_section, rater_section
+    from siming_tasks.analysis.rater_totals import rater_totals
+    from siming_tasks.report.tables.raters import rater_pairs_section, rater_section, rater_totals_section
 
-    if reference:
-        _print_readers(chosen, reference, run_paths, options, as_json)
-        return
-    if run_paths:
-        raise OptionsError("--run needs --reference: what the models and the physicians are held against.")
     dataset = chosen.open()
     tables = inter_rater_tables(dataset, options, raters)
     if not tables:
         raise DataError(no_ceiling(dataset))
-    pass_mark = PASS_MARK if pass_mark is None else pass_mark
-    deeper = psychometrics(dataset, options, names=raters, pass_mark=pass_mark, borderline=borderline)
+    totals = rater_totals(dataset, options, names=raters)
     if as_json:
         parts = tables[0].to_json() if len(tables) == 1 else {"pairs": [table.to_json() for table in tables]}
         about_raters = {"raters_stated": dataset.raters_in_words}
-        print_json(origin(dataset) | about_raters | parts | {"psychometrics": deeper.to_json()})
+        print_json(origin(dataset) | about_raters | parts | {"totals": totals.to_json()})
     else:
         section = rater_section(tables[0]) if len(tables) == 1 else rater_pairs_section(tables)
         stated = dataset.raters_in_words if dataset.rater_facts else {}
         about = "; ".join(f"{literal(name)}: {words}" for name, words in stated.items())
         show_markdown(
-            f"## Raters of {title(dataset)}", *([about] if about else []), section, psychometrics_section(deeper)
+            f"## Raters of {title(dataset)}", *([about] if about else []), section, rater_totals_section(totals)
         )
-
-
-def _print_readers(
-    chosen: cli.DatasetChoice, reference: str, run_paths: tuple[str, ...], options: Options, as_json: bool
-) -> None:
-    """Print physicians, models and both together against an instrument: a sentence first, tables after."""
-    from siming_tasks.analysis.second_reader import reader_study
-    from siming_tasks.report.tables.second_reader import reader_section
-    from siming_tasks.results.discovery import find_runs
-    from siming_tasks.results.run import read_run
-
-    sources = find_runs(run_paths) if run_paths else []
-    dataset = chosen.open(sources)
-    runs = [read_run(source, dataset) for source in sources]
-    show_problems([problem for run in runs for problem in run.problems])
-    study = reader_study(dataset, reference, runs, options)
-    if as_json:
-        print_json(origin(dataset) | study.to_json())
-    else:
-        show_markdown(f"## Readers of {title(dataset)}", reader_section(study, options.resamples))
 
 
 @cli.command()
@@ -173,7 +137,7 @@ def card(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
     path: Path = cli.word("RUN", "a prediction file, a sample log, or a folder of them", cli.RUN),
     partial: bool = cli.switch("the run asked only for the requests it holds (as with --limit)"),
-    options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "primary"),
+    options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
 ) -> None:
     """Print the text."""
     from siming_tasks.report.model_card import model_card
@@ -183,12 +147,8 @@ def card(
     show_markdown(model_card(source, chosen.open([source], reference=True), options, partial=partial))
 
 
-@cli.command(
-    "Simulates raters and judges (synthetic; siming_tasks.analysis.power) to plan a data set. With --data, students "
-    "and sites are as in that data set."
-)
+@cli.command("Simulates raters and judges (synthetic; siming_tasks.analysis.power) to plan a data set.")
 def power(
-    chosen: cli.DatasetChoice = cli.dataset_flags(),
     videos: int = cli.option("N", "size of the data set (default 200)", Whole(10), 200),
     models: int = cli.option("N", "models compared pairwise under Holm (default 12)", Whole(2), 12),
     steps: int = cli.option("N", "rubric steps per video (default 33)", Whole(), 33),
@@ -196,15 +156,8 @@ def power(
     agreement: float = cli.option("X", "kappa of two raters (default 0.732)", _PROPORTION, 0.732),
     alpha: float = cli.option("X", "level of the two-sided test (default 0.05)", _PROPORTION, 0.05),
     wanted_power: float = cli.option("X", "wanted power (default 0.8)", _PROPORTION, 0.8, flag="--power"),
-    per_cluster: float | None = cli.option("X", "videos of one student or site (default: one)", Decimal(least=1)),
-    icc: float | None = cli.option(
-        "X", "with --per-cluster: intraclass correlation of a student's videos", Decimal(least=0, most=1)
-    ),
     replicates: int = cli.option("N", "data sets to draw (default 2000)", Whole(100), 2000),
     effect: float | None = cli.option("X", "find the videos needed for this effect instead", Decimal(above=0)),
-    margin: float | None = cli.option(
-        "X", "find the videos that show a judge to be a physician's equal within X of kappa", Decimal(above=0, below=1)
-    ),
     metric_names: tuple[str, ...] = cli.several(
         "", "a metric with a no-video baseline; may be repeated (default: all)", _LiftedMetrics(), flag="--metric"
     ),
@@ -222,28 +175,9 @@ def power(
     test = PowerSettings(alpha, wanted_power, models * (models - 1) // 2)
     metrics = tuple(dict.fromkeys(metric_names or select(lifted=True)))
     rng = np.random.default_rng(options.seed)
-    clustering = _design_effect(chosen, per_cluster, icc)
-    if margin is not None:
-        if effect is not None or metric_names:
-            raise OptionsError("--margin plans equivalence in kappa: give it without --effect and --metric.")
-        from siming_tasks.analysis.equivalence_power import equivalence_size
-
-        planned = equivalence_size(design, margin, rng=rng, test=test, clustering=clustering, replicates=replicates)
-        if as_json:
-            print_json(
-                {"synthetic": True, "equivalence": planned.to_json(), "clusters": clustering.to_json()}, indent=2
-            )
-            return
-        show_markdown(
-            f"Simulated: {steps} steps, {prevalence:.1%} not fully correct, raters' kappa {agreement:g}. "
-            f"{planned.videos:,} videos show with power {wanted_power:g} that a judge who is a physician's equal "
-            f"agrees with two physicians as they do with each other, within {margin:g} of kappa (two one-sided "
-            f"tests at level {alpha:g})."
-        )
-        return
     total = replicates * (1 if effect is None else len(metrics) * (1 + len(QUESTIONS)))
     with tqdm(total=total, unit="data set", file=sys.stderr, disable=None, leave=False) as bar:
-        how: dict[str, Any] = {"rng": rng, "test": test, "clustering": clustering, "replicates": replicates}
+        how: dict[str, Any] = {"rng": rng, "test": test, "replicates": replicates}
         how |= {"progress": bar.update}
         sizes: list[Any]
         if effect is None:
@@ -253,7 +187,6 @@ def power(
     if as_json:
         settings: dict[str, Any] = {"steps": steps, "prevalence": prevalence, "agreement": agreement}
         settings |= {"alpha": alpha, "power": wanted_power, "comparisons": test.comparisons}
-        settings |= {"clusters": clustering.to_json()}
         settings |= {"replicates": replicates, "seed": options.seed, "results": [item.to_json() for item in sizes]}
         print_json({"synthetic": True, **settings}, indent=2)
         return
@@ -261,68 +194,32 @@ def power(
         f"Simulated: {steps} steps, {prevalence:.1%} not fully correct, raters' kappa {agreement:g}; "
         f"power {wanted_power:g} at level {alpha:g}."
     )
-    _print_table(made, videos, effect, test.comparisons, clustering, sizes)
+    _print_table(made, videos, effect, test.comparisons, sizes)
 
 
-def _design_effect(chosen: cli.DatasetChoice, per_cluster: float | None, icc: float | None) -> DesignEffect:
-    """The clusters of a named data set, those that the flags give, or none."""
-    from siming_tasks.analysis.design_effect import DesignEffect, estimate_design_effect
-
-    named = chosen.data is not None or bool(chosen.options.data)
-    if (per_cluster is None) != (icc is None) and not named:
-        raise OptionsError("--per-cluster and --icc belong together: give both, or --data to estimate them.")
-    if not named or (per_cluster is not None and icc is not None):
-        return DesignEffect(per_cluster or 1.0, icc or 0.0, unit="student" if per_cluster else "video")
-    from siming_tasks.results.evaluate_records import build_reference_matrix
-    from siming_tasks.tasks import benchmark_task
-
-    dataset = chosen.open(reference=True)
-    totals = build_reference_matrix(dataset, benchmark_task("full", "score").name, chosen.options.rater)
-    estimated = estimate_design_effect(totals)
-    return replace(
-        estimated,
-        per_cluster=estimated.per_cluster if per_cluster is None else per_cluster,
-        icc=estimated.icc if icc is None else icc,
-    )
-
-
-def _print_table(
-    made: str, videos: int, effect: float | None, comparisons: int, clustering: DesignEffect, sizes: list[Any]
-) -> None:
+def _print_table(made: str, videos: int, effect: float | None, comparisons: int, sizes: list[Any]) -> None:
     """Print a row for each metric: the smallest effect, or the videos that the effect needs."""
     from siming_tasks.metrics.catalogue import CATALOGUE
     from siming_tasks.report.table import Table
 
     head = ["metric", "against a no-video baseline", "two models", f"two models, Holm over {comparisons}"]
     names = {item.metric: CATALOGUE[item.metric].gain_label for item in sizes}
-    grouped = clustering.unit != "video"
-    if grouped:
-        made += (
-            f"\n\nA {clustering.unit} has {clustering.per_cluster:.3g} videos, of an intraclass correlation of "
-            f"{clustering.icc:.2f}: the design effect is {clustering.factor:.2f}: that many videos are worth one "
-            f"independent one. Tests have the degrees of freedom of the {clustering.unit}s."
-        )
     if effect is None:
         rows = [
             [names[item.metric]]
             + ["out of reach" if reach is None else f"{reach:.3f}" for reach in (item.zero, item.two, item.holm)]
             for item in sizes
         ]
-        of = f" of {plural(sizes[0].clusters, clustering.unit)}" if grouped else ""
-        fewest = clustering.fewest
-        few = [f"Below {fewest} {clustering.unit}s nothing is tested."] if sizes[0].clusters < fewest else []
-        show_markdown(made, f"Smallest effect that {videos} videos{of} show:", Table.of(head, rows), *few)
+        show_markdown(made, f"Smallest effect that {videos} videos show:", Table.of(head, rows))
         return
 
     def cell(item: Any) -> str:
         if item.videos is None:
             return "out of reach"
-        size = f"{plural(item.clusters, clustering.unit)}, {item.videos:,} videos" if grouped else f"{item.videos:,}"
-        return size + (f" ({item.power:.2f})" if item.power is not None else "")
+        return f"{item.videos:,}" + (f" ({item.power:.2f})" if item.power is not None else "")
 
     rows = [[label, *(cell(item) for item in sizes if item.metric == key)] for key, label in names.items()]
-    what = "Sample that shows an effect" if grouped else "Videos that show an effect"
-    what += f" of {effect:g} (in brackets: power in data sets of that size):"
+    what = f"Videos that show an effect of {effect:g} (in brackets: power in data sets of that size):"
     reasons = dict.fromkeys(f"{names[item.metric]}: {item.reason}" for item in sizes if item.reason)
     show_markdown(made, what, Table.of(head, rows), *reasons)
 

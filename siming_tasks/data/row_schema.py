@@ -21,7 +21,6 @@ from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.files import check_file_name
 from siming_tasks.common.schema import PERSON, Attempt, AttemptRule, Finding, Rater, RaterKind, StepLabel, Video
-from siming_tasks.data.primary import Primary
 
 VIDEO_ID = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
 MAX_VIDEO_ID = 128
@@ -185,7 +184,6 @@ class DatasetInfo(BaseModel):
     sound: StrictBool | None = None
     digest: Sha256 | None = None
     media_sha256: dict[str, Sha256] = Field(default_factory=dict)
-    primary: Primary | None = None
 
 
 def problems_of(

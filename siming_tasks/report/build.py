@@ -14,7 +14,6 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from siming_tasks import __version__
-from siming_tasks.analysis.primary_claim import PrimaryResult
 from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.input_kinds import path_of
@@ -24,7 +23,6 @@ from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset, as_dataset
 from siming_tasks.data.minimal_pairs import read_pairs
-from siming_tasks.data.primary import stated_primary
 from siming_tasks.options import Options
 from siming_tasks.report.downloads import summary_markdown, write_downloads
 from siming_tasks.report.leaderboard import correct_leaderboards, rank_analyses
@@ -112,7 +110,7 @@ def write_report(
     listed = [run.source if isinstance(run, Run) else run for run in ([runs] if isinstance(runs, str | Path) else runs)]
     groups = [[run] if isinstance(run, RunSource) else find_runs([str(path_of(run, "runs", "run"))]) for run in listed]
     sources = unique_names([source for group in groups or [find_runs([])] for source in group])
-    pairs, primary = tuple(read_pairs(dataset)), stated_primary(dataset.meta, options.primary)
+    pairs = tuple(read_pairs(dataset))
     with output_folder(out, *_REPORT) as part, _worker_map(jobs, max(len(sources), len(UNALTERED_TASKS))) as apply:
 
         def run_all(function: Callable[..., Any], items: Sequence[Any], unit: str, description: str) -> list[Any]:
@@ -124,8 +122,8 @@ def write_report(
         analyses = run_all(analyze, sources, "run", "Runs")
         rank = bind(rank_analyses, analyses, dataset, options=options, allow=allow)
         standings = dict(zip(UNALTERED_TASKS, run_all(rank, UNALTERED_TASKS, "table", "Tables"), strict=True))
-        boards, claim = correct_leaderboards(standings, primary, dataset, options)
-        report = _report_json(analyses, dataset, options, boards, claim) | {"title": one_line(title, 120)}
+        boards = correct_leaderboards(standings)
+        report = _report_json(analyses, dataset, options, boards) | {"title": one_line(title, 120)}
         link = VideoLinker(media, dataset, out, part)
         _write_summary(part, report, link)
         contents = ReportContents(part, page_facts(report, pairs), report, tuple(analyses), dataset, pairs, link)
@@ -195,7 +193,6 @@ def _report_json(
     dataset: Dataset,
     options: Options,
     boards: Mapping[str, dict[str, Any] | None],
-    claim: PrimaryResult | None,
 ) -> dict[str, Any]:
     """Everything that the pages show, as plain JSON."""
     return {
@@ -228,7 +225,6 @@ def _report_json(
             for run in analyses
         ],
         "standings": boards,
-        "primary": claim.to_json() if claim else None,
     }
 
 

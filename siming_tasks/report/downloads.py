@@ -14,7 +14,7 @@ from siming_tasks.common.sanitize import literal
 from siming_tasks.report.forest_plot import build_forest_plot
 from siming_tasks.report.paper_figure import write_forest_plot
 from siming_tasks.report.table import Section, tex_file, to_markdown
-from siming_tasks.report.tables.comparison import ABLATION_CAPTION, SOUND_CAPTION, primary_section
+from siming_tasks.report.tables.comparison import ABLATION_CAPTION, SOUND_CAPTION
 from siming_tasks.report.tables.ranking import ranking_table, values_table
 from siming_tasks.report.verdict import verdict_markdown
 from siming_tasks.tasks import TASKS
@@ -60,7 +60,6 @@ def summary_markdown(report: Mapping[str, Any]) -> str:
         f"{options['resamples']:,} bootstrap resamples over {over}, seed {options['seed']}."
         + (f" No person gave points: the labels are those of {dataset['machines']}." if dataset["machines"] else "")
     )
-    section += primary_section(report["primary"])
     for setting, board in report["standings"].items():
         if board:
             table = ranking_table(board, synthetic=report["synthetic"])

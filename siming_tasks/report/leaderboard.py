@@ -6,15 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from siming_tasks.analysis.comparison import Comparison, Difference, compare_scores, correct_families
-from siming_tasks.analysis.primary_claim import PrimaryResult, assess_primary, is_part_of
+from siming_tasks.analysis.comparison import Comparison, compare_scores, correct_families
 from siming_tasks.analysis.rater_agreement import rater_pairs
 from siming_tasks.analysis.video_contribution import no_video_estimates, no_video_matrices
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import resampled
 from siming_tasks.common.schema import CONDITIONS
 from siming_tasks.data import Dataset
-from siming_tasks.data.primary import Primary, stated_primary
 from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline
 from siming_tasks.metrics.estimate import plain
@@ -90,21 +88,15 @@ class Standings:
     ranked: Mapping[str, ScoreMatrix]
 
 
-def correct_leaderboards(
-    settings: Mapping[str, Standings | None], primary: Primary | None, dataset: Dataset, options: Options
-) -> tuple[dict[str, dict[str, Any] | None], PrimaryResult | None]:
-    """Leaderboards as plain JSON by setting, with one family of each kind of test over all settings; and the primary.
+def correct_leaderboards(settings: Mapping[str, Standings | None]) -> dict[str, dict[str, Any] | None]:
+    """Leaderboards as plain JSON by setting, with one family of each kind of test over all settings.
 
     A leaderboard gets ``comparison``, ``verdict`` (:func:`siming_tasks.report.verdict.build_verdict`), and in its rows
     ``standing`` (:class:`siming_tasks.analysis.ranks.RunRank`).
     """
-
-    def part(setting: str, difference: Difference) -> bool:
-        return is_part_of(primary, setting, difference)
-
     held = {setting: item for setting, item in settings.items() if item}
     compared = {setting: item.comparison for setting, item in held.items() if item.comparison}
-    corrected = correct_families(compared, part)
+    corrected = correct_families(compared)
     correct_tests([item.tests for item in held.values()])
     boards: dict[str, dict[str, Any] | None] = dict.fromkeys(settings)
     for setting, item in held.items():
@@ -115,11 +107,7 @@ def correct_leaderboards(
         board["rows"].sort(key=lambda row: (ORDER[row["role"]], *_sort_key(row, metric), row["name"]))
         verdict = build_verdict(list(item.ranked), comparison, metric, item.tests)
         boards[setting] = {**board, "comparison": comparison.to_json() if comparison else None, "verdict": verdict}
-    if primary is None:
-        return boards, None
-    there = held.get(primary.setting)
-    matrices = there.ranked if there else {}
-    return boards, assess_primary(primary, matrices, corrected.get(primary.setting), dataset, options)
+    return boards
 
 
 def build_leaderboard(
@@ -127,7 +115,7 @@ def build_leaderboard(
 ) -> dict[str, Any] | None:
     """The leaderboard of a single setting, corrected for that setting alone; None if no run has it."""
     standings = rank_analyses(analyses, dataset, setting, options, allow)
-    return correct_leaderboards({setting: standings}, None, dataset, options)[0][setting]
+    return correct_leaderboards({setting: standings})[setting]
 
 
 def leaderboards_of(
@@ -139,7 +127,7 @@ def leaderboards_of(
         entrants = [Entrant.of(run, setting, options) for run in runs if run.records.get(setting)]
         if standings := rank_entrants(entrants, dataset, setting, options, allow):
             held[setting] = standings
-    boards = correct_leaderboards(held, stated_primary(dataset.meta, options.primary), dataset, options)[0]
+    boards = correct_leaderboards(held)
     return {setting: board for setting, board in boards.items() if board}
 
 

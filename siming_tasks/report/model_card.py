@@ -8,12 +8,10 @@ from typing import Any
 from siming_tasks import __version__
 from siming_tasks.common.sanitize import literal
 from siming_tasks.data import Dataset
-from siming_tasks.data.primary import stated_primary
 from siming_tasks.options import Options
 from siming_tasks.report.leaderboard import correct_leaderboards, rank_analyses
 from siming_tasks.report.run_analysis import RunAnalysis, analyze_run
 from siming_tasks.report.table import Name, Section, Table
-from siming_tasks.report.tables.comparison import primary_section
 from siming_tasks.report.tables.ranking import ranking_table
 from siming_tasks.report.verdict import verdict_markdown
 from siming_tasks.results.discovery import RunSource
@@ -41,11 +39,10 @@ def model_card(source: RunSource, dataset: Dataset, options: Options, *, partial
     """
     analysis = analyze_run(source, dataset, options, partial=partial)
     standings = {name: rank_analyses([analysis], dataset, name, options) for name in UNALTERED_TASKS}
-    boards, claim = correct_leaderboards(standings, stated_primary(dataset.meta, options.primary), dataset, options)
+    boards = correct_leaderboards(standings)
     held = {setting: board for setting, board in boards.items() if board}
     section: Section = [f"## SiMing-Bench: agreement with physicians on {literal(dataset.name)}"]
     section += [SYNTHETIC_DATA] if dataset.synthetic else []
-    section += primary_section(claim.to_json() if claim else None)
     for setting, board in held.items():
         table = ranking_table(board, synthetic=dataset.synthetic)
         section += [f"### {TASKS[setting].title}", verdict_markdown(board), table]

@@ -194,9 +194,7 @@ def _diagnose(
         misses[step] = counts.sum(axis=0).reshape(k, k).astype(int).tolist()
     return {
         "contribution": run_video_contribution(matrix, options, metrics).to_json(),
-        "diagnostics": diagnose_scores(
-            matrix, setting, run.dataset, options, records=run.records.get(setting, ())
-        ).to_json(),
+        "diagnostics": diagnose_scores(matrix, setting, run.dataset, options).to_json(),
         "misses": misses,
     }
 

@@ -18,9 +18,8 @@ from siming_tasks.analysis.comparison import Comparison
 from siming_tasks.analysis.human_ceiling import rater_agreement
 from siming_tasks.analysis.paired_tests import holm
 from siming_tasks.analysis.physician_equivalence import physician_equivalence
-from siming_tasks.analysis.primary_claim import hardest_baseline
 from siming_tasks.analysis.rater_agreement import rater_pairs, rater_references
-from siming_tasks.analysis.video_contribution import no_video_matrices
+from siming_tasks.analysis.video_contribution import hardest_baseline, no_video_matrices
 from siming_tasks.common.sanitize import literal
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import ScoreMatrix

@@ -13,7 +13,7 @@ from statsmodels.stats.multitest import multipletests
 
 from siming_tasks.analysis.comparison import PARTIAL_TOTALS, compare_scores
 from siming_tasks.analysis.human_ceiling import human_ratio
-from siming_tasks.analysis.paired_tests import detectable, holm, jackknife_t, max_t
+from siming_tasks.analysis.paired_tests import detectable, holm, jackknife_t
 from siming_tasks.analysis.power import StudyDesign, draw
 from siming_tasks.analysis.rater_agreement import inter_rater_table
 from siming_tasks.common.errors import DataError
@@ -87,25 +87,7 @@ def test_interval_and_p_never_disagree(seed, videos, shared, answer):
             else:
                 assert (row.low, row.high, row.p) == (0, 0, 1)
             assert row.low <= row.value <= row.high
-            assert row.p <= row.p_holm and row.p <= row.p_max_t
-
-
-def test_max_t_by_hand():
-    """Two differences with statistics 3 and 1; the smaller is held against its own replicates only."""
-    replicates = np.array([[1.0, -1], [-1, 1], [3.5, 0], [-3.5, 0.2], [0, -0.2]])
-    scale = replicates.std(axis=0, ddof=1)
-    values = np.array([3.0, 1.0]) * scale
-    null = np.abs(replicates - 0) / scale
-    expected_first = (1 + sum(row.max() >= 3 for row in null)) / 6
-    expected_second = max((1 + sum(row[1] >= 1 for row in null)) / 6, expected_first)
-    assert max_t(values, replicates + values) == pytest.approx([expected_first, expected_second])
-
-
-def test_max_t_of_independent_tests_is_close_to_sidak():
-    rng = np.random.default_rng(0)
-    replicates = rng.normal(size=(100_000, 4))
-    p = max_t(np.array([2.5, 0, 0, 0]), replicates + np.array([2.5, 0, 0, 0]))
-    assert p[0] == pytest.approx(1 - (1 - 2 * stats.norm.sf(2.5)) ** 4, rel=0.05)
+            assert row.p <= row.p_holm
 
 
 def test_detectable_effect_of_a_correlation_over_200_videos():
@@ -131,7 +113,7 @@ def test_equal_runs_differ_by_exactly_nothing(judges):
     rows = [d for d in compare_scores(judges, resamples=200).differences if (d.a, d.b) == ("weak", "copy")]
     assert len(rows) == 3
     for row in rows:
-        assert (row.value, row.stderr, row.low, row.high, row.p, row.p_holm, row.p_max_t) == (0, 0, 0, 0, 1, 1, 1)
+        assert (row.value, row.stderr, row.low, row.high, row.p, row.p_holm) == (0, 0, 0, 0, 1, 1)
 
 
 def test_a_better_judge_is_found_and_ranks_first(judges):
@@ -140,7 +122,6 @@ def test_a_better_judge_is_found_and_ranks_first(judges):
     assert row.low > 0.2
     assert row.family == "headline" and row.p < 1e-9
     assert row.p_holm == pytest.approx(row.p * 6)  # the smallest of the six comparisons of kappa
-    assert row.p_max_t == 1 / 1000
     assert row.better == "good" and row.holds
     standing = found.ranks["qwk"]
     assert [standing[name].rank for name in ("good", "weak", "copy", "constant")] == [1, 2, 2, 4]
@@ -201,7 +182,7 @@ def test_order_of_videos_and_steps_in_a_run_does_not_matter(judges):
 def test_json_and_markdown(judges):
     found = compare_scores(judges, resamples=50)
     json.dumps(found.to_json(), allow_nan=False)
-    text = to_markdown(comparison_section(found, joint=True))
+    text = to_markdown(comparison_section(found))
     assert text.startswith("4 runs over the same 80 videos.\n")
     assert "constant is not compared in SRCC: All predicted totals are equal: 0/0." in text
     assert "nan" not in text.lower()
@@ -502,9 +483,7 @@ def test_whatever_the_runs_are_the_outcome_is_json_or_one_sentence(data):
     for call in (
         lambda: compare_scores([ComparisonEntry("a", a), ComparisonEntry("b", b)], resamples=20).to_json(),
         lambda: to_markdown(
-            comparison_section(
-                compare_scores([ComparisonEntry("a", a), ComparisonEntry("b", b)], resamples=20), joint=True
-            )
+            comparison_section(compare_scores([ComparisonEntry("a", a), ComparisonEntry("b", b)], resamples=20))
         ),
         lambda: {k: m.to_json() for k, m in human_ratio(b, base, other, resamples=20).items()},
         lambda: inter_rater_table(*(replace(p, answer="score") for p in (base, other, base)), resamples=20).to_json(),

@@ -16,7 +16,6 @@ from statsmodels.stats.proportion import proportion_confint
 from siming_tasks.analysis.diagnosis import diagnose_matrix
 from siming_tasks.analysis.label_agreement import disputed_steps, label_matrices, severity, step_table, with_every_pair
 from siming_tasks.analysis.procedure_state import history_contrast, required_state, sequential_credit
-from siming_tasks.analysis.robustness import analysis_choices
 from siming_tasks.analysis.totals_agreement import icc
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
@@ -341,30 +340,6 @@ class TestDisputed:
 
     def test_needs_two_raters(self, panel):
         assert disputed_steps(label_matrices(panel([[3]], [[3]]))) is None
-
-
-class TestChoices:
-    def test_analysis_choices_equal_direct_evaluation(self, synthetic, rng):
-        panel = synthetic(rng, missing=0.1)
-        found = {(o.choice, o.option): o.values for o in analysis_choices(panel).options}
-        headline = evaluate(panel, resamples=0).metrics
-        assert found["missing answers", "left out"] == pytest.approx(
-            {k: headline[k].value for k in ("plcc", "srcc", "qwk")}
-        )
-        imputed = panel.predicting(np.nan_to_num(panel.predicted, nan=0.0))
-        zero = evaluate(imputed, resamples=0).metrics
-        assert found["missing answers", "zero"] == pytest.approx({k: zero[k].value for k in ("plcc", "srcc", "qwk")})
-        other = evaluate(panel, mapping="proportional", resamples=0).metrics["qwk"].value
-        assert found["mapping", "proportional"]["qwk"] == pytest.approx(other)
-
-    def test_positive_class_moves_f1_and_not_mcc(self, synthetic, rng):
-        found = {
-            o.option: o.values
-            for o in analysis_choices(synthetic(rng, answer="error")).options
-            if o.choice == "positive class"
-        }
-        assert found["error"]["mcc"] == pytest.approx(found["correct"]["mcc"])
-        assert found["error"]["f1"] < found["correct"]["f1"]
 
 
 class TestDiagnose:

@@ -1,4 +1,4 @@
-"""Agreement of a model with itself, pass decisions beside each physician's, and what a number is about."""
+"""Agreement of a model with itself, shares over clusters, and what a number is about."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from siming_tasks.analysis.decision_consistency import decision_consistency, split_half
-from siming_tasks.analysis.pass_decisions import decide
 from siming_tasks.analysis.retest import retest
-from siming_tasks.analysis.standard_setting import livingston_lewis
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.intervals import share, wilson
 from siming_tasks.results.estimand import Estimand
-from tests.analysis.test_pass_decisions import sheet
 
 NAN = np.nan
 
@@ -59,50 +55,6 @@ def test_the_same_run_twice_agrees_wholly_and_verdicts_count(runs):
         retest(first, verdicts)
     with pytest.raises(DataError, match="no step in common"):
         retest(first, first.predicting(np.full((40, 6), NAN)))
-
-
-def test_decisions_beside_each_of_three_physicians(panel):
-    rng = np.random.default_rng(3)
-    reference = np.clip(np.rint(4.4 + rng.normal(0, 1, (60, 1)) + rng.normal(0, 0.8, (60, 5))), 0, 5)
-    people = {name: np.clip(reference + rng.integers(-1, 2, (60, 5)), 0, 5) for name in "abc"}
-    people["c"][0, 0] = NAN  # one exam that c has not scored wholly
-    judged = panel(reference, np.clip(reference + rng.integers(-2, 2, (60, 5)), 0, 5), max_score=5)
-    rubric = sheet(5, critical=(1,))
-    found = decision_consistency(judged, rubric, people, 0.8, 300, 0)
-
-    def passes(points):
-        return (points.sum(axis=1) >= 0.8 * 25 - 1e-9) & (points[:, 1] > 0)
-
-    own = passes(judged.predicted)
-    kappas = {}
-    for name, points in people.items():
-        known = ~np.isnan(points).any(axis=1)
-        theirs, mine = passes(points)[known], own[known]
-        kappas[name] = cohen_kappa_score(theirs, mine)
-        row = found.physicians[name]
-        assert row.kappa.value == pytest.approx(kappas[name])
-        assert (row.alike.count, row.alike.n) == ((theirs == mine).sum(), known.sum())
-        assert (row.false_pass.count, row.false_pass.n) == ((mine & ~theirs).sum(), (~theirs).sum())
-        assert (row.false_fail.count, row.false_fail.n) == ((~mine & theirs).sum(), theirs.sum())
-    between = [cohen_kappa_score(*(passes(people[name])[1:] for name in pair)) for pair in ("ac", "bc")]
-    between.append(cohen_kappa_score(passes(people["a"]), passes(people["b"])))
-    assert found.judge_kappa.value == pytest.approx(np.mean(list(kappas.values())))
-    assert found.pair_kappa.value == pytest.approx(np.mean(between))
-    assert found.difference.value == pytest.approx(found.judge_kappa.value - found.pair_kappa.value)
-    assert found.difference.low < found.difference.value < found.difference.high
-    assert decide(judged, judged.predicted, rubric, 0.8).tolist() == own.astype(int).tolist()
-
-
-def test_reliability_is_spearman_and_browns_and_feeds_livingston_and_lewis(runs):
-    first, _ = runs
-    spread = replace(first, predicted=np.clip(first.predicted * (1 + np.arange(40)[:, None] / 40) / 2, 0, 3))
-    r = np.corrcoef(spread.predicted[:, ::2].sum(axis=1), spread.predicted[:, 1::2].sum(axis=1))[0, 1]
-    assert split_half(spread) == pytest.approx(2 * r / (1 + r))
-    rubric = sheet(6)
-    found = decision_consistency(spread, rubric, {}, 0.4, 0, 0)
-    expected = livingston_lewis(spread.predicted.sum(axis=1) / 18, 2 * r / (1 + r), 0.4)
-    assert found.classification.consistency == pytest.approx(expected.consistency)
-    assert split_half(first.predicting(np.full((40, 6), 3.0))) is None
 
 
 # --- shares over clusters --------------------------------------------------------------------------------------------

@@ -344,10 +344,10 @@ def test_every_option_of_a_command_is_a_flag_of_the_commands_that_need_it() -> N
     asking = {name for name, option in OPTIONS.items() if option.changes == "asking"}
     assert {field for name in WORDS for field in all_commands()[name].option_names} == set(OPTIONS) - asking
     for name in SCORING:
-        files = {"score": ["prices", "primary"], "report": ["prices", "primary"], "compare": ["primary"]}.get(name, [])
+        files = ["prices"] if name in ("score", "report") else []
         assert set(all_commands()[name].option_names) == {"data", "split", *SCORING_OPTIONS, *files}
     without_data = {"data rate", "data template", "data build", "data demo", "data rubric", "run recipe", "run import"}
-    without_data |= {"data fetch", "study lint-table", "docs", "tasks-path"}
+    without_data |= {"data fetch", "study lint-table", "study power", "docs", "tasks-path"}
     assert {name for name in WORDS if "data" not in all_commands()[name].option_names} == without_data
     labels = {name for name in WORDS if "--labels" in flags(name)}
     assert labels - {"data build"} == {

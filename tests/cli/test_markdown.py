@@ -114,12 +114,12 @@ def judges(short_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> list[s
 
 
 def test_judges_stand_by_rank(short_demo: Path, judges: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", *judges, "--data", str(short_demo), "--resamples", "40", "--two-way"]) == 0
+    assert main(["compare", *judges, "--data", str(short_demo), "--resamples", "40"]) == 0
     out = capsys.readouterr().out
     tables = re.findall(r"(?:^\|.*\n)+", out, re.M)
     found = [re.findall(r"^\|(?: +[123] \(\d-\d\) \|)? ([abc]) ", part, re.M) for part in tables]
     by_rank = [names for names in found if sorted(set(names)) == list("abc") and len(names) == 3]
-    assert by_rank == [list("acb")] * 5  # comparison, over steps too, contribution, totals, human ratio
+    assert by_rank == [list("acb")] * 4  # comparison, contribution, totals, human ratio
     assert out.rindex("0.000* is undefined, printed as zero.") > out.index("| no-video baseline")
 
 

@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from siming_tasks.cli import main
@@ -78,28 +77,6 @@ def test_raters_without_a_common_exam_are_refused(
     assert capsys.readouterr().err == said
 
 
-def test_three_exams_say_nothing_of_reliability(rated: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*COMMAND, str(rated(lambda v, s: {"a": full(v, s), "b": full(v, s + v)}, 3))]) == 0
-    out = capsys.readouterr().out
-    assert "Dependability" not in out and "SEM" not in out
-    assert (
-        "Generalisability: not computed. Variance components take 10 trainees whom all have scored; there are 3." in out
-    )
-
-
-def test_nothing_follows_from_a_trainee_component_that_is_not_positive(
-    rated: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Every exam has 16 steps right, others each time: trainees differ in steps and not in totals."""
-    right = [np.random.default_rng(v).permutation(33)[:16] for v in range(12)]
-    data = rated(lambda v, s: dict.fromkeys("ab", 9.0 if s in right[v] else 0.0), 12)
-    assert main([*COMMAND, str(data)]) == 0
-    out = capsys.readouterr().out
-    assert re.search(r"\| trainee +\| -0\.00", out)
-    assert "Dependability" not in out and "SEM" not in out
-    assert "where it is not above 0, no coefficient, error of measurement or number of raters follows from it." in out
-
-
 def test_a_thin_step_has_no_interval(rated: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
     """Of 20 exams, the first step is imperfect in 4 by either rater, the second in 12."""
     data = rated(
@@ -125,63 +102,6 @@ def test_the_words_name_what_was_resampled(rated: Callable[..., Path], capsys: p
     out = capsys.readouterr().out
     assert "95 % intervals over 6 students." in out and "t of the jackknife over students." in out
     assert "over videos" not in out
-
-
-@pytest.fixture
-def instrumented(rated: Callable[..., Path]) -> Path:
-    """Twelve exams: the manikin calls depth wrong in every other, li sees a third of it, kim sees two in three."""
-
-    def points(v: int, s: int) -> dict[str, float]:
-        wrong = s == DEPTH and v % 2 == 0
-        own = {"li": 2.0 if wrong and v % 6 == 0 else 9.0, "kim": 1.0 if wrong and v % 6 else 9.0}
-        return {**own, "consensus": 9.0, **({"manikin": 2.0 if wrong else 9.0} if s in (DEPTH, DEPTH + 1) else {})}
-
-    folder = rated(points, videos=12)
-    with (folder / "dataset.yaml").open("a") as text:
-        text.write("raters: {manikin: {kind: instrument}}\n")
-    return folder
-
-
-DEPTH = [step.id for step in default_rubric().steps].index("cpr_11")
-
-
-def predictions(folder: Path) -> Path:
-    """A model that calls depth wrong in the first eight exams and everything else right."""
-    lines = []
-    for v in range(12):
-        scores = {step.id: step.max_score for step in default_rubric().steps} | ({"cpr_11": 1} if v < 8 else {})
-        lines.append(json.dumps({"setting": "full_score", "video_id": f"v{v:02d}", "scores": scores}))
-    (folder / "model.jsonl").write_text("\n".join(lines) + "\n")
-    return folder / "model.jsonl"
-
-
-def test_readers_are_held_against_an_instrument(instrumented: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = f"m={predictions(instrumented)}"
-    assert main([*COMMAND, str(instrumented), "--reference", "instrument", "--run", run]) == 0
-    text = capsys.readouterr().out
-    # li misses v02, v04, v08, v10 and kim v00, v06; the model asks li for v01 to v05 and v07, and kim for v00, v01,
-    # v03, v05, v06 and v07; where li and m differ (v01 to v05, v07) kim is right; both miss v08 and v10
-    first = "6 of 24 steps are wrong by manikin; kim and li missed 6 of 12, and m as second reader would have caught 4"
-    assert f"{first} of these for 12 re-reads of 48 readings." in text.replace("\n", " ")
-    assert text.index("6 of 24 steps") < text.index("| reader")
-    assert "### li with m as second reader" in text and "### kim with m as second reader" in text
-    assert re.search(r"\| third: kim +\| +4 \| +2 \| +0 \| +18 \|", text)
-    assert main([*COMMAND, str(instrumented), "--reference", "manikin", "--run", run, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["synthetic"] and found["reference"] == "manikin"
-    assert {name: (row["tp"], row["fn"], row["fp"], row["tn"]) for name, row in found["readers"].items()} == {
-        "kim": (4, 2, 0, 18),
-        "li": (2, 4, 0, 18),
-        "m": (4, 2, 4, 14),
-    }
-    assert list(found["per_step"]) == ["cpr_11", "cpr_12"]
-
-
-def test_a_reference_that_is_not_there_is_refused(instrumented: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*COMMAND, str(instrumented), "--reference", "sensor"]) == 1
-    assert "has no rater 'sensor'; it has consensus, kim, li, manikin" in capsys.readouterr().err
-    assert main([*COMMAND, str(instrumented), "--run", "x"]) == 2
-    assert "--run needs --reference" in capsys.readouterr().err
 
 
 def test_steps_of_three_exams_have_counts_and_no_kappa(

@@ -10,7 +10,6 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
-from siming_tasks.analysis.variance_sources import two_way_intervals
 from siming_tasks.metrics import classification, correlation, evaluate, kappa, ordinal_labels, resample
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.correlation import pearson_left_out, spearman_left_out
@@ -292,39 +291,3 @@ def test_memory_does_not_grow_with_the_resamples(synthetic):
             tracemalloc.stop()
 
     assert peak(332) - peak(32) < 10e6
-
-
-def test_two_way_is_wider_and_agrees_on_the_value(synthetic):
-    panel = synthetic(np.random.default_rng(9), videos=40, missing=0.02)
-    one, two = evaluate(panel, resamples=400).metrics, two_way_intervals(panel, resamples=400)
-    assert set(two) == {"plcc", "srcc", "qwk"}
-    for name, found in two.items():
-        assert found.value == one[name].value
-        assert found.stderr > one[name].stderr
-
-
-def test_two_way_of_identical_steps_is_the_video_interval(panel):
-    """If all steps are copies, which steps are drawn cannot matter."""
-    rng = np.random.default_rng(1)
-    reference, predicted = rng.integers(0, 4, (2, 30, 1)).astype(float)
-    copies = panel(np.tile(reference, 5), np.tile(predicted, 5))
-    one, two = evaluate(copies, resamples=200).metrics, two_way_intervals(copies, resamples=200)
-    for name, found in two.items():
-        assert found.stderr == pytest.approx(one[name].stderr, abs=TOL)
-    assert (two["srcc"].low, two["srcc"].high) == pytest.approx((one["srcc"].low, one["srcc"].high), abs=TOL)
-
-
-@pytest.mark.parametrize("positive", ["error", "correct"])
-def test_two_way_speaks_of_the_chosen_class(synthetic, positive):
-    panel = synthetic(np.random.default_rng(9), videos=20, answer="error")
-    one, two = (
-        evaluate(panel, positive=positive, resamples=50).metrics,
-        two_way_intervals(panel, positive=positive, resamples=50),
-    )
-    assert {name: found.value for name, found in two.items()} == {name: one[name].value for name in two}
-
-
-def test_two_way_of_verdicts_and_of_one_step(synthetic):
-    panel = synthetic(np.random.default_rng(9), videos=20, answer="error")
-    assert two_way_intervals(panel, resamples=50)["mcc"].stderr > 0
-    assert two_way_intervals(panel.subset(["s00"]), resamples=50)["mcc"].low is None

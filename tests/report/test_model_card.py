@@ -30,7 +30,7 @@ def test_the_card_has_the_numbers_of_the_report(lab: Lab, capsys: pytest.Capture
             (row,) = cells(table, f"| {judge}")
             assert len(row) >= 4 and row in cells(card, f"| {judge} "), (setting, judge)
     assert card.index("**SYNTHETIC DATA.**") < card.index("### Full video")
-    for said in ("api_key=\\*\\*\\*", lab.dataset.digest[:12], "exploratory", "Fewer than", "reviewed by a clinician"):
+    for said in ("api_key=\\*\\*\\*", lab.dataset.digest[:12], "Fewer than", "reviewed by a clinician"):
         assert said in card
     assert "agreement with the consensus of these 2 physicians" in card
     assert "sk-private" not in card and str(lab.runs) not in card

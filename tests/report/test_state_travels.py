@@ -246,7 +246,7 @@ def test_a_value_of_what_was_answered_is_never_told_by_a_bare_name(
     data, words = str(lab.exams.root), [f"{name}={lab.files[name]}" for name in ("half", "whole", "constant")]
     commands = {
         "score": ["score", data, str(lab.files["half"])],
-        "compare": ["compare", *words, "--data", data, "--two-way"],
+        "compare": ["compare", *words, "--data", data],
         "diagnose": ["study", "diagnose", str(lab.files["half"]), "--data", data],
     }
     for name, command in commands.items():

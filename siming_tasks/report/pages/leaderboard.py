@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from siming_tasks.analysis.primary_claim import NOT_REGISTERED
 from siming_tasks.common.schema import ANSWERS, SCOPES
 from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.report.charts import ORDER
@@ -30,8 +29,6 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
         slugs={run["name"]: run["slug"] for run in report["runs"]},
         shown={row["role"] for board in boards for row in board["rows"]},
         glance=_overview_rows(boards),
-        claim=report["primary"],
-        not_registered=NOT_REGISTERED,
         gains=_gains(report["runs"]),
         gain_metrics=[headline(answer) for answer in ANSWERS],
         paper=_published_tables(),

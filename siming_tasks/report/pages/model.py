@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from siming_tasks.common.schema import ANSWERS, SCOPES
-from siming_tasks.metrics.catalogue import CATALOGUE, OTHER_BENCHMARKS
+from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.report.charts import Mark, dumbbell_chart, interval_chart, scatter_chart, stacked_parts_chart
 from siming_tasks.report.formatting import page_number, usage_line
@@ -144,10 +144,6 @@ def _diagnosis(name: str, run: Mapping[str, Any], report: Mapping[str, Any], rub
         "steps_chart": interval_chart(marks, axis="kappa", beside="physicians", alt=steps_alt),
         "split_chart": stacked_parts_chart([(run["name"], split)], axis=axis, alt=split_alt),
         "scatter": scatter,
-        "others": [
-            {"about": OTHER_BENCHMARKS[key], "estimates": estimates, "own": next(iter(estimates.values()))}
-            for key, estimates in ((analysis["diagnostics"].get("others") or {}).get("values") or {}).items()
-        ],
     }
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from siming_tasks.analysis.comparison import Comparison
-from siming_tasks.analysis.primary_claim import NOT_REGISTERED
-from siming_tasks.analysis.variance_sources import CLAIMS, DECODING_SHARE, Repeatability
+from siming_tasks.analysis.variance_sources import DECODING_SHARE, Repeatability
 from siming_tasks.analysis.video_contribution import NO_VIDEO_BASELINES, PARTS, VideoContribution
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE
@@ -50,10 +49,6 @@ CONTRIBUTION_CAPTION = (
     "video. They add up to the metric. p: the predictions fit another video as well. Lift: the metric minus that of "
     "the best no-video baseline, paired."
 )
-PRIMARY_CAPTION = (
-    "Missing answers imputed. Against no-video baselines: the one with the largest p, as all must be beaten. p of a "
-    f"margin is twice the one-sided one; shown: at most {ALPHA:g} after Holm's correction over the runs."
-)
 MISMATCH_CAPTION = "Above 0 the totals agree more than the steps account for: an overall impression, not the steps."
 
 
@@ -66,8 +61,8 @@ def labels(metrics: Iterable[str], beside: Iterable[Estimate | None] = ()) -> li
     return [f"{CATALOGUE[name].label}{', answered' * some}" for name in metrics]
 
 
-def comparison_section(comparison: Comparison, *, joint: bool = False) -> Section:
-    """Notes, differences (``joint``: max-T p-values beside Holm's) and detectable effects.
+def comparison_section(comparison: Comparison) -> Section:
+    """Notes, differences and detectable effects.
 
     Estimates and ranks stand in :func:`siming_tasks.report.tables.ranking.ranking_table`.
     """
@@ -84,7 +79,7 @@ def comparison_section(comparison: Comparison, *, joint: bool = False) -> Sectio
     section += [f"**{FLAGS[f'fixed-{name}']}**" for name in options["fixed"]]
     section += _notes(comparison)
     if comparison.differences:
-        section.append(_differences(comparison, joint=joint))
+        section.append(_differences(comparison))
     if comparison.detectable:
         rows = [
             [
@@ -97,29 +92,6 @@ def comparison_section(comparison: Comparison, *, joint: bool = False) -> Sectio
         head = ["metric", "one run against 0", "two runs", "two runs, Holm", "over comparisons"]
         section.append(Table.of(head, rows, caption=DETECTABLE_CAPTION))
     return section
-
-
-def primary_section(claim: Mapping[str, Any] | None, unseen: Sequence[str] = ()) -> Section:
-    """The pre-registered primary and its tests, or that nothing was pre-registered.
-
-    Args:
-        claim: :meth:`siming_tasks.analysis.primary_claim.PrimaryResult.to_json`; None if nothing was pre-registered.
-        unseen: settings of the runs that were left out of the comparison, and so of its correction.
-    """
-    if claim is None:
-        left_out = f" **Left out of the correction: {', '.join(unseen)}, which these runs answered too.**"
-        return [NOT_REGISTERED + (left_out if unseen else "")]
-    if claim["reason"]:
-        return [f"**{claim['sentence']}**", f"It is not tested: {claim['reason']}"]
-    rows = []
-    for test in claim["tests"]:
-        ends = "-" if test["low"] is None or test["high"] is None else f"{test['low']:+.3f} .. {test['high']:+.3f}"
-        value = None if test["value"] is None else f"{test['value']:+.3f}"
-        shown = "yes" if test["holds"] else "not tested" if test["p"] is None else "no"
-        p_values = (plain_pvalue(test[key]) for key in ("p", "p_holm"))
-        rows.append([Name(test["run"]), Name(test["against"]), value, ends, *p_values, test["clusters"], shown])
-    head = ["run", "against", "difference", "95 % interval", "p", f"p (Holm, {len(rows)})", "clusters", "shown"]
-    return [f"**{claim['sentence']}**", Table.of(head, rows, caption=PRIMARY_CAPTION)]
 
 
 def ranked_runs(comparison: Comparison) -> list[str]:
@@ -143,16 +115,6 @@ def _notes(comparison: Comparison) -> list[str]:
             for run, rank in ranks.items()
             if rank.tied_with
         ]
-    rows = [(run, comparison.footnote[run]) for run in ranked_runs(comparison) if run in comparison.footnote]
-    coefficients = [
-        f"{literal(run)} {plain_number(row['gwet_ac2'])}, {plain_number(row['krippendorff_alpha'])}"
-        for run, row in rows
-    ]
-    always_correct = next(iter(comparison.footnote.values()))["gwet_ac2_of_always_correct"]
-    notes.append(
-        f"Footnote, chance taken otherwise (Gwet's AC2, Krippendorff's alpha): {'; '.join(coefficients)}. Calling "
-        f"everything correct has an AC2 of {plain_number(always_correct)}."
-    )
     return notes
 
 
@@ -162,22 +124,20 @@ def _families(comparison: Comparison) -> str:
     over = f" over all {sizes['settings']} settings" if sizes["settings"] > 1 else ""
     those = f"{sizes['headline']} comparison{'s' * (sizes['headline'] != 1)} of ranked runs{over}"
     text = f"{label} is the headline metric: Holm over its {those}"
-    if sizes["primary"]:
-        text = f"Pre-registered: Holm over its {sizes['primary']} comparisons. All else is exploratory. {text}"
     if sizes["secondary"]:
         text += f"; the others are secondary and exploratory, Holm over all their {sizes['secondary']}{over}"
     return f"{text}."
 
 
-def _differences(comparison: Comparison, *, joint: bool) -> Table:
+def _differences(comparison: Comparison) -> Table:
     """Every paired difference with its interval and p, the headline metric first."""
     complete = comparison.complete
-    head = ["metric", "a", "b", "a - b", "95 % interval", "p", "p (Holm)", *(["p (max-T)"] if joint else [])]
+    head = ["metric", "a", "b", "a - b", "95 % interval", "p", "p (Holm)"]
     rows = []
     for item in sorted(comparison.differences, key=lambda item: item.metric != comparison.headline):
         interval = "-" if item.low is None or item.high is None else f"{item.low:+.3f} .. {item.high:+.3f}"
         row: list[Cell] = [CATALOGUE[item.metric].label, Name(item.a), Name(item.b), f"{item.value:+.3f}", interval]
-        row += map(plain_pvalue, [item.p, item.p_holm, *([item.p_max_t] if joint else [])])
+        row += map(plain_pvalue, [item.p, item.p_holm])
         if not complete:
             both = "-" if item.answered is None else f"{item.answered:+.3f} (p {plain_pvalue(item.answered_p)})"
             row.append(both + ("" if item.holds and item.leader_answered else " ✗"))
@@ -189,15 +149,6 @@ def _differences(comparison: Comparison, *, joint: bool) -> Table:
     )
     more, notes = ([], ()) if complete else (["both answered"], (NOT_IN_ANSWERS,))
     return Table.of([*head, *more], rows, caption=caption, notes=notes)
-
-
-def two_way_section(runs: Mapping[str, Mapping[str, Estimate]]) -> Section:
-    """Intervals over videos and steps of several runs, with what each kind of interval claims."""
-    metrics = list(next(iter(runs.values())))
-    rows = [[Name(run), *map(row.get, metrics)] for run, row in runs.items()]
-    head = labels(metrics, (estimate for row in runs.values() for estimate in row.values()))
-    table = Table.of(["over videos and steps", *head], rows)
-    return [table.explained(), "\n".join(CLAIMS.values())]
 
 
 def repeats_section(repeats: Mapping[str, Repeatability]) -> Section:

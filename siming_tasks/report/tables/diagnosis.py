@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 from siming_tasks.analysis.diagnosis import Diagnostics
 from siming_tasks.analysis.label_agreement import StepRow
-from siming_tasks.common.printed_value import marks
 from siming_tasks.common.sanitize import literal
-from siming_tasks.metrics.catalogue import CATALOGUE, OTHER_BENCHMARKS
+from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
-from siming_tasks.metrics.thresholds import FEWEST, FEWEST_CLUSTERS, TRUSTED
+from siming_tasks.metrics.thresholds import TRUSTED
 from siming_tasks.report.formatting import (
     mean_and_range,
     plain_difference,
@@ -42,9 +39,8 @@ def diagnosis_section(diagnosis: Diagnostics, title: str) -> Section:
         "`*` marks an undefined value, `-` no data." + f" {few}" * (diagnosis.n_clusters < TRUSTED),
     ]
     section += [literal(diagnosis.estimand.sentence)] if diagnosis.estimand else []
-    for part in (_equivalence, _annotator_test, _severity, _calibration, _exam_decisions, _decision_consistency,
-                 _retest, _steps, _disputed, _history, _state, _sequence, _groups, _clusters, _physician_pairs,
-                 _choices, _recoveries, _others):  # fmt: skip
+    for part in (_equivalence, _severity, _calibration, _exam_decisions, _retest, _steps, _disputed, _history, _state,
+                 _sequence, _groups, _physician_pairs):  # fmt: skip
         section += part(diagnosis)
     return section
 
@@ -205,31 +201,6 @@ def _exam_decisions(diagnosis: Diagnostics) -> Section:
     ]
 
 
-def _clusters(diagnosis: Diagnostics) -> Section:
-    """Standard errors if whole sites or raters were sampled instead of videos, a table for each kind of cluster."""
-    section: Section = []
-    for clusters in diagnosis.clusters:
-        kind = clusters.kind
-        with_ranges = any(row.left_out for row in clusters.metrics.values())
-        rows = []
-        for name, row in clusters.metrics.items():
-            cells = [plain_number(value) for value in (row.value, row.by_video, row.by_cluster)]
-            cells.append("-" if row.low is None or row.high is None else f"[{row.low:.3f}, {row.high:.3f}]")
-            cells.append(plain_number(row.design_effect, 2))
-            spread = [mean_and_range(row.left_out.values())[1]] if with_ranges else []
-            rows.append([CATALOGUE[name].label, *cells, *spread])
-        head = ["", "value", "SE over videos", f"SE over {kind}s", f"95 % over {kind}s", "design effect"]
-        head += [f"without one {kind}"] if with_ranges else []
-        note = (
-            f"{clusters.names} {kind}s, up to {clusters.largest} videos each. Videos of one {kind} are not "
-            f"independent. SE over {kind}s leaves out each {kind} in turn; its interval is Student's t with "
-            f"{clusters.names - 1} degrees of freedom; none below {FEWEST_CLUSTERS} {kind}s. Design effect: "
-            f"variance over {kind}s / variance over videos; as many times more videos are needed."
-        )
-        section += [f"## If {kind}s are what was sampled", Table.of(head, rows), note]
-    return section
-
-
 def _equivalence(diagnosis: Diagnostics) -> Section:
     title, found = "## Judge and physicians", diagnosis.equivalence
     if found is None:
@@ -254,79 +225,16 @@ def _equivalence(diagnosis: Diagnostics) -> Section:
     return [title, f"**{found.sentence}**", Table.of(head, rows), note]
 
 
-def _annotator_test(diagnosis: Diagnostics) -> Section:
-    title, found = "## In the place of a physician", diagnosis.annotator_test
-    if found is None:
-        return [title, "Needs two physicians' labels of the same videos."]
-    rows: list[list[Cell]] = []
-    for name, row in found.physicians.items():
-        p = "-" if row.p_value is None else plain_pvalue(row.p_value)
-        holds = "-" if row.p_value is None else _YES_NO[row.holds]
-        rows.append([Name(name), f"{row.judge:.3f}", f"{row.physician:.3f}", p, holds])
-    rates: list[list[Cell]] = [["this judge", f"{found.win_rate:.2f}"]]
-    rates += [[name.replace("-", " "), f"{rate:.2f}"] for name, rate in found.no_video.items()]
-    is_tested = any(row.p_value is not None for row in found.physicians.values())
-    if not is_tested:
-        verdict = f"Whether the judge passes cannot be tested here: it takes {FEWEST} {diagnosis.unit}s."
-    elif found.passed_unseen:
-        names = ", ".join(name.replace("-", " ") for name in found.passed_unseen)
-        verdict = f"The test cannot tell here: without any video, {names} passes it as well."
-    elif found.win_rate >= 0.5:
-        verdict = "The judge passes (win rate of 0.5 or more), and no no-video baseline does."
-    else:
-        verdict = "The judge does not pass (win rate below 0.5)."
-    note = (
-        "At what share of the steps is the judge, and the physician, at least as near to the others? Not inferior: the "
-        f"physician is less than {found.margin:g} ahead (one-sided t over {diagnosis.unit}s, Benjamini-Yekutieli). A "
-        "missing answer counts as worse than any. Most steps are right, so to be near is not to agree beyond chance: "
-        "the section above comes first."
-    )
-    head = ["left out", "judge", "physician", "p", "not inferior"]
-    return [title, verdict, Table.of(head, rows), *[Table.of(["", "win rate"], rates)] * is_tested, note]
-
-
 def _calibration(diagnosis: Diagnostics) -> Section:
     calibration = diagnosis.calibration
     if calibration is None:
         return []
-    lines = {"all videos": calibration.whole, **calibration.sites}
-    rows: list[list[Cell]] = [
-        [Name(name) if name in calibration.sites else name, line.slope,
-         plain_difference(line.intercept, 2), plain_difference(line.offset, 2)]
-        for name, line in lines.items()
-    ]  # fmt: skip
-    levels: list[list[Cell]] = [[name, plain_difference(value, 2)] for name, value in calibration.levels.items()]
+    rows: list[list[Cell]] = [[name, plain_difference(value, 2)] for name, value in calibration.levels.items()]
+    rows.append(["all videos", plain_difference(calibration.whole, 2)])
     return [
         "## Calibration of totals",
-        Table.of(["reference on judge", "slope", "intercept, points", "offset at the mean, points"], rows),
-        Table.of(["judge's total", "reference - judge, points"], levels),
+        Table.of(["judge's total", "reference - judge, points"], rows),
         calibration.caveat,
-    ]
-
-
-def _decision_consistency(diagnosis: Diagnostics) -> Section:
-    found = diagnosis.decisions
-    if found is None:
-        return []
-    rows: list[list[Cell]] = []
-    for name, row in {**{f"judge against {who}": of for who, of in found.physicians.items()}, **found.pairs}.items():
-        shares = map(plain_proportion, (row.alike, row.false_pass, row.false_fail))
-        rows.append([Name(name), *shares, plain_value(row.kappa)])
-    means = {"judge, mean": found.judge_kappa, "physicians, mean": found.pair_kappa}
-    summary: list[list[Cell]] = [[name, plain_value(value)] for name, value in means.items() if value]
-    if found.difference:
-        summary.append(["judge - physicians", plain_difference(found.difference)])
-    if found.reliability is not None:
-        summary.append(["reliability of the judge's totals (halves)", f"{found.reliability:.3f}"])
-    if made := found.classification:
-        kappa = "-" if made.kappa is None else f"{made.kappa:.3f}"
-        summary += [["decided alike on a parallel exam", f"{made.consistency:.3f}"], ["kappa of these", kappa]]
-    head = ["pass or fail", "decided alike", "false pass", "false fail", "kappa"]
-    return [
-        "## Decisions beside each physician",
-        Table.of(head, rows),
-        Table.of(["kappa of decisions", "value"], summary),
-        found.caveat,
     ]
 
 
@@ -347,13 +255,13 @@ def _groups(diagnosis: Diagnostics) -> Section:
     biases = diagnosis.groups
     if biases is None or not biases.groups:
         return []
-    rows: list[list[Cell]] = []
-    for group in biases.groups:
-        p = "-" if group.p_holm is None else plain_pvalue(group.p_holm)
-        numbers = [plain_difference(group.error, 3, interval=False), plain_difference(group.difference, 3), p]
-        rows.append([Name(group.column), Name(group.group), str(group.videos), str(group.clusters), *numbers])
-    head = ["column", "group", "videos", f"{diagnosis.unit}s", "error", "less that of the others", "p, Holm"]
-    return ["## Bias by group (exploratory)", Table.of(head, rows), f"{biases.tests} tests. {biases.caveat}"]
+    rows: list[list[Cell]] = [
+        [Name(group.column), Name(group.group), str(group.videos), str(group.clusters),
+         plain_difference(group.error, 3), plain_difference(group.difference, 3)]
+        for group in biases.groups
+    ]  # fmt: skip
+    head = ["column", "group", "videos", f"{diagnosis.unit}s", "error", "less that of the others"]
+    return ["## Bias by group (exploratory)", Table.of(head, rows), biases.caveat]
 
 
 def _physician_pairs(diagnosis: Diagnostics) -> Section:
@@ -372,63 +280,3 @@ def _physician_pairs(diagnosis: Diagnostics) -> Section:
         f"{next(iter(pairs))}; here every pair, with the mean and the range over the pairs."
     )
     return ["## Physicians pair by pair", Table.of(["", *pairs, "mean (range)"], rows), note]
-
-
-def _choices(diagnosis: Diagnostics) -> Section:
-    tables = []
-    for choice, group in groupby(diagnosis.choices.options, key=lambda option: option.choice):
-        options = list(group)
-        rows = [
-            [
-                f"{option.option}{', answered' * option.answered}",
-                *(
-                    plain_number(value) + marks(False, option.flags) * (value is not None)
-                    for value in option.values.values()
-                ),
-            ]
-            for option in options
-        ]
-        tables.append(Table.of([choice, *(CATALOGUE[name].label for name in options[0].values)], rows))
-    return ["## Choices left open", *(table.explained() for table in tables), diagnosis.choices.caveat]
-
-
-def _recoveries(diagnosis: Diagnostics) -> Section:
-    """Steps called wrong that were mended, beside those that were not; nothing where no step was tried again."""
-    found = diagnosis.recoveries
-    if found is None:
-        return []
-    table = Table.of(
-        ["steps called wrong", "share"],
-        [
-            ["wrong first, mended later", found.called_wrong],
-            ["wrong and not mended", found.called_wrong_unmended],
-            ["difference", plain_difference(found.gap)],
-        ],
-    )
-    rule = f"the {found.rule} attempt is the label" if found.rule else "no rule says which attempt is the label"
-    note = f"{found.tried_again} answered steps were tried again, {found.recovered} were mended; {rule}."
-    return ["## Recoveries", table, note]
-
-
-def _others(diagnosis: Diagnostics) -> Section:
-    """Metrics of other benchmarks with the constants beside them; those without a value under the table, with why."""
-    found = diagnosis.others
-    if found is None:
-        return []
-    rows: list[list[Cell]] = []
-    absent = []
-    for key, values in found.values.items():
-        row = OTHER_BENCHMARKS[key]
-        own, *beside = values.values()
-        if own.value is None:
-            absent.append(f"{row.label}: not computed. {own.reason}")
-        else:
-            rows.append([row.label, row.source, own, *map(plain_value, beside)])
-    names = [name.replace("-", " ") for name in next(iter(found.values.values()))]
-    names[0] += ", answered" * (found.answered < 1)
-    section: Section = ["## Metrics of other benchmarks", Table.of(["", "of", *names], rows).explained()]
-    if found.curve:
-        rates = [(point.threshold, point.accuracy, point.precision, point.recall, point.f1) for point in found.curve]
-        points = [[*map(plain_number, each)] for each in rates]
-        section.append(Table.of(["wrong from this share of points denied", "accuracy", "P", "R", "F1"], points))
-    return [*section, *absent, found.caveat]

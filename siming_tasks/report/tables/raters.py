@@ -1,13 +1,11 @@
-"""Sections on raters: their agreement, runs in ratio to it, and their psychometrics from totals to cut scores."""
+"""Sections on raters: their agreement step by step and in totals, and runs in ratio to it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from siming_tasks.analysis.generalizability import COMPONENTS, raters_needed
-from siming_tasks.analysis.psychometrics import Psychometrics
-from siming_tasks.analysis.rasch import LARGE, Facet
 from siming_tasks.analysis.rater_agreement import InterRaterTable
+from siming_tasks.analysis.rater_totals import RaterTotals
 from siming_tasks.common.printed_value import resampled
 from siming_tasks.common.sanitize import literal
 from siming_tasks.metrics.catalogue import CATALOGUE, select
@@ -16,9 +14,7 @@ from siming_tasks.metrics.thresholds import THIN
 from siming_tasks.report.formatting import (
     mean_and_range,
     plain_difference,
-    plain_number,
     plain_percent,
-    plain_pvalue,
 )
 from siming_tasks.report.table import Cell, Name, Section, Table
 from siming_tasks.report.tables.comparison import labels
@@ -31,15 +27,6 @@ NO_CEILING = (
     "The human ceiling cannot be computed: it needs the labels of two raters before adjudication; this data set has "
     "those of {found}. A rater's agreement with the consensus would be inflated and is no substitute."
 )
-DEPENDABILITY_GOALS = (0.8, 0.9)
-_TITLES = {
-    "generalizability": "Generalisability",
-    "rasch": "Rasch model",
-    "sites": "Difficulty by site",
-    "designs": "Reliability of other exams",
-    "cuts": "Cut score",
-    "decisions": "Accuracy of decisions",
-}
 
 
 def rater_section(raters: InterRaterTable) -> Section:
@@ -132,29 +119,18 @@ def human_ratio_section(runs: Mapping[str, Mapping[str, Estimate]], raters: Sequ
     return [table, "\n".join(lines)]
 
 
-def psychometrics_section(psychometrics: Psychometrics) -> Section:
-    """Totals, variance components, difficulty and severity, sites, cut scores and decisions."""
-    return [
-        *_totals(psychometrics),
-        *_generalizability(psychometrics),
-        *_rasch(psychometrics),
-        *_sites(psychometrics),
-        *_decisions(psychometrics),
-        *(f"{_TITLES[name]}: not computed. {literal(why)}" for name, why in psychometrics.missing.items()),
-    ]
-
-
-def _totals(psychometrics: Psychometrics) -> Section:
-    videos, steps = psychometrics.complete
+def rater_totals_section(totals: RaterTotals) -> Section:
+    """Reliability of the raters' totals, and the limits of agreement of each pair."""
+    videos, steps = totals.complete
     rows: list[list[Cell]] = []
-    if icc := psychometrics.icc:
+    if icc := totals.icc:
         rows = [
             ["ICC(A,1): one rater, as it stands", icc.agreement],
             ["ICC(C,1): one rater, offsets apart", icc.consistency],
             [f"ICC(A,{icc.raters}): mean of the raters", icc.mean_agreement],
         ]
-    rows += [[Name(f"Lin's concordance, {pair}"), of.concordance] for pair, of in psychometrics.limits.items()]
-    for pair, limits in psychometrics.limits.items():
+    rows += [[Name(f"Lin's concordance, {pair}"), of.concordance] for pair, of in totals.limits.items()]
+    for pair, limits in totals.limits.items():
         rows += [
             [Name(f"{pair}: mean difference"), plain_difference(limits.bias)],
             [Name(f"{pair}: lower limit of agreement"), plain_difference(limits.lower)],
@@ -163,108 +139,9 @@ def _totals(psychometrics: Psychometrics) -> Section:
         ]
     return [
         "### Totals",
-        f"Shares of the points of {steps} steps in the {videos} of {psychometrics.videos} videos whose "
-        f"steps all of {', '.join(map(literal, psychometrics.raters))} scored.",
+        f"Shares of the points of {steps} steps in the {videos} of {totals.videos} videos whose "
+        f"steps all of {', '.join(map(literal, totals.raters))} scored.",
         Table.of(["", "value"], rows),
-        f"Intervals: t of the jackknife over {psychometrics.unit}s. Where a few trainees are far weaker than all "
+        f"Intervals: t of the jackknife over {totals.unit}s. Where a few trainees are far weaker than all "
         "others they are too short: with up to 50 videos they hold the truth in about 80 to 90 % of such samples.",
     ]
-
-
-def _generalizability(psychometrics: Psychometrics) -> Section:
-    study = psychometrics.generalizability
-    if study is None:
-        return []
-    components = [
-        [COMPONENTS[name], f"{part.variance:.5f}", plain_number(part.stderr, 5), f"{part.share:.1%}"]
-        for name, part in study.components.items()
-    ]
-    designs = []
-    for design in psychometrics.designs:
-        exam = "these steps" if design.fixed else "steps as a sample"
-        coefficients = map(plain_number, (design.relative, design.absolute))
-        designs.append([exam, design.raters, *coefficients, f"{design.sem:.3f}"])
-    section: Section = [
-        "### Generalisability",
-        Table.of(["source", "variance", "SE", "share"], components),
-        f"Points / maximum of {study.trainees} trainees x {study.steps} steps x {study.raters} raters; SE: jackknife.",
-    ]
-    if not designs:
-        return section
-    section += [
-        Table.of(["exam", "raters", "generalisability", "dependability", "SEM"], designs),
-        "SEM: standard error of measurement of a total, as a share of the points. These are estimates without "
-        "intervals: they are as uncertain as the components above. A negative component of error counts as 0.",
-    ]
-    for goal in DEPENDABILITY_GOALS:
-        raters = raters_needed(study, goal)
-        needed = "no number of raters reaches it." if raters is None else f"{raters} rater{'s' * (raters > 1)}."
-        section.append(f"Dependability {goal:g} on these steps: {needed}")
-    return section
-
-
-def _rasch(psychometrics: Psychometrics) -> Section:
-    model = psychometrics.rasch
-    if model is None:
-        return []
-
-    def facets(kind: str, measure: str, items: Sequence[tuple[str, Facet]]) -> Table:
-        rows = [
-            [Name(name), f"{facet.measure:+.2f}", f"{facet.stderr:.2f}", plain_number(facet.infit, 2),
-             plain_number(facet.outfit, 2)]
-            for name, facet in items
-        ]  # fmt: skip
-        return Table.of([kind, measure, "SE", "infit", "outfit"], rows)
-
-    hardest_first = sorted(model.steps.items(), key=lambda item: -item[1].measure)
-    section: Section = [
-        "### Difficulty and severity (Rasch)",
-        facets("rater", "severity", list(model.raters.items())),
-        facets("step", "difficulty", hardest_first),
-        f'Logits of "fully correct", by conditional maximum likelihood on {model.trainees} trainees; {model.extreme} '
-        "were judged all right or all wrong and tell nothing here. Mean squares near 1 fit; above 1.3 is erratic. "
-        "Standard errors take two raters of one step for independent and are too small where they err alike.",
-    ]
-    if model.left_out:
-        steps = ", ".join(map(literal, model.left_out))
-        section.append(f"Judged the same every time, hence without a difficulty: {steps}.")
-    return section
-
-
-def _sites(psychometrics: Psychometrics) -> Section:
-    sites = psychometrics.sites
-    if sites is None:
-        return []
-    rows = [
-        [Name(item.step), Name(item.site), f"{item.value:+.2f}", f"{item.stderr:.2f}", plain_pvalue(item.p_value)]
-        for item in sites.differences
-        if item.large
-    ]
-    table = [Table.of(["step", "harder at", "logits", "SE", "p (Holm)"], rows)] if rows else []
-    sizes = ", ".join(f"{literal(site)} ({n})" for site, n in sites.trainees.items())
-    sentence = (
-        f"{len(rows)} of {len(sites.differences)} comparisons differ by {LARGE} logits or more with Holm's p "
-        f"below .05, for trainees of the same ability; videos: {sizes}."
-    )
-    return ["### Difficulty by site", *table, sentence]
-
-
-def _decisions(psychometrics: Psychometrics) -> Section:
-    section: Section = []
-    if psychometrics.cuts:
-        cuts = [[cut.method, f"{cut.value:.1%}", plain_number(cut.stderr), cut.n] for cut in psychometrics.cuts]
-        section += ["### Where to pass", Table.of(["method", "cut score", "SE", "examinees"], cuts)]
-    if psychometrics.decisions:
-        rows = []
-        for decision in psychometrics.decisions:
-            shares = (decision.accuracy, decision.false_pass, decision.false_fail, decision.consistency)
-            rows.append([f"{decision.cut:.1%}", *(f"{x:.3f}" for x in shares), plain_number(decision.kappa)])
-        first = psychometrics.decisions[0]
-        section += [
-            "### How often decisions are right (Livingston-Lewis)",
-            Table.of(["cut score", "accuracy", "false pass", "false fail", "consistency", "kappa"], rows),
-            f"Totals with dependability {first.reliability:.3f}, as reliable as {first.length} independent items; "
-            f"true scores: beta distribution fitted to {first.true.moments} moments. Points alone: without must-pass "
-            "steps.",
-        ]
-    return section

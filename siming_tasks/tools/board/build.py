@@ -21,7 +21,6 @@ from siming_tasks.common.printed_value import resampled
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
-from siming_tasks.data.primary import stated_primary
 from siming_tasks.metrics.catalogue import headline
 from siming_tasks.metrics.thresholds import COMPARABLE, TRUSTED
 from siming_tasks.options import Options
@@ -248,7 +247,7 @@ def _leaderboards(entries: Sequence[Entry], dataset: Dataset, options: Options) 
                 entrants.append(Entrant(name, name, "model", None, replace(task_run, name=name), numbers))
         if standings := rank_entrants(entrants, dataset, setting, options):
             held[setting] = standings
-    boards = correct_leaderboards(held, stated_primary(dataset.meta, options.primary), dataset, options)[0]
+    boards = correct_leaderboards(held)
     return {name: board for name, board in boards.items() if board}
 
 
