@@ -159,12 +159,7 @@ class Evidence(_Model):
 
 
 class RubricStep(_Model):
-    """One line of the score sheet.
-
-    ``kind`` says what is left of the step once it is over: nothing that can be seen of an *act* (a pulse check), what
-    it brought about of a *state* (pads on the chest), and a *sound* is heard only. No judge is shown it, so that it is
-    part of no prompt, digest or cache key.
-    """
+    """One line of the score sheet."""
 
     id: Annotated[str, AfterValidator(check_file_name)] = Id  # the step's page has its name
     name: str = Text
@@ -177,7 +172,6 @@ class RubricStep(_Model):
     establishes: tuple[str, ...] = ()
     scope: Literal["local", "mixed", "history"] = "local"
     evidence: Evidence = Evidence()
-    kind: Literal["act", "state", "sound"] | None = Field(default=None, exclude=True)
     critical: bool = False
     facts: tuple[dict[str, Any], ...] = ()
     name_zh: str | None = None

@@ -41,7 +41,6 @@ WORDS = {
     "study diagnose": ["a"],
     "study card": ["a"],
     "study power": [],
-    "study lint-table": ["paper"],
     "report": ["a"],
     "view": ["a"],
     "board submit": ["a"],
@@ -49,8 +48,6 @@ WORDS = {
     "data rate": ["videos", "--rater", "r"],
     "tasks-path": [],
     "docs": [],
-    "data edit": ["d", "out"],
-    "data sensor": ["d", "exports", "out"],
     "run requests": ["out.jsonl", "--setting", "full_score"],
     "run export": ["a", "out", "--format", "jsonl"],
     "run import": ["a", "out", "--format", "inspect"],
@@ -58,33 +55,6 @@ WORDS = {
     "run baseline": ["d"],
 }
 """The words and flags that each command requires."""
-
-FORMER_COMMANDS = {
-    "rate": "data rate",
-    "template": "data template",
-    "build": "data build",
-    "check": "data check",
-    "withhold": "data split",
-    "push": "data push",
-    "edit": "data edit",
-    "demo": "data demo",
-    "rubric": "data rubric",
-    "plan": "run plan",
-    "prepare": "run prepare",
-    "recipe": "run recipe",
-    "shards": "run shards",
-    "join": "run join",
-    "requests": "run requests",
-    "import": "run import",
-    "export": "run export",
-    "baseline": "run baseline",
-    "raters": "study raters",
-    "diagnose": "study diagnose",
-    "power": "study power",
-    "lint-table": "study lint-table",
-    "submit": "board submit",
-}
-"""Commands before they were put in groups, and their present names."""
 
 SCORING = ("score", "compare", "study diagnose", "report", "board submit", "board build")
 
@@ -334,7 +304,6 @@ def test_a_flag_means_the_same_everywhere() -> None:
     }
     assert others == {
         ("data demo", "--seed"),
-        ("data edit", "--seed"),
         ("data rate", "--rater"),
         ("run prepare", "--shard"),
     }
@@ -347,7 +316,7 @@ def test_every_option_of_a_command_is_a_flag_of_the_commands_that_need_it() -> N
         files = {"score": ["prices", "primary"], "report": ["prices", "primary"], "compare": ["primary"]}.get(name, [])
         assert set(all_commands()[name].option_names) == {"data", "split", *SCORING_OPTIONS, *files}
     without_data = {"data rate", "data template", "data build", "data demo", "data rubric", "run recipe", "run import"}
-    without_data |= {"data fetch", "study lint-table", "docs", "tasks-path"}
+    without_data |= {"data fetch", "docs", "tasks-path"}
     assert {name for name in WORDS if "data" not in all_commands()[name].option_names} == without_data
     labels = {name for name in WORDS if "--labels" in flags(name)}
     assert labels - {"data build"} == {
