@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from siming_tasks.analysis.run_analyses import diagnose
     from siming_tasks.data import Dataset, check_dataset, open_dataset
     from siming_tasks.metrics import Estimate, ScoreMatrix, evaluate
-    from siming_tasks.metrics import ScoreMatrix as Panel
     from siming_tasks.options import Options
     from siming_tasks.parsing import parse_reply
     from siming_tasks.report.build import write_report
@@ -36,7 +35,6 @@ __all__ = [
     "Dataset",
     "Estimate",
     "Options",
-    "Panel",
     "Run",
     "ScoreMatrix",
     "build_dataset",
@@ -59,7 +57,7 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("Dataset", "check_dataset", "open_dataset"), "siming_tasks.data"),
     "build_dataset": "siming_tasks.tools.builder",
-    **dict.fromkeys(("Estimate", "Panel", "ScoreMatrix", "evaluate"), "siming_tasks.metrics"),
+    **dict.fromkeys(("Estimate", "ScoreMatrix", "evaluate"), "siming_tasks.metrics"),
     "Options": "siming_tasks.options",
     "build_prompt": "siming_tasks.tasks.prompt",
     "default_rubric": "siming_tasks.rubrics",
@@ -79,8 +77,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         # with both, Python adds the nearest name to what it prints
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
-    # Panel is the former public name of ScoreMatrix, which scripts use.
-    return getattr(importlib.import_module(_HOME[name]), "ScoreMatrix" if name == "Panel" else name)
+    return getattr(importlib.import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:

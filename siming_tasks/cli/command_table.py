@@ -108,6 +108,3 @@ GROUPS = {
     "study": "study raters and runs",
     "board": "submit to a leaderboard and build one",
 }
-
-FORMER = {"withhold": "data split", "submit": "board submit", "board": "board build"}
-"""Names that a command had before; refused like any unknown name, and the present one is named."""

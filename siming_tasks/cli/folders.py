@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Literal
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import marked_name, plural, say, say_next, show_markdown, show_problems
+from siming_tasks.cli.terminal import marked_name, say
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options, Whole
-
 
 
 @cli.command()

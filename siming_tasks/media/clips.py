@@ -9,7 +9,6 @@ frame is written twice, because readers with a temporal patch of two refuse less
 from __future__ import annotations
 
 import platform
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path

@@ -311,7 +311,7 @@ def read_media_links(folder: Path) -> MediaLinks:
     """The links of a report.
 
     Raises:
-        DataError: the folder is no report, or one of an older version.
+        DataError: the folder is no report, or one whose links cannot be read.
     """
     if not (folder / "index.html").is_file():
         raise DataError(f"{folder}: no report. Give the folder that `siming report --out` wrote.")

@@ -230,11 +230,12 @@ def test_no_words_at_all_are_refused_with_the_page_of_help(capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
-        *((former, now) for former, now in FORMER_COMMANDS.items()),
+        ("build", "data build"),
+        ("raters", "study raters"),
         ("scor", "score"),
         ("data chekc", "data check"),
         ("study power-analysis", None),
-        ("withold", "data split"),
+        ("splti", "data split"),
         ("SCORE", "score"),
     ],
 )

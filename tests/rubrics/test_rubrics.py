@@ -14,8 +14,6 @@ import yaml
 from siming_tasks.common.errors import RubricError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.rubrics import default_rubric, in_chinese, load_rubric, rubric_from
-from siming_tasks.tasks import TASKS
-from siming_tasks.tasks.prompt import build_prompt
 
 DIGEST_WITHOUT_KINDS = "a4dee87bf40e969b0670bf5222209b1c61538226c21b2f6fb19c569f6827e151"
 
@@ -148,7 +146,7 @@ def test_a_wrong_rubric_is_refused_with_place_and_problem(data: Any, message: st
         ({"score_increment": 1, "criteria": {"full": "All.", "partial": "-0.5 each.", "fail": "None."}}, 1),
     ],
 )
-def test_the_grain_is_stated_or_seen(changes: dict[str, Any], score_increment: float) -> None:
+def test_the_score_increment_is_stated_or_seen(changes: dict[str, Any], score_increment: float) -> None:
     first, second = rubric_from(broken(**changes)).steps
     assert (first.score_increment, second.score_increment) == (1, score_increment)
     assert [second.on_scale(points) for points in (0, 0.25, 0.5, 1, 1.5, 2, -0.5, 3, float("nan"))] == [
@@ -156,7 +154,7 @@ def test_the_grain_is_stated_or_seen(changes: dict[str, Any], score_increment: f
     ]
 
 
-def test_the_rubrics_grain_holds_where_a_step_states_none() -> None:
+def test_the_rubrics_score_increment_holds_where_a_step_states_none() -> None:
     assert [
         step.score_increment for step in rubric_from({**broken(score_increment=1), "score_increment": 0.5}).steps
     ] == [0.5, 1]
