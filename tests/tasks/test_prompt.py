@@ -131,9 +131,7 @@ def other_rubric(changes: dict[str, object]) -> Rubric:
     return rubric_from({name: value for name, value in {**kept, **changes}.items() if value is not None})
 
 
-OPENING = (
-    "You are a physician examiner of emergency skills. The video shows one complete examination, in which a trainee"
-)
+WHOLE = "You are a physician examiner of emergency skills. The video shows one complete examination, in which a trainee"
 
 
 @pytest.mark.parametrize(
@@ -141,10 +139,10 @@ OPENING = (
     [
         (
             {"title": None},
-            f"{OPENING} performs the procedure below on a manikin. Judge",
+            f"{WHOLE} performs the procedure below on a manikin. Judge",
             "a procedure on a manikin. It",
         ),
-        ({"title": " "}, f"{OPENING} performs the procedure below on a manikin. Judge", "a procedure on a manikin. It"),
+        ({"title": " "}, f"{WHOLE} performs the procedure below on a manikin. Judge", "a procedure on a manikin. It"),
         (
             {"title": "Suture of\n a wound", "setting": "on a  suture pad"},
             'You are a physician examiner. The video shows one complete examination ("Suture of a wound"), in which a '
@@ -176,8 +174,8 @@ def test_the_role_describes_the_exam_in_the_rubrics_words(changes: dict[str, obj
         spans = [None] * len(steps) if setting.shows_step_times else None
         prompt = build_prompt(setting, steps, spans, rubric)
         assert full in prompt if full_video else clip in prompt, name
-        assert (template_hash(setting, rubric) == template_hash(setting)) == (OPENING in full)
-        assert ("emergency" in prompt.split("Rubric:")[0]) == (OPENING in full)
+        assert (template_hash(setting, rubric) == template_hash(setting)) == (WHOLE in full)
+        assert ("emergency" in prompt.split("Rubric:")[0]) == (WHOLE in full)
 
 
 def test_an_exam_of_many_skills_is_called_by_those_that_are_asked_about() -> None:
@@ -197,7 +195,7 @@ def test_an_exam_of_many_skills_is_called_by_those_that_are_asked_about() -> Non
 def test_the_title_of_the_embedded_rubric_is_not_the_title_of_the_exam() -> None:
     """Folders built with the embedded rubric hold a copy of it, which states no setting."""
     prompt = build_prompt(TASKS["full_score"], STEPS, rubric=default_rubric())
-    assert prompt.startswith(OPENING) and (default_rubric().title or "") not in prompt
+    assert prompt.startswith(WHOLE) and (default_rubric().title or "") not in prompt
     moved = other_rubric({"rubric_id": "siming-default", "setting": "in a simulated ward"})
     assert "below in a simulated ward." in build_prompt(TASKS["full_score"], STEPS, rubric=moved)
 
