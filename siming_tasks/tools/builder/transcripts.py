@@ -224,11 +224,12 @@ def transcript_rows(
     for line in file.said:
         times = {name: round(max(0.0, getattr(line, name) + late), 3) for name in ("start", "end")}
         row: dict[str, Any] = {**times, "text": names.replaced(line.text)}
-        if line.speaker in names.places:
-            names.met.add(line.speaker)
-            row["who"] = names.places[line.speaker]
-        elif line.speaker:
-            row["who"] = speakers.setdefault(line.speaker, f"speaker {len(speakers) + 1}")
+        who = line.speaker or ""
+        if who in names.places:
+            names.met.add(who)
+            row["who"] = names.places[who]
+        elif who:
+            row["who"] = speakers.setdefault(who, f"speaker {len(speakers) + 1}")
         rows.append({**row, "end": min(row["end"], source.duration)})
     return rows, speakers
 
