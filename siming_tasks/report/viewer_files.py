@@ -1,4 +1,4 @@
-"""Data files of the video viewer: replies, rubric, prompts, frame times, transcripts, why points were lost, video links.
+"""Data files of the video viewer: replies, rubric, prompts, frame times, transcripts, reasons of lost points, links.
 
 Pages opened from disk may not fetch(), but they may load scripts; each file is a script of ``SIMING.<function>(...)``
 calls with nothing but JSON in them, and the viewer loads it when it is looked at. A prompt is named by the hash that
