@@ -22,8 +22,6 @@ from typing import Any, Literal, get_args, get_type_hints
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.input_kinds import expect
-from siming_tasks.common.object_store import is_url
-from siming_tasks.common.redact import redact
 from siming_tasks.common.value_kinds import Choice, Decimal, ImageFormat, Kind, Refused, Share, Text, Whole
 
 __all__ = [
@@ -240,11 +238,10 @@ class Options:
     )
     replies: str = _option(
         "",
-        Text("DIR|URL|off"),
+        Text("DIR|off"),
         "asking",
         "folder where every reply of a model is kept when it arrives, so that a run that was cut short goes on where "
-        "it stopped; the address of an object store (`s3://bucket/folder`): `replies` in the cache folder, exchanged "
-        "with it; `off` keeps none",
+        "it stopped; `off` keeps none",
         "`replies` in the cache folder",
     )
     shard: str = _option(
@@ -274,11 +271,6 @@ class Options:
     def __post_init__(self) -> None:
         for name, option in OPTIONS.items():
             object.__setattr__(self, name, option.check(getattr(self, name)))
-        if is_url(self.cache):
-            raise OptionsError(
-                f"cache={redact(self.cache)!r} is the address of an object store, which has no locks and no partial "
-                "reads. Name a folder; `siming run prepare --store URL` exchanges prepared frames with the store."
-            )
         if self.schema != "off" and self.prompt == "reasoned":
             raise OptionsError(
                 "schema='json' and prompt='reasoned' exclude each other: a reply that is held to the schema has no "
@@ -323,8 +315,7 @@ class Options:
     @property
     def replies_dir(self) -> Path:
         """Folder of the kept replies (not created here)."""
-        own = self.replies and not is_url(self.replies)
-        return Path(self.replies).expanduser() if own else self.cache_dir / "replies"
+        return Path(self.replies).expanduser() if self.replies else self.cache_dir / "replies"
 
 
 def _image_format_of_lmms_eval(env: Mapping[str, str]) -> str:

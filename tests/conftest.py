@@ -21,7 +21,7 @@ from siming_tasks.tools.simulator import make_demo
 pytest_plugins = ["tests.lmms_eval_runs"]
 
 FAST = (
-    *("metrics", "parsing", "rubrics", "tasks", "analysis/test_power.py", "tools/table_lint"),
+    *("metrics", "parsing", "rubrics", "tasks", "analysis/test_power.py"),
     *("report/test_table.py", "report/test_formatting.py", "test_options.py"),
 )
 """Folders and files below tests/ whose tests are `fast`: `pytest -m fast` runs all of them in less than a minute."""

@@ -32,9 +32,6 @@ OPTIONAL = {
     "inspect-evals",
     "pandas",
     "vllm",
-    "s3fs",
-    "moto",
-    "boto3",
 }
 """What a test looks at where it happens to be installed."""
 

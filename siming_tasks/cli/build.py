@@ -62,8 +62,7 @@ def build(
     finished: bool = cli.switch("with an event log: leave out exams that are not finished"),
     transcripts: tuple[Path, ...] = cli.several(
         "FILE",
-        "what is said, as WebVTT, SRT, JSON of Whisper or WhisperX, or ELAN (.eaf), named like its video, or their "
-        "folder; may be repeated",
+        "what is said, as WebVTT or Whisper's JSON, named like its video, or a folder of them; may be repeated",
         Path,
     ),
     adjudicated: Path | None = cli.option("", "the list of undecided rows, with the consensus filled in", Path),

@@ -56,10 +56,6 @@ TABLE = tuple(CommandRow(*row) for row in (
      "exams public --key labels.json", "siming data push {out} ORG/NAME --dry-run"),
     ("data push", "folders", "upload a data set to the Hugging Face Hub, by default without its labels",
      "exams ORG/NAME --dry-run", "siming run plan --data {repo}"),
-    ("data edit", "folders", "make edited copies of recordings whose labels must differ (counterfactual pairs)",
-     "exams edited", "siming data check {out}"),
-    ("data sensor", "folders", "make a manikin or sensor a rater: points out of its exports",
-     "exams exports measured", "siming study raters {out}"),
     ("data demo", "folders", "make a SYNTHETIC data set: simulated exams whose labels are known",
      "exams --videos 12 --short", f"SIMING_DATA={{out}} {_LMMS_EVAL}"),
     ("data rubric", "check", "check a rubric file, or show it as a sheet",
@@ -92,8 +88,6 @@ TABLE = tuple(CommandRow(*row) for row in (
      "runs/qwen", "siming run export {path} OUT --format hub --data {dir}"),
     ("study power", "study", "plan a data set: detectable effects, or videos needed for an effect",
      "--videos 100 --models 4", "siming data template sheet.xlsx --rubric rubric.yaml --videos videos"),
-    ("study lint-table", "study", "check the arithmetic of a published table (P, R, F1, MCC, PLCC, deltas, shares)",
-     "table.csv --n-videos 200", "siming docs lint"),
     ("board submit", "board", "pack a run's predictions for a leaderboard, or check such an archive",
      "runs/qwen --out qwen.zip --organization 'Our lab'", "siming docs board"),
     ("board build", "board", "build a static leaderboard from submitted archives",
@@ -111,9 +105,6 @@ COMMANDS = {row.words: row.line for row in TABLE}
 GROUPS = {
     "data": "make, check and publish a data set",
     "run": "prepare, divide and exchange the runs of models",
-    "study": "study raters, runs and published tables",
+    "study": "study raters and runs",
     "board": "submit to a leaderboard and build one",
 }
-
-FORMER = {"withhold": "data split", "submit": "board submit", "board": "board build"}
-"""Names that a command had before; refused like any unknown name, and the present one is named."""

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from siming_tasks import __version__
-from siming_tasks.cli.command_table import COMMANDS, FORMER, GROUPS, TABLE
+from siming_tasks.cli.command_table import COMMANDS, GROUPS, TABLE
 from siming_tasks.cli.parameters import Command, RefusedValueError, refusal
 from siming_tasks.cli.terminal import safe_terminal
 
@@ -90,7 +90,7 @@ class Group(click.Group):
     def _nearest(self, args: Sequence[str]) -> str | None:
         """The command that was most likely meant: the same word elsewhere, else one that is spelled alike."""
         # of two commands of one name, the first of the table is meant: `build` is `data build`
-        words = {path.split()[-1]: path for path in reversed(COMMANDS)} | {path: path for path in COMMANDS} | FORMER
+        words = {path.split()[-1]: path for path in reversed(COMMANDS)} | {path: path for path in COMMANDS}
         word = args[0].lower().replace("_", "-")
         if self.prefix:
             near = difflib.get_close_matches(word, self.lines, 1)

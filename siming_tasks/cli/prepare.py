@@ -19,20 +19,14 @@ def prepare(
     options: Options = cli.option_flags(*cli.MEDIA_OPTIONS, "media", "cache", "cache_gb"),
     jobs: int = cli.option("J", "worker processes (default 1)", Whole(), 1),
     shard: str | None = cli.option("I/N", "only every N-th video from the I-th on", Share()),
-    store: str | None = cli.option(
-        "URL", "object store (s3://bucket/folder): fetch the frames that it has, hand over those that it lacks"
-    ),
     dry_run: bool = cli.switch("print the estimate and stop"),
 ) -> int:
     """Print the estimate, do the work under a progress bar, list what could not be decoded."""
     from tqdm import tqdm
 
-    from siming_tasks.common.object_store import ObjectFolder
     from siming_tasks.media import Job, Policy
-    from siming_tasks.media.frame_objects import fetch_frames, hand_over_frames
     from siming_tasks.media.prefetch import Outcome, estimate
     from siming_tasks.media.prefetch import prepare as run
-    from siming_tasks.media.store import evict
 
     part, parts = (int(number) for number in (shard or "1/1").split("/"))
     dataset = chosen.open(media=True)
@@ -41,14 +35,6 @@ def prepare(
         Job.of(policy, video, dataset.media_path(video), dataset.media_digest(video, options.cache_dir))
         for video in dataset.videos[part - 1 :: parts]  # the longest are often neighbours: let the parts share them
     ]
-    objects = ObjectFolder(store) if store else None
-    held = objects.names() if objects else set()
-    if objects and not dry_run:
-        fetched = 0
-        for job in tqdm(tasks, unit="video", desc="fetching"):
-            fetched += fetch_frames(job.store(options.cache_dir), objects, held)
-            evict(options.cache_dir, options.cache_gb, keep=job.digest)
-        print(f"{fetched:,} files fetched from {objects.url}")
     if policy.mode_for().images:
         ahead = estimate(tasks, options.cache_dir, jobs)
         print(f"{len(tasks)} videos, {ahead.videos} to decode: {ahead.frames:,} frames,", end=" ")
@@ -70,9 +56,6 @@ def prepare(
             bar.update()
 
         run(tasks, options.cache_dir, workers=jobs, cache_gb=options.cache_gb, done=done)
-    if objects:
-        handed = sum(hand_over_frames(job.store(options.cache_dir), objects, held) for job in tasks)
-        print(f"{handed:,} files handed over to {objects.url}")
     for error in errors:
         say(error)
     print(f"{len(tasks)} videos prepared" + (f", {len(errors)} problems (above)." if errors else ", no problems."))

@@ -1,4 +1,4 @@
-"""``siming study raters``, ``diagnose``, ``card``, ``power``, ``lint-table``: physicians, runs, plans, tables."""
+"""``siming study raters``, ``diagnose``, ``card``, ``power``: physicians, runs, plans."""
 
 from __future__ import annotations
 
@@ -222,31 +222,6 @@ def _print_table(made: str, videos: int, effect: float | None, comparisons: int,
     what = f"Videos that show an effect of {effect:g} (in brackets: power in data sets of that size):"
     reasons = dict.fromkeys(f"{names[item.metric]}: {item.reason}" for item in sizes if item.reason)
     show_markdown(made, what, Table.of(head, rows), *reasons)
-
-
-@cli.command(
-    "Recomputes what printed numbers imply about each other, allowing for rounding. Exit code 1 if some cannot all be "
-    "right as printed."
-)
-def lint_table(
-    file: str = cli.word("FILE", "a .csv, .json or .yaml table, or 'paper' for the paper's tables 3-6"),
-    n_videos: int | None = cli.option("N", "videos behind each PLCC and SRCC", Whole()),
-    n_items: int | None = cli.option("N", "items (steps) behind each P, R, F1 and MCC", Whole()),
-    as_json: bool = cli.switch("print JSON instead of Markdown", "--json"),
-) -> int:
-    """Print the report; 1 if numbers contradict each other."""
-    from siming_tasks.report.published_tables import paper_tables, read_document
-    from siming_tasks.tools.table_lint.lint import lint
-
-    document = paper_tables() if file == "paper" else read_document(Path(file))
-    sizes: dict[str, Any] = {key: size for key, size in (("n_videos", n_videos), ("n_items", n_items)) if size}
-    document = replace(document, tables=tuple(replace(table, **sizes) for table in document.tables))
-    report = lint(document)
-    if as_json:
-        print_json(report.to_json(), indent=2)
-    else:
-        show_markdown(report.to_markdown())
-    return 1 if report.inconsistent else 0
 
 
 def no_ceiling(dataset: Dataset) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.files import canonical_json, open_regular
-from siming_tasks.common.version_0_1 import former_rubric
 from siming_tasks.rubrics import Rubric
 
 _ENDS = 65_536
@@ -21,8 +20,7 @@ def content_digest(rubric: Rubric, videos: Iterable[Mapping[str, Any] | str], me
     The rubric has its defaults filled in, so that formatting does not count. ``videos`` are the objects of
     ``videos.jsonl`` in file order, or their :func:`canonical_json`; ``media`` the SHA-256 of each file by its path.
     """
-    # Digests outlive the names of fields: a data set that version 0.1 built keeps its digest.
-    head = canonical_json({"media": dict(media), "rubric": former_rubric(rubric.model_dump(mode="json"))})[:-1]
+    head = canonical_json({"media": dict(media), "rubric": rubric.model_dump(mode="json")})[:-1]
     digest = hashlib.sha256(f'{head},"videos":['.encode())
     for number, row in enumerate(videos):
         text = row if isinstance(row, str) else canonical_json(row)

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     StrictBool,
@@ -123,11 +122,6 @@ class StepRow(BaseModel):
         )
 
 
-def _text(value: Any) -> Any:
-    """The name of a part of a split: a number of an old folder is a name, too."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
 def _addressable(name: str | None) -> str | None:
     """Name of a split or a part that ``--split SPLIT:PART`` can say (ValueError: it cannot)."""
     if name is not None and (":" in name or not name.strip()):
@@ -143,7 +137,7 @@ def _not_main(name: str) -> str:
 
 
 _SplitName = Annotated[str, AfterValidator(_addressable), AfterValidator(_not_main)]
-_Part = Annotated[str, BeforeValidator(_text), AfterValidator(_addressable)]
+_Part = Annotated[str, AfterValidator(_addressable)]
 
 
 class VideoRow(BaseModel):

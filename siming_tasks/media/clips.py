@@ -9,7 +9,6 @@ frame is written twice, because readers with a temporal patch of two refuse less
 from __future__ import annotations
 
 import platform
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -113,30 +112,6 @@ def write_reordered(
                 yield av.VideoFrame.from_ndarray(planes, format=name), colour
 
         _encode(source, timeline, in_order(), np.asarray(pts), target, "1")
-
-
-def write_sequence(
-    source: Path, timeline: Timeline, indices: Sequence[int], pts: NDArray[np.int64], target: Path
-) -> None:
-    """Write frames of ``source`` in any order with keyframes at fixed distances, wherever the pictures come from.
-
-    As :func:`write_reordered`, but nothing in the coding tells a cut: a keyframe is every 25th frame, in an untouched
-    copy as in an edited one. The same frame again holds the picture. Every run of ascending frames is one pass of the
-    decoder; memory does not grow with length.
-    """
-
-    def pictures() -> Iterator[_Picture]:
-        start = 0
-        for end in range(1, len(indices) + 1):
-            if end < len(indices) and indices[end] >= indices[end - 1]:
-                continue
-            times = Counter(indices[start:end])  # the longest part in which no frame comes before the one ahead of it
-            for index, picture, colour in _decode_upright(source, timeline, list(times)):
-                for _ in range(times[index]):
-                    yield picture, colour
-            start = end
-
-    _encode(source, timeline, pictures(), np.asarray(pts), target, "25", "scenecut=0")
 
 
 def _decode_upright(

@@ -136,8 +136,7 @@ class Policy:
     def facts(self) -> dict[str, Any]:
         """List the options that change what is shown, under their own names; part of every cache key of a run.
 
-        The sampler is left out where it is uniform, and the encoding where the stored files are sent: replies that were
-        cached before they could be chosen were given to these very pixels.
+        The sampler is left out where it is uniform, and the encoding where the stored files are sent.
         """
         return {
             "media": self.mode,

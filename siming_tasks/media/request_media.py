@@ -20,7 +20,6 @@ from PIL import Image
 
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.files import digest_of
-from siming_tasks.common.version_0_1 import former_ablation_file
 from siming_tasks.media.clips import write_reordered
 from siming_tasks.media.modes import FRAMES, MEDIA_MODES, MediaMode
 from siming_tasks.media.sampler import (
@@ -297,7 +296,7 @@ def ablate(
     timeline = store.timeline()
     pts = np.rint((np.asarray(shown.times) - shown.times[0]) / float(timeline.time_base)).astype(np.int64)
     which = hashlib.sha256(repr((shown.indices, pts.tolist())).encode()).hexdigest()[:12]
-    file = store.folder / former_ablation_file(ablation.name, which)
+    file = store.folder / "ablations" / f"{ablation.name}-{which}.mp4"
     if store.make_file(file, lambda: write_reordered(store.source, timeline, indices, pts, file)) and cache is not None:
         evict(cache, cache_gb, keep=store.digest)
     return replace(shown, path=file)

@@ -1,4 +1,4 @@
-"""Data files of the video viewer: replies, rubric, prompts, frame times, sound, why points were lost, video links.
+"""Data files of the video viewer: replies, rubric, prompts, frame times, transcripts, reasons of lost points, links.
 
 Pages opened from disk may not fetch(), but they may load scripts; each file is a script of ``SIMING.<function>(...)``
 calls with nothing but JSON in them, and the viewer loads it when it is looked at. A prompt is named by the hash that
@@ -31,7 +31,6 @@ from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.data.transcript import transcript_of
 from siming_tasks.media import read_timeline
-from siming_tasks.media.sound import decode_sound, has_sound
 from siming_tasks.metrics.estimate import plain
 from siming_tasks.results.record import Record, merge_parts
 from siming_tasks.rubrics import Rubric
@@ -47,8 +46,6 @@ HEAD, TAIL = 8_000, 4_000
 """Characters of a long reply that are kept from its beginning and its end."""
 MAX_LOG_BYTES = 20_000_000
 """Bytes of an event log that is read."""
-PEAKS = 480
-"""Parts of a wave form."""
 LINKS_FILE, MAX_LINKS_BYTES = "media.json", 64_000_000
 
 Media = Literal["link", "copy", "none"]
@@ -245,22 +242,13 @@ def write_frame_times(out: Path, video_id: str, media: Path) -> FrameSpacing:
     return "listed"
 
 
-def write_sound(out: Path, video: Video, media: Path) -> bool:
-    """Write ``sound/<video_id>.js``, the wave form and what was said; returns whether there is a sound to be heard.
-
-    The wave form is :data:`PEAKS` loudest samples (0 to 99) of equal parts of the video. A video that cannot be read
-    has none.
-    """
-    try:
-        track = decode_sound(media, read_timeline(media).zero).part(0.0, video.duration) if has_sound(media) else None
-    except MediaError:
+def write_transcript(out: Path, video: Video) -> bool:
+    """Write ``transcripts/<video_id>.js``, what is said in a video; returns whether the data set states it."""
+    if (transcript := transcript_of(video)) is None:
         return False
-    if track is None:
-        return False
-    loud = (track.peaks(PEAKS) * 99).round().astype(int).tolist()
-    said = [[line.start, line.end, visible(line.text), visible(line.who)] for line in transcript_of(video) or ()]
-    with atomic_write(out / "sound" / f"{video.video_id}.js") as stream:
-        stream.write(script_call("sound", loud, said))
+    said = [[line.start, line.end, visible(line.text), visible(line.who)] for line in transcript]
+    with atomic_write(out / "transcripts" / f"{video.video_id}.js") as stream:
+        stream.write(script_call("transcript", said))
     return True
 
 
@@ -311,7 +299,7 @@ def read_media_links(folder: Path) -> MediaLinks:
     """The links of a report.
 
     Raises:
-        DataError: the folder is no report, or one of an older version.
+        DataError: the folder is no report, or one whose links cannot be read.
     """
     if not (folder / "index.html").is_file():
         raise DataError(f"{folder}: no report. Give the folder that `siming report --out` wrote.")

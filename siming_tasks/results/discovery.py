@@ -16,7 +16,6 @@ from siming_tasks.common.input_kinds import misplaced, path_of
 from siming_tasks.common.redact import public_arguments, public_name, redact
 from siming_tasks.common.schema import Video
 from siming_tasks.common.value_kinds import Share
-from siming_tasks.common.version_0_1 import translate_results
 from siming_tasks.data.splits import in_part
 from siming_tasks.results.record import SUPERVISED, SUPERVISED_BY_SPLIT, stated_judge
 from siming_tasks.tasks import TASKS
@@ -242,7 +241,7 @@ def run_at(path: str | Path, name: str | None = None) -> RunSource:
     files = path.rglob("*_results.json") if path.is_dir() else ()
     try:
         for file in sorted(files, key=lambda file: file.name):  # the oldest first
-            result = translate_results(json.loads(read_bytes(file, MAX_RESULTS)))
+            result = json.loads(read_bytes(file, MAX_RESULTS))
             results.append({**result, "config": result.get("config") or {}})
         facts = _facts(results) if results else _stated_facts(path)
         name = redact(name or _name_of(facts, path))

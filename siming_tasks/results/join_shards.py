@@ -11,7 +11,6 @@ from typing import Any
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_bytes
 from siming_tasks.common.output_folder import check_place, output_folder
-from siming_tasks.common.version_0_1 import present_name, translate_results, translate_row
 from siming_tasks.data import Dataset
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.options import Options
@@ -103,7 +102,7 @@ def join_shards(sources: Sequence[RunSource], dataset: Dataset, out: Path, *, pa
     folders = [source.path for source in sources if source.path.is_dir()]
     with output_folder(out) as made:
         files = sorted(file for folder in folders for file in folder.rglob("*_results.json"))
-        results = [translate_results(json.loads(read_bytes(file, MAX_RESULTS))) for file in files]
+        results = [json.loads(read_bytes(file, MAX_RESULTS)) for file in files]
         names = {
             file.parent.name for file, result in zip(files, results, strict=True) if result.get("model_name_sanitized")
         }
@@ -158,7 +157,7 @@ def _copy_samples(
         task = TASKS[name].task_name
         with (folder / f"{date}_samples_{task}.jsonl").open("wb") as target:
             for file in sorted(logs):
-                if present_name(file.stem.rpartition("_samples_")[2]) != task:
+                if file.stem.rpartition("_samples_")[2] != task:
                     continue
                 with file.open("rb") as stream:
                     while line := stream.readline(MAX_LOG_LINE):
@@ -178,8 +177,7 @@ def _record_in(line: bytes) -> Mapping[str, Any] | None:
     except ValueError:
         return None
     parts = (value for value in reversed(row.values()) if isinstance(value, dict)) if isinstance(row, dict) else ()
-    record = next((value for value in parts if {"id", "setting", "answers", "status"} <= value.keys()), None)
-    return translate_row(record) if record else None
+    return next((value for value in parts if {"id", "setting", "answers", "status"} <= value.keys()), None)
 
 
 def _merged(

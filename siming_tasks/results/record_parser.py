@@ -16,7 +16,6 @@ from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.schema import CORRECT, INCORRECT, Video
 from siming_tasks.common.value_kinds import is_number
-from siming_tasks.common.version_0_1 import translate_row
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.row_schema import problems_of
 from siming_tasks.parsing import STATUSES, Parsed
@@ -141,7 +140,7 @@ class RecordParser:
             return Record(first.setting, video.video_id, first.step_id, first.parsed, first.conditions)
         n_problems = len(self.problems)
         self._place = str(file), line
-        record = self._parse(translate_row(row))
+        record = self._parse(row)
         if bare and record is not None and len(self.problems) == n_problems:
             self._bare_clips[bare] = record
         return record
@@ -166,7 +165,6 @@ class RecordParser:
                 fix = "A line needs `setting`, `video_id` and an answer."
                 self._note("prediction-invalid", "neither a prediction nor a record.", fix)
             return None
-        logged = translate_row(logged) if logged else None
         try:
             source = _LineOfAnyFormat.model_validate(logged or row)
         except ValidationError as error:

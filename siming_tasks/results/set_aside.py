@@ -1,7 +1,6 @@
 """Replies that were put aside: those that answer less than they were asked, with the words that decided it.
 
-A record says how its reply was read and not why, so such a reply is read again, with its text at hand. A record that an
-older version wrote keeps the status and the reasons that it states.
+A record says how its reply was read and not why, so such a reply is read again, with its text at hand.
 """
 
 from __future__ import annotations

@@ -81,8 +81,6 @@ def add_usage(usages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Usage of several replies to one request: tokens, cost and seconds together, all else of the first."""
     total = dict(usages[0]) if usages else {}
     for name in ("prompt_tokens", "completion_tokens", "latency", "cost", "attempts", "failed_attempts"):
-        if "attempts" in name and not any(name in usage for usage in usages):
-            continue  # records of earlier versions
         known = [usage.get(name) for usage in usages]
         total[name] = None if None in known or not known else sum(value for value in known if value is not None)
     return total

@@ -35,7 +35,7 @@ def lint_rubric(rubric: Rubric, source: str, lines: Mapping[Place, int] | None =
         source: how the warnings call its file.
         lines: the line of each entry (:func:`siming_tasks.common.files.yaml_lines`).
     """
-    findings: list[tuple[Place, str, str, str]] = [*_names(rubric), *_kinds(rubric)]
+    findings: list[tuple[Place, str, str, str]] = [*_names(rubric)]
     for s, skill in enumerate(rubric.skills):
         for n, step in enumerate(skill.steps):
             place: Place = ("skills", s, "steps", n)
@@ -171,20 +171,6 @@ def _names(rubric: Rubric) -> Found:
     if without and len(without) < steps:
         what = f"{len(without)} of {steps} steps lack `name_zh`, the first is {without[0][1]!r}."
         yield without[0][0], "name-untranslated", what, "Translate all names or none."
-
-
-def _kinds(rubric: Rubric) -> Found:
-    """Kinds of some steps only, and sounds among what is judged by sight alone."""
-    places = [(("skills", s, "steps", n), step) for s, skill in enumerate(rubric.skills)
-              for n, step in enumerate(skill.steps)]  # fmt: skip
-    without = [(place, step.id) for place, step in places if step.kind is None]
-    if without and len(without) < len(places):
-        what = f"{len(without)} of {len(places)} steps lack `kind`, the first is {without[0][1]!r}."
-        yield without[0][0], "kind-missing", what, "State act, state or sound; only an act can be cut out of a film."
-    for place, step in places:
-        if step.kind == "sound" and not step.evidence.is_heard:
-            what = f"step {step.id!r} is a sound, but its evidence is {step.evidence.channel}."
-            yield (*place, "kind"), "kind-unheard", what, "Correct `kind`, or `evidence.channel`."
 
 
 def _same_names(kind: str, names: Iterable[tuple[Place, str]]) -> Found:

@@ -14,7 +14,6 @@ from pydantic import BaseModel, ValidationError
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import DataError, Problem, RubricError
 from siming_tasks.common.files import read_yaml, yaml_lines
-from siming_tasks.common.version_0_1 import translate_rubric
 from siming_tasks.rubrics.rubric import (
     Conflict,
     Criteria,
@@ -58,7 +57,7 @@ def rubric_from(data: Any, source: str = "rubric", lines: Callable[[], Mapping[P
     except ValidationError as error:
         items = error.errors(include_url=False)
     deeper = {item["loc"][:depth] for item in items for depth in range(len(item["loc"]))}
-    faults = list(conflicts(translate_rubric(data)))
+    faults = list(conflicts(data))
     named = {conflict.what for conflict in faults}
     for item in items:
         what, value = item["msg"].removeprefix("Value error, "), item.get("input")

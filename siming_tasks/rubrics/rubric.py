@@ -16,7 +16,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from siming_tasks.common.display import short_repr
 from siming_tasks.common.files import MAX_NUMBER, check_file_name
-from siming_tasks.common.version_0_1 import translate_rubric
 
 WHOLE, HALF = 1.0, 0.5
 HALF_POINTS_HINT = (
@@ -159,12 +158,7 @@ class Evidence(_Model):
 
 
 class RubricStep(_Model):
-    """One line of the score sheet.
-
-    ``kind`` says what is left of the step once it is over: nothing that can be seen of an *act* (a pulse check), what
-    it brought about of a *state* (pads on the chest), and a *sound* is heard only. No judge is shown it, so that it is
-    part of no prompt, digest or cache key.
-    """
+    """One line of the score sheet."""
 
     id: Annotated[str, AfterValidator(check_file_name)] = Id  # the step's page has its name
     name: str = Text
@@ -177,7 +171,6 @@ class RubricStep(_Model):
     establishes: tuple[str, ...] = ()
     scope: Literal["local", "mixed", "history"] = "local"
     evidence: Evidence = Evidence()
-    kind: Literal["act", "state", "sound"] | None = Field(default=None, exclude=True)
     critical: bool = False
     facts: tuple[dict[str, Any], ...] = ()
     name_zh: str | None = None
@@ -219,8 +212,7 @@ class Rubric(_Model):
     ``title`` and ``setting`` ("on a suture pad") are what the prompt says of the exam. ``exam`` is what it calls the
     exam in place of the title, ``{skill}`` in it standing for the names of the skills that are asked about;
     ``examiner`` is who the model is ("an examiner of cooking") in place of *a physician examiner*.
-    ``score_increment`` is that of every step that states none. A rubric may also call it ``grain``, as rubrics of
-    version 0.1 did.
+    ``score_increment`` is that of every step that states none.
     """
 
     schema_version: Literal[1]
@@ -239,7 +231,6 @@ class Rubric(_Model):
     @classmethod
     def _increment_of_all(cls, data: Any) -> Any:
         """The rubric's score increment holds for every step that states none."""
-        data = translate_rubric(data)
         score_increment = data.get("score_increment") if isinstance(data, dict) else None
         if score_increment is None or not isinstance(data.get("skills"), list | tuple):
             return data

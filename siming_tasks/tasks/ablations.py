@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from siming_tasks.common.version_0_1 import former_request_id
-
 if TYPE_CHECKING:  # listing the tasks must not load arrays: the command line starts with it
     import numpy as np
     from numpy.typing import NDArray
@@ -55,9 +53,7 @@ def _shuffled(number: int, request: str) -> NDArray[np.int64]:
     """A random order that is not the true one, where there is another; the request and the number decide it."""
     import numpy as np
 
-    # The order is a published fact of each request: it does not change when a task is renamed.
-    seed = f"{former_request_id(request)}/{number}"
-    rng = np.random.default_rng(list(hashlib.sha256(seed.encode()).digest()))
+    rng = np.random.default_rng(list(hashlib.sha256(f"{request}/{number}".encode()).digest()))
     order = rng.permutation(number)
     while number > 1 and (order[:-1] < order[1:]).all():
         order = rng.permutation(number)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from siming_tasks.common.files import sha256_json
-from siming_tasks.common.version_0_1 import former_request_id
 from siming_tasks.rubrics import DEFAULT_ID, Rubric, RubricStep
 from siming_tasks.rubrics.rubric import WHOLE
 from siming_tasks.tasks.expected_requests import Span
@@ -175,17 +174,15 @@ def template_hash(task: TaskSpec | None = None, rubric: Rubric | None = None, st
     tasks = [TASKS[name] for name in BENCHMARK_TASKS] if task is None or task.is_benchmark else [task]
     context = exam_context(rubric)
     half_points = rubric is not None and _allow_half_points(rubric.steps)
-    # A renamed task keeps its hash: its words are the same.
-    names = {task: former_request_id(task.name) for task in tasks}
-    texts = {names[task]: [context.fill(task.role), task.question, task.reply] for task in tasks}
-    # A part is added only where it is used, so that the hashes of tasks without it stay as they are.
+    texts = {task.name: [context.fill(task.role), task.question, task.reply] for task in tasks}
+    # A part is added only where it is used, so that it changes the hash of no task without it.
     optional: list[list[object]] = []
     if any(task.shows_step_times for task in tasks):
         optional.append([_SHOWN, _NOT_SHOWN])
     if not all(task.ablation.shows_times for task in tasks):
         optional.append([_FRAMES_WITHOUT_TIMES])
     if half_points:
-        optional.append([_NAME_WITH_HALF_POINTS, {names[task]: task.texts(half_points) for task in tasks}])
+        optional.append([_NAME_WITH_HALF_POINTS, {task.name: task.texts(half_points) for task in tasks}])
     if style != "plain":
         optional.append([style, _REASON_FIRST])
     optional += [[task.answer_format.step_template] for task in tasks if task.answer_format.step_template]

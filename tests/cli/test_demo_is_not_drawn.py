@@ -39,7 +39,6 @@ READS_NO_FILE = {
     "run import",
     "run recipe",
     "study power",
-    "study lint-table",
     "docs",
     "tasks-path",
 }
@@ -79,7 +78,7 @@ def test_without_any_data_set_none_is_drawn(name: str, nowhere: None, capsys: py
     Path("inbox").mkdir()
     Path("inbox/a.zip").touch()
     words = ["p.jsonl" if word in ("a", "b", "p", "d") else word for word in WORDS[name]]
-    if name in ("data edit", "data sensor", "run baseline"):
+    if name == "run baseline":
         words = words[1:]
     code = main([*name.split(), *words, *(["--replicates", "100"] if name == "study power" else [])])
     out, err = capsys.readouterr()

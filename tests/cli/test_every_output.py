@@ -61,10 +61,7 @@ def command_lines(given: Path, new: Path) -> dict[tuple[str, str], list[list[Any
         ("data build", "draft"): [["data", "build", *listed, "--draft", OUT]],
         ("data split", "out"): [["data", "split", data, OUT, "--key", new / "key.json"]],
         ("data split", "key"): [["data", "split", data, new / "public", "--key", OUT]],
-        ("data edit", "out"): [["data", "edit", data, OUT]],
         ("data demo", "out"): [["data", "demo", OUT, "--videos", "1", "--short", "--no-contact", "--jobs", "1"]],
-        ("data demo", "manikin"): [["data", "demo", given / "demo", "--videos", "1", "--short", "--manikin", OUT]],
-        ("data sensor", "out"): [["data", "sensor", data, given / "inbox", OUT]],  # no exports: as fetch
         ("data fetch", "out"): [
             ["data", "fetch", next(iter(SETS)), OUT, "--annotations", given / "inbox", "--videos", media]
         ],  # the annotations are not there: what is refused is tried
@@ -79,8 +76,8 @@ def command_lines(given: Path, new: Path) -> dict[tuple[str, str], list[list[Any
     }
 
 
-SLOW = {("data demo", "out"), ("data demo", "manikin"), ("run baseline", "out"), ("report", "out"),
-        ("data edit", "out"), ("data build", "out"), ("board submit", "out"), ("board build", "out")}  # fmt: skip
+SLOW = {("data demo", "out"), ("run baseline", "out"), ("report", "out"),
+        ("data build", "out"), ("board submit", "out"), ("board build", "out")}  # fmt: skip
 """These take seconds: of the places where they may succeed, they get three."""
 
 

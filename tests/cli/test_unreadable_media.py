@@ -30,7 +30,6 @@ def ends() -> Iterator[dict[str, dict[str, Any]]]:
         "data audit": ["data", "audit", str(data)],
         "data rate": [*rate, str(out / "log")],
         "data split": ["data", "split", str(data), str(out / "public"), "--key", str(out / "key")],
-        "data edit": ["data", "edit", str(data), str(out / "edits")],
         "data push": ["data", "push", "--dry-run", str(data), "org/name"],
         "data build": ["data", "build", str(out / "built"), "--rubric", str(data / "rubric.yaml"), "--labels",
                        str(root / "labels.csv"), "--videos", str(data / "media")],
@@ -47,7 +46,7 @@ def ends() -> Iterator[dict[str, dict[str, Any]]]:
 
 @pytest.mark.parametrize(
     "name",
-    ["data check", "data audit", "data rate", "data split", "data edit", "data push", "data build", "run plan",
+    ["data check", "data audit", "data rate", "data split", "data push", "data build", "run plan",
      "run prepare", "run requests"],
 )  # fmt: skip
 def test_a_video_that_may_not_be_read_is_a_sentence(ends: dict[str, dict[str, Any]], name: str) -> None:

@@ -22,7 +22,6 @@ from siming_tasks.data import open_dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import VideoRow
 from siming_tasks.data.withholding import with_labels
-from siming_tasks.report.published_tables import read_document
 from siming_tasks.results.discovery import run_at
 from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.rubrics import default_rubric, load_rubric
@@ -62,8 +61,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     "sheet.csv": read_table,
     "sheet.xlsx": read_table,
     "sheet.jsonl": read_table,
-    "tables.csv": read_document,
-    "tables.json": read_document,
 }
 
 

@@ -69,7 +69,7 @@ ASKED = ("prompt", "ask", "schema")
 
 def test_media_facts_are_the_options_that_change_the_media() -> None:
     options = Options(media="proxy", frames=7, clip_frames=3, frame_size=100, clip_density="matched")
-    usual = Policy.of(options).facts()  # without the format: the default sends the pixels that were always sent
+    usual = Policy.of(options).facts()  # without the format
     assert usual == {"media": "proxy", "frames": 7, "clip_frames": 3, "frame_size": 100, "clip_density": "matched"}
     options = replace(options, sampler="motion", image_format="jpeg75")
     facts = Policy.of(options).facts()

@@ -87,9 +87,7 @@ def test_a_file_holds_the_frames_that_images_would_show(videos: Any, tmp_path: P
     media = plain(videos, tmp_path, shape, "proxy")
     shown = ablate(media, INPUT_ABLATIONS[name], "v/")
     assert shown.path is not None and media.path is None
-    assert [file.parent.name for file in tmp_path.rglob("*.mp4")] == [
-        "probes"
-    ]  # as version 0.1 named the folder, and no proxy of the true order
+    assert [file.parent.name for file in tmp_path.rglob("*.mp4")] == ["ablations"]  # no proxy of the true order
     timeline, written = read_timeline(shown.path), videos.shown(shown.path)
     count = len(shown.indices)
     assert timeline.n_frames == max(2, count) and timeline.keyframes.tolist() == list(range(max(2, count)))

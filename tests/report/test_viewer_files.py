@@ -3,15 +3,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from siming_tasks.common.sanitize import visible
 from siming_tasks.common.schema import Video
-from siming_tasks.report.viewer_files import HEAD, PEAKS, TAIL, raw_reply, script_json, shorten, write_sound
-from siming_tasks.tools.simulator.video import encode
+from siming_tasks.report.viewer_files import HEAD, TAIL, raw_reply, script_json, shorten, write_transcript
 
 
 @pytest.mark.parametrize(
@@ -56,19 +54,11 @@ def test_replies_are_found_in_logs_and_prediction_files() -> None:
     assert raw_reply({"setting": "clip_error", "video_id": "v1", "verdict": "correct"}) is None
 
 
-def test_the_wave_form_is_silent_where_the_sound_is(tmp_path: Path) -> None:
-    """A second of silence, then a second of a tone at half of full scale; what was said stands beside it."""
-    tone = np.concatenate([np.zeros(16_000), 16_384 * np.sin(np.arange(16_000) * 2 * np.pi * 440 / 16_000)])
-    grey = [np.full((32, 32, 3), 90, np.uint8)] * 20
-    encode(tmp_path / "loud.mp4", grey, fps=10, sound=tone.astype(np.int16))
-    encode(tmp_path / "mute.mp4", grey, fps=10)
+def test_what_is_said_is_text_beside_the_player(tmp_path: Path) -> None:
     said = [{"start": 1.0, "end": 1.5, "text": "All <b>safe</b>.\u202e", "who": "trainee"}]
-    video = Video("v1", "loud.mp4", 2.0, (), extra={"transcript": said})
-    assert write_sound(tmp_path, video, tmp_path / "loud.mp4")
-    text = (tmp_path / "sound" / "v1.js").read_text()
-    peaks, lines = json.loads("[" + text.removeprefix("SIMING.sound(").removesuffix(");\n") + "]")
-    assert len(peaks) == PEAKS and max(peaks[: PEAKS // 2 - 20]) == 0
-    assert min(peaks[PEAKS // 2 + 20 : -20]) == pytest.approx(99 / 2, abs=4)
+    assert write_transcript(tmp_path, Video("v1", "loud.mp4", 2.0, (), extra={"transcript": said}))
+    text = (tmp_path / "transcripts" / "v1.js").read_text()
+    lines = json.loads(text.removeprefix("SIMING.transcript(").removesuffix(");\n"))
     assert lines == [[1.0, 1.5, "All <b>safe</b>.⟦U+202E⟧", "trainee"]] and "<b>" not in text
-    assert not write_sound(tmp_path, Video("v2", "mute.mp4", 2.0, ()), tmp_path / "mute.mp4")
-    assert not (tmp_path / "sound" / "v2.js").exists()
+    assert not write_transcript(tmp_path, Video("v2", "mute.mp4", 2.0, ()))
+    assert not (tmp_path / "transcripts" / "v2.js").exists()

@@ -53,7 +53,7 @@ def test_failed_requests_are_listed_with_their_commands(
     expected += [
         {"id": record_id("clip_error", *clips[n]), "task": "siming_clip_error", "document": n} for n in (5, 6, 7, 20)
     ]
-    assert found["failed"] == [{**request, "reason": ""} for request in expected]  # an old record does not say why
+    assert found["failed"] == [{**request, "reason": ""} for request in expected]  # the records do not say why
     assert found["empty"] == 1
     asked: set[tuple[str, int]] = set()
     for command in found["commands"]:

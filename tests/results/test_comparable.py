@@ -70,7 +70,7 @@ def record(**media: object) -> Record:
         ({"encoding": "webp85"}, {}, True),
         ({"encoding": "jpeg90 (3 of 8 images)"}, {"encoding": "jpeg90"}, True),
         ({"encoding": "jpeg60"}, {"mode": "video"}, False),  # the mode differs, which is said instead
-        ({"encoding": "jpeg60"}, {"quality": None}, False),  # not stated by an older version
+        ({"encoding": "jpeg60"}, {"quality": None}, False),  # not stated
     ],
 )
 def test_the_loss_by_encoding_is_a_condition(one: dict[str, object], other: dict[str, object], differ: bool) -> None:

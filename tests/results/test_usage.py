@@ -103,6 +103,7 @@ def test_several_replies_to_one_request_are_paid_together() -> None:
     first = {"prompt_tokens": 5, "completion_tokens": 1, "cost": 0.1, "latency": 1.0, "finish_reason": "stop"}
     assert add_usage([first, {**first, "finish_reason": "length"}]) == {
         "prompt_tokens": 10, "completion_tokens": 2, "cost": 0.2, "latency": 2.0, "finish_reason": "stop",
+        "attempts": None, "failed_attempts": None,
     }  # fmt: skip
     assert add_usage([first, {**first, "cost": None}])["cost"] is None
 

@@ -244,12 +244,6 @@ def test_all_faults_at_once_in_the_order_of_the_file(tmp_path: Path, capsys: pyt
             24,
             "[name-untranslated] 24: skills.0.steps.1: 1 of 2 steps lack `name_zh`, the first is 'su_02'.",
         ),
-        (
-            "name: Bite\n",
-            "name: Bite\n        kind: act\n",
-            24,
-            "[kind-missing] 24: skills.0.steps.1: 1 of 2 steps lack `kind`, the first is 'su_02'.",
-        ),
     ],
 )
 def test_an_unlikely_entry_is_a_warning(
@@ -260,16 +254,6 @@ def test_an_unlikely_entry_is_a_warning(
     assert code == 0, lines
     assert len(lines) == (3 if message else 2), lines
     assert message in lines[0] and (not line or f"] {line}: " in lines[0])
-
-
-def test_a_sound_that_is_judged_by_sight_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = yaml.safe_load(SMALL)
-    for step, kind in zip(data["skills"][0]["steps"], ("sound", "act"), strict=True):
-        step["kind"] = kind
-    _, lines = check(tmp_path / "r.yaml", yaml.safe_dump(data), capsys)
-    assert "[kind-unheard]" in lines[0] and "step 'su_01' is a sound, but its evidence is visual." in lines[0]
-    data["skills"][0]["steps"][0]["evidence"] = {"channel": "audio_visual"}
-    assert "[kind-" not in "".join(check(tmp_path / "r.yaml", yaml.safe_dump(data), capsys)[1])
 
 
 def test_half_points_can_be_reached_or_not() -> None:

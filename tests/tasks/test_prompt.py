@@ -45,30 +45,30 @@ def test_the_template_of_every_task_is_pinned_to_the_task_version() -> None:
         "full_error_named_errors": "990997f6ca54",
         "clip_score_named_errors": "da4cabd4b7fa",
         "clip_error_named_errors": "d8e8be9a5b4d",
-        "ablation_no_video_full_score": "307e8b42d18d",
-        "ablation_no_video_full_error": "18d06f31a624",
-        "ablation_no_video_clip_score": "66d9a33a65b7",
-        "ablation_no_video_clip_error": "8336b848a114",
-        "ablation_single_frame_full_score": "5d621712e88b",
-        "ablation_single_frame_full_error": "ffe8c1d53f9d",
-        "ablation_single_frame_clip_score": "510c36e8711f",
-        "ablation_single_frame_clip_error": "2d0a601350d7",
-        "ablation_shuffled_frames_full_score": "3a57e830ecc1",
-        "ablation_shuffled_frames_full_error": "c2eeec25245a",
-        "ablation_shuffled_frames_clip_score": "b5b0eb3fe96d",
-        "ablation_shuffled_frames_clip_error": "5538dba09494",
-        "ablation_reversed_frames_full_score": "41839c9e3638",
-        "ablation_reversed_frames_full_error": "0cd60d89f082",
-        "ablation_reversed_frames_clip_score": "f87a3d2a640c",
-        "ablation_reversed_frames_clip_error": "2357c68134c7",
-        "ablation_frozen_frame_full_score": "5f1ea81d79d1",
-        "ablation_frozen_frame_full_error": "3e50454c5a15",
-        "ablation_frozen_frame_clip_score": "9830227643b4",
-        "ablation_frozen_frame_clip_error": "9ee2c4a4c697",
-        "ablation_mismatched_video_full_score": "3f9609cfa599",
-        "ablation_mismatched_video_full_error": "2fa77c52d483",
-        "ablation_mismatched_video_clip_score": "225bf2faf55a",
-        "ablation_mismatched_video_clip_error": "5415d862f039",
+        "ablation_no_video_full_score": "b5c399192ba7",
+        "ablation_no_video_full_error": "aeefac4eaa18",
+        "ablation_no_video_clip_score": "a0979a293019",
+        "ablation_no_video_clip_error": "160f8865ea15",
+        "ablation_single_frame_full_score": "42cd2a28a0d7",
+        "ablation_single_frame_full_error": "98aecf345b38",
+        "ablation_single_frame_clip_score": "d55d3c98e1d3",
+        "ablation_single_frame_clip_error": "1683d312d5dc",
+        "ablation_shuffled_frames_full_score": "5418d8abe477",
+        "ablation_shuffled_frames_full_error": "51420bdfb951",
+        "ablation_shuffled_frames_clip_score": "6f364e51d6c3",
+        "ablation_shuffled_frames_clip_error": "d13b735b33a1",
+        "ablation_reversed_frames_full_score": "81336e61c05f",
+        "ablation_reversed_frames_full_error": "dd1f87a2cf80",
+        "ablation_reversed_frames_clip_score": "6fff2b4452e3",
+        "ablation_reversed_frames_clip_error": "f5c13107e8c9",
+        "ablation_frozen_frame_full_score": "b3894b2f1901",
+        "ablation_frozen_frame_full_error": "ba36043caf97",
+        "ablation_frozen_frame_clip_score": "4ace289a9945",
+        "ablation_frozen_frame_clip_error": "08710eb07c27",
+        "ablation_mismatched_video_full_score": "5d711086224e",
+        "ablation_mismatched_video_full_error": "eef99537b06a",
+        "ablation_mismatched_video_clip_score": "d301b2c372c7",
+        "ablation_mismatched_video_clip_error": "412cca42b577",
         "ablation_mismatched_video_own_times_full_score": "12db3b9f8c90",
         "ablation_mismatched_video_own_times_full_error": "229fb4090d75",
         "ablation_mismatched_video_own_times_clip_score": "be967efe20f3",
@@ -97,7 +97,7 @@ def test_the_template_of_every_task_is_pinned_to_the_task_version() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "landed"),
+    ("name", "digest"),
     [
         ("full_score", "7dc7f9ab0d4d96c9"),
         ("full_error", "cb2077db360711a2"),
@@ -115,13 +115,13 @@ def test_the_template_of_every_task_is_pinned_to_the_task_version() -> None:
         ("clip_error_evidence", "edb79f456ed95c17"),
     ],
 )
-def test_the_whole_prompt_is_pinned_to_the_task_version(name: str, landed: str) -> None:
-    """Every prompt of the embedded rubric, byte by byte: SHA-256 of what the first version asked from its first day."""
+def test_the_whole_prompt_is_pinned_to_the_task_version(name: str, digest: str) -> None:
+    """Every prompt of the embedded rubric, byte by byte, by its SHA-256."""
     setting = TASKS[name]
     asked = [STEPS] if setting.scope == "full" else [STEPS[at : at + 1] for at in range(len(STEPS))]
     spans = [(float(at), at + 0.5) for at in range(33)] if setting.shows_step_times else None
     texts = [build_prompt(setting, steps, spans, default_rubric()) for steps in asked]
-    assert hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16] == landed
+    assert hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16] == digest
     assert template_hash(setting, default_rubric()) == template_hash(setting)
 
 
@@ -131,16 +131,18 @@ def other_rubric(changes: dict[str, object]) -> Rubric:
     return rubric_from({name: value for name, value in {**kept, **changes}.items() if value is not None})
 
 
-LANDED = (
-    "You are a physician examiner of emergency skills. The video shows one complete examination, in which a trainee"
-)
+WHOLE = "You are a physician examiner of emergency skills. The video shows one complete examination, in which a trainee"
 
 
 @pytest.mark.parametrize(
     ("changes", "full", "clip"),
     [
-        ({"title": None}, f"{LANDED} performs the procedure below on a manikin. Judge", "a procedure on a manikin. It"),
-        ({"title": " "}, f"{LANDED} performs the procedure below on a manikin. Judge", "a procedure on a manikin. It"),
+        (
+            {"title": None},
+            f"{WHOLE} performs the procedure below on a manikin. Judge",
+            "a procedure on a manikin. It",
+        ),
+        ({"title": " "}, f"{WHOLE} performs the procedure below on a manikin. Judge", "a procedure on a manikin. It"),
         (
             {"title": "Suture of\n a wound", "setting": "on a  suture pad"},
             'You are a physician examiner. The video shows one complete examination ("Suture of a wound"), in which a '
@@ -172,8 +174,8 @@ def test_the_role_describes_the_exam_in_the_rubrics_words(changes: dict[str, obj
         spans = [None] * len(steps) if setting.shows_step_times else None
         prompt = build_prompt(setting, steps, spans, rubric)
         assert full in prompt if full_video else clip in prompt, name
-        assert (template_hash(setting, rubric) == template_hash(setting)) == (LANDED in full)
-        assert ("emergency" in prompt.split("Rubric:")[0]) == (LANDED in full)
+        assert (template_hash(setting, rubric) == template_hash(setting)) == (WHOLE in full)
+        assert ("emergency" in prompt.split("Rubric:")[0]) == (WHOLE in full)
 
 
 def test_an_exam_of_many_skills_is_called_by_those_that_are_asked_about() -> None:
@@ -193,7 +195,7 @@ def test_an_exam_of_many_skills_is_called_by_those_that_are_asked_about() -> Non
 def test_the_title_of_the_embedded_rubric_is_not_the_title_of_the_exam() -> None:
     """Folders built with the embedded rubric hold a copy of it, which states no setting."""
     prompt = build_prompt(TASKS["full_score"], STEPS, rubric=default_rubric())
-    assert prompt.startswith(LANDED) and (default_rubric().title or "") not in prompt
+    assert prompt.startswith(WHOLE) and (default_rubric().title or "") not in prompt
     moved = other_rubric({"rubric_id": "siming-default", "setting": "in a simulated ward"})
     assert "below in a simulated ward." in build_prompt(TASKS["full_score"], STEPS, rubric=moved)
 

@@ -9,14 +9,12 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
-from siming_tasks.common.errors import DataError, OptionsError, SimingError
+from siming_tasks.common.errors import OptionsError, SimingError
 from siming_tasks.common.files import atomic_write, sha256_json
-from siming_tasks.common.object_store import is_url
 from siming_tasks.common.redact import redact
 from siming_tasks.models.recipes.transport import transports
 from siming_tasks.options import Options
@@ -28,7 +26,6 @@ from siming_tasks.plugin.response_cache.dispatch import NOT_SENT, dispatch, one_
 from siming_tasks.plugin.response_cache.key import Request, arguments_of, fingerprint_of, requests_with_keys
 from siming_tasks.plugin.response_cache.leases import Leases
 from siming_tasks.plugin.response_cache.named_files import CONTENT_BYTES, UnidentifiedModel, known_by_date
-from siming_tasks.plugin.response_cache.segments import EXCHANGE_SECONDS, exchanged
 from siming_tasks.plugin.response_cache.store import CachedReply, ReplyStore
 from siming_tasks.results.record import REQUEST_FAILED, is_asked_again
 from siming_tasks.results.usage import Prices, add_usage, load_prices
@@ -135,22 +132,6 @@ def _keeps_replies(model: Any) -> bool:
 
 def _answer_from_store(model: Any, requests: Sequence[Request], fingerprint: dict[str, Any]) -> list[Any]:
     folder = RUN.options.replies_dir / f"{type(model).__name__}-{sha256_json(fingerprint)[:16]}"
-    with ExitStack() as exchanging:
-        if is_url(url := RUN.options.replies):
-            try:
-                exchanging.enter_context(exchanged(folder, url, functools.partial(_log, warn=True)))
-            except DataError as error:
-                raise SystemExit(f"siming-tasks: SIMING_REPLIES: {error}") from None
-            _log(
-                f"replies are exchanged with {redact(url)} every {EXCHANGE_SECONDS:g} s. It has no locks: equal runs "
-                "on several machines at the same time may ask a request twice; SIMING_SHARD divides a run."
-            )
-        return _answer_from_folder(model, requests, fingerprint, folder)
-
-
-def _answer_from_folder(
-    model: Any, requests: Sequence[Request], fingerprint: dict[str, Any], folder: Path
-) -> list[Any]:
     conditions = sha256_json(fingerprint)
     store = ReplyStore(folder, conditions)
     by_key = {request.key: request for request in requests}

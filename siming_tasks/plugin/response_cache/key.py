@@ -22,7 +22,6 @@ from typing import Any, Generic
 
 from siming_tasks.common.files import sha256_json
 from siming_tasks.common.redact import MASK, redact
-from siming_tasks.common.version_0_1 import cache_key_facts
 from siming_tasks.options import lmms_eval_variables
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
 from siming_tasks.plugin.response_cache.named_files import UnidentifiedModel, file_stamps
@@ -183,7 +182,7 @@ def requests_with_keys(model: Any, instances: Sequence[Any], fingerprint: str) -
             facts["files"] = stamps[text]
         if schema := RUN.reply_schema(doc):
             facts["schema"] = sha256_json(schema)
-        key = sha256_json(cache_key_facts(facts))
+        key = sha256_json(facts)
         # lmms-eval repeats an object where a sample is to be drawn again (--repeats): each has a key of its own. Two
         # objects are one request: of a group and its member, or a copy that makes processes have equally many.
         times[key, id(instance)] += 1

@@ -24,7 +24,6 @@ from typing import Any
 
 from siming_tasks.common.files import open_regular
 from siming_tasks.plugin.response_cache.attempts import Attempt
-from siming_tasks.plugin.response_cache.segments import process_of
 
 VERSION = 1
 MAX_LINE = 64_000_000
@@ -69,7 +68,7 @@ class ReplyStore:
         self.folder, self.conditions = folder, conditions
         self.warnings: list[str] = []
         self.unsaved = 0
-        self._unanswered: dict[str, dict[str, dict[Attempt, None]]] = {}
+        self._unanswered: dict[Path, dict[str, dict[Attempt, None]]] = {}
         self._handle: int | None = None
         self._path: Path | None = None
         self._good = 0
@@ -81,7 +80,7 @@ class ReplyStore:
 
     def find(self, keys: Collection[str]) -> dict[str, CachedReply]:
         """Replies to the requests with these keys; of several to one request, the first that came."""
-        self._unanswered.clear()  # of each process, also where its file came in segments
+        self._unanswered.clear()
         wanted, damaged = set(keys), 0
         replies: dict[str, CachedReply] = {}
         for path in sorted(self.folder.glob("*.jsonl")):
@@ -125,7 +124,7 @@ class ReplyStore:
                     self._read_to[path] = sys.maxsize
                 return
             end = stream.seek(start or len(head))
-            attempts = self._unanswered.setdefault(process_of(path), {})
+            attempts = self._unanswered.setdefault(path, {})
             while line := stream.readline(MAX_LINE):
                 end += len(line)
                 if line.endswith(b"\n"):  # else another process may be writing it

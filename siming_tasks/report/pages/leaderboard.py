@@ -1,4 +1,4 @@
-"""Front page: the verdict, the leaderboards, and the paper's tables beside them."""
+"""Front page: the verdict and the leaderboards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from siming_tasks.metrics.catalogue import CATALOGUE, headline
 from siming_tasks.report.charts import ORDER
 from siming_tasks.report.forest_plot import build_forest_plot, draw_forest_plot
 from siming_tasks.report.pages.site import Page, ReportContents
-from siming_tasks.report.published_tables import COLUMNS, paper_tables
 from siming_tasks.report.tables.ranking import shown_estimate
 from siming_tasks.report.verdict import describe_corrections, describe_scale, verdict_lamps, verdict_sentences
 from siming_tasks.tasks import TASKS, benchmark_task
@@ -31,7 +30,6 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
         glance=_overview_rows(boards),
         gains=_gains(report["runs"]),
         gain_metrics=[headline(answer) for answer in ANSWERS],
-        paper=_published_tables(),
     )
 
 
@@ -102,18 +100,6 @@ def _gains(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         if any(cells[2::3]):
             rows.append({"name": run["name"], "cells": cells})
     return rows
-
-
-def _published_tables() -> dict[str, Any]:
-    document = paper_tables()
-    tables: list[dict[str, Any]] = []
-    for table in document.tables:
-        if evidence := {"Table 4": "full videos", "Table 5": "step clips"}.get(table.name):
-            names = dict.fromkeys(name for row in table.rows for name in row.values)
-            rows = [{"name": row.name, "cells": [row.values[name].text for name in names]} for row in table.rows]
-            columns = [COLUMNS[name] for name in names]
-            tables.append({"name": f"{table.name} ({evidence})", "note": table.note, "columns": columns, "rows": rows})
-    return {"reference": document.reference, "tables": tables}
 
 
 PAGE = Page(_write, "Leaderboard", "index.html")

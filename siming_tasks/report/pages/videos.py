@@ -27,7 +27,7 @@ from siming_tasks.report.viewer_files import (
     without_replies,
     write_frame_times,
     write_rubric_script,
-    write_sound,
+    write_transcript,
 )
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.tasks import TASKS
@@ -63,7 +63,7 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
             **neighbours(ids, index),
             media=source,
             frames=write_frame_times(site.out, ids[index], dataset.media_path(video)) if source else "unknown",
-            sound=bool(source) and write_sound(site.out, video, dataset.media_path(video)),
+            transcript=bool(source) and write_transcript(site.out, video),
             no_media=NO_MEDIA,
             skills=dataset.rubric.skills,
             duration=video.duration,

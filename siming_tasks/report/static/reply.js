@@ -10,14 +10,13 @@ window.SIMING = window.SIMING || {};
   const prompts = new Map();
   const loading = new Map();
   let rubric = {};
-  let sound = [[], []]; // loudness, and what was said: start, end, words, speaker
+  let transcript = []; // what was said: start, end, words, speaker
   let listed = null; // seconds of every frame of the video, where they are not evenly spaced
 
   SIMING.put = (run, request, entry) => stored.set(`${run} ${request}`, entry);
   SIMING.frames = (times) => { listed = times; };
-  SIMING.sound = (peaks, lines) => { sound = [peaks, lines]; };
-  SIMING.peaks = () => sound[0];
-  SIMING.spoken = (time) => sound[1].filter(([start, end]) => time >= start && time < end).map(([, , words, who]) => (who ? `${who}: ${words}` : words)).join(" ");
+  SIMING.transcript = (lines) => { transcript = lines; };
+  SIMING.spoken = (time) => transcript.filter(([start, end]) => time >= start && time < end).map(([, , words, who]) => (who ? `${who}: ${words}` : words)).join(" ");
   SIMING.said = (button) => button.getAttribute("aria-label") || button.textContent; // points or verdict, and how it differs
   SIMING.rubric = (steps) => { rubric = steps; };
   SIMING.prompt = (name, text) => prompts.set(name, text);

@@ -115,17 +115,9 @@ window.SIMING = window.SIMING || {};
       const shown = SIMING.make("span", "frames shown", { class: "lane-name frames-name" });
       shown.hidden = true;
       this.shown = shown;
-      if (this.peaks) parts.push(SIMING.make("span", "sound", { class: "lane-name" }), this.wave());
       this.holder.replaceChildren(...parts, shown, this.ticks, SIMING.make("span", "", { class: "lane-name" }), axis, this.head);
       this.spans = [...this.holder.querySelectorAll(".span")];
       if (this.spans.length) this.spans[0].tabIndex = 0;
-    }
-
-    // The loudness of the sound, from 0 to 99 in equal parts of the video.
-    wave() {
-      const svg = draw("svg", { class: "lane wave", width: "100%", height: 22, viewBox: `0 0 ${this.peaks.length} 200`, preserveAspectRatio: "none", role: "img", "aria-label": "Wave form of the sound" });
-      svg.append(draw("path", { d: this.peaks.map((loud, at) => `M${at} ${100 - loud}h1v${2 * loud + 1}h-1z`).join("") }));
-      return svg;
     }
 
     // What a judge says that its answer rests on, to be drawn under the step's own span.

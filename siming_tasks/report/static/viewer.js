@@ -279,7 +279,7 @@
     player.addEventListener("seeked", tell);
     window.addEventListener("resize", () => timeline.play(player.currentTime));
     SIMING.watch(player, main.querySelector(".player-error"));
-    if (main.dataset.sound !== undefined) SIMING.load(`../sound/${videoId}.js`).then(() => { timeline.peaks = SIMING.peaks(); show(); tell(); });
+    if (main.dataset.transcript !== undefined) SIMING.load(`../transcripts/${videoId}.js`).then(tell);
   }
 
   // #setting, #setting/step, #setting/run, #setting/run/step; `first` and `last` are the disagreements at the ends.

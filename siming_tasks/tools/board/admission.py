@@ -14,14 +14,11 @@ from siming_tasks.data import Dataset
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select
 from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
-from siming_tasks.report.printed_number import parse
-from siming_tasks.report.published_tables import COLUMNS, Document, Row, Table
 from siming_tasks.results.discovery import REFERENCE_MODEL
 from siming_tasks.results.record import SUPERVISED, has_supervised_judge
 from siming_tasks.results.run import Run
 from siming_tasks.tasks import ABLATION_TASKS, STANDARD_TASKS, TASKS
 from siming_tasks.tools.board.submission import FIX, Received, predictions_of, read_submission
-from siming_tasks.tools.table_lint.lint import lint
 
 SUPERVISED_REFUSAL = (
     "a supervised baseline, which learnt from the labels of this very data set. Keep it beside the models of your own "
@@ -134,15 +131,3 @@ def _findings(received: Received, settings: Mapping[str, Mapping[str, Any]], run
                 yield f"{name}: {metric} is claimed as {printed[0]}; the predictions give {printed[1]}."
     for name in about.claims.keys() - settings.keys():
         yield f"{visible(name)[:40]}: numbers are claimed without predictions."
-    yield from _contradictions(received)
-
-
-def _contradictions(received: Received) -> Iterator[str]:
-    """Contradictions among the claimed numbers, by the table linter."""
-    tables = []
-    for name, claims in received.submission.claims.items():
-        values = {"kappa" if key == "qwk" else key: parse(f"{v:.4f}") for key, v in claims.items() if v is not None}
-        known = {key: printed for key, printed in values.items() if printed and key in COLUMNS}
-        tables.append(Table(visible(name), (Row(received.submission.model.name, known),)))
-    for finding in lint(Document("claims", tuple(tables))).inconsistent:
-        yield f"{finding.table}: {finding.what}"

@@ -30,9 +30,6 @@ class Mark:
         start: seconds of the video.
         end: seconds of the video.
         by: who made it, if the file says so.
-        text: what was written, without the tier's name.
-        speaker: whom the tier is about, if the file says so.
-        dependent: the tier belongs to another one, as words do to an utterance.
         fault: why it is no span; a fault only if the annotation is used.
     """
 
@@ -45,9 +42,6 @@ class Mark:
     start: float = 0.0
     end: float = 0.0
     by: str | None = None
-    text: str = ""
-    speaker: str = ""
-    dependent: bool = False
     fault: Problem | None = None
 
     def problem(self, code: str, what: str, fix: str) -> Problem:

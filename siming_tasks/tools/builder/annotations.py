@@ -92,7 +92,7 @@ class Matcher:
         if words not in self._known:
             mapped = [step for word in words if (step := self.words.meaning("steps", word))]
             ids = dict.fromkeys(self._steps[name] for name in map(folded, words) if name in self._steps)
-            left_out = sum(self.words.ignored(word) or self.words.is_speech(word) for word in words)
+            left_out = sum(self.words.ignored(word) for word in words)
             self._known[words] = None if left_out else mapped[:1] or list(ids)
         return self._known[words]
 

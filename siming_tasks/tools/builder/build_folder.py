@@ -78,7 +78,7 @@ def build_dataset(
         mapping: mapping file (see :class:`siming_tasks.tools.builder.mapping.SheetMapping`).
         encoding: of CSV files, if neither UTF-8 nor GB 18030.
         ratings: how the event log of a rating station is read (:mod:`siming_tasks.tools.builder.event_log_sheet`).
-        transcripts: files of what is said (WebVTT, SRT, JSON of Whisper or WhisperX, ELAN), each named like its video;
+        transcripts: files of what is said (WebVTT, Whisper's JSON), each named like its video;
             or their folder.
         options: the rest.
         jobs: videos worked on at once.
@@ -293,7 +293,6 @@ def _write_names(path: Path, plan: BuildPlan) -> None:
         rows += [["rater", letter, name, ""] for name, letter in plan.raters.items() if letter != name]
         for video, speakers in plan.speakers.items():
             rows += [[f"speaker in {plan.ids[video]}", number, name, ""] for name, number in speakers.items()]
-        rows += [[f"said {count} times", place, word, ""] for (word, place), count in sorted(plan.said.items())]
         writer.writerows([cell(value) for value in row] for row in rows)
 
 

@@ -23,8 +23,13 @@ from siming_tasks.tools.builder.label_rows import LabelRow
 from siming_tasks.tools.builder.mapping import Kind, SheetMapping, Words, read_mapping
 from siming_tasks.tools.builder.read_sheets import label_files, read_sheets
 from siming_tasks.tools.builder.transcode import stamp
-from siming_tasks.tools.builder.transcript_files import TranscriptFile
-from siming_tasks.tools.builder.transcripts import Names, name_problems, nameless, on_the_clock, read_transcripts
+from siming_tasks.tools.builder.transcripts import (
+    Names,
+    TranscriptFile,
+    read_transcripts,
+    transcript_rows,
+    unmet_names,
+)
 from siming_tasks.tools.builder.video_files import VideoFile, VideoFiles, find_sources, new_ids, span_problems
 from siming_tasks.tools.station.event_log import is_event_log
 
@@ -99,7 +104,7 @@ class BuildPlan:
 
     ``sources``, ``ids``, ``students`` and ``raters`` are by the names that the sheet has; the consensus is not among
     the raters. ``rater_facts`` are by the names that the dataset has. ``transcripts`` has the rows of each video that
-    has any, ``speakers`` by video those whose names were replaced, ``said`` how often which word was.
+    has any, ``speakers`` by video those who got a number.
     """
 
     rubric: Rubric
@@ -114,7 +119,6 @@ class BuildPlan:
     rater_facts: Mapping[str, Rater] = field(default_factory=dict)
     transcripts: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     speakers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    said: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     def key(self) -> str:
         """Digest of the inputs, by which a finished or half-finished build of the same is recognised."""
@@ -169,18 +173,16 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     problems += _unkept_ids(rows) if options.keep_ids else []
     ids = new_ids(dict.fromkeys(row.video for row in rows), options.keep_ids)
     students = new_ids(dict.fromkeys(row.about["student"] for row in rows if "student" in row.about), prefix="s")
-    mapped = {word: raters.get(name, name) for word, name in mapping.raters.items()}
-    names = Names.of(mapping.names, students, raters, mapped)
+    names = Names(mapping.names)
     said: dict[str, list[dict[str, Any]]] = {}
     speakers: dict[str, dict[str, str]] = {}
     for name, file in transcripts.items():
         if name in sources:
-            lines = on_the_clock(name, file, sources[name], mapping.said_from, problems)
-            said[name], speakers[name] = nameless(lines, names)
-    problems += name_problems(names, mapping.names, speakers)
+            said[name], speakers[name] = transcript_rows(name, file, sources[name], mapping.said_from, names, problems)
+    problems += unmet_names(names)
     plan = BuildPlan(rubric, inputs.rubric, tuple(rows), decision, sources, ids, students, raters, options,
                      {raters.get(name, name): rater for name, rater in facts.items()},
-                     said, speakers, names.found)  # fmt: skip
+                     said, speakers)  # fmt: skip
     return plan, problems
 
 
@@ -341,8 +343,8 @@ def read_inputs(
         problems += _fill_in(known, more, videos, kind) if labels else []
     transcripts: dict[str, TranscriptFile] = {}
     if inputs.transcripts and videos and labels:
-        matcher, labelled = Matcher(rubric, words, videos.find), list(dict.fromkeys(video for video, _ in known))
-        read = tried(lambda: read_transcripts(inputs.transcripts, words, matcher, videos, labelled, inputs.encoding))
+        labelled = list(dict.fromkeys(video for video, _ in known))
+        read = tried(lambda: read_transcripts(inputs.transcripts, words, videos, labelled))
         transcripts, findings = read or ({}, [])
         problems += findings
     if mapping is not None:

@@ -62,11 +62,15 @@ def read_elan(path: Path, words: Words, rate: Fraction | None = None, encoding: 
     marks = []
     for note in document.notes.values():
         where = f"tier {short(note.tier)}, annotation {short(note.id)}"
-        tier = document.tiers[note.tier]
         mark = Mark(
-            joined((note.tier, note.text)), note.tier, (video,), str(path), note.line, where,
-            by=tier.by, text=note.text, speaker=tier.speaker, dependent=tier.dependent,
-        )  # fmt: skip
+            joined((note.tier, note.text)),
+            note.tier,
+            (video,),
+            str(path),
+            note.line,
+            where,
+            by=document.annotators[note.tier],
+        )
         times, fault, fix = _times(note, document)
         if times is None:
             marks.append(replace(mark, fault=mark.problem("span-untimed", fault, fix)))
@@ -88,15 +92,6 @@ class _Note:
     slots: tuple[str, str] | None = None
     parent: str = ""
     text: str = ""
-
-
-@dataclass(frozen=True)
-class _Tier:
-    """A tier: who annotated it, whom it is about, and whether it belongs to another."""
-
-    by: str | None
-    speaker: str
-    dependent: bool
 
 
 def _times(note: _Note, document: _Document) -> tuple[tuple[int, int] | None, str, str]:
@@ -134,7 +129,7 @@ class _Document:
         self.notes: dict[str, _Note] = {}
         self.parts: set[str] = set()
         self._depth = self._tags = 0
-        self.tiers = {"": _Tier(None, "", False)}
+        self.annotators: dict[str, str | None] = {"": None}
         self._tier = ""
         self._note: _Note | None = None
         self._texts: list[str] | None = None
@@ -192,8 +187,7 @@ class _Document:
             self.slots[slot] = milliseconds("TIME_VALUE")
         elif tag == "TIER":
             self._tier = need("TIER_ID")
-            by, speaker = attributes.get("ANNOTATOR") or None, attributes.get("PARTICIPANT", "").strip()
-            self.tiers[self._tier] = _Tier(by, speaker, "PARENT_REF" in attributes)
+            self.annotators[self._tier] = attributes.get("ANNOTATOR") or None
         elif tag in ("ALIGNABLE_ANNOTATION", "REF_ANNOTATION"):
             note = _Note(need("ANNOTATION_ID"), self._parser.CurrentLineNumber, self._tier)
             if tag == "REF_ANNOTATION":

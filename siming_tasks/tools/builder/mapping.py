@@ -59,8 +59,7 @@ class SheetMapping(BaseModel):
         videos: the name that an annotation tool has for a video to that of the score sheet.
         annotator: whose annotations are read, where a file has those of several.
         repeated: of annotations that repeat a step in a video: ``refuse``, or ``join`` them from first to last.
-        speech: tiers of an annotation file that hold what is said; they are no spans, and alone are a transcript.
-        names: a name that is said, or a speaker's, to what stands in a transcript in its place (itself: it stays).
+        names: a name that is said, or a speaker's, exactly as a transcript has it, to what stands there in its place.
         said_from: where times of transcripts begin, at the ``start`` of the video or of its ``sound``.
     """
 
@@ -76,15 +75,14 @@ class SheetMapping(BaseModel):
     videos: dict[_Name, _Name] = Field(default_factory=dict)
     annotator: str | None = None
     repeated: Literal["refuse", "join"] = "refuse"
-    speech: tuple[_Name, ...] = ()
     names: dict[_Name, _Name] = Field(default_factory=dict)
     said_from: Literal["start", "sound"] | None = None
 
-    @field_validator("columns", "raters", "rater_facts", "steps", "videos", "ignore", "names", "speech", mode="before")
+    @field_validator("columns", "raters", "rater_facts", "steps", "videos", "ignore", "names", mode="before")
     @classmethod
     def _nothing_yet(cls, table: Any, info: ValidationInfo) -> Any:
         """A key with nothing below it, as a draft has it."""
-        return table if table is not None else [] if info.field_name in ("ignore", "speech") else {}
+        return table if table is not None else [] if info.field_name == "ignore" else {}
 
     @field_validator("columns", "raters", "steps")
     @classmethod
@@ -143,7 +141,7 @@ class Words:
         self.mapping = mapping
         self.rate = Fraction(mapping.rate) if mapping.rate else None
         self._file = file
-        self._lists = {name: [str(plain(word)) for word in getattr(mapping, name)] for name in ("ignore", "speech")}
+        self._ignore = [str(plain(word)) for word in mapping.ignore]
         self._met: set[tuple[str, str]] = set()
 
     def meaning(self, section: Literal["raters", "steps", "videos"], word: str) -> str | None:
@@ -164,16 +162,9 @@ class Words:
 
     def ignored(self, word: str) -> bool:
         """True if a heading or worksheet is left out on purpose."""
-        return self._listed("ignore", word)
-
-    def is_speech(self, tier: str) -> bool:
-        """True if a tier holds what is said."""
-        return self._listed("speech", tier)
-
-    def _listed(self, section: Literal["ignore", "speech"], word: str) -> bool:
-        name = _alike(word, self._lists[section])
+        name = _alike(word, self._ignore)
         if name is not None:
-            self._met.add((section, name))
+            self._met.add(("ignore", name))
         return name is not None
 
     def unmatched(self, sheets: Iterable[Path]) -> list[Problem]:
@@ -183,8 +174,7 @@ class Words:
         for section in ("columns", "raters", "steps", "videos"):
             table: Mapping[str, str] = getattr(self.mapping, section)
             entries += [(section, name, f"{section}: {{{name}: {word}}}") for name, word in table.items()]
-        for section, names in (("ignore", self.mapping.ignore), ("speech", self.mapping.speech)):
-            entries += [(section, str(plain(name)), f"{section}: [{name}]") for name in names]
+        entries += [("ignore", str(plain(name)), f"ignore: [{name}]") for name in self.mapping.ignore]
         fix = "Write the word as it stands in the sheet, or delete the entry."
         return [
             Problem("mapping-unmatched", f"`{shown}` meets nothing in {where}.", fix, self._file)

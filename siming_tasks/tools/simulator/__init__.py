@@ -1,7 +1,6 @@
 """Simulated exams whose truth is known: trainees, state, pictures, raters. Everything here is synthetic."""
 
 from siming_tasks.tools.simulator.demo import GENERATOR_VERSION, make_demo
-from siming_tasks.tools.simulator.manikin import true_compressions, write_exports
 from siming_tasks.tools.simulator.minimal_pairs import MinimalPair, simulate_pairs
 from siming_tasks.tools.simulator.simulated_exam import (
     Exam,
@@ -21,6 +20,4 @@ __all__ = [
     "make_demo",
     "simulate_labels",
     "simulate_pairs",
-    "true_compressions",
-    "write_exports",
 ]

@@ -263,7 +263,6 @@ def test_an_adapter_or_tokenizer_folder_counts_and_a_folder_of_results_does_not(
 
 
 def test_what_is_large_is_told_apart_by_its_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And has the very stamp that version 0.1 gave it: kept replies of a checkpoint are found."""
     monkeypatch.setattr(named_files, "CONTENT_BYTES", 2)
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "model.safetensors").write_text("123")

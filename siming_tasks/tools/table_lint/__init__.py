@@ -1,1 +1,0 @@
-"""Checking the arithmetic of published tables."""
