@@ -24,17 +24,13 @@ TASKS = {f"siming_{scope}_{answer}" for scope in ("full", "clip", "full_timed") 
 TASKS |= {f"{name}_{form}" for name in TASKS if "timed" not in name for form in ("abstain", "evidence", "named_errors")}
 INPUT_ABLATIONS = (
     "no_video",
-    "single_frame",
     "shuffled_frames",
-    "reversed_frames",
     "frozen_frame",
     "mismatched_video",
-    "mismatched_video_own_times",
-    "neutral_times",
 )
 TASKS |= {f"siming_ablation_{ablation}_{scope}_{answer}" for ablation in INPUT_ABLATIONS for scope in ("full", "clip")
           for answer in ("score", "error")}  # fmt: skip
-GIVEN = ("video_audio", "audio", "video_transcript", "transcript")
+GIVEN = ("video_audio", "audio", "video_transcript")
 TASKS |= {f"siming_sound_{given}_{scope}_{answer}" for given in GIVEN for scope in ("full", "clip")
           for answer in ("score", "error")}  # fmt: skip
 CACHES = shutil.ignore_patterns("__pycache__", ".*_cache", "*.egg-info")

@@ -128,7 +128,7 @@ def paint(report: Path, repeats: int = 5) -> None:
     empty = report / "empty.html"
     empty.write_text("<!doctype html><title>empty</title><p>empty")
     names = ["index.html", "videos/index.html", f"videos/{videos[-1].name}", f"models/{models[0].name}",
-             "disagreements/index.html", "steps/index.html", "search.html"]  # fmt: skip
+             "disagreements/index.html"]  # fmt: skip
     script = (
         "const [page] = performance.getEntriesByType('navigation'), [paint] = performance.getEntriesByType('paint');"
         "return page.loadEventEnd ? [paint?.startTime ?? null, page.loadEventEnd] : null"

@@ -67,7 +67,7 @@ class SoundFacts:
         elif self.kept is None:
             lines.append("Whether the videos have sound is not stated (`sound: true` or `false` in `dataset.yaml`).")
         elif self.transcripts:
-            lines.append("The videos have none: models can judge them from a transcript alone.")
+            lines.append("The videos have none: models can judge them from a transcript.")
         else:
             lines.append("The videos have none, so that no model can judge them.")
         if deaf := self.raters(False):

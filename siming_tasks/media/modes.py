@@ -246,7 +246,7 @@ class Backend:
 OURS = {
     "siming_tasks.models.nano.chat_model": Backend(
         "chat.siming_nano", images="several", video="64 evenly, 16 of a clip", blind=True, measured="weights",
-        hears="array", note="trained on drawings, useless on real exams",
+        note="trained on drawings, useless on real exams",
     )
 }  # fmt: skip
 """Model classes of this package, by module. They are not in the table, which is part of every cache key."""

@@ -1,8 +1,8 @@
 """Media of one request: the frames that it takes, shown as images or as a file, and a record of exactly which.
 
-An input ablation alters them: it shows the frames in another order, or fewer of them; nothing is decoded for it. A
-file is altered as a proxy: the frames that ``frames`` mode would show, each a keyframe. A whole recording of 25 frames
-a second in random order would be neither cheap nor the question.
+An input ablation alters them: it shows the frames in another order, or those of another exam; nothing is decoded for
+it. A file is altered as a proxy: the frames that ``frames`` mode would show, each a keyframe. A whole recording of 25
+frames a second in random order would be neither cheap nor the question.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from siming_tasks.media.stored_image import Encoding, SentImages
 from siming_tasks.media.timeline import Timeline
 from siming_tasks.tasks import InputAblation
 
-ABLATION_RULES = "ablations/1"
+ABLATION_RULES = "ablations/2"
 """Version of what the ablations show; it moves when one shows something else, and is part of every cache key."""
 
 
@@ -259,7 +259,6 @@ def ablate(
     request: str,
     *,
     own: Sequence[float] = (),
-    budget: int = 0,
     cache: Path | None = None,
     cache_gb: float = 20.0,
 ) -> View:
@@ -267,29 +266,26 @@ def ablate(
 
     Args:
         plain: in a mode that samples; its file is not needed.
-        ablation: what is altered; one without an order or times of its own leaves the view as it is.
+        ablation: what is altered.
         request: id of the question, which with the number of frames decides a shuffled order.
-        own: times of the frames that the exam itself would show (s); for an ablation that tells other times.
-        budget: number of frames that a request of this kind may show; for the same.
+        own: times of the frames that the exam itself would show (s); for an ablation that shows another one.
         cache: the cache folder, which is kept below ``cache_gb`` gigabytes after a file was written.
         cache_gb: its limit.
 
     Raises:
         MediaError: a frame cannot be decoded.
     """
-    if ablation.times_told:
-        times = ablation.times_told(np.asarray(own), budget)
+    if ablation.shows_other_exam:
+        times = tuple(own)
         # the middle of each of as many equal parts
         places = (2 * np.arange(len(times)) + 1) * len(plain.indices) // (2 * len(times))
     elif ablation.frame_order:
-        places, times = ablation.frame_order(len(plain.indices), request), np.asarray(plain.times)
-        if ablation.frame_times:
-            times = ablation.frame_times(times, places)
+        times, places = plain.times, ablation.frame_order(len(plain.indices), request)
     else:
         return plain
     indices = tuple(np.asarray(plain.indices)[places].tolist())
     rate = plain.rate * (len(places) / len(plain.indices))
-    shown = replace(plain, indices=indices, times=tuple(times.tolist()), rate=rate, path=None)
+    shown = replace(plain, indices=indices, times=times, rate=rate, path=None)
     if plain.mode.images:
         return shown
     store = shown.store

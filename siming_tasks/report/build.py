@@ -32,9 +32,7 @@ from siming_tasks.report.pages import (
     methods,
     minimal_pairs,
     model,
-    search,
     set_aside,
-    steps,
     videos,
 )
 from siming_tasks.report.pages.site import Page, ReportContents
@@ -49,11 +47,9 @@ FORMAT = "siming-report-1"
 TITLE = "SiMing-Bench report"
 PAGES: tuple[Page, ...] = (
     leaderboard.PAGE,
-    steps.PAGE,
     videos.PAGE,
     disagreements.PAGE,
     minimal_pairs.PAGE,
-    search.PAGE,
     model.PAGE,
     set_aside.PAGE,
     methods.PAGE,

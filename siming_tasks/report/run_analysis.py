@@ -23,7 +23,6 @@ from siming_tasks.metrics.alignment import ComparisonEntry
 from siming_tasks.metrics.catalogue import headline
 from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.estimate import plain
-from siming_tasks.metrics.sufficient_stats import Tally
 from siming_tasks.options import Options
 from siming_tasks.report.error_quotes import ErrorQuote, ErrorQuoteSampler
 from siming_tasks.report.video_totals import video_totals
@@ -45,8 +44,7 @@ class RunAnalysis:
     Attributes:
         source: the run.
         settings: by setting: ``numbers`` (:func:`~siming_tasks.results.evaluate_records.evaluate_records`),
-            ``contribution`` and ``diagnostics`` (None without labels), ``misses`` (label confusion of each step),
-            ``totals`` of the videos, ``pairs`` (results on the minimal pairs; None without), ``usage`` of each video.
+            ``contribution`` and ``diagnostics`` (None without labels), ``totals`` of the videos, ``pairs`` (results on the minimal pairs; None without), ``usage`` of each video.
         task_runs: by setting, what comparisons need: all questions that were asked, and under which conditions.
         gains: clip minus full video, paired, by kind of answer; absent unless the run did both.
         warnings: what a reader must know before comparing this run.
@@ -150,7 +148,7 @@ def analyze_run(
         warnings=_warnings(run, settings),
         replies=files.count if files else 0,
         prompts={name: _prompt_fingerprint(run.records[name]) for name in settings},
-        error_quotes=quotes.by_setting(),
+        error_quotes={name: sorted(kept.values()) for name, kept in quotes.kept.items()},
         set_aside=set_aside.all(),
         ablations={name: [item.to_json() for item in items] for name, items in ablations.items()},
         sound={name: [item.to_json() for item in items] for name, items in sound.items()},
@@ -181,21 +179,12 @@ def minimal_pair_results(matrix: ScoreMatrix, pairs: Sequence[Mapping[str, Any]]
 def _diagnose(
     matrix: ScoreMatrix, setting: str, run: Run, options: Options, metrics: Mapping[str, Estimate]
 ) -> dict[str, Any]:
-    """``contribution`` and ``diagnostics`` (None without labels) and ``misses``: each step's label confusion.
-
-    Rows of a confusion are the reference's labels: four for points, correct and wrong for verdicts.
-    """
+    """``contribution`` and ``diagnostics``, both None without labels."""
     if not (matrix.counted & matrix.answered).any():
-        return {"contribution": None, "diagnostics": None, "misses": {}}
-    misses = {}
-    for step in matrix.step_ids:
-        tally = Tally.of(matrix.subset([step]), options.mapping)
-        counts, k = (tally.labels, 4) if matrix.answer == "score" else (tally.verdicts, 2)
-        misses[step] = counts.sum(axis=0).reshape(k, k).astype(int).tolist()
+        return {"contribution": None, "diagnostics": None}
     return {
         "contribution": run_video_contribution(matrix, options, metrics).to_json(),
         "diagnostics": diagnose_scores(matrix, setting, run.dataset, options).to_json(),
-        "misses": misses,
     }
 
 

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # listing the tasks must not load arrays: the command line starts with it
     import numpy as np
@@ -26,27 +26,16 @@ class InputAblation:
     without: str = ""  # ends the sentence "87 % of kappa survives ..."
     shows_media: bool = True  # whether anything is shown at all
     shows_times: bool = True  # whether the prompt says when each frame was
-    shows_other_exam: bool = False  # whether the frames are those of another exam
-    # places of the shown frames in order (``int64[F]``), of how many and for which request; None: all
+    shows_other_exam: bool = False  # whether the frames are those of another exam, at the times of its own
+    # places of the shown frames in order (``int64[F]``), of how many and for which request; they take the times of the
+    # frames that they replace. None: all in their order
     frame_order: Callable[[int, str], NDArray[np.int64]] | None = None
-    # when the shown frames were, from the times of all frames (``float64[N]``, seconds) and the places; None: frames
-    # at other places take the times of those that they replace
-    frame_times: Callable[[NDArray[Any], NDArray[np.int64]], NDArray[Any]] | None = None
-    # when frames are said to be shown (``float64[N]``, seconds), from the times of the exam's own frames and the number
-    # of frames that a request may show; N are shown, spread evenly over the part, some twice where there are fewer
-    times_told: Callable[[NDArray[Any], int], NDArray[Any]] | None = None
     # the conditions that it changes by what it is; in all others its task must be asked as its base task is
     # (:mod:`siming_tasks.results.comparable`)
     changes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.name)
-
-
-def _range(*bounds: int) -> NDArray[np.int64]:
-    import numpy as np
-
-    return np.arange(*bounds)
 
 
 def _shuffled(number: int, request: str) -> NDArray[np.int64]:
@@ -58,6 +47,13 @@ def _shuffled(number: int, request: str) -> NDArray[np.int64]:
     while number > 1 and (order[:-1] < order[1:]).all():
         order = rng.permutation(number)
     return order
+
+
+def _first(number: int, _: str) -> NDArray[np.int64]:
+    """The first frame in every place."""
+    import numpy as np
+
+    return np.zeros(number, np.int64)
 
 
 UNALTERED = InputAblation("")  # the input as it is
@@ -75,15 +71,6 @@ INPUT_ABLATIONS: Mapping[str, InputAblation] = MappingProxyType(
                 changes=("prompt", "media", "frames", "size", "density", "encoding", "sampler"),
             ),
             InputAblation(
-                "single_frame",
-                "one frame",
-                "The middle one of the frames is shown.",
-                "on a single frame",
-                frame_order=lambda number, _: _range(number // 2, number // 2 + 1),
-                frame_times=lambda times, places: times[places],
-                changes=("frames",),
-            ),
-            InputAblation(
                 "shuffled_frames",
                 "frames in random order",
                 "The same frames are shown in random order, and not when each was.",
@@ -93,44 +80,18 @@ INPUT_ABLATIONS: Mapping[str, InputAblation] = MappingProxyType(
                 changes=("prompt",),
             ),
             InputAblation(
-                "reversed_frames",
-                "backwards",
-                "The same frames are shown from the last to the first.",
-                "backwards",
-                frame_order=lambda number, _: _range(number - 1, -1, -1),
-                # As if the recording ran backwards: the gaps between frames are turned round too.
-                frame_times=lambda times, _: times[0] + times[-1] - times[::-1],
-            ),
-            InputAblation(
                 "frozen_frame",
                 "standing still",
                 "The first frame is shown in place of every frame.",
                 "with a standing picture",
-                frame_order=lambda number, _: 0 * _range(number),
+                frame_order=_first,
             ),
             InputAblation(
                 "mismatched_video",
-                "another exam",
-                "The frames of another exam are shown.",
-                "with another exam in place of this one",
-                shows_other_exam=True,
-                changes=("frames",),
-            ),
-            InputAblation(
-                "mismatched_video_own_times",
                 "another exam at this one's times",
                 "The frames of another exam are shown, as many as this one has and at its times.",
                 "with another exam at the times of this one",
                 shows_other_exam=True,
-                times_told=lambda own, _: own,
-            ),
-            InputAblation(
-                "neutral_times",
-                "times that tell nothing",
-                "The same frames are shown, as many of every part and a second apart.",
-                "with times that tell no duration",
-                times_told=lambda _, budget: 1.0 * _range(budget),
-                changes=("frames",),
             ),
         )
     }

@@ -68,15 +68,6 @@ MODALITIES: Mapping[str, Modality] = MappingProxyType(
                 of_full=f"The video and the transcript of what is said are of{_FULL}",
                 of_clip=f"The video clip and the transcript are cut from{_CLIP} They are of the one step below.",
             ),
-            Modality(
-                "transcript",
-                "transcript alone",
-                "What is said is given in writing and nothing is shown.",
-                pictures=False,
-                transcript=True,
-                of_full=f"The transcript of what is said, without any picture, is of{_FULL}",
-                of_clip=f"The transcript, without any picture, is cut from{_CLIP} It is of the one step below.",
-            ),
         )
     }
 )

@@ -1,6 +1,6 @@
 """A perfect judge's metric is exactly 1, or its coverage falls: no answer is read that it did not give.
 
-Every pair of key and value form of a language is tried in two layouts; ``utils/fuzz_parsing.py --judge N`` has all.
+Every pair of key and value form of a language is tried in two layouts.
 """
 
 from __future__ import annotations

@@ -24,12 +24,3 @@ def test_it_runs_like_any_model(mode: str, host: Callable[..., Any], short_demo:
     assert full["siming_stderr"]["media"]["modes"] == {mode: 4}
     assert full["siming_stderr"]["statuses"]["ok"] == 4
     assert len({str(sample["filtered_resps"]) for sample in run.samples("full_score")}) > 1  # it looks at something
-
-
-def test_it_hears_and_reads_what_is_said_with_no_further_flag(host: Callable[..., Any], voice_demo: Path) -> None:
-    run = host(
-        "--model", "siming_nano", "--tasks", "siming_sound_video_audio_clip_error,siming_sound_transcript_full_score",
-        data=voice_demo, SIMING_CLIP_FRAMES="2", name="hears",
-    )  # fmt: skip
-    heard, written = run.task("sound_video_audio_clip_error"), run.task("sound_transcript_full_score")
-    assert (heard["coverage"], written["coverage"]) == (1.0, 1.0)

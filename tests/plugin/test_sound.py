@@ -43,7 +43,6 @@ def samples_of(url: str) -> np.ndarray:
         ("video_audio", "async_openai", ",num_cpus=1"),
         ("audio", "openai", ""),
         ("video_transcript", "async_openai", ",num_cpus=1"),
-        ("transcript", "async_openai", ",num_cpus=1"),
     ],
 )
 def test_what_arrives_is_what_the_record_states(
@@ -107,7 +106,7 @@ def test_what_arrives_is_what_the_record_states(
         ("chat.aero_realtime_vllm", "voice", "siming_sound_audio_clip_score", "cannot be asked without pictures"),
         ("simple.qwen2_audio", "voice", "siming_sound_video_audio_clip_score", "hears and does not see"),
         ("async_openai", "silent", "siming_sound_audio_clip_score", "have none (sim001"),
-        ("async_openai", "silent", "siming_sound_transcript_full_error", "State `transcript` in their rows"),
+        ("async_openai", "silent", "siming_sound_video_transcript_full_error", "State `transcript` in their rows"),
     ],
 )
 def test_a_class_that_does_not_hear_and_data_without_sound_are_refused_by_name(

@@ -137,7 +137,7 @@ def test_a_hidden_judge_is_gone_from_every_page_and_comes_back(browser: Any, lab
     )
     menu = "document.querySelector('details.judges')"
     tick = f"{menu}.open = true; {menu}.querySelector('[value=\"{slug}\"]').click()"
-    pages = ["index", "steps/index", "videos/index", f"videos/{lab.dataset.videos[0].video_id}"]
+    pages = ["index", "videos/index", f"videos/{lab.dataset.videos[0].video_id}"]
     visit(browser, lab.out / "index.html")
     browser.execute_script("localStorage.clear()")
     try:
@@ -166,48 +166,23 @@ def test_a_hidden_judge_is_gone_from_every_page_and_comes_back(browser: Any, lab
     assert errors(browser) == []
 
 
-def grid(browser: Any, column: int) -> list[float | None]:
-    texts = browser.execute_script(
-        "return [...document.querySelector('table.grid').tBodies[0].rows].filter(r => !r.hidden)"
-        f".map(r => r.cells[{column}].textContent)"
-    )
-    return [None if text.strip() == "–" else float(text.replace("−", "-")) for text in texts]
-
-
-def test_the_grid_of_steps_sorts_by_a_model(browser: Any, lab: Any) -> None:
-    visit(browser, lab.out / "steps" / "index.html")
-    names = browser.execute_script(
-        "return [...document.querySelector('table.grid').tHead.rows[0].cells].map(c => c.textContent)"
-    )
-    (column,) = [k for k, name in enumerate(names) if "Noisy-7B" in name]
-    head = f"document.querySelector('table.grid').tHead.rows[0].cells[{column}]"
-    browser.execute_script(f"{head}.querySelector('button').click()")
-    values = grid(browser, column)
-    known = [value for value in values if value is not None]
-    assert known == sorted(known, reverse=True) and values[len(known) :] == [None] * (len(values) - len(known))
-    link = browser.execute_script(f"return {head}.querySelector('a').getAttribute('href')")
-    assert link == "../models/example-noisy-7b.html#full_score"
-    assert errors(browser) == []
-
-
 def test_columns_are_filtered(browser: Any, lab: Any) -> None:
-    visit(browser, lab.out / "steps" / "index.html")
-    browser.execute_script("document.querySelector('.filter-columns').click()")
-    inputs = browser.find_elements("css selector", "table.grid .filters input")
-    every = len(grid(browser, 1))
-    inputs[1].send_keys("> 1")
-    kept = grid(browser, 1)
-    assert 0 < len(kept) < every and all(value is not None and value > 1 for value in kept)
-    inputs[0].send_keys("aed")
-    steps = browser.execute_script(
-        "return [...document.querySelector('table.grid').tBodies[0].rows].filter(r => !r.hidden)"
-        ".map(r => r.cells[0].innerText)"
+    visit(browser, lab.out / "index.html", "#full_score")
+    toggle = "[...document.querySelectorAll('#full_score .filter-columns')].at(-1).click()"
+    browser.execute_script(toggle)
+    rows = (
+        "return [...document.querySelector('#full_score table.filtered').tBodies[0].rows].filter(r => !r.hidden)"
+        ".map(r => r.querySelector('th').innerText)"
     )
-    assert steps and all("aed" in text.lower() for text in steps)
-    told = browser.execute_script("return document.querySelector('.filter-bar [role=status]').textContent")
-    assert told == f"{len(steps)} of {every} rows"
-    browser.execute_script("document.querySelector('.filter-columns').click()")
-    assert len(grid(browser, 1)) == every
+    column = browser.execute_script("return document.querySelector('#full_score tbody th').cellIndex")
+    every = len(browser.execute_script(rows))
+    browser.find_elements("css selector", "#full_score table.filtered .filters input")[column].send_keys("noisy")
+    kept = browser.execute_script(rows)
+    assert 0 < len(kept) < every and all("noisy" in text.lower() for text in kept)
+    told = browser.execute_script("return document.querySelector('#full_score .filter-bar [role=status]').textContent")
+    assert told == f"{len(kept)} of {every} rows"
+    browser.execute_script(toggle)
+    assert len(browser.execute_script(rows)) == every
     assert errors(browser) == []
 
 
@@ -218,7 +193,7 @@ def test_what_is_printed_keeps_titles_and_columns(browser: Any, lab: Any, board:
     )
     try:
         exam = lab.out / "videos" / f"{lab.dataset.videos[0].video_id}.html"
-        for path in (lab.out / "index.html", lab.out / "steps" / "index.html", exam, board):
+        for path in (lab.out / "index.html", exam, board):
             visit(browser, path)
             assert browser.execute_script("return document.documentElement.scrollWidth") <= 700, path
             assert browser.execute_script("return getComputedStyle(document.querySelector('thead')).display") == (

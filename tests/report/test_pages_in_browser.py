@@ -43,19 +43,15 @@ def wait(browser: Any, script: str) -> Any:
 
 def paths(lab, minimal_pairs, board: Path) -> list[Path]:
     """One page of every kind."""
-    video, step = lab.dataset.videos[0].video_id, lab.dataset.rubric.steps[9].id
+    video = lab.dataset.videos[0].video_id
     names = (
         "index",
         "methods",
-        "search",
         "models/example-noisy-7b",
         "replies/org-img-src-x-onerror-alert-1-gpj.7b",
-        "steps/index",
-        f"steps/{step}",
         "videos/index",
         f"videos/{video}",
         "disagreements/index",
-        "disagreements/prototypes",
     )
     pairs = [minimal_pairs.out / "pairs" / f"{name}.html" for name in ("index", "pair001")]
     return [*(lab.out / f"{name}.html" for name in names), *pairs, board]

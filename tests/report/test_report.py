@@ -51,13 +51,11 @@ def pages(lab) -> list[Page]:
 
 def test_every_kind_of_page_is_there(lab) -> None:
     names = {path.relative_to(lab.out).as_posix() for path in lab.out.rglob("*.html")}
-    steps = {f"steps/{step.id}.html" for step in lab.dataset.rubric.steps}
     videos = {f"videos/{video.video_id}.html" for video in lab.dataset.videos}
     models = {"models/oracle.html", "models/example-noisy-7b.html", "models/org-img-src-x-onerror-alert-1-gpj.7b.html"}
-    fixed = {"index.html", "methods.html", "search.html", "steps/index.html", "videos/index.html"}
-    fixed |= {"disagreements/index.html", "disagreements/prototypes.html"}
+    fixed = {"index.html", "methods.html", "videos/index.html", "disagreements/index.html"}
     replies = {"replies/org-img-src-x-onerror-alert-1-gpj.7b.html"}  # of the run whose replies were not all read
-    assert names == fixed | steps | videos | models | replies
+    assert names == fixed | videos | models | replies
 
 
 def test_the_synthetic_band_is_on_every_page(pages: list[Page]) -> None:

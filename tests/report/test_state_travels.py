@@ -182,13 +182,11 @@ REPORT_FILES: Mapping[str, Callable[[str, Lab], None]] = {
     "tables/full_error.*": holds_no_metric,  # the same writers
     "figures/full_error.*": holds_no_metric,
     "figures/*.pdf": holds_no_metric,  # the same figure as the SVG
-    "steps*": holds_no_metric,  # one step: its kappa has marks of its own, and no run is ranked by it
     "videos*": holds_no_metric,
     "disagree*": holds_no_metric,
     "pairs*": holds_no_metric,
     "replies/*": holds_no_metric,
     "methods.html": holds_no_metric,
-    "search.html": holds_no_metric,  # replies
     "media.json": holds_no_metric,
     "*.js": holds_no_metric,  # prompts, the rubric
     "static/*": holds_no_metric,

@@ -14,10 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.common.errors import MediaError
 from siming_tasks.models.nano.frame_features import WEIGHTS, FrameReader, part, pixels
-from siming_tasks.models.nano.listening import RATE, WORDS, Heard, Lines, summary
-from siming_tasks.models.nano.sound_features import SoundReader
 
 if TYPE_CHECKING:
     import torch
@@ -27,9 +24,6 @@ Messages = Sequence[Mapping[str, Any]]
 _STEP = re.compile(r"^\[([^\[\]\n]+)\] .*\(maximum ([0-9.]+) points?\b", re.MULTILINE)
 _FRAME = re.compile(r"Frame at (\d+(?:\.\d+)?) s:")
 _KEY = re.compile(r'the single key "(scores|score|verdicts|verdict)"')
-
-_TRANSCRIPT = re.compile(r"^Transcript of what is said, .*:\n\n((?:.+\n)*)", re.MULTILINE)
-_LINE = re.compile(r"^\[(\d+(?:\.\d+)?) s\] (.*)$", re.MULTILINE)
 
 _REMEMBERED = 100_000
 """Frames whose features are kept (50 MB): a clip is asked about twice."""
@@ -93,27 +87,6 @@ def sight(messages: Messages, frames: int) -> Sight | None:
     return Sight(pictures, np.array(times, np.float32)) if pictures else None
 
 
-def sound(messages: Messages) -> NDArray[np.int16] | None:
-    """Samples that the messages give, 16,000 a second; None if there are none.
-
-    Raises:
-        MediaError: they are of another rate.
-    """
-    for piece in _pieces(messages):
-        if piece.get("type") == "audio":
-            if piece["url"]["sampling_rate"] != RATE:
-                raise MediaError(f"siming_nano hears {RATE} samples a second, not {piece['url']['sampling_rate']}.")
-            samples: NDArray[np.float32] = np.rint(np.asarray(piece["url"]["array"], np.float32) * 32768)
-            return samples.clip(-32768, 32767).astype(np.int16)
-    return None
-
-
-def transcript(messages: Messages) -> Lines | None:
-    """Lines of the transcript that stands in the messages; None if none stands there."""
-    stated = _TRANSCRIPT.search(_text(messages))
-    return Lines([(float(start), said) for start, said in _LINE.findall(stated[1])]) if stated else None
-
-
 def _text(messages: Messages) -> str:
     return "\n".join(piece["text"] for piece in _pieces(messages) if piece.get("type") == "text")
 
@@ -139,10 +112,7 @@ def _of_file(path: Path, frames: int) -> Sight:
 
 
 class Watcher:
-    """Reads frames, hears words, judges steps, on a GPU where there is one.
-
-    What is heard, or said in a transcript, stands beside the frames as if it had been seen in bubbles, for the judge
-    that sees. Without frames a linear judge has what is heard alone.
+    """Reads frames and judges steps, on a GPU where there is one.
 
     ``frames``, ``clip_frames``: taken of a video file of an exam, of a clip, where it gets files. ``silent``: how often
     it did not answer, by reason.
@@ -161,9 +131,6 @@ class Watcher:
         net = StepJudge(len(self.reader.names), len(facts.steps), int(max(facts.maxima)))
         net.load_state_dict(part(self.reader.tensors, "judge"), strict=False)
         self.net = net.eval().to(self.reader.device)
-        self.ear = SoundReader(device)
-        self._words = [self.reader.names.index(name) for name in WORDS]
-        self._listener: NDArray[np.float32] = part(self.ear.tensors, "judge")["weights"].numpy()
         self._known: dict[bytes, NDArray[np.float32]] = {}
         self.silent: Counter[str] = Counter()
 
@@ -175,46 +142,7 @@ class Watcher:
             for messages, wanted in zip(conversations, asked, strict=True)
         ]
         seen = self._read([media.pictures if media else () for media in shown])
-        heard = [self._hear(messages) for messages in conversations]
-        return [self._reply(*conversation) for conversation in zip(asked, shown, seen, heard, strict=True)]
-
-    def chances(
-        self,
-        seen: NDArray[np.float32],
-        times: NDArray[np.float32],
-        heard: Heard | Lines | None,
-        steps: Sequence[str],
-        clip: bool,
-    ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Probabilities of 0, 1, 2 ... points of known steps, and whether each is called incorrect.
-
-        Args:
-            seen: features of the frames, shape (frames, features); without a frame what is heard decides alone.
-            times: of the frames, in seconds.
-            heard: what is heard or said in writing; words count as if they had been seen in bubbles.
-            steps: ids of the steps.
-            clip: only the seconds of the one step are given.
-        """
-        import torch
-
-        if len(times):
-            if heard:
-                seen = seen.copy()
-                seen[:, self._words] = np.maximum(seen[:, self._words], heard.at(times))
-            threshold = self.facts.threshold
-            with torch.inference_mode():
-                logits = self.logits(torch.from_numpy(seen), torch.from_numpy(times), steps, clip)
-                chances = torch.softmax(logits, -1).cpu().numpy()
-        else:
-            assert heard is not None
-            threshold, numbers = self.ear.facts.threshold, [self._number[step] for step in steps]
-            weights = self._listener[int(isinstance(heard, Lines)), int(clip), numbers]
-            told = np.einsum("f,sfk->sk", summary(heard.events()), weights)
-            beyond = np.arange(told.shape[-1]) > np.array([self._top[step] for step in steps])[:, None]
-            told = np.where(beyond, -np.inf, told - told.max(-1, keepdims=True))
-            chances = np.exp(told) / np.exp(told).sum(-1, keepdims=True)
-        full = chances[np.arange(len(steps)), [int(self._top[step]) for step in steps]]
-        return chances, 1 - full > threshold
+        return [self._reply(*conversation) for conversation in zip(asked, shown, seen, strict=True)]
 
     def logits(self, features: torch.Tensor, times: torch.Tensor, steps: Sequence[str], clip: bool) -> torch.Tensor:
         """Logits of 0, 1, 2 ... points of known steps, shape (steps, most + 1); what a step lacks is out of reach."""
@@ -231,24 +159,21 @@ class Watcher:
         top = torch.tensor([self.facts.maxima[number] for number in numbers], device=device)
         return logits.masked_fill(torch.arange(logits.shape[-1], device=device) > top[:, None], -1e4)
 
-    def _hear(self, messages: Messages) -> Heard | Lines | None:
-        samples = sound(messages)
-        return transcript(messages) if samples is None else self.ear.heard(samples)
+    def _reply(self, asked: Question, shown: Sight | None, features: NDArray[np.float32]) -> str:
+        import torch
 
-    def _reply(
-        self, asked: Question, shown: Sight | None, features: NDArray[np.float32], heard: Heard | Lines | None
-    ) -> str:
         known = [step for step, top in asked.steps.items() if self._top.get(step) == top]
         if len(known) < len(asked.steps):
             self.silent["steps it was not trained for"] += len(asked.steps) - len(known)
-        nothing = shown is None and heard is None
-        if nothing or not asked.key or not known:
-            self.silent["no picture with its time" if nothing else "nothing it can answer"] += 1
+        if shown is None or not asked.key or not known:
+            self.silent["no picture with its time" if shown is None else "nothing it can answer"] += 1
             return "{}"
-        times = shown.times if shown else np.zeros(0, np.float32)
-        chances, wrong = self.chances(features, times, heard, known, asked.clip)
+        with torch.inference_mode():
+            logits = self.logits(torch.from_numpy(features), torch.from_numpy(shown.times), known, asked.clip)
+            chances = torch.softmax(logits, -1).cpu().numpy()
         answers: dict[str, int | str] = {}
-        for step, chance, incorrect in zip(known, chances, wrong, strict=True):
+        for step, chance in zip(known, chances, strict=True):
+            incorrect = 1 - chance[int(self._top[step])] > self.facts.threshold
             verdict = "incorrect" if incorrect else "correct"
             answers[step] = int(chance.argmax()) if asked.key.startswith("score") else verdict
         return json.dumps({asked.key: answers[known[0]] if asked.clip else answers})

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.files import atomic_write
 
 if TYPE_CHECKING:
     import torch
     from PIL.Image import Image
-    from torch import nn
 
 WEIGHTS = Path(__file__).with_name("siming_nano.safetensors")
 DIGEST_FILE = Path(__file__).with_name("siming_nano.sha256")
-_FORMAT = "1"
 
 
 @dataclass(frozen=True)
@@ -47,24 +44,6 @@ class Facts:
     threshold: float
 
 
-def save(encoder: nn.Module, judge: nn.Module, facts: Facts, path: Path = WEIGHTS) -> str:
-    """Write both networks at half precision, and beside them the digest, which is returned."""
-    from safetensors.torch import save as packed
-
-    tensors = {
-        f"{part}.{name}": value.detach().half().contiguous() if value.is_floating_point() else value
-        for part, net in (("encoder", encoder), ("judge", judge))
-        for name, value in net.state_dict().items()
-    }
-    content = packed(tensors, {"format": _FORMAT, "facts": json.dumps(asdict(facts))})
-    digest = hashlib.sha256(content).hexdigest()
-    with atomic_write(path, "wb") as stream:
-        stream.write(content)
-    with atomic_write(path.with_suffix(".sha256")) as stream:
-        stream.write(f"{digest}\n")
-    return digest
-
-
 def load(path: Path = WEIGHTS, digest: str | None = None) -> tuple[Mapping[str, Any], Facts, str]:
     """The tensors by name, what they are for, and their SHA-256, which the file beside them states.
 
@@ -74,7 +53,7 @@ def load(path: Path = WEIGHTS, digest: str | None = None) -> tuple[Mapping[str, 
     from safetensors import safe_open
     from safetensors.torch import load as unpacked
 
-    again = "Install siming-tasks again, or train them (utils/train_nano.py)."
+    again = "Install siming-tasks again."
     try:
         content = path.read_bytes()
         expected = digest or path.with_suffix(".sha256").read_text(encoding="utf-8").strip()

@@ -1,4 +1,4 @@
-"""The networks: from pixels or sound to what is shown or heard, and from that to the points of steps."""
+"""The networks: from pixels to what is shown, and from that to the points of steps."""
 
 from __future__ import annotations
 
@@ -58,37 +58,6 @@ class FrameEncoder(nn.Module):
 def _layer(inputs: int, outputs: int, *, stride: int = 1, kernel: int = 3) -> nn.Sequential:
     convolution = nn.Conv2d(inputs, outputs, kernel, stride, padding=1 if kernel == 3 else 0, bias=False)
     return nn.Sequential(convolution, nn.BatchNorm2d(outputs), nn.ReLU(inplace=True))
-
-
-class SoundEncoder(nn.Module):
-    """Reads what is said and heard from log-mel frames, at a quarter of their rate, from three seconds each."""
-
-    def __init__(self, bands: int, outputs: int, width: int = 64) -> None:
-        super().__init__()
-        self.calm = nn.BatchNorm1d(bands)
-        self.enter = nn.ModuleList(
-            nn.Sequential(nn.Conv1d(inputs, width, 6, 2, 2, bias=False), nn.BatchNorm1d(width), nn.ReLU())
-            for inputs in (bands, width)
-        )
-        self.body = nn.ModuleList(
-            nn.Sequential(
-                nn.Conv1d(width, width, 5, padding=2 * wide, dilation=wide, bias=False),
-                nn.BatchNorm1d(width),
-                nn.ReLU(),
-            )
-            for wide in (1, 2, 4, 8)
-        )
-        self.head = nn.Conv1d(width, outputs, 1)
-
-    def forward(self, frames: Tensor) -> Tensor:
-        """Logits, shape (sounds, n / 4, outputs), of ``frames``, shape (sounds, n, bands); 4 divides n."""
-        hidden = self.calm(frames.transpose(1, 2))
-        for layer in self.enter:
-            hidden = layer(hidden)
-        for layer in self.body:
-            hidden = hidden + layer(hidden)
-        logits: Tensor = self.head(hidden).transpose(1, 2)
-        return logits
 
 
 class _Look(nn.Module):

@@ -53,7 +53,7 @@ Table = Mapping[str, Any] | None
 
 
 def shown_view(doc: Doc, table: Table) -> View | None:
-    """Media of a document; None where nothing is shown: without video, or sound or a transcript alone.
+    """Media of a document; None where nothing is shown: without video, or sound alone.
 
     The first call for a video decodes all of it once, for all tasks.
     """
@@ -65,7 +65,7 @@ def shown_view(doc: Doc, table: Table) -> View | None:
         return None
     mode = RUN.media_mode(table, setting)
 
-    def view_of(video: Video, span: Span, *, file: bool) -> View:
+    def view_of(video: Video, span: Span) -> View:
         request = policy.request(video.duration, span, setting.scope)
         return view(
             dataset.media_path(video),
@@ -79,20 +79,20 @@ def shown_view(doc: Doc, table: Table) -> View | None:
             cache_gb=options.cache_gb,
             also=opened.requests(policy, video.video_id) if mode.images else (),
             sampler=request.sampler,
-            file=file,
+            file=not ablation,
         )
 
     if not ablation:
-        return view_of(video, span, file=True)
-    own = view_of(video, span, file=False).times if ablation.times_told else ()
+        return view_of(video, span)
+    own: tuple[float, ...] = ()
     if ablation.shows_other_exam:
+        own = view_of(video, span).times
         video, span = opened.mismatched.of(video, doc["step_id"] or None)
     return ablate(
-        view_of(video, span, file=ablation.shows_other_exam and not ablation.times_told),
+        view_of(video, span),
         ablation,
         f"{doc['video_id']}/{doc['step_id']}",
         own=own,
-        budget=policy.frames if setting.scope == "full" else policy.clip_frames,
         cache=cache,
         cache_gb=options.cache_gb,
     )

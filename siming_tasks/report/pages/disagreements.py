@@ -1,4 +1,4 @@
-"""Page of disagreements: every answer that differs from the reference, filtered in the browser.
+"""Page of disagreements: every answer that differs from the reference, filtered in the browser, and groups of errors.
 
 A setting is a small script of its own with everybody's answers as rows of digits, loaded when it is looked at: 200
 videos by 12 models are some 300 kB.
@@ -15,8 +15,9 @@ from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import visible
 from siming_tasks.data import Dataset
 from siming_tasks.metrics.kappa import LEVELS, LabelMapping, ordinal_labels
-from siming_tasks.report.error_quotes import cluster_quotes
+from siming_tasks.report.error_quotes import group_quotes
 from siming_tasks.report.pages.site import DIFFERENCE_KINDS, VERDICTS, Page, ReportContents, answer_address
+from siming_tasks.report.run_analysis import RunAnalysis
 from siming_tasks.report.viewer_files import script_call
 from siming_tasks.tasks import TASKS
 
@@ -27,13 +28,12 @@ Points = np.ndarray[Any, Any]
 
 
 def _write(contents: ReportContents, share: int, shares: int) -> None:
-    """Write ``disagreements/index.html``, one script for each setting, and the clusters of error quotes."""
+    """Write ``disagreements/index.html`` and one script for each setting."""
     site, dataset, analyses = contents.site, contents.dataset, contents.analyses
     settings = {name: TASKS[name].title for name in TASKS if any(name in run.matrices for run in analyses)}
     for name in settings:
         with atomic_write(site.out / "disagreements" / f"{name}.js") as stream:
             stream.write(script_call("answers", _setting_data(name, contents)))
-    _write_quote_clusters(contents, list(settings))
     site.page(
         "disagreements/index.html",
         "disagreements.html",
@@ -44,27 +44,29 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
         kinds=DIFFERENCE_KINDS,
         disputed=len(dataset.physicians) > 1,
         withheld=dataset.withheld,
+        groups={name: rows for name in settings if (rows := _error_groups(name, analyses))},
         media=any(contents.link(video) for video in dataset.videos[:1]),
     )
 
 
-def _write_quote_clusters(contents: ReportContents, settings: Sequence[str]) -> None:
-    """Write ``disagreements/prototypes.html``: of models, or of reference judges where there is no model."""
-    dataset = contents.dataset
-    models = [run for run in contents.analyses if run.source.role == "model"] or contents.analyses
-    parts = []
-    for name in settings:
-        sources = [(run.source, run.error_quotes.get(name, ())) for run in models]
-        quotes = [(source.slug, source.name, quote) for source, quoted in sources for quote in quoted]
-        groups = cluster_quotes(quotes)
-        for example in [example for group in groups for example in group["examples"]]:
-            video = dataset.video(example["video"])
-            span = video.step(example["step"]).span
-            example |= {"media": contents.link(video), "time": sum(span) / 2 if span else None}
-        parts.append({"setting": name, "title": TASKS[name].title, "groups": groups, "quotes": len(quotes)})
-    names = {step.id: step.name for step in dataset.rubric.steps}
-    values = {"parts": parts, "names": names, "answer_address": answer_address}
-    contents.site.page("disagreements/prototypes.html", "prototypes.html", **values)
+def _error_groups(name: str, analyses: Sequence[RunAnalysis]) -> list[dict[str, Any]]:
+    """Rows of the table of groups of error quotes: of models, or of reference judges where there is no model."""
+    models = [run for run in analyses if run.source.role == "model"] or analyses
+    sources = [(run.source, run.error_quotes.get(name, ())) for run in models]
+    groups = group_quotes([(source.slug, source.name, quote) for source, quoted in sources for quote in quoted])
+    return [
+        {
+            "terms": ", ".join(group["terms"]) or "one and the same",
+            "count": len(group["members"]),
+            "misses": sum(quote.is_miss for _, _, quote in group["members"]),
+            "runs": ", ".join(sorted({run for _, run, _ in group["members"]})),
+            "text": quote.text,
+            "request": f"{quote.step}, {quote.video}",
+            "href": answer_address(name, quote.video, slug, quote.step),
+        }
+        for group in groups
+        for slug, _, quote in [group["nearest"]]
+    ]
 
 
 def _setting_data(name: str, contents: ReportContents) -> dict[str, Any]:

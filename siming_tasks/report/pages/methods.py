@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from siming_tasks.report.pages.site import Page, ReportContents
-from siming_tasks.report.pages.steps import rubric_note
+from siming_tasks.rubrics import Rubric
 
 
 def _write(contents: ReportContents, share: int, shares: int) -> None:
@@ -20,7 +20,17 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
         ("scored with", ", ".join(f"{key} {value}" for key, value in report["options"].items())),
         ("siming-tasks", report["version"]),
     ]
-    contents.site.page("methods.html", "methods.html", facts=rows, rubric_note=rubric_note(rubric))
+    contents.site.page("methods.html", "methods.html", facts=rows, rubric_note=_rubric_note(rubric))
+
+
+def _rubric_note(rubric: Rubric) -> str:
+    """The origin of the rubric in a sentence."""
+    if rubric.rubric_id == "siming-default":
+        return (
+            "The rubric is a reconstruction from public guidelines, reviewed by no clinician; it is not the "
+            "physicians’ rubric of the paper."
+        )
+    return f"The rubric is {rubric.rubric_id} {rubric.version}, as the data set states it."
 
 
 PAGE = Page(_write, "How to read this", "methods.html")

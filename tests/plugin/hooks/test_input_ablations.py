@@ -61,24 +61,17 @@ def test_each_ablation_shows_its_altered_media(scope: str, run: Dataset) -> None
         note = hooks.doc_to_text(mine, FRAMES).removesuffix(messages[name][-1]["text"]).strip()
         assert ("seconds" in note, "frames of the video" in note) == (bool(texts), ablation.shows_media)
     assert pictures(messages["no_video"]) == [] and len(messages["no_video"]) == 1
-    assert pictures(messages["single_frame"]) == [shown[len(shown) // 2]]
     shuffled = pictures(messages["shuffled_frames"])
     assert sorted(shuffled) == sorted(shown) and shuffled != shown
-    assert pictures(messages["reversed_frames"]) == shown[::-1]
     assert pictures(messages["frozen_frame"]) == [shown[0]] * len(shown)
-    for name in ("mismatched_video", "mismatched_video_own_times"):
-        assert not set(pictures(messages[name])) & set(shown)
-    assert pictures(messages["neutral_times"]) == shown
+    assert not set(pictures(messages["mismatched_video"])) & set(shown)
     plain = [part["text"] for part in parts[:-1:2]]
-    for name in ("frozen_frame", "mismatched_video_own_times"):
+    for name in ("frozen_frame", "mismatched_video"):
         assert [part["text"] for part in messages[name][:-1:2]] == plain
-    seconds = [f"Frame at {second:.1f} s:" for second in range(len(shown))]
-    assert [part["text"] for part in messages["neutral_times"][:-1:2]] == seconds != plain
-    assert messages["reversed_frames"][0]["text"] == plain[0] and messages["reversed_frames"][-3]["text"] == plain[-1]
 
 
-def test_a_judge_of_times_alone_keeps_its_answers_at_own_times_and_loses_them_at_neutral_ones(run: Dataset) -> None:
-    """Its input is all text and the number of images: as ever with another exam's frames, or the same for all exams."""
+def test_a_judge_of_times_alone_keeps_its_answers_on_another_exam(run: Dataset) -> None:
+    """Its input is all text and the number of images: as ever with another exam's frames."""
 
     def told(name: str, count: int) -> list[tuple[Any, ...]]:
         parts = [content(doc, FRAMES) for doc in docs(name)[::count][:4]]  # one step of every exam
@@ -87,8 +80,7 @@ def test_a_judge_of_times_alone_keeps_its_answers_at_own_times_and_loses_them_at
     for scope, count in (("full", 1), ("clip", 33)):
         plain = told(f"{scope}_score", count)
         assert len(set(plain)) > 1
-        assert told(f"ablation_mismatched_video_own_times_{scope}_score", count) == plain
-        assert len(set(told(f"ablation_neutral_times_{scope}_score", count))) == 1
+        assert told(f"ablation_mismatched_video_{scope}_score", count) == plain
 
 
 def test_a_mismatched_video_has_the_media_of_the_other_exam(run: Dataset) -> None:
@@ -104,7 +96,7 @@ def test_a_mismatched_video_has_the_media_of_the_other_exam(run: Dataset) -> Non
             assert mismatched != doc["video_id"]
             own = plain.get((mismatched, doc["step_id"]))
             assert len(pictures(parts)) == (6 if name == "full_error" else 3)
-            assert own is None or pictures(content(own, FRAMES)) == pictures(parts)
+            assert own is None or set(pictures(parts)) <= set(pictures(content(own, FRAMES)))
             compared += own is not None
         assert compared == few
 
@@ -118,7 +110,7 @@ def test_a_model_that_reads_files_gets_a_real_one(name: str, run: Dataset) -> No
     assert path == part["url"] and hooks.doc_to_text(doc, FILE) == prompt["text"]
     media = record(doc)["media"]
     assert (media["mode"], media["ablation"]) == ("proxy", name)
-    assert media["file_frames"] == (1 if name == "single_frame" else 6)
+    assert media["file_frames"] == 6
 
 
 def test_no_video_shows_nothing_in_any_mode(run: Dataset) -> None:
@@ -146,7 +138,7 @@ def test_the_metadata_of_an_ablation_name_it(run: Dataset) -> None:
         metadata = getattr(hooks, f"metadata_{name}")
         plain = getattr(hooks, f"metadata_{TASKS[name].base_task}")
         ablation = TASKS[name].ablation
-        assert ablation is not None and metadata.pop("siming_ablation") == f"{ablation.name} ablations/1"
+        assert ablation is not None and metadata.pop("siming_ablation") == f"{ablation.name} ablations/2"
         assert metadata.pop("siming_prompt") != plain.pop("siming_prompt") and metadata == plain
 
 
