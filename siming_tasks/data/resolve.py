@@ -78,7 +78,7 @@ def _public_set(settings: Options, named: str) -> Path:
     home, name = settings.cache_dir / "public-sets" / settings.data, settings.data
     videos = videos_of_public_set(name)
     if videos:
-        public_sets.fetch(name, home, videos=videos, cache=settings.cache_dir, progress=True)
+        public_sets.fetch(name, home, videos=videos, cache=settings.cache_dir)
     elif not home.is_dir():
         raise DataError(
             f"{named}={name}: the videos of this set are not distributed here. Set {name.upper()}_VIDEO_DIR to their "
