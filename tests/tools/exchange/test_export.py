@@ -14,7 +14,6 @@ from siming_tasks.data import Dataset, withhold
 from siming_tasks.options import Options
 from siming_tasks.report.build import write_report
 from siming_tasks.results.run import read_run, score_predictions
-from tests.records import write_predictions
 from tests.report.conftest import write_run
 
 SCHEMA = json.loads((Path(__file__).with_name("every_eval_ever") / "eval.schema.json").read_text())
@@ -69,7 +68,8 @@ def test_without_labels_there_is_no_number(
 ) -> None:
     withhold(exams.root, tmp_path / "public", tmp_path / "key.json")
     records = [record for rows in read_run(folder, exams).records.values() for record in rows if record.status == "ok"]
-    write_predictions(records, tmp_path / "answers.jsonl")
+    lines = [json.dumps(record.to_prediction()) + "\n" for record in records]
+    (tmp_path / "answers.jsonl").write_text("".join(lines))
     words = [
         "run",
         "export",
