@@ -44,12 +44,8 @@ __all__ = [
 _log = logging.getLogger(__name__)
 
 
-PUBLIC_SETS: Mapping[str, tuple[Literal["full", "clip"], ...]] = {
-    **dict.fromkeys(("egooops", "captaincook4d", "egoems", "assembly101"), ("full", "clip")),
-    "lasana": ("full",),
-}
-"""Names that stand for a public set in place of its folder, each with a variable ``<NAME>_VIDEO_DIR``; what of its
-videos can be shown (clips need spans)."""
+PUBLIC_SETS = ("egooops", "captaincook4d", "egoems")
+"""Names that stand for a public set in place of its folder, each with a variable ``<NAME>_VIDEO_DIR``."""
 
 Changes = Literal["data", "place", "shown", "scored", "asking"]
 """Effect of an option: the exams, the place of files, the media shown, the scoring, or how lmms-eval asks."""

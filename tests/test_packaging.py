@@ -47,8 +47,6 @@ NAMES = TASKS | {
     "siming_egooops",
     "siming_captaincook4d",
     "siming_egoems",
-    "siming_assembly101",
-    "siming_lasana",
 }
 
 

@@ -4,10 +4,9 @@
 
 OUT gets ``lmms-eval/NNN-*/`` (a patch with its test, the text of the pull request), ``lmms-eval/siming/`` and
 ``lmms-eval/procedure_mistakes/`` (task folders, their test, the row for the list of tasks, the text; the numbers of the
-first are the README's) and ``every_eval_ever/siming/`` (a converter, its test, the text). In each, ``change.patch`` is
-for ``git apply``. ``--check`` tries them on a source of lmms-eval (a tree or a repository, as in
-try_lmms_eval_source.py) by ``tests/upstream``: every patch applies, its test fails without it and passes with it, the
-tasks run.
+first are the README's). In each, ``change.patch`` is for ``git apply``. ``--check`` tries them on a source of lmms-eval
+(a tree or a repository, as in try_lmms_eval_source.py) by ``tests/upstream``: every patch applies, its test fails
+without it and passes with it, the tasks run.
 """
 
 from __future__ import annotations
@@ -132,8 +131,6 @@ def write(out: Path) -> None:
     write_siming(out / "lmms-eval" / "siming")
     mistakes = "procedure_mistakes"
     write_folder(out / "lmms-eval" / mistakes, UPSTREAM / mistakes, f"lmms_eval/tasks/{mistakes}", "test/eval")
-    converter = UPSTREAM / "every_eval_ever"
-    write_folder(out / "every_eval_ever" / "siming", converter, "every_eval_ever/converters", "tests")
 
 
 def check(source: str) -> int:

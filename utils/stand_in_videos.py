@@ -70,7 +70,7 @@ def repeat(source: Path, seconds: float, out: Path) -> None:
 
 def make(name: str, annotations: Path, out: Path, footage: Path | None = None, most: int | None = None) -> int:
     """Write the stand-ins of a set, or of ``most`` recordings spread over it and the longest; return their number."""
-    recordings = SETS[name].read(annotations).recordings
+    _, recordings = SETS[name].read(annotations)
     longest = max(recordings, key=lambda one: one.duration)
     step = math.ceil(len(recordings) / most) if most else 1
     chosen = {one.video_id: one for one in (*recordings[::step], longest)}.values()

@@ -1,35 +1,17 @@
-"""``siming run requests``, ``import`` and ``export``: what other harnesses answer, have answered, and can read."""
+"""``siming run requests``, ``import`` and ``export``: questions out, replies of batch jobs in, numbers out."""
 
 from __future__ import annotations
 
-import re
 import shlex
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
-
-import click
+from typing import Any
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import marked_name, say, show_problems
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options, Whole
-
-EXPORT_FORMATS = ("every-eval-ever", "inspect", "jsonl", "parquet", "latex", "figure", "hub")
-
-
-class _Inches(click.ParamType[float]):
-    """A length in inches."""
-
-    name = "WIDTH"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Inches of ``5.5``, ``5.5in``, ``14cm`` or ``140mm``."""
-        match = re.fullmatch(r"(\d+(?:\.\d+)?) ?(in|cm|mm|)", value)
-        if match is None:
-            self.fail(f"{value!r} is no width such as 5.5in or 14cm.", param, ctx)
-        return float(match[1]) / {"cm": 2.54, "mm": 25.4}.get(match[2], 1.0)
 
 
 @cli.command(
@@ -74,29 +56,23 @@ def requests(
     say(f"{', '.join(map(str, parts))}: {count:,} requests about {marked_name(dataset)}{beside}.")
     if batch:
         asked = shlex.quote(str(asked_file(out)))
-        say(f"Then: siming run import RESULTS... REPLIES.jsonl --format openai-batch --requests {asked}")
+        say(f"Then: siming run import RESULTS... REPLIES.jsonl --requests {asked}")
         return
     say('Answer them as lines {"id": ..., "reply": ...}; then: siming score ' + f"{options.data} REPLIES.jsonl")
 
 
 @cli.command()
 def import_(
-    files: tuple[Path, ...] = cli.word("FILE...", "results of VLMEvalKit, evalscope, a batch job; Inspect logs", Path),
+    files: tuple[Path, ...] = cli.word("FILE...", "result files of a batch job, and its files of errors", Path),
     out: Path = cli.word("OUT", "the file (.jsonl) for `siming score`", cli.NEW_FILE),
-    format: str = cli.option(
-        "", "the harness that wrote the file", ("vlmevalkit", "inspect", "evalscope", "openai-batch"), required=True
-    ),
     requests: Path | None = cli.option(
-        "FILE",
-        "the requests (evalscope: needed): records then say what was asked, and those without a reply are named",
-        Path,
+        "FILE", "what was asked: records then say so, and requests without a reply are named", Path
     ),
-    epoch: int | None = cli.option("N", "epoch to take from a log with several", Whole()),
 ) -> int:
     """Write the replies and name the next command; 1 if a request has no reply."""
     from siming_tasks.tools.exchange.imported_replies import import_replies
 
-    imported = import_replies(files, format, out, asked=requests, epoch=epoch)
+    imported = import_replies(files, out, asked=requests)
     statuses = ", ".join(f"{name} {count:,}" for name, count in imported.counts.items())
     say(f"{out}: {sum(imported.counts.values()):,} replies ({statuses}). Score them: siming score DIR {out}")
     if not requests:
@@ -106,47 +82,19 @@ def import_(
     return 1 if imported.missing else 0
 
 
-@cli.command()
+@cli.command("Writes metrics with their intervals, and no label, reply or prompt.")
 def export(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    run_paths: tuple[str, ...] = cli.word(
-        "RUN...", "output folder, log or prediction file; latex, figure: several", cli.RUNS
-    ),
-    out: Path = cli.word("OUT", "the file; for every-eval-ever, hub and inspect a folder", cli.NEW_PATH),
-    form: str = cli.option(
-        "",
-        "format of the output",
-        EXPORT_FORMATS,
-        flag="--format",
-        required=True,
-    ),
-    with_labels: bool = cli.switch("also write the consensus of every step"),
-    setting: str | None = cli.option("NAME", "figure: of this setting (where the runs have several)", cli.SETTING),
-    width: float | None = cli.option("WIDTH", "figure: 5.5in, 14cm; without a unit inches (default 6.9)", _Inches()),
-    font: Literal["sans", "serif"] | None = cli.option("", "figure: its font (default sans)", ("sans", "serif")),
+    path: Path = cli.word("RUN", "output folder, log or prediction file", cli.RUN),
+    out: Path = cli.word("OUT", "the folder", cli.NEW_PATH),
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
 ) -> None:
-    """Write the run in the wanted format."""
-    from siming_tasks.results.discovery import find_runs
-    from siming_tasks.tools.exchange.exported_run import read_exported_run
-    from siming_tasks.tools.exchange.exporters import EXPORTERS
+    """Write the run's numbers in the schema of Every Eval Ever."""
+    from siming_tasks.results.discovery import run_at
+    from siming_tasks.results.run import read_run
+    from siming_tasks.tools.exchange.every_eval_ever import write_every_eval_ever
 
-    if form != "figure" and (setting or width or font):
-        raise OptionsError(f"--setting, --width and --font belong to --format figure, not to {form}.")
-    sources, exporter = find_runs(run_paths), EXPORTERS[form]
-    if len(sources) > 1 and not exporter.several:
-        raise OptionsError(f"--format {form} takes one run, and {len(sources)} were found. Export them one by one.")
-    dataset = chosen.open(sources, reference=exporter.reference)
-    how: dict[str, Any] = {"labels": with_labels, "kept": bool(chosen.labels)}
-    runs = [read_exported_run(source, dataset, options, **how) for source in sources]
-    for exported in runs:
-        show_problems(exported.run.problems)
-    styled: dict[str, Any] = {}
-    if form == "figure":
-        from siming_tasks.report.paper_figure import FigureStyle
-
-        styled = {"setting": setting, "style": FigureStyle(width or FigureStyle.width, font or FigureStyle.font)}
-    for file in exporter.write(runs, out, **styled):
-        say(f"{file}: {marked_name(dataset)}, {'with labels' if with_labels else 'without labels'}.")
-    if form == "every-eval-ever" and not with_labels:
-        say("No lines per request: that schema wants the reference in each (--with-labels).")
+    source = run_at(path)
+    run = read_run(source, chosen.open([source], reference=True))
+    show_problems(run.problems)
+    say(f"{write_every_eval_ever(run, options, out)}: {marked_name(run.dataset)}.")

@@ -26,24 +26,21 @@ def split(
 
 
 @cli.command(
-    "Uploads videos, rubric, card and Croissant description. Scores stay here unless --with-labels is given. HF_TOKEN "
-    "and HF_ENDPOINT are those of huggingface_hub."
+    "Uploads the public folder of `siming data split` and refuses any other. HF_TOKEN and HF_ENDPOINT are those of "
+    "huggingface_hub."
 )
 def push(
     chosen: cli.DatasetChoice = cli.dataset_flags(word=True, split=False),
     repo: str = cli.word("ORG/NAME", "the repository; is made if it is not there"),
-    with_labels: bool = cli.switch("upload the scores, too"),
     gated: Literal["auto", "manual", "no"] | None = cli.option(
         "",
         "who gets in: who asks, person by person, everybody (default manual, for SYNTHETIC data no)",
         ("auto", "manual", "no"),
     ),
     private: bool = cli.switch("make a new repository private"),
-    branch: str | None = cli.option("NAME", "another branch than the main one"),
-    dry_run: bool = cli.switch("list what would be uploaded and stop"),
     options: Options = cli.option_flags("cache"),
 ) -> None:
-    """Upload the data set, or list what would be uploaded."""
+    """Upload the public folder."""
     from siming_tasks.data import is_hub_name
     from siming_tasks.tools.exchange.hub_upload import push as push_dataset
 
@@ -51,14 +48,9 @@ def push(
         raise OptionsError(f"{repo!r} is no name of a repository (org/name).")
     dataset = chosen.open(media=True)
     gate = gated or ("no" if dataset.synthetic else "manual")
-    done = push_dataset(dataset, repo, labels=with_labels, gate=gate, private=private, branch=branch, dry=dry_run)
-    content = f"{marked_name(dataset)}, {'with labels' if with_labels else 'without labels'}"
-    if done.revision is None:
-        say("\n".join(done.files))
-        say(f"{content}: {len(done.files)} files; nothing was sent.")
-        return
-    say(f"{repo}: {content}, {len(done.files)} files, revision {done.revision}.")
-    say(f"SIMING_DATA={repo}@{done.revision}")
+    revision = push_dataset(dataset, repo, gate=gate, private=private)
+    say(f"{repo}: {marked_name(dataset)}, without labels, revision {revision}.")
+    say(f"SIMING_DATA={repo}@{revision}")
 
 
 @cli.command()

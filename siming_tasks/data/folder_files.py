@@ -64,6 +64,12 @@ import datasets; datasets.load_dataset("path/to/this/folder")   # the label rows
 """
 
 
+_GATE = (
+    "These are recordings of examinations. By asking for access you agree not to hand the files on, not to try to find "
+    "out who is seen or heard, not to train models on them, and to keep the canary string with every copy."
+)
+"""Text that the Hugging Face Hub shows to people who ask for access, where a public folder is gated."""
+
 _CROISSANT_TERMS: dict[str, Any] = {
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
@@ -128,7 +134,7 @@ def _card(info: Mapping[str, Any], rubric: Rubric, rows: Sequence[Mapping[str, A
     """The dataset card: a Hugging Face header and the datasheet questions, answered as far as the files tell."""
     clinical = rubric.examiner is None  # the prompt's is a physician
     tags = {"clinical-skills": clinical, "synthetic": info.get("synthetic")}
-    head = {
+    head: dict[str, Any] = {
         "pretty_name": info["name"],
         "license": str(info.get("license") or "other").lower(),
         "language": list(info.get("languages") or ()),
@@ -136,6 +142,8 @@ def _card(info: Mapping[str, Any], rubric: Rubric, rows: Sequence[Mapping[str, A
         "tags": ["siming-bench", "video", *(tag for tag, holds in tags.items() if holds)],
         "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": "videos.jsonl"}]}],
     }
+    if info.get("labels") == "withheld" and not info.get("synthetic"):
+        head["extra_gated_prompt"] = _GATE
     steps = [step for row in rows for step in row["steps"]]
     judged = [step for step in steps if step.get("applicable", True)]
     known = [(step["step_id"], step.get("score", {}).get(CONSENSUS)) for step in judged]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.input_kinds import path_of
@@ -78,7 +76,7 @@ def _public_set(settings: Options, named: str) -> Path:
     home, name = settings.cache_dir / "public-sets" / settings.data, settings.data
     videos = videos_of_public_set(name)
     if videos:
-        public_sets.fetch(name, home, videos=videos, cache=settings.cache_dir, progress=True)
+        public_sets.fetch(name, home, videos=videos, cache=settings.cache_dir)
     elif not home.is_dir():
         raise DataError(
             f"{named}={name}: the videos of this set are not distributed here. Set {name.upper()}_VIDEO_DIR to their "
@@ -117,18 +115,10 @@ def _demo(settings: Options, draw: bool) -> Path:
     return home
 
 
-def fetch(
-    repo: str,
-    revision: str | None = None,
-    *,
-    kind: Literal["dataset", "model"] = "dataset",
-    only: Sequence[str] | None = None,
-    asked: str = "SIMING_DATA=",
-) -> Path:
+def fetch(repo: str, revision: str | None = None) -> Path:
     """Download a repository, or find it in the local cache.
 
     ``HF_ENDPOINT``, ``HF_TOKEN``, ``HF_HOME`` and ``HF_HUB_OFFLINE`` mean what they mean to ``huggingface_hub``.
-    ``only`` are patterns of the files to take; ``asked`` is what the user wrote before the name: it begins the message.
     The result is the snapshot folder, named by commit.
 
     Raises:
@@ -138,19 +128,18 @@ def fetch(
 
     what = f"{repo}@{revision}" if revision else repo
     try:
-        return Path(snapshot_download(repo, repo_type=kind, revision=revision, allow_patterns=only and list(only)))
+        return Path(snapshot_download(repo, repo_type="dataset", revision=revision))
     except errors.GatedRepoError:
-        page = f"datasets/{repo}" if kind == "dataset" else repo
         reason = (
-            f"access to this {kind} is granted person by person. Ask for it on its page ({page}), then run "
+            f"access to this dataset is granted person by person. Ask for it on its page (datasets/{repo}), then run "
             "`hf auth login` or set HF_TOKEN."
         )
     except errors.RevisionNotFoundError:
         reason = f"the repository has no revision {revision!r}. Leave out @{revision} for the newest."
     except errors.RepositoryNotFoundError:
-        reason = f"no such {kind}, or it is private. Check the name; for a private one run `hf auth login`."
+        reason = "no such dataset, or it is private. Check the name; for a private one run `hf auth login`."
     except (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled):
         reason = "not in the local cache and the hub cannot be reached. Connect once, or unset HF_HUB_OFFLINE."
     except (errors.HfHubHTTPError, errors.HFValidationError, OSError) as error:
         reason = f"{str(error).splitlines()[0] if str(error) else type(error).__name__}. Try again or use a folder."
-    raise DataError(f"{asked}{what}: {reason}")
+    raise DataError(f"SIMING_DATA={what}: {reason}")

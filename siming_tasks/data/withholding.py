@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+import uuid
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,13 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError
 
 from siming_tasks.common.errors import DataError, Problem
-from siming_tasks.common.files import atomic_path, read_bytes, sha256_file, sha256_json
+from siming_tasks.common.files import atomic_path, read_bytes, read_yaml, sha256_file, sha256_json
 from siming_tasks.common.output_folder import check_place, output_folder
 from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.digest import media_difference
 from siming_tasks.data.folder_files import write_folder
+from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import Number, RaterRow, Sha256, StepRow, problems_of, stated_raters
 
 FORMAT = "siming-labels-1"
@@ -28,6 +30,7 @@ _MEND = "Restore the file, or write it anew from the full data set with `siming 
 
 _PUBLIC = ("name", "version", "license", "synthetic", "languages", "processing", "created", "canary", "url", "citation",
            "attempts", "sound")  # fmt: skip
+_PUBLIC_OF_VIDEO = ("split", "splits", "transcript", "canary")
 _TIES = ("student", "performance")
 """Facts of a video that the label file keeps: who was examined is nobody's business, and intervals are over them."""
 
@@ -51,7 +54,7 @@ def withhold(root: str | Path, out: str | Path, key: str | Path) -> Dataset:
     if dataset.withheld:
         raise DataError(f"{root}: holds no consensus; there is nothing to withhold.")
     with atomic_path(key, private=True) as key_file, output_folder(out) as part:
-        write_public(dataset, part)
+        _write_public(dataset, part)
         _write_key(key_file, dataset, open_dataset(part).digest)
     return open_dataset(out)
 
@@ -94,39 +97,62 @@ def check_reference(dataset: Dataset, rater: str) -> None:
         )
 
 
-def write_public(
-    dataset: Dataset,
-    part: Path,
-    more: Mapping[str, Any] | None = None,
-    place: Callable[[Path, Path], Any] = shutil.copyfile,
-) -> None:
-    """Write the public part of a data set into an empty folder; ``more`` is added to ``dataset.yaml``.
-
-    ``place`` puts a video's file in its place there (default: a copy). DataError: a video is not the one stated.
-    """
+def _write_public(dataset: Dataset, part: Path) -> None:
+    """Write the public part of a data set into an empty folder (DataError: a video is not the one stated)."""
     (part / "media").mkdir()
-    rows: list[dict[str, Any]] = []
     media = {}
     for video in dataset.videos:
-        target = f"media/{video.video_id}.mp4"
-        place(dataset.media_path(video), part / target)
+        target = _public_media(video)
+        shutil.copyfile(dataset.media_path(video), part / target)
         media[target] = checked_digest(dataset, video, part / target)
-        about = {
-            "site": video.site,
-            **{name: video.extra.get(name) for name in ("split", "splits", "transcript", "canary")},
-        }
-        rows.append(
-            {
-                "video_id": video.video_id,
-                "media": target,
-                "duration": video.duration,
-                **{name: value for name, value in about.items() if value is not None},
-                "steps": [_public_step(label) for label in video.steps],
-            }
-        )
     known = {"name": dataset.name, "version": dataset.version, "synthetic": dataset.synthetic, **dataset.meta}
-    info = {name: known[name] for name in _PUBLIC if known.get(name) is not None}
-    write_folder(part, dataset.root / "rubric.yaml", rows, {**info, **(more or {}), "labels": "withheld"}, media)
+    canary = f"SIMING-BENCH-CANARY-{uuid.uuid5(uuid.NAMESPACE_OID, dataset.digest)}"
+    info = {"canary": canary, **{name: known[name] for name in _PUBLIC if known.get(name) is not None}}
+    rows = list(map(_public_row, dataset.videos))
+    write_folder(part, dataset.root / "rubric.yaml", rows, {**info, "labels": "withheld"}, media)
+
+
+def public_files(dataset: Dataset) -> tuple[str, ...]:
+    """Files of a public folder, relative to it: all that it holds, and nothing in them that could tell a label.
+
+    Raises:
+        DataError: the folder is not as :func:`withhold` made it.
+    """
+    root = dataset.root
+    media = {_public_media(video) for video in dataset.videos}
+    files = {"README.md", "croissant.json", "dataset.yaml", "rubric.yaml", "videos.jsonl", *media}
+    found = {path.relative_to(root).as_posix() for path in root.rglob("*") if not path.is_dir() or path.is_symlink()}
+    rows = [row for _, row in read_jsonl(root / "videos.jsonl")]
+    info = read_yaml(root / "dataset.yaml")
+    why = ""
+    if info.get("labels") != "withheld" or not dataset.withheld:
+        why = "its labels are in it"
+    elif other := sorted(found ^ files):
+        why = f"{other[0]} is {'there' if other[0] in found else 'missing'}"
+    elif more := sorted(info.keys() - {*_PUBLIC, "labels", "digest", "media_sha256"}):
+        why = f"dataset.yaml has {more[0]!r}"
+    elif rows != list(map(_public_row, dataset.videos)):
+        why = "videos.jsonl holds more"
+    if why:
+        fix = f"Only what `siming data split {root} OUT --key KEYFILE` writes into OUT is uploaded."
+        raise DataError(f"{root}: is no public folder of `siming data split` ({why}). {fix}")
+    return tuple(sorted(files))
+
+
+def _public_media(video: Video) -> str:
+    return f"media/{video.video_id}.mp4"
+
+
+def _public_row(video: Video) -> dict[str, Any]:
+    """Row of a video in the public folder."""
+    about = {"site": video.site, **{name: video.extra.get(name) for name in _PUBLIC_OF_VIDEO}}
+    return {
+        "video_id": video.video_id,
+        "media": _public_media(video),
+        "duration": video.duration,
+        **{name: value for name, value in about.items() if value is not None},
+        "steps": [_public_step(label) for label in video.steps],
+    }
 
 
 def checked_digest(dataset: Dataset, video: Video, path: Path) -> str:

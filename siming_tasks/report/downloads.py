@@ -34,7 +34,7 @@ def write_downloads(out: Path, report: Mapping[str, Any]) -> None:
         data = "synthetic" if report["synthetic"] else report["dataset"]["name"]
         texts = {
             "csv": values_table(board, data=data).to_csv(),
-            "tex": tex_file([ranking_table(board, synthetic=report["synthetic"], intervals=False)]),
+            "tex": tex_file(ranking_table(board, synthetic=report["synthetic"], intervals=False)),
             "md": to_markdown([f"## {TASKS[setting].title}", table]),
         }
         for ending, text in texts.items():

@@ -1,4 +1,4 @@
-"""Forest plot for a paper, by Matplotlib: a width, a font, no title inside, nothing cut.
+"""Forest plot for a paper, by Matplotlib: as wide as a page, no title inside, nothing cut.
 
 Names wrap within a third of the width; one that takes more than two lines is shortened in its middle, and stands whole
 in a key below the figure. The room of every text is measured before anything is drawn.
@@ -8,52 +8,30 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import visible
 from siming_tasks.report.charts import ROLES
 from siming_tasks.report.forest_plot import ForestPlot, Panel
 from siming_tasks.report.formatting import columns, shortened
 
-NARROWEST, WIDEST = 2.5, 20.0
+WIDTH = 6.9
+"""Inches of a figure: the lines of a page."""
 ROW, LINE, PAD = 0.19, 0.125, 0.08
 """Height of a judge's row and of a further line of its name, and room between texts; inches."""
 _SIZE, _SMALL = 7.5, 6.5
 """Points of a text, and of what stands beside the figure proper."""
-_FONTS = {
-    "sans": ("DejaVu Sans", "Noto Sans CJK SC", "Source Han Sans SC", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei",
-             "Microsoft YaHei", "PingFang SC", "Hiragino Sans GB", "SimHei", "Arial Unicode MS"),
-    "serif": ("STIXGeneral", "Noto Serif CJK SC", "Source Han Serif SC", "Songti SC", "SimSun", "AR PL UMing CN",
-              "Noto Sans CJK SC", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "DejaVu Serif"),
-}  # fmt: skip
-"""Families by style; the first that has a sign draws it: those of Matplotlib, and the usual Chinese ones."""
+_FONTS = ("DejaVu Sans", "Noto Sans CJK SC", "Source Han Sans SC", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei",
+          "Microsoft YaHei", "PingFang SC", "Hiragino Sans GB", "SimHei", "Arial Unicode MS")  # fmt: skip
+"""Families; the first that has a sign draws it: those of Matplotlib, and the usual Chinese ones."""
 _STYLE: Any = {"svg.fonttype": "none", "pdf.fonttype": 42, "svg.hashsalt": "siming", "text.usetex": False,
                "text.parse_math": False, "axes.spines.top": False, "axes.spines.right": False,
                "axes.spines.left": False}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class FigureStyle:
-    """Form of a figure.
-
-    Attributes:
-        width: inches, such as the line of the paper that it is for.
-        font: ``serif`` is Times-like.
-    """
-
-    width: float = 6.9
-    font: Literal["sans", "serif"] = "sans"
-
-    def __post_init__(self) -> None:
-        if not NARROWEST <= self.width <= WIDEST:
-            raise OptionsError(f"A figure is {NARROWEST:g} to {WIDEST:g} inches wide, and not {self.width:g}.")
 
 
 def write_forest_plot(
@@ -61,7 +39,6 @@ def write_forest_plot(
     files: Iterable[Path],
     *,
     synthetic: bool,
-    style: FigureStyle = FigureStyle(),
 ) -> list[Path]:
     """Write the figure to files whose endings say their kind (svg, pdf, png); one figure gives the same bytes.
 
@@ -73,14 +50,14 @@ def write_forest_plot(
     from matplotlib.figure import Figure
 
     written = []
-    families = _installed(_FONTS[style.font])
+    families = _installed(_FONTS)
     with mpl.rc_context({**_STYLE, "font.family": families, "font.size": _SIZE}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # of text in SVG, which the reader's fonts draw
         for path in files:
             kind = path.suffix.lower().removeprefix(".")
-            canvas = Figure(figsize=(style.width, 1.0), dpi=300)
+            canvas = Figure(figsize=(WIDTH, 1.0), dpi=300)
             FigureCanvasAgg(canvas)
-            _Layout(canvas, figure, style.width, visible if kind == "svg" else _drawable(families)).draw(synthetic)
+            _Layout(canvas, figure, WIDTH, visible if kind == "svg" else _drawable(families)).draw(synthetic)
             date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
             with atomic_write(path, "wb") as stream:
                 canvas.savefig(stream, format=kind, metadata=date)

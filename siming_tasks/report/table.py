@@ -296,11 +296,10 @@ def to_markdown(section: Iterable[Block], *, aligned: bool = False) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def tex_file(tables: Iterable[Table], comments: Iterable[str] = ()) -> str:
-    r"""Tables as a file for ``\input``: what the preamble needs, comments, and the floats."""
-    floats = "\n\n".join(table.to_tex() for table in tables)
-    lines = [r"% Needs \usepackage{booktabs,tabularx}.", *(f"% {escape_tex(comment)}" for comment in comments)]
-    return "\n".join(lines) + "\n" + CJK_COMMAND * (r"\cjk{" in floats) + floats + "\n"
+def tex_file(table: Table) -> str:
+    r"""A table as a file for ``\input``: what the preamble needs, and the float."""
+    tex = table.to_tex()
+    return "% Needs \\usepackage{booktabs,tabularx}.\n" + CJK_COMMAND * (r"\cjk{" in tex) + tex + "\n"
 
 
 def drawable(section: Iterable[Block]) -> Iterator[Any]:

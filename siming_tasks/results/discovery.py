@@ -17,7 +17,7 @@ from siming_tasks.common.redact import public_arguments, public_name, redact
 from siming_tasks.common.schema import Video
 from siming_tasks.common.value_kinds import Share
 from siming_tasks.data.splits import in_part
-from siming_tasks.results.record import SUPERVISED, SUPERVISED_BY_SPLIT, stated_judge
+from siming_tasks.results.record import SUPERVISED, stated_judge
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_ids, shard_slice
 
@@ -169,7 +169,7 @@ class RunSource:
     @property
     def role(self) -> str:
         """Word for its role in tables and charts: ``supervised``, ``reference`` or ``model``."""
-        if self.facts.get("judge") in (SUPERVISED, SUPERVISED_BY_SPLIT):
+        if self.facts.get("judge") == SUPERVISED:
             return "supervised"
         return "reference" if self.reference else "model"
 

@@ -34,9 +34,6 @@ its request again, and of two records of one request the one with more of an ans
 SUPERVISED = "supervised, cross-fitted"
 """Kind of judge that a prediction file states whose answers were learnt from the data set's other videos."""
 
-SUPERVISED_BY_SPLIT = "supervised, by a split"
-"""The same of a judge that learnt from the training part of a split of the data set and judges its test part."""
-
 _MOST_FACTS, _MOST_CHARACTERS = 10, 100
 
 
@@ -279,10 +276,10 @@ def merge_parts(parts: Sequence[Record]) -> Record:
 
 def stated_judge(stated: Any) -> dict[str, str] | None:
     """Facts that a line states about a judge that was trained on these data: ``kind``, then how; None for others."""
-    if not isinstance(stated, dict) or stated.get("kind") not in (SUPERVISED, SUPERVISED_BY_SPLIT):
+    if not isinstance(stated, dict) or stated.get("kind") != SUPERVISED:
         return None
     facts = [(str(key)[:_MOST_CHARACTERS], str(value)[:_MOST_CHARACTERS]) for key, value in stated.items()]
-    return dict(redact({"kind": stated["kind"], **dict([fact for fact in facts if fact[0] != "kind"][:_MOST_FACTS])}))
+    return dict(redact({"kind": SUPERVISED, **dict([fact for fact in facts if fact[0] != "kind"][:_MOST_FACTS])}))
 
 
 def has_supervised_judge(records: Mapping[str, Sequence[Record]]) -> bool:

@@ -62,12 +62,6 @@ class Usage(BaseModel):
     stored: bool | None = None
 
 
-def public_usage(usage: Mapping[str, Any]) -> dict[str, Any]:
-    """Usage of a request as it may leave this machine: the names of the models tell of no account and no address."""
-    named = {name: public_name(str(usage[name])) for name in ("model", "served") if usage.get(name)}
-    return {**usage, **named}
-
-
 def is_cut_off(status: str, usage: Mapping[str, Any] | None) -> bool:
     """True for a reply that was cut before it answered everything, whatever its text is.
 

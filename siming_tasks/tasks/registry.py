@@ -209,7 +209,7 @@ SET_GROUPS: dict[str, str] = {f"siming_{name}": name for name in PUBLIC_SETS}
 
 TASK_GROUPS: dict[str, tuple[str, ...]] = {
     "siming": tuple(dict.fromkeys(TASKS[name].group for name in BENCHMARK_TASKS)),
-    **{group: tuple(f"siming_{scope}" for scope in PUBLIC_SETS[name]) for group, name in SET_GROUPS.items()},
+    **dict.fromkeys(SET_GROUPS, ("siming_full", "siming_clip")),
     **{
         group: tuple(task.task_name for task in TASKS.values() if task.group == group)
         for group in dict.fromkeys(task.group for task in TASKS.values())

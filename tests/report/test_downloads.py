@@ -7,7 +7,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,10 +15,9 @@ import pytest
 from PIL import Image
 
 from siming_tasks.cli import main
-from siming_tasks.common.errors import OptionsError
 from siming_tasks.report.charts import Mark
 from siming_tasks.report.forest_plot import Band, ForestPlot, ForestRow, Panel
-from siming_tasks.report.paper_figure import FigureStyle, write_forest_plot
+from siming_tasks.report.paper_figure import WIDTH, write_forest_plot
 from siming_tasks.report.tables.ranking import ranking_table
 from siming_tasks.tasks import BENCHMARK_TASKS
 
@@ -80,40 +79,23 @@ def test_figures_are_the_same_each_time(tmp_path: Path) -> None:
     assert pdf.startswith(b"%PDF-") and b"FontFile2" in pdf and b"SYNTHETIC" not in svg
 
 
-@pytest.mark.parametrize(("width", "font"), [(3.0, "sans"), (3.3, "serif"), (5.5, "sans")])
-def test_no_name_cuts_a_figure(width: float, font: Literal["sans", "serif"], tmp_path: Path) -> None:
+def test_no_name_cuts_a_figure(tmp_path: Path) -> None:
     """Every text lies within the page; a name of a hundred letters is shortened, with a key, and cuts no other."""
     assert len(LONG) > 94
-    (path,) = write_forest_plot(
-        a_figure(LONG, "short"), [tmp_path / "x.svg"], synthetic=True, style=FigureStyle(width, font)
-    )
+    (path,) = write_forest_plot(a_figure(LONG, "short"), [tmp_path / "x.svg"], synthetic=True)
     root = ElementTree.fromstring(path.read_text())
-    assert float(root.attrib["width"].removesuffix("pt")) == pytest.approx(72 * width)
+    assert float(root.attrib["width"].removesuffix("pt")) == pytest.approx(72 * WIDTH)
     texts = ["".join(item.itertext()).strip() for item in root.iter("{http://www.w3.org/2000/svg}text")]
     whole = " ".join(texts)
     assert "short" in texts and "Full video" not in whole and "SYNTHETIC" in whole
     assert "[1] an-organisation" in whole and LONG.replace("-", "") in "".join(texts).replace("-", "")
     assert sum("0.400" in text for text in texts) == 4
-    (png,) = write_forest_plot(
-        a_figure(LONG, "short"), [tmp_path / "x.png"], synthetic=True, style=FigureStyle(width, font)
-    )
+    (png,) = write_forest_plot(a_figure(LONG, "short"), [tmp_path / "x.png"], synthetic=True)
     with Image.open(png) as drawn:
         ink = np.asarray(drawn.convert("L")) < 128
-    assert abs(drawn.width - 300 * width) <= 1
+    assert abs(drawn.width - 300 * WIDTH) <= 1
     for edge in (ink[:3], ink[-3:], ink[:, :3], ink[:, -3:]):
         assert not edge.any()
-
-
-def test_a_width_that_is_no_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(OptionsError, match=r"2.5 to 20 inches wide, and not 1"):
-        FigureStyle(1.0)
-    words = ["run", "export", str(tmp_path), str(tmp_path / "x.pdf"), "--format"]
-    for more, said in (
-        (["figure", "--width", "3px"], "'3px' is no width such as 5.5in or 14cm"),
-        (["latex", "--font", "serif"], "--setting, --width and --font belong to --format figure, not to latex."),
-    ):
-        assert main([*words, *more]) == 2
-        assert said in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex with booktabs and tabularx")

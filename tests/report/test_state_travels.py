@@ -14,16 +14,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 
 import siming_tasks
 from siming_tasks.cli import main
-from siming_tasks.cli.exchange import EXPORT_FORMATS
 from siming_tasks.data import Dataset
 from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.options import Options
@@ -32,9 +29,7 @@ from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import read_run
 from siming_tasks.tools.board.build import build_board
 from siming_tasks.tools.board.submission import ModelCard, pack
-from siming_tasks.tools.exchange import hub_results, inspect_logs
-from siming_tasks.tools.exchange.exported_run import read_exported_run
-from siming_tasks.tools.exchange.exporters import EXPORTERS
+from siming_tasks.tools.exchange.every_eval_ever import write_every_eval_ever
 from tests.records import write_predictions
 from tests.report.conftest import write_run
 
@@ -278,117 +273,16 @@ def check_every_eval_ever(out: Path, lab: Lab, name: str) -> None:
     assert FEW_VIDEOS in row["details"]["notes"]
 
 
-def check_inspect(out: Path, lab: Lab, name: str) -> None:
-    """What is handed to Inspect's own writer (its place is taken here)."""
-    (score,) = next(log for log in WRITTEN if log["eval"]["task"] == "siming_full_score")["results"]["scores"]
-    metric, beside = score["metrics"].get("qwk"), score["metadata"]
-    answered, ranked = lab.values(name)
-    if name == "silent":
-        assert metric is None and "qwk" in beside["no_data"] and "qwk" not in beside["undefined"]
-        return
-    if metric is not None:
-        about = metric["metadata"]
-        assert metric["value"] == answered and about["imputed"]["value"] == ranked
-        assert about["state"] == ("not comparable" if name == "half" else "value")
-        assert ("not-comparable" in about["flags"]) == (name == "half")
-
-
-def check_hub(out: Path, lab: Lab, name: str) -> None:
-    (file,) = out.rglob("*.yaml")
-    rows = {row["dataset"]["task_id"]: row for row in yaml.safe_load(file.read_text())}
-    if name == "silent":
-        assert not rows
-        return
-    row = rows["full_score"]
-    assert row["value"] == lab.values(name)[1] and FEW_VIDEOS.rstrip(".") in row["notes"]
-    assert ("not comparable" in row["notes"]) == ("do not compare" in row["notes"]) == (name == "half")
-    assert ("undefined" in rows["full_error"]["notes"]) == (name == "constant")
-
-
-def check_latex(out: Path, lab: Lab, name: str) -> None:
-    if name == "all":
-        check_tex(out.read_text(), lab)
-
-
-def check_figure_file(out: Path, lab: Lab, name: str) -> None:
-    if name == "half":
-        check_figure(out.read_text(), lab)
-
-
-def check_answers(out: Path, lab: Lab, name: str) -> None:
-    """Formats of answers: a missing answer is one, with its reason."""
-    if out.suffix == ".jsonl":
-        lines = [json.loads(line) for line in out.read_text().splitlines()]
-        gone = sum(len(line.get("missing") or ()) for line in lines)
-    else:
-        import pyarrow.parquet
-
-        gone = sum(bool(row["missing"]) for row in pyarrow.parquet.read_table(out).to_pylist())
-    steps = sum(len(video.applicable) for video in lab.exams.videos) * 2
-    share = {"whole": 0, "half": 0.48, "constant": 0, "silent": 1}[name]
-    assert gone == pytest.approx(share * steps, abs=1)
-
-
-EXPORTED: Mapping[str, Callable[[Path, Lab, str], None]] = {
-    "every-eval-ever": check_every_eval_ever,
-    "inspect": check_inspect,
-    "jsonl": check_answers,
-    "parquet": check_answers,
-    "hub": check_hub,
-    "latex": check_latex,
-    "figure": check_figure_file,
-}
-WRITTEN: list[dict[str, Any]] = []
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, SimpleNamespace):
-        return {key: plain(item) for key, item in vars(value).items()}
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
-
-
-class RecordingLog:
-    """Stands for ``inspect_ai.log``: keeps what it is told to write."""
-
-    def __getattr__(self, name: str) -> Callable[..., SimpleNamespace]:
-        return SimpleNamespace
-
-    def write_eval_log(self, log: SimpleNamespace, path: Path, format: str) -> None:
-        WRITTEN.append(plain(log))
-        Path(path).write_text("log")
-
-
-def test_every_export_format_is_known_and_walked() -> None:
-    assert set(EXPORTERS) == set(EXPORT_FORMATS) == set(EXPORTED)
-
-
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("form", EXPORT_FORMATS)
-def test_every_export(form: str, name: str, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inspect_logs, "_inspect_log", RecordingLog)
-    monkeypatch.setattr(inspect_logs, "_sample", lambda *about: None)
-    monkeypatch.setattr(hub_results, "hub_name", lambda root: ("org/exams", "main"))  # it was not fetched from there
-    WRITTEN.clear()
-    out = tmp_path / ("out.svg" if form == "figure" else f"out.{form}")
-    (source,) = find_runs([str(lab.files[name])])
-    setting = {"setting": "full_score"} if form == "figure" else {}
-    EXPORTERS[form].write([read_exported_run(source, lab.exams, OPTIONS)], out, **setting)
-    EXPORTED[form](out, lab, name)
+def test_an_export(name: str, lab: Lab, tmp_path: Path) -> None:
+    write_every_eval_ever(read_run(lab.files[name], lab.exams), OPTIONS, tmp_path)
+    check_every_eval_ever(tmp_path, lab, name)
 
 
-def test_one_value_in_every_table(lab: Lab, report: Path, tmp_path: Path) -> None:
-    """The tables of an export are those of a report, letter by letter: one value, one rank, one line."""
-    sources = find_runs([f"{name}={path}" for name, path in lab.files.items()])
-    runs = [read_exported_run(source, lab.exams, OPTIONS) for source in sources]
-    EXPORTERS["latex"].write(runs, tmp_path / "t.tex")
-    check_latex(tmp_path / "t.tex", lab, "all")
-    whole = (tmp_path / "t.tex").read_text()
-    for setting in ("full_score", "full_error"):
-        text = (report / "tables" / f"{setting}.tex").read_text()
-        assert text[text.index(r"\begin{table}") :].strip() in whole
-    rows = whole[whole.index(r"\midrule") : whole.index(r"\end{tabularx}")]
+def test_rows_of_a_paper_table(report: Path) -> None:
+    """One value, one rank, one line, and those that are not ranked below with their reason."""
+    text = (report / "tables" / "full_score.tex").read_text()
+    rows = text[text.index(r"\midrule") : text.index(r"\end{tabularx}")]
     ranked, *below = re.split(r"\\emph\{([^}]*)\}", rows)
     assert below[::2] == ["not ranked", "physicians against each other", "no-video baselines"]
     assert "whole" in ranked and "half" not in ranked and "half" in below[1]
@@ -457,7 +351,6 @@ def test_no_module_prints_estimates_unseen() -> None:
         "cli/score.py", "report/tables/ranking.py", "report/leaderboard.py", "report/forest_plot.py",
         "report/verdict.py", "report/table.py", "report/tables/comparison.py", "report/pages/leaderboard.py",
         "report/pages/model.py", "tools/board/build.py", "tools/exchange/every_eval_ever.py",
-        "tools/exchange/hub_results.py", "tools/exchange/inspect_logs.py",
     }  # fmt: skip
     no_writer = {
         "common/printed_value.py", "report/formatting.py",  # the rendering itself

@@ -64,7 +64,7 @@ def test_the_pull_request_fills_their_template(tree: Path) -> None:
 
 def test_every_folder_holds_a_patch_with_its_test_and_a_text(tree: Path, tmp_path: Path) -> None:
     folders = sorted(path.parent for path in tree.parent.rglob("change.patch"))
-    wanted = [*(path.stem for path in UPSTREAM.glob("*.patch")), "procedure_mistakes", "siming", "siming"]
+    wanted = [*(path.stem for path in UPSTREAM.glob("*.patch")), "procedure_mistakes", "siming"]
     assert sorted(path.name for path in folders) == sorted(wanted)
     for number, folder in enumerate(folders):
         added = re.findall(r"^--- /dev/null\n\+\+\+ b/(.+)$", (folder / "change.patch").read_text(), flags=re.MULTILINE)

@@ -1,1 +1,1 @@
-"""A supervised baseline on one's own data, cross-fitted: heads over frozen features, or the network fine-tuned."""
+"""A supervised baseline on one's own labels: a frozen image backbone and a logistic regression for each step."""

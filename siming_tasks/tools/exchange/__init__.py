@@ -1,1 +1,1 @@
-"""Doors to other harnesses and formats: requests out, replies and predictions in, results out, data sets out."""
+"""Doors to other harnesses and places: requests out, replies in, a run's numbers out, data sets out."""

@@ -80,7 +80,7 @@ def write_parts(requests: Iterable[tuple[str, Mapping[str, Any]]], out: Path, mo
     return parts
 
 
-def batch_replies(file: Path, epoch: int | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+def batch_replies(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Place and reply of every line of a result file, read as the answer of a service to a run is.
 
     A request that failed has ``error`` in place of a reply, and its tokens where the service counts some.
@@ -88,8 +88,6 @@ def batch_replies(file: Path, epoch: int | None = None) -> Iterator[tuple[str, d
     Raises:
         DataError: a line is no line of a result file.
     """
-    if epoch is not None:
-        raise DataError(f"{file}: batch jobs have no epochs. Leave --epoch out.")
     for number, row in read_jsonl(file, strict=False):
         place = f"{file}:{number}"
         if isinstance(row, Problem):

@@ -1,7 +1,6 @@
-"""A run in the schema of Every Eval Ever, version 0.3.0 (https://github.com/evaleval/every_eval_ever).
+"""A run's numbers in the schema of Every Eval Ever, version 0.3.0 (https://github.com/evaleval/every_eval_ever).
 
-One aggregate file and, only where labels may leave, one line per request beside it: that schema wants the reference and
-whether it was met.
+The aggregate alone: the schema's lines per request want the reference of each, and labels do not leave.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,63 +19,49 @@ from siming_tasks.common.files import atomic_write, canonical_json
 from siming_tasks.common.output_folder import added_files
 from siming_tasks.common.printed_value import state_of
 from siming_tasks.common.value_kinds import is_number
-from siming_tasks.metrics.catalogue import CATALOGUE, headline
+from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import FLAGS
+from siming_tasks.options import Options
+from siming_tasks.results.run import Run, score_run
 from siming_tasks.tasks import TASKS
-from siming_tasks.tools.exchange.exported_run import ExportedRun
 
 SCHEMA = "0.3.0"
 COLLECTION = "siming-bench"
 
 
-def write_every_eval_ever(exported: ExportedRun, out: Path) -> list[Path]:
-    """Write ``out/data/siming-bench/<developer>/<model>/<uuid>.json`` and perhaps ``<uuid>_samples.jsonl``.
+def write_every_eval_ever(run: Run, options: Options, out: Path) -> Path:
+    """Write ``out/data/siming-bench/<developer>/<model>/<uuid>.json``; the result is that file.
 
     Raises:
         DataError: the labels are withheld, so that there is no number.
     """
-    run = _aggregate(exported, str(int(time.time())))
-    digest = hashlib.sha256(canonical_json(run).encode()).digest()
+    content = _aggregate(run, options, str(int(time.time())))
+    digest = hashlib.sha256(canonical_json(content).encode()).digest()
     name = uuid.UUID(bytes=digest[:16], version=4)
-    folder = Path("data", COLLECTION, *run["model_info"]["id"].split("/"))
-    files = [folder / f"{name}.json"]
-    with added_files(out) as new:
-        if exported.labels:
-            lines = [json.dumps(line, ensure_ascii=False) + "\n" for line in _instances(exported, run)]
-            samples = folder / f"{name}_samples.jsonl"
-            with atomic_write(new / samples) as stream:
-                stream.writelines(lines)
-            files.append(samples)
-            run["detailed_evaluation_results"] = {
-                "format": "jsonl",
-                "file_path": samples.as_posix(),
-                "hash_algorithm": "sha256",
-                "checksum": hashlib.sha256("".join(lines).encode()).hexdigest(),
-                "total_rows": len(lines),
-            }
-        with atomic_write(new / files[0]) as stream:
-            json.dump(run, stream, indent=1, ensure_ascii=False, allow_nan=False)
-    return [out / file for file in files]
+    file = Path("data", COLLECTION, *content["model_info"]["id"].split("/"), f"{name}.json")
+    with added_files(out) as new, atomic_write(new / file) as stream:
+        json.dump(content, stream, indent=1, ensure_ascii=False, allow_nan=False)
+    return out / file
 
 
-def _aggregate(exported: ExportedRun, now: str) -> dict[str, Any]:
+def _aggregate(run: Run, options: Options, now: str) -> dict[str, Any]:
     """The aggregate record; ``now`` in seconds since 1970.
 
     A metric without a value has no entry: it is named, with its state and the reason, in ``source_metadata``.
     """
-    facts, model = exported.run.source.public_facts, exported.run.name
+    facts, model = run.source.public_facts, run.name
     date = facts.get("date")
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", model) or model.endswith("."):
-        model = f"unspecified/{exported.run.source.slug}"
+        model = f"unspecified/{run.source.slug}"
     results, without_value = [], {}
-    for name, result in exported.results.items():
+    for name, result in score_run(run, options).settings.items():
         for metric, estimate in result["metrics"].items():
             if (state := state_of(estimate)) in ("no data", "undefined"):
                 ranked = (result["imputed"].get(metric) or {}).get("value")
                 imputed = "" if ranked is None else f" Imputed: {ranked}."
                 without_value[f"{state} {name}/{metric}"] = f"{estimate['reason']}{imputed}"
             else:
-                results.append(_result(exported, name, metric, estimate))
+                results.append(_result(run, name, result, metric, estimate, options.resamples))
     library = {"name": "siming-tasks", "version": __version__}
     if facts.get("lmms_eval_version"):
         library = {"name": "lmms_eval", "version": str(facts["lmms_eval_version"])}
@@ -91,16 +76,16 @@ def _aggregate(exported: ExportedRun, now: str) -> dict[str, Any]:
             "source_type": "evaluation_run",
             "source_organization_name": "unknown",
             "evaluator_relationship": "other",
-            "additional_details": {"synthetic": json.dumps(exported.dataset.synthetic), **without_value},
+            "additional_details": {"synthetic": json.dumps(run.dataset.synthetic), **without_value},
         },
         "eval_library": {**library, "additional_details": {"task_suite": f"siming-tasks {__version__}"}},
         "model_info": {
-            "name": exported.run.name,
+            "name": run.name,
             "id": model,
             "additional_details": {
                 "deployment_type": "unknown",
                 "model_availability": "unknown",
-                "judge": exported.run.source.role,
+                "judge": run.source.role,
                 **({"model_args": str(facts["model_args"])} if facts.get("model_args") else {}),
             },
         },
@@ -108,8 +93,11 @@ def _aggregate(exported: ExportedRun, now: str) -> dict[str, Any]:
     }
 
 
-def _result(exported: ExportedRun, name: str, metric: str, estimate: Mapping[str, Any]) -> dict[str, Any]:
-    row, result, dataset = CATALOGUE[metric], exported.results[name], exported.dataset
+def _result(
+    run: Run, name: str, result: Mapping[str, Any], metric: str, estimate: Mapping[str, Any], resamples: int
+) -> dict[str, Any]:
+    """One metric of a setting, with its interval, and what is to be known of it."""
+    row, dataset = CATALOGUE[metric], run.dataset
     unit = result["options"]["unit"]
     uncertainty: dict[str, Any] = {}
     if estimate["stderr"]:
@@ -118,11 +106,11 @@ def _result(exported: ExportedRun, name: str, metric: str, estimate: Mapping[str
         interval = {"lower": estimate["low"], "upper": estimate["high"], "confidence_level": 0.95}
         uncertainty["confidence_interval"] = {**interval, "method": f"resampling of {unit}s"}
     uncertainty["num_samples"] = estimate["n_videos"]
-    uncertainty["num_bootstrap_samples"] = exported.options.resamples
-    facts = {"version": dataset.version, "digest": dataset.digest, "synthetic": json.dumps(exported.dataset.synthetic)}
+    uncertainty["num_bootstrap_samples"] = resamples
+    facts = {"version": dataset.version, "digest": dataset.digest, "synthetic": json.dumps(dataset.synthetic)}
     return {
         "evaluation_result_id": f"{name}/{metric}",
-        "evaluation_name": exported.title(name),
+        "evaluation_name": f"siming_{name}" + (f" [SYNTHETIC {dataset.name}]" if dataset.synthetic else ""),
         "source_data": {"dataset_name": dataset.name, "source_type": "other", "additional_details": facts},
         "metric_config": {
             "evaluation_description": TASKS[name].description,
@@ -150,37 +138,3 @@ def _result(exported: ExportedRun, name: str, metric: str, estimate: Mapping[str
             "uncertainty": uncertainty,
         },
     }
-
-
-def _instances(exported: ExportedRun, run: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """One line per request: the score is the share of its steps on which the answer is the consensus."""
-    for record in exported.records():
-        answers, reference = exported.answers(record), exported.reference(record)
-        met = [answers.get(step) == value for step, value in reference.items()]
-        if not met:
-            continue
-        prompt, truth = exported.prompt(record), canonical_json(reference)
-        extracted = {
-            "turn_idx": 0,
-            "source": "output.raw",
-            "extracted_value": canonical_json(answers),
-            "extraction_method": "siming-tasks parser",
-            "is_terminal": True,
-        }
-        yield {
-            "schema_version": SCHEMA,
-            "evaluation_id": run["evaluation_id"],
-            "model_id": run["model_info"]["id"],
-            "evaluation_name": exported.title(record.setting),
-            "evaluation_result_id": f"{record.setting}/{headline(TASKS[record.setting].answer)}",
-            "sample_id": record.id,
-            "sample_hash": hashlib.sha256((prompt + truth).encode()).hexdigest(),
-            "interaction_type": "single_turn",
-            "input": {"raw": prompt, "reference": [truth]},
-            "output": {"raw": [exported.replies[record.id]] if record.id in exported.replies else []},
-            "messages": None,
-            "answer_attribution": [extracted],
-            "evaluation": {"score": sum(met) / len(met), "is_correct": all(met)},
-            **({"error": record.status} if record.status != "ok" else {}),
-            "metadata": {"synthetic": json.dumps(exported.dataset.synthetic), "prompt": str(record.conditions.prompt)},
-        }

@@ -1,80 +1,49 @@
-"""A data set to the Hugging Face Hub, through its own library."""
+"""The public folder of a data set to the Hugging Face Hub, through its own library."""
 
 from __future__ import annotations
 
-import tempfile
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.redact import redact
 from siming_tasks.data import Dataset
-from siming_tasks.data.staging import stage
+from siming_tasks.data.withholding import public_files
 
 Gate = Literal["auto", "manual", "no"]
 
 
-@dataclass(frozen=True)
-class Pushed:
-    """The result of an upload: the files, and the commit (None: nothing was sent)."""
-
-    files: tuple[str, ...]
-    revision: str | None
-
-
-def push(
-    dataset: Dataset,
-    repo: str,
-    *,
-    labels: bool = False,
-    gate: Gate = "manual",
-    private: bool = False,
-    branch: str | None = None,
-    dry: bool = False,
-) -> Pushed:
-    """Upload a data set; the repository is made, and closed to those who have not asked, before anything is in it.
+def push(dataset: Dataset, repo: str, *, gate: Gate = "manual", private: bool = False) -> str:
+    """Upload a public folder; the repository is made, and closed to those who have not asked, before it holds anything.
 
     ``HF_ENDPOINT`` and ``HF_TOKEN`` mean what they mean to ``huggingface_hub``. Files of an earlier upload that are no
     part of this one are removed; earlier revisions stay.
 
     Args:
-        dataset: with its media.
+        dataset: opened from the folder that ``siming data split`` made.
         repo: ``org/name``.
-        labels: whether the scores go along.
         gate: access for everybody (``no``), for who asks (``auto``), or person by person (``manual``).
         private: make a new repository private.
-        branch: another than the main one; is made.
-        dry: send nothing.
+
+    Returns:
+        The commit.
 
     Raises:
-        DataError: withheld labels are wanted, no right to write there, or the hub cannot be reached; says what to do.
+        DataError: another folder, no right to write there, or the hub cannot be reached; says what to do.
     """
-    with tempfile.TemporaryDirectory(prefix="siming-push-") as name:
-        folder = Path(name)
-        files = tuple(stage(dataset, folder, labels=labels, gated=gate != "no"))
-        if dry:
-            return Pushed(files, None)
-        label = "SYNTHETIC " if dataset.synthetic else ""
-        message = f"{label}{dataset.name} {dataset.version}, digest {dataset.digest[:12]}"
-        return Pushed(files, _send(folder, repo, gate, private, branch, message))
-
-
-def _send(folder: Path, repo: str, gate: Gate, private: bool, branch: str | None, message: str) -> str:
     from huggingface_hub import HfApi, errors
 
+    files = public_files(dataset)
     api, kind = HfApi(), "dataset"
+    label = "SYNTHETIC " if dataset.synthetic else ""
     try:
         api.create_repo(repo, repo_type=kind, private=private, exist_ok=True)
         api.update_repo_settings(repo, repo_type=kind, gated=False if gate == "no" else gate)
-        if branch:
-            api.create_branch(repo, repo_type=kind, branch=branch, exist_ok=True)
         done = api.upload_folder(
             repo_id=repo,
             repo_type=kind,
-            folder_path=folder,
-            revision=branch,
-            commit_message=message,
+            folder_path=dataset.root,
+            allow_patterns=list(files),
+            commit_message=f"{label}{dataset.name} {dataset.version}, digest {dataset.digest[:12]}",
             delete_patterns="*",
         )
     except errors.HfHubHTTPError as error:

@@ -23,6 +23,7 @@ from inspect_ai.solver import TaskState, generate
 
 from siming_tasks.common.errors import DataError, OptionsError, Problem
 from siming_tasks.common.files import canonical_json
+from siming_tasks.common.redact import public_name
 from siming_tasks.data import open_dataset
 from siming_tasks.options import Options
 from siming_tasks.plugin.hooks.docs import generation_kwargs
@@ -31,7 +32,6 @@ from siming_tasks.results.run import read_run, score_run
 from siming_tasks.tasks import TaskSpec, benchmark_task
 from siming_tasks.tasks.prompt import PROMPT_VERSION
 from siming_tasks.tools.exchange.imported_replies import FACTS
-from siming_tasks.tools.exchange.inspect_logs import reply_line
 from siming_tasks.tools.exchange.request_file import write_requests
 
 _FOLDERS: list[tempfile.TemporaryDirectory[str]] = []
@@ -110,7 +110,7 @@ def siming_scorer(data: str) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         facts = {name: fact for name, fact in state.metadata.items() if name in FACTS}
-        line = {**reply_line(str(state.sample_id), None, state.output), **facts}
+        line = {**_reply_line(str(state.sample_id), state.output), **facts}
         problems: list[Problem] = []
         record = RecordParser(dataset, problems).parse(line, Path(str(state.sample_id)), state.epoch)
         if record is None:
@@ -126,13 +126,27 @@ def siming_scorer(data: str) -> Scorer:
     return score
 
 
+def _reply_line(request: str, output: Any) -> dict[str, Any]:
+    """Line ``{id, reply, usage}`` of a sample's output, or ``{id, reply, error}`` where there is none."""
+    if not output.choices:
+        return {"id": request, "reply": None, "error": "no output"}
+    ended = output.choices[0].stop_reason
+    usage = {
+        "prompt_tokens": output.usage and output.usage.input_tokens,
+        "completion_tokens": output.usage and output.usage.output_tokens,
+        "finish_reason": "length" if ended in ("max_tokens", "model_length") else ended,
+        "model": public_name(output.model)[:200] or None,
+    }
+    return {"id": request, "reply": output.completion, "usage": usage}
+
+
 @metric  # type: ignore[untyped-decorator, unused-ignore]
 def agreement(setting: str, data: str) -> Metric:
     """Metrics of ``siming score`` with their standard errors, over all replies; one that is undefined is absent."""
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         if len(epochs := _EPOCHS.get((setting, data), set())) > 1:
-            advice = "Epochs are runs of their own: `siming run import LOG OUT --format inspect --epoch N`, then score."
+            advice = "Epochs are runs of their own: score the lines in the samples' metadata epoch by epoch."
             logging.getLogger(__name__).warning(advice)
             return {"epochs": len(epochs)}
         with tempfile.TemporaryDirectory() as folder:

@@ -4,7 +4,6 @@ One module a set reads its published annotation files; :data:`SETS` lists them. 
 come from their published place, videos from the user's folder.
 """
 
-from siming_tasks.tools.public_sets.fetch import Fetched, fetch
-from siming_tasks.tools.public_sets.registry import SETS
+from siming_tasks.tools.public_sets.fetch import SETS, fetch
 
-__all__ = ["SETS", "Fetched", "fetch"]
+__all__ = ["SETS", "fetch"]

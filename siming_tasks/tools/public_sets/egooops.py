@@ -12,25 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.schema import Attempt
-from siming_tasks.tools.public_sets.public_set import (
-    LEFT_OUT,
-    PublicSet,
-    Published,
-    Recording,
-    annotation,
-    numbered,
-    one_point,
-    read_json,
-    rubric_of,
-    span_of,
-)
+from siming_tasks.tools.public_sets.public_set import LEFT_OUT, PublicSet, Recording, one_point, read_json
 
-PUBLISHED = Published(
-    "Y-Haneji/EgoOops-annotations",
-    "538e4be47792715d4c34318877c2aaf08b42252b",
-    ("meta/metadata.json",),
-    "23dff43a79b86cfcc0615727ad2ad433d3259c9867a65ef79045866e6cbfa05f",
-)
 KINDS = {
     "wrong_object": "Works with wrong objects.",
     "wrong_grasp": "Grasps wrong objects and releases them without using them.",
@@ -52,33 +35,9 @@ NAMES = {
 """Tasks as the paper calls them."""
 
 
-def _recording(file: Path, video: Mapping[str, Any], steps: Sequence[str]) -> Recording:
-    """One recording of a task with these steps."""
-    attempts: dict[str, list[Attempt]] = {}
-    last, kinds, unassigned = 0.0, list(KINDS)[:-1], 0
-    for number, segment in enumerate(video["segments"]):
-        with annotation(file, f"video {video['video_id']!r}: segments[{number}]"):
-            start, end = span_of(segment["startTime"], segment["endTime"])
-            last = max(last, end)
-            if segment["instruction"] == -1:
-                unassigned += 1
-                continue
-            step = numbered(steps, segment["instruction"], "instruction")
-            errors = tuple(f"{step}.{numbered(kinds, label, 'label')}" for label in segment["labels"])
-            attempts.setdefault(step, []).append(Attempt(start, end, not errors, errors, segment["caption"]))
-    return Recording(
-        video_id=video["video_id"],
-        skill=video["task_id"],
-        duration=last,
-        attempts={step: tuple(each) for step, each in attempts.items()},
-        unassigned=unassigned,
-    )
-
-
-def read(folder: Path) -> PublicSet:
-    """The set in a folder with its annotation files."""
-    file = folder / "meta" / "metadata.json"
-    content = read_json(file)
+def read(folder: Path) -> tuple[list[dict[str, Any]], list[Recording]]:
+    """Skills and recordings of a folder with the annotation files."""
+    content = read_json(folder / "meta" / "metadata.json")
     steps = {
         task: [f"{task}_{number:02d}" for number in range(1, len(texts) + 1)]
         for task, texts in content["instructions"].items()
@@ -91,19 +50,34 @@ def read(folder: Path) -> PublicSet:
         }
         for task, texts in content["instructions"].items()
     ]
-    recordings = []
-    for number, video in enumerate(content["videos"]):
-        with annotation(file, f"videos[{number}]"):
-            recordings.append(_recording(file, video, steps[video["task_id"]]))
-    return PublicSet(
-        title="EgoOops",
-        rubric=rubric_of(
-            "egooops", "Tasks done after a text", "on a table", skills, exam="{skill}", examiner="an examiner"
-        ),
-        recordings=tuple(recordings),
-        rule="worst",
-        labels="person",
-        license="cc-by-sa-4.0",
-        citation="Haneji et al., EgoOops, 2024, arXiv:2410.05343",
-        videos_from="https://y-haneji.github.io/EgoOops-project-page/ (videos-processed-720p.zip)",
-    )
+    return skills, [_recording(video, steps[video["task_id"]]) for video in content["videos"]]
+
+
+def _recording(video: Mapping[str, Any], steps: Sequence[str]) -> Recording:
+    """One recording of a task with these steps."""
+    attempts: dict[str, list[Attempt]] = {}
+    kinds = list(KINDS)
+    for segment in video["segments"]:
+        if segment["instruction"] == -1:  # it belongs to none
+            continue
+        step = steps[segment["instruction"]]
+        errors = tuple(f"{step}.{kinds[label]}" for label in segment["labels"])
+        attempt = Attempt(segment["startTime"], segment["endTime"], not errors, errors, segment["caption"])
+        attempts.setdefault(step, []).append(attempt)
+    last = max(segment["endTime"] for segment in video["segments"])
+    return Recording(video["video_id"], skill=video["task_id"], duration=last, attempts=attempts)
+
+
+SET = PublicSet(
+    repository="Y-Haneji/EgoOops-annotations",
+    commit="538e4be47792715d4c34318877c2aaf08b42252b",
+    patterns=("meta/metadata.json",),
+    digest="23dff43a79b86cfcc0615727ad2ad433d3259c9867a65ef79045866e6cbfa05f",
+    rubric={"title": "Tasks done after a text", "setting": "on a table", "exam": "{skill}", "examiner": "an examiner"},
+    rule="worst",
+    labels="person",
+    license="cc-by-sa-4.0",
+    citation="Haneji et al., EgoOops, 2024, arXiv:2410.05343",
+    videos_from="https://y-haneji.github.io/EgoOops-project-page/ (videos-processed-720p.zip)",
+    read=read,
+)

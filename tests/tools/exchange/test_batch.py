@@ -50,7 +50,7 @@ def result(name: str, content: str | None, *, status: int = 200, **more: Any) ->
 def imported(path: Path, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     out = path.with_name("replies.jsonl")
-    assert main(["run", "import", str(path), str(out), "--format", "openai-batch"]) == 0
+    assert main(["run", "import", str(path), str(out)]) == 0
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
@@ -128,11 +128,21 @@ def test_frames_as_files_have_whole_addresses(run: Dataset, tmp_path: Path) -> N
     ]
 
 
+def test_half_a_surrogate_pair_in_a_reply_loses_nothing(tmp_path: Path) -> None:
+    (row,) = imported(tmp_path / "out.jsonl", [result("clip_score/v/1", '{"score": 1} \ud83d')])
+    assert row["reply"] == '{"score": 1} \ufffd'
+
+
 def test_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "x.jsonl").write_text('{"id": "clip_score/v/1", "reply": "1"}\n')
-    command = ["run", "import", str(tmp_path / "x.jsonl"), str(tmp_path / "y.jsonl"), "--format", "openai-batch"]
+    command = ["run", "import", str(tmp_path / "x.jsonl"), str(tmp_path / "y.jsonl")]
     assert main(command) == 1
     assert "x.jsonl:1: needs `custom_id` and `response` or `error`" in capsys.readouterr().err
+    (tmp_path / "x.jsonl").write_text(json.dumps(result("7", "1")) + "\n")
+    assert main(command) == 1 and "'7' is no id of a request. Ask with the requests of" in capsys.readouterr().err
+    (tmp_path / "x.jsonl").write_text("")
+    assert main(command) == 1 and "holds no reply to a request of" in capsys.readouterr().err
+    assert not (tmp_path / "y.jsonl").exists()
 
 
 @pytest.mark.host
@@ -158,7 +168,7 @@ def test_a_batch_job_scores_as_a_live_run_does(
     for part, file in zip((job, second), results, strict=True):
         run_batch(part, file, points)
     out = tmp_path / "replies.jsonl"
-    how = (str(out), "--format", "openai-batch", "--requests", str(asked))
+    how = (str(out), "--requests", str(asked))
     capsys.readouterr()
     assert main(["run", "import", str(results[0]), *how]) == 1
     assert f"job-2.jsonl: 14 requests without a reply: {min(row['id'] for row in rows[10:])}" in capsys.readouterr().out
@@ -201,7 +211,7 @@ def test_an_answer_takes_the_place_of_a_failure_and_strangers_are_refused(
 
     def importing(*names: str) -> int:
         paths = [str(tmp_path / name) for name in names]
-        return main(["run", "import", *paths, str(out), "--format", "openai-batch", "--requests", str(asked)])
+        return main(["run", "import", *paths, str(out), "--requests", str(asked)])
 
     cut = result(names[0], "I would")
     cut["response"]["body"]["choices"][0]["finish_reason"] = "length"

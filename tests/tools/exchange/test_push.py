@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -20,13 +20,13 @@ import yaml
 
 from siming_tasks.cli import main
 from siming_tasks.data import open_dataset, withhold
-from siming_tasks.data.staging import stage
+from siming_tasks.data.withholding import public_files
 from tests.data.conftest import _good, folder
 from tests.data.test_hub import COMMIT, Handler, Hub, fetch
 
 __all__ = ["_good", "folder"]
 
-FILES = ["README.md", "croissant.json", "dataset.yaml", "eval.yaml", "rubric.yaml", "steps.jsonl", "videos.jsonl"]
+FILES = ["README.md", "croissant.json", "dataset.yaml", "rubric.yaml", "videos.jsonl"]
 
 
 class Writable(Hub):
@@ -118,50 +118,91 @@ def push(hub: Writable, home: Path, *words: str, **more: str) -> subprocess.Comp
     )  # fmt: skip
 
 
-def test_what_is_pushed_is_what_withhold_makes_public(hub: Writable, folder: Path, tmp_path: Path) -> None:
+def refusal(text: str, root: Path, why: str) -> bool:
+    """True if a text says in one sentence that a folder is not public, why, and the way out."""
+    said = f"{root}: is no public folder of `siming data split` ({why}). Only what `siming data split {root} OUT --key"
+    return said in text
+
+
+def test_the_public_folder_is_pushed_as_it_is(hub: Writable, folder: Path, tmp_path: Path) -> None:
     """Closed before anything is in it; fetched back it is the public data set, digest and all."""
-    (folder / "ratings").mkdir()
-    (folder / "ratings" / "li.jsonl").write_text('{"secret": 1}\n')
     stale = hub.root / "media" / "old.mp4"
     stale.parent.mkdir()
     stale.write_bytes(b"old")
-    done = push(hub, tmp_path / "home", str(folder), "org/exams", "--gated", "manual")
-    assert done.returncode == 0, done.stderr
     public = withhold(folder, tmp_path / "public", tmp_path / "key.json")
+    done = push(hub, tmp_path / "home", str(public.root), "org/exams", "--gated", "manual")
+    assert done.returncode == 0, done.stderr
     media = sorted(f"media/{video.video_id}.mp4" for video in public.videos)
     kinds = [kind for kind, _ in hub.sent]
     assert kinds[:2] == ["create", "settings"] and hub.sent[1][1] == {"gated": "manual"}
     names = sorted(name for kind, name in hub.sent if kind in ("file", "lfsFile"))
     assert names == sorted([*FILES, *media]) and ("deletedFile", "media/old.mp4") in hub.sent
-    assert f"org/exams: SYNTHETIC tiny, without labels, {len(names)} files, revision {COMMIT}." in done.stdout
+    assert f"org/exams: SYNTHETIC tiny, without labels, revision {COMMIT}." in done.stdout
     assert f"SIMING_DATA=org/exams@{COMMIT}" in done.stdout
     ((revision, digest, _, size),) = fetch(hub, tmp_path / "reader", "org/exams")
     assert (revision, digest) == (COMMIT, public.digest)
     assert size == (folder / public.videos[0].media).stat().st_size
     for row in map(json.loads, (hub.root / "videos.jsonl").read_text().splitlines()):
         assert {value for step in row["steps"] for value in step.get("score", {}).values()} <= {None}
-    assert "consensus" not in (hub.root / "steps.jsonl").read_text()
-    assert "rater_" not in "".join((hub.root / name).read_text() for name in FILES)
+    texts = [(hub.root / name).read_text() for name in FILES]
+    assert "rater_" not in "".join(texts) and "SIMING-BENCH-CANARY-" in texts[FILES.index("README.md")]
 
 
-def test_labels_are_pushed_only_on_request(hub: Writable, folder: Path, tmp_path: Path) -> None:
-    done = push(hub, tmp_path / "home", str(folder), "org/exams", "--with-labels")
-    assert done.returncode == 0, done.stderr
-    assert "with labels" in done.stdout and hub.sent[1][1] == {"gated": False}  # SYNTHETIC: open unless told otherwise
-    assert fetch(hub, tmp_path / "reader", "org/exams")[0][1] == open_dataset(folder).digest
-    rows = [json.loads(line) for line in (hub.root / "steps.jsonl").read_text().splitlines()]
-    video = open_dataset(folder).videos[0]
-    assert [row["consensus"] for row in rows[: len(video.steps)]] == [step.consensus for step in video.steps]
+def test_a_folder_with_labels_sends_nothing(hub: Writable, folder: Path, tmp_path: Path) -> None:
+    done = push(hub, tmp_path / "home", str(folder), "org/exams")
+    assert done.returncode == 1 and refusal(done.stderr, folder, "its labels are in it")
+    assert not hub.sent and not list(hub.root.iterdir())
 
 
-def test_a_public_folder_has_none_to_push(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    public = withhold(folder, tmp_path / "public", tmp_path / "key.json")
-    assert main(["data", "push", str(public.root), "org/exams", "--with-labels", "--dry-run"]) == 1
-    assert "holds no labels. Leave --with-labels out." in capsys.readouterr().err
-    assert main(["data", "push", str(public.root), "org/exams", "--dry-run"]) == 0
-    listed = capsys.readouterr().out
-    media = [f"media/{video.video_id}.mp4" for video in public.videos]
-    assert listed.splitlines()[:-1] == sorted([*FILES, *media]) and "nothing was sent" in listed
+def put(name: str, text: str) -> Callable[[Path], None]:
+    """Put a file into a folder."""
+    return lambda root: (root / name).write_text(text) and None
+
+
+def in_first_row(**facts: Any) -> Callable[[Path], None]:
+    """Write more into the first row of ``videos.jsonl``; ``step`` into its first step."""
+
+    def change(root: Path) -> None:
+        first, *rest = (root / "videos.jsonl").read_text().splitlines(keepends=True)
+        row = json.loads(first)
+        row["steps"][0].update(facts.get("step", {}))
+        row.update({name: value for name, value in facts.items() if name != "step"})
+        (root / "videos.jsonl").write_text("".join([json.dumps(row) + "\n", *rest]))
+        assert main(["data", "check", str(root), "--restate"]) in (0, 1)  # else its digest tells
+
+    return change
+
+
+def in_info(root: Path) -> None:
+    """State the raters, as a folder with labels does."""
+    info = yaml.safe_load((root / "dataset.yaml").read_text())
+    (root / "dataset.yaml").write_text(yaml.safe_dump({**info, "label_sources": {"raters": ["rater_a"]}}))
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (put("key.json", "{}"), "key.json is there"),
+        (put(".ratings.sqlite", "x"), ".ratings.sqlite is there"),
+        (put("media/notes.txt", "v001 fails"), "media/notes.txt is there"),
+        (lambda root: (root / "croissant.json").unlink(), "croissant.json is missing"),
+        (in_info, "dataset.yaml has 'label_sources'"),
+        (in_first_row(student="s1"), "videos.jsonl holds more"),
+        (in_first_row(step={"errors": [], "reason": "too shallow"}), "videos.jsonl holds more"),
+        (in_first_row(step={"score": {"consensus": None, "rater_a": None}}), "videos.jsonl holds more"),
+    ],
+)
+def test_what_was_put_into_a_public_folder_does_not_leave(
+    change: Callable[[Path], None], why: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Nothing is sent, not even a request for the repository."""
+    monkeypatch.setattr("huggingface_hub.HfApi", None)
+    root = withhold(folder, tmp_path / "public", tmp_path / "key.json").root
+    assert public_files(open_dataset(root))
+    change(root)
+    assert main(["data", "push", str(root), "org/exams"]) == 1
+    assert refusal(capsys.readouterr().err, root, why)
 
 
 @pytest.mark.parametrize(
@@ -175,46 +216,28 @@ def test_a_public_folder_has_none_to_push(folder: Path, tmp_path: Path, capsys: 
 def test_a_failed_push_names_its_reason(
     repo: str, said: str, code: int, hub: Writable, folder: Path, tmp_path: Path
 ) -> None:
-    done = push(hub, tmp_path / "home", str(folder), repo)
+    public = withhold(folder, tmp_path / "public", tmp_path / "key.json").root
+    done = push(hub, tmp_path / "home", str(public), repo)
     assert done.returncode == code and said in done.stderr
     assert "Traceback" not in done.stderr and "hf_not" not in done.stderr and not list(hub.root.iterdir())
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # mlcroissant's use of rdflib
-def test_the_layout_is_one_that_viewers_and_croissant_read(folder: Path, tmp_path: Path) -> None:
+def test_viewers_and_croissant_read_a_public_folder(folder: Path, tmp_path: Path) -> None:
     import datasets
 
-    out = tmp_path / "staged"
-    out.mkdir()
-    (folder / "README.md").write_text("---\nlicense: cc0-1.0\n---\n\n# Ours\n\nWho was filmed: nobody.\n")
-    dataset = open_dataset(folder)
-    stage(dataset, out, labels=True, gated=True)
-    for name, number in (
-        ("default", len(dataset.videos)),
-        ("steps", sum(len(video.steps) for video in dataset.videos)),
-    ):
-        rows = datasets.load_dataset(str(out), name, cache_dir=str(tmp_path / "cache"))["test"]
-        assert len(rows) == number
-    assert set(rows.column_names) >= {"video_id", "step_id", "skill", "name", "max_score", "consensus", "synthetic"}
-    card = (out / "README.md").read_text()
-    head = yaml.safe_load(card.split("---\n")[1])
-    assert head["license"] == "cc0-1.0" and "not to train models" in head["extra_gated_prompt"]
-    assert "Who was filmed: nobody." in card and card.count("SIMING-BENCH-CANARY-") == 1
-    described = mlcroissant.Dataset(jsonld=str(out / "croissant.json"))
+    public = withhold(folder, tmp_path / "public", tmp_path / "key.json")
+    rows = datasets.load_dataset(str(public.root), cache_dir=str(tmp_path / "cache"))["test"]
+    assert len(rows) == len(public.videos)
+    described = mlcroissant.Dataset(jsonld=str(public.root / "croissant.json"))
     assert "SIMING-BENCH-CANARY-" in described.metadata.description
-    known = json.loads((out / "croissant.json").read_text())["distribution"]
-    for file in known:
-        assert hashlib.sha256((out / file["contentUrl"]).read_bytes()).hexdigest() == file["sha256"]
+    for file in json.loads((public.root / "croissant.json").read_text())["distribution"]:
+        assert hashlib.sha256((public.root / file["contentUrl"]).read_bytes()).hexdigest() == file["sha256"]
 
 
-def test_the_registration_names_a_leaderboard_for_each_setting(folder: Path, tmp_path: Path) -> None:
-    """The fields that https://huggingface.co/docs/hub/eval-results asks for, and no framework the hub does not know."""
-    (out := tmp_path / "staged").mkdir()
-    stage(open_dataset(folder), out)
-    benchmark = yaml.safe_load((out / "eval.yaml").read_text())
-    assert set(benchmark) == {"name", "description", "tasks"} and benchmark["name"] == "SYNTHETIC tiny"
-    assert [task["id"] for task in benchmark["tasks"]] == ["full_score", "full_error", "clip_score", "clip_error"]
-    configs = yaml.safe_load((out / "README.md").read_text().split("---\n")[1])["configs"]
-    known = {(config["config_name"], file["split"]) for config in configs for file in config["data_files"]}
-    assert {(task["config"], task["split"]) for task in benchmark["tasks"]} <= known
-    assert "no finding about any model" in benchmark["description"] and "by MCC" in benchmark["description"]
+def test_people_who_ask_for_real_recordings_are_told_what_they_agree_to(folder: Path, tmp_path: Path) -> None:
+    info = yaml.safe_load((folder / "dataset.yaml").read_text())
+    (folder / "dataset.yaml").write_text(yaml.safe_dump({**info, "synthetic": False}))
+    public = withhold(folder, tmp_path / "public", tmp_path / "key.json").root
+    head = yaml.safe_load((public / "README.md").read_text().split("---\n")[1])
+    assert "not to train models" in head["extra_gated_prompt"]

@@ -1,1 +1,0 @@
-"""SiMing-Bench as a harness of NeMo Evaluator."""

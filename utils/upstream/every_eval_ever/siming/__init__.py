@@ -1,1 +1,0 @@
-"""Converter for runs of SiMing-Bench, scored by the package siming-tasks."""
