@@ -99,9 +99,9 @@ def part_of_agreement(matrix: ScoreMatrix, part: str, mapping: LabelMapping = "a
     between-video and interaction parts of a two-way analysis of covariance; with missing ones the sum is still exact.
     """
     both = matrix.counted & matrix.answered
-    sides = matrix.reference_wrong, matrix.predicted_wrong
+    sides: list[Any] = [matrix.reference_wrong, matrix.predicted_wrong]
     if matrix.answer == "score":
-        sides = tuple(ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted))
+        sides = [ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted)]
     x, y = (np.where(both, side, 0).astype(np.float64) for side in sides)
     n, sum_x, sum_y = both.sum(axis=1).astype(np.float64), x.sum(axis=1), y.sum(axis=1)
     impression = np.nan_to_num(ratio(sum_x * sum_y, n))

@@ -6,6 +6,7 @@ What a fact reaches is what a judge of pictures must beat before it has shown an
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -32,7 +33,7 @@ PRIOR = "step prior"
 TABLES: Mapping[str, TableText] = {
     "leaks": TableText(
         "Leak audit",
-        'Area under the ROC curve of "wrong by {reference}": of what each step usually gets, and of a forest that knows '
+        'Area under the ROC curve of "wrong by {reference}": of what each step usually gets and of a forest that knows '
         "one fact besides, both learnt from the other clusters; a gain above 0 with a corrected p of at most .05 is a "
         "leak, and none found is no proof that there is none.",
         {"auroc": "AUROC", "gain": "gain over the step prior"},
@@ -118,7 +119,8 @@ def _chances(matrix: ScoreMatrix, features: FloatArray) -> FloatArray:
             max_samples=min(MOST_CELLS, int(cells.sum())), random_state=0,
         ).fit(rows[learn][cells], wrong[learn][cells].astype(np.float64))  # fmt: skip
         chances[judge] = forest.predict(rows[judge].reshape(-1, rows.shape[2])).reshape(len(judge), -1)
-    return np.clip(chances, 0, 1).round(9)
+    clipped: FloatArray = np.clip(chances, 0, 1).round(9)
+    return clipped
 
 
 def _area(matrix: ScoreMatrix, chances: FloatArray) -> Jackknifed:
@@ -128,8 +130,8 @@ def _area(matrix: ScoreMatrix, chances: FloatArray) -> Jackknifed:
     def area(part: ScoreMatrix) -> float:
         wrong, known = part.reference_wrong, part.counted
         if len(np.unique(wrong[known])) < 2:
-            return np.nan
-        return float(roc_auc_score(wrong[known], (part.predicted / part.max_score)[known]))
+            return float("nan")
+        return float(roc_auc_score(wrong[known], (part.predicted / part.max_score)[known].round(9)))
 
     held = replace(matrix, answer="score", predicted=chances * matrix.max_score)  # a matrix carries them to the area
     return replace(jackknife(area, held), range=(0.0, 1.0), why="No step is wrong, or none is correct.")
@@ -161,22 +163,18 @@ def stated_facts(videos: Sequence[Video], step_ids: Sequence[str]) -> dict[str, 
         "steps asked": np.column_stack([asked.sum(axis=1), asked]),
     }
     ids = [video.video_id for video in videos]
-    names = [
-        _numbers(ids)[:, 0],
-        _numbers([os.path.basename(v.media) for v in videos])[:, 0],
-        [ord(i[-1]) for i in ids],
-    ]
-    facts["names"] = np.column_stack(names).astype(np.float64)
+    files = [os.path.basename(video.media) for video in videos]
+    facts["names"] = np.hstack([_numbers(ids), _numbers(files), _numbers([ord(name[-1]) for name in ids])])
     stated = [{"site": video.site, **video.extra} for video in videos]
     for key in dict.fromkeys(key for each in stated for key in each):
         facts[key] = _numbers([each.get(key) for each in stated])
-    students = [str(each.get("student", "")) for each in stated]
-    facts["videos of the student"] = np.array([[students.count(name) if name else 1] for name in students], np.float64)
+    students = [each.get("student", name) for each, name in zip(stated, ids, strict=True)]
+    facts["videos of the student"] = _numbers([Counter(students)[name] for name in students])
     return facts
 
 
 def file_facts(paths: Sequence[Path], videos: Sequence[Video]) -> dict[str, FloatArray]:
-    """What the files tell besides pixels: sizes, coding, dates, ``float[V, F]`` each (MediaError: one is unreadable)."""
+    """What files tell besides pixels: sizes, coding and dates, ``float[V, F]`` each (MediaError: one is unreadable)."""
     from siming_tasks.media.container import open_video
     from siming_tasks.media.timeline import read_timeline
 

@@ -12,7 +12,7 @@ from siming_tasks.analysis.tables import TableText
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.catalogue import CATALOGUE, statistic
 from siming_tasks.metrics.estimate import Estimate, Rows
-from siming_tasks.metrics.jackknife import jackknife
+from siming_tasks.metrics.jackknife import jackknife, quantile_of_t
 from siming_tasks.metrics.score_matrix import ScoreMatrix
 from siming_tasks.metrics.thresholds import ALPHA, FEWEST, POWER
 
@@ -45,26 +45,19 @@ def power(
     if not pilot.stderr or clusters < FEWEST:
         what = f"{videos} videos are {clusters} {pilot.unit}s" if pilot.stderr else "The pilot has no standard error"
         raise DataError(f"{what}: nothing can be planned. A test needs {FEWEST} {pilot.unit}s and a varying pilot.")
-    from scipy.optimize import brentq
+    from scipy.special import ndtr, ndtri
 
-    error, alpha = pilot.stderr * math.sqrt(pilot.clusters / clusters), ALPHA / comparisons
-    smallest = error * brentq(lambda shift: power_of(shift, clusters - 1, alpha) - wanted, 0.0, 1e3)
-    found = {"stderr": error, "smallest": smallest}
-    found |= {} if effect is None else {"power": power_of(abs(effect) / error, clusters - 1, alpha)}
+    error = pilot.stderr * math.sqrt(pilot.clusters / clusters)
+    reach = quantile_of_t(1 - ALPHA / comparisons / 2, clusters - 1)
+    found = {"stderr": error, "smallest": (reach + float(ndtri(wanted))) * error}
+    if effect is not None:
+        found["power"] = float(ndtr(effect / error - reach) + ndtr(-effect / error - reach))
     base = Estimate(None, n=videos, clusters=clusters, unit=pilot.unit, why="Planned, not measured: no interval.")
     return Rows(replace(base, value=value).at("power", f"{videos} videos", key) for key, value in found.items())
 
 
-def power_of(shift: float, degrees: int, alpha: float = ALPHA) -> float:
-    """Power of a two-sided t test of a truth that lies ``shift`` standard errors from 0."""
-    from scipy.stats import nct, t
-
-    critical = t.isf(alpha / 2, degrees)
-    return float(nct.sf(critical, degrees, shift) + nct.cdf(-critical, degrees, shift))
-
-
 def stated_rates(metric: str, prevalence: float, kappa: float, effect: float = 0.0, steps: int = STEPS) -> Estimate:
-    """A pilot where there is none: the difference of two simulated judges of agreement ``kappa`` and ``kappa - effect``.
+    """A pilot where there is none: the difference of two simulated judges, of agreement ``kappa`` and less ``effect``.
 
     A step is wrong with the chance ``prevalence``, more often in the exams of weak trainees; 2, 1 or 0 of 3 points are
     then given to 5, 3 and 2 of 10. A judge gives the true points with the chance ``kappa`` and else points drawn at
@@ -86,7 +79,7 @@ def stated_rates(metric: str, prevalence: float, kappa: float, effect: float = 0
     ids, judges = tuple(f"s{number}" for number in range(steps)), []
     for agreement in (kappa, kappa - effect):
         points = np.where(rng.random(shape) < agreement, truth, np.searchsorted(cuts, rng.standard_normal(shape)))
-        said = points if answer == "score" else points < 3
+        said = points if answer == "score" else np.less(points, 3).astype(np.float64)
         judge = ScoreMatrix(names, ids, ids, np.full(steps, 3.0), truth, said, np.ones(shape, bool), answer)
         judges.append(jackknife(statistic(metric), judge))
     return (judges[0] - judges[1]).estimate(tested=True)

@@ -80,7 +80,7 @@ def _of_totals(matrix: ScoreMatrix) -> dict[str, Statistic]:
 
 
 def _value(sums: FloatArray, name: str) -> FloatArray:
-    """One of the values of totals, from sums of videos, judge, reference, their squares and product, ``float[..., 6]``."""
+    """One of the values, from sums of videos, judge, reference, their squares and product, ``float[..., 6]``."""
     n, sx, sy, sxx, syy, sxy = np.moveaxis(sums, -1, 0)
     n = np.where(n > 2, n, np.nan)
     vx, vy, cov = (sxx - sx * sx / n) / (n - 1), (syy - sy * sy / n) / (n - 1), (sxy - sx * sy / n) / (n - 1)
@@ -88,7 +88,7 @@ def _value(sums: FloatArray, name: str) -> FloatArray:
     bias, square, part = (sx - sy) / n, vx + vy - 2 * cov, (n - 1) / n  # Lin's variances are over n
     sd = np.sqrt(np.where(square < _NOISE, 0.0, square))
     varies, rows, rest, columns = vx + vy > 0, (vx + vy) / 2 + cov, (vx + vy) / 2 - cov, n * bias**2 / 2
-    values = {
+    values: dict[str, FloatArray] = {
         "bias": bias,
         "sd": sd,
         "lower": bias - WIDTH * sd,
