@@ -1,171 +1,110 @@
-"""Pass decisions: pass or fail by the judge, beside the decisions of the reference and of the physicians."""
+"""Pass decisions: pass or fail by a share of the points, and no must-pass step failed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from siming_tasks.analysis.label_agreement import LabelMatrices
+from siming_tasks.analysis.history import rubric_steps
+from siming_tasks.analysis.pairs import ONE_LABEL, Raters
+from siming_tasks.analysis.tables import TableText, table_row
 from siming_tasks.common.errors import DataError
+from siming_tasks.metrics.catalogue import counted_codes, share_of
+from siming_tasks.metrics.classification import ratio
 from siming_tasks.metrics.correlation import totals
-from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.intervals import Proportion, share
-from siming_tasks.metrics.kappa import ordinal_labels
-from siming_tasks.metrics.ratio_estimates import Labels, Stat, estimate_stats, kappa_stat
-from siming_tasks.metrics.resample import Clusters
+from siming_tasks.metrics.estimate import Rows
+from siming_tasks.metrics.jackknife import Counted, Jackknifed, jackknife
+from siming_tasks.metrics.labels import qwk
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.rubrics import Rubric
 
 PASS_MARK = 0.8
-MARKS = (0.6, 0.7, 0.8, 0.9)
+"""Share of the points that passes, unless a study states another."""
+Decisions = NDArray[np.int8]
 
-
-@dataclass(frozen=True)
-class DecisionsAtMark:
-    """Decisions under another pass mark: share of videos decided alike, false-pass and false-fail rate."""
-
-    pass_mark: float
-    consistency: Proportion
-    false_pass: Proportion
-    false_fail: Proportion
-
-
-@dataclass(frozen=True)
-class PassDecisions:
-    """Pass or fail by a share of the points, with no must-pass step failed (label 0).
-
-    Attributes:
-        pass_mark: share of the available points that passes.
-        must_pass: steps that must not be failed.
-        false_pass: share of truly failing examinees whom the judge passes: the unsafe error.
-        false_fail: share of truly passing examinees whom the judge fails.
-        pass_rate_reference: share of examinees who pass by the reference; ``pass_rate_judge``: whom the judge passes.
-        missed_must_pass: share of truly failed must-pass steps that the judge does not call failed.
-        consistency: share of examinees decided alike by judge and reference; ``kappa``: of those decisions.
-        human: share of examinees decided alike by the two physicians, if given; ``human_kappa``: of those decisions.
-        marks: the same for other pass marks.
-    """
-
-    pass_mark: float
-    must_pass: tuple[str, ...]
-    false_pass: Proportion
-    false_fail: Proportion
-    pass_rate_reference: Proportion
-    pass_rate_judge: Proportion
-    missed_must_pass: Proportion
-    consistency: Proportion
-    kappa: Estimate
-    human: Proportion | None
-    human_kappa: Estimate | None
-    marks: tuple[DecisionsAtMark, ...]
-    caveat: str = field(
-        default="The pass mark and the must-pass steps are the rubric author's or yours, not the paper's; the rates "
-        "change with both. Rates among few failing examinees are uncertain: read their intervals. Videos with too few "
-        "answered steps, or with an unanswered must-pass step, are left out.",
-        init=False,
+TABLES: Mapping[str, TableText] = {
+    "decisions": TableText(
+        "Pass decisions",
+        "The judge against {reference}, and the physicians against each other (all pairs added up); pass mark and "
+        "must-pass steps are the study's, and every number changes with them.",
+        {"pass_reference": "pass by the reference", "pass_judge": "pass by the judge", "false_pass": "false pass",
+         "false_fail": "false fail", "missed_must_pass": "failed must-pass steps missed", "agreement": "decided alike",
+         "kappa": "kappa"},
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Totals:
-    """Totals of an examiner: share earned per video (NaN = not decided), and videos with a failed must-pass step."""
-
-    share: FloatArray
-    unsafe: BoolArray
-
-    def passes(self, mark: float) -> BoolArray:
-        """True where the share reaches the mark and no must-pass step was failed."""
-        reached = self.share >= mark - 1e-9  # 1e-9: rounding of the share
-        return np.where(np.isnan(self.share), False, reached) & ~self.unsafe
+}  # fmt: skip
 
 
 def pass_decisions(
-    labels: LabelMatrices, rubric: Rubric, resamples: int, rng: np.random.Generator, pass_mark: float = PASS_MARK
-) -> PassDecisions | None:
-    """Decisions of judge, reference and physicians; None for verdicts: without points there is no mark to reach.
+    matrix: ScoreMatrix, rubric: Rubric, raters: Raters | None = None, *, pass_mark: float = PASS_MARK
+) -> Rows:
+    """Table ``decisions``: a row for the judge and one for the physicians; none for verdicts, which have no points.
+
+    Over the videos that both sides decided (:func:`decide`). ``false_pass`` is the share of examinees who fail by the
+    reference and pass by the judge, ``false_fail`` the reverse, ``missed_must_pass`` the share of must-pass steps
+    (the rubric's critical ones) without points in the reference to which the judge gives some.
 
     Raises:
-        DataError: the pass mark is not above 0 and at most 1.
+        DataError: the pass mark is not above 0 and at most 1, or the rubric lacks a step of the matrix.
     """
     if not 0 < pass_mark <= 1:
         raise DataError(f"pass mark is {pass_mark:g}; give the share of points that passes, above 0 and at most 1.")
-    matrix = labels.scores
     if matrix.answer != "score":
-        return None
-    must = _must_pass(matrix, rubric)
-    true_total, judged_total = totals(matrix)
-    decided = ~(matrix.counted & ~matrix.answered)[:, must].any(axis=1)
-    true_total, judged_total = (np.where(decided, total, np.nan) for total in (true_total, judged_total))
-    sides = reference, judge = (
-        _totals_of(matrix, matrix.reference, true_total, must),
-        _totals_of(matrix, matrix.predicted, judged_total, must),
-    )
-    of = matrix.cluster_numbers
-    own, kappa = _decisions_at(pass_mark, *sides, of)
-    stats, human = {"kappa": kappa}, None
-    if labels.points:
-        complete = (labels.rated == matrix.counted).all(axis=1)
-        sums = (np.where(matrix.counted, points, 0).sum(axis=1) for points in labels.points)
-        complete &= decided
-        first, second = (
-            _totals_of(matrix, points, np.where(complete, total, np.nan), must)
-            for points, total in zip(labels.points, sums, strict=True)
-        )
-        decisions, stats["human"] = _decisions_at(pass_mark, first, second, of)
-        human = decisions.consistency
-    estimates = estimate_stats(stats, matrix.cluster_numbers, resamples, rng)
-    known = ~np.isnan(reference.share) & ~np.isnan(judge.share)
-    return PassDecisions(
-        pass_mark=pass_mark,
-        must_pass=tuple(name for name, critical in zip(matrix.step_ids, must, strict=True) if critical),
-        false_pass=own.false_pass,
-        false_fail=own.false_fail,
-        pass_rate_reference=share(reference.passes(pass_mark), known, of),
-        pass_rate_judge=share(judge.passes(pass_mark), known, of),
-        missed_must_pass=share(labels.predicted[:, must] != 0, labels.reference[:, must] == 0, of),
-        consistency=own.consistency,
-        kappa=estimates["kappa"],
-        human=human,
-        human_kappa=estimates.get("human"),
-        marks=tuple(_decisions_at(mark, *sides, of)[0] for mark in MARKS),
-    )
+        return Rows()
+    really, judged = (decide(matrix, side, rubric, pass_mark) for side in (matrix.reference, matrix.predicted))
+    both, must = (really >= 0) & (judged >= 0), _must_pass(matrix, rubric)
+    known = matrix.counted & matrix.answered & must
+    shares = {
+        "pass_reference": _share(really == 1, both, "No video was decided by both."),
+        "pass_judge": _share(judged == 1, both, "No video was decided by both."),
+        "false_pass": _share(judged == 1, both & (really == 0), "No examinee fails by the reference."),
+        "false_fail": _share(judged == 0, both & (really == 1), "No examinee passes by the reference."),
+        "missed_must_pass": share_of(
+            lambda m: m.predicted > 1e-9, lambda m: known & (m.reference <= 1e-9), "No must-pass step is failed."
+        ),
+    }
+    found = {name: jackknife(each, matrix) for name, each in shares.items()} | _alike(matrix, [(really, judged)])
+    rows = table_row("decisions", "judge", found)
+    decided = [decide(matrix, points, rubric, pass_mark) for points in (raters or {}).values()]
+    if pairs := list(combinations(decided, 2)):
+        rows += table_row("decisions", "physicians", _alike(matrix, pairs))
+    return rows
 
 
-def decide(matrix: ScoreMatrix, points: FloatArray, rubric: Rubric, pass_mark: float = PASS_MARK) -> Labels:
+def decide(matrix: ScoreMatrix, points: FloatArray, rubric: Rubric, pass_mark: float = PASS_MARK) -> Decisions:
     """Decision on every exam by someone's points: 1 is pass, 0 fail, -1 none, ``int8[V]``.
 
-    Points are ``float64[V, S]`` in the matrix's order, NaN where there are none. A must-pass step without points, or
+    Points are ``float[V, S]`` in the matrix's order, NaN where there are none. A must-pass step without points, or
     points for fewer than 80 % of the steps that count, leave an exam undecided.
     """
-    scored = matrix.predicting(points)
-    must = _must_pass(matrix, rubric)
-    open_steps = (scored.counted & ~scored.answered)[:, must].any(axis=1)
-    sheet = _totals_of(scored, scored.predicted, np.where(open_steps, np.nan, totals(scored)[1]), must)
-    return np.where(np.isnan(sheet.share), -1, sheet.passes(pass_mark)).astype(np.int8)
+    scored, must = matrix.predicting(points), _must_pass(matrix, rubric)
+    total = totals(scored)[1]
+    undecided = np.isnan(total) | (scored.counted & ~scored.answered & must).any(axis=1)
+    failed = (scored.counted & (scored.predicted <= 1e-9) & must).any(axis=1)
+    return np.where(undecided, -1, (total >= pass_mark - 1e-9) & ~failed).astype(np.int8)
 
 
 def _must_pass(matrix: ScoreMatrix, rubric: Rubric) -> BoolArray:
-    return np.array([rubric.by_id[name].critical for name in matrix.step_ids], dtype=bool)
+    return np.array([step.critical for step in rubric_steps(matrix, rubric)], dtype=bool)
 
 
-def _totals_of(matrix: ScoreMatrix, points: FloatArray, total: FloatArray, must: BoolArray) -> _Totals:
-    """An examiner's shares of the available points, and the videos with a failed must-pass step."""
-    available = np.where(matrix.counted, matrix.max_score, 0).sum(axis=1)
-    failed = (ordinal_labels(points, matrix.max_score) == 0) & matrix.counted
-    with np.errstate(invalid="ignore", divide="ignore"):
-        earned = np.where(available > 0, total / available, np.nan)
-    return _Totals(earned, failed[:, must].any(axis=1))
+def _share(hit: BoolArray, of: BoolArray, why: str) -> Counted:
+    return share_of(lambda m: hit[:, None], lambda m: of[:, None], why)
 
 
-def _decisions_at(mark: float, reference: _Totals, judge: _Totals, clusters: Clusters) -> tuple[DecisionsAtMark, Stat]:
-    """Decisions of a judge beside those of the reference, and their kappa."""
-    known = ~np.isnan(reference.share) & ~np.isnan(judge.share)
-    really, judged = reference.passes(mark), judge.passes(mark)
-    first, other = (np.where(known, side, -1).astype(np.int8)[:, None] for side in (really, judged))
-    rates = (
-        share(really == judged, known, clusters),
-        share(judged, known & ~really, clusters),
-        share(~judged, known & really, clusters),
-    )
-    return DecisionsAtMark(mark, *rates), kappa_stat(first, other, needs="No video was decided by both.")
+def _alike(matrix: ScoreMatrix, pairs: list[tuple[Decisions, Decisions]]) -> dict[str, Jackknifed]:
+    """Share of exams decided alike, and kappa of the decisions, of one or several pairs of deciders added up."""
+    counts = np.zeros((len(matrix.video_ids), 16))
+    for first, second in pairs:
+        counts += counted_codes(first[:, None], second[:, None], ((first >= 0) & (second >= 0))[:, None], 4)
+
+    def agreement(sums: FloatArray) -> FloatArray:
+        return ratio(sums[..., 0] + sums[..., 5], sums.sum(axis=-1))  # columns 4 * first + second
+
+    nothing = "No video was decided by both."
+    return {
+        "agreement": jackknife(Counted(lambda m: counts, agreement, lambda s: nothing, (0.0, 1.0), share=True), matrix),
+        "kappa": jackknife(Counted(lambda m: counts, qwk, lambda s: ONE_LABEL if s.any() else nothing), matrix),
+    }

@@ -1,0 +1,128 @@
+"""History: steps that depend on earlier ones, steps after a failed requirement, and credit until the first mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from siming_tasks.analysis.pairs import Raters, kappa, rater_pairs
+from siming_tasks.analysis.tables import TableText, table_row
+from siming_tasks.common.errors import DataError
+from siming_tasks.metrics.catalogue import share_of
+from siming_tasks.metrics.classification import ratio
+from siming_tasks.metrics.estimate import Rows
+from siming_tasks.metrics.jackknife import Counted, Jackknifed, Statistic, jackknife
+from siming_tasks.metrics.labels import LabelMapping
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
+from siming_tasks.rubrics import Rubric
+from siming_tasks.rubrics.rubric import RubricStep
+
+SCOPES = ("local", "mixed", "history")
+CONTRAST = "local - history"
+FAILED, PASSED = "a requirement failed", "all requirements passed"
+
+_HEADS = {"judge": "judge", "physicians": "physicians"}
+TABLES: Mapping[str, TableText] = {
+    "history": TableText(
+        "Steps that depend on the history",
+        "Kappa of the judge against {reference}, and of the physicians against each other, by what the rubric says a "
+        "step depends on; the excess is the judge's contrast minus the physicians', who find the same steps hard.",
+        {**_HEADS, "excess": "excess"},
+    ),
+    "requirements": TableText(
+        "Steps after a failed requirement",
+        "Kappa of the judge against {reference}, and of the physicians against each other, on steps after a step that "
+        "they require and that has no points in {reference}, and on steps whose requirements all have some.",
+        _HEADS,
+    ),
+    "sequence": TableText(
+        "Strict sequential credit",
+        "Share of a video's steps that the judge gets right (wrong or not, against {reference}) before its first "
+        "mistake, in the rubric's order; the constant says the better of correct and wrong for every step.",
+        {"credit": "credit", "constant": "best constant", "gain": "gain", "flawless": "videos without a mistake"},
+    ),
+}
+
+
+def rubric_steps(matrix: ScoreMatrix, rubric: Rubric) -> list[RubricStep]:
+    """The rubric's step of each column (DataError: the rubric lacks one)."""
+    if unknown := [name for name in matrix.step_ids if name not in rubric.by_id]:
+        raise DataError(f"Step {unknown[0]!r} is not in rubric {rubric.rubric_id!r}. Use the rubric of the data set.")
+    return [rubric.by_id[name] for name in matrix.step_ids]
+
+
+def history(
+    matrix: ScoreMatrix, rubric: Rubric, raters: Raters | None = None, *, mapping: LabelMapping = "absolute"
+) -> Rows:
+    """Tables ``history``, ``requirements`` and ``sequence`` of a judge.
+
+    A judge that does not follow the state of the procedure agrees better on local steps than on those that depend on
+    the history. Unanswered steps are passed over. DataError: the rubric lacks a step of the matrix.
+    """
+    known = rubric_steps(matrix, rubric)
+    sides: dict[str, Sequence[ScoreMatrix]] = {"judge": [matrix]}
+    if pairs := list(rater_pairs(matrix, raters or {}).values()):
+        sides["physicians"] = pairs
+
+    def kappas(of: BoolArray, nothing: str) -> dict[str, Jackknifed]:
+        return {name: jackknife(kappa(side, mapping, of, nothing), matrix) for name, side in sides.items()}
+
+    shape, scope = matrix.asked.shape, np.array([step.scope for step in known])
+    by_scope = {
+        name: kappas(np.broadcast_to(scope == name, shape), f"No {name} step of the rubric was judged.")
+        for name in SCOPES
+    }
+    rows = Rows()
+    for name, found in by_scope.items():
+        rows += table_row("history", name, found)
+    contrast = {name: by_scope["local"][name] - by_scope["history"][name] for name in sides}
+    if pairs:
+        contrast["excess"] = contrast["judge"] - contrast["physicians"]
+    rows += table_row("history", CONTRAST, contrast, tested=True)
+    failed, passed = after_requirements(matrix, known)
+    rows += table_row("requirements", FAILED, kappas(failed, "No step follows a failed requirement."))
+    rows += table_row("requirements", PASSED, kappas(passed, "No step has requirements that all passed."))
+    return rows + table_row("sequence", "judge", _sequence(matrix))
+
+
+def after_requirements(matrix: ScoreMatrix, steps: Sequence[RubricStep]) -> tuple[BoolArray, BoolArray]:
+    """Steps after a requirement without points in the reference, and steps whose requirements all have some.
+
+    ``bool[V, S]`` each; a step whose requirements are not all known is in neither, unless one of them failed.
+    """
+    column = {name: place for place, name in enumerate(matrix.step_ids)}
+    none, some = matrix.counted & (matrix.reference <= 1e-9), matrix.counted & (matrix.reference > 1e-9)
+    failed, passed = np.zeros_like(none), np.zeros_like(none)
+    for place, step in enumerate(steps):
+        if needs := [column[need.id] for need in step.requires if need.id in column]:
+            failed[:, place], passed[:, place] = none[:, needs].any(axis=1), some[:, needs].all(axis=1)
+    return failed, passed
+
+
+def _sequence(matrix: ScoreMatrix) -> dict[str, Jackknifed]:
+    """Sequential credit of the judge and of the better constant."""
+    both, wrong, judged = matrix.counted & matrix.answered, matrix.reference_wrong, matrix.predicted_wrong
+    steps = both.sum(axis=1)
+    shares = []
+    for says in (judged, np.zeros_like(judged), np.ones_like(judged)):
+        before = (np.cumsum(both & (wrong != says), axis=1) == 0) & both
+        shares.append(before.sum(axis=1) / np.maximum(steps, 1))
+    counts = np.stack([*shares, np.ones(len(both))], axis=1) * (steps > 0)[:, None]
+
+    def credit(of_judge: int, of_constant: int) -> Counted:
+        def value(sums: FloatArray) -> FloatArray:
+            best = np.maximum(sums[..., 1], sums[..., 2])
+            return ratio(of_judge * sums[..., 0] + of_constant * best, sums[..., 3])
+
+        bounds = (min(of_constant, 0.0), 1.0)
+        return Counted(lambda m: counts, value, lambda sums: "No step was answered.", bounds)
+
+    flawless = share_of(lambda m: (shares[0] == 1)[:, None], lambda m: (steps > 0)[:, None], "No step was answered.")
+    found: dict[str, Statistic] = {
+        "credit": credit(1, 0),
+        "constant": credit(0, 1),
+        "gain": credit(1, -1),
+        "flawless": flawless,
+    }
+    return {name: jackknife(each, matrix) for name, each in found.items()}

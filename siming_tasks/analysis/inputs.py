@@ -1,0 +1,182 @@
+"""Inputs: what is left without some of the evidence, what sound adds, and whether one act moves the one step.
+
+A metric that a judge keeps without the video, or on another exam's video, was not earned by watching.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from siming_tasks.analysis.pairs import aligned, paired_rows
+from siming_tasks.analysis.tables import TableText
+from siming_tasks.metrics.catalogue import CATALOGUE, headline, select, statistic
+from siming_tasks.metrics.classification import Positive, ratio
+from siming_tasks.metrics.estimate import Estimate, Rows
+from siming_tasks.metrics.jackknife import Counted, combine, jackknife
+from siming_tasks.metrics.labels import LabelMapping
+from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
+from siming_tasks.rubrics import Rubric
+
+if TYPE_CHECKING:
+    from siming_tasks.options import Options
+    from siming_tasks.results.run import Run
+
+CORRECTED = ("plcc", "srcc", "qwk", "mcc")
+"""Metrics that are 0 for a judge that answers at random, so that a share of them means something."""
+NO_AGREEMENT = (
+    "The plain task is not shown to agree beyond chance (an interval above 0), so there is nothing to survive."
+)
+_METRICS = {key: CATALOGUE[key].label for key in select(symmetric=True)}
+_WITHOUT_PICTURES = ("media", "frames", "size", "density", "encoding", "sampler")
+
+TABLES: Mapping[str, TableText] = {
+    "ablations": TableText(
+        "Ablations",
+        "The judge against {reference} with the plain input and with some of the evidence taken away, on the steps "
+        "that were answered both times; the share that survives is 1 for a judge that did not need what was taken.",
+        _METRICS,
+    ),
+    "sound": TableText(
+        "Sound",
+        "The judge against {reference} with pictures alone and with sound or a transcript, on the steps that were "
+        "answered both times, apart for the steps whose evidence is heard.",
+        _METRICS,
+    ),
+    "minimal pairs": TableText(
+        "Minimal pairs",
+        "Shares of the pairs of exams that truly differ in one act, by {reference}, on whose step the judge answered "
+        "in both; a judge that sees the step's clip alone gets at most the share of local pairs right.",
+        {"right": "right", "moved": "moved the right way", "wrong_way": "moved the wrong way",
+         "elsewhere": "steps moved elsewhere", "local": "local pairs"},
+    ),
+}  # fmt: skip
+
+
+def changed_input(
+    table: str,
+    name: str,
+    plain: ScoreMatrix,
+    changed: ScoreMatrix,
+    steps: Collection[str] | None = None,
+    *,
+    mapping: LabelMapping = "absolute",
+    positive: Positive = "error",
+) -> Rows:
+    """Rows ``name: plain``, ``name: changed``, ``name: change`` and, of ablations, ``name: survives``.
+
+    Over the videos of both, on the steps that were answered both times. ``survives`` is changed / plain, where the
+    plain value is shown to be above 0. ``table`` is ``ablations`` or ``sound``; ``steps``: these only (None: all).
+
+    Raises:
+        DataError: they share no video or step, or are held against different labels.
+    """
+    sides = aligned(*(side if steps is None else side.subset(steps) for side in (plain, changed)))
+    both = sides[0].answered & sides[1].answered
+    before, after = (side.predicting(np.where(both, side.predicted, np.nan)) for side in sides)
+    names = (f"{name}: plain", f"{name}: changed", f"{name}: change")
+    keys = select(plain.answer, symmetric=True)
+    rows = paired_rows(table, names, before, after, keys, ranked=False, mapping=mapping, positive=positive)
+    for key in keys if table == "ablations" else ():
+        if key in CORRECTED:
+            values = [jackknife(statistic(key, mapping, positive), side) for side in (after, before)]
+            share, low = Estimate(None, why=NO_AGREEMENT), rows.one(row=names[0], metric=key).low
+            if low is not None and low > 0:
+                share = combine(values, lambda a, b: a / b).estimate()
+            rows += [share.at(table, f"{name}: survives", key)]
+    return rows
+
+
+def ablations(plain: ScoreMatrix, altered: Mapping[str, ScoreMatrix], rubric: Rubric, **how: Any) -> Rows:
+    """Table ``ablations``: every ablation of one judge by name, on all steps and on those that depend on earlier ones.
+
+    ``how``: mapping and positive class as in :func:`changed_input`.
+    """
+    past = [name for name in plain.step_ids if name in rubric.by_id and rubric.by_id[name].scope == "history"]
+    rows = Rows()
+    for name, matrix in altered.items():
+        rows += changed_input("ablations", name, plain, matrix, **how)
+        rows += changed_input("ablations", f"{name}, history steps", plain, matrix, past, **how) if past else ()
+    return rows
+
+
+def sound(plain: ScoreMatrix, heard: Mapping[str, ScoreMatrix], rubric: Rubric, **how: Any) -> Rows:
+    """Table ``sound``: one judge with each modality by name, on all steps, those that need sound, and the others."""
+    need = {step.id for step in rubric.steps if step.evidence.is_heard}
+    parts = {
+        "": list(plain.step_ids),
+        ", need sound": [name for name in plain.step_ids if name in need],
+        ", others": [name for name in plain.step_ids if name not in need],
+    }
+    rows = Rows()
+    for name, matrix in heard.items():
+        for part, steps in parts.items():
+            rows += changed_input("sound", f"{name}{part}", plain, matrix, steps, **how) if steps else ()
+    return rows
+
+
+def minimal_pairs(matrix: ScoreMatrix, pairs: Sequence[Mapping[str, Any]]) -> Rows:
+    """Table ``minimal pairs``: none if no pair's videos are both in the matrix.
+
+    ``right``: the answer to the step moved the right way and no answer moved to a step of equal truth; ``moved``: the
+    right way, whatever happened elsewhere; ``elsewhere``: mean share of the steps of equal truth whose answer moved.
+    A pair belongs to the cluster of its first video, and n counts first videos. ``pairs`` are lines of ``pairs.jsonl``
+    (:func:`siming_tasks.data.minimal_pairs.read_pairs`).
+    """
+    row = {name: place for place, name in enumerate(matrix.video_ids)}
+    column = {name: place for place, name in enumerate(matrix.step_ids)}
+    sums = {key: np.zeros((len(row), 2)) for key in TABLES["minimal pairs"].heads}
+    asked = [pair for pair in pairs if {pair["video_a"], pair["video_b"]} <= row.keys()]
+    for pair in asked:
+        first, second = row[pair["video_a"]], row[pair["video_b"]]
+        change = matrix.predicted[second] - matrix.predicted[first]
+        moved = change[column[pair["step_id"]]] * pair["direction"] * (1 if matrix.answer == "score" else -1)
+        others = change[[column[name] for name in pair["unchanged_steps"]]]
+        others = others[~np.isnan(others)] != 0
+        if np.isnan(moved):
+            continue
+        found = {"right": moved > 0 and not others.any(), "moved": moved > 0, "wrong_way": moved < 0}
+        found |= {"local": pair["kind"] == "local"} | ({"elsewhere": others.mean()} if len(others) else {})
+        for key, value in found.items():
+            sums[key][first] += float(value), 1.0
+
+    def share(counts: FloatArray) -> Counted:
+        function = lambda total: ratio(total[..., 0], total[..., 1])  # noqa: E731
+        return Counted(lambda m: counts, function, lambda total: "No pair was answered.", (0.0, 1.0), share=True)
+
+    found = {key: jackknife(share(counts), matrix).estimate() for key, counts in sums.items()}
+    return Rows(each.at("minimal pairs", "judge", key) for key, each in found.items() if asked)
+
+
+def run_inputs(run: Run, setting: str, options: Options, allow: Collection[str] = ()) -> Rows:
+    """Tables ``ablations`` and ``sound`` of every control that a run made of a setting; none without the plain task.
+
+    One that cannot stand beside the plain task has a row with the reason and no value. ``allow`` has differences to
+    accept (:data:`siming_tasks.common.schema.DIFFERENCES`).
+    """
+    from siming_tasks.results.comparable import TaskRun, comparable
+    from siming_tasks.tasks import ABLATION_TASKS, SOUND_TASKS, TASKS
+
+    def asked(name: str, called: str) -> TaskRun:
+        found = TaskRun.of(run, name, options.rater, options.cluster)
+        conditions = {request.partition("/")[2]: each for request, each in found.conditions.items()}
+        return replace(found, name=called, conditions=conditions)  # requests of two tasks differ in the task alone
+
+    controls = [TASKS[name] for name in (*ABLATION_TASKS, *SOUND_TASKS) if run.records.get(name)]
+    controls = [task for task in controls if task.base_task == setting and run.records.get(setting)]
+    how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
+    rows = Rows()
+    for task in controls:
+        name = task.ablation.name or task.modality.name
+        differs = task.ablation.changes or ("prompt", *(() if task.modality.pictures else _WITHOUT_PICTURES))
+        plain, other = asked(setting, "plain task"), asked(task.name, name)
+        if reasons := comparable(plain, other, (*allow, *differs, "videos", "steps")):
+            key, table = headline(task.answer), "ablations" if task.ablation else "sound"
+            rows += [Estimate(None, why=reasons[0], table=table, row=f"{name}: change", metric=key)]
+        else:
+            analyse = ablations if task.ablation else sound
+            rows += analyse(plain.panel, {name: other.panel}, run.dataset.rubric, **how)
+    return rows

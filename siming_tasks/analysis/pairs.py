@@ -1,0 +1,94 @@
+"""Two sides side by side: kappa of their labels, physicians as each other's judges, two matrices metric by metric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from siming_tasks.analysis.tables import table_row
+from siming_tasks.common.errors import DataError
+from siming_tasks.metrics.alignment import ComparisonEntry, align
+from siming_tasks.metrics.catalogue import NOTHING, counted_codes, statistic
+from siming_tasks.metrics.classification import Positive
+from siming_tasks.metrics.estimate import Rows
+from siming_tasks.metrics.jackknife import Counted, jackknife
+from siming_tasks.metrics.labels import LabelMapping, ordinal_labels, qwk
+from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
+from siming_tasks.metrics.thresholds import COMPARABLE
+
+Raters = Mapping[str, FloatArray]
+"""Points of each physician in the order of a matrix, ``float[V, S]``; NaN: not scored."""
+ONE_LABEL = "Both sides are one and the same label everywhere: 0/0."
+
+
+def kappa_counts(matrix: ScoreMatrix, mapping: LabelMapping = "absolute", of: BoolArray | None = None) -> FloatArray:
+    """Confusion counts of the labels of each video, ``float[V, 16]``, of the steps ``of`` (``bool[V, S]``; None: all).
+
+    Labels are those of equation 3; of verdicts 1 (correct) and 0 (wrong), whose quadratic kappa is Cohen's.
+    """
+    known = matrix.counted & matrix.answered & (True if of is None else of)
+    if matrix.answer == "score":
+        x, y = (ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted))
+        return counted_codes(x, y, known, 4)
+    return counted_codes(~matrix.reference_wrong, ~matrix.predicted_wrong, known, 4)
+
+
+def kappa(
+    matrices: Iterable[ScoreMatrix],
+    mapping: LabelMapping = "absolute",
+    of: BoolArray | None = None,
+    nothing: str = NOTHING,
+) -> Counted:
+    """Kappa of the labels of one or several matrices over the same videos, whose confusion tables are added up.
+
+    ``nothing``: why there is none where no step is ``of`` them.
+    """
+    counts = sum(kappa_counts(matrix, mapping, of) for matrix in matrices)
+    return Counted(lambda matrix: np.asarray(counts), qwk, lambda sums: ONE_LABEL if sums.any() else nothing)
+
+
+def rater_pairs(matrix: ScoreMatrix, raters: Raters) -> dict[str, ScoreMatrix]:
+    """Every pair of physicians, the second as the judge and the first as the reference, by ``second - first``.
+
+    Over the steps of the matrix that count and that both scored (DataError: a rater has another shape).
+    """
+    for name, points in raters.items():
+        if np.shape(points) != matrix.reference.shape:
+            raise DataError(
+                f"Rater {name!r} has shape {np.shape(points)}, not {matrix.reference.shape} (videos, steps)."
+            )
+    pairs = {}
+    for (a, first), (b, second) in combinations(raters.items(), 2):
+        asked = matrix.counted & ~np.isnan(first) & ~np.isnan(second)
+        said = second if matrix.answer == "score" else np.where(np.isnan(second), np.nan, second < matrix.max_score)
+        pairs[f"{b} - {a}"] = replace(matrix, reference=first, predicted=said, asked=asked)
+    return pairs
+
+
+def aligned(before: ScoreMatrix, after: ScoreMatrix) -> tuple[ScoreMatrix, ScoreMatrix]:
+    """Two matrices over the videos and steps that both asked about (DataError: none, or their labels differ)."""
+    entries = [ComparisonEntry("before", before), ComparisonEntry("after", after)]
+    first, second = align(entries, allow=("videos", "steps"))
+    return first.panel, second.panel
+
+
+def paired_rows(
+    table: str, names: tuple[str, str, str], before: ScoreMatrix, after: ScoreMatrix, metrics: Sequence[str],
+    *, ranked: bool, mapping: LabelMapping = "absolute", positive: Positive = "error",
+) -> Rows:  # fmt: skip
+    """Three rows: two matrices over the same questions, and the second minus the first, paired and tested.
+
+    ``ranked``: a missing answer counts as full points or "correct". Below 95 % answered the rows are marked, and the
+    difference is not tested.
+    """
+    comparable = min(before.answered_share, after.answered_share) >= COMPARABLE
+    sides = [side.imputed() if ranked else side for side in (before, after)]
+    first, second = ({key: jackknife(statistic(key, mapping, positive), side) for key in metrics} for side in sides)
+    change = {key: second[key] - first[key] for key in metrics}
+    rows = table_row(table, names[0], first) + table_row(table, names[1], second)
+    rows += table_row(table, names[2], change, tested=comparable)
+    flag = () if comparable else ("not-comparable",)
+    return Rows(each if each.value is None else replace(each, flags=(*each.flags, *flag)) for each in rows)

@@ -1,0 +1,77 @@
+"""Repeats: several runs of one model over the same exams, their spread and the model's agreement with itself.
+
+A judge cannot agree with physicians better than its own noise allows, and one that agrees with itself perfectly may be
+perfectly wrong: answers at temperature 0, or from a cache, agree with themselves by construction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from siming_tasks.analysis.pairs import kappa
+from siming_tasks.analysis.tables import TableText, table_row
+from siming_tasks.common.errors import DataError
+from siming_tasks.metrics.alignment import ComparisonEntry, align
+from siming_tasks.metrics.catalogue import CATALOGUE, select, statistic
+from siming_tasks.metrics.classification import Positive, ratio
+from siming_tasks.metrics.estimate import Estimate, Rows
+from siming_tasks.metrics.jackknife import Counted, jackknife
+from siming_tasks.metrics.labels import LabelMapping
+from siming_tasks.metrics.score_matrix import ScoreMatrix
+
+TABLES: Mapping[str, TableText] = {
+    "repeats": TableText(
+        "Repeats",
+        "Mean and standard deviation over the runs of one model of its metrics against {reference}, a missing answer "
+        "counting as full points or correct; and the runs against each other (all pairs added up), on the steps that "
+        "both answered.",
+        {
+            **{key: CATALOGUE[key].label for key in select(compared=True)},
+            "same": "same answer",
+            "kappa": "kappa with itself",
+        },
+    )
+}
+
+
+def repeats(runs: Sequence[ScoreMatrix], *, mapping: LabelMapping = "absolute", positive: Positive = "error") -> Rows:
+    """Table ``repeats``: rows ``mean`` and ``sd`` of every metric over the runs, and ``with itself``.
+
+    Over the videos and steps that all runs were asked about. Mean and standard deviation have no interval: the runs
+    are of the same exams, and the exams' share of the error is that of a single run.
+
+    Raises:
+        DataError: fewer than two runs, different kinds of answers, or no step in common.
+    """
+    if len(runs) < 2:
+        raise DataError("Repeats need two runs of one model or more.")
+    entries = [ComparisonEntry(f"run {number}", run) for number, run in enumerate(runs, 1)]
+    panels = [entry.panel for entry in align(entries, allow=("videos", "steps"))]
+    rows = Rows()
+    for key in select(panels[0].answer, compared=True):
+        found = [jackknife(statistic(key, mapping, positive), panel.imputed()) for panel in panels]
+        values, n = [each.value for each in found], int(found[0].videos.sum())
+        undefined = [each.why for each in found if np.isnan(each.value)]
+        why = undefined[0] if undefined else f"Over {len(runs)} runs of the same exams: no interval."
+        for name, value in (("mean", np.mean(values)), ("sd", np.std(values, ddof=1))):
+            rows += [Estimate(None if undefined else float(value), n=n, why=why, table="repeats", row=name, metric=key)]
+    return Rows(rows) + _with_itself(panels, mapping)
+
+
+def _with_itself(panels: Sequence[ScoreMatrix], mapping: LabelMapping) -> Rows:
+    """Share of equal answers and kappa, over all pairs of runs and the steps that both answered."""
+    first, pairs = panels[0], []
+    same = np.zeros((len(first.video_ids), 2))
+    for a, b in combinations(panels, 2):
+        both = a.answered & b.answered
+        same += np.stack([(both & (a.predicted == b.predicted)).sum(axis=1), both.sum(axis=1)], axis=1)
+        points = a.predicted if a.answer == "score" else np.where(a.predicted_wrong, 0.0, a.max_score)
+        pairs.append(replace(b, reference=np.where(both, points, np.nan)))
+    nothing = "No two runs answered the same step."
+    equal = Counted(lambda m: same, lambda s: ratio(s[..., 0], s[..., 1]), lambda s: nothing, (0.0, 1.0), share=True)
+    found = {"same": jackknife(equal, first), "kappa": jackknife(kappa(pairs, mapping, nothing=nothing), first)}
+    return table_row("repeats", "with itself", found)

@@ -1,0 +1,107 @@
+"""Severity: totals of the judge minus those of the reference, and how many steps each calls wrong.
+
+Correlations do not change when every total is shifted; the result of an exam does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+
+from siming_tasks.analysis.pairs import Raters, rater_pairs
+from siming_tasks.analysis.tables import TableText, table_row
+from siming_tasks.metrics.catalogue import NOTHING, share_of
+from siming_tasks.metrics.classification import ratio
+from siming_tasks.metrics.correlation import totals
+from siming_tasks.metrics.estimate import Rows
+from siming_tasks.metrics.formats import mean_of
+from siming_tasks.metrics.jackknife import Counted, Statistic, jackknife
+from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
+
+JUDGE = "judge - reference"
+WIDTH = 1.959964
+"""Standard deviations on either side of the mean that hold 95 % of a normal distribution."""
+_NOISE = 1e-12
+
+TABLES: Mapping[str, TableText] = {
+    "severity": TableText(
+        "Severity",
+        "The judge minus {reference}, and beside it each physician minus another: totals as shares of a video's "
+        "points, and shares of steps; the limits hold 95 % of the differences if these are near normal.",
+        {"bias": "bias of totals", "sd": "sd", "lower": "lower limit", "upper": "upper limit", "slope": "slope",
+         "icc": "ICC(A,1)", "concordance": "Lin's concordance", "called_wrong": "called wrong",
+         "prevalence": "wrong in the reference", "offset": "difference"},
+    )
+}  # fmt: skip
+
+
+def severity(matrix: ScoreMatrix, raters: Raters | None = None) -> Rows:
+    """Table ``severity``: a row for the judge and one for each pair of physicians, second minus first.
+
+    Of totals (shares of the points; verdicts have none): ``bias`` and ``sd`` of the differences, their limits of
+    agreement bias -+ 1.96 sd (Bland & Altman 1999), ``slope`` of the difference on the mean of both (below 0: the first
+    spreads the examinees less), ``icc``: ICC(A,1) (McGraw & Wong 1996), ``concordance`` (Lin 1989). Of the steps that
+    both sides judged: ``called_wrong``, ``prevalence`` (wrong in the reference) and ``offset``, their difference.
+    """
+    rows = Rows()
+    for name, side in {JUDGE: matrix, **rater_pairs(matrix, raters or {})}.items():
+        found = {**_of_totals(side), **_of_steps(side)}
+        rows += table_row("severity", name, {key: jackknife(each, side) for key, each in found.items()})
+    return rows
+
+
+def _of_steps(matrix: ScoreMatrix) -> dict[str, Statistic]:
+    known = matrix.counted & matrix.answered
+    gap = matrix.predicted_wrong.astype(np.float64) - matrix.reference_wrong
+    return {
+        "called_wrong": share_of(lambda m: m.predicted_wrong, lambda m: known, NOTHING),
+        "prevalence": share_of(lambda m: m.reference_wrong, lambda m: known, NOTHING),
+        "offset": mean_of(gap, known, NOTHING, (-1.0, 1.0)),
+    }
+
+
+def _of_totals(matrix: ScoreMatrix) -> dict[str, Statistic]:
+    if matrix.answer == "error":
+        return {}
+    reference, judged = totals(matrix)
+    known = ~np.isnan(reference)
+    middle = np.median(np.concatenate([reference[known], judged[known]])) if known.any() else 0.0
+    x, y = judged - middle, reference - middle  # near 0, so that sums of squares stay exact
+    sums = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
+    sums = np.where(known[:, None], sums, 0.0)
+
+    def why(whole: FloatArray) -> str:
+        few = whole[0] < 3
+        return "Fewer than three videos have both totals." if few else "The totals do not vary as this needs: 0/0."
+
+    return {name: Counted(lambda m: sums, partial(_value, name=name), why, bounds) for name, bounds in _BOUNDS.items()}
+
+
+def _value(sums: FloatArray, name: str) -> FloatArray:
+    """One of the values, from sums of videos, judge, reference, their squares and product, ``float[..., 6]``."""
+    n, sx, sy, sxx, syy, sxy = np.moveaxis(sums, -1, 0)
+    n = np.where(n > 2, n, np.nan)
+    vx, vy, cov = (sxx - sx * sx / n) / (n - 1), (syy - sy * sy / n) / (n - 1), (sxy - sx * sy / n) / (n - 1)
+    vx, vy = (np.where(variance < _NOISE, 0.0, variance) for variance in (vx, vy))
+    bias, square, part = (sx - sy) / n, vx + vy - 2 * cov, (n - 1) / n  # Lin's variances are over n
+    sd = np.sqrt(np.where(square < _NOISE, 0.0, square))
+    varies, rows, rest, columns = vx + vy > 0, (vx + vy) / 2 + cov, (vx + vy) / 2 - cov, n * bias**2 / 2
+    values: dict[str, FloatArray] = {
+        "bias": bias,
+        "sd": sd,
+        "lower": bias - WIDTH * sd,
+        "upper": bias + WIDTH * sd,
+        "slope": ratio((vx - vy) / 2, np.where(rows < _NOISE, 0.0, rows / 2)),
+        "icc": np.where(varies, ratio(rows - rest, rows + rest + 2 / n * (columns - rest)), np.nan),
+        "concordance": np.where(varies, ratio(2 * part * cov, part * (vx + vy) + bias**2), np.nan),
+    }
+    return values[name]
+
+
+_ANY = (-np.inf, np.inf)
+_BOUNDS: Mapping[str, tuple[float, float]] = {
+    "bias": (-1.0, 1.0), "sd": (0.0, np.inf), "lower": _ANY, "upper": _ANY, "slope": (-2.0, 2.0), "icc": (-1.0, 1.0),
+    "concordance": (-1.0, 1.0),
+}  # fmt: skip

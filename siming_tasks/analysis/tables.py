@@ -1,0 +1,49 @@
+"""Texts of the tables of the analyses, and the rows that fill them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+
+from siming_tasks.metrics.estimate import Rows
+from siming_tasks.metrics.jackknife import Jackknifed
+
+MODULES = ("claims", "groups", "history", "inputs", "leak_audit", "pass_decisions", "power", "repeats", "severity",
+           "steps")  # fmt: skip
+"""Modules of :mod:`siming_tasks.analysis` that make tables; each has its texts in ``TABLES``."""
+
+
+@dataclass(frozen=True)
+class TableText:
+    """What stands above a table.
+
+    Attributes:
+        title: of the table.
+        caption: one sentence to read it by; ``{reference}`` in it is whose labels the judge is held against.
+        heads: of its columns, by metric, in order.
+    """
+
+    title: str
+    caption: str
+    heads: Mapping[str, str]
+
+    def sentence(self, reference: str = "the consensus") -> str:
+        """The caption with the name of the reference."""
+        return self.caption.format(reference=reference)
+
+
+def table_texts() -> dict[str, TableText]:
+    """The texts of all tables, by the table's name (ValueError: two modules make one of the same name)."""
+    found: dict[str, TableText] = {}
+    for module in MODULES:
+        texts: Mapping[str, TableText] = import_module(f"siming_tasks.analysis.{module}").TABLES
+        if twice := found.keys() & texts.keys():
+            raise ValueError(f"two tables are called {min(twice)!r}")
+        found |= texts
+    return found
+
+
+def table_row(table: str, row: str, found: Mapping[str, Jackknifed], *, tested: bool = False) -> Rows:
+    """One row of a table: an estimate of each value, by metric; ``tested``: differences, with their p."""
+    return Rows(each.estimate(tested=tested).at(table, row, metric) for metric, each in found.items())
