@@ -1,239 +1,204 @@
-"""Leak audit: facts that tell the labels of a data set without any picture.
+"""Leak audit: what a data set states besides pixels, and how well it tells which steps are wrong.
 
-Each probe (:mod:`siming_tasks.analysis.leak_probes`) is a judge that is given one kind of facts and learns the labels
-of the other clusters from them (:mod:`siming_tasks.metrics.cross_fitting`). What it reaches is what a judge of pictures
-must beat before it has shown anything.
+What a fact reaches is what a judge of pictures must beat before it has shown anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from siming_tasks.analysis.leak_probes import PROBES, AuditedExams, Kind, probe_features
-from siming_tasks.analysis.paired_tests import Paired, holm, jackknife_t
-from siming_tasks.common.errors import DataError
-from siming_tasks.data import Dataset
-from siming_tasks.metrics import Estimate, ScoreMatrix
-from siming_tasks.metrics.cross_fitting import CrossFitted, cross_fit
-from siming_tasks.metrics.estimate import plain
-from siming_tasks.metrics.evaluate import estimates
-from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, IntArray
-from siming_tasks.metrics.sufficient_stats import Tally
-from siming_tasks.metrics.thresholds import ALPHA
-from siming_tasks.options import Options
-from siming_tasks.results.evaluate_records import build_reference_matrix
-from siming_tasks.tasks import benchmark_task
+from siming_tasks.analysis.tables import TableText, table_row
+from siming_tasks.common.errors import DataError, MediaError
+from siming_tasks.common.schema import Video
+from siming_tasks.metrics.estimate import Estimate, Rows
+from siming_tasks.metrics.jackknife import Jackknifed, holm, jackknife
+from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 
-STEP_PRIOR = "step prior"
+if TYPE_CHECKING:
+    from siming_tasks.data import Dataset
+    from siming_tasks.options import Options
 
-FEWEST_CELLS = 5
-"""Fewest wrong and fewest right videos of a step whose area is looked at on its own."""
+FOLDS, TREES, MOST_CELLS = 5, 100, 8_000
+"""Parts that the clusters are dealt into; trees of a forest, and most steps that one of them is grown on."""
+PRIOR = "step prior"
 
-
-@dataclass(frozen=True)
-class ProbeResult:
-    """Agreement of one probe with the labels.
-
-    Attributes:
-        name, kind, what: of the probe: what it is given, and whether a judge is sent it or it stands in the file.
-        auc: chance that a wrong step is thought likelier to be wrong than a right one, over all steps; NaN where one
-            class is missing.
-        gain: the same minus that of the step prior, which knows the step alone.
-        within: the same among the videos of one step, all steps together, less 0.5: 0 is nothing. By the jackknife.
-        p, p_holm: one-sided, of ``within``, and corrected over the probes. It rests on what is learnt from the folds
-            ahead, the areas on all other folds.
-        step_aucs: area of each step with :data:`FEWEST_CELLS` videos of either kind.
-        qwk, plcc: kappa of the points, and correlation of the totals.
-    """
-
-    name: str
-    kind: Kind
-    what: str
-    auc: float
-    gain: float
-    within: Paired
-    p: float
-    p_holm: float
-    step_aucs: Mapping[str, float]
-    qwk: Estimate
-    plcc: Estimate
-
-    @property
-    def tells(self) -> bool:
-        """True if it tells something of the labels beyond the step, beyond chance."""
-        return bool(self.p_holm <= ALPHA)
+TABLES: Mapping[str, TableText] = {
+    "leaks": TableText(
+        "Leak audit",
+        'Area under the ROC curve of "wrong by {reference}": of what each step usually gets and of a forest that knows '
+        "one fact besides, both learnt from the other clusters; a gain above 0 with a corrected p of at most .05 is a "
+        "leak, and none found is no proof that there is none.",
+        {"auroc": "AUROC", "gain": "gain over the step prior"},
+    )
+}
 
 
-@dataclass(frozen=True)
-class LeakAudit:
-    """Result of :func:`leak_audit`: ``prior`` knows the step alone; ``absent`` says why a probe was left out.
-
-    ``unreadable`` has a sentence for each video that should have been opened and could not be.
-    """
-
-    videos: int
-    clusters: int
-    unit: str
-    prior: ProbeResult
-    probes: tuple[ProbeResult, ...]
-    absent: Mapping[str, str]
-    unreadable: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON types; no NaN."""
-        return {name: plain(value) for name, value in vars(self).items()}
-
-
-def leak_audit(
-    dataset: Dataset,
-    options: Options | None = None,
-    *,
-    probes: Iterable[str] | None = None,
-    media: bool = True,
-) -> LeakAudit:
-    """Audit a data set: what tells its labels, and how well.
-
-    ``probes`` are names of :data:`siming_tasks.analysis.leak_probes.PROBES` (default: all); without ``media`` no file
-    is opened, so that exams without their videos can be audited, also those that were made in memory::
-
-        from siming_tasks.analysis.leak_audit import leak_audit
-        audit = leak_audit(dataset, probes=["span length", "place", "order", "duration"], media=False)
-        audit.prior.auc, audit.probes[0].auc, max(audit.probes[0].step_aucs.values())
+def audit(dataset: Dataset, options: Options, *, media: bool = True) -> Rows:
+    """Table ``leaks`` of a data set; with ``media`` its files are opened too, and one that cannot be says why.
 
     Raises:
-        DataError: the labels are withheld, or there are fewer than two clusters.
-        KeyError: there is no such probe.
+        DataError: the labels are withheld, or there is one cluster only.
     """
-    options = options or Options()
-    panel = build_reference_matrix(
-        dataset, benchmark_task("full", "score").name, options.rater, options.cluster
-    ).sorted()
-    if not panel.counted.any():
-        raise DataError(f"{dataset.root}: the labels are withheld: what tells them cannot be said.")
-    if panel.n_clusters < 2:
-        raise DataError(f"{dataset.root}: all videos are one {panel.unit}; an audit needs two that can be kept apart.")
-    exams = AuditedExams(dataset, [dataset.video(v) for v in panel.video_ids], panel.step_ids, options, media)
-    prior = cross_fit(panel, np.zeros((*panel.reference.shape, 0)))
-    results, absent = [], {}
-    for name in PROBES if probes is None else probes:
-        features = probe_features(exams, name)
-        if isinstance(features, str):
-            absent[name] = features
-        else:
-            results.append(_audit(name, panel, features, prior, options))
-    corrected = holm(np.array([result.p for result in results]))
-    results = [replace(result, p_holm=float(p)) for result, p in zip(results, corrected, strict=True)]
-    base = _result(STEP_PRIOR, panel, prior, prior, options)
-    unread = tuple(exams.unreadable) if media else ()
-    return LeakAudit(len(panel.video_ids), panel.n_clusters, panel.unit, base, tuple(results), absent, unread)
+    from siming_tasks.results.evaluate_records import build_reference_matrix
+    from siming_tasks.tasks import benchmark_task
+
+    matrix = build_reference_matrix(dataset, benchmark_task("full", "score").name, options.rater, options.cluster)
+    videos = [dataset.video(name) for name in matrix.video_ids]
+    facts, unread = stated_facts(videos, matrix.step_ids), Rows()
+    try:
+        facts |= file_facts([dataset.media_path(video) for video in videos], videos) if media else {}
+    except (MediaError, DataError) as error:
+        unread = Rows([Estimate(None, why=str(error), table="leaks", row="files", metric="auroc")])
+    return leak_audit(matrix, facts) + unread
 
 
-def _audit(name: str, panel: ScoreMatrix, features: FloatArray, prior: CrossFitted, options: Options) -> ProbeResult:
-    """One probe with its test."""
-    result = _result(name, panel, cross_fit(panel, features), prior, options)
-    ahead = cross_fit(panel, features, forward=True)
-    rows = np.flatnonzero(ahead.fold > 1)
-    if not len(rows):
-        return result
-    found = _scored(panel.videos(rows), ahead.wrong[rows], ahead.fold[rows]).within()
-    p = found.p / 2 if found.value > 0 else 1 - found.p / 2
-    if found.stderr == 0 and found.value > 0:  # every pair told right: what does not vary has no t, and is no chance
-        p = 0.0
-    return replace(result, p=p, p_holm=p)
+def leak_audit(matrix: ScoreMatrix, facts: Mapping[str, FloatArray]) -> Rows:
+    """Table ``leaks``: the step prior, and a row for each fact with its gain, tested and corrected by Holm.
 
+    Args:
+        matrix: labels, and the clusters that are kept apart; its predictions are not used.
+        facts: by name, features of each video, ``float[V, F]``, or of each of its steps, ``float[V, S, F]``; NaN:
+            unknown, which may tell something too.
 
-@dataclass(frozen=True, eq=False)
-class _ScoredSteps:
-    """Scores of V videos with S steps: the larger, the surer that the step is wrong.
-
-    Attributes:
-        scores: less the mean of the step in the video's fold, ``float[V, S]``. A judge that learns nothing but the
-            mean of the other folds says less of a step in the fold where more is wrong: within a step its area would
-            lie below 0.5. No label takes part in this.
-        wrong: ``bool[V, S]``; ``known``: cells that count.
-        clusters: the number of each video's cluster, ``int[V]``.
+    Raises:
+        DataError: the labels are withheld, or there is one cluster only.
     """
-
-    scores: FloatArray
-    wrong: BoolArray
-    known: BoolArray
-    clusters: NDArray[np.intp]
-
-    def within(self) -> Paired:
-        """Area among pairs of videos of one step, less 0.5, by the jackknife over clusters; steps count by pairs."""
-        videos = len(self.scores)
-        wins, pairs = np.zeros((videos, videos)), np.zeros((videos, videos))
-        for scores, wrong, known in zip(self.scores.T, self.wrong.T, self.known.T, strict=True):
-            counted = np.outer(wrong & known, ~wrong & known)
-            pairs += counted
-            wins += counted * (1 + np.sign(scores[:, None] - scores)) / 2
-        if not pairs.any():
-            return Paired(*(np.nan,) * 5, 0)
-        with np.errstate(invalid="ignore"):  # without some cluster no pair may be left
-            left_out: FloatArray = self._without_each(wins) / self._without_each(pairs) - 0.5
-        return jackknife_t(float(wins.sum() / pairs.sum() - 0.5), left_out)
-
-    def _without_each(self, of_pairs: FloatArray) -> FloatArray:
-        """Sum of ``float[V, V]`` without the rows and columns of each cluster in turn, ``float[C]``."""
-        same = self.clusters[:, None] == self.clusters
-        touched = of_pairs.sum(axis=0) + of_pairs.sum(axis=1) - (of_pairs * same).sum(axis=1)
-        left: FloatArray = of_pairs.sum() - np.bincount(np.unique(self.clusters, return_inverse=True)[1], touched)
-        return left
-
-    def of_steps(self) -> FloatArray:
-        """Area of each step, ``float[S]``; NaN below :data:`FEWEST_CELLS` videos of either kind."""
-        areas = np.full(self.known.shape[1], np.nan)
-        for step, known in enumerate(self.known.T):
-            wrong = self.wrong[known, step]
-            if min(wrong.sum(), (~wrong).sum()) >= FEWEST_CELLS:
-                areas[step] = _area(self.scores[known, step], wrong)
-        return areas
+    if not matrix.counted.any():
+        raise DataError("The labels are withheld: what tells them cannot be said.")
+    if matrix.n_clusters < 2:
+        raise DataError(f"All videos are one {matrix.unit}; an audit needs two that can be kept apart.")
+    nothing = np.zeros((*matrix.asked.shape, 0))
+    prior = _area(matrix, _chances(matrix, nothing))
+    rows: list[Estimate] = [*table_row("leaks", PRIOR, {"auroc": prior})]
+    gains: list[Estimate] = []
+    for name, values in facts.items():
+        if (values == values[:1]).all():
+            same = "It is the same in every video."
+            rows += [Estimate(None, why=same, table="leaks", row=name, metric=key) for key in ("auroc", "gain")]
+            continue
+        whole = values[:, None] if values.ndim == 2 else values
+        found = _area(matrix, _chances(matrix, np.broadcast_to(whole, (*nothing.shape[:2], whole.shape[2]))))
+        rows += table_row("leaks", name, {"auroc": found})
+        gains += table_row("leaks", name, {"gain": found - prior}, tested=True)
+    tested = [place for place, each in enumerate(gains) if each.p is not None]
+    for place, p in zip(tested, holm([gains[place].p or 0.0 for place in tested]), strict=True):
+        gains[place] = replace(gains[place], p_holm=p)
+    return Rows((*rows, *gains))
 
 
-def _scored(panel: ScoreMatrix, wrong: FloatArray, fold: IntArray) -> _ScoredSteps:
-    """Chances of "wrong", ``float[V, S]``, as scores within the folds, ``int[V]``."""
-    known = panel.counted & ~np.isnan(wrong)
-    scores = np.where(known, wrong, 0.0)
-    for number in np.unique(fold):
-        rows = fold == number
-        scores[rows] -= scores[rows].sum(axis=0) / np.maximum(known[rows].sum(axis=0), 1)
-    return _ScoredSteps(scores.round(9), panel.reference_wrong & known, known, panel.cluster_numbers)
+def _chances(matrix: ScoreMatrix, features: FloatArray) -> FloatArray:
+    """Chance that each step is wrong, ``float[V, S]``, learnt from the other clusters; without features the step prior.
+
+    The forest knows how often the step is wrong there, the features, and how far they lie from the step's mean.
+    """
+    from sklearn.ensemble import ExtraTreesRegressor
+    from sklearn.model_selection import GroupKFold
+
+    known, wrong, chances = matrix.counted, matrix.reference_wrong, np.zeros(matrix.asked.shape)
+    folds = GroupKFold(min(FOLDS, matrix.n_clusters)).split(known, groups=np.asarray(matrix.clusters))
+    for learn, judge in folds:
+        cells = known[learn]
+        usual = (wrong & known)[learn].sum(axis=0) / np.maximum(cells.sum(axis=0), 1)
+        chances[judge] = usual
+        if not features.shape[2] or not cells.any():
+            continue
+        number = np.maximum((~np.isnan(features[learn])).sum(axis=0), 1)
+        away = features - np.nansum(features[learn], axis=0) / number
+        prior = np.broadcast_to(usual[:, None], (*known.shape, 1))
+        rows = np.nan_to_num(np.concatenate([prior, features, away], axis=2), nan=-1e9)
+        forest = ExtraTreesRegressor(
+            TREES, min_samples_leaf=max(5, min(MOST_CELLS, int(cells.sum())) // 100), max_features=0.6, bootstrap=True,
+            max_samples=min(MOST_CELLS, int(cells.sum())), random_state=0,
+        ).fit(rows[learn][cells], wrong[learn][cells].astype(np.float64))  # fmt: skip
+        chances[judge] = forest.predict(rows[judge].reshape(-1, rows.shape[2])).reshape(len(judge), -1)
+    clipped: FloatArray = np.clip(chances, 0, 1).round(9)
+    return clipped
 
 
-def _area(scores: FloatArray, wrong: BoolArray) -> float:
-    """Area under the ROC curve; NaN where one class is missing."""
-    from sklearn.metrics import roc_auc_score  # not at import time: slow
+def _area(matrix: ScoreMatrix, chances: FloatArray) -> Jackknifed:
+    """The pooled AUROC of chances with every cluster left out; NaN where no step is wrong, or none is right."""
+    from sklearn.metrics import roc_auc_score
 
-    return float(roc_auc_score(wrong, scores)) if wrong.any() and not wrong.all() else np.nan
+    def area(part: ScoreMatrix) -> float:
+        wrong, known = part.reference_wrong, part.counted
+        if len(np.unique(wrong[known])) < 2:
+            return float("nan")
+        return float(roc_auc_score(wrong[known], (part.predicted / part.max_score)[known].round(9)))
+
+    held = replace(matrix, answer="score", predicted=chances * matrix.max_score)  # a matrix carries them to the area
+    return replace(jackknife(area, held), range=(0.0, 1.0), why="No step is wrong, or none is correct.")
 
 
-def _result(name: str, panel: ScoreMatrix, fitted: CrossFitted, prior: CrossFitted, options: Options) -> ProbeResult:
-    """Areas and agreement of one probe, without its test."""
-    auc, rival = (
-        _area(side.wrong[known], panel.reference_wrong[known])
-        for side in (fitted, prior)
-        for known in (panel.counted & ~np.isnan(side.wrong),)
-    )
-    scored = _scored(panel, fitted.wrong, fitted.fold)
-    by_step = zip(panel.step_ids, scored.of_steps().tolist(), strict=True)
-    tally = Tally.of(panel.predicting(fitted.predicted), options.mapping)
-    metrics = estimates({name: tally}, resamples=options.resamples, seed=options.seed)[name]
-    probe = PROBES.get(name)
-    return ProbeResult(
-        name=name,
-        kind=probe.kind if probe else "sent",
-        what=probe.what if probe else "the step alone",
-        auc=auc,
-        gain=auc - rival,
-        within=scored.within(),
-        p=np.nan,
-        p_holm=np.nan,
-        step_aucs={step: area for step, area in by_step if not np.isnan(area)},
-        qwk=metrics["qwk"],
-        plcc=metrics["plcc"],
-    )
+def stated_facts(videos: Sequence[Video], step_ids: Sequence[str]) -> dict[str, FloatArray]:
+    """What ``videos.jsonl`` states besides labels, as features: times, order, steps, names, and every further column.
+
+    Videos are in the order of the matrix; ``float[V, F]`` of a video, ``float[V, S, F]`` of its steps.
+    """
+    column = {name: place for place, name in enumerate(step_ids)}
+    spans, asked = np.full((len(videos), len(column), 2), np.nan), np.zeros((len(videos), len(column)))
+    for row, video in enumerate(videos):
+        for step in video.applicable:
+            if step.step_id in column:
+                asked[row, column[step.step_id]] = 1
+                spans[row, column[step.step_id]] = step.span or np.nan
+    duration = np.array([[round(video.duration, 1)] for video in videos])
+    start, end = np.moveaxis(spans, 2, 0)
+    earlier = end[:, None, :] <= start[:, :, None] + 1e-6  # NaN is before nothing
+    latest = np.where(earlier, end[:, None, :], -np.inf).max(axis=2)
+    pause = np.where(np.isfinite(latest), start - latest, start)
+    shared = (spans[:, :, None] == spans[:, None, :]).all(axis=3).sum(axis=2)
+    facts = {
+        "duration": duration,
+        "span length": (end - start)[:, :, None].round(1),
+        "place": np.stack([start, end, start / duration, end / duration], axis=2),
+        "order": np.stack([earlier.sum(axis=2), pause, shared], axis=2).astype(np.float64),
+        "steps asked": np.column_stack([asked.sum(axis=1), asked]),
+    }
+    ids = [video.video_id for video in videos]
+    files = [os.path.basename(video.media) for video in videos]
+    facts["names"] = np.hstack([_numbers(ids), _numbers(files), _numbers([ord(name[-1]) for name in ids])])
+    stated = [{"site": video.site, **video.extra} for video in videos]
+    for key in dict.fromkeys(key for each in stated for key in each):
+        facts[key] = _numbers([each.get(key) for each in stated])
+    students = [each.get("student", name) for each, name in zip(stated, ids, strict=True)]
+    facts["videos of the student"] = _numbers([Counter(students)[name] for name in students])
+    return facts
+
+
+def file_facts(paths: Sequence[Path], videos: Sequence[Video]) -> dict[str, FloatArray]:
+    """What files tell besides pixels: sizes, coding and dates, ``float[V, F]`` each (MediaError: one is unreadable)."""
+    from siming_tasks.media.container import open_video
+    from siming_tasks.media.timeline import read_timeline
+
+    sizes, coding, dates = [], [], []
+    for path, video in zip(paths, videos, strict=True):
+        timeline, size = read_timeline(path), path.stat()
+        with open_video(path) as (container, stream):
+            context, notes = stream.codec_context, {**container.metadata, **stream.metadata}
+            names = [container.format.name, context.name, context.profile, context.format and context.format.name]
+            names += [notes.get(name) for name in ("encoder", "handler_name", "major_brand", "title", "comment")]
+            coding.append([str(name) for name in (*names, len(container.streams.audio), timeline.rate)])
+            picture = (context.width, context.height, timeline.n_frames, len(timeline.keyframes))
+        sizes.append([size.st_size, size.st_size / max(video.duration, 1e-9), *picture])
+        try:
+            created = datetime.fromisoformat(str(notes.get("creation_time", ""))).timestamp()
+        except ValueError:
+            created = np.nan
+        dates.append([created, size.st_mtime])
+    codes = np.column_stack([_numbers(values) for values in zip(*coding, strict=True)])
+    return {"size": np.array(sizes, np.float64), "coding": codes, "dates": np.array(dates)}
+
+
+def _numbers(values: Sequence[Any]) -> FloatArray:
+    """Values as one feature, ``float[V, 1]``: numbers as they are, else the place among the sorted different ones."""
+    if all(value is None or isinstance(value, int | float) for value in values):
+        return np.array([[np.nan if value is None else float(value)] for value in values])
+    return np.unique([str(value) for value in values], return_inverse=True)[1][:, None].astype(np.float64)
