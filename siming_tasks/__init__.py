@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from siming_tasks.analysis.compare_runs import compare
-    from siming_tasks.analysis.run_analyses import diagnose
+    from siming_tasks.analysis.diagnosis import diagnose
     from siming_tasks.data import Dataset, check_dataset, open_dataset
     from siming_tasks.metrics import Estimate, Rows, ScoreMatrix, difference, estimate, evaluate
     from siming_tasks.options import Options
@@ -68,7 +68,7 @@ _HOME = {
     "parse_reply": "siming_tasks.parsing",
     "write_report": "siming_tasks.report.build",
     "compare": "siming_tasks.analysis.compare_runs",
-    "diagnose": "siming_tasks.analysis.run_analyses",
+    "diagnose": "siming_tasks.analysis.diagnosis",
     **dict.fromkeys(("Run", "load", "read_run"), "siming_tasks.results.run"),
     **dict.fromkeys(("score_predictions", "score_run"), "siming_tasks.results.run"),
 }

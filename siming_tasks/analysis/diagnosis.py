@@ -1,0 +1,116 @@
+"""Diagnosis of one judge in one setting: every table that says where its agreement comes from and where it fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from siming_tasks.analysis.claims import full_video_and_clip, points_and_verdicts, totals_and_steps
+from siming_tasks.analysis.compare_runs import rater_points
+from siming_tasks.analysis.comparison import Comparison, compare_judges
+from siming_tasks.analysis.groups import groups, stated_columns
+from siming_tasks.analysis.history import history
+from siming_tasks.analysis.inputs import minimal_pairs, run_inputs
+from siming_tasks.analysis.pass_decisions import PASS_MARK, pass_decisions
+from siming_tasks.analysis.repeats import repeats
+from siming_tasks.analysis.severity import severity
+from siming_tasks.analysis.steps import steps
+from siming_tasks.common.errors import DataError
+from siming_tasks.data.minimal_pairs import read_pairs
+from siming_tasks.metrics import Rows, ScoreMatrix
+from siming_tasks.metrics.thresholds import MARGIN
+from siming_tasks.options import Options
+from siming_tasks.results.run import Run, load
+from siming_tasks.tasks import TASKS, benchmark_task, setting_named
+
+
+def diagnose(
+    run: Run | str | Path,
+    setting: str,
+    options: Options | None = None,
+    *,
+    pass_mark: float = PASS_MARK,
+    margin: float = MARGIN,
+    again: Run | str | Path | None = None,
+) -> Rows:
+    """Diagnose the agreement of a run with the physicians in one setting.
+
+    Args:
+        run: one that is loaded, or what :func:`siming_tasks.results.run.load` reads.
+        setting: name of the setting.
+        options: rater, label mapping and positive class.
+        pass_mark: share of points that passes the exam.
+        margin: difference from the physicians that counts as none.
+        again: a second run of the same model over the same exams, for the agreement of the model with itself.
+
+    Returns:
+        The tables of :func:`siming_tasks.analysis.comparison.compare_judges` for this judge alone, and those of the
+        other modules of this package; :func:`siming_tasks.analysis.tables.table_texts` has their titles and captions.
+
+    Raises:
+        DataError: the run has no record of the setting, or a bad pass mark or margin.
+
+    Example:
+        >>> from siming_tasks import diagnose, open_dataset, read_run
+        >>> rows = diagnose(read_run(physician, open_dataset(exams)), "full_score")
+        >>> rows.names("table")[:3], len(rows.of("steps").names("row"))
+        (['answered', 'ranked', 'judges that never look'], 33)
+    """
+    run, setting, options = load(run), setting_named(setting), Options.of(options)
+    if not run.records.get(setting):
+        raise DataError(f"{run.name} has no record of {setting}; it has {', '.join(run.settings) or 'none'}.")
+    matrix = run.score_matrix(setting, options.rater, options.cluster)
+    rows = compare_one(run.name, matrix, run, setting, options, margin).rows
+    rows += diagnose_matrix(matrix, run, setting, options, pass_mark=pass_mark)
+    if again is not None:
+        other = load(again, run.dataset).score_matrix(setting, options.rater, options.cluster)
+        rows += repeats([matrix, other], mapping=options.mapping, positive=options.positive)
+    return rows
+
+
+def compare_one(
+    name: str, matrix: ScoreMatrix, run: Run, setting: str, options: Options, margin: float = MARGIN
+) -> Comparison:
+    """The judge beside the physicians and the judges that never look."""
+    points: dict[str, Any] = rater_points(run.dataset, matrix)
+    several = len(points) > 1 and (np.array([~np.isnan(own) for own in points.values()]).sum(axis=0) > 1).any()
+    return compare_judges({name: matrix}, setting=setting, points=points if several else None, margin=margin,
+                          mapping=options.mapping, positive=options.positive)  # fmt: skip
+
+
+def diagnose_matrix(
+    matrix: ScoreMatrix, run: Run, setting: str, options: Options, *, pass_mark: float = PASS_MARK
+) -> Rows:
+    """Every table about one judge in one setting; nothing where no step has both a label and an answer."""
+    if not (matrix.counted & matrix.answered).any():
+        return Rows()
+    dataset, rubric = run.dataset, run.dataset.rubric
+    points, how = rater_points(dataset, matrix), {"mapping": options.mapping, "positive": options.positive}
+    rows = steps(matrix, points, mapping=options.mapping)
+    rows += severity(matrix, points)
+    rows += history(matrix, rubric, points, mapping=options.mapping)
+    rows += pass_decisions(matrix, rubric, points, pass_mark=pass_mark)
+    rows += groups(matrix, stated_columns(dataset.video(name) for name in matrix.video_ids))
+    rows += totals_and_steps(matrix, mapping=options.mapping)
+    rows += minimal_pairs(matrix, list(read_pairs(dataset)))
+    rows += run_inputs(run, setting, options)
+    return rows + _claims(matrix, run, setting, options, how)
+
+
+def _claims(matrix: ScoreMatrix, run: Run, setting: str, options: Options, how: dict[str, Any]) -> Rows:
+    """Full video against clip and points against verdicts, where the run has both and this setting is the first."""
+    task, rows = TASKS[setting], Rows()
+    if not task.is_benchmark:
+        return rows
+
+    def other(scope: Any, answer: Any) -> ScoreMatrix | None:
+        name = benchmark_task(scope, answer).name
+        return run.score_matrix(name, options.rater, options.cluster) if run.records.get(name) else None
+
+    if task.scope == "full" and (clip := other("clip", task.answer)) is not None:
+        rows += full_video_and_clip(matrix, clip, **how)
+    if task.answer == "score" and (verdicts := other(task.scope, "error")) is not None:
+        rows += points_and_verdicts(matrix, verdicts, positive=options.positive)
+    return rows
