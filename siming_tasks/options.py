@@ -276,7 +276,7 @@ class Options:
     @classmethod
     def of(cls, given: object) -> Options:
         """The options that a function was given; None: the defaults (OptionsError: something else)."""
-        return cls() if given is None else expect(given, cls, "options", "Give Options(rater=\"rater_a\"), for example.")
+        return cls() if given is None else expect(given, cls, "options", 'Give Options(rater="rater_a"), for example.')
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Options:

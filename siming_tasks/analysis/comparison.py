@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from siming_tasks.analysis.physicians import BesidePhysicians, Points, beside_physicians, physician_rows
+from siming_tasks.analysis.tables import TableText
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import fixed
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline, select, statistic
@@ -23,6 +24,29 @@ from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, LEVEL, MARGIN, NO
 
 ANSWERED, RANKED, DIFFERENCES = "answered", "ranked", "differences"
 NO_VIDEO, OVER_NO_VIDEO = "judges that never look", "over the best judge that never looks"
+_METRICS = {key: CATALOGUE[key].label for key in CATALOGUE}
+TABLES: Mapping[str, TableText] = {
+    ANSWERED: TableText(
+        "What was answered", "Each judge against {reference}, over the steps that it answered.", _METRICS
+    ),
+    RANKED: TableText(
+        "Agreement", "Each judge against {reference}, a missing answer counting as full points or correct.", _METRICS
+    ),
+    DIFFERENCES: TableText(
+        "Differences",
+        "The first judge minus the second, both against {reference}, paired over the videos; Holm's correction is of "
+        "the headline metric alone.",
+        _METRICS,
+    ),
+    NO_VIDEO: TableText(
+        "Judges that never look", "Judges that see no video, against {reference}, on the same questions.", _METRICS
+    ),
+    OVER_NO_VIDEO: TableText(
+        "Over the best judge that never looks",
+        "Each judge minus the best judge that never looks, both against {reference}, paired over the videos.",
+        _METRICS,
+    ),
+}
 PARTIAL = f"It answered less than {100 * COMPARABLE:g} % of the steps."
 
 
@@ -134,9 +158,10 @@ class Comparison:
                  for p in self.pairs]  # fmt: skip
         physicians = {run: {"verdict": b.verdict, "margin": b.margin, "copy_of": b.copy_of, "p_inferior": b.p_inferior,
                             "p_different": b.p_different} for run, b in self.physicians.items()}  # fmt: skip
+        ranks = {run: vars(rank) for run, rank in self.ranks.items()}
         return {
             "setting": self.setting, "runs": list(self.runs), "sentence": self.sentence(), "headline": self.headline,
-            "rows": self.rows.to_json(), "pairs": pairs, "ranks": {run: vars(rank) for run, rank in self.ranks.items()},
+            "rows": self.rows.to_json(), "pairs": pairs, "ranks": ranks,
             "unranked": dict(self.unranked), "rivals": dict(self.rivals), "beats": dict(self.beats),
             "physicians": physicians, "unseen": list(self.unseen), "detectable": self.detectable, "tests": self.tests, "videos": self.videos,
             **self.facts,
@@ -154,6 +179,19 @@ def pair_sentence(pair: Pair, metric: str, first: str, second: str) -> str:
         return f"{first} and {second} are not tested: {pair.why[:1].lower()}{pair.why[1:].rstrip('.')}"
     why = f" ({pair.why})" if pair.why else ""
     return f"It is not shown that {first} agrees better than {second}: a difference of {size} in {metric}{why}"
+
+
+def no_video_sentence(made: Comparison, run: str) -> str:
+    """What the tests say of a run beside the judges that never look."""
+    if run not in made.rivals:
+        return f"{run} is not held against judges that see no video: it has no value."
+    lead = made.rows.one(OVER_NO_VIDEO, run, made.headline)
+    rival = f"the best of them, {made.rivals[run].replace('-', ' ')}: {lead}"
+    if made.beats[run]:
+        return f"{run} agrees better with the reference than every judge that sees no video ({rival})."
+    if made.beats[run] is None:
+        return f"{run} is not tested against judges that see no video ({rival})."
+    return f"It is not shown that {run} agrees better than every judge that sees no video ({rival})."
 
 
 def compare_judges(
@@ -215,8 +253,9 @@ def compare_judges(
     if points and len(points) > 1:
         how_far: dict[str, Any] = {"margin": margin, **how}
         beside = {name: beside_physicians(matrix, points, **how_far) for name, matrix in judges.items()}
+        passing = ("equivalent", "not inferior")
         unseen = [name for name, matrix in never_look.items()
-                  if beside_physicians(matrix, points, **how_far).verdict in ("equivalent", "not inferior")]  # fmt: skip
+                  if beside_physicians(matrix, points, **how_far).verdict in passing]  # fmt: skip
         rows += physician_rows(next(iter(judges.values())), points, **how)
         rows += [row.at(row=f"{name}: {row.row}") for name, each in beside.items() for row in each.rows]
     made = Comparison(setting, names, answer, Rows((*rows, *unseen_rows)), tuple(pairs), {}, unranked, rivals, beats,

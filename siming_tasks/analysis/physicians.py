@@ -12,6 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
+from siming_tasks.analysis.tables import TableText
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select, share_of, statistic
 from siming_tasks.metrics.classification import Positive
@@ -23,6 +24,22 @@ from siming_tasks.metrics.thresholds import ALPHA, MARGIN
 
 EACH_OTHER, WITH_EACH, MINUS = "physicians with each other", "judge with each physician", "judge minus physicians"
 MEAN = "mean of the pairs"
+_METRICS = {**{key: CATALOGUE[key].label for key in select(symmetric=True)}, "differ": "differ"}
+TABLES: Mapping[str, TableText] = {
+    EACH_OTHER: TableText(
+        "Physicians with each other", "Each physician against each other one, on the steps that both scored.", _METRICS
+    ),
+    WITH_EACH: TableText(
+        "Judge with each physician",
+        "The judge against each physician, a missing answer counting as full points or correct.",
+        _METRICS,
+    ),
+    MINUS: TableText(
+        "Judge minus physicians",
+        "Mean agreement of the judge with the physicians minus theirs with each other, on the same steps.",
+        _METRICS,
+    ),
+}
 Points = Mapping[str, FloatArray]
 """Points of each physician on the videos and steps of a matrix, ``float64[V, S]``; NaN: not scored."""
 
@@ -175,6 +192,6 @@ def physician_sentence(beside: BesidePhysicians, judge: str, answer: str, unseen
     metric = CATALOGUE[headline(answer)].title  # type: ignore[arg-type]
     if unseen and beside.verdict in ("equivalent", "not inferior"):
         names = ", ".join(name.replace("-", " ") for name in unseen)
-        return f"The test cannot tell here: {names}, without any video, meets the margin of {beside.margin:g} {metric} too."
+        return f"The test cannot tell: {names}, without any video, meets the margin of {beside.margin:g} {metric} too."
     said = SENTENCES[beside.verdict].format(judge=judge, margin=beside.margin, metric=metric)
     return said + (f" Its answers are the points of {beside.copy_of}, who is left out." if beside.copy_of else "")

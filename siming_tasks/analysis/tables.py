@@ -9,12 +9,8 @@ from importlib import import_module
 from siming_tasks.metrics.estimate import Rows
 from siming_tasks.metrics.jackknife import Jackknifed
 
-MODULES = ("claims", "groups", "history", "inputs", "leak_audit", "pass_decisions", "power", "repeats", "severity",
-           "steps")  # fmt: skip
-"""Modules of :mod:`siming_tasks.analysis` that make tables; each has its texts in ``TABLES``."""
-
-
-@dataclass(frozen=True)
+MODULES = ("comparison", "physicians", "raters", "steps", "severity", "history", "pass_decisions", "groups", "claims",
+           "inputs", "repeats", "leak_audit", "power")  # fmt: skip
 class TableText:
     """What stands above a table.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,18 +15,9 @@ from siming_tasks.options import Decimal, Options
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
+    from siming_tasks.metrics import Rows
     from siming_tasks.results.discovery import RunSource
     from siming_tasks.results.run import Run, Scores
-
-_HEAD = ["setting", "metric", "value", "stderr", "95 % interval", "answered", "videos", "coverage"]
-_COLUMNS = (
-    "value: with every missing answer as full points or “correct”, by which runs are ranked; answered: without what it "
-    "left out; coverage: share answered; ‡: not comparable; -: no data."
-)
-_KEY = "*: undefined, printed as zero:"
-_SAID = ("few-clusters", "few-videos", "fixed-performance", "fixed-site", "fixed-student", "no-interval",
-         "not-comparable", "too-few-clusters")  # fmt: skip
-"""Flags that stand beneath the table; the others are of single rows."""
 
 
 @cli.command()
@@ -86,49 +77,33 @@ def score(
 
 
 def _print_scores(scores: Scores, run: Run, observable: bool) -> None:
-    """Print the table of all metrics, and beneath it what its marks and the settings' own counts say."""
-    from siming_tasks.common.printed_value import ranked, resampled
-    from siming_tasks.metrics.estimate import FLAGS
-    from siming_tasks.report.formatting import plain_number, usage_line
-    from siming_tasks.report.table import Number, Table
+    """Print the values by which runs are ranked and those of what was answered, and what is to be known of them."""
+    from siming_tasks.metrics import Rows as Kept
+    from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED
+    from siming_tasks.report.formatting import usage_line
+    from siming_tasks.report.row_tables import row_section
     from siming_tasks.results.run import partial_notes
-    from siming_tasks.tasks import TASKS
 
-    rows, reasons, flags = [], [], set()
     for name, result in scores.settings.items():
-        for metric, estimate in result["metrics"].items():
-            shown = ranked(estimate, result["imputed"].get(metric))
-            value = replace(Number.of(shown, interval=False), answered=None)
-            ends = [plain_number(shown[end]) for end in ("low", "high")]
-            interval = "-" if shown["low"] is None else f"[{', '.join(ends)}]"
-            answered = Number.of(estimate, interval=False) if metric in result["imputed"] else Number(None)
-            row = [value, plain_number(shown["stderr"]), interval, answered, str(estimate["n_videos"])]
-            rows.append([name, metric, *row, plain_number(estimate["coverage"])])
-            states = {"": shown, ", answered": estimate}
-            reasons += [f"  {metric}{which}: {e['reason']}" for which, e in states.items() if e["undefined"]][:1]
-            flags |= {*estimate["flags"], *shown["flags"]}
-    show_markdown(Table.of(_HEAD, rows, left=(0, 1)))
-    over = f"stderr and intervals over {resampled(result['options'] for result in scores.settings.values())}."
-    below = partial_notes(scores.settings) + ([_KEY, *dict.fromkeys(reasons)] if reasons else [])
-    below += dict.fromkeys(result["estimand"]["sentence"] for result in scores.settings.values())
-    for name, result in scores.settings.items():
-        below += TASKS[name].answer_format.render_lines(name, result)
+        rows, options = scores.rows(name), result["options"]
+        shown = Kept(row for row in rows if row.row == ALL or row.table not in (ANSWERED, RANKED))
+        show_markdown(f"## {name}", row_section(shown, reference=options["rater"], only=_shown(shown)))
+        below = [result["estimand"]["sentence"]]
         if result["usage"]:
             n_videos = len({record.video_id for record in run.records[name]})
             below.append(f"{name} took {usage_line(result['usage'], n_videos)}")
         if observable:
             left_out = f"{result['unobservable']:,} answers on steps that lack the evidence they need"
             below.append(f"{name} left out: {left_out}")
-    print(
-        "\n".join(
-            [
-                "",
-                f"{_COLUMNS} {over}" if rows else _COLUMNS,
-                *below,
-                *(FLAGS[flag] for flag in sorted(flags & set(_SAID))),
-            ]
-        )
-    )
+        print("\n".join(below) + "\n")
+    print("\n".join(partial_notes(scores.settings)))
+
+
+def _shown(rows: Rows) -> list[str]:
+    """The tables that are printed: other readings are in the JSON alone."""
+    from siming_tasks.metrics.evaluate import READINGS
+
+    return [name for name in rows.names("table") if name != READINGS]
 
 
 def _list_failed(source: RunSource, dataset: Dataset, partial: bool, allow: Sequence[str], as_json: bool) -> int:

@@ -39,6 +39,7 @@ class Metric:
         symmetric: does not depend on which of the two sides is called the reference.
         headline: orders the tables of its kind of answer.
         compared: an agreement, by which judges are compared; not the coverage.
+        low: smallest possible value; the largest is 1.
     """
 
     key: str
@@ -49,6 +50,7 @@ class Metric:
     symmetric: bool = True
     headline: bool = False
     compared: bool = True
+    low: float = -1.0
 
 
 @dataclass(frozen=True)
@@ -144,12 +146,12 @@ _ROWS = (
     Metric("mcc", "MCC", "MCC", _E,
            _verdicts(classification.mcc, "Reference or judge has a single class: 0/0.", share=False), headline=True),
     Metric("precision", "P", "Precision", _E,
-           _verdicts(classification.precision, "No step was called {positive}: 0/0."), symmetric=False),
+           _verdicts(classification.precision, "No step was called {positive}: 0/0."), symmetric=False, low=0.0),
     Metric("recall", "R", "Recall", _E,
-           _verdicts(classification.recall, "No step is {positive} in the reference: 0/0."), symmetric=False),
+           _verdicts(classification.recall, "No step is {positive} in the reference: 0/0."), symmetric=False, low=0.0),
     Metric("f1", "F1", "F1", _E,
-           _verdicts(classification.f1, "No step is {positive} in the reference, and none was called so: 0/0.")),
-    Metric(COVERAGE, "coverage", "Coverage", (*_S, *_E), _coverage, symmetric=False, compared=False),
+           _verdicts(classification.f1, "No step is {positive} in the reference or was called so: 0/0."), low=0.0),
+    Metric(COVERAGE, "coverage", "Coverage", (*_S, *_E), _coverage, symmetric=False, compared=False, low=0.0),
 )  # fmt: skip
 
 CATALOGUE: dict[str, Metric] = {row.key: row for row in _ROWS}

@@ -16,8 +16,7 @@ from siming_tasks.common.files import sha256_json
 from siming_tasks.common.schema import ANSWERS, CONSENSUS, Answer, Video
 from siming_tasks.data import Dataset
 from siming_tasks.media import recorded_mode, unobservable_reason
-from siming_tasks.metrics.evidence import prior_spans
-from siming_tasks.metrics.no_video_baselines import step_prior
+from siming_tasks.metrics.no_video import step_prior
 from siming_tasks.results.evaluate_records import build_reference_matrix
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.tasks import benchmark_task
@@ -78,13 +77,13 @@ def judge(kind: str, dataset: Dataset, seed: int = 0) -> Judge:
 
 
 def _step_prior(dataset: Dataset) -> Judge:
-    """The step prior of :mod:`siming_tasks.metrics.no_video_baselines`, on the points that a reply may give."""
+    """The step prior of :mod:`siming_tasks.metrics.no_video`, on the points that a reply may give."""
     priors: dict[Answer, dict[tuple[str, str], float]] = {}
     increments = np.array([step.score_increment for step in dataset.rubric.steps])
     for answer in ANSWERS:
-        panel = step_prior(build_reference_matrix(dataset, benchmark_task("full", answer).name))
+        panel = build_reference_matrix(dataset, benchmark_task("full", answer).name)
         cells, score_increment = product(panel.video_ids, panel.step_ids), increments if answer == "score" else 1.0
-        nearest = np.floor(panel.predicted / score_increment + 0.5) * score_increment
+        nearest = np.floor(step_prior(panel) / score_increment + 0.5) * score_increment
         priors[answer] = dict(zip(cells, nearest.ravel().tolist(), strict=True))
 
     def answers(video: Video, steps: Sequence[RubricStep], answer: Answer) -> dict[str, float]:
@@ -130,42 +129,22 @@ def stated_errors(kind: str, video: Video, steps: Sequence[RubricStep]) -> dict[
 
 
 def pointer(kind: str, dataset: Dataset, seed: int = 0) -> Pointer:
-    """The evidence of a judge: who knows labels names the step's span, who does not a chance row's.
+    """The evidence of a judge: who knows labels names the step's span, who does not a part as long as it.
 
-    ``step_prior`` names where the step usually is in the other videos, ``random`` a span of the step's length anywhere,
-    ``all_correct`` and ``all_failed`` one in the middle. A step without a span has none.
+    ``random`` names one anywhere, the others the one in the middle. A step without a span has none.
     """
-    if kind == "step_prior":
-        return _usual_places(dataset)
 
     def points(video: Video, steps: Sequence[RubricStep]) -> dict[str, list[Span]]:
         spans: dict[str, list[Span]] = {}
         for step in steps:
             span = video.step(step.id).span
             spans[step.id] = [] if span is None else [span]
-            if span is None or kind not in ("random", "all_correct", "all_failed"):
+            if span is None or kind not in ("random", "step_prior", "all_correct", "all_failed"):
                 continue
             length = min(span[1] - span[0], video.duration)
             room = video.duration - length
             start = float(_rng(seed, video, step, "evidence").uniform(0, room)) if kind == "random" else room / 2
             spans[step.id] = [(round(start, 3), round(start + length, 3))]
         return spans
-
-    return points
-
-
-def _usual_places(dataset: Dataset) -> Pointer:
-    column = {step.id: index for index, step in enumerate(dataset.rubric.steps)}
-    row = {video.video_id: index for index, video in enumerate(dataset.videos)}
-    spans = np.full((len(row), len(column), 2), np.nan)
-    for index, video in enumerate(dataset.videos):
-        for label in video.steps:
-            if label.span:
-                spans[index, column[label.step_id]] = label.span
-    usual = prior_spans(spans, np.array([video.duration for video in dataset.videos])).round(3)
-
-    def points(video: Video, steps: Sequence[RubricStep]) -> dict[str, list[Span]]:
-        places = {step.id: usual[row[video.video_id], column[step.id]].tolist() for step in steps}
-        return {name: [] if np.isnan(start) else [(start, end)] for name, (start, end) in places.items()}
 
     return points

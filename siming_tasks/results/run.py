@@ -347,7 +347,9 @@ class Scores(Shown):
         """One row a number: ``setting``, and the fields of :class:`siming_tasks.metrics.Estimate`."""
         import pandas  # not at import time: slow
 
-        return pandas.DataFrame([{"setting": name, **row} for name, each in self.settings.items() for row in each["rows"]])
+        lines = [{"setting": name, **row} for name, each in self.settings.items() for row in each["rows"]]
+        frame: pandas.DataFrame = pandas.DataFrame(lines)
+        return frame
 
     def to_json(self) -> dict[str, Any]:
         """One JSON object, without NaN."""

@@ -17,10 +17,11 @@ from typing import Any
 from siming_tasks import __version__
 from siming_tasks.common.files import atomic_write, canonical_json
 from siming_tasks.common.output_folder import added_files
-from siming_tasks.common.printed_value import state_of
 from siming_tasks.common.value_kinds import is_number
 from siming_tasks.metrics.catalogue import CATALOGUE
-from siming_tasks.metrics.estimate import FLAGS
+from siming_tasks.metrics.estimate import Estimate, Rows
+from siming_tasks.metrics.evaluate import ALL
+from siming_tasks.metrics.thresholds import LEVEL
 from siming_tasks.options import Options
 from siming_tasks.results.run import Run, score_run
 from siming_tasks.tasks import TASKS
@@ -55,13 +56,11 @@ def _aggregate(run: Run, options: Options, now: str) -> dict[str, Any]:
         model = f"unspecified/{run.source.slug}"
     results, without_value = [], {}
     for name, result in score_run(run, options).settings.items():
-        for metric, estimate in result["metrics"].items():
-            if (state := state_of(estimate)) in ("no data", "undefined"):
-                ranked = (result["imputed"].get(metric) or {}).get("value")
-                imputed = "" if ranked is None else f" Imputed: {ranked}."
-                without_value[f"{state} {name}/{metric}"] = f"{estimate['reason']}{imputed}"
+        for found in Rows.from_json(result["rows"]).of(row=ALL):
+            if found.value is None:
+                without_value[f"{name}/{found.metric} {found.table}"] = found.why
             else:
-                results.append(_result(run, name, result, metric, estimate, options.resamples))
+                results.append(_result(run, name, result, found))
     library = {"name": "siming-tasks", "version": __version__}
     if facts.get("lmms_eval_version"):
         library = {"name": "lmms_eval", "version": str(facts["lmms_eval_version"])}
@@ -93,46 +92,38 @@ def _aggregate(run: Run, options: Options, now: str) -> dict[str, Any]:
     }
 
 
-def _result(
-    run: Run, name: str, result: Mapping[str, Any], metric: str, estimate: Mapping[str, Any], resamples: int
-) -> dict[str, Any]:
+def _result(run: Run, name: str, result: Mapping[str, Any], found: Estimate) -> dict[str, Any]:
     """One metric of a setting, with its interval, and what is to be known of it."""
-    row, dataset = CATALOGUE[metric], run.dataset
-    unit = result["options"]["unit"]
-    uncertainty: dict[str, Any] = {}
-    if estimate["stderr"]:
-        uncertainty["standard_error"] = {"value": estimate["stderr"], "method": f"by {unit}"}
-    if estimate["low"] is not None:
-        interval = {"lower": estimate["low"], "upper": estimate["high"], "confidence_level": 0.95}
-        uncertainty["confidence_interval"] = {**interval, "method": f"resampling of {unit}s"}
-    uncertainty["num_samples"] = estimate["n_videos"]
-    uncertainty["num_bootstrap_samples"] = resamples
+    row, dataset = CATALOGUE[found.metric], run.dataset
+    uncertainty: dict[str, Any] = {"num_samples": found.n}
+    if found.stderr:
+        uncertainty["standard_error"] = {"value": found.stderr, "method": f"jackknife by {found.unit}"}
+    if found.low is not None:
+        interval = {"lower": found.low, "upper": found.high, "confidence_level": LEVEL}
+        uncertainty["confidence_interval"] = {**interval, "method": f"Student's t of the jackknife by {found.unit}"}
     facts = {"version": dataset.version, "digest": dataset.digest, "synthetic": json.dumps(dataset.synthetic)}
     return {
-        "evaluation_result_id": f"{name}/{metric}",
+        "evaluation_result_id": f"{name}/{found.metric}/{found.table}",
         "evaluation_name": f"siming_{name}" + (f" [SYNTHETIC {dataset.name}]" if dataset.synthetic else ""),
         "source_data": {"dataset_name": dataset.name, "source_type": "other", "additional_details": facts},
         "metric_config": {
             "evaluation_description": TASKS[name].description,
-            "metric_id": f"siming.{metric}",
-            "metric_name": row.title,
-            "metric_kind": metric,
+            "metric_id": f"siming.{found.metric}.{found.table}",
+            "metric_name": f"{row.title}, {found.table}",
+            "metric_kind": found.metric,
             "metric_unit": "proportion" if row.low == 0 else "coefficient",
             "metric_parameters": {key: result["options"][key] for key in ("mapping", "positive", "rater")},
-            "lower_is_better": not row.higher_is_better,
+            "lower_is_better": False,
             "score_type": "continuous",
             "min_score": row.low,
-            "max_score": row.high,
+            "max_score": 1.0,
         },
         "score_details": {
-            "score": estimate["value"],
+            "score": found.value,
             "details": {
-                "coverage": str(estimate["coverage"]),
-                "steps_or_videos": str(estimate["n_items"]),
-                "flags": " ".join(estimate["flags"]),
-                "state": state_of(estimate),
-                "imputed": str((result["imputed"].get(metric) or {}).get("value")),
-                "notes": " ".join(FLAGS[flag] for flag in estimate["flags"]),
+                "videos": str(found.n),
+                "flags": " ".join(found.flags),
+                "notes": " ".join(found.notes),
                 "prompt": f"{result['prompt']['version']} {result['prompt']['template']}",
             },
             "uncertainty": uncertainty,

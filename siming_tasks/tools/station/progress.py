@@ -9,15 +9,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from siming_tasks.analysis.rater_agreement import InterRaterTable, inter_rater_tables
+from siming_tasks.analysis.raters import rater_rows
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.sanitize import literal
 from siming_tasks.common.schema import CONSENSUS, StepLabel, Video
 from siming_tasks.data import Dataset
+from siming_tasks.metrics import Rows
 from siming_tasks.options import Options
 from siming_tasks.report.formatting import plain_number
+from siming_tasks.report.row_tables import row_section
 from siming_tasks.report.table import Name, Section, Table
-from siming_tasks.report.tables.raters import rater_pairs_section, rater_section
 from siming_tasks.tools.station.event_log import ADJUDICATION, RATING, Event, EventLog
 from siming_tasks.tools.station.replay import ExamState, events_by_exam, replay, replay_exams, seconds_by_step
 from siming_tasks.tools.station.worklist import differ
@@ -73,7 +74,8 @@ class Progress:
     Attributes:
         exams: how many it knows.
         steps: doubt by step; those on which raters differ most often come first, then those with most comments.
-        tables: agreement of every pair of raters who have scored a step in common.
+        rows: agreement of the raters (:func:`siming_tasks.analysis.raters.rater_rows`); none where no two have scored a
+            step in common.
     """
 
     name: str
@@ -81,7 +83,7 @@ class Progress:
     exams: int
     raters: Mapping[str, Pace]
     steps: Mapping[str, StepDoubt]
-    tables: Sequence[InterRaterTable]
+    rows: Rows
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -91,14 +93,14 @@ class Progress:
             "exams": self.exams,
             "raters": {name: asdict(pace) for name, pace in self.raters.items()},
             "steps": {step: {**asdict(doubt), "share": doubt.share} for step, doubt in self.steps.items()},
-            "pairs": [table.to_json() for table in self.tables],
+            "rows": self.rows.to_json(),
         }
 
 
 def read_progress(path: Path, options: Options, names: Sequence[str] | None = None) -> Progress:
     """Read an event log, also while stations write to it.
 
-    ``options`` has label mapping, resamples and seed of the agreement; ``names`` are the only two raters to compare.
+    ``options`` has the label mapping of the agreement; ``names`` are the only two raters to compare.
 
     Raises:
         DataError: it is no event log, or a named rater has rated nothing.
@@ -120,13 +122,12 @@ def read_progress(path: Path, options: Options, names: Sequence[str] | None = No
             videos.append(Video(exam.name, "", 1.0, tuple(labels)))
         # The points so far as a data set without files: what the tables of raters are made of.
         dataset = Dataset(path, path.name, "", event_log.synthetic, "", event_log.rubric, tuple(videos), {})
-        tables = []
-        for pair in [tuple(names)] if names else combinations(known, 2):
-            if any(set(pair) <= set(step.scores) for video in videos for step in video.applicable):
-                tables += inter_rater_tables(dataset, options, pair)
+        wanted = tuple(names) if names else known
+        together = any(len({*wanted} & {*step.scores}) > 1 for video in videos for step in video.applicable)
+        rows = rater_rows(dataset, options, wanted) if together else Rows()
         raters = {name: _pace(event_log, name, work, states) for name in known}
         doubts = _doubts(event_log, states)
-        return Progress(path.name, event_log.synthetic, len(videos), raters, doubts, tables)
+        return Progress(path.name, event_log.synthetic, len(videos), raters, doubts, rows)
     finally:
         event_log.close()
 
@@ -203,8 +204,6 @@ def progress_section(progress: Progress) -> Section:
         section.append(Table.of(head, rows, caption=_DOUBT))
         section += ["\n".join(comments)] if comments else []
     section.append("### Agreement so far")
-    if not progress.tables:
+    if not progress.rows:
         return [*section, "No step has points of two raters yet."]
-    if len(progress.tables) == 1:
-        return [*section, *rater_section(progress.tables[0])]
-    return [*section, *rater_pairs_section(progress.tables)]
+    return [*section, *row_section(progress.rows)]
