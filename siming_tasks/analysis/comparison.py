@@ -16,9 +16,10 @@ from siming_tasks.common.printed_value import fixed
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline, select, statistic
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, Rows
+from siming_tasks.metrics.evaluate import estimate_metric
 from siming_tasks.metrics.jackknife import Jackknifed, holm, jackknife, quantile_of_t
 from siming_tasks.metrics.labels import LabelMapping
-from siming_tasks.metrics.no_video import SHUFFLED, no_video_judges, shuffled_self
+from siming_tasks.metrics.no_video import SAME_TOTAL, SAME_TOTAL_WHY, SHUFFLED, no_video_judges, shuffled_self
 from siming_tasks.metrics.score_matrix import ScoreMatrix
 from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, LEVEL, MARGIN, NOISE, POWER
 
@@ -163,8 +164,8 @@ class Comparison:
             "setting": self.setting, "runs": list(self.runs), "sentence": self.sentence(), "headline": self.headline,
             "rows": self.rows.to_json(), "pairs": pairs, "ranks": ranks,
             "unranked": dict(self.unranked), "rivals": dict(self.rivals), "beats": dict(self.beats),
-            "physicians": physicians, "unseen": list(self.unseen), "detectable": self.detectable, "tests": self.tests, "videos": self.videos,
-            **self.facts,
+            "physicians": physicians, "unseen": list(self.unseen), "detectable": self.detectable, "tests": self.tests,
+            "videos": self.videos, **self.facts,
         }  # fmt: skip
 
 
@@ -230,7 +231,7 @@ def compare_judges(
     for name, matrix in judges.items():
         flags = ("not-comparable",) if matrix.answered_share < COMPARABLE else ()
         for key in (*metrics, COVERAGE):
-            found = jackknife(statistic(key, **how), matrix).estimate()
+            found = estimate_metric(matrix, key, **how)
             rows.append(replace(found, flags=(*found.flags, *flags)).at(ANSWERED, name, key))
         for key in metrics:
             held[name, key] = jackknife(statistic(key, **how), imputed[name])
@@ -298,7 +299,11 @@ def _over_no_video(
     key, metrics = headline(first.answer), select(first.answer, compared=True)
     unseen = {(name, metric): jackknife(statistic(metric, **how), matrix)
               for name, matrix in never_look.items() for metric in metrics}  # fmt: skip
-    rows = [value.estimate().at(NO_VIDEO, name, metric) for (name, metric), value in unseen.items()]
+    rows = []
+    for (name, metric), value in unseen.items():
+        means_nothing = metric in ("plcc", "srcc") and name in SAME_TOTAL
+        found = Estimate(None, why=SAME_TOTAL_WHY) if means_nothing else value.estimate()
+        rows.append(found.at(NO_VIDEO, name, metric))
     rivals: dict[str, str] = {}
     beats: dict[str, bool | None] = {}
     for run, matrix in imputed.items():

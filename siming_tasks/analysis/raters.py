@@ -10,7 +10,8 @@ import numpy as np
 
 from siming_tasks.analysis.pairs import kappa
 from siming_tasks.analysis.physicians import judged_by, pairs_of, physician_rows
-from siming_tasks.analysis.severity import severity
+from siming_tasks.analysis.severity import JUDGE, severity
+from siming_tasks.analysis.steps import FEWEST_WRONG, without_interval
 from siming_tasks.analysis.tables import TableText, table_row
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import CONSENSUS
@@ -72,7 +73,7 @@ def rater_rows(dataset: Dataset, options: Options | None = None, names: Sequence
     every = np.array(list(points.values()))  # pairs are looked at on steps with a label, whoever gave it
     unlabelled = np.isnan(every).all(axis=0)
     labelled = replace(matrix, reference=np.where(unlabelled, np.nan, np.nan_to_num(every).max(axis=0)))
-    rows += (row for row in severity(labelled, points) if row.row != "judge")
+    rows += (row for row in severity(labelled, points) if row.row != JUDGE)
     rows += _by_step(matrix, pairs, mapping=options.mapping)
     consensus = build_reference_matrix(dataset, setting, CONSENSUS, options.cluster)
     return rows + (_with_consensus(consensus, points, mapping=options.mapping) if consensus.counted.any() else Rows())
@@ -90,7 +91,9 @@ def _by_step(
         summed = replace(differ, counts=partial(_given, counts))
         found = {name: jackknife(each, parts[0]) for name, each in (("kappa", kappa(parts, mapping, nothing=nothing)),
                                                                   ("differ", summed))}  # fmt: skip
-        rows += table_row("raters by step", step, found)
+        wrong = sum(int((part.asked & (part.reference_wrong | part.predicted_wrong)).sum()) for part in parts)
+        made = table_row("raters by step", step, found)
+        rows += made if wrong >= FEWEST_WRONG else map(without_interval, made)
     return rows
 
 

@@ -48,7 +48,7 @@ def steps(matrix: ScoreMatrix, raters: Raters | None = None, *, mapping: LabelMa
             both = kappa([pair.subset([step]) for pair in pairs], mapping, nothing=nothing)
             found["physicians"] = jackknife(both, part)
         few = int((part.counted & part.answered & part.reference_wrong).sum()) < FEWEST_WRONG
-        rows += [_without_interval(each) if few else each for each in table_row("steps", step, found)]
+        rows += [without_interval(each) if few else each for each in table_row("steps", step, found)]
     return Rows(rows)
 
 
@@ -70,5 +70,6 @@ def _statistics(part: ScoreMatrix, mapping: LabelMapping) -> dict[str, Statistic
     }
 
 
-def _without_interval(found: Estimate) -> Estimate:
+def without_interval(found: Estimate) -> Estimate:
+    """The same of a step that too few videos have wrong."""
     return found if found.value is None else replace(found, stderr=None, low=None, high=None, why=FEW)

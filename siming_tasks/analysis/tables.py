@@ -11,6 +11,10 @@ from siming_tasks.metrics.jackknife import Jackknifed
 
 MODULES = ("comparison", "physicians", "raters", "steps", "severity", "history", "pass_decisions", "groups", "claims",
            "inputs", "repeats", "leak_audit", "power")  # fmt: skip
+"""Modules of :mod:`siming_tasks.analysis` that make tables; each has its texts in ``TABLES``."""
+
+
+@dataclass(frozen=True)
 class TableText:
     """What stands above a table.
 

@@ -100,10 +100,11 @@ def _print_scores(scores: Scores, run: Run, observable: bool) -> None:
 
 
 def _shown(rows: Rows) -> list[str]:
-    """The tables that are printed: other readings are in the JSON alone."""
-    from siming_tasks.metrics.evaluate import READINGS
+    """The tables that are printed: other readings are in the JSON alone, and one of two that are the same."""
+    from siming_tasks.metrics.evaluate import ANSWERED, RANKED, READINGS
 
-    return [name for name in rows.names("table") if name != READINGS]
+    complete = all(row.value == 1 for row in rows.of(ANSWERED, metric="coverage"))
+    return [name for name in rows.names("table") if name not in (READINGS, RANKED if complete else "")]
 
 
 def _list_failed(source: RunSource, dataset: Dataset, partial: bool, allow: Sequence[str], as_json: bool) -> int:

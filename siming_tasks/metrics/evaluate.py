@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from siming_tasks.common.input_kinds import expect
-from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, select, statistic
+from siming_tasks.metrics.catalogue import COVERAGE, select, statistic
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, Rows
 from siming_tasks.metrics.jackknife import jackknife
@@ -51,25 +52,39 @@ def evaluate(matrix: ScoreMatrix, *, mapping: LabelMapping = "absolute", positiv
     rows: list[Estimate] = []
     for name, part in parts.items():
         imputed = part.imputed()
-        found = [(ANSWERED, key, part) for key in (*compared, COVERAGE)] + [(RANKED, key, imputed) for key in compared]
-        for table, key, source in found:
-            rows.append(_estimate(source, key, mapping, positive, part.answered_share).at(table, name, key))
+        wanted = [(ANSWERED, key, part) for key in (*compared, COVERAGE)] + [(RANKED, key, imputed) for key in compared]
+        for table, key, source in wanted:
+            found = estimate_metric(source, key, mapping, positive)
+            rows.append(_flagged(found, part.answered_share).at(table, name, key))
     return Rows((*rows, *_readings(matrix.imputed(), mapping, positive, matrix.answered_share)))
 
 
 def _readings(matrix: ScoreMatrix, mapping: LabelMapping, positive: Positive, answered: float) -> Iterable[Estimate]:
     for other in MAPPINGS if matrix.answer == "score" else ():
         if other != mapping:
-            yield _estimate(matrix, "qwk", other, positive, answered).at(READINGS, f"mapping {other}", "qwk")
+            yield _flagged(estimate_metric(matrix, "qwk", other, positive), answered).at(
+                READINGS, f"mapping {other}", "qwk"
+            )
     classes: tuple[Positive, ...] = ("error", "correct")
     for side in classes:
         if matrix.answer == "score" or side != positive:
             for key in select("error", compared=True):
-                yield _estimate(matrix, key, mapping, side, answered).at(READINGS, f"positive {side}", key)
+                yield _flagged(estimate_metric(matrix, key, mapping, side), answered).at(
+                    READINGS, f"positive {side}", key
+                )
 
 
-def _estimate(matrix: ScoreMatrix, key: str, mapping: LabelMapping, positive: Positive, answered: float) -> Estimate:
+def estimate_metric(
+    matrix: ScoreMatrix, key: str, mapping: LabelMapping = "absolute", positive: Positive = "error"
+) -> Estimate:
+    """A metric by its key; the coverage has no interval: it is a count of this run and no sample of anything."""
     found = jackknife(statistic(key, mapping, positive), matrix).estimate()
-    if answered < COMPARABLE and CATALOGUE[key].compared and found.value is not None:
-        return Estimate(**{**vars(found), "flags": (*found.flags, "not-comparable")})
+    if key != COVERAGE:
+        return found
+    return replace(found, stderr=None, low=None, high=None, why=found.why if found.value is None else "", flags=())
+
+
+def _flagged(found: Estimate, answered: float) -> Estimate:
+    if answered < COMPARABLE and found.value is not None:
+        return replace(found, flags=(*found.flags, "not-comparable"))
     return found

@@ -214,7 +214,9 @@ def combine(
 
 
 def mean(parts: Sequence[Jackknifed]) -> Jackknifed:
-    """Mean of several values over the same clusters."""
+    """Mean of several values over the same clusters; of one, that one."""
+    if len(parts) == 1:
+        return parts[0]
     return combine(parts, lambda *each: np.mean(each, axis=0), parts[0].range)
 
 

@@ -131,6 +131,10 @@ JUDGES: Mapping[str, tuple[Callable[[ScoreMatrix], FloatArray], str]] = {
 }
 """Judges that need no run: their answers to the questions of a matrix, and the same in words."""
 
+SAME_TOTAL = ("step-prior", "site-step-prior")
+SAME_TOTAL_WHY = "It gives every video the same total; what differs is only which labels were left out."
+"""Judges whose totals hardly differ, and why a correlation of them means nothing."""
+
 SHUFFLED = "shuffled-self"
 """Name of the judge's own answers, given to other videos of the same site."""
 
