@@ -244,8 +244,8 @@ class Options:
         "",
         Share(empty=True),
         "asking",
-        "only one of several equal parts of each task's requests: `2/5` is the second of five; `siming run shards` "
-        "prints the commands of all parts, `siming run join` makes one run of them",
+        "only one of several equal parts of each task's requests: `2/5` is the second of five; the folders of all are "
+        "one run",
         "all requests",
     )
     prices: str = _option(

@@ -36,6 +36,7 @@ class Input(click.ParamType[Any]):
 
 
 RUN, RUNS, DATASET = Input("run"), Input("run", as_path=False), Input("data set", as_path=False)
+RUN_ON_DATA = Input("run", "data set")  # words of a run, behind those of the data set
 REPORT, VIDEOS, RUBRIC = Input("report"), Input("folder of videos", "data set"), Input("rubric", "YAML file")
 
 

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from siming_tasks.cli.command_table import CommandRow
-from siming_tasks.cli.inputs import DATASET, REPORT, RUBRIC, RUN, RUNS, VIDEOS, Input, refuse_misplaced
+from siming_tasks.cli.inputs import DATASET, REPORT, RUBRIC, RUN, RUN_ON_DATA, RUNS, VIDEOS, Input, refuse_misplaced
 from siming_tasks.cli.terminal import say, say_next
 from siming_tasks.common.errors import OptionsError, SimingError, system_message
+from siming_tasks.common.input_kinds import kind_of
 from siming_tasks.common.redact import redact
 from siming_tasks.common.value_kinds import OutputPath
 from siming_tasks.options import OPTIONS, Kind, Options, Refused
@@ -37,9 +38,10 @@ MEDIA_OPTIONS = ("demo_videos", "frames", "clip_frames", "frame_size", "clip_den
 """The options that say which frames of the videos a model is shown."""
 
 __all__ = [
-    "MEDIA_OPTIONS", "NEW_FILE", "NEW_FOLDER", "NEW_PATH", "REPORT", "RUBRIC", "RUN", "RUNS", "SCORING_OPTIONS",
-    "SETTING", "VIDEOS", "Checked", "Command", "DatasetChoice", "Input", "OptionFlag", "RefusedValueError", "command",
-    "dataset_flags", "next_step", "option", "option_flags", "refusal", "several", "switch", "word",
+    "MEDIA_OPTIONS", "NEW_FILE", "NEW_FOLDER", "NEW_PATH", "REPORT", "RUBRIC", "RUN", "RUNS", "RUN_ON_DATA",
+    "SCORING_OPTIONS", "SETTING", "VIDEOS", "Checked", "Command", "DatasetChoice", "Input", "OptionFlag",
+    "RefusedValueError", "command", "dataset_flags", "next_step", "option", "option_flags", "refusal", "several",
+    "switch", "word",
 ]  # fmt: skip
 
 SETTING = SettingName()
@@ -93,6 +95,24 @@ class DatasetChoice:
     data: str | None
     labels: Path | None
     options: Options
+
+    def from_words(self, command: str, words: Sequence[Path]) -> tuple[DatasetChoice, Sequence[Path]]:
+        """This with the first word as DIR where that is a data set, or not there; and the words of a run behind it.
+
+        Raises:
+            OptionsError: there is no word of a run, or another word is a data set: names the right order.
+        """
+        kinds = [kind_of(word) for word in words]
+        if kinds == ["data set"]:
+            text = f"PREDICTIONS {words[0]} is a data set, and a run is wanted. Give the predictions after it."
+            raise OptionsError(text)
+        if "data set" in kinds[1:] and kinds[0] != "data set":
+            data = words[kinds.index("data set")]
+            right = shlex.join([*command.split(), str(data), *(str(word) for word in words if word != data)])
+            raise OptionsError(f"{data} is a data set and {words[0]} is a run. Swap them: {right}")
+        if len(words) > 1 and (kinds[0] == "data set" or not words[0].expanduser().exists()):
+            return replace(self, word=str(words[0])), words[1:]
+        return self, words
 
     def folder(self, runs: Sequence[RunSource] = (), *, must_exist: bool = True) -> Path:
         """The folder of the data set: DIR or ``--data``, else SIMING_DATA, else what the runs name, else the demo.

@@ -1,16 +1,16 @@
-"""``siming run prepare``, ``shards``, ``missing`` and ``join``: decode before a run, divide it, put it together."""
+"""``siming run prepare`` and ``missing``: decode before a run, count what it has not answered."""
 
 from __future__ import annotations
 
-import json
-import shlex
-from itertools import islice
 from pathlib import Path
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import say
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options, Share, Whole
+
+MAX_COMMANDS = 8
+"""Commands for missing requests that are printed."""
 
 
 @cli.command()
@@ -63,98 +63,33 @@ def prepare(
 
 
 @cli.command()
-def shards(
-    chosen: cli.DatasetChoice = cli.dataset_flags(),
-    number: int = cli.word("N", "number of parts", Whole()),
-    options: Options = cli.option_flags(*cli.MEDIA_OPTIONS, "media", "image_format", "prompt"),
-    tasks: str = cli.option("T[,T]", "tasks and groups, as lmms-eval calls them", required=True),
-    model: str | None = cli.option("NAME", "passed on to lmms-eval"),
-    model_args: str | None = cli.option("ARGS", "passed on to lmms-eval", flag="--model_args --model-args"),
-    more: str = cli.option('"ARGS"', "further arguments for lmms-eval, in quotes", default=""),
-    out: Path = cli.option(
-        "DIR", "folder with one folder for each shard (default: runs/shards)", Path, Path("runs/shards")
-    ),
-    slurm: bool = cli.switch("print an array script for sbatch"),
-) -> None:
-    """Print the commands of every shard and the one that joins them."""
-    from siming_tasks.media import Policy
-    from siming_tasks.results.discovery import RequestSlice
-    from siming_tasks.results.lmms_eval_commands import SLURM, command_of, settings_named
-    from siming_tasks.tasks.expected_requests import check_shards
-    from siming_tasks.tasks.prompting import PromptOptions
-
-    if options.ask != "all":
-        raise OptionsError("Shards are made of whole exams: leave SIMING_ASK at all, or run the tasks undivided.")
-    settings = settings_named(tasks.split(","))
-    dataset = chosen.open()
-    check_shards(dataset.videos, settings, number)
-    changed = PromptOptions.from_options(options).changed_options()
-    shown = {"siming_options": json.dumps({**Policy.of(options).facts(), **changed})}
-    named = {setting.task_name: shown for setting in settings}
-    facts = {"model": model, "model_args": model_args, "tasks": named}
-    out, data, width = out.absolute(), str(dataset.root.absolute()), len(str(number))
-
-    def command(share: str, folder: str) -> str:
-        line = command_of(facts, list(named), RequestSlice(shard=share, split=dataset.part), data=data, output=folder)
-        return " ".join([line, *([shlex.join(shlex.split(more))] if more else [])])
-
-    folders = {f"{index}/{number}": out / f"shard-{index:0{width}d}-of-{number}" for index in range(1, number + 1)}
-    join = shlex.join(["siming", "run", "join", *map(str, folders.values()), str(out / "joined")])
-    if number > 4:
-        join = f"siming run join {shlex.quote(str(out))}/shard-*-of-{number} {shlex.quote(str(out / 'joined'))}"
-    if slurm:
-        line = command("", "FOLDER").replace("--output_path FOLDER", '--output_path "$folder"')
-        words = {"out": shlex.quote(str(out)), "data": shlex.quote(data), "tasks": shlex.quote(tasks)}
-        words["split"] = f" --split {shlex.quote(dataset.part)}" if dataset.part else ""
-        print(SLURM.format(number=number, width=width, join=join, command=line, **words), end="")
-        return
-    for share, folder in folders.items():
-        print(f"# shard {share}\n{command(share, str(folder))}")
-    print(f"# when all are done\n{join}")
-
-
-@cli.command()
 def missing(
     chosen: cli.DatasetChoice = cli.dataset_flags(),
-    folder: Path = cli.word("DIR", "output folder of the run or of one shard; it need not exist yet", cli.RUN),
+    folder: tuple[Path, ...] = cli.word(
+        "DIR...", "output folders of the run or of one shard, as far as they are there", cli.RUN
+    ),
     tasks: str = cli.option("T[,T]", "tasks and groups, as lmms-eval calls them", required=True),
 ) -> int:
-    """Print for each task how many requests (of SIMING_SHARD) have no answer to keep, and which; exit with 1 if any."""
-    from siming_tasks.results.join_shards import unanswered
-    from siming_tasks.results.lmms_eval_commands import settings_named
+    """Count the requests (of SIMING_SHARD) without an answer to keep, with the commands that ask them; 1 if any."""
+    from siming_tasks.results.discovery import run_at
+    from siming_tasks.results.lmms_eval_commands import missing_requests, retry_commands, settings_named
+    from siming_tasks.results.run import load_run
     from siming_tasks.tasks import TASKS
 
-    dataset = chosen.open()
+    dataset, shard = chosen.open(), Options.from_env().shard
     names = [setting.name for setting in settings_named(tasks.split(","))]
-    left = unanswered(folder, dataset, names, Options.from_env().shard)
-    for name, (count, ids) in left.items():
-        first = [f"{request} ({status})" if status else request for request, status in islice(ids.items(), 8)]
-        shown = f"; {len(ids):,} missing: {', '.join(first)}{', ...' * (len(ids) > 8)}" if ids else ""
-        say(f"{TASKS[name].task_name}: {count - len(ids):,} of {count:,} requests answered{shown}")
-    return 1 if any(ids for _, ids in left.values()) else 0
-
-
-@cli.command()
-def join(
-    chosen: cli.DatasetChoice = cli.dataset_flags(),
-    shard_folders: tuple[str, ...] = cli.word("SHARD...", "folders of the shards", cli.RUNS),
-    out: Path = cli.word("OUT", "the new folder of the joined run", cli.NEW_FOLDER),
-    partial: bool = cli.switch("join although requests are missing, and say which"),
-) -> None:
-    """Write the joined run and count its requests."""
-    from siming_tasks.results.discovery import find_runs
-    from siming_tasks.results.join_shards import join_shards
-    from siming_tasks.tasks import TASKS
-
-    sources = find_runs(shard_folders)
-    dataset = chosen.open(sources)
-    joined = join_shards(sources, dataset, out, partial=partial)
-    for name, count in joined.requests.items():
-        missing = ""
-        if rows := joined.missing.get(name):
-            places = ", ".join(f"{row.offset}-{row.offset + int(row.limit or 0) - 1}" for row in rows[:8])
-            more = ", ..." * (len(rows) > 8)
-            missing = f"; MISSING {sum(int(row.limit or 0) for row in rows):,}: documents {places}{more}"
-        print(f"{TASKS[name].task_name}: {count:,} requests{missing}")
-    label = " SYNTHETIC" if dataset.synthetic else ""
-    print(f"{len(sources)} shards of {dataset.name}{label} joined in {joined.folder}")
+    there = [path for path in folder if path.is_file() or next(path.rglob("*.jsonl"), None)]
+    run = load_run(run_at(there), dataset) if there else None
+    left = missing_requests(run, dataset, names, shard)
+    for name, (count, requests) in left.items():
+        first = [f"{request.id} ({request.reason})" if request.reason else request.id for request in requests[:8]]
+        more = ", ..." * (len(requests) > len(first))
+        shown = f"; {len(requests):,} missing: {', '.join(first)}{more}" if requests else ""
+        say(f"{TASKS[name].task_name}: {count - len(requests):,} of {count:,} requests answered{shown}")
+    asked = [request for _, requests in left.values() for request in requests]
+    commands = retry_commands(run, asked, shard) if run else []
+    if commands:
+        say("\n".join(["These commands ask exactly those:", *commands[:MAX_COMMANDS]]))
+    if len(commands) > MAX_COMMANDS:
+        say(f"... {len(commands) - MAX_COMMANDS:,} more. The command of the run asks what has no kept reply, too.")
+    return 1 if asked else 0

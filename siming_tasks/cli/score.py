@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
 @cli.command()
 def score(
-    chosen: cli.DatasetChoice = cli.dataset_flags(word=True, labels=True),
-    predictions: Path = cli.word("PREDICTIONS", "prediction file, sample log, or folder", cli.RUN),
+    chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
+    predictions: tuple[Path, ...] = cli.word(
+        "PREDICTIONS...",
+        "prediction files, sample logs or folders that are one run; before them, the data set",
+        cli.RUN_ON_DATA,
+    ),
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "prices"),
     partial: bool = cli.switch("count only requests that have a line (run with --limit)"),
     allow: tuple[str, ...] = cli.several(
@@ -44,7 +48,8 @@ def score(
     from siming_tasks.results.discovery import run_at
     from siming_tasks.results.run import load_run, read_run, score_run, validation
 
-    source = run_at(predictions)
+    chosen, parts = chosen.from_words("siming score", predictions)
+    source = run_at(parts)
     dataset = chosen.open([source], reference=not (validate_only or failed_only))
     if failed_only:
         return _list_failed(source, dataset, partial, allow, as_json)

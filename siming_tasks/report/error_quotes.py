@@ -1,4 +1,4 @@
-"""Error quotes: what judges write about steps that they judge wrong, a bounded sample of it, and groups of like words."""
+"""Error quotes: what judges write about steps that they judge wrong, a bounded sample, and groups of like words."""
 
 from __future__ import annotations
 
@@ -16,12 +16,10 @@ from siming_tasks.results.record import Record
 from siming_tasks.tasks import TASKS
 
 MAX_QUOTES, MAX_READ, MAX_CHARACTERS = 300, 60_000, 400
-"""Quotes that are kept of a run in a setting; characters of a reply that are searched; of a quote."""
 MIN_QUOTES, GROUPS, TERMS = 8, 6, 4
-"""Quotes that are grouped at least; groups at most; words that name one."""
+"""Of a run in a setting: quotes, characters of a reply, of a quote; quotes at least, groups at most, words for one."""
 
 _JSON = re.compile(r"```.*?(?:```|\Z)|\{[^{}]*\}|[{}\[\]]", re.DOTALL)
-_SENTENCE = re.compile(r"[^.!?\n。！？]+[.!?。！？]?")
 
 
 class ErrorQuote(NamedTuple):
@@ -51,18 +49,18 @@ class ErrorQuoteSampler:
             reference = self.dataset.video(record.video_id).step(step_id).scores.get(self.rater)
             called = value < step.max_score if TASKS[record.setting].answer == "score" else bool(value)
             order = blake2b(f"{record.id} {step_id}".encode(), digest_size=8).hexdigest()
-            if reference is None or called == (reference < step.max_score):
+            is_full = len(kept) >= MAX_QUOTES and order > max(kept)
+            if is_full or reference is None or called == (reference < step.max_score):
                 continue
-            if len(kept) < MAX_QUOTES or order < max(kept):
-                if quoted := sentences_about(text, () if record.step_id else (step_id, step.name)):
-                    kept[order] = ErrorQuote(order, record.video_id, step_id, not called, quoted)
+            if quoted := sentences_about(text, () if record.step_id else (step_id, step.name)):
+                kept[order] = ErrorQuote(order, record.video_id, step_id, not called, quoted)
             if len(kept) > MAX_QUOTES:
                 del kept[max(kept)]
 
 
 def sentences_about(text: str, names: Sequence[str]) -> str:
     """The sentences about a step that has these names (none: all sentences); empty if there are no words."""
-    sentences = _SENTENCE.findall(text)
+    sentences = re.findall(r"[^.!?\n。！？]+[.!?。！？]?", text)
     if names:
         name = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(map(re.escape, names))})(?![A-Za-z0-9])", re.IGNORECASE)
         sentences = [name.sub("", sentence) for sentence in sentences if name.search(sentence)]
@@ -70,7 +68,7 @@ def sentences_about(text: str, names: Sequence[str]) -> str:
     words = visible(str(redact(" ".join(words.split()))))
     if len(re.findall(r"[^\W\d_]{2,}", words)) < 3 and not re.search(r"[\u4e00-\u9fff]{6}", words):
         return ""
-    return words if len(words) <= MAX_CHARACTERS else f"…{words[-MAX_CHARACTERS:]}"
+    return words[-MAX_CHARACTERS:]
 
 
 def group_quotes(quotes: Sequence[tuple[str, str, ErrorQuote]]) -> list[dict[str, Any]]:
@@ -82,10 +80,10 @@ def group_quotes(quotes: Sequence[tuple[str, str, ErrorQuote]]) -> list[dict[str
     from sklearn.cluster import KMeans
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    chosen = sorted(quotes, key=lambda item: (item[2], item[0]))
     words = TfidfVectorizer(
         token_pattern=r"[^\W\d_]{3,}|[\u4e00-\u9fff]{2}", stop_words="english", min_df=2, max_df=0.9
     )
+    chosen = sorted(quotes, key=lambda item: (item[2], item[0]))
     try:
         table = words.fit_transform([quote.text for _, _, quote in chosen]).toarray()
     except ValueError:  # none, no word is said twice, or all say the same
@@ -97,6 +95,6 @@ def group_quotes(quotes: Sequence[tuple[str, str, ErrorQuote]]) -> list[dict[str
     for label, centre in enumerate(model.cluster_centers_):
         rows = np.flatnonzero(model.labels_ == label)
         terms = [str(names[place]) for place in np.argsort(-centre)[:TERMS] if centre[place] > 0]
-        nearest = chosen[rows[distances[rows, label].argmin()]]
-        groups.append({"terms": terms, "members": [chosen[row] for row in rows], "nearest": nearest})
+        members = [chosen[row] for row in rows]
+        groups.append({"terms": terms, "members": members, "nearest": members[distances[rows, label].argmin()]})
     return sorted(groups, key=lambda group: -len(group["members"]))

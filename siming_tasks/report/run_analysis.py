@@ -44,7 +44,8 @@ class RunAnalysis:
     Attributes:
         source: the run.
         settings: by setting: ``numbers`` (:func:`~siming_tasks.results.evaluate_records.evaluate_records`),
-            ``contribution`` and ``diagnostics`` (None without labels), ``totals`` of the videos, ``pairs`` (results on the minimal pairs; None without), ``usage`` of each video.
+            ``contribution`` and ``diagnostics`` (None without labels), ``totals`` of the videos, ``pairs`` (results on
+            the minimal pairs; None without), ``usage`` of each video.
         task_runs: by setting, what comparisons need: all questions that were asked, and under which conditions.
         gains: clip minus full video, paired, by kind of answer; absent unless the run did both.
         warnings: what a reader must know before comparing this run.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from siming_tasks.common.schema import Video
 from siming_tasks.common.value_kinds import Share
 from siming_tasks.data.splits import in_part
 from siming_tasks.results.record import SUPERVISED, stated_judge
+from siming_tasks.results.run_parts import Result, check_alike, whole_task
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_ids, shard_slice
 
@@ -26,6 +29,8 @@ MAX_FIRST_LINE = 1_000_000
 """Bytes of the first line of a prediction file in which its judge is looked for."""
 MAX_RESULTS = 256_000_000
 """Largest results file in bytes; one of 20,000 videos has some megabytes."""
+
+_NO_RUN = "There is no run to read. Give at least one prediction file or lmms-eval output folder."
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ class RequestSlice:
 
 
 def slices_of(results: Iterable[Mapping[str, Any]]) -> dict[str, tuple[RequestSlice, ...]]:
-    """By setting, the slices that lmms-eval's results files say were run."""
+    """By setting, the slices that lmms-eval's results files say were run; all shards together are the whole task."""
     slices: dict[str, list[RequestSlice]] = {}
     for result in results:
         config = result.get("config") or {}
@@ -73,7 +78,11 @@ def slices_of(results: Iterable[Mapping[str, Any]]) -> dict[str, tuple[RequestSl
             shard = Share(empty=True).check(str(metadata.get("shard") or ""))
             split = str(metadata.get("split") or "")
             slices.setdefault(name, []).append(RequestSlice(offset, limit, parts, shard, split))
-    return {name: tuple(parts) for name, parts in slices.items()}
+    for rows in slices.values():
+        for split in {row.split for row in rows}:
+            uncut = [row.shard for row in rows if row.split == split and not row.offset and row.limit is None]
+            rows += [RequestSlice(split=split)] if whole_task(uncut) else []
+    return {name: tuple(rows) for name, rows in slices.items()}
 
 
 def asked_ids(
@@ -125,10 +134,11 @@ class RunSource:
     Attributes:
         name: shown to readers; unique within a report.
         slug: the same as a file name; unique within a report.
-        path: prediction file, or folder with sample logs.
+        path: prediction file, or folder with sample logs; of several parts the first.
         facts: model, model_args, date, versions... as far as they are known, without secrets
             (:func:`siming_tasks.common.redact.redact`; the name has none either).
         slices: by setting, which requests the run was told to make; nothing for a prediction file.
+        paths: all its parts, files or folders.
     """
 
     name: str
@@ -136,6 +146,7 @@ class RunSource:
     path: Path
     facts: Mapping[str, Any] = field(default_factory=dict)
     slices: Mapping[str, tuple[RequestSlice, ...]] = field(default_factory=dict)
+    paths: tuple[Path, ...] = ()
 
     @property
     def part(self) -> str:
@@ -150,11 +161,6 @@ class RunSource:
         for name, public in (("model_name", public_name), ("model_args", public_arguments)):
             facts |= {name: public(str(facts[name]))} if facts.get(name) else {}
         return facts
-
-    @property
-    def limited(self) -> bool:
-        """True if it was to make only some of the requests of some setting."""
-        return any(not any(part.whole for part in parts) for parts in self.slices.values())
 
     @property
     def reference(self) -> bool:
@@ -178,24 +184,31 @@ def find_runs(arguments: Sequence[str]) -> list[RunSource]:
     """The runs behind the command line's arguments, in their order.
 
     Args:
-        arguments: ``PATH`` or ``NAME=PATH``. A folder counts as one run for each folder in it that holds sample logs.
+        arguments: ``PATH`` or ``NAME=PATH``. A folder counts as one run for each folder in it that holds sample logs,
+            but the shards of one model are one run; so are the paths of one ``NAME``.
 
     Returns:
         Runs with unique names: what was run, or the file's name; the folder's name is added where two are alike.
 
     Raises:
-        DataError: a path does not exist, or nothing was given.
+        DataError: a path does not exist, nothing was given, or paths of one name are no parts of one run.
     """
-    named_paths: list[tuple[str | None, Path]] = []
-    for argument in arguments:
+    runs: dict[tuple[object, ...], tuple[str | None, list[tuple[Path, list[Result]]]]] = {}
+    for number, argument in enumerate(arguments):
         name, _, rest = argument.rpartition("=")
         is_named = bool(name) and not Path(argument).exists()
         path = Path(rest if is_named else argument)
         folders = sorted({log.parent for log in path.rglob("*_samples_siming_*.jsonl")}) if path.is_dir() else []
-        named_paths += [(name if is_named and len(folders) < 2 else None, folder) for folder in folders or [path]]
-    if not named_paths:
-        raise DataError("There is no run to read. Give at least one prediction file or lmms-eval output folder.")
-    return unique_names([run_at(path, name) for name, path in named_paths])
+        found = {folder: _results(folder) for folder in folders or [path]}
+        models = {folder: _sharded_model(results) for folder, results in found.items()}
+        is_one = len({model or folder for folder, model in models.items()}) == 1
+        for folder, results in found.items():
+            named = name if is_named and is_one else None
+            key = (named,) if named else (number, models[folder] or folder)
+            runs.setdefault(key, (named, []))[1].append((folder, results))
+    if not runs:
+        raise DataError(_NO_RUN)
+    return unique_names([_source(parts, name) for name, parts in runs.values()])
 
 
 def unique_names(sources: Sequence[RunSource]) -> list[RunSource]:
@@ -224,34 +237,67 @@ def slug_of(name: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:60].rstrip("-.") or "run"
 
 
-def run_at(path: str | Path, name: str | None = None) -> RunSource:
-    """The one run in a prediction file, a sample log, or a folder with the parts of a run.
+def run_at(path: str | Path | Sequence[str | Path], name: str | None = None) -> RunSource:
+    """The one run in a prediction file, a sample log, or a folder with the parts of a run; or in several of these.
 
     Raises:
-        DataError: there is no such path, nothing in it, or a results file is none of lmms-eval.
+        DataError: there is no such path, nothing in it, a results file is none of lmms-eval, or the parts are of other
+            models, prompts or options.
     """
-    path = path_of(path, "run", "run")
+    given = [path] if isinstance(path, str | os.PathLike) or not isinstance(path, Sequence) else path
+    paths = [path_of(each, "run", "run") for each in given]
+    if not paths:
+        raise DataError(_NO_RUN)
+    return _source([(each, _results(each)) for each in paths], name)
+
+
+def _results(path: Path) -> list[Result]:
+    """The results files of lmms-eval at a path (DataError: there is nothing to read, or one is damaged)."""
     fix = "Give a prediction file, or the --output_path of a run with --log_samples."
     if not path.exists():
         raise DataError.of([Problem("run-missing", "no such file or folder.", fix, str(path))])
     if why := misplaced(path, "run"):
         raise DataError.of([Problem("other-kind", *why, str(path))])
-    results: list[dict[str, Any]] = []
-    file = path
-    files = path.rglob("*_results.json") if path.is_dir() else ()
-    try:
-        for file in sorted(files, key=lambda file: file.name):  # the oldest first
+    results: list[Result] = []
+    for file in path.rglob("*_results.json") if path.is_dir() else ():
+        with _named(file):
             result = json.loads(read_bytes(file, MAX_RESULTS))
-            results.append({**result, "config": result.get("config") or {}})
-        facts = _facts(results) if results else _stated_facts(path)
-        name = redact(name or _name_of(facts, path))
-        slices = slices_of(results)
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise DataError(f"{file}: not a results file of lmms-eval ({error}). Remove it, or run again.") from None
+            results.append((file, {**result, "config": result.get("config") or {}}))
     if next(path.rglob("*.jsonl"), None) is None if path.is_dir() else path.is_file() and not path.stat().st_size:
         what = "no *.jsonl file in this folder." if path.is_dir() else "no line holds a prediction; the file is empty."
         raise DataError.of([Problem("no-predictions", what, fix, str(path))])
-    return RunSource(name, slug_of(name), path, facts, slices)
+    return results
+
+
+def _source(parts: Sequence[tuple[Path, Sequence[Result]]], name: str | None) -> RunSource:
+    """The run of these parts, each a path with its results files (DataError: they are no parts of one run)."""
+    path = parts[0][0]
+    found = sorted((item for _, results in parts for item in results), key=lambda item: item[0].name)  # oldest first
+    with _named(found[-1][0] if found else path):
+        check_alike(found)
+        results = [result for _, result in found]
+        facts = _facts(results) if results else _stated_facts(path)
+        name = redact(name or _name_of(facts, path))
+        slices = slices_of(results)
+        for task in facts.get("tasks", {}).values():
+            if len(results) > 1:
+                task.pop("shard", None)  # each part has its own
+    return RunSource(name, slug_of(name), path, facts, slices, tuple(path for path, _ in parts))
+
+
+@contextmanager
+def _named(file: Path) -> Iterator[None]:
+    """Whatever is wrong with the form of a results file while the block runs is told as an error of this file."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise DataError(f"{file}: not a results file of lmms-eval ({error}). Remove it, or run again.") from None
+
+
+def _sharded_model(results: Sequence[Result]) -> str:
+    """The model of a folder that holds shards of a run alone; empty for any other folder."""
+    slices = [part for parts in slices_of(result for _, result in results).values() for part in parts]
+    return str(results[-1][1].get("model_name")) if slices and all(part.shard for part in slices) else ""
 
 
 def dataset_folder(sources: Sequence[RunSource]) -> Path | None:
@@ -278,7 +324,7 @@ def _stated_facts(path: Path) -> dict[str, Any]:
 def _facts(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Facts of a run's results files about how it was made, without secrets.
 
-    Those of the newest, but of a run whose failed requests were asked again those of the run itself.
+    Those of the newest, but of a run whose failed requests were asked again those of the run itself; parts add up.
     """
     whole = [result for result in results if all(part.whole for row in slices_of([result]).values() for part in row)]
     newest = (whole or results)[-1]
@@ -289,7 +335,7 @@ def _facts(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     arguments = redact(config.get("model_args"))
     if isinstance(arguments, Mapping):  # else as the command line has them
         arguments = ",".join(f"{key}={value}" for key, value in arguments.items())
-    seconds = newest.get("total_evaluation_time_seconds")
+    times = [float(result.get("total_evaluation_time_seconds") or 0) for result in (whole[-1:] or results)]
     facts = {
         "model": config.get("model"),
         "model_name": newest.get("model_name") or None,
@@ -303,7 +349,7 @@ def _facts(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "date": newest.get("date"),
         "lmms_eval_version": newest.get("lmms_eval_version"),
         "git_hash": newest.get("git_hash"),
-        "seconds": float(seconds) if seconds else None,
+        "seconds": sum(times) or None,
         "tasks": {name: (task.get("metadata") or {}) for name, task in tasks.items()},
     }
     known = {name: value for name, value in redact(facts).items() if value not in (None, "", {})}

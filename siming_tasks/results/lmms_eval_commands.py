@@ -1,4 +1,4 @@
-"""Commands of lmms-eval that make a run again: the whole, one shard of several, or the requests that failed."""
+"""Commands of lmms-eval that make a run again: the whole, or the requests that failed or are missing."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.errors import OptionsError
+from siming_tasks.data import Dataset
 from siming_tasks.data.splits import take_part
 from siming_tasks.options import OPTIONS
 from siming_tasks.results.discovery import RequestSlice
-from siming_tasks.results.record import REQUEST_FAILED
+from siming_tasks.results.record import REQUEST_FAILED, is_asked_again
 from siming_tasks.results.run import Run
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS, TaskSpec
-from siming_tasks.tasks.expected_requests import record_id
+from siming_tasks.tasks.expected_requests import check_shards, expected_ids, record_id
 from siming_tasks.tasks.prompting import PromptOptions
 
 
@@ -85,35 +86,9 @@ def settings_named(names: Iterable[str]) -> list[TaskSpec]:
     return [setting for name, setting in TASKS.items() if name in wanted]
 
 
-SLURM = """\
-#!/bin/bash
-#SBATCH --job-name=siming
-#SBATCH --array=1-{number}
-#SBATCH --output=siming-%A_%a.log
-#SBATCH --open-mode=append
-#SBATCH --requeue
-# Add what your cluster wants: #SBATCH --partition=... --gres=gpu:1 --time=... --mem=...
-# When all are done: {join}
-set -euo pipefail
-export SIMING_SHARD="${{SLURM_ARRAY_TASK_ID:?run it with sbatch}}/{number}"
-folder=$(printf '%s/shard-%0{width}d-of-{number}' {out} "$SLURM_ARRAY_TASK_ID")
-mkdir -p "$folder"
-rounds=5  # also where the cluster queues a failed job again: what is then missing stays so
-missing() {{ siming run missing "$folder" --data {data}{split} --tasks {tasks}; }}
-if ((${{SLURM_RESTART_COUNT:-0}} >= rounds)); then
-    echo "Queued again $SLURM_RESTART_COUNT times: nothing more is asked."
-else
-    missing > /dev/null || {command} || true
-fi
-missing
-"""
-"""Array job with one task per shard. It asks nothing where every answer is there, and fails if some are missing
-afterwards, whatever lmms-eval's exit status was: that is 0 after a crash."""
-
-
 @dataclass(frozen=True)
 class FailedRequest:
-    """One request that failed.
+    """One request that failed, or has no record.
 
     Attributes:
         id: of its record.
@@ -153,13 +128,41 @@ def failed_requests(run: Run) -> list[FailedRequest]:
     return requests
 
 
+def missing_requests(
+    run: Run | None, dataset: Dataset, settings: Sequence[str], shard: str
+) -> dict[str, tuple[int, list[FailedRequest]]]:
+    """By setting, how many requests a run (or a shard of it) makes, and those without an answer that is kept.
+
+    The reason of each is its status, "" without a record. ``run`` is None where nothing was asked yet.
+
+    Raises:
+        OptionsError: the shard has nothing to ask in one of the settings.
+    """
+    if shard:
+        check_shards(dataset.videos, [TASKS[name] for name in settings], int(shard.partition("/")[2]))
+    left = {}
+    for name in settings:
+        asked = RequestSlice(shard=shard).of(list(expected_ids(TASKS[name], dataset.videos)))
+        again = dict.fromkeys(asked, "")
+        for record in run.records.get(name, ()) if run else ():
+            statuses = [record.status, *(record.conditions.parts or {}).values()]
+            if status := next((one for one in statuses if is_asked_again(one, record.conditions.usage)), None):
+                again |= {record.id: status} if record.id in again else {}
+            else:
+                again.pop(record.id, None)
+        task = TASKS[name].task_name
+        left[name] = len(asked), [FailedRequest(request, task, number, again[request])
+                                  for number, request in enumerate(asked) if request in again]  # fmt: skip
+    return left
+
+
 def _reason(usage: Mapping[str, Any]) -> str:
     attempts = usage.get("attempts")
     return f"{usage['error']}, attempt {attempts}" if usage.get("error") and attempts else ""
 
 
-def retry_commands(run: Run, failed: Iterable[FailedRequest]) -> list[str]:
-    """One command for each task and unbroken row of documents; their logs land beside those of the run.
+def retry_commands(run: Run, failed: Iterable[FailedRequest], shard: str = "") -> list[str]:
+    """One command for each task and unbroken row of documents (of a shard); their logs land beside those of the run.
 
     Each asks these requests and no other: a second answer to an answered one would be a conflict.
     """
@@ -171,7 +174,7 @@ def retry_commands(run: Run, failed: Iterable[FailedRequest]) -> list[str]:
     ordered = enumerate(sorted(failed, key=lambda request: (request.task, request.document)))
     for (task, _), row in groupby(ordered, lambda pair: (pair[1].task, pair[1].document - pair[0])):
         numbers = [request.document for _, request in row]
-        part = RequestSlice(numbers[0], len(numbers), split=run.source.part)
+        part = RequestSlice(numbers[0], len(numbers), shard=shard, split=run.source.part)
         commands.append(command_of(run.source.facts, [task], part, data=str(run.dataset.root), output=output))
     return commands
 

@@ -27,6 +27,7 @@ from siming_tasks.results.discovery import RunSource, asked_ids, dataset_folder,
 from siming_tasks.results.evaluate_records import build_score_matrix, evaluate_records, unobservable
 from siming_tasks.results.read_predictions import Seen, load_predictions
 from siming_tasks.results.record import Record
+from siming_tasks.results.run_parts import condition_problems
 from siming_tasks.tasks import TASKS, setting_named
 from siming_tasks.tasks.expected_requests import expected_ids, expected_requests, record_id, steps_of
 
@@ -192,11 +193,17 @@ class Run(Shown):
         return frame
 
 
-def load(run: Run | RunSource | str | Path, data: str | Path | Dataset | None = None, *, partial: bool = False) -> Run:
+def load(
+    run: Run | RunSource | str | Path | Sequence[str | Path],
+    data: str | Path | Dataset | None = None,
+    *,
+    partial: bool = False,
+) -> Run:
     """Read a run by its folder alone.
 
     Args:
-        run: a prediction file, a sample log, or a folder with the parts of a run; one that is loaded stays as it is.
+        run: a prediction file, a sample log, or a folder with the parts of a run, or several of these that are one run;
+            one that is loaded stays as it is.
         data: the data set or its folder; None: that of ``SIMING_DATA`` or, where none is set, the one that the run's
             results files name. The videos need not be there.
         partial: count only the requests that have a record.
@@ -226,7 +233,7 @@ def load(run: Run | RunSource | str | Path, data: str | Path | Dataset | None = 
 
 def _refuse_swapped(run: object, data: object, call: str) -> None:
     """Refuse a data set in the run's place and a run in the data set's (DataError: gives the right ``call``)."""
-    if isinstance(data, Dataset | Run) or isinstance(run, Dataset | Run):
+    if isinstance(data, Dataset | Run) or isinstance(run, Dataset | Run | list | tuple):
         return  # each is refused where it stands
     there = path_of(run, "run", "run"), path_of(data, "data", "data set")
     if [kind_of(path) for path in there] == ["data set", "run"]:
@@ -235,7 +242,7 @@ def _refuse_swapped(run: object, data: object, call: str) -> None:
 
 
 def load_run(
-    source: RunSource | str | Path,
+    source: RunSource | str | Path | Sequence[str | Path],
     dataset: Dataset,
     *,
     partial: bool = False,
@@ -247,7 +254,8 @@ def load_run(
     A run of one part of a split is read on that part, unless ``dataset`` is a part already: what both have then counts.
 
     Args:
-        source: a prediction file, a sample log, a folder with the parts of a run, or the result of :func:`run_at`.
+        source: a prediction file, a sample log, a folder with the parts of a run, several of these that are one run, or
+            the result of :func:`run_at`.
         dataset: what it was asked about.
         partial: count only the requests that have a record (a limited run that does not say so).
         allow: ``dataset`` accepts a run that was made on another version of the data set.
@@ -255,8 +263,10 @@ def load_run(
     """
     source = source if isinstance(source, RunSource) else run_at(source)
     dataset = dataset if dataset.part else take_part(dataset, source.part)
-    loaded = load_predictions(source.path, dataset, seen, allow=allow)
+    loaded = load_predictions(source.paths or source.path, dataset, seen, allow=allow)
     run, problems = Run(source, dataset, loaded.records, (), loaded.files, partial), [*loaded.problems]
+    if len(loaded.files) > len(run.settings):  # some setting stands in several files
+        problems += condition_problems(run.records, str(source.path))
     for name, present in run.records.items():
         asked = run.asked(name)
         if len(present) == len(asked):  # every record is of another request, and all of these count as asked
@@ -272,7 +282,7 @@ def load_run(
 
 
 def read_run(
-    source: RunSource | str | Path,
+    source: RunSource | str | Path | Sequence[str | Path],
     dataset: Dataset | str | Path,
     *,
     partial: bool = False,
@@ -402,7 +412,7 @@ def score_run(
 
 def score_predictions(
     data: str | Path | Dataset,
-    predictions: str | Path,
+    predictions: str | Path | Sequence[str | Path],
     options: Options | None = None,
     *,
     labels: str | Path | None = None,
@@ -416,7 +426,7 @@ def score_predictions(
 
     Args:
         data: dataset folder, or an opened dataset.
-        predictions: prediction file, sample log, or a folder with the parts of a run.
+        predictions: prediction file, sample log, or a folder with the parts of a run, or several of these.
         options: label mapping, positive class and reference rater.
         labels: label file of a folder whose labels are withheld.
         partial: count only the requests that have a line, for a limited run that does not say so. Otherwise every

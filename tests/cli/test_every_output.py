@@ -66,7 +66,6 @@ def command_lines(given: Path, new: Path) -> dict[tuple[str, str], list[list[Any
             ["data", "fetch", next(iter(SETS)), OUT, "--annotations", given / "inbox", "--videos", media]
         ],  # the annotations are not there: what is refused is tried
         ("data rubric", "html"): [["data", "rubric", "show", "--html", OUT]],
-        ("run join", "out"): [["run", "join", run, OUT, "--data", data]],
         ("run requests", "out"): [requests, [*requests, "--files"]],
         ("run import", "out"): [["run", "import", given / "kit.tsv", OUT, "--format", "vlmevalkit"]],
         ("run export", "out"): [[*export, form] for form in ("jsonl", "parquet", "latex", "every-eval-ever")],

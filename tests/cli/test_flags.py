@@ -32,9 +32,7 @@ WORDS = {
     "run prepare": [],
     "run plan": [],
     "run recipe": [],
-    "run shards": ["3", "--tasks", "siming"],
     "run missing": ["a", "--tasks", "siming"],
-    "run join": ["a", "out"],
     "score": ["p"],
     "compare": ["a", "b"],
     "study raters": [],
@@ -198,8 +196,8 @@ def test_a_wrong_variable_is_refused_in_one_sentence(
     [
         (
             "score",
-            "siming score: missing argument 'PREDICTIONS'; for example: siming score exams runs/qwen (see siming score "
-            "--help)\n",
+            "siming score: missing argument 'PREDICTIONS...'; for example: siming score exams runs/qwen "
+            "(see siming score --help)\n",
         ),
         ("report --jobs", "siming report: option '--jobs' requires an argument (see siming report --help)\n"),
         (
@@ -211,7 +209,7 @@ def test_a_wrong_variable_is_refused_in_one_sentence(
             "siming run plan: no such option '--frame'; did you mean one of: '--clip-frames', '--frame-size'",
         ),
         ("run plan --colour red", "siming run plan: no such option '--colour'"),
-        ("score a b c", "siming score: unexpected extra word 'b' (see siming score --help)\n"),
+        ("data check a b", "siming data check: unexpected extra word 'b' (see siming data check --help)\n"),
         ("data", "siming data: a command is missing; the commands: data rate, data template, "),
     ],
 )
@@ -340,19 +338,19 @@ def test_a_flag_overrules_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["score", "run"], (None, "run")),
-        (["score", "exams", "run"], ("exams", "run")),
-        (["score", "exams", "--json", "run"], ("exams", "run")),
-        (["score", "--json", "run"], (None, "run")),
-        (["score", "--resamples", "50", "exams", "--json", "--seed", "3", "run"], ("exams", "run")),
+        (["data", "split", "exams", "out", "--key", "k"], ("exams", "out")),
         (["data", "split", "exams", "--key", "k", "out"], ("exams", "out")),
         (["data", "split", "--key", "k", "out"], (None, "out")),
     ],
 )
 def test_flags_may_stand_between_words(arguments: list[str], expected: tuple[str | None, str]) -> None:
     values = parse(arguments)
-    last = values["predictions"] if arguments[0] == "score" else values["out"]
-    assert (values["chosen"].word, str(last)) == expected
+    assert (values["chosen"].word, str(values["out"])) == expected
+
+
+def test_words_of_a_run_are_parts_of_it_and_flags_may_stand_between() -> None:
+    for line in ("score exams a b", "score exams --json a --seed 3 b", "score --resamples 50 exams a b"):
+        assert list(map(str, parse(line.split())["predictions"])) == ["exams", "a", "b"]
 
 
 @pytest.mark.parametrize("words", [["--help"], ["data", "--help"], ["score", "-h"], ["score", "--help"]])

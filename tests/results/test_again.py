@@ -108,4 +108,4 @@ def test_a_run_is_known_by_itself_and_not_by_what_was_asked_again(
     (run / "20260103_030405_results.json").write_text(json.dumps(results))
     source = run_at(run)
     assert source.facts["date"] == "20260102_030405"
-    assert "limit" not in source.facts and not source.limited
+    assert "limit" not in source.facts

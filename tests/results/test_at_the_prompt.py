@@ -82,7 +82,8 @@ def wrong_arguments(run: st.Run, exams: Path) -> Iterator[tuple[str, Callable[[]
     yield f"Swap them: score_predictions({str(exams)!r}, {file!r})", lambda: st.score_predictions(file, str(exams))
     yield f"{exams}: a data set, and a run is wanted. Give the predictions", lambda: st.load(exams)
     yield f"{file}: a run, and a data set is wanted.", lambda: st.load(file, file)
-    yield "run: the path of a run is wanted, not a list.", lambda: st.load([file], data)  # type: ignore[arg-type]
+    yield "run: the path of a run is wanted, not an int.", lambda: st.load(3, data)  # type: ignore[arg-type]
+    yield "There is no run to read.", lambda: st.load([], data)
     yield "data: the path of a data set is wanted, not an empty text.", lambda: st.load(file, "")
     yield "run: the path of a run is wanted, not a Dataset.", lambda: st.score_run(data)  # type: ignore[arg-type]
     yield "options: an Options is wanted, not a dict.", lambda: st.score_run(run, {"seed": 1})  # type: ignore[arg-type]

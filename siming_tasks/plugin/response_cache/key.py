@@ -25,14 +25,7 @@ from siming_tasks.common.redact import MASK, redact
 from siming_tasks.options import lmms_eval_variables
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
 from siming_tasks.plugin.response_cache.named_files import UnidentifiedModel, file_stamps
-
-TRANSPORT = frozenset({
-    "timeout", "max_retries", "retry_backoff_s", "num_concurrent", "num_cpus", "num_processes",
-    "adaptive_concurrency", "adaptive_min_concurrency", "adaptive_max_concurrency", "adaptive_target_latency_s",
-    "adaptive_increase_step", "adaptive_decrease_factor", "adaptive_failure_threshold", "prefix_aware_queue",
-    "prefix_hash_chars", "httpx_trust_env", "work_dir", "disable_log_stats"
-})  # fmt: skip
-"""Arguments of lmms-eval's models that say how requests travel and change no reply."""
+from siming_tasks.results.run_parts import TRANSPORT
 
 _LIBRARIES = ("lmms_eval", "torch", "transformers", "vllm", "sglang")
 

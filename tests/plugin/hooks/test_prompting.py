@@ -158,6 +158,3 @@ def test_the_plan_reports_requests_and_reply_tokens(
         assert [int(value) for value in parts[name][1:3]] == [33 * int(value) for value in once[name][1:3]]
         assert parts[name][3] == once[name][3]
     assert parts["clip_score"][1:4] == once["clip_score"][1:4]
-    begin(run.root, ASK="step")
-    assert main(["run", "shards", "2", "--tasks", "siming_full"]) == 2
-    assert "Shards are made of whole exams" in capsys.readouterr().err

@@ -1,0 +1,292 @@
+"""A run in parts, read as one: the numbers are those of a run made at once, and what does not fit is refused."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from siming_tasks.cli import main
+from siming_tasks.common.errors import DataError, OptionsError
+from siming_tasks.data import Dataset
+from siming_tasks.options import Options
+from siming_tasks.plugin.hooks.docs import documents
+from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.results.discovery import find_runs, run_at
+from siming_tasks.results.lmms_eval_commands import settings_named
+from siming_tasks.results.run import read_run, score_run
+from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
+from siming_tasks.tasks.expected_requests import check_shards, expected_ids
+from tests.report.conftest import write_run
+
+OPTIONS = Options(resamples=50)
+
+
+def names(dataset: Dataset, setting: str) -> list[str]:
+    return list(expected_ids(TASKS[setting], dataset.videos))
+
+
+def cut(whole: Path, target: Path, share: str) -> Path:
+    """The shard of a run: its part of every log and a results file that says so."""
+    target.mkdir(parents=True)
+    number, of = map(int, share.split("/"))
+    for log in whole.glob("*_samples_*.jsonl"):
+        lines = log.read_text().splitlines(keepends=True)
+        (target / log.name).write_text("".join(lines[(number - 1) * len(lines) // of : number * len(lines) // of]))
+    (file,) = whole.glob("*_results.json")
+    results = json.loads(file.read_text())
+    for facts in results["configs"].values():
+        facts["metadata"]["shard"] = share
+    (target / file.name).write_text(json.dumps(results))
+    return target
+
+
+@pytest.fixture
+def parts(exams: Dataset, tmp_path: Path) -> tuple[Path, list[Path]]:
+    """A whole noisy run, and the same in three shards."""
+    whole = write_run(exams, tmp_path / "whole", "rater_a", model="org/Model", noise=0.4)
+    return whole, [cut(whole, tmp_path / "shards" / str(number), f"{number}/3") for number in (1, 2, 3)]
+
+
+def scores(dataset: Dataset, *folders: Path) -> Any:
+    found = score_run(read_run(list(folders), dataset), OPTIONS).to_json()
+    return found["settings"]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_shards_ask_every_request_once(exams: Dataset, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The documents that lmms-eval gets, of every shard."""
+    for name in ("clip_score", "clip_error", "full_score", "full_timed_error"):
+        asked = []
+        for index in range(1, number + 1):
+            monkeypatch.setenv("SIMING_SHARD", f"{index}/{number}")
+            RUN.begin()
+            asked.append([row["id"] for row in documents(TASKS[name], exams)])
+        assert [one for shard in asked for one in shard] == names(exams, name)
+        assert max(map(len, asked)) - min(map(len, asked)) <= 1
+
+
+def test_a_shard_that_would_be_empty_or_cut_an_exam_is_refused(exams: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OptionsError, match=r"5 shards of the 4 requests of siming_full_score: some would be empty\."):
+        check_shards(exams.videos, settings_named(["siming_full"]), 5)
+    with pytest.raises(OptionsError, match=r"'siming_nothing' is no task and no group\. The nearest: siming_"):
+        settings_named(["siming_nothing"])
+    monkeypatch.setenv("SIMING_SHARD", "1/50")
+    RUN.begin()
+    with pytest.raises(OptionsError, match="SIMING_SHARD=1/50 of the 4 requests of siming_full_score is empty"):
+        documents(TASKS["full_score"], exams)
+    monkeypatch.setenv("SIMING_ASK", "skill")
+    RUN.begin()
+    with pytest.raises(OptionsError, match="Shards are made of whole exams"):
+        documents(TASKS["full_score"], exams)
+
+
+def test_parts_are_the_whole_run_in_several_folders_and_in_one(
+    exams: Dataset, parts: tuple[Path, list[Path]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, folders = parts
+    assert scores(exams, *folders) == scores(exams, folders[0].parent) == scores(exams, whole)
+    assert read_run(folders, exams).problems == read_run(whole, exams).problems == ()
+    source = run_at(folders)
+    assert source.name == "org/Model" and source.paths == tuple(folders)
+    assert not any("shard" in facts for facts in source.facts["tasks"].values())
+    printed = []
+    for words in ([whole], folders, [exams.root, *folders], [folders[0].parent]):
+        assert (
+            main(["score", *map(str, words), "--data", str(exams.root)][: None if words[0] != exams.root else -2]) == 0
+        )
+        printed.append(capsys.readouterr().out)
+    assert len(set(printed)) == 1
+
+
+def test_a_folder_of_shards_is_one_run_wherever_runs_are_listed(
+    exams: Dataset, parts: tuple[Path, list[Path]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, folders = parts
+    (source,) = find_runs([str(folders[0].parent)])
+    assert source.paths == tuple(folders)
+    (named,) = find_runs([f"ours={folder}" for folder in folders])
+    assert (named.name, named.paths) == ("ours", tuple(folders))
+    assert len(find_runs([*map(str, folders)])) == 3, "apart they are runs of their own"
+    data = ["--data", str(exams.root), "--resamples", "20"]
+    assert main(["compare", str(whole), str(folders[0].parent), *data]) == 0
+    assert "0.000" in capsys.readouterr().out
+    assert main(["board", "submit", str(folders[0].parent), "--out", str(tmp_path / "run.zip"), *data]) == 0
+    asked = sum(len(names(exams, name)) for name in BENCHMARK_TASKS)
+    assert f"run.zip: ready. org/Model, {asked:,} predictions on {exams.name}." in capsys.readouterr().out
+
+
+def test_what_a_run_lacks_is_counted_and_the_commands_ask_it(
+    exams: Dataset, parts: tuple[Path, list[Path]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, (first, _, last) = parts
+    every = names(exams, "clip_score")
+    begin, end = len(every) // 3, 2 * len(every) // 3
+    run = read_run([first, last], exams)
+    assert len(run.asked("clip_score")) == len(run.records["clip_score"]) == len(every) - end + begin
+    words = ["run", "missing", str(first), str(last), "--tasks", "siming_clip_score", "--data", str(exams.root)]
+    assert main(words) == 1
+    said = capsys.readouterr().out
+    assert (
+        f"{len(every) - end + begin} of {len(every)} requests answered; {end - begin} missing: {every[begin]}" in said
+    )
+    (command,) = [shlex.split(line) for line in said.splitlines() if "lmms-eval" in line]
+    flags = dict(zip(command[2::2], command[3::2], strict=False))
+    assert (flags["--tasks"], flags["--offset"]) == ("siming_clip_score", str(begin))
+    assert flags["--limit"] == str(end - begin)
+    (log,) = first.glob("*_samples_siming_clip_score.jsonl")
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[1:]))
+    (problem,) = read_run([first, last], exams).problems
+    assert problem.code == "prediction-missing" and problem.what.startswith("1 of ")
+
+
+def changed(folder: Path, target: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    """A part whose results file was changed."""
+    shutil.copytree(folder, target)
+    (file,) = target.glob("*_results.json")
+    results = json.loads(file.read_text())
+    change(results)
+    file.write_text(json.dumps(results))
+    return target
+
+
+def told(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    """A change of a task's metadata."""
+
+    def change(results: dict[str, Any]) -> None:
+        results["configs"]["siming_clip_score"]["metadata"][name] = value
+
+    return change
+
+
+CHANGES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
+    "model": (
+        lambda results: results["config"].update(model="other"),
+        "class of the model is 'other', but 'qwen2_5_vl'",
+    ),
+    "argument": (
+        lambda results: results["config"].update(
+            model_args=f"{results['config'].get('model_args')},system_prompt=Be kind"
+        ),
+        "system_prompt of the model is 'Be kind', but None",
+    ),
+    "prompt": (told("siming_prompt", "3-A other"), "prompt of siming_clip_score is '3-A other'"),
+    "frames": (told("siming_options", '{"frames": 32}'), "frames of siming_clip_score is 32, but "),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_parts_that_were_asked_otherwise_are_refused_by_the_fact(
+    exams: Dataset, parts: tuple[Path, list[Path]], tmp_path: Path, name: str
+) -> None:
+    _, folders = parts
+    change, said = CHANGES[name]
+    other = changed(folders[2], tmp_path / "other", change)
+    with pytest.raises(DataError) as refused:
+        read_run([*folders[:2], other], exams)
+    assert said in str(refused.value) and "no parts of one run" in str(refused.value)
+    shutil.copytree(other, folders[0] / "other")
+    with pytest.raises(DataError, match="no parts of one run"):
+        read_run(folders[0], exams)
+
+
+def test_an_address_and_how_requests_travel_may_differ(
+    exams: Dataset, parts: tuple[Path, list[Path]], tmp_path: Path
+) -> None:
+    whole, folders = parts
+    made = [
+        changed(folder, tmp_path / str(number), lambda results, n=number: results["config"].update(  # type: ignore[misc]
+            model_args=f"pretrained=m,base_url=http://node{n}:8000,timeout={n}"))
+        for number, folder in enumerate(folders)
+    ]  # fmt: skip
+    assert scores(exams, *made) == scores(exams, whole)
+
+
+def test_parts_with_two_answers_or_other_frames_of_one_task_are_refused(
+    exams: Dataset, parts: tuple[Path, list[Path]], tmp_path: Path
+) -> None:
+    _, folders = parts
+    other = write_run(exams, tmp_path / "other", "rater_b", model="org/Model", noise=0.9, seed=5)
+    with pytest.raises(DataError, match=r"stands in .* already, with another answer"):
+        read_run([folders[0], other], exams)
+    for folder, size in zip(folders, (896, 896, 448), strict=True):
+        (log,) = folder.glob("*_samples_siming_clip_score.jsonl")
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        for line in lines:
+            line["siming_stderr"]["media"]["size"] = size
+        log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(DataError, match=r"parts of the run differ in frame size \(448, 896\)"):
+        read_run(folders, exams)
+
+
+def states(log: Path, status: str, *rows: int) -> None:
+    """Give these lines of a log a status, without answers."""
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for row in rows:
+        lines[row]["siming_stderr"] |= {"status": status, "answers": {}, "missing": {}}
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize("status", ["request_failed", "empty", "truncated"])
+def test_what_the_same_command_asks_again_is_missing(
+    exams: Dataset, parts: tuple[Path, list[Path]], capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: str,
+) -> None:  # fmt: skip
+    """The first two requests of a shard; asked again, their answers take the place of what was there."""
+    whole, folders = parts
+    (log,) = folders[1].glob("*_samples_siming_clip_score.jsonl")
+    shutil.copy(log, again := folders[1] / f"29990101_{log.name}")
+    states(log, status, 0, 1)
+    monkeypatch.setenv("SIMING_SHARD", "2/3")
+    command = ["run", "missing", str(folders[1]), "--tasks", "siming_clip_score", "--data", str(exams.root)]
+    assert main(command) == 0, "asked again, and answered"
+    again.rename(tmp_path / "later")
+    capsys.readouterr()
+    assert main(command) == 1
+    every = names(exams, "clip_score")
+    first = len(every) // 3
+    said = capsys.readouterr().out
+    assert f"2 missing: {every[first]} ({status}), {every[first + 1]} ({status})\n" in said
+    assert "SIMING_SHARD=2/3 lmms-eval" in said and "--limit 2" in said and "--offset" not in said
+    (tmp_path / "later").rename(again)
+    assert scores(exams, *folders) == scores(exams, whole)
+
+
+def test_missing_refuses_a_shard_of_too_few_requests_and_unknown_tasks(
+    exams: Dataset, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    command = ["run", "missing", str(tmp_path), "--data", str(exams.root), "--tasks"]
+    monkeypatch.setenv("SIMING_SHARD", "1/5")
+    assert main([*command, "siming_full_score"]) == 2
+    assert "5 shards of the 4 requests of siming_full_score: some would be empty" in capsys.readouterr().err
+    assert main([*command, "siming_clip_scor"]) == 2
+    said = capsys.readouterr().err
+    assert "'siming_clip_scor' is no task and no group. The nearest: siming_clip_score, " in said and len(said) < 250
+
+
+@pytest.mark.host
+def test_shards_of_the_real_command_are_its_whole_run(host: Callable[..., Any], exams: Dataset) -> None:
+    """What the shards' folders give together is what one command gives."""
+    flags = [
+        "--model",
+        "siming_reference",
+        "--model_args",
+        "kind=rater_b",
+        "--tasks",
+        "siming_full_score,siming_clip_error",
+    ]
+    folders = []
+    for number in range(3):
+        run = host(*flags, data=exams.root, name=f"shard{number}", SIMING_SHARD=f"{number + 1}/3")
+        folders.append(run.folder)
+        logged = {log.stem.rpartition("_siming_")[2]: log for log in run.folder.rglob("*_samples_*.jsonl")}
+        asked = [json.loads(line)["siming_stderr"]["id"] for line in logged["full_score"].read_text().splitlines()]
+        assert asked == names(exams, "full_score")[number : number + 1 + number // 2]  # 1, 1 and 2 of 4
+        assert read_run(run.folder, exams).asked("full_score") == frozenset(asked)
+    whole = host(*flags, data=exams.root, name="whole")
+    assert scores(exams, *folders) == scores(exams, whole.folder)
