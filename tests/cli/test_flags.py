@@ -52,10 +52,10 @@ WORDS = {
     "data edit": ["d", "out"],
     "data sensor": ["d", "exports", "out"],
     "run requests": ["out.jsonl", "--setting", "full_score"],
-    "run export": ["a", "out", "--format", "jsonl"],
-    "run import": ["a", "out", "--format", "inspect"],
+    "run export": ["a", "out"],
+    "run import": ["a", "out"],
     "data push": ["org/name"],
-    "run baseline": ["d"],
+    "run baseline": ["d", "--backbone", "m"],
 }
 """The words and flags that each command requires."""
 
