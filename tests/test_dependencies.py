@@ -27,9 +27,7 @@ FRAMEWORK = {"openai", "qwen-vl-utils", "tokenizers", "torch", "transformers"}
 OPTIONAL = {
     "torchcodec",
     "atheris",
-    "every-eval-ever",
     "inspect-ai",
-    "inspect-evals",
     "pandas",
     "vllm",
 }

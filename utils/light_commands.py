@@ -69,10 +69,9 @@ def commands(exams: Path, out: Path) -> Iterator[tuple[str, int, str]]:
     yield f"score {exams} {a} {few}", 0, "qwk"
     yield f"compare {a} {b} --data {exams} {few}", 0, "rater_b"
     yield f"report {a} --data {exams} --out {out}/report {few} --jobs 1", 0, "1 run"
-    yield f"run export {a} {out}/results --data {exams} --format every-eval-ever {few}", 0, "without labels"
+    yield f"run export {a} {out}/results --data {exams} {few}", 0, "SYNTHETIC"
     yield f"board submit {a} --data {exams} --out {out}/submission.zip", 0, "ready"
-    yield f"run export {a} {out}/rows.parquet --data {exams} --format parquet", 2, NOT_THERE.format("pyarrow")
-    yield f"run baseline {exams} --out {out}/baseline.jsonl", 2, NOT_THERE.format("torch")
+    yield f"run baseline {exams} --backbone {out} --out {out}/baseline.jsonl", 2, NOT_THERE.format("torch")
 
 
 def look_at_page(printed: io.StringIO) -> None:

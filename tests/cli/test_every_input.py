@@ -40,7 +40,6 @@ def readers(given: Path, file: Path, new: Path) -> dict[str, list[str]]:
         "score": ["score", str(data), str(file), "--resamples", "5"],
         "spans": [*built, "--labels", labels, "--spans", str(file)],
         "adjudicated": [*built, "--labels", labels, "--adjudicated", str(file)],
-        "import": ["run", "import", str(file), str(new / "out.jsonl"), "--format", "vlmevalkit"],
         "raters": ["study", "raters", str(file)],
         "store": [*rate, "--store", str(file)],
         "join": [*rate, "--store", str(new / "log"), "--join", str(file)],
@@ -246,7 +245,7 @@ def cases(form: str, kinds: Iterable[str], readers_of: tuple[str, ...]) -> Itera
 
 
 KEYS = [
-    *cases("book", BOOKS, ("labels", "spans", "adjudicated", "import", "raters")),
+    *cases("book", BOOKS, ("labels", "spans", "adjudicated", "raters")),
     *cases("log", LOGS, ("labels", "raters", "store", "join")),
     *(case for kind, (_, _, readers_of) in TEXTS.items() for case in cases("text", [kind], readers_of)),
 ]

@@ -5,6 +5,7 @@ Which commands and flags there are is read from the commands themselves; a new o
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -50,7 +51,7 @@ def command_lines(given: Path, new: Path) -> dict[tuple[str, str], list[list[Any
     rate = ["data", "rate", data, "--rater", "x", "--port", "{BUSY PORT}", "--no-browser"]
     built = ["--rubric", given / "rubric.yaml", "--labels", given / "labels.csv", "--videos", media]
     listed = ["--list", "--rubric", given / "rubric.yaml", "--spans", given / "spans.csv"]
-    export = ["run", "export", run, OUT, *scoring, "--format"]
+    baseline = ["run", "baseline", data, "--backbone", given / "no-model"]  # what is refused is tried
     requests = ["run", "requests", data, OUT, "--limit", "1"]
     return {
         ("report", "out"): [["report", run, "--out", OUT, "--jobs", "1", *scoring]],
@@ -67,9 +68,9 @@ def command_lines(given: Path, new: Path) -> dict[tuple[str, str], list[list[Any
         ],  # the annotations are not there: what is refused is tried
         ("data rubric", "html"): [["data", "rubric", "show", "--html", OUT]],
         ("run requests", "out"): [requests, [*requests, "--files"]],
-        ("run import", "out"): [["run", "import", given / "kit.tsv", OUT, "--format", "vlmevalkit"]],
-        ("run export", "out"): [[*export, form] for form in ("jsonl", "parquet", "latex", "every-eval-ever")],
-        ("run baseline", "out"): [["run", "baseline", data, "--out", OUT, "--folds", "2"]],
+        ("run import", "out"): [["run", "import", given / "results.jsonl", OUT]],
+        ("run export", "out"): [["run", "export", run, OUT, *scoring]],
+        ("run baseline", "out"): [[*baseline, "--out", OUT]],
         ("board submit", "out"): [["board", "submit", run, "--out", OUT, *scoring]],
         ("board build", "out"): [["board", "build", given / "inbox", "--out", OUT, *scoring]],
     }
@@ -203,7 +204,9 @@ def given() -> Iterator[Path]:
     ]
     boris += ["o,v001.mp4,,cpr_01,STATE,0.1,0.4,,"]
     (root / "spans.csv").write_text("\n".join(boris) + "\n")
-    (root / "kit.tsv").write_text("index\tprediction\nfull_score/v001\t{}\n")
+    choice = {"message": {"content": "{}"}, "finish_reason": "stop"}
+    result = {"custom_id": "full_score/v001", "response": {"status_code": 200, "body": {"choices": [choice]}}}
+    (root / "results.jsonl").write_text(json.dumps(result) + "\n")
     (root / "inbox").mkdir()
     subprocess.run([sys.executable, "-c", "import sys; from siming_tasks.cli import main; sys.exit(main(sys.argv[1:]))",
                     "board", "submit", str(run), "--out", str(root / "inbox" / "m.zip"), "--data", str(root / "tiny"),

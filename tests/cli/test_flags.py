@@ -47,10 +47,10 @@ WORDS = {
     "tasks-path": [],
     "docs": [],
     "run requests": ["out.jsonl", "--setting", "full_score"],
-    "run export": ["a", "out", "--format", "jsonl"],
-    "run import": ["a", "out", "--format", "inspect"],
+    "run export": ["a", "out"],
+    "run import": ["a", "out"],
     "data push": ["org/name"],
-    "run baseline": ["d"],
+    "run baseline": ["d", "--backbone", "m"],
 }
 """The words and flags that each command requires."""
 

@@ -41,8 +41,8 @@ def test_each_kind_is_told_by_its_files(things: None) -> None:
          "exams is a data set and public is not there. Swap them: siming data split exams public"),
         ("data push org/name exams",
          "exams is a data set and org/name is not there. Swap them: siming data push exams org/name"),
-        ("run export table.tex runs/qwen --format latex",
-         "runs/qwen is a run and table.tex is not there. Swap them: siming run export runs/qwen table.tex"),
+        ("run export results runs/qwen",
+         "runs/qwen is a run and results is not there. Swap them: siming run export runs/qwen results"),
         ("score exams", "PREDICTIONS exams is a data set, and a run is wanted. Give the predictions after it."),
         ("compare exams runs/qwen", "RUN exams is a data set, and a run is wanted. It is given as --data exams."),
         ("report report", "RUN report is a report, and a run is wanted. `siming view report` shows it; "
@@ -110,7 +110,7 @@ def test_the_next_step_is_printed_to_a_terminal_alone(
     Path("k.json").unlink()
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     assert main(words) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "Next: siming data push public ORG/NAME --dry-run"
+    assert capsys.readouterr().out.splitlines()[-1] == "Next: siming data push public ORG/NAME"
     assert main(["data", "check", "my exams", "--quick"]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith("Next: SIMING_DATA='my exams' lmms-eval --model siming_reference --tasks siming_full ")

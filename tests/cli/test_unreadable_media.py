@@ -30,7 +30,7 @@ def ends() -> Iterator[dict[str, dict[str, Any]]]:
         "data audit": ["data", "audit", str(data)],
         "data rate": [*rate, str(out / "log")],
         "data split": ["data", "split", str(data), str(out / "public"), "--key", str(out / "key")],
-        "data push": ["data", "push", "--dry-run", str(data), "org/name"],
+        "data push": ["data", "push", str(data), "org/name"],
         "data build": ["data", "build", str(out / "built"), "--rubric", str(data / "rubric.yaml"), "--labels",
                        str(root / "labels.csv"), "--videos", str(data / "media")],
         "run plan": ["run", "plan", "--data", str(data)],

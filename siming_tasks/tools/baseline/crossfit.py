@@ -41,7 +41,7 @@ class Clip:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a baseline is made of.
+    """Facts about a baseline that was written.
 
     Attributes:
         folds: number of folds.
