@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Literal
 
@@ -98,11 +97,3 @@ def qwk_slope(moments: FloatArray) -> FloatArray:
         parts = [2 * xy - k * (xx + yy), 2 * (k - 1) * y, 2 * (k - 1) * x, -k * n, -k * n, 2 * n + 0 * k]
         slope: FloatArray = np.stack(parts, axis=-1) / bottom[..., None]
     return slope
-
-
-def _table_and_weights(counts: FloatArray) -> tuple[int, FloatArray, FloatArray]:
-    """Number of labels, the table ``[..., k, k]``, and the quadratic weights."""
-    k = math.isqrt(counts.shape[-1])
-    label = np.arange(k)
-    near = 1 - (label[:, None] - label) ** 2 / (k - 1) ** 2
-    return k, counts.reshape(*counts.shape[:-1], k, k), near

@@ -164,12 +164,6 @@ class ScoreMatrix(ShortRepr):
         return self.asked & ~np.isnan(self.predicted)
 
     @property
-    def answered_share(self) -> float:
-        """Share of the counted steps that are answered; 1.0 where none is counted."""
-        counted = self.counted
-        return float(self.answered[counted].mean()) if counted.any() else 1.0
-
-    @property
     def abstained(self) -> BoolArray:
         """Steps that were asked about and that the judge abstained from, ``bool[V, S]``."""
         unanswered = self.asked & np.isnan(self.predicted)
