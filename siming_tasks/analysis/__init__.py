@@ -1,1 +1,1 @@
-"""Comparison, controls, diagnosis, inter-rater agreement, psychometrics, selective prediction and power."""
+"""Comparison, controls, diagnosis, inter-rater agreement and power."""

@@ -21,7 +21,7 @@ from siming_tasks.tools.builder.cells import folded, plain, unit_of
 from siming_tasks.tools.builder.sheet_rows import Column, Sheet
 from siming_tasks.tools.builder.worksheets import CAMOUFLAGED, PERCENT, ROUNDED, STRUCK, TINY
 
-VIDEO_FIELDS = ("site", "student", "split", "global_rating")
+VIDEO_FIELDS = ("site", "student", "split")
 """Optional columns that say something about the whole video."""
 OURS = ("video_id", "step_id", "start", "end", "applicable", *VIDEO_FIELDS, "rater", "points", CONSENSUS)
 """The columns of a sheet; ``points`` may also be called ``score``."""
