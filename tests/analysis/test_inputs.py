@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from siming_tasks.analysis.inputs import NO_AGREEMENT, ablations, changed_input, minimal_pairs, run_inputs, sound
+from siming_tasks.analysis.inputs import NO_AGREEMENT, changed_input, changed_inputs, minimal_pairs, run_inputs
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import evaluate
 from siming_tasks.options import Options
@@ -34,7 +34,7 @@ class TestAblations:
         plain, altered = judged(base, 0.7, 1), judged(base, 0.3, 2)
         gaps = np.random.default_rng(3).random(base.reference.shape) < 0.02
         altered = altered.predicting(np.where(gaps, NAN, altered.predicted))
-        rows = ablations(plain, {"no video": altered}, rubric(5))
+        rows = changed_inputs("ablations", plain, {"no video": altered}, rubric(5))
         kept = [np.where(gaps, NAN, side.predicted) for side in (plain, altered)]
         for name, said in zip(("plain", "changed"), kept, strict=True):
             for metric in ("plcc", "srcc", "qwk"):
@@ -56,12 +56,14 @@ class TestAblations:
 
     def test_nothing_survives_where_nothing_was_shown(self):
         plain, other = (exams(*np.random.default_rng(4).integers(0, 4, (3, 20, 5))[[0, side]]) for side in (1, 2))
-        row = ablations(plain, {"other exam": other}, rubric(5)).one(row="other exam: survives", metric="qwk")
+        row = changed_inputs("ablations", plain, {"other exam": other}, rubric(5)).one(
+            row="other exam: survives", metric="qwk"
+        )
         assert (row.value, row.why) == (None, NO_AGREEMENT)
 
     def test_a_share_of_f1_says_nothing(self):
         plain = drawn(np.random.default_rng(7), answer="error", agreement=0.8)
-        rows = ablations(plain, {"no video": plain}, rubric(8))
+        rows = changed_inputs("ablations", plain, {"no video": plain}, rubric(8))
         assert rows.of(row="no video: survives").names("metric") == ["mcc"]
         assert rows.one(row="no video: survives").value == 1.0
         assert rows.of(row="no video: change").names("metric") == ["mcc", "f1"]
@@ -70,7 +72,7 @@ class TestAblations:
         base = drawn(np.random.default_rng(8), 30)
         plain, altered = judged(base, 0.8, 9), judged(base, 0.4, 10)
         scopes = ["local"] * 5 + ["history"] * 3
-        found = ablations(plain, {"clip": altered}, rubric(8, scopes=scopes)).one(
+        found = changed_inputs("ablations", plain, {"clip": altered}, rubric(8, scopes=scopes)).one(
             row="clip, history steps: change", metric="qwk"
         )
         a, b = (evaluate(m.subset(["s05", "s06", "s07"])).one("answered", metric="qwk").value for m in (plain, altered))
@@ -79,7 +81,9 @@ class TestAblations:
     def test_too_few_answers_in_common_are_not_tested(self):
         plain = drawn(np.random.default_rng(11), 30)
         gaps = np.random.default_rng(12).random(plain.reference.shape) < 0.1
-        rows = ablations(plain, {"dark": plain.predicting(np.where(gaps, NAN, plain.reference))}, rubric(8))
+        rows = changed_inputs(
+            "ablations", plain, {"dark": plain.predicting(np.where(gaps, NAN, plain.reference))}, rubric(8)
+        )
         row = rows.one(row="dark: change", metric="qwk")
         assert row.p is None and "not-comparable" in row.flags
 
@@ -94,7 +98,7 @@ def test_sound_stands_apart_for_the_steps_that_need_it():
     base = drawn(np.random.default_rng(14), 60)
     plain = judged(base, 0.4, 15)
     heard = plain.predicting(np.where(np.arange(8) < 3, base.reference, plain.predicted))
-    rows = sound(plain, {"audio": heard}, rubric(8, heard=(0, 1, 2)))
+    rows = changed_inputs("sound", plain, {"audio": heard}, rubric(8, heard=(0, 1, 2)))
     assert rows.one(row="audio, need sound: change", metric="qwk").low > 0.2
     others = rows.one(row="audio, others: change", metric="qwk")
     assert (others.value, others.p) == (0.0, None)
@@ -104,7 +108,7 @@ def test_sound_stands_apart_for_the_steps_that_need_it():
         < rows.one(row="audio, need sound: change", metric="qwk").value
     )
     assert set(rows.names("table")) == {"sound"} and not any("survives" in row for row in rows.names("row"))
-    assert not sound(plain, {"audio": heard}, rubric(8)).of(row="audio, need sound: change")
+    assert not changed_inputs("sound", plain, {"audio": heard}, rubric(8)).of(row="audio, need sound: change")
 
 
 TRUTH = np.array([[2, 3, 3], [2, 3, 0], [2, 3, 3], [2, 3, 0], [2, 3, 0], [2, 3, 3], [2, 3, 3], [2, 0, 3]], float)
