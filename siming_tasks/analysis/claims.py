@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.analysis.pairs import aligned, kappa, paired_rows
+from siming_tasks.analysis.pairs import aligned, as_points, kappa, paired_rows, same_answer, side_by_side
 from siming_tasks.analysis.tables import TableText, table_row
-from siming_tasks.metrics.catalogue import CATALOGUE, NOTHING, TotalsCorrelation, select, share_of
+from siming_tasks.metrics.catalogue import CATALOGUE, NOTHING, TotalsCorrelation, select
 from siming_tasks.metrics.classification import Positive, ratio
 from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.estimate import Rows
@@ -147,12 +147,10 @@ def points_and_verdicts(points: ScoreMatrix, verdicts: ScoreMatrix, *, positive:
     """
     said = np.where(np.isnan(points.predicted), np.nan, points.predicted_wrong)
     implied, given = aligned(replace(points, answer="error", predicted=said), verdicts)
-    judged = np.where(np.isnan(implied.predicted), np.nan, np.where(implied.predicted == 1, 0.0, given.max_score))
-    each_other = replace(given, reference=judged)
-    known = each_other.counted & each_other.answered
+    each_other = side_by_side(given, as_points(implied), as_points(given))
     nothing = "No step was answered in both settings."
-    same = share_of(lambda m: m.reference_wrong == m.predicted_wrong, lambda m: known, nothing)
-    found = {"kappa": jackknife(kappa([each_other], nothing=nothing), given), "same": jackknife(same, each_other)}
+    statistics = {"kappa": kappa(nothing=nothing), "same": same_answer(nothing)}
+    found = {key: jackknife(each, each_other) for key, each in statistics.items()}
     rows = table_row("points and verdicts", "with each other", found)
     names = ("verdicts of the points", "verdicts", "verdicts - verdicts of the points")
     metrics = select("error", compared=True)

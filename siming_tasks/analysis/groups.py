@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from siming_tasks.analysis.tables import TableText
+from siming_tasks.analysis.tables import TableText, corrected
 from siming_tasks.common.schema import Video
 from siming_tasks.metrics.catalogue import NOTHING
 from siming_tasks.metrics.classification import ratio
 from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.estimate import Estimate, Rows
 from siming_tasks.metrics.formats import mean_of
-from siming_tasks.metrics.jackknife import Counted, holm, jackknife
+from siming_tasks.metrics.jackknife import Counted, jackknife
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 
 MOST_GROUPS = 8
@@ -54,10 +54,7 @@ def groups(matrix: ScoreMatrix, columns: Mapping[str, Mapping[str, str]]) -> Row
             rows.append(own.at("groups", row, "error"))
             if len(names) > 2 or name == names[1]:
                 rows.append(_difference(matrix, error, inside, kept & ~inside).at("groups", row, "difference"))
-    tested = [place for place, each in enumerate(rows) if each.p is not None]
-    for place, p in zip(tested, holm([rows[place].p or 0.0 for place in tested]), strict=True):
-        rows[place] = replace(rows[place], p_holm=p)
-    return Rows(rows)
+    return corrected(rows)
 
 
 def stated_columns(videos: Iterable[Video]) -> dict[str, dict[str, str]]:

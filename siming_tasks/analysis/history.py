@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from siming_tasks.analysis.pairs import Raters, kappa, rater_pairs
+from siming_tasks.analysis.pairs import Raters, added, kappa, rater_pairs
 from siming_tasks.analysis.tables import TableText, table_row
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.catalogue import share_of
@@ -66,7 +66,7 @@ def history(
         sides["physicians"] = pairs
 
     def kappas(of: BoolArray, nothing: str) -> dict[str, Jackknifed]:
-        return {name: jackknife(kappa(side, mapping, of, nothing), matrix) for name, side in sides.items()}
+        return {name: jackknife(added(kappa(mapping, of, nothing), side), matrix) for name, side in sides.items()}
 
     shape, scope = matrix.asked.shape, np.array([step.scope for step in known])
     by_scope = {

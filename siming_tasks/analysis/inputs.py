@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from siming_tasks.analysis.pairs import aligned, paired_rows
-from siming_tasks.analysis.tables import TableText
+from siming_tasks.analysis.tables import TableText, table_row
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select, statistic
-from siming_tasks.metrics.classification import Positive, ratio
+from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, Rows
-from siming_tasks.metrics.jackknife import Counted, combine, jackknife
+from siming_tasks.metrics.formats import mean_of
+from siming_tasks.metrics.jackknife import combine, jackknife
 from siming_tasks.metrics.labels import LabelMapping
-from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
+from siming_tasks.metrics.score_matrix import ScoreMatrix
 from siming_tasks.rubrics import Rubric
 
 if TYPE_CHECKING:
@@ -57,15 +58,9 @@ TABLES: Mapping[str, TableText] = {
 
 
 def changed_input(
-    table: str,
-    name: str,
-    plain: ScoreMatrix,
-    changed: ScoreMatrix,
-    steps: Collection[str] | None = None,
-    *,
-    mapping: LabelMapping = "absolute",
-    positive: Positive = "error",
-) -> Rows:
+    table: str, name: str, plain: ScoreMatrix, changed: ScoreMatrix, steps: Collection[str] | None = None,
+    *, mapping: LabelMapping = "absolute", positive: Positive = "error",
+) -> Rows:  # fmt: skip
     """Rows ``name: plain``, ``name: changed``, ``name: change`` and, of ablations, ``name: survives``.
 
     Over the videos of both, on the steps that were answered both times. ``survives`` is changed / plain, where the
@@ -90,31 +85,24 @@ def changed_input(
     return rows
 
 
-def ablations(plain: ScoreMatrix, altered: Mapping[str, ScoreMatrix], rubric: Rubric, **how: Any) -> Rows:
-    """Table ``ablations``: every ablation of one judge by name, on all steps and on those that depend on earlier ones.
+def changed_inputs(
+    table: str, plain: ScoreMatrix, changed: Mapping[str, ScoreMatrix], rubric: Rubric, **how: Any
+) -> Rows:
+    """Table ``ablations`` or ``sound``: every change of one judge's input by name, on all steps and on some of them.
 
-    ``how``: mapping and positive class as in :func:`changed_input`.
+    Ablations on the steps that depend on earlier ones, sound on the steps that need it and on the others. ``how``:
+    mapping and positive class as in :func:`changed_input`.
     """
-    past = [name for name in plain.step_ids if name in rubric.by_id and rubric.by_id[name].scope == "history"]
+    by_id = {name: rubric.by_id[name] for name in plain.step_ids if name in rubric.by_id}
+    past = [name for name, step in by_id.items() if step.scope == "history"]
+    heard = [name for name, step in by_id.items() if step.evidence.is_heard]
+    others = [name for name in by_id if name not in heard]
+    parts = {"history steps": past} if table == "ablations" else {"need sound": heard, "others": others}
     rows = Rows()
-    for name, matrix in altered.items():
-        rows += changed_input("ablations", name, plain, matrix, **how)
-        rows += changed_input("ablations", f"{name}, history steps", plain, matrix, past, **how) if past else ()
-    return rows
-
-
-def sound(plain: ScoreMatrix, heard: Mapping[str, ScoreMatrix], rubric: Rubric, **how: Any) -> Rows:
-    """Table ``sound``: one judge with each modality by name, on all steps, those that need sound, and the others."""
-    need = {step.id for step in rubric.steps if step.evidence.is_heard}
-    parts = {
-        "": list(plain.step_ids),
-        ", need sound": [name for name in plain.step_ids if name in need],
-        ", others": [name for name in plain.step_ids if name not in need],
-    }
-    rows = Rows()
-    for name, matrix in heard.items():
+    for name, matrix in changed.items():
+        rows += changed_input(table, name, plain, matrix, **how)
         for part, steps in parts.items():
-            rows += changed_input("sound", f"{name}{part}", plain, matrix, steps, **how) if steps else ()
+            rows += changed_input(table, f"{name}, {part}", plain, matrix, steps, **how) if steps else ()
     return rows
 
 
@@ -128,9 +116,10 @@ def minimal_pairs(matrix: ScoreMatrix, pairs: Sequence[Mapping[str, Any]]) -> Ro
     """
     row = {name: place for place, name in enumerate(matrix.video_ids)}
     column = {name: place for place, name in enumerate(matrix.step_ids)}
-    sums = {key: np.zeros((len(row), 2)) for key in TABLES["minimal pairs"].heads}
+    heads = list(TABLES["minimal pairs"].heads)
     asked = [pair for pair in pairs if {pair["video_a"], pair["video_b"]} <= row.keys()]
-    for pair in asked:
+    values, of = np.zeros((2, len(heads), len(row), len(asked)))
+    for place, pair in enumerate(asked):
         first, second = row[pair["video_a"]], row[pair["video_b"]]
         change = matrix.predicted[second] - matrix.predicted[first]
         moved = change[column[pair["step_id"]]] * pair["direction"] * (1 if matrix.answer == "score" else -1)
@@ -141,14 +130,10 @@ def minimal_pairs(matrix: ScoreMatrix, pairs: Sequence[Mapping[str, Any]]) -> Ro
         found = {"right": moved > 0 and not others.any(), "moved": moved > 0, "wrong_way": moved < 0}
         found |= {"local": pair["kind"] == "local"} | ({"elsewhere": others.mean()} if len(others) else {})
         for key, value in found.items():
-            sums[key][first] += float(value), 1.0
-
-    def share(counts: FloatArray) -> Counted:
-        function = lambda total: ratio(total[..., 0], total[..., 1])  # noqa: E731
-        return Counted(lambda m: counts, function, lambda total: "No pair was answered.", (0.0, 1.0), share=True)
-
-    found = {key: jackknife(share(counts), matrix).estimate() for key, counts in sums.items()}
-    return Rows(each.at("minimal pairs", "judge", key) for key, each in found.items() if asked)
+            values[heads.index(key), first, place], of[heads.index(key), first, place] = value, 1
+    shares = [mean_of(value, known > 0, "No pair was answered.") for value, known in zip(values, of, strict=True)]
+    found = {key: jackknife(replace(each, share=True), matrix) for key, each in zip(heads, shares, strict=True)}
+    return table_row("minimal pairs", "judge", found if asked else {})
 
 
 def run_inputs(run: Run, setting: str, options: Options, allow: Collection[str] = ()) -> Rows:
@@ -173,10 +158,9 @@ def run_inputs(run: Run, setting: str, options: Options, allow: Collection[str] 
         name = task.ablation.name or task.modality.name
         differs = task.ablation.changes or ("prompt", *(() if task.modality.pictures else _WITHOUT_PICTURES))
         plain, other = asked(setting, "plain task"), asked(task.name, name)
+        table = "ablations" if task.ablation else "sound"
         if reasons := comparable(plain, other, (*allow, *differs, "videos", "steps")):
-            key, table = headline(task.answer), "ablations" if task.ablation else "sound"
-            rows += [Estimate(None, why=reasons[0], table=table, row=f"{name}: change", metric=key)]
+            rows += [Estimate(None, why=reasons[0]).at(table, f"{name}: change", headline(task.answer))]
         else:
-            analyse = ablations if task.ablation else sound
-            rows += analyse(plain.panel, {name: other.panel}, run.dataset.rubric, **how)
+            rows += changed_inputs(table, plain.panel, {name: other.panel}, run.dataset.rubric, **how)
     return rows

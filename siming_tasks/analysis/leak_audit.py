@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from siming_tasks.analysis.tables import TableText, table_row
+from siming_tasks.analysis.tables import TableText, corrected, table_row
 from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.common.schema import Video
 from siming_tasks.metrics.estimate import Estimate, Rows
-from siming_tasks.metrics.jackknife import Jackknifed, holm, jackknife
+from siming_tasks.metrics.jackknife import Jackknifed, jackknife
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 
 if TYPE_CHECKING:
@@ -63,10 +63,8 @@ def audit(dataset: Dataset, options: Options, *, media: bool = True) -> Rows:
 def leak_audit(matrix: ScoreMatrix, facts: Mapping[str, FloatArray]) -> Rows:
     """Table ``leaks``: the step prior, and a row for each fact with its gain, tested and corrected by Holm.
 
-    Args:
-        matrix: labels, and the clusters that are kept apart; its predictions are not used.
-        facts: by name, features of each video, ``float[V, F]``, or of each of its steps, ``float[V, S, F]``; NaN:
-            unknown, which may tell something too.
+    ``facts`` are by name features of each video, ``float[V, F]``, or of each of its steps, ``float[V, S, F]``; NaN:
+    unknown, which may tell something too. Of the matrix only the labels and the clusters are used.
 
     Raises:
         DataError: the labels are withheld, or there is one cluster only.
@@ -88,10 +86,7 @@ def leak_audit(matrix: ScoreMatrix, facts: Mapping[str, FloatArray]) -> Rows:
         found = _area(matrix, _chances(matrix, np.broadcast_to(whole, (*nothing.shape[:2], whole.shape[2]))))
         rows += table_row("leaks", name, {"auroc": found})
         gains += table_row("leaks", name, {"gain": found - prior}, tested=True)
-    tested = [place for place, each in enumerate(gains) if each.p is not None]
-    for place, p in zip(tested, holm([gains[place].p or 0.0 for place in tested]), strict=True):
-        gains[place] = replace(gains[place], p_holm=p)
-    return Rows((*rows, *gains))
+    return Rows(rows) + corrected(gains)
 
 
 def _chances(matrix: ScoreMatrix, features: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy as np
 from siming_tasks.analysis.tables import table_row
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.alignment import ComparisonEntry, align
-from siming_tasks.metrics.catalogue import NOTHING, counted_codes, statistic
+from siming_tasks.metrics.catalogue import NOTHING, counted_codes, share_of, statistic
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Rows
 from siming_tasks.metrics.jackknife import Counted, jackknife
@@ -21,33 +21,22 @@ from siming_tasks.metrics.thresholds import COMPARABLE
 
 Raters = Mapping[str, FloatArray]
 """Points of each physician in the order of a matrix, ``float[V, S]``; NaN: not scored."""
-ONE_LABEL = "Both sides are one and the same label everywhere: 0/0."
 
 
-def kappa_counts(matrix: ScoreMatrix, mapping: LabelMapping = "absolute", of: BoolArray | None = None) -> FloatArray:
-    """Confusion counts of the labels of each video, ``float[V, 16]``, of the steps ``of`` (``bool[V, S]``; None: all).
+def side_by_side(matrix: ScoreMatrix, first: FloatArray, second: FloatArray) -> ScoreMatrix:
+    """Someone's points as the judge of someone else's, ``float[V, S]`` each, where the matrix asks and both are there.
 
-    Labels are those of equation 3; of verdicts 1 (correct) and 0 (wrong), whose quadratic kappa is Cohen's.
+    Of a matrix of verdicts, points below the maximum are the verdict "wrong".
     """
-    known = matrix.counted & matrix.answered & (True if of is None else of)
-    if matrix.answer == "score":
-        x, y = (ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted))
-        return counted_codes(x, y, known, 4)
-    return counted_codes(~matrix.reference_wrong, ~matrix.predicted_wrong, known, 4)
+    asked = matrix.asked & ~np.isnan(first) & ~np.isnan(second)
+    said = second if matrix.answer == "score" else np.less(second, matrix.max_score).astype(np.float64)
+    return replace(matrix, reference=first, predicted=np.where(asked, said, np.nan), asked=asked)
 
 
-def kappa(
-    matrices: Iterable[ScoreMatrix],
-    mapping: LabelMapping = "absolute",
-    of: BoolArray | None = None,
-    nothing: str = NOTHING,
-) -> Counted:
-    """Kappa of the labels of one or several matrices over the same videos, whose confusion tables are added up.
-
-    ``nothing``: why there is none where no step is ``of`` them.
-    """
-    counts = sum(kappa_counts(matrix, mapping, of) for matrix in matrices)
-    return Counted(lambda matrix: np.asarray(counts), qwk, lambda sums: ONE_LABEL if sums.any() else nothing)
+def as_points(matrix: ScoreMatrix) -> FloatArray:
+    """The judge's answers as points, ``float[V, S]``: verdicts as none and full points; NaN where it did not answer."""
+    verdicts = np.where(matrix.predicted == 1, 0.0, matrix.max_score)
+    return np.where(matrix.answered, matrix.predicted if matrix.answer == "score" else verdicts, np.nan)
 
 
 def rater_pairs(matrix: ScoreMatrix, raters: Raters) -> dict[str, ScoreMatrix]:
@@ -57,15 +46,43 @@ def rater_pairs(matrix: ScoreMatrix, raters: Raters) -> dict[str, ScoreMatrix]:
     """
     for name, points in raters.items():
         if np.shape(points) != matrix.reference.shape:
-            raise DataError(
-                f"Rater {name!r} has shape {np.shape(points)}, not {matrix.reference.shape} (videos, steps)."
-            )
-    pairs = {}
-    for (a, first), (b, second) in combinations(raters.items(), 2):
-        asked = matrix.counted & ~np.isnan(first) & ~np.isnan(second)
-        said = second if matrix.answer == "score" else np.where(np.isnan(second), np.nan, second < matrix.max_score)
-        pairs[f"{b} - {a}"] = replace(matrix, reference=first, predicted=said, asked=asked)
-    return pairs
+            shapes = f"{np.shape(points)}, not {matrix.reference.shape}"
+            raise DataError(f"Rater {name!r} has shape {shapes} (videos, steps).")
+    pairs, due = combinations(raters.items(), 2), replace(matrix, asked=matrix.counted)
+    return {f"{b} - {a}": side_by_side(due, first, second) for (a, first), (b, second) in pairs}
+
+
+def added(statistic: Counted, matrices: Iterable[ScoreMatrix]) -> Counted:
+    """The statistic of the counts of several matrices over the same videos, added up."""
+    counts = sum(statistic.counts(matrix) for matrix in matrices)
+    return replace(statistic, counts=lambda matrix: np.asarray(counts))
+
+
+def kappa(mapping: LabelMapping = "absolute", of: BoolArray | None = None, nothing: str = NOTHING) -> Counted:
+    """Quadratic kappa of the labels of equation 3, of verdicts Cohen's, of the steps ``of``, ``bool[V, S]``; None: all.
+
+    ``nothing``: why there is none where no step is ``of`` them.
+    """
+
+    def counts(matrix: ScoreMatrix) -> FloatArray:
+        known = matrix.counted & matrix.answered & (True if of is None else of)
+        if matrix.answer == "error":
+            return counted_codes(matrix.reference_wrong, matrix.predicted_wrong, known, 4)
+        x, y = (ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted))
+        return counted_codes(x, y, known, 4)
+
+    one_label = "Both sides are one and the same label everywhere: 0/0."
+    return Counted(counts, qwk, lambda sums: one_label if sums.any() else nothing)
+
+
+def same_answer(nothing: str = NOTHING) -> Counted:
+    """Share of the steps with the same points, or the same verdict."""
+
+    def same(matrix: ScoreMatrix) -> BoolArray:
+        points = matrix.reference == matrix.predicted
+        return points if matrix.answer == "score" else np.equal(matrix.reference_wrong, matrix.predicted_wrong)
+
+    return share_of(same, lambda matrix: matrix.counted & matrix.answered, nothing)
 
 
 def aligned(before: ScoreMatrix, after: ScoreMatrix) -> tuple[ScoreMatrix, ScoreMatrix]:

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.analysis.history import rubric_steps
-from siming_tasks.analysis.pairs import ONE_LABEL, Raters
+from siming_tasks.analysis.pairs import Raters, added, kappa, same_answer
 from siming_tasks.analysis.tables import TableText, table_row
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.catalogue import counted_codes, share_of
-from siming_tasks.metrics.classification import ratio
+from siming_tasks.metrics.catalogue import share_of
 from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.estimate import Rows
-from siming_tasks.metrics.jackknife import Counted, Jackknifed, jackknife
-from siming_tasks.metrics.labels import qwk
+from siming_tasks.metrics.jackknife import jackknife
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.rubrics import Rubric
 
 PASS_MARK = 0.8
 """Share of the points that passes, unless a study states another."""
 Decisions = NDArray[np.int8]
+NEITHER = "No video was decided by both."
 
 TABLES: Mapping[str, TableText] = {
     "decisions": TableText(
@@ -54,23 +54,37 @@ def pass_decisions(
     if matrix.answer != "score":
         return Rows()
     really, judged = (decide(matrix, side, rubric, pass_mark) for side in (matrix.reference, matrix.predicted))
-    both, must = (really >= 0) & (judged >= 0), _must_pass(matrix, rubric)
-    known = matrix.counted & matrix.answered & must
-    shares = {
-        "pass_reference": _share(really == 1, both, "No video was decided by both."),
-        "pass_judge": _share(judged == 1, both, "No video was decided by both."),
-        "false_pass": _share(judged == 1, both & (really == 0), "No examinee fails by the reference."),
-        "false_fail": _share(judged == 0, both & (really == 1), "No examinee passes by the reference."),
-        "missed_must_pass": share_of(
-            lambda m: m.predicted > 1e-9, lambda m: known & (m.reference <= 1e-9), "No must-pass step is failed."
+    known, must = matrix.counted & matrix.answered, _must_pass(matrix, rubric)
+    exams = _side_by_side(matrix, really, judged)
+    alike = {"agreement": same_answer(NEITHER), "kappa": kappa(nothing=NEITHER)}
+    found = {
+        "pass_reference": share_of(lambda m: ~m.reference_wrong, lambda m: m.asked, NEITHER),
+        "pass_judge": share_of(lambda m: ~m.predicted_wrong, lambda m: m.asked, NEITHER),
+        "false_pass": share_of(
+            lambda m: ~m.predicted_wrong, lambda m: m.asked & m.reference_wrong, "No examinee fails by the reference."
         ),
+        "false_fail": share_of(
+            lambda m: m.predicted_wrong, lambda m: m.asked & ~m.reference_wrong, "No examinee passes by the reference."
+        ),
+        **alike,
     }
-    found = {name: jackknife(each, matrix) for name, each in shares.items()} | _alike(matrix, [(really, judged)])
-    rows = table_row("decisions", "judge", found)
+    missed = share_of(
+        lambda m: m.predicted > 1e-9, lambda m: known & must & (m.reference <= 1e-9), "No must-pass step is failed."
+    )
+    rows = table_row("decisions", "judge", {key: jackknife(each, exams) for key, each in found.items()})
+    rows += table_row("decisions", "judge", {"missed_must_pass": jackknife(missed, matrix)})
     decided = [decide(matrix, points, rubric, pass_mark) for points in (raters or {}).values()]
-    if pairs := list(combinations(decided, 2)):
-        rows += table_row("decisions", "physicians", _alike(matrix, pairs))
+    if pairs := [_side_by_side(matrix, a, b) for a, b in combinations(decided, 2)]:
+        of_pairs = {key: jackknife(added(each, pairs), matrix) for key, each in alike.items()}
+        rows += table_row("decisions", "physicians", of_pairs)
     return rows
+
+
+def _side_by_side(matrix: ScoreMatrix, first: Decisions, second: Decisions) -> ScoreMatrix:
+    """Decisions as points of a single step of one point, where both decided."""
+    a, b = (np.where(side < 0, np.nan, side)[:, None] for side in (first, second))
+    one = matrix.subset(matrix.step_ids[:1])
+    return replace(one, max_score=np.ones(1), reference=a, predicted=b, asked=~np.isnan(a + b))
 
 
 def decide(matrix: ScoreMatrix, points: FloatArray, rubric: Rubric, pass_mark: float = PASS_MARK) -> Decisions:
@@ -88,23 +102,3 @@ def decide(matrix: ScoreMatrix, points: FloatArray, rubric: Rubric, pass_mark: f
 
 def _must_pass(matrix: ScoreMatrix, rubric: Rubric) -> BoolArray:
     return np.array([step.critical for step in rubric_steps(matrix, rubric)], dtype=bool)
-
-
-def _share(hit: BoolArray, of: BoolArray, why: str) -> Counted:
-    return share_of(lambda m: hit[:, None], lambda m: of[:, None], why)
-
-
-def _alike(matrix: ScoreMatrix, pairs: list[tuple[Decisions, Decisions]]) -> dict[str, Jackknifed]:
-    """Share of exams decided alike, and kappa of the decisions, of one or several pairs of deciders added up."""
-    counts = np.zeros((len(matrix.video_ids), 16))
-    for first, second in pairs:
-        counts += counted_codes(first[:, None], second[:, None], ((first >= 0) & (second >= 0))[:, None], 4)
-
-    def agreement(sums: FloatArray) -> FloatArray:
-        return ratio(sums[..., 0] + sums[..., 5], sums.sum(axis=-1))  # columns 4 * first + second
-
-    nothing = "No video was decided by both."
-    return {
-        "agreement": jackknife(Counted(lambda m: counts, agreement, lambda s: nothing, (0.0, 1.0), share=True), matrix),
-        "kappa": jackknife(Counted(lambda m: counts, qwk, lambda s: ONE_LABEL if s.any() else nothing), matrix),
-    }

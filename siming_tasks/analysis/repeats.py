@@ -7,19 +7,18 @@ perfectly wrong: answers at temperature 0, or from a cache, agree with themselve
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
-from siming_tasks.analysis.pairs import kappa
+from siming_tasks.analysis.pairs import added, as_points, kappa, same_answer, side_by_side
 from siming_tasks.analysis.tables import TableText, table_row
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.metrics.catalogue import CATALOGUE, select, statistic
-from siming_tasks.metrics.classification import Positive, ratio
+from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, Rows
-from siming_tasks.metrics.jackknife import Counted, jackknife
+from siming_tasks.metrics.jackknife import jackknife
 from siming_tasks.metrics.labels import LabelMapping
 from siming_tasks.metrics.score_matrix import ScoreMatrix
 
@@ -64,14 +63,8 @@ def repeats(runs: Sequence[ScoreMatrix], *, mapping: LabelMapping = "absolute", 
 
 def _with_itself(panels: Sequence[ScoreMatrix], mapping: LabelMapping) -> Rows:
     """Share of equal answers and kappa, over all pairs of runs and the steps that both answered."""
-    first, pairs = panels[0], []
-    same = np.zeros((len(first.video_ids), 2))
-    for a, b in combinations(panels, 2):
-        both = a.answered & b.answered
-        same += np.stack([(both & (a.predicted == b.predicted)).sum(axis=1), both.sum(axis=1)], axis=1)
-        points = a.predicted if a.answer == "score" else np.where(a.predicted_wrong, 0.0, a.max_score)
-        pairs.append(replace(b, reference=np.where(both, points, np.nan)))
+    pairs = [side_by_side(a, as_points(a), as_points(b)) for a, b in combinations(panels, 2)]
     nothing = "No two runs answered the same step."
-    equal = Counted(lambda m: same, lambda s: ratio(s[..., 0], s[..., 1]), lambda s: nothing, (0.0, 1.0), share=True)
-    found = {"same": jackknife(equal, first), "kappa": jackknife(kappa(pairs, mapping, nothing=nothing), first)}
+    statistics = {"same": same_answer(nothing), "kappa": kappa(mapping, nothing=nothing)}
+    found = {key: jackknife(added(each, pairs), panels[0]) for key, each in statistics.items()}
     return table_row("repeats", "with itself", found)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from siming_tasks.analysis.pairs import Raters, kappa, rater_pairs
+from siming_tasks.analysis.pairs import Raters, added, kappa, rater_pairs
 from siming_tasks.analysis.tables import TableText, table_row
 from siming_tasks.metrics.catalogue import NOTHING, share_of
 from siming_tasks.metrics.estimate import Estimate, Rows
@@ -44,9 +44,8 @@ def steps(matrix: ScoreMatrix, raters: Raters | None = None, *, mapping: LabelMa
         part = matrix.subset([step])
         found = {name: jackknife(each, part) for name, each in _statistics(part, mapping).items()}
         if pairs:
-            nothing = "No two physicians scored this step."
-            both = kappa([pair.subset([step]) for pair in pairs], mapping, nothing=nothing)
-            found["physicians"] = jackknife(both, part)
+            both = kappa(mapping, nothing="No two physicians scored this step.")
+            found["physicians"] = jackknife(added(both, (pair.subset([step]) for pair in pairs)), part)
         few = int((part.counted & part.answered & part.reference_wrong).sum()) < FEWEST_WRONG
         rows += [without_interval(each) if few else each for each in table_row("steps", step, found)]
     return Rows(rows)
@@ -61,7 +60,7 @@ def _statistics(part: ScoreMatrix, mapping: LabelMapping) -> dict[str, Statistic
     top = float(part.max_score[0]) if part.answer == "score" else 1.0
     return {
         "imperfect": share_of(lambda m: m.reference_wrong, lambda m: known, NOTHING),
-        "kappa": kappa([part], mapping),
+        "kappa": kappa(mapping),
         "missed": share_of(lambda m: ~m.predicted_wrong, lambda m: known & m.reference_wrong, "No video has it wrong."),
         "false_alarms": share_of(
             lambda m: m.predicted_wrong, lambda m: known & ~m.reference_wrong, "No video has it correct."

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from importlib import import_module
 
-from siming_tasks.metrics.estimate import Rows
-from siming_tasks.metrics.jackknife import Jackknifed
+from siming_tasks.metrics.estimate import Estimate, Rows
+from siming_tasks.metrics.jackknife import Jackknifed, holm
 
 MODULES = ("comparison", "physicians", "raters", "steps", "severity", "history", "pass_decisions", "groups", "claims",
            "inputs", "repeats", "leak_audit", "power")  # fmt: skip
@@ -47,3 +47,10 @@ def table_texts() -> dict[str, TableText]:
 def table_row(table: str, row: str, found: Mapping[str, Jackknifed], *, tested: bool = False) -> Rows:
     """One row of a table: an estimate of each value, by metric; ``tested``: differences, with their p."""
     return Rows(each.estimate(tested=tested).at(table, row, metric) for metric, each in found.items())
+
+
+def corrected(rows: Iterable[Estimate]) -> Rows:
+    """The rows with Holm's p over all of them that were tested: one family."""
+    rows = list(rows)
+    p = iter(holm([each.p for each in rows if each.p is not None]))
+    return Rows(each if each.p is None else replace(each, p_holm=next(p)) for each in rows)

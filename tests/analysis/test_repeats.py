@@ -1,0 +1,90 @@
+"""Repeats against NumPy and scikit-learn."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from siming_tasks.analysis.repeats import repeats
+from siming_tasks.common.errors import DataError
+from siming_tasks.metrics import evaluate
+from tests.analysis.exams import drawn, exams, in_loops
+
+
+@pytest.fixture(scope="module")
+def runs():
+    rng = np.random.default_rng(0)
+    base = exams(*rng.integers(0, 4, (2, 40, 5)))
+    return [base.predicting(np.where(rng.random((40, 5)) < 0.8, base.predicted, rng.integers(0, 4, (40, 5))))
+            for _ in range(3)]  # fmt: skip
+
+
+def test_mean_and_sd_are_those_of_the_runs(runs):
+    rows = repeats(runs)
+    for metric in ("plcc", "srcc", "qwk"):
+        values = [evaluate(run).one("ranked", metric=metric).value for run in runs]
+        mean, sd = (rows.one(row=name, metric=metric) for name in ("mean", "sd"))
+        assert (mean.value, sd.value) == pytest.approx((np.mean(values), np.std(values, ddof=1)))
+        assert (mean.low, mean.why, mean.n) == (None, "Over 3 runs of the same exams: no interval.", 40)
+
+
+def test_agreement_with_itself_is_of_all_pairs(runs):
+    def pooled(function):
+        return lambda kept: function(
+            *(
+                np.concatenate(side)
+                for side in zip(
+                    *((a.predicted[kept].ravel(), b.predicted[kept].ravel()) for a, b in combinations(runs, 2)),
+                    strict=True,
+                )
+            )
+        )
+
+    rows = repeats(runs).of(row="with itself")
+    for metric, function in (
+        ("same", lambda x, y: (x == y).mean()),
+        ("kappa", lambda x, y: cohen_kappa_score(x, y, weights="quadratic", labels=range(4))),
+    ):
+        found = rows.one(metric=metric)
+        expected = in_loops(pooled(function), 40)
+        assert (found.value, found.stderr, found.low, found.high) == pytest.approx(expected)
+
+
+def test_only_what_all_runs_were_asked_and_both_answered_counts(runs):
+    first, second = runs[0], runs[1].videos(range(10, 40))
+    gaps = np.random.default_rng(1).random(second.predicted.shape) < 0.2
+    second = second.predicting(np.where(gaps, np.nan, second.predicted))
+    same = repeats([first, second]).one(row="with itself", metric="same")
+    assert same.value == pytest.approx((first.predicted[10:] == second.predicted)[~gaps].mean()) and same.n == 30
+
+
+def test_verdicts():
+    rng = np.random.default_rng(2)
+    first = drawn(rng, answer="error")
+    second = first.predicting(np.where(rng.random(first.predicted.shape) < 0.9, first.predicted, 1 - first.predicted))
+    found = repeats([first, second]).one(row="with itself", metric="kappa").value
+    assert found == pytest.approx(cohen_kappa_score(first.predicted.ravel(), second.predicted.ravel()))
+
+
+def test_a_run_with_itself_and_a_constant():
+    matrix = drawn(np.random.default_rng(3))
+    rows = repeats([matrix, matrix])
+    assert rows.one(row="sd", metric="qwk").value == 0.0
+    assert [rows.one(row="with itself", metric=name).value for name in ("same", "kappa")] == [1.0, 1.0]
+    constant = matrix.predicting(np.broadcast_to(matrix.max_score, matrix.predicted.shape))
+    assert (
+        repeats([matrix, constant]).one(row="mean", metric="plcc").why == "Every total by the judge is the same: 0/0."
+    )
+
+
+def test_what_cannot_be_repeats_is_refused():
+    matrix, other = drawn(np.random.default_rng(4)), drawn(np.random.default_rng(4), answer="error")
+    with pytest.raises(DataError, match="two runs of one model or more"):
+        repeats([matrix])
+    with pytest.raises(DataError, match="no metric is common to both"):
+        repeats([matrix, other])
+    with pytest.raises(DataError, match="share no videos"):
+        repeats([matrix.videos(range(9)), matrix.videos(range(9, 60))])

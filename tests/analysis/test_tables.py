@@ -1,0 +1,73 @@
+"""Texts of tables: every number has a head, every caption is one sentence that names its reference, nothing is NaN."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from siming_tasks.analysis import tables
+from siming_tasks.analysis.claims import full_video_and_clip, points_and_verdicts, totals_and_steps
+from siming_tasks.analysis.groups import groups
+from siming_tasks.analysis.history import history
+from siming_tasks.analysis.inputs import changed_inputs
+from siming_tasks.analysis.pass_decisions import pass_decisions
+from siming_tasks.analysis.repeats import repeats
+from siming_tasks.analysis.severity import severity
+from siming_tasks.analysis.steps import steps
+from siming_tasks.metrics.estimate import Rows
+from tests.analysis.exams import drawn, rubric
+
+CASES = ("plain", "one video", "all missing", "no reference", "one class", "one step")
+
+
+@pytest.mark.parametrize("answer", ["score", "error"])
+@pytest.mark.parametrize("case", CASES)
+def test_every_number_has_a_head_and_every_absence_a_reason(answer, case):
+    matrix = drawn(np.random.default_rng(0), 12, 4, answer=answer)
+    empty = np.full_like(matrix.reference, np.nan)
+    matrix = {
+        "plain": lambda: matrix,
+        "one video": lambda: matrix.videos([0]),
+        "all missing": lambda: matrix.predicting(empty),
+        "no reference": lambda: replace(matrix, reference=empty),
+        "one class": lambda: replace(matrix, reference=np.broadcast_to(matrix.max_score, empty.shape)),
+        "one step": lambda: matrix.subset(["s00"]),
+    }[case]()
+    book = rubric(4, scopes=["history"] + ["local"] * 3, requires={1: [0]}, critical=(0,), heard=(0,))
+    raters = {"a": matrix.reference, "b": np.round(matrix.reference / 2)}
+    said = np.where(np.isnan(matrix.predicted), np.nan, matrix.predicted_wrong)
+    verdicts = matrix if answer == "error" else replace(matrix, answer="error", predicted=said)
+    found: Rows = Rows()
+    for given in ({}, raters):
+        found += steps(matrix, given) + severity(matrix, given) + history(matrix, book, given)
+        found += pass_decisions(matrix, book, given)
+    found += totals_and_steps(matrix) + full_video_and_clip(matrix, matrix) + repeats([matrix, matrix])
+    found += points_and_verdicts(matrix, verdicts) if answer == "score" else ()
+    found += groups(matrix, {"site": {name: "ab"[place % 2] for place, name in enumerate(matrix.video_ids)}})
+    found += changed_inputs("ablations", matrix, {"dark": matrix}, book) + changed_inputs(
+        "sound", matrix, {"audio": matrix}, book
+    )
+    texts = tables.table_texts()
+    for each in found:
+        assert each.metric in texts[each.table].heads, each
+        assert each.value is not None or each.why, each
+        assert each.low is not None or each.why, each
+        assert (each.p is None or each.low is not None) and (each.low is None or each.low <= each.value <= each.high)
+    json.dumps(found.to_json(), allow_nan=False)
+    assert len({(each.table, each.row, each.metric, each.value) for each in found}) > 20
+
+
+def test_captions_are_sentences_that_name_the_reference():
+    for name, text in tables.table_texts().items():
+        assert "{reference}" in text.caption and "the consensus" in text.sentence(), name
+        assert text.sentence("rater b").endswith(".") and "{" not in text.sentence("rater b")
+        assert text.title[0].isupper() and all(text.heads.values()) and name == name.lower()
+
+
+def test_two_tables_of_one_name_are_refused(monkeypatch):
+    monkeypatch.setattr(tables, "MODULES", ("steps", "steps"))
+    with pytest.raises(ValueError, match="two tables are called 'steps'"):
+        tables.table_texts()
