@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
-from siming_tasks.analysis.pairs import kappa
+from siming_tasks.analysis.pairs import added, kappa
 from siming_tasks.analysis.physicians import judged_by, pairs_of, physician_rows
 from siming_tasks.analysis.severity import JUDGE, severity
 from siming_tasks.analysis.steps import FEWEST_WRONG, without_interval
@@ -87,18 +86,12 @@ def _by_step(
         parts = [pair.subset([step]) for pair in pairs.values()]
         nothing = "No two raters scored this step."
         differ = share_of(lambda m: m.reference != m.predicted, lambda m: m.counted, nothing)
-        counts = np.sum([differ.counts(part) for part in parts], axis=0)
-        summed = replace(differ, counts=partial(_given, counts))
-        found = {name: jackknife(each, parts[0]) for name, each in (("kappa", kappa(parts, mapping, nothing=nothing)),
-                                                                  ("differ", summed))}  # fmt: skip
+        both = {"kappa": added(kappa(mapping, nothing=nothing), parts), "differ": added(differ, parts)}
+        found = {name: jackknife(each, parts[0]) for name, each in both.items()}
         wrong = sum(int((part.asked & (part.reference_wrong | part.predicted_wrong)).sum()) for part in parts)
         made = table_row("raters by step", step, found)
         rows += made if wrong >= FEWEST_WRONG else map(without_interval, made)
     return rows
-
-
-def _given(counts: FloatArray, matrix: ScoreMatrix) -> FloatArray:
-    return counts
 
 
 def _with_consensus(

@@ -34,6 +34,9 @@ from siming_tasks.tasks.expected_requests import expected_ids, expected_requests
 if TYPE_CHECKING:
     import pandas
 
+DETAILS = ("evidence", "named_errors", "reasons")
+"""Fields that answer formats add to the answer of a step."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run(Shown):
@@ -142,10 +145,12 @@ class Run(Shown):
             rater: whose judgment is the ``reference``.
 
         Returns:
-            ``setting``, ``video_id``, ``step_id``; ``answer`` and ``reference``: points or, for errors, 1.0 (incorrect)
-            and 0.0 (correct), missing values where there is none; ``status`` of the request and ``missing``, the reason
-            of the step; ``abstained``; ``points_<rater>`` for every rater; of what was shown ``media_mode``,
-            ``n_frames``, ``fps``; ``prompt_tokens`` and ``completion_tokens`` of the whole request.
+            ``run``, ``setting``, ``video_id``, ``student``, ``site``, ``step_id``, ``skill``, ``max_score``, ``start`` and
+            ``end`` of the step (s); ``answer`` and ``reference``: points or, for errors, 1.0 (incorrect) and 0.0
+            (correct), missing values where there is none; ``status`` of the request and ``missing``, the reason of the
+            step; ``abstained``, ``evidence``, ``named_errors`` and ``reasons``: what answer formats add;
+            ``points_<rater>`` for every rater; of what was shown ``media_mode``, ``n_frames``, ``fps``;
+            ``prompt_tokens`` and ``completion_tokens`` of the whole request.
 
         Example:
             >>> from siming_tasks import open_dataset, read_run
@@ -157,8 +162,7 @@ class Run(Shown):
 
         self._refuse_stranger(rater)
 
-        max_score = {step.id: step.max_score for step in self.dataset.rubric.steps}
-        rows = []
+        rubric, rows = self.dataset.rubric, []
         for name in self.settings:
             spec = TASKS[name]
             have, asked = {record.id for record in self.records[name]}, self.asked(name)
@@ -168,27 +172,37 @@ class Run(Shown):
                 if (request := record_id(name, video_id, step_id)) in asked and request not in have
             ]
             for record in (*self.records[name], *lacking):
-                video, usage = self.dataset.video(record.video_id), record.conditions.usage or {}
+                video = self.dataset.video(record.video_id)
+                about = {"run": self.name, "setting": name, "video_id": video.video_id,
+                         "student": video.extra.get("student"), "site": video.site}  # fmt: skip
+                shown = {
+                    "media_mode": record.media.get("mode"),
+                    **{key: record.media.get(key) for key in ("n_frames", "fps")},
+                }
+                usage = record.conditions.usage or {}
+                shown |= {key: usage.get(key) for key in ("prompt_tokens", "completion_tokens")}
                 for step in steps_of(spec, video, record.step_id):
-                    points = video.step(step).scores
-                    reference = points.get(rater)
+                    label, top = video.step(step), rubric.by_id[step].max_score
+                    reference = label.scores.get(rater)
                     if reference is not None and spec.answer == "error":
-                        reference = float(reference < max_score[step])
-                    row = {
-                        "setting": name,
-                        "video_id": record.video_id,
+                        reference = float(reference < top)
+                    start, end = label.span or (None, None)
+                    rows.append({
+                        **about,
                         "step_id": step,
+                        "skill": rubric.skill_of[step],
+                        "max_score": top,
+                        "start": start,
+                        "end": end,
                         "answer": record.answers.get(step),
                         "reference": reference,
                         "status": record.status,
                         "missing": record.missing.get(step),
                         "abstained": step in record.parsed.abstained,
-                        **{f"points_{person}": points.get(person) for person in self.dataset.raters},
-                        "media_mode": record.media.get("mode"),
-                    }
-                    row |= {key: record.media.get(key) for key in ("n_frames", "fps")}
-                    row |= {key: usage.get(key) for key in ("prompt_tokens", "completion_tokens")}
-                    rows.append(row)
+                        **{key: record.parsed.details.get(key, {}).get(step) for key in DETAILS},
+                        **{f"points_{person}": label.scores.get(person) for person in self.dataset.raters},
+                        **shown,
+                    })  # fmt: skip
         frame: pandas.DataFrame = pandas.DataFrame(rows)
         return frame
 
