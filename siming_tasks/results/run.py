@@ -145,8 +145,8 @@ class Run(Shown):
             rater: whose judgment is the ``reference``.
 
         Returns:
-            ``run``, ``setting``, ``video_id``, ``student``, ``site``, ``step_id``, ``skill``, ``max_score``, ``start`` and
-            ``end`` of the step (s); ``answer`` and ``reference``: points or, for errors, 1.0 (incorrect) and 0.0
+            ``run``, ``setting``, ``video_id``, ``student``, ``site``, ``step_id``, ``skill``, ``max_score``, ``start``,
+            ``end`` (s); ``answer`` and ``reference``: points or, for errors, 1.0 (incorrect) and 0.0
             (correct), missing values where there is none; ``status`` of the request and ``missing``, the reason of the
             step; ``abstained``, ``evidence``, ``named_errors`` and ``reasons``: what answer formats add;
             ``points_<rater>`` for every rater; of what was shown ``media_mode``, ``n_frames``, ``fps``;
