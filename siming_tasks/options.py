@@ -219,7 +219,6 @@ class Options:
         "`performance`, each with what lies within, single videos (`video`), or `auto`: the largest of these of which "
         "there are at least five",
     )
-    seed: int = _option(0, Whole(least=0, metavar="S"), "scored", "seed of the resamples and other random draws")
     cache: str = _option(
         "", Text("DIR"), "place", "folder for the demo, decoded frames and clips", "the user's cache folder"
     )
