@@ -119,10 +119,6 @@ def _sequence(matrix: ScoreMatrix) -> dict[str, Jackknifed]:
         return Counted(lambda m: counts, value, lambda sums: "No step was answered.", bounds)
 
     flawless = share_of(lambda m: (shares[0] == 1)[:, None], lambda m: (steps > 0)[:, None], "No step was answered.")
-    found: dict[str, Statistic] = {
-        "credit": credit(1, 0),
-        "constant": credit(0, 1),
-        "gain": credit(1, -1),
-        "flawless": flawless,
-    }
+    found: dict[str, Statistic] = {"credit": credit(1, 0), "constant": credit(0, 1), "gain": credit(1, -1)}
+    found["flawless"] = flawless
     return {name: jackknife(each, matrix) for name, each in found.items()}

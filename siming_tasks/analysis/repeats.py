@@ -28,11 +28,8 @@ TABLES: Mapping[str, TableText] = {
         "Mean and standard deviation over the runs of one model of its metrics against {reference}, a missing answer "
         "counting as full points or correct; and the runs against each other (all pairs added up), on the steps that "
         "both answered.",
-        {
-            **{key: CATALOGUE[key].label for key in select(compared=True)},
-            "same": "same answer",
-            "kappa": "kappa with itself",
-        },
+        {key: CATALOGUE[key].label for key in select(compared=True)}
+        | {"same": "same answer", "kappa": "kappa with itself"},
     )
 }
 
