@@ -134,8 +134,8 @@ def full_video_and_clip(
         DataError: they share no video or step, or are held against different labels.
     """
     names, metrics = ("full video", "clip", "clip - full video"), select(full.answer, compared=True)
-    how: dict[str, Any] = {"ranked": True, "mapping": mapping, "positive": positive}
-    return paired_rows("full video and clip", names, *aligned(full, clip), metrics, **how)
+    a, b = aligned(full, clip)
+    return paired_rows("full video and clip", names, a, b, metrics, ranked=True, mapping=mapping, positive=positive)
 
 
 def points_and_verdicts(points: ScoreMatrix, verdicts: ScoreMatrix, *, positive: Positive = "error") -> Rows:
