@@ -36,8 +36,7 @@ SLOW_TESTS = {
     "test_memory_does_not_grow_with_the_resamples",
     "test_no_other_folder_compares_the_name_of_a_format_or_an_ablation",
     "test_no_other_list_of_metrics_is_kept",
-    "test_power_at_the_planned_size",
-    "test_standard_error_of_a_null_correlation",
+    "test_what_is_promised_is_kept",
 }
 """Tests of the fast folders that take seconds of processor time each, and so are not fast."""
 

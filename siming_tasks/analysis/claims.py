@@ -88,7 +88,8 @@ def implied_by_steps(matrix: ScoreMatrix) -> Counted:
         r, g = ratio(xy, scale), np.sqrt(np.maximum(ratio(square / number - (mean / number) ** 2, of_steps), 0.0))
         return r * g / np.sqrt(1 - r**2 + (r * g) ** 2)
 
-    return Counted(lambda m: counts, implied, lambda sums: "The reference or the judge does not vary: 0/0.")
+    why = "The reference or the judge does not vary: 0/0."
+    return Counted(lambda m: counts, implied, lambda sums: why if sums.any() else NOTHING)
 
 
 def part_of_agreement(matrix: ScoreMatrix, part: str, mapping: LabelMapping = "absolute") -> Counted:
@@ -133,8 +134,8 @@ def full_video_and_clip(
         DataError: they share no video or step, or are held against different labels.
     """
     names, metrics = ("full video", "clip", "clip - full video"), select(full.answer, compared=True)
-    how: dict[str, Any] = {"ranked": True, "mapping": mapping, "positive": positive}
-    return paired_rows("full video and clip", names, *aligned(full, clip), metrics, **how)
+    a, b = aligned(full, clip)
+    return paired_rows("full video and clip", names, a, b, metrics, ranked=True, mapping=mapping, positive=positive)
 
 
 def points_and_verdicts(points: ScoreMatrix, verdicts: ScoreMatrix, *, positive: Positive = "error") -> Rows:

@@ -26,8 +26,7 @@ TABLES: Mapping[str, TableText] = {
     "groups": TableText(
         "Groups",
         "Signed error of the judge against {reference} by group: share of a video's points (judge minus reference), of "
-        "verdicts share of steps called wrong minus wrong; groups were not assigned and differ in more than their "
-        "name, and an error may be the reference's; p-values are corrected over all rows by Holm.",
+        "verdicts share of steps called wrong minus wrong; groups differ in more than their name; p is by Holm.",
         {"error": "error", "difference": "difference from the others"},
     )
 }

@@ -68,14 +68,11 @@ def history(
     def kappas(of: BoolArray, nothing: str) -> dict[str, Jackknifed]:
         return {name: jackknife(added(kappa(mapping, of, nothing), side), matrix) for name, side in sides.items()}
 
-    shape, scope = matrix.asked.shape, np.array([step.scope for step in known])
-    by_scope = {
-        name: kappas(np.broadcast_to(scope == name, shape), f"No {name} step of the rubric was judged.")
-        for name in SCOPES
-    }
-    rows = Rows()
-    for name, found in by_scope.items():
-        rows += table_row("history", name, found)
+    rows, by_scope = Rows(), {}
+    for name in SCOPES:
+        of = np.broadcast_to([step.scope == name for step in known], matrix.asked.shape)
+        by_scope[name] = kappas(of, f"No {name} step of the rubric was judged.")
+        rows += table_row("history", name, by_scope[name])
     contrast = {name: by_scope["local"][name] - by_scope["history"][name] for name in sides}
     if pairs:
         contrast["excess"] = contrast["judge"] - contrast["physicians"]
@@ -119,10 +116,6 @@ def _sequence(matrix: ScoreMatrix) -> dict[str, Jackknifed]:
         return Counted(lambda m: counts, value, lambda sums: "No step was answered.", bounds)
 
     flawless = share_of(lambda m: (shares[0] == 1)[:, None], lambda m: (steps > 0)[:, None], "No step was answered.")
-    found: dict[str, Statistic] = {
-        "credit": credit(1, 0),
-        "constant": credit(0, 1),
-        "gain": credit(1, -1),
-        "flawless": flawless,
-    }
+    found: dict[str, Statistic] = {"credit": credit(1, 0), "constant": credit(0, 1), "gain": credit(1, -1)}
+    found["flawless"] = flawless
     return {name: jackknife(each, matrix) for name, each in found.items()}

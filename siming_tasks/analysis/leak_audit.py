@@ -78,7 +78,7 @@ def leak_audit(matrix: ScoreMatrix, facts: Mapping[str, FloatArray]) -> Rows:
     rows: list[Estimate] = [*table_row("leaks", PRIOR, {"auroc": prior})]
     gains: list[Estimate] = []
     for name, values in facts.items():
-        if (values == values[:1]).all():
+        if ((values == values[:1]) | np.isnan(values) & np.isnan(values[:1])).all():
             same = "It is the same in every video."
             rows += [Estimate(None, why=same, table="leaks", row=name, metric=key) for key in ("auroc", "gain")]
             continue

@@ -85,11 +85,10 @@ def same_answer(nothing: str = NOTHING) -> Counted:
     return share_of(same, lambda matrix: matrix.counted & matrix.answered, nothing)
 
 
-def aligned(before: ScoreMatrix, after: ScoreMatrix) -> tuple[ScoreMatrix, ScoreMatrix]:
-    """Two matrices over the videos and steps that both asked about (DataError: none, or their labels differ)."""
-    entries = [ComparisonEntry("before", before), ComparisonEntry("after", after)]
-    first, second = align(entries, allow=("videos", "steps"))
-    return first.panel, second.panel
+def aligned(*matrices: ScoreMatrix) -> list[ScoreMatrix]:
+    """The matrices over the videos and steps that all asked about (DataError: none, or their labels differ)."""
+    entries = [ComparisonEntry(f"run {number}", matrix) for number, matrix in enumerate(matrices, 1)]
+    return [entry.panel for entry in align(entries, allow=("videos", "steps"))]
 
 
 def paired_rows(

@@ -11,10 +11,9 @@ from itertools import combinations
 
 import numpy as np
 
-from siming_tasks.analysis.pairs import added, as_points, kappa, same_answer, side_by_side
+from siming_tasks.analysis.pairs import added, aligned, as_points, kappa, same_answer, side_by_side
 from siming_tasks.analysis.tables import TableText, table_row
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.metrics.catalogue import CATALOGUE, select, statistic
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, Rows
@@ -25,14 +24,10 @@ from siming_tasks.metrics.score_matrix import ScoreMatrix
 TABLES: Mapping[str, TableText] = {
     "repeats": TableText(
         "Repeats",
-        "Mean and standard deviation over the runs of one model of its metrics against {reference}, a missing answer "
-        "counting as full points or correct; and the runs against each other (all pairs added up), on the steps that "
-        "both answered.",
-        {
-            **{key: CATALOGUE[key].label for key in select(compared=True)},
-            "same": "same answer",
-            "kappa": "kappa with itself",
-        },
+        "Mean and standard deviation of a model's metrics against {reference} over its runs, a missing answer as full "
+        "points or correct; and the runs against each other, on the steps that both answered (all pairs added up).",
+        {key: CATALOGUE[key].label for key in select(compared=True)}
+        | {"same": "same answer", "kappa": "kappa with itself"},
     )
 }
 
@@ -48,8 +43,7 @@ def repeats(runs: Sequence[ScoreMatrix], *, mapping: LabelMapping = "absolute", 
     """
     if len(runs) < 2:
         raise DataError("Repeats need two runs of one model or more.")
-    entries = [ComparisonEntry(f"run {number}", run) for number, run in enumerate(runs, 1)]
-    panels = [entry.panel for entry in align(entries, allow=("videos", "steps"))]
+    panels = aligned(*runs)
     rows = Rows()
     for key in select(panels[0].answer, compared=True):
         found = [jackknife(statistic(key, mapping, positive), panel.imputed()) for panel in panels]

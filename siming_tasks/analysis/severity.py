@@ -47,24 +47,16 @@ def severity(matrix: ScoreMatrix, raters: Raters | None = None) -> Rows:
     """
     rows = Rows()
     for name, side in {JUDGE: matrix, **rater_pairs(matrix, raters or {})}.items():
-        found = {**_of_totals(side), **_of_steps(side)}
+        gap = side.predicted_wrong.astype(np.float64) - side.reference_wrong
+        found: dict[str, Statistic] = {**_of_totals(side)} if side.answer == "score" else {}
+        found["called_wrong"] = share_of(lambda m: m.predicted_wrong, lambda m: m.counted & m.answered, NOTHING)
+        found["prevalence"] = share_of(lambda m: m.reference_wrong, lambda m: m.counted & m.answered, NOTHING)
+        found["offset"] = mean_of(gap, side.counted & side.answered, NOTHING, (-1.0, 1.0))
         rows += table_row("severity", name, {key: jackknife(each, side) for key, each in found.items()})
     return rows
 
 
-def _of_steps(matrix: ScoreMatrix) -> dict[str, Statistic]:
-    known = matrix.counted & matrix.answered
-    gap = matrix.predicted_wrong.astype(np.float64) - matrix.reference_wrong
-    return {
-        "called_wrong": share_of(lambda m: m.predicted_wrong, lambda m: known, NOTHING),
-        "prevalence": share_of(lambda m: m.reference_wrong, lambda m: known, NOTHING),
-        "offset": mean_of(gap, known, NOTHING, (-1.0, 1.0)),
-    }
-
-
-def _of_totals(matrix: ScoreMatrix) -> dict[str, Statistic]:
-    if matrix.answer == "error":
-        return {}
+def _of_totals(matrix: ScoreMatrix) -> dict[str, Counted]:
     reference, judged = totals(matrix)
     known = ~np.isnan(reference)
     middle = np.median(np.concatenate([reference[known], judged[known]])) if known.any() else 0.0

@@ -31,8 +31,8 @@ def test_errors_and_differences_by_hand():
 
 
 def test_of_verdicts_the_error_is_the_share_called_wrong_too_often():
-    matrix = exams([[3, 1, 3], [3, 1, np.nan]], [[1, 1, 1], [0, 0, 1]], answer="error")
-    assert signed_error(matrix).tolist() == pytest.approx([2 / 3, -1 / 2])
+    found = signed_error(exams([[3, 1, 3], [3, 1, np.nan]], [[1, 1, 1], [0, 0, 1]], answer="error"))
+    assert found.tolist() == pytest.approx([2 / 3, -1 / 2])
 
 
 def test_difference_and_interval_are_those_of_the_jackknife_over_students():

@@ -78,21 +78,40 @@ def test_the_site_whose_raters_are_severe_is_found():
     assert {"student", "year", "camera", "videos of the student", "names"} <= facts.keys()
 
 
-LEAKS = [
-    ("span length", by_step, lambda wrong, rng: {"length": rng.uniform(5, 8, wrong.shape) - 2 * wrong}),
-    ("place", by_step, lambda wrong, rng: {"start": 20.0 * np.arange(STEPS) + rng.uniform(0, 4, wrong.shape) + 4 * wrong}),
-    ("order", by_step, lambda wrong, rng: {"start": 10.0 * np.arange(STEPS) + rng.uniform(0, 1, wrong.shape) + 60 * wrong}),
-    ("duration", by_exam, lambda wrong, rng: {"duration": 120 + 10.0 * wrong.sum(axis=1) + rng.uniform(0, 5, len(wrong))}),
-    ("names", by_exam, lambda wrong, rng: {
-        "names": [f"v{n:03d}" for n in np.argsort(np.argsort(-wrong.sum(axis=1) + rng.uniform(0, 0.5, len(wrong))))]}),
-    ("steps asked", by_exam, lambda wrong, rng: {
-        "left_out": np.arange(STEPS) * (wrong[:, :-1].sum(axis=1) >= 3)[:, None] == STEPS - 1}),
-]  # fmt: skip
+def late(wrong, rng, gap, seconds):
+    """Starts of steps that come every ``gap`` seconds; wrong ones so many seconds later."""
+    return {"start": gap * np.arange(STEPS) + rng.uniform(0, gap / 5, wrong.shape) + seconds * wrong}
 
 
-@pytest.mark.parametrize(("fact", "labels", "plant"), LEAKS, ids=[leak[0] for leak in LEAKS])
-def test_a_planted_leak_is_found_and_gone_with_other_labels(fact, labels, plant):
-    rng = np.random.default_rng(7)
+def longer(wrong, rng):
+    """Exams with more wrong steps are longer."""
+    return {"duration": 120 + 10.0 * wrong.sum(axis=1) + rng.uniform(0, 5, len(wrong))}
+
+
+def bad_first(wrong, rng):
+    """Bad exams are named first."""
+    order = np.argsort(np.argsort(-wrong.sum(axis=1) + rng.uniform(0, 0.5, len(wrong))))
+    return {"names": [f"v{number:03d}" for number in order]}
+
+
+def not_asked(wrong, rng):
+    """The last step is not asked about in exams with many wrong ones."""
+    return {"left_out": np.arange(STEPS) * (wrong[:, :-1].sum(axis=1) >= 3)[:, None] == STEPS - 1}
+
+
+LEAKS = {
+    "span length": (by_step, lambda wrong, rng: {"length": rng.uniform(5, 8, wrong.shape) - 2 * wrong}),
+    "place": (by_step, lambda wrong, rng: late(wrong, rng, 20.0, 4)),
+    "order": (by_step, lambda wrong, rng: late(wrong, rng, 10.0, 60)),
+    "duration": (by_exam, longer),
+    "names": (by_exam, bad_first),
+    "steps asked": (by_exam, not_asked),
+}
+
+
+@pytest.mark.parametrize("fact", LEAKS)
+def test_a_planted_leak_is_found_and_gone_with_other_labels(fact):
+    rng, (labels, plant) = np.random.default_rng(7), LEAKS[fact]
     wrong = labels(rng)
     facts = {fact: stated_facts(videos_of(wrong, **plant(wrong, rng)), STEP_IDS)[fact]}
     assert told(wrong, facts) == {fact}
@@ -100,14 +119,14 @@ def test_a_planted_leak_is_found_and_gone_with_other_labels(fact, labels, plant)
 
 
 def test_in_shuffled_labels_a_fact_is_seldom_found():
-    """Two facts of sixty exams whose labels follow from none of them, in twelve data sets."""
+    """Two facts of sixty exams whose labels follow from none of them, in eight data sets."""
     found = 0
-    for seed in range(12):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         wrong = (by_step, by_exam)[seed % 2](rng)[rng.permutation(VIDEOS)]
         facts = stated_facts(videos_of(wrong), STEP_IDS)
         found += bool(told(wrong, {name: facts[name] for name in ("duration", "span length")}))
-    assert found <= 2
+    assert found <= 1
 
 
 def test_areas_are_pooled_over_videos_and_jackknifed():
@@ -136,6 +155,8 @@ def test_what_is_the_same_everywhere_and_what_is_refused():
     wrong = by_step(np.random.default_rng(2))
     rows = leak_audit(matrix_of(wrong), {"site": np.zeros((VIDEOS, 1))})
     assert rows.one(row="site", metric="gain").why == "It is the same in every video."
+    unknown = leak_audit(matrix_of(wrong), {"span length": np.full((VIDEOS, STEPS, 1), np.nan)})
+    assert unknown.one(row="span length", metric="gain").why == "It is the same in every video."
     with pytest.raises(DataError, match="The labels are withheld"):
         leak_audit(exams(np.full((5, 2), np.nan), np.zeros((5, 2))), {})
     with pytest.raises(DataError, match="All videos are one student"):

@@ -57,7 +57,6 @@ def test_every_number_has_a_head_and_every_absence_a_reason(answer, case):
         assert each.low is not None or each.why, each
         assert (each.p is None or each.low is not None) and (each.low is None or each.low <= each.value <= each.high)
     json.dumps(found.to_json(), allow_nan=False)
-    assert len({(each.table, each.row, each.metric, each.value) for each in found}) > 20
 
 
 def test_captions_are_sentences_that_name_the_reference():
