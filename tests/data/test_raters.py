@@ -105,7 +105,7 @@ def test_attempts_and_findings_are_opened_as_written(folder: Path, edit: Edit) -
         step = rows[0]["steps"][0]
         step |= {"errors": ["cpr_01.late"], "reason": "too late", "findings": {"rater_a": {"reason": "late"}}}
         step["attempts"] = [{"start": 0.1, "end": 0.2, "correct": False, "errors": ["cpr_01.late"]}, {"correct": True}]
-        rows[0] |= {"split": 1, "splits": {"person": "test"}}
+        rows[0] |= {"split": "1", "splits": {"person": "test"}}
 
     edit(change)
     state(folder, attempts="worst")

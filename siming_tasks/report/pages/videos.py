@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
+from siming_tasks.common.errors import MediaError
 from siming_tasks.common.sanitize import visible
 from siming_tasks.common.schema import CONSENSUS, Answer, Video
 from siming_tasks.data import Dataset
+from siming_tasks.media import has_sound
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.kappa import LabelMapping, ordinal_labels
 from siming_tasks.parsing.lexicon import NOT_VISIBLE
@@ -63,6 +66,7 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
             **neighbours(ids, index),
             media=source,
             frames=write_frame_times(site.out, ids[index], dataset.media_path(video)) if source else "unknown",
+            sound=bool(source) and _is_heard(dataset.media_path(video)),
             transcript=bool(source) and write_transcript(site.out, video),
             no_media=NO_MEDIA,
             skills=dataset.rubric.skills,
@@ -72,6 +76,14 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
             silent=silent,
             legend=f"{LEGEND} {INCOMPLETE}",
         )
+
+
+def _is_heard(media: Path) -> bool:
+    """Test whether a video can be read and has sound; a player without any is muted, so that links may start it."""
+    try:
+        return has_sound(media)
+    except MediaError:
+        return False
 
 
 def answers_by_rank(contents: ReportContents) -> dict[str, list[RunAnswers]]:
