@@ -1,4 +1,4 @@
-"""Cross-fitted judges: answers from some features, learnt from the labels of the other clusters, or of a split's parts.
+"""Cross-fitted judges: answers from some features, learnt from the labels of the other clusters.
 
 No cluster is ever on both sides: neither its labels nor its other videos take part in what is said of it. One tree
 ensemble learns from all steps together, with the step as a feature, so that sixteen exams are enough to learn something
@@ -24,9 +24,6 @@ FOLDS = 5
 
 TREES, LEAF, MOST_ROWS = 50, 2, 8_000
 """Trees of an ensemble, the fewest rows in a leaf, and the most rows (video and step) that a tree is grown on."""
-
-LEAVES = (2, 8, 32)
-"""Fewest rows in a leaf among which the validation part of a split chooses."""
 
 MOST_LEVELS = 30
 """Most levels of the points that are told apart; the mean of several raters may have more."""
@@ -90,31 +87,11 @@ def cross_fit(panel: ScoreMatrix, features: FloatArray, *, forward: bool = False
     return _fitted(panel, features, fold, parts)
 
 
-def fit_split(panel: ScoreMatrix, features: FloatArray, train: BoolArray, tune: BoolArray) -> CrossFitted:
-    """Answers for the videos of a split's test part: learnt from its training part, tuned on its validation part.
-
-    As :func:`cross_fit`, but the size of the leaves (:data:`LEAVES`) and ``t`` are those with the largest kappa (MCC)
-    on the validation part. Labels of the videos in neither part have no share in anything.
-
-    Args:
-        panel: the labels.
-        features: ``float[V, S, F]``; NaN is unknown.
-        train: ``bool[V]``.
-        tune: ``bool[V]``.
-
-    Returns:
-        ``fold`` 0 is the training part, 1 the validation part, 2 the videos that are judged.
-    """
-    fold = np.where(train, 0, np.where(tune, 1, 2)).astype(np.int64)
-    return _fitted(panel, features, fold, [(fold == 0, fold == 2)], fold == 1)
-
-
 def _fitted(
     panel: ScoreMatrix,
     features: FloatArray,
     fold: IntArray,
     parts: Sequence[tuple[BoolArray, BoolArray]],
-    tune: BoolArray | None = None,
 ) -> CrossFitted:
     """Answers for the second videos of each part, learnt from its first ones; ``bool[V]`` each."""
     from threadpoolctl import threadpool_limits
@@ -128,9 +105,8 @@ def _fitted(
     for learnt, out in parts:
         train, test = known & learnt[order][:, None], known & out[order][:, None]
         if train.any() and test.any():
-            tuned = None if tune is None else known & tune[order][:, None]
             with threadpool_limits(1):
-                predicted[test], wrong[test] = _judge(here, features, points / best, train, test, tuned)
+                predicted[test], wrong[test] = _judge(here, features, points / best, train, test)
     if panel.answer == "score":
         predicted = np.minimum((predicted * best).round(9), best)
     else:
@@ -145,12 +121,8 @@ def _judge(
     share: FloatArray,
     train: BoolArray,
     test: BoolArray,
-    tune: BoolArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Shares of the points and chances of "wrong" for the cells of ``test``, learnt from those of ``train``.
-
-    Tuned on the cells of ``tune``; None: on those of ``train``, each judged by the trees that were not grown on it.
-    """
+    """Shares of the points and chances of "wrong" for the cells of ``test``, learnt from those of ``train``."""
     from sklearn.ensemble import ExtraTreesRegressor
 
     levels = np.unique(share[train])
@@ -161,27 +133,21 @@ def _judge(
         return constant, (constant < 1).astype(np.float64)
     rows = _rows(features, share, train)
     reached = share[train][:, None] >= levels[1:]
-    best = -np.inf
-    given: FloatArray = np.empty(0)
-    chance: NDArray[Any] = np.empty(0)
-    for leaf in (LEAF,) if tune is None else LEAVES:
-        # Trees for all levels at once, so that a higher level is never likelier than a lower one.
-        trees = ExtraTreesRegressor(
-            TREES, min_samples_leaf=leaf, max_features=0.6, bootstrap=True, oob_score=True, random_state=0,
-            max_samples=MOST_ROWS if len(reached) > MOST_ROWS else None,
-        )  # fmt: skip
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Some inputs do not have OOB scores", UserWarning)
-            warnings.filterwarnings("ignore", "R.2 score is not well-defined", UserWarning)
-            trees.fit(rows[train], reached.astype(np.float64).squeeze(axis=1) if len(levels) == 2 else reached)
-        raw: Any = np.nan_to_num(trees.oob_prediction_) if tune is None else trees.predict(rows[tune])
-        unseen = np.asarray(raw, np.float64).reshape(-1, len(levels) - 1)
-        cells = train if tune is None else tune
-        agreement = [_agreement(panel, cells, share, levels[_reached(unseen, least)]) for least in CHANCES]
-        if max(agreement) > best:
-            best, least = max(agreement), float(CHANCES[int(np.argmax(agreement))])
-            chance = np.asarray(trees.predict(rows[test]), np.float64).reshape(-1, len(levels) - 1)
-            given = levels[_reached(chance, least)]
+    # Trees for all levels at once, so that a higher level is never likelier than a lower one.
+    trees = ExtraTreesRegressor(
+        TREES, min_samples_leaf=LEAF, max_features=0.6, bootstrap=True, oob_score=True, random_state=0,
+        max_samples=MOST_ROWS if len(reached) > MOST_ROWS else None,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Some inputs do not have OOB scores", UserWarning)
+        warnings.filterwarnings("ignore", "R.2 score is not well-defined", UserWarning)
+        trees.fit(rows[train], reached.astype(np.float64).squeeze(axis=1) if len(levels) == 2 else reached)
+    raw: Any = np.nan_to_num(trees.oob_prediction_)
+    unseen = np.asarray(raw, np.float64).reshape(-1, len(levels) - 1)
+    agreement = [_agreement(panel, train, share, levels[_reached(unseen, least)]) for least in CHANCES]
+    least = float(CHANCES[int(np.argmax(agreement))])
+    chance = np.asarray(trees.predict(rows[test]), np.float64).reshape(-1, len(levels) - 1)
+    given = levels[_reached(chance, least)]
     return given, 1 - chance[:, -1] if levels[-1] == 1 else np.ones(len(chance))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import resampled
 from siming_tasks.common.schema import CONDITIONS
 from siming_tasks.data import Dataset
-from siming_tasks.data.primary import Primary, stated_primary
+from siming_tasks.data.primary import Primary
 from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline
 from siming_tasks.metrics.estimate import plain
@@ -128,19 +128,6 @@ def build_leaderboard(
     """The leaderboard of a single setting, corrected for that setting alone; None if no run has it."""
     standings = rank_analyses(analyses, dataset, setting, options, allow)
     return correct_leaderboards({setting: standings}, None, dataset, options)[0][setting]
-
-
-def leaderboards_of(
-    runs: Sequence[Run], settings: Iterable[str], options: Options, allow: Collection[str] = ()
-) -> dict[str, dict[str, Any]]:
-    """Leaderboards of runs that were read for this alone, by setting that any of them has; tests corrected over all."""
-    dataset, held = runs[0].dataset, {}
-    for setting in settings:
-        entrants = [Entrant.of(run, setting, options) for run in runs if run.records.get(setting)]
-        if standings := rank_entrants(entrants, dataset, setting, options, allow):
-            held[setting] = standings
-    boards = correct_leaderboards(held, stated_primary(dataset.meta, options.primary), dataset, options)[0]
-    return {setting: board for setting, board in boards.items() if board}
 
 
 def rank_analyses(
