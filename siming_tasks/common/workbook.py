@@ -53,14 +53,10 @@ class Worksheet:
 
 
 def cell_value(cell: Any) -> Any:
-    """The value of a cell, its text without a workbook's escapes; of a formula that was kept, its text.
-
-    pandas writes a text that begins with ``=`` as a formula: its text is meant, its result would be a 0.
-    """
+    """The value of a cell, its text without a workbook's escapes."""
     from openpyxl.utils.escape import unescape
 
-    value = getattr(cell.value, "text", cell.value)
-    value = str(value) if isinstance(value, list) else value  # text in several fonts
+    value = str(cell.value) if isinstance(cell.value, list) else cell.value  # text in several fonts
     return unescape(value) if isinstance(value, str) else value
 
 
