@@ -33,7 +33,6 @@ RaterKind = Literal["person", "instrument", "rule", "model"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
 UNITS: tuple[Unit, ...] = get_args(Unit)
-ATTEMPT_RULES: tuple[AttemptRule, ...] = get_args(AttemptRule)
 PERSON: RaterKind = "person"
 CORRECT, INCORRECT = "correct", "incorrect"  # the two verdicts, in prompts, replies, prediction files and reports
 CONSENSUS = "consensus"  # name of the reference rater in every ``score`` mapping

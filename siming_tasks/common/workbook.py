@@ -53,27 +53,20 @@ class Worksheet:
 
 
 def cell_value(cell: Any) -> Any:
-    """The value of a cell, its text without a workbook's escapes; of a formula that was kept, its text.
-
-    pandas writes a text that begins with ``=`` as a formula: its text is meant, its result would be a 0.
-    """
+    """The value of a cell, its text without a workbook's escapes."""
     from openpyxl.utils.escape import unescape
 
-    value = getattr(cell.value, "text", cell.value)
-    value = str(value) if isinstance(value, list) else value  # text in several fonts
+    value = str(cell.value) if isinstance(cell.value, list) else cell.value  # text in several fonts
     return unescape(value) if isinstance(value, str) else value
 
 
 @contextmanager
-def open_workbook(
-    path: Path, *, most: int = MAX_UNPACKED, formulas: bool = False, rich: bool = False
-) -> Iterator[list[Worksheet]]:
+def open_workbook(path: Path, *, most: int = MAX_UNPACKED, rich: bool = False) -> Iterator[list[Worksheet]]:
     """Provide the sheets of a workbook; their rows are read while the block runs.
 
     Args:
         path: the file.
         most: bytes of its parts, unpacked.
-        formulas: the text of a formula instead of its result.
         rich: text in several fonts as the list of its pieces.
 
     Raises:
@@ -90,7 +83,7 @@ def open_workbook(
             names = archive.namelist()
             if any("/chartsheets/" in name for name in names) and not any("/worksheets/" in name for name in names):
                 raise DataError(f"{path}: holds charts only, no sheet of cells. Give the workbook with the scores.")
-            how = {"data_only": not formulas, "keep_links": False, "rich_text": rich}
+            how = {"data_only": True, "keep_links": False, "rich_text": rich}
             book = load_workbook(io.BytesIO(data), read_only=True, **how)
             with closing(book):
                 if not book.worksheets:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import av
 import numpy as np
@@ -19,7 +19,7 @@ import pytest
 
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import ATTEMPT_RULES, Attempt
+from siming_tasks.common.schema import Attempt, AttemptRule
 from siming_tasks.data import open_dataset
 from siming_tasks.data.attempts import deciding
 from siming_tasks.data.resolve import resolve_dataset
@@ -85,8 +85,9 @@ def videos(tmp_path: Path) -> Path:
 
 def test_the_attempt_that_decides() -> None:
     right, wrong, late = Attempt(0, 1, True), Attempt(2, 3, False), Attempt(4, 5, False)
-    assert [deciding([right, wrong, late], rule) for rule in ATTEMPT_RULES] == [right, late, right, wrong]
-    assert [deciding([wrong, right], rule) for rule in ATTEMPT_RULES] == [wrong, right, right, wrong]
+    rules = get_args(AttemptRule)
+    assert [deciding([right, wrong, late], rule) for rule in rules] == [right, late, right, wrong]
+    assert [deciding([wrong, right], rule) for rule in rules] == [wrong, right, right, wrong]
 
 
 def test_a_set_with_videos_goes_through_check_and_score(
