@@ -120,13 +120,18 @@ class Comparison:
         if len(order) == 2:
             (pair,) = (pair for pair in self.pairs if {pair.a, pair.b} == {*order})
             return f"{pair_sentence(pair, metric, *named)}, {over}."
-        top = [name for run, name in zip(order, named, strict=True) if self.ranks[run].low == 1]
-        if len(top) == 1:
-            return (
-                f"{top[0]} agrees better with the reference than each of {len(order) - 1} others in {metric}, {over}."
-            )
+        if not (self.value(order[0]).value or 0.0) > NOISE:
+            return f"No run agrees with the reference better than chance in {metric}, {over}; the largest: {named[0]}."
+        first = [(run, name) for run, name in zip(order, named, strict=True) if self.ranks[run].low == 1]
+        if len(first) == 1:
+            others = f"each of {len(order) - 1} others"
+            return f"{named[0]} agrees better with the reference than {others} in {metric}, {over}."
+        top = [name for run, name in first if (self.value(run).value or 0.0) > NOISE]
         shown = ", ".join(top[:4]) + (", ..." if len(top) > 4 else "")
-        return f"{len(top)} of {len(order)} runs may be the best in {metric}, {over}: {shown}."
+        below = (
+            f"; of {len(first) - len(top)} with no value above 0 it is not ruled out" if len(top) < len(first) else ""
+        )
+        return f"{len(top)} of {len(order)} runs may be the best in {metric}, {over}: {shown}{below}."
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
