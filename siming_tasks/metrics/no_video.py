@@ -137,7 +137,7 @@ SHUFFLED = "shuffled-self"
 
 
 def no_video_judges(matrix: ScoreMatrix) -> dict[str, ScoreMatrix]:
-    """Answers of every judge that can judge these data; a step of which one knows nothing counts as any missing answer."""
+    """Answers of every judge that can judge these data, with full points (or "correct") where one knows nothing."""
     needs = {
         "site-step-prior": len(set(matrix.sites)) > 1,
         "clock": matrix.spans is not None or matrix.durations is not None,
