@@ -56,7 +56,7 @@ def test_none_knows_the_labels_of_its_own_cluster(judge, answer):
     other[own] = made.max_score - other[own]
     changed = replace(made, reference=other)
     assert np.array_equal(judge(made)[own], judge(changed)[own])
-    assert not np.array_equal(judge(made)[~own], judge(changed)[~own])
+    assert answer == "error" or not np.array_equal(judge(made)[~own], judge(changed)[~own])
 
 
 def test_within_a_site_only_its_own_labels_are_known(matrix):
@@ -88,8 +88,9 @@ def test_the_site_prior_is_the_harder_rival_where_sites_differ():
 def severe_sites(rng, videos=200, steps=12):
     """Exams at three sites of unlike severity; nothing else tells a video's labels."""
     site = rng.integers(0, 3, videos)
-    wrong = np.array([0.14, 0.26, 0.41])[site][:, None] * rng.uniform(0.5, 1.5, (3, steps))[site]
-    reference = np.where(rng.random((videos, steps)) < wrong, 0.0, 3.0)
+    often = np.exp(rng.normal(0, 0.8, (3, steps)))  # some steps more than others, and not the same at each site
+    wrong = np.array([[0.14], [0.26], [0.41]]) * often / often.mean(axis=1, keepdims=True)
+    reference = np.where(rng.random((videos, steps)) < wrong[site], 0.0, 3.0)
     return make_matrix(reference, np.zeros((videos, steps)), answer="error", sites=tuple(f"site {k}" for k in site))
 
 

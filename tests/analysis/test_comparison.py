@@ -1,0 +1,281 @@
+"""Comparison of judges: the tests, what follows from them, and judges that must not win."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
+
+from siming_tasks.analysis.comparison import (
+    DIFFERENCES,
+    NO_VIDEO,
+    OVER_NO_VIDEO,
+    RANKED,
+    compare_judges,
+    correct,
+    pair_sentence,
+)
+from siming_tasks.common.errors import DataError
+from siming_tasks.metrics import difference
+from siming_tasks.metrics.catalogue import statistic
+from siming_tasks.metrics.jackknife import jackknife, quantile_of_t
+from siming_tasks.metrics.no_video import clock
+from tests.metrics.conftest import make_exams, make_matrix
+from tests.metrics.test_no_video import severe_sites
+
+nan = np.nan
+
+
+def judge_of(made, rng, agreement):
+    """A judge who has the truth in a share of the steps and else the points of another video."""
+    said = np.where(rng.random(made.reference.shape) < agreement, made.reference, rng.permuted(made.reference, axis=0))
+    return made.predicting((said < made.max_score).astype(float) if made.answer == "error" else said)
+
+
+@pytest.fixture
+def judges():
+    """A good judge, a weak one, a copy of the weak one, and a constant, of 80 exams."""
+    rng = np.random.default_rng(0)
+    weak = make_exams(rng, videos=80, agreement=0.2)
+    return {"good": judge_of(weak, rng, 0.7), "weak": weak, "copy": weak,
+            "constant": weak.predicting(np.broadcast_to(weak.max_score, weak.reference.shape))}  # fmt: skip
+
+
+def test_values_differences_and_p_are_those_of_the_core(judges):
+    found = compare_judges(judges)
+    for name, made in judges.items():
+        assert found.value(name).value == jackknife(statistic("qwk"), made).value
+    for pair in found.pairs:
+        expected = difference(statistic("qwk"), judges[pair.a], judges[pair.b])
+        assert (pair.estimate.value, pair.estimate.p) == (expected.value, expected.p)
+    p = [pair.estimate.p for pair in found.pairs if pair.estimate.p is not None]
+    holm = [pair.estimate.p_holm for pair in found.pairs if pair.estimate.p is not None]
+    assert holm == pytest.approx(multipletests(p, method="holm")[1]) and found.tests == len(p) == 5
+    assert found.rows.one(DIFFERENCES, "good minus weak", "srcc").p is not None
+    assert found.rows.one(DIFFERENCES, "good minus weak", "srcc").p_holm is None  # only the headline is corrected
+
+
+def test_ranks_and_what_they_leave_open(judges):
+    found = compare_judges(judges)
+    assert {name: (rank.rank, rank.low, rank.high) for name, rank in found.ranks.items()} == {
+        "good": (1, 1, 1), "weak": (2, 2, 3), "copy": (2, 2, 3), "constant": (4, 4, 4),
+    }  # fmt: skip
+    assert found.order == ["good", "weak", "copy", "constant"]
+    assert re.match(r"good \(0.*\) agrees better with the reference than each of 3 others in kappa", found.sentence())
+
+
+def test_three_states_have_three_sentences(judges):
+    found = compare_judges({name: judges[name] for name in ("good", "weak")})
+    assert found.pairs[0].state == "better" and "agrees better with the reference than weak" in found.sentence()
+    assert ", p < 0.001, over 80 exams." in found.sentence()
+
+    rng = np.random.default_rng(1)
+    like = {"a": judge_of(judges["weak"], rng, 0.3), "b": judge_of(judges["weak"], rng, 0.3)}
+    found = compare_judges(like)
+    assert found.pairs[0].state == "not shown" and found.sentence().startswith("It is not shown that ")
+
+    few = compare_judges({name: judges[name].videos(range(4)) for name in ("good", "weak")})
+    assert few.pairs[0].state == "not tested" and not few.pairs[0].better
+    assert few.sentence().endswith("are not tested: fewer than 5 videos: no interval, over 4 exams.")
+    assert few.detectable is None and {(rank.low, rank.high) for rank in few.ranks.values()} == {(1, 2)}
+
+
+def test_a_difference_that_never_varies_is_not_tested(matrix):
+    points = np.tile([3.0, 1.0], (20, 1))
+    found = compare_judges({"all": matrix(points, points), "none": matrix(points, points[:, ::-1])})
+    assert found.pairs[0].state == "not tested" and "are not tested: it is the same without any video" in found.sentence()
+    assert "told apart" not in found.sentence()
+
+
+def test_a_lead_that_rests_on_what_was_left_out_is_not_shown():
+    """The second leaves out 4 % of the steps, all wrong ones that it would have found: the first leads by them alone."""
+    rng = np.random.default_rng(2)
+    truth = make_exams(rng, videos=200, steps=20)
+    wrong = truth.reference < truth.max_score
+    equal = judge_of(truth, rng, 0.8)
+    silent = wrong & (rng.random(wrong.shape) < 0.15)
+    better = equal.predicting(np.where(silent, truth.reference, np.where(
+        rng.random(wrong.shape) < 0.005, truth.max_score - truth.reference, equal.predicted)))  # fmt: skip
+    lazy = equal.predicting(np.where(silent, nan, equal.predicted))
+    assert lazy.answered_share > 0.95
+    found = compare_judges({"full": better, "lazy": lazy})
+    (pair,) = found.pairs
+    assert pair.estimate.p < 0.05 and pair.leader == "full" and pair.state == "not shown" and not pair.better
+    assert "on the steps that both answered there is no such lead" in found.sentence()
+    assert found.ranks["lazy"].low == 1
+
+
+def test_below_95_percent_answered_nothing_is_ranked_or_tested(judges):
+    half = judges["good"].predicting(np.where(np.arange(80)[:, None] < 20, nan, judges["good"].predicted))
+    found = compare_judges({"half": half, "weak": judges["weak"], "good": judges["good"]})
+    assert found.unranked == {"half": "It answered less than 95 % of the steps."} and "half" not in found.ranks
+    assert {(pair.a, pair.b) for pair in found.pairs} == {("weak", "good")} and found.order[-1] == "half"
+    assert "not-comparable" in found.rows.one(RANKED, "half", "qwk").flags
+    alone = compare_judges({"half": half, "weak": judges["weak"]})
+    assert "there are no two runs to compare (half: It answered less" in alone.sentence()
+
+
+def test_what_is_undefined_is_neither_ranked_nor_printed_as_zero(matrix):
+    reference = np.where(np.arange(40).reshape(20, 2) % 3 == 0, 0.0, 3.0)
+    said = {"judge": (reference < 3).astype(float), "constant": np.zeros((20, 2))}
+    found = compare_judges({name: matrix(reference, own, answer="error") for name, own in said.items()})
+    assert found.unranked["constant"] == "Reference or judge has a single class: 0/0."
+    assert str(found.rows.one(RANKED, "constant", "mcc")) == "-"
+    assert found.rows.one(NO_VIDEO, "always-correct", "mcc").value is None
+    assert '"value": 0' not in json.dumps(found.rows.of(row="constant", metric="mcc").to_json())
+
+
+def test_no_run_is_called_the_best_whose_value_is_not_above_0():
+    rng = np.random.default_rng(3)
+    truth = make_exams(rng, videos=50, steps=8)
+    turned = {f"judge {k}": truth.predicting(np.where(rng.random(truth.reference.shape) < 0.3 + k / 10,
+              truth.max_score - truth.reference, judge_of(truth, rng, 0).predicted)) for k in range(3)}  # fmt: skip
+    found = compare_judges(turned)
+    assert max(found.value(name).value for name in turned) < 0
+    assert found.sentence().startswith("No run agrees with the reference better than chance in kappa")
+    mixed = compare_judges({**turned, "weak": judge_of(truth, rng, 0.05)})
+    named = re.findall(r"(judge \d|weak) \(", mixed.sentence())
+    assert all(mixed.value(name).value > 0 for name in named) and "best" not in found.sentence()
+
+
+def test_against_one_judge_there_are_fewer_tests(judges):
+    found = compare_judges(judges, against="constant")
+    assert found.tests == 3 and {pair.b for pair in found.pairs} == {"constant"}
+    with pytest.raises(DataError, match="no run 'x' to compare with. The runs are good, weak, copy, constant"):
+        compare_judges(judges, against="x")
+    with pytest.raises(DataError, match="no judge to compare"):
+        compare_judges({})
+
+
+def test_holm_is_over_all_settings_shown_together(judges):
+    one = compare_judges({name: judges[name] for name in ("good", "weak")}, setting="one")
+    two = compare_judges({name: judges[name] for name in ("weak", "constant")}, setting="two")
+    both = correct({"one": one, "two": two})
+    raw = [made.pairs[0].estimate.p for made in (one, two)]
+    assert [both[name].pairs[0].estimate.p_holm for name in both] == pytest.approx(multipletests(raw, method="holm")[1])
+    assert both["one"].tests == 2 and both["one"].detectable > one.detectable
+
+
+def test_the_difference_that_would_be_found(judges):
+    found = compare_judges({name: judges[name] for name in ("good", "weak")})
+    stderr = found.pairs[0].estimate.stderr
+    assert found.detectable == pytest.approx((quantile_of_t(0.975, 79) + quantile_of_t(0.8, 79)) * stderr)
+
+
+def test_json_is_plain(judges):
+    text = json.dumps(compare_judges(judges, setting="full_score").to_json(), allow_nan=False)
+    assert {"rows", "pairs", "ranks", "sentence", "rivals", "beats"} <= json.loads(text).keys()
+
+
+# --- judges that never look ---------------------------------------------------------------------------------------
+
+
+def site_judge(made):
+    """What knows step and site from the labels themselves, and nothing of the video."""
+    site = np.array(made.sites)
+    usual = np.zeros(made.reference.shape)
+    for name in set(made.sites):
+        order = np.argsort(np.argsort(-made.reference_wrong[site == name].mean(axis=0)))
+        usual[site == name] = order < made.reference_wrong[site == name].mean() * len(made.step_ids)
+    return made.predicting(usual)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_knowing_the_hospital_beats_not_every_judge_that_never_looks(seed):
+    made = severe_sites(np.random.default_rng(seed))
+    judge = site_judge(made)
+    found = compare_judges({"site": judge})
+    assert found.value("site").low > 0.1  # alone it looks like something
+    over_step_prior = difference(statistic("mcc"), judge, made.predicting(
+        compare_judges({"x": replace(judge, sites=())}).rows and site_judge(made).predicted * 0))  # fmt: skip
+    assert over_step_prior.value is None  # MCC of a constant is undefined, which beats nothing
+    assert found.beats["site"] is False and found.rivals["site"] in ("site-step-prior", "shuffled-self")
+    assert found.rows.one(OVER_NO_VIDEO, "site", "mcc").low <= 0
+    looks = judge.predicting(np.where(np.random.default_rng(9).random(judge.predicted.shape) < 0.4,
+                                      made.reference_wrong, judge.predicted))  # fmt: skip
+    assert compare_judges({"looks": looks}).beats["looks"] is True
+
+
+def test_who_beats_the_judges_that_never_look(judges):
+    found = compare_judges(judges)
+    assert found.beats == {"good": True, "weak": True, "copy": True, "constant": None}  # never varies against another
+    few = compare_judges({"good": judges["good"].videos(range(4))})
+    assert few.beats == {"good": None} and few.rivals["good"]
+
+
+@pytest.mark.parametrize("answer", ["score", "error"])
+def test_40_studies_in_which_no_trick_ranks_above_a_better_judge(answer):
+    """A constant, a clock, an abstainer and a judge of sites against one that agrees in half of the steps."""
+    rng = np.random.default_rng(12)
+    for _ in range(20):  # 20 of either kind of answer
+        videos = 60
+        made = make_exams(rng, videos=videos, steps=6, answer=answer, sites=tuple(rng.choice(["x", "y", "z"], videos)))
+        looks = judge_of(made, rng, 0.5)
+        surest = rng.random(made.reference.shape) < 0.3
+        timed = replace(made, durations=100 - 4 * made.reference_wrong.sum(axis=1) + rng.normal(0, 8, videos))
+        found = compare_judges({
+            "constant": made.predicting(np.zeros(surest.shape) + (made.max_score if answer == "score" else 0)),
+            "clock": made.predicting(clock(timed)),
+            "abstainer": judge_of(made, rng, 0.45).predicting(np.where(surest, judge_of(made, rng, 0.9).predicted, nan)),
+            "site": site_judge(made) if answer == "error" else made.predicting(made.max_score * (1 - site_judge(made).predicted)),
+            "looks": looks,
+        })  # fmt: skip
+        assert found.order[0] == "looks" and found.ranks["looks"].rank == 1
+        assert not [pair for pair in found.pairs if pair.better and "looks" in (pair.a, pair.b) and pair.better != "looks"]
+
+
+# --- sentences follow from tests ----------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 10**6), st.integers(3, 30), st.integers(2, 4), st.sampled_from(["score", "error"]), st.integers(1, 3)
+)
+def test_sentences_of_verdicts_follow_from_the_tests(seed, videos, number, answer, each):
+    rng = np.random.default_rng(seed)
+    made = make_exams(rng, videos=videos, steps=4, answer=answer, each=each)
+    judges = {}
+    for k in range(number):
+        judge = judge_of(made, rng, rng.choice([0.0, 0.3, 0.9]))
+        judges[f"j{k}"] = judge.predicting(np.where(rng.random(judge.predicted.shape) < rng.choice([0, 0, 0.03, 0.2]),
+                                                    nan, judge.predicted))  # fmt: skip
+    found = compare_judges(judges)
+    for pair in found.pairs:
+        said, row = pair_sentence(pair, "kappa", "A", "B"), pair.estimate
+        assert ("agrees better with the reference than" in said) == (pair.state == "better") == bool(pair.better)
+        assert ("not tested" in said) == (row.p is None)
+        assert pair.state in ("better", "not shown", "not tested") and (pair.state == "not tested") == bool(row.why)
+        if pair.better:
+            assert row.p_holm <= 0.05 and row.p <= 0.05 and row.value * (1 if pair.leader == pair.a else -1) > 0
+            assert row.low > 0 or row.high < 0
+            assert found.value(pair.leader).value > max(
+                found.value(name).value for name in (pair.a, pair.b) if name != pair.leader
+            )
+        if row.p is not None and pair.state == "not shown":
+            assert row.p_holm > 0.05 or pair.why
+    for name, rank in found.ranks.items():
+        assert 1 <= rank.low <= rank.rank <= rank.high <= len(found.ranks)
+        beaten = [pair for pair in found.pairs if name in (pair.a, pair.b) and pair.better and pair.better != name]
+        assert rank.low == 1 + len(beaten)
+    for name, judge in judges.items():
+        assert (name in found.unranked) == (judge.answered_share < 0.95 or found.value(name).value is None)
+        if found.beats.get(name):
+            assert found.rows.one(OVER_NO_VIDEO, name, found.headline).low > 0
+    sentence = found.sentence()
+    if "may be the best" in sentence or "than each of" in sentence:
+        assert found.value(found.order[0]).value > 0
+    assert "nan" not in sentence and sentence.endswith(".")
+
+
+def test_a_matrix_by_hand(matrix):
+    """Kappa of one table: nine of ten labels alike, one off by three."""
+    reference, said = np.full((10, 1), 3.0), np.full((10, 1), 3.0)
+    reference[:5], said[:4] = 0, 0
+    found = compare_judges({"a": matrix(reference, said), "b": make_matrix(reference, reference)})
+    assert found.value("a").value == pytest.approx(1 - 10 * 9 / (9 * (5 * 6 + 5 * 4))) and found.value("b").value == 1
