@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -128,10 +128,9 @@ class Comparison:
             return f"{named[0]} agrees better with the reference than {others} in {metric}, {over}."
         top = [name for run, name in first if (self.value(run).value or 0.0) > NOISE]
         shown = ", ".join(top[:4]) + (", ..." if len(top) > 4 else "")
-        below = (
-            f"; of {len(first) - len(top)} with no value above 0 it is not ruled out" if len(top) < len(first) else ""
-        )
-        return f"{len(top)} of {len(order)} runs may be the best in {metric}, {over}: {shown}{below}."
+        if left := len(first) - len(top):
+            shown += f"; of {left} whose value is not above 0 it is not ruled out"
+        return f"{len(top)} of {len(order)} runs may be the best in {metric}, {over}: {shown}."
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
@@ -143,8 +142,8 @@ class Comparison:
             "setting": self.setting, "runs": list(self.runs), "sentence": self.sentence(), "headline": self.headline,
             "rows": self.rows.to_json(), "pairs": pairs, "ranks": {run: vars(rank) for run, rank in self.ranks.items()},
             "unranked": dict(self.unranked), "rivals": dict(self.rivals), "beats": dict(self.beats),
-            "physicians": physicians, "unseen": list(self.unseen), "detectable": self.detectable, "tests": self.tests, "videos": self.videos,
-            **self.facts,
+            "physicians": physicians, "unseen": list(self.unseen), "detectable": self.detectable, "tests": self.tests,
+            "videos": self.videos, **self.facts,
         }  # fmt: skip
 
 
@@ -220,8 +219,8 @@ def compare_judges(
     if points and len(points) > 1:
         how_far: dict[str, Any] = {"margin": margin, **how}
         beside = {name: beside_physicians(matrix, points, **how_far) for name, matrix in judges.items()}
-        unseen = [name for name, matrix in never_look.items()
-                  if beside_physicians(matrix, points, **how_far).verdict in ("equivalent", "not inferior")]  # fmt: skip
+        tried = {name: beside_physicians(matrix, points, **how_far) for name, matrix in never_look.items()}
+        unseen = [name for name, each in tried.items() if each.verdict in ("equivalent", "not inferior")]
         rows += physician_rows(next(iter(judges.values())), points, **how)
         rows += [row.at(row=f"{name}: {row.row}") for name, each in beside.items() for row in each.rows]
     made = Comparison(setting, names, answer, Rows((*rows, *unseen_rows)), tuple(pairs), {}, unranked, rivals, beats,
@@ -279,9 +278,16 @@ def _over_no_video(
             continue
         rivals[run] = max(others, key=lambda name: others[name].value)
         rows.append(leads[rivals[run]].at(OVER_NO_VIDEO, run, key))
-        untested = any(lead.low is None for lead in leads.values())
-        beats[run] = None if untested else all(lead.low is not None and lead.low > 0 for lead in leads.values())
+        beats[run] = _all_above_0(leads.values())
     return rows, rivals, beats
+
+
+def _all_above_0(leads: Iterable[Estimate]) -> bool | None:
+    """Whether every lead is above 0 beyond chance; None: one that is above 0 could not be tested."""
+    lowest = [lead.value if lead.low is None and (lead.value or 0.0) <= NOISE else lead.low for lead in leads]
+    if any(low is not None and low <= NOISE for low in lowest):
+        return False
+    return None if None in lowest else True
 
 
 def correct(comparisons: Mapping[str, Comparison]) -> dict[str, Comparison]:
