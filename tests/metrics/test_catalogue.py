@@ -111,9 +111,11 @@ def test_tables_and_rows(exams):
     rows = evaluate(made)
     assert rows.names("table") == [ANSWERED, RANKED, READINGS] and rows.of(ANSWERED).names("row") == [ALL, "cpr", "aed"]
     assert rows.of(ANSWERED, ALL).names("metric") == ["plcc", "srcc", "qwk", "coverage"]
-    assert rows.one(RANKED, "aed", "qwk") == evaluate(made.skill("aed").imputed()).one(ANSWERED, metric="qwk").at(
-        RANKED, "aed"
-    ) or "not-comparable" in rows.one(RANKED, "aed", "qwk").flags
+    assert (
+        rows.one(RANKED, "aed", "qwk")
+        == evaluate(made.skill("aed").imputed()).one(ANSWERED, metric="qwk").at(RANKED, "aed")
+        or "not-comparable" in rows.one(RANKED, "aed", "qwk").flags
+    )
     assert rows.one(ANSWERED, ALL, "coverage").value == pytest.approx(made.answered_share)
     assert "not-comparable" in rows.one(RANKED, ALL, "qwk").flags  # 80 % answered
     assert "not-comparable" not in rows.one(ANSWERED, ALL, "coverage").flags

@@ -253,7 +253,9 @@ def test_an_estimate_is_never_nan():
 
 
 def test_rows_are_found_by_name_and_survive_json():
-    rows = Rows(Estimate(k / 10, table=t, row=r, metric="qwk", why="w") for k, (t, r) in enumerate(permutations("abc", 2)))
+    rows = Rows(
+        Estimate(k / 10, table=t, row=r, metric="qwk", why="w") for k, (t, r) in enumerate(permutations("abc", 2))
+    )
     assert Rows.from_json(rows.to_json()) == rows and isinstance(rows + rows, Rows)
     assert rows.one("a", "c").value == 0.1 and len(rows.of("b")) == 2 and rows.names("table") == ["a", "b", "c"]
     with pytest.raises(KeyError, match="0 estimates"):
@@ -273,7 +275,9 @@ def test_equal_judges_differ_in_at_most_6_5_percent_of_studies(videos, each, key
 
     def judge(made):
         right = (0.4 + rng.normal(0, 0.25, (videos, 1)))[np.arange(videos) // each]
-        points = np.where(rng.random(made.reference.shape) < right, made.reference, rng.permuted(made.reference, axis=0))
+        points = np.where(
+            rng.random(made.reference.shape) < right, made.reference, rng.permuted(made.reference, axis=0)
+        )
         return made.predicting((points < made.max_score).astype(float) if answer == "error" else points)
 
     for _ in range(800):

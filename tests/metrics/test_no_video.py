@@ -101,7 +101,9 @@ def hesitant(rng, videos=200, steps=8, wait=6.0):
     lengths = rng.gamma(9, 1, (videos, steps))
     end = np.cumsum(pauses + lengths, axis=1)
     spans = np.stack([end - lengths, end], axis=2)
-    return make_matrix(reference, np.zeros((videos, steps)), spans=spans, durations=end[:, -1] + rng.gamma(4, 1, videos))
+    return make_matrix(
+        reference, np.zeros((videos, steps)), spans=spans, durations=end[:, -1] + rng.gamma(4, 1, videos)
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))

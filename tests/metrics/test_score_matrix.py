@@ -86,7 +86,9 @@ def test_arrays_are_copies_and_read_only(matrix):
 
 
 def test_videos_and_their_names_stay_together(matrix):
-    made = matrix([[1], [2], [3]], [[3], [2], [1]], clusters=("a", "b", "a"), sites=("x", "y", "z"), durations=[1, 2, 3])
+    made = matrix(
+        [[1], [2], [3]], [[3], [2], [1]], clusters=("a", "b", "a"), sites=("x", "y", "z"), durations=[1, 2, 3]
+    )
     turned = made.videos([2, 0])
     assert (turned.video_ids, turned.clusters, turned.sites) == (("v00002", "v00000"), ("a", "a"), ("z", "x"))
     assert turned.reference.tolist() == [[3], [1]] and turned.durations.tolist() == [3, 1]
