@@ -188,4 +188,5 @@ def _margins(side: NDArray[Any], known: BoolArray, k: int, groups: NDArray[np.in
 def _expected(reference: FloatArray, predicted: FloatArray) -> FloatArray:
     """Expected confusion counts of shuffled steps, from margins ``float[G, S, k]`` to ``float[G, k * k]``."""
     size = np.maximum(reference.sum(axis=2, keepdims=True), 1)
-    return np.einsum("gsi,gsj->gij", reference / size, predicted).reshape(len(reference), -1)
+    counts: FloatArray = np.einsum("gsi,gsj->gij", reference / size, predicted)
+    return counts.reshape(len(reference), -1)

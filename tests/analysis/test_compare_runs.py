@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -52,8 +53,10 @@ def dataset(exams: Path) -> siming.Dataset:
     return siming.open_dataset(exams, media=False)
 
 
-def write(path: Path, dataset: siming.Dataset, agreement: float, seed: int = 1, settings: tuple[str, ...] = ("full_score",),
-          videos: int = VIDEOS) -> Path:  # fmt: skip
+def write(
+    path: Path, dataset: siming.Dataset, agreement: float, *, seed: int = 1, settings: Sequence[str] = ("full_score",),
+    videos: int = VIDEOS,
+) -> Path:  # fmt: skip
     """A prediction file of a judge that has the consensus in a share of the steps."""
     rng, lines = np.random.default_rng(seed), []
     for setting in settings:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -38,7 +40,7 @@ def test_accuracy_of_verdicts(matrix):
 
 
 def test_evidence(matrix):
-    """Two claims about two spans of ten seconds: one half right (5 of 15 s), one elsewhere; one answer without a claim."""
+    """Two claims about spans of ten seconds: one half right (5 of 15 s), one elsewhere; and an answer without one."""
     made = matrix([[3, 3], [3, 3]], [[3, 3], [3, nan]])
     spans = np.array([[[10, 20], [30, 40]], [[10, 20], [30, 40]]], float)
     rows = evidence(made, {(0, 0): [(15, 25)], (0, 1): [(0, 5), (3, 6)]}, spans, np.array([50.0, 50]))
@@ -56,7 +58,7 @@ def test_merged_parts_are_those_seconds(parts):
     union = merged(parts, 100.0)
     for second in np.linspace(0.05, 99.95, 50):
         assert any(a <= second <= b for a, b in union) == any(a <= second <= b for a, b in parts)
-    assert all(end < start for (_, end), (start, _) in zip(union, union[1:], strict=False))
+    assert all(end < start for (_, end), (start, _) in pairwise(union))
 
 
 def test_iou():

@@ -20,7 +20,7 @@ from siming_tasks.metrics.correlation import leave_out, spearman
 from siming_tasks.metrics.estimate import FLAGS
 from siming_tasks.metrics.jackknife import holm, jackknife, leave_out_groups, mean
 from siming_tasks.metrics.thresholds import GROUPS
-from tests.metrics.conftest import make_exams, make_matrix
+from tests.metrics.conftest import make_exams
 
 nan = np.nan
 

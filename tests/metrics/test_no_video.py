@@ -32,7 +32,7 @@ def test_constants(matrix, answer, correct, failed):
 
 
 def test_the_step_prior_by_hand(matrix):
-    """For the last video: means .25, .75, 1 of the shares 0, .5, .5, 1, 1, 1, of which they get the 1/6, 1/2 and 5/6."""
+    """The last video: means .25, .75, 1 of the shares 0, .5, .5, 1, 1, 1, of which they get the 1/6, 1/2 and 5/6."""
     made = matrix([[0, 2, 3], [1, 1, 3], [2, 0, 0]], np.zeros((3, 3)), top=[2, 2, 3])
     assert step_prior(made)[2].tolist() == [0, 1, 3]
     verdicts = replace(made, answer="error")

@@ -48,9 +48,9 @@ def test_names_must_be_unique():
 
 def test_unknown_names_are_refused_and_not_empty(matrix):
     made = matrix([[3, 0]], [[3, 0]], skills=["cpr", "aed"])
-    with pytest.raises(DataError, match="no skill 'CPR'. It has cpr, aed"):
+    with pytest.raises(DataError, match=r"no skill 'CPR'\. It has cpr, aed"):
         made.skill("CPR")
-    with pytest.raises(DataError, match="no step 's9'. It has s00, s01"):
+    with pytest.raises(DataError, match=r"no step 's9'\. It has s00, s01"):
         made.subset(["s9"])
     assert made.skill("aed").step_ids == ("s01",)
 
