@@ -19,7 +19,7 @@ from siming_tasks.metrics.catalogue import select, statistic
 from siming_tasks.metrics.jackknife import jackknife
 
 STEPS, TRUTH = 33, 150_000
-INDEPENDENT = list(product((30, 60, 200), (0.2, 0.5, 0.8), ("score", "error")))
+INDEPENDENT = list(product((10, 30, 200), (0.2, 0.5, 0.8), ("score", "error")))
 CLUSTERED = [(clusters, icc) for clusters in (5, 8, 12, 20, 40) for icc in (0.0, 0.2, 0.5)]
 Cell = tuple[int, int, float, float, str]
 """Videos, clusters (0: each video its own), intraclass correlation, share of steps that are copied, answer."""
