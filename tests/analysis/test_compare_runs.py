@@ -150,7 +150,7 @@ def test_unlike_runs_are_refused(runs, dataset, tmp_path):
     assert allowed.videos == 6 and allowed.facts["allowed"] == ["videos"]
     silent = tmp_path / "silent.jsonl"
     silent.write_text(json.dumps({"setting": "full_score", "video_id": "v00", "scores": {}}))
-    with pytest.raises(DataError, match="nothing to compare|no step has an answer|different videos"):
+    with pytest.raises(DataError, match="Run 'silent' has nothing to compare"):
         compare(siming.load(runs["good"], dataset), siming.load(silent, dataset))
 
 

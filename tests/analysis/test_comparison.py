@@ -96,7 +96,7 @@ def test_a_difference_that_never_varies_is_not_tested(matrix):
 
 
 def test_a_lead_that_rests_on_what_was_left_out_is_not_shown():
-    """The second leaves out 4 % of the steps, all wrong ones that it would have found: the first leads by them alone."""
+    """The second leaves out 4 % of the steps, all of them wrong, and the first finds these: its lead is them alone."""
     rng = np.random.default_rng(2)
     truth = make_exams(rng, videos=200, steps=20)
     wrong = truth.reference < truth.max_score
