@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -145,12 +145,16 @@ class Comparison:
         if len(order) == 2:
             (pair,) = (pair for pair in self.pairs if {pair.a, pair.b} == {*order})
             return f"{pair_sentence(pair, metric, *named)}, {over}."
-        top = [name for run, name in zip(order, named, strict=True) if self.ranks[run].low == 1]
-        if len(top) == 1:
-            return (
-                f"{top[0]} agrees better with the reference than each of {len(order) - 1} others in {metric}, {over}."
-            )
+        if not (self.value(order[0]).value or 0.0) > NOISE:
+            return f"No run agrees with the reference better than chance in {metric}, {over}; the largest: {named[0]}."
+        first = [(run, name) for run, name in zip(order, named, strict=True) if self.ranks[run].low == 1]
+        if len(first) == 1:
+            others = f"each of {len(order) - 1} others"
+            return f"{named[0]} agrees better with the reference than {others} in {metric}, {over}."
+        top = [name for run, name in first if (self.value(run).value or 0.0) > NOISE]
         shown = ", ".join(top[:4]) + (", ..." if len(top) > 4 else "")
+        if left := len(first) - len(top):
+            shown += f"; of {left} whose value is not above 0 it is not ruled out"
         return f"{len(top)} of {len(order)} runs may be the best in {metric}, {over}: {shown}."
 
     def to_json(self) -> dict[str, Any]:
@@ -254,9 +258,8 @@ def compare_judges(
     if points and len(points) > 1:
         how_far: dict[str, Any] = {"margin": margin, **how}
         beside = {name: beside_physicians(matrix, points, **how_far) for name, matrix in judges.items()}
-        passing = ("equivalent", "not inferior")
-        unseen = [name for name, matrix in never_look.items()
-                  if beside_physicians(matrix, points, **how_far).verdict in passing]  # fmt: skip
+        tried = {name: beside_physicians(matrix, points, **how_far) for name, matrix in never_look.items()}
+        unseen = [name for name, each in tried.items() if each.verdict in ("equivalent", "not inferior")]
         rows += physician_rows(next(iter(judges.values())), points, **how)
         rows += [row.at(row=f"{name}: {row.row}") for name, each in beside.items() for row in each.rows]
     made = Comparison(setting, names, answer, Rows((*rows, *unseen_rows)), tuple(pairs), {}, unranked, rivals, beats,
@@ -318,9 +321,16 @@ def _over_no_video(
             continue
         rivals[run] = max(others, key=lambda name: others[name].value)
         rows.append(leads[rivals[run]].at(OVER_NO_VIDEO, run, key))
-        untested = any(lead.low is None for lead in leads.values())
-        beats[run] = None if untested else all(lead.low is not None and lead.low > 0 for lead in leads.values())
+        beats[run] = _all_above_0(leads.values())
     return rows, rivals, beats
+
+
+def _all_above_0(leads: Iterable[Estimate]) -> bool | None:
+    """Whether every lead is above 0 beyond chance; None: one that is above 0 could not be tested."""
+    lowest = [lead.value if lead.low is None and (lead.value or 0.0) <= NOISE else lead.low for lead in leads]
+    if any(low is not None and low <= NOISE for low in lowest):
+        return False
+    return None if None in lowest else True
 
 
 def correct(comparisons: Mapping[str, Comparison]) -> dict[str, Comparison]:

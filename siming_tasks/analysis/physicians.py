@@ -192,6 +192,7 @@ def physician_sentence(beside: BesidePhysicians, judge: str, answer: str, unseen
     metric = CATALOGUE[headline(answer)].title  # type: ignore[arg-type]
     if unseen and beside.verdict in ("equivalent", "not inferior"):
         names = ", ".join(name.replace("-", " ") for name in unseen)
-        return f"The test cannot tell: {names}, without any video, meets the margin of {beside.margin:g} {metric} too."
+        margin = f"{beside.margin:g} {metric}"
+        return f"The test cannot tell here: {names}, without any video, meets the margin of {margin} too."
     said = SENTENCES[beside.verdict].format(judge=judge, margin=beside.margin, metric=metric)
     return said + (f" Its answers are the points of {beside.copy_of}, who is left out." if beside.copy_of else "")

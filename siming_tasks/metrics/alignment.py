@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,15 +13,10 @@ from siming_tasks.metrics.score_matrix import ScoreMatrix
 
 @dataclass(frozen=True)
 class ComparisonEntry:
-    """A named panel and what must be equal for a comparison to be fair.
-
-    ``facts`` are free, for instance ``{"setting": "full_score", "media": "frames", "prompt": "3f2a"}``; runs that
-    differ in one of them are refused unless that name is allowed; a run that does not state a fact differs from none.
-    """
+    """A run of a comparison: its name, and its answers beside the reference."""
 
     name: str
     panel: ScoreMatrix
-    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 def align(runs: Sequence[ComparisonEntry], allow: Collection[str] = ()) -> list[ComparisonEntry]:
@@ -31,7 +25,7 @@ def align(runs: Sequence[ComparisonEntry], allow: Collection[str] = ()) -> list[
     Args:
         runs: at least one; videos that a run was never asked about are left out first.
         allow: differences to accept: ``videos`` and ``steps`` (use what all share), ``reference`` (each against its
-            own), or the name of a fact.
+            own).
 
     Raises:
         DataError: one sentence about the first difference that is not allowed, and the way out.
@@ -48,10 +42,13 @@ def align(runs: Sequence[ComparisonEntry], allow: Collection[str] = ()) -> list[
             what = f"Run {run.name!r} is empty: no question of it was found."
             raise DataError(f"{what} Is it the right folder and setting?")
         asked_about.append(replace(run, panel=run.panel.videos(kept)))
-    for a, b in combinations(asked_about, 2):
-        _check_facts(a, b, allow)
     first = asked_about[0]
     for other in asked_about[1:]:
+        if other.panel.answer != first.panel.answer:
+            raise DataError(
+                f"Run {first.name!r} gives answers of the kind {first.panel.answer!r} and {other.name!r} of the kind "
+                f"{other.panel.answer!r}; no metric is common to both. Compare runs of the same setting."
+            )
         for kind in ("video", "step"):
             _check_same(kind, first, other, allow)
     videos = sorted(set.intersection(*(set(run.panel.video_ids) for run in asked_about)))
@@ -66,20 +63,6 @@ def align(runs: Sequence[ComparisonEntry], allow: Collection[str] = ()) -> list[
         _check_questions(aligned[0], run, allow)
     asked = np.logical_and.reduce([run.panel.asked for run in aligned])
     return [replace(run, panel=replace(run.panel, asked=asked)) for run in aligned]
-
-
-def _check_facts(a: ComparisonEntry, b: ComparisonEntry, allow: Collection[str]) -> None:
-    if a.panel.answer != b.panel.answer:
-        raise DataError(
-            f"Run {a.name!r} gives answers of the kind {a.panel.answer!r} and {b.name!r} of the kind "
-            f"{b.panel.answer!r}; no metric is common to both. Compare runs of the same setting."
-        )
-    for name in sorted({*a.facts} & {*b.facts} - set(allow)):
-        if a.facts[name] != b.facts[name]:
-            raise DataError(
-                f"Runs {a.name!r} and {b.name!r} differ in {name}: {a.facts[name]} against {b.facts[name]}. "
-                f"Compare runs with the same {name}, or accept the difference (--allow {name})."
-            )
 
 
 def _check_same(kind: str, a: ComparisonEntry, b: ComparisonEntry, allow: Collection[str]) -> None:

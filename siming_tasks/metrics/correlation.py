@@ -73,8 +73,9 @@ def _of_moments(sums: FloatArray, whole: FloatArray | None = None) -> FloatArray
     with np.errstate(invalid="ignore", divide="ignore"):
         vx, vy, cov = xx - x * x / n, yy - y * y / n, xy - x * y / n
         varies = (n > 2) & (vx > _CONSTANT * top_x) & (vy > _CONSTANT * top_y)
-        correlation: FloatArray = np.where(varies, np.clip(cov / np.sqrt(vx * vy), -1, 1), np.nan)
-    return correlation
+        correlation: FloatArray = np.where(varies, cov / np.sqrt(vx * vy), np.nan)
+        # by rounding alone a perfect correlation must not have a finite Fisher's z
+        return np.where(1 - np.abs(correlation) < _CONSTANT, np.sign(correlation), correlation)
 
 
 def _spearman_without(x: FloatArray, y: FloatArray, groups: NDArray[np.intp], number: int) -> FloatArray:

@@ -246,9 +246,11 @@ class Counted:
         whole = by_cluster.sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             value, without = float(self.function(whole)), self.function(whole - by_cluster)
+            # a share rests on the videos that have its denominator
+            rests = ~np.isnan(self.function(counts)) if self.share else counts.any(axis=1)
         why = self.why(whole) if math.isnan(value) else ""
         how = {"range": self.range, "share": self.share, "why": why}
-        return jackknifed(matrix, value, without, counts.any(axis=1), groups, **how)  # type: ignore[arg-type]
+        return jackknifed(matrix, value, without, rests, groups, **how)  # type: ignore[arg-type]
 
 
 def _stderr(without: FloatArray) -> float:

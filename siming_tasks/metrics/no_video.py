@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from siming_tasks.metrics.catalogue import CATALOGUE, NOTHING
 from siming_tasks.metrics.classification import Positive, ratio
 from siming_tasks.metrics.jackknife import Jackknifed, jackknifed, leave_out_groups
-from siming_tasks.metrics.labels import LabelMapping, ordinal_labels, qwk
+from siming_tasks.metrics.labels import LabelMapping, ordinal_labels
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
+from siming_tasks.metrics.thresholds import NOISE
 
 FOLDS, TREES, LEAF = 5, 100, 5
 """Parts that the clusters are dealt into for the clock; trees of its forest and the fewest steps in a leaf."""
@@ -140,13 +141,13 @@ SHUFFLED = "shuffled-self"
 
 
 def no_video_judges(matrix: ScoreMatrix) -> dict[str, ScoreMatrix]:
-    """Answers of every judge that can judge these data, in the matrix's order of videos."""
+    """Answers of every judge that can judge these data, with full points (or "correct") where one knows nothing."""
     needs = {
         "site-step-prior": len(set(matrix.sites)) > 1,
         "clock": matrix.spans is not None or matrix.durations is not None,
     }
     made = {name: matrix.predicting(judge(matrix)) for name, (judge, _) in JUDGES.items() if needs.get(name, True)}
-    return {name: judge for name, judge in made.items() if judge.answered.any()}
+    return {name: judge.imputed() for name, judge in made.items() if judge.answered.any()}
 
 
 def shuffled_self(
@@ -154,30 +155,30 @@ def shuffled_self(
 ) -> Jackknifed | None:
     """A metric of a judge's own answers, exchanged between videos within each step and site: in exact expectation.
 
-    The expected counts of a step are the product of its margins over its size. None for the correlations of totals,
-    which are 0 in expectation.
+    The expected counts of a step at a site are the product of its margins over its size. None for the correlations of
+    totals, which are 0 in expectation.
     """
     if key in ("plcc", "srcc"):
         return None
-    is_kappa, known = key == "qwk", matrix.counted & matrix.answered
-    if is_kappa:
+    k, known = 4 if key == "qwk" else 2, matrix.counted & matrix.answered
+    if key == "qwk":
         sides = [ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted)]
     else:
         sides = [side == (positive == "error") for side in (matrix.reference_wrong, matrix.predicted_wrong)]
-    k, (groups, clusters) = 4 if is_kappa else 2, leave_out_groups(matrix)
-    counted = CATALOGUE[key].statistic(mapping, positive)
+    groups, _ = leave_out_groups(matrix, few=False)
     site = np.unique(np.asarray(matrix.sites or [""] * len(known)), return_inverse=True)[1]
-    number = int(groups.max(initial=-1)) + 1
-    whole, without = np.zeros(k * k), np.zeros((number, k * k))
+    whole, without = np.zeros(k * k), np.zeros((int(groups.max(initial=-1)) + 1, k * k))
     for here in range(int(site.max(initial=-1)) + 1):
-        held = [_margins(side, known & (site == here)[:, None], k, groups, number) for side in sides]
-        whole += _expected(*(side.sum(axis=0, keepdims=True) for side in held))[0]
-        without += _expected(*(side.sum(axis=0) - side for side in held))
-    function = qwk if is_kappa else counted.function  # type: ignore[attr-defined]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = float(function(whole))
-        return jackknifed(matrix, value, function(without), np.asarray(known.any(axis=1)), groups, clusters,
-                          range=(-1.0, 1.0), why=NOTHING)  # fmt: skip
+        rows = site == here
+        own, place = np.unique(groups[rows], return_inverse=True)  # the clusters that have a video at this site
+        held = [_margins(side[rows], known[rows], k, place, len(own)) for side in sides]
+        expected = _expected(*(side.sum(axis=0, keepdims=True) for side in held))[0]
+        whole, without = whole + expected, without + expected
+        without[own] += _expected(*(side.sum(axis=0) - side for side in held)) - expected
+    function = CATALOGUE[key].statistic(mapping, positive).function  # type: ignore[attr-defined]
+    without[np.abs(without) < NOISE] = 0.0  # a rest of rounding is no count
+    value, rests = float(function(whole)), np.asarray(known.any(axis=1))
+    return jackknifed(matrix, value, function(without), rests, groups, range=(-1.0, 1.0), why=NOTHING)
 
 
 def _margins(side: NDArray[Any], known: BoolArray, k: int, groups: NDArray[np.intp], number: int) -> FloatArray:
@@ -190,6 +191,6 @@ def _margins(side: NDArray[Any], known: BoolArray, k: int, groups: NDArray[np.in
 
 def _expected(reference: FloatArray, predicted: FloatArray) -> FloatArray:
     """Expected confusion counts of shuffled steps, from margins ``float[G, S, k]`` to ``float[G, k * k]``."""
-    size = np.maximum(reference.sum(axis=2), 1)[..., None, None]
-    counts: FloatArray = (reference[..., :, None] * predicted[..., None, :] / size).sum(axis=1)
+    size = np.maximum(reference.sum(axis=2, keepdims=True), 1)
+    counts: FloatArray = np.einsum("gsi,gsj->gij", reference / size, predicted)
     return counts.reshape(len(reference), -1)

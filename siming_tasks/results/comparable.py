@@ -90,7 +90,7 @@ def comparable(a: TaskRun, b: TaskRun, allow: Collection[str] = ()) -> list[str]
 
 
 def comparison_entries(entrants: Sequence[TaskRun], allow: Collection[str] = ()) -> list[ComparisonEntry]:
-    """The runs as :func:`siming_tasks.analysis.comparison.compare` takes them, with the facts that all share.
+    """The runs as :func:`siming_tasks.metrics.alignment.align` takes them.
 
     Raises:
         DataError: two of them cannot be compared; the first reason.
@@ -98,12 +98,7 @@ def comparison_entries(entrants: Sequence[TaskRun], allow: Collection[str] = ())
     for place, entrant in enumerate(entrants):
         if reason := reason_against(entrant, entrants[:place], allow):
             raise DataError(reason)
-    stated: dict[str, set[str]] = {}
-    for entrant in entrants:
-        for name, value in entrant.facts.items():
-            stated.setdefault(name, set()).add(value)
-    facts = {name: next(iter(values)) for name, values in stated.items() if len(values) == 1}
-    return [ComparisonEntry(entrant.name, entrant.panel, facts) for entrant in entrants]
+    return [ComparisonEntry(entrant.name, entrant.panel) for entrant in entrants]
 
 
 def groups(

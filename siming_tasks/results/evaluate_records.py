@@ -56,7 +56,7 @@ def build_score_matrix(
         asked: ids of the requests that were to be made (:func:`siming_tasks.results.discovery.asked_ids`); one without
             a record is a missing answer. None: those of the records.
         without: by request id, steps to leave out as if they had not been asked about; DataError for an id that is
-            none of the setting's.
+            none of the setting's, and for a step that the rubric lacks.
 
     Raises:
         KeyError: a record names a video or step that the data set lacks.
@@ -65,6 +65,8 @@ def build_score_matrix(
     spec = TASKS[setting]
     if unknown := sorted({*(without or ())} - {*expected_ids(spec, dataset.videos)}):
         raise DataError(f"without={unknown[0]!r} is no request of {setting}: ids are like {setting}/VIDEO.")
+    if unknown := sorted({name for names in (without or {}).values() for name in names} - {*dataset.rubric.by_id}):
+        raise DataError(f"without: no step {unknown[0]!r}. The rubric has {', '.join(dataset.rubric.by_id)}.")
     distinct, _ = distinct_records(record for record in records if record.setting == setting)
     row = {video.video_id: index for index, video in enumerate(dataset.videos)}
     column = {step.id: index for index, step in enumerate(dataset.rubric.steps)}

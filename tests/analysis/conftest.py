@@ -1,6 +1,5 @@
-"""The score matrices that tests of metrics use, and a data set of three physicians."""
+"""The score matrices that tests of metrics use."""
 
-from tests.metrics.conftest import panel, synthetic
-from tests.results.conftest import three
+from tests.metrics.conftest import exams, matrix
 
-__all__ = ["panel", "synthetic", "three"]
+__all__ = ["exams", "matrix"]

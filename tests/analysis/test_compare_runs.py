@@ -1,0 +1,199 @@
+"""Comparison of runs on disk: their names, what may be compared, and one family of tests."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from statsmodels.stats.multitest import multipletests
+
+import siming_tasks as siming
+from siming_tasks.analysis.compare_runs import (
+    common_settings,
+    compare,
+    compare_settings,
+    comparison_points,
+    rater_points,
+)
+from siming_tasks.common.errors import DataError, OptionsError
+from siming_tasks.results.evaluate_records import build_score_matrix
+from siming_tasks.rubrics import default_rubric
+
+STEPS = default_rubric().steps
+VIDEOS = 12
+
+
+@pytest.fixture(scope="module")
+def exams(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve exams of two physicians and their consensus, the first physician's points; nobody looks at the videos."""
+    folder, rng = tmp_path_factory.mktemp("exams"), np.random.default_rng(0)
+    shutil.copy(Path(siming.__file__).parent / "rubrics" / "default.yaml", folder / "rubric.yaml")
+    (folder / "dataset.yaml").write_text("name: twelve\nversion: '1'\nsynthetic: true\n")
+    lines = []
+    for number in range(VIDEOS):
+        steps = []
+        for place, step in enumerate(STEPS):
+            first = float(rng.integers(0, step.max_score + 1)) if rng.random() < 0.4 else step.max_score
+            second = first if rng.random() < 0.7 else float(rng.integers(0, step.max_score + 1))
+            score = {"rater_a": first, "rater_b": second, "consensus": first}
+            steps.append({"step_id": step.id, "start": place, "end": place + 1, "score": score})
+        name = f"v{number:02d}"
+        lines.append(json.dumps({"video_id": name, "media": f"media/{name}.mp4", "duration": 40.0, "steps": steps}))
+    (folder / "videos.jsonl").write_text("\n".join(lines))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def dataset(exams: Path) -> siming.Dataset:
+    """They, opened."""
+    return siming.open_dataset(exams, media=False)
+
+
+def write(
+    path: Path, dataset: siming.Dataset, agreement: float, *, seed: int = 1, settings: Sequence[str] = ("full_score",),
+    videos: int = VIDEOS,
+) -> Path:  # fmt: skip
+    """A prediction file of a judge that has the consensus in a share of the steps."""
+    rng, lines = np.random.default_rng(seed), []
+    for setting in settings:
+        for video in dataset.videos[:videos]:
+            said = {}
+            for step in STEPS:
+                truth = video.step(step.id).scores["consensus"]
+                points = truth if rng.random() < agreement else float(rng.integers(0, step.max_score + 1))
+                wrong = "incorrect" if points < step.max_score else "correct"
+                said[step.id] = points if setting == "full_score" else wrong
+            field = "scores" if setting == "full_score" else "verdicts"
+            lines.append(json.dumps({"setting": setting, "video_id": video.video_id, field: said}))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def runs(dataset: siming.Dataset, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A good and a weak judge in two settings."""
+    folder, both = tmp_path_factory.mktemp("runs"), ("full_score", "full_error")
+    return {name: write(folder / f"{name}.jsonl", dataset, share, settings=both)
+            for name, share in (("good", 0.9), ("weak", 0.2))}  # fmt: skip
+
+
+def test_runs_are_given_as_files_or_loaded(runs, dataset):
+    from_files = compare(*runs.values(), data=dataset)
+    assert from_files.runs == ("good", "weak") and from_files.setting == "full_score"
+    loaded = [siming.load(path, dataset) for path in runs.values()]
+    assert compare(*loaded).to_json() == from_files.to_json() == compare(*runs.values(), data=dataset).to_json()
+    assert from_files.sentence().startswith("good (0.") and from_files.facts["synthetic"] is True
+    assert siming.compare is compare
+
+
+def test_two_runs_of_one_model_are_named(dataset, tmp_path):
+    first, second = (write(tmp_path / name / "model.jsonl", dataset, 0.5, seed=seed)
+                     for seed, name in enumerate(("monday", "tuesday")))  # fmt: skip
+    one, other = siming.load(first, dataset), siming.load(second, dataset)
+    with pytest.raises(DataError, match=r"Two runs are called 'model'. Name them: compare\({'first': run"):
+        compare(one, other)
+    by_mapping = compare({"monday": one, "tuesday": other})
+    assert by_mapping.runs == ("monday", "tuesday")
+    by_path = compare(f"monday={first}", f"tuesday={second}", data=dataset)
+    assert by_path.runs == ("monday", "tuesday") and by_path.to_json()["rows"] == by_mapping.to_json()["rows"]
+    mixed = compare({"monday": first}, other, data=dataset)
+    assert mixed.runs == ("monday", "model")
+
+
+def test_what_is_refused(runs, dataset):
+    good, weak = (siming.load(path, dataset) for path in runs.values())
+    with pytest.raises(DataError, match="at least two runs; 1 given"):
+        compare(good)
+    with pytest.raises(OptionsError, match=r"give them one by one"):
+        compare([good, weak])
+    with pytest.raises(OptionsError, match="full_scores"):
+        compare(good, weak, setting="full_scores")
+    with pytest.raises(DataError, match="no setting in common among clip_score"):
+        compare(good, weak, setting="clip_score")
+    with pytest.raises(OptionsError, match="'frame' is not one of"):
+        compare(good, weak, allow=["frame"])
+    with pytest.raises(DataError, match="no run 'best' to compare with"):
+        compare(good, weak, against="best")
+    with pytest.raises(DataError):
+        compare(good, weak, options=siming.Options(rater="nobody"))
+    with pytest.raises(DataError):
+        compare(good, "no_such_file.jsonl", data=dataset)
+    assert common_settings([good, weak]) == ["full_score", "full_error"]
+
+
+def test_unknown_names_are_refused_and_not_silently_empty(runs, dataset):
+    run = siming.load(runs["good"], dataset)
+    records = run.records["full_score"]
+    for without, message in (
+        ({"full_score/v99": [STEPS[0].id]}, "without='full_score/v99' is no request of full_score"),
+        ({"full_score/v00": ["cpr_99"]}, "without: no step 'cpr_99'"),
+    ):
+        with pytest.raises(DataError, match=message):
+            build_score_matrix(records, dataset, "full_score", without=without)
+    matrix = build_score_matrix(records, dataset, "full_score", without={"full_score/v00": [STEPS[0].id]})
+    assert not matrix.asked[0, 0] and matrix.asked.sum() == VIDEOS * len(STEPS) - 1
+    with pytest.raises(DataError, match="no skill 'CPR'"):
+        matrix.skill("CPR")
+
+
+def test_unlike_runs_are_refused(runs, dataset, tmp_path):
+    short = write(tmp_path / "short.jsonl", dataset, 0.5, videos=6)
+    part = siming.load(short, dataset, partial=True)
+    with pytest.raises(DataError, match="different videos"):
+        compare(siming.load(runs["good"], dataset), part)
+    allowed = compare(siming.load(runs["good"], dataset), part, allow=["videos"])
+    assert allowed.videos == 6 and allowed.facts["allowed"] == ["videos"]
+    silent = tmp_path / "silent.jsonl"
+    silent.write_text(json.dumps({"setting": "full_score", "video_id": "v00", "scores": {}}))
+    with pytest.raises(DataError, match="Run 'silent' has nothing to compare"):
+        compare(siming.load(runs["good"], dataset), siming.load(silent, dataset))
+
+
+def test_holm_is_over_the_settings_and_equal_to_one_comparison_in_each(runs, dataset):
+    loaded = [siming.load(path, dataset) for path in runs.values()]
+    study = compare_settings(loaded, ["full_score", "full_error"])
+    p = [made.pairs[0].estimate.p for made in study.settings.values()]
+    holm = [made.pairs[0].estimate.p_holm for made in study.settings.values()]
+    assert holm == pytest.approx(multipletests(p, method="holm")[1]) and study.refused == {}
+    for setting, made in study.settings.items():
+        alone = compare(*loaded, setting=setting)
+        assert alone.pairs[0].estimate.p == made.pairs[0].estimate.p and alone.order == made.order
+        assert alone.rows.of("ranked") == made.rows.of("ranked")
+
+
+def test_a_setting_that_cannot_be_compared_is_named(dataset, tmp_path):
+    a, b = (
+        write(tmp_path / name, dataset, 0.5, settings=("full_score", "full_error")) for name in ("a.jsonl", "b.jsonl")
+    )
+    lines = b.read_text().splitlines()
+    b.write_text("\n".join(line for line in lines if "full_error" not in line or '"v0' in line))
+    loaded = [siming.load(a, dataset), siming.load(b, dataset, partial=True)]
+    study = compare_settings(loaded, ["full_score", "full_error"])
+    assert list(study.settings) == ["full_score"] and "different videos" in study.refused["full_error"]
+    with pytest.raises(DataError, match="different videos"):
+        compare_settings(loaded, ["full_error"])
+
+
+def test_the_physicians_stand_beside_the_runs(runs, dataset):
+    found = compare(*runs.values(), data=dataset)
+    matrix = siming.load(runs["good"], dataset).score_matrix("full_score")
+    points = rater_points(dataset, matrix)
+    assert list(points) == ["rater_a", "rater_b"] and np.array_equal(points["rater_a"], matrix.reference)
+    assert comparison_points(dataset, matrix) is not None and set(found.physicians) == {"good", "weak"}
+    assert found.rows.one("physicians with each other", "rater_a and rater_b", "qwk").value is not None
+
+
+def test_a_physicians_own_points_given_as_a_run_are_said_to_be_so(runs, dataset, tmp_path):
+    lines = [json.dumps({"setting": "full_score", "video_id": video.video_id,
+                         "scores": {step.step_id: step.scores["rater_b"] for step in video.steps}})
+             for video in dataset.videos]  # fmt: skip
+    copy = tmp_path / "model.jsonl"
+    copy.write_text("\n".join(lines))
+    found = compare(runs["good"], copy, data=dataset)
+    assert found.physicians["model"].copy_of == "rater_b" and found.physicians["good"].copy_of == ""
+    assert found.rows.of("judge with each physician", "model: rater_b") == ()

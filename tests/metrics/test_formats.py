@@ -1,0 +1,76 @@
+"""Numbers of the answer formats, by hand."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from siming_tasks.metrics.formats import abstention, accuracy, evidence, iou, merged, named_errors
+from siming_tasks.metrics.jackknife import jackknife
+
+nan = np.nan
+
+
+def test_abstention(matrix):
+    """Ten videos of two steps; the second is "not visible" in four, where three of the labels are full."""
+    reference, said = np.full((10, 2), 3.0), np.full((10, 2), 3.0)
+    reference[:5, 0], said[:4, 0] = 1, 1  # nine of ten right
+    reference[3, 1], said[:4, 1] = 0, nan
+    rows = abstention(matrix(reference, said), np.isnan(said))
+    assert rows.one(metric="abstained").value == 0.2
+    assert rows.one(metric="accuracy").value == 15 / 16
+    assert rows.one(metric="accuracy_full").value == 18 / 20
+    assert rows.names("table") == ["abstention"] and rows.one(metric="abstained").low is not None
+
+
+def test_nobody_answered(matrix):
+    rows = abstention(matrix([[3]] * 6, [[nan]] * 6), np.ones((6, 1), bool))
+    assert rows.one(metric="abstained").value == 1 and rows.one(metric="abstained").low == 1 - 3 / 6
+    assert rows.one(metric="accuracy").value is None and "No step with a reference" in rows.one(metric="accuracy").why
+    assert rows.one(metric="accuracy_full").value == 1
+
+
+def test_accuracy_of_verdicts(matrix):
+    made = matrix([[3, 1], [2, 3]], [[0, 1], [0, nan]], answer="error")
+    assert jackknife(accuracy(), made).value == 2 / 3
+
+
+def test_evidence(matrix):
+    """Two claims about spans of ten seconds: one half right (5 of 15 s), one elsewhere; and an answer without one."""
+    made = matrix([[3, 3], [3, 3]], [[3, 3], [3, nan]])
+    spans = np.array([[[10, 20], [30, 40]], [[10, 20], [30, 40]]], float)
+    rows = evidence(made, {(0, 0): [(15, 25)], (0, 1): [(0, 5), (3, 6)]}, spans, np.array([50.0, 50]))
+    assert rows.one(metric="claimed").value == 2 / 3
+    assert rows.one(metric="iou").value == pytest.approx((5 / 15 + 0) / 2)
+    # in the middle, 20 to 30 s and 22 to 28 s: neither meets its span
+    assert rows.one(metric="iou_middle").value == 0
+    none = evidence(made, {}, np.full((2, 2, 2), nan), np.array([50.0, 50]))
+    assert {row.value for row in none} == {None} and all(row.why for row in none)
+
+
+@given(st.lists(st.tuples(st.floats(-10, 110), st.floats(-10, 110)), max_size=6))
+def test_merged_parts_are_those_seconds(parts):
+    parts = [(min(part), max(part)) for part in parts]
+    union = merged(parts, 100.0)
+    for second in np.linspace(0.05, 99.95, 50):
+        assert any(a <= second <= b for a, b in union) == any(a <= second <= b for a, b in parts)
+    assert all(end < start for (_, end), (start, _) in pairwise(union))
+
+
+def test_iou():
+    assert iou([(10, 20), (30, 40)], (15, 35)) == pytest.approx(1 / 3)
+    assert iou([(0, 1)], (2, 3)) == 0 == iou([], (2, 2)) and iou([(2, 3)], (2, 3)) == 1
+
+
+def test_named_errors(matrix):
+    made = matrix([[3, 1]] * 2, [[3, 1]] * 2, asked=[[True, True], [True, False]])
+    true = {(0, 0): ["late", "weak"], (0, 1): ["late"], (1, 0): [], (1, 1): ["weak"]}
+    rows = named_errors(made, true, {(0, 0): ["late", "late"], (0, 1): ["weak"], (1, 0): ["deep"]})
+    found = {row.metric: row.value for row in rows}
+    assert found == {"precision": 1 / 3, "recall": 1 / 3, "f1": 1 / 3}
+    nothing = named_errors(made, {(0, 0): []}, {})
+    assert all(row.value is None and row.why == "No error is stated or named." for row in nothing)
