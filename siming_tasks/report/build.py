@@ -14,7 +14,6 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from siming_tasks import __version__
-from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.input_kinds import path_of
 from siming_tasks.common.output_folder import check_place, output_folder
@@ -22,39 +21,22 @@ from siming_tasks.common.processes import worker_pool
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset, as_dataset
-from siming_tasks.data.minimal_pairs import read_pairs
 from siming_tasks.options import Options
-from siming_tasks.report.downloads import summary_markdown, write_downloads
-from siming_tasks.report.leaderboard import correct_leaderboards, rank_analyses
-from siming_tasks.report.pages import (
-    disagreements,
-    leaderboard,
-    methods,
-    minimal_pairs,
-    model,
-    set_aside,
-    videos,
-)
+from siming_tasks.report.exports import join_answers, summary_markdown, write_exports
+from siming_tasks.report.pages import comparison, exams, judge
 from siming_tasks.report.pages.site import Page, ReportContents
 from siming_tasks.report.run_analysis import RunAnalysis, analyze_run
+from siming_tasks.report.standings import Entrant, Standing, corrected, stand
 from siming_tasks.report.viewer_files import Media, MediaLinks, VideoLinker, write_media_links
 from siming_tasks.results.comparable import check_allowed
 from siming_tasks.results.discovery import RunSource, find_runs, unique_names
 from siming_tasks.results.run import Run
 from siming_tasks.tasks import UNALTERED_TASKS
 
-FORMAT = "siming-report-1"
+FORMAT = "siming-report-2"
 TITLE = "SiMing-Bench report"
-PAGES: tuple[Page, ...] = (
-    leaderboard.PAGE,
-    videos.PAGE,
-    disagreements.PAGE,
-    minimal_pairs.PAGE,
-    model.PAGE,
-    set_aside.PAGE,
-    methods.PAGE,
-)
-"""All pages, in the order of the navigation."""
+PAGES: tuple[Page, ...] = (comparison.PAGE, exams.PAGE, judge.PAGE)
+"""The three kinds of pages, in the order of the navigation."""
 
 
 def write_report(
@@ -79,7 +61,7 @@ def write_report(
             :func:`siming_tasks.results.discovery.find_runs` made of them.
         dataset: what they were asked about, or its folder.
         out: the report's folder.
-        options: label mapping, positive class, rater, resamples, seed.
+        options: label mapping, positive class and rater.
         media: ``link`` to the dataset's videos (relative), ``copy`` them into the report, or ``none``.
         jobs: worker processes.
         partial: count only the requests that have a record as asked.
@@ -94,9 +76,8 @@ def write_report(
         DataError: ``out`` holds something else, or a run cannot be read.
 
     Example:
-        >>> from siming_tasks import Options, open_dataset, write_report
-        >>> quick = Options(resamples=50)
-        >>> written = write_report([physician, constant], open_dataset(exams), out, quick, media="none", progress=False)
+        >>> from siming_tasks import open_dataset, write_report
+        >>> written = write_report([physician, constant], open_dataset(exams), out, media="none", progress=False)
         >>> (written / "index.html").is_file()
         True
     """
@@ -106,26 +87,40 @@ def write_report(
     listed = [run.source if isinstance(run, Run) else run for run in ([runs] if isinstance(runs, str | Path) else runs)]
     groups = [[run] if isinstance(run, RunSource) else find_runs([str(path_of(run, "runs", "run"))]) for run in listed]
     sources = unique_names([source for group in groups or [find_runs([])] for source in group])
-    pairs = tuple(read_pairs(dataset))
     with output_folder(out, *_REPORT) as part, _worker_map(jobs, max(len(sources), len(UNALTERED_TASKS))) as apply:
 
         def run_all(function: Callable[..., Any], items: Sequence[Any], unit: str, description: str) -> list[Any]:
             done = apply(function, items)
             return list(tqdm(done, total=len(items), unit=unit, desc=description, disable=not progress))
 
-        analyze = bind(analyze_run, dataset=dataset, options=options, pairs=pairs, replies=part / "data",
-                       partial=partial, allow=allow)  # fmt: skip
+        analyze = bind(analyze_run, dataset=dataset, options=options, out=part, partial=partial, allow=allow)
         analyses = run_all(analyze, sources, "run", "Runs")
-        rank = bind(rank_analyses, analyses, dataset, options=options, allow=allow)
-        standings = dict(zip(UNALTERED_TASKS, run_all(rank, UNALTERED_TASKS, "table", "Tables"), strict=True))
-        boards = correct_leaderboards(standings)
-        report = _report_json(analyses, dataset, options, boards) | {"title": one_line(title, 120)}
+        join_answers(part, [source.slug for source in sources])
+        settings = [name for name in UNALTERED_TASKS if any(name in run.settings for run in analyses)]
+        compare = bind(_stand, analyses, dataset, options, allow)
+        standings = corrected(dict(zip(settings, run_all(compare, settings, "table", "Tables"), strict=True)))
+        report = _report_json(analyses, dataset, options, standings) | {"title": one_line(title, 120)}
         link = VideoLinker(media, dataset, out, part)
-        _write_summary(part, report, link)
-        contents = ReportContents(part, page_facts(report, pairs), report, tuple(analyses), dataset, pairs, link)
+        _write_summary(part, report, standings, link)
+        contents = ReportContents(part, page_facts(report), report, standings, tuple(analyses), dataset, link)
         contents.site.static()
-        run_all(bind(_write_part, contents), _parts(pairs, jobs), "part", "Pages")
+        run_all(bind(_write_part, contents), _parts(jobs), "part", "Pages")
     return out
+
+
+def entrants_of(analyses: Sequence[RunAnalysis], setting: str) -> list[Entrant]:
+    """The runs that have a setting."""
+    return [
+        Entrant(run.task_runs[setting], run.source.slug, run.source.role, run.settings[setting])
+        for run in analyses
+        if setting in run.task_runs
+    ]
+
+
+def _stand(
+    analyses: Sequence[RunAnalysis], dataset: Dataset, options: Options, allow: Collection[str], setting: str
+) -> Standing | None:
+    return stand(entrants_of(analyses, setting), dataset, setting, options, allow)
 
 
 def available_cores() -> int:
@@ -152,22 +147,24 @@ def _limit_threads() -> None:
     threadpool_limits(1)
 
 
-def _parts(pairs: Sequence[Mapping[str, Any]], jobs: int) -> list[tuple[int | None, int, int]]:
-    """Work that can be done side by side: place in :data:`PAGES`, share and shares; None stands for the downloads.
+def _parts(jobs: int) -> list[tuple[int | None, int, int]]:
+    """Work that can be done side by side: place in :data:`PAGES`, share and shares; None stands for the exports.
 
     The longest parts come first, so that no worker begins one when the others are done.
     """
     parts: list[tuple[int | None, int, int]] = []
     for place, page in sorted(enumerate(PAGES), key=lambda item: not item[1].shared):
         shares = jobs if page.shared else 1
-        parts += [(place, share, shares) for share in range(shares) if page.present(pairs)]
+        parts += [(place, share, shares) for share in range(shares)]
     return [*parts, (None, 0, 1)]
 
 
 def _write_part(contents: ReportContents, part: tuple[int | None, int, int]) -> None:
     place, share, shares = part
     if place is None:
-        write_downloads(contents.out, contents.report)
+        for standing in contents.standings.values():
+            people = contents.dataset.people
+            write_exports(contents.out, standing, synthetic=contents.dataset.synthetic, people=people)
     else:
         PAGES[place].write(contents, share, shares)
 
@@ -185,12 +182,9 @@ _REPORT = ("a report", _is_report)
 
 
 def _report_json(
-    analyses: Sequence[RunAnalysis],
-    dataset: Dataset,
-    options: Options,
-    boards: Mapping[str, dict[str, Any] | None],
+    analyses: Sequence[RunAnalysis], dataset: Dataset, options: Options, standings: Mapping[str, Standing]
 ) -> dict[str, Any]:
-    """Everything that the pages show, as plain JSON."""
+    """Everything that the pages show, as plain JSON: every number is a row of one of its lists of rows."""
     return {
         "format": FORMAT,
         "version": __version__,
@@ -207,7 +201,7 @@ def _report_json(
             "withheld": dataset.withheld,
         },
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
-        "options": {name: getattr(options, name) for name in ("rater", "mapping", "positive", "resamples", "seed")},
+        "options": {name: getattr(options, name) for name in ("rater", "mapping", "positive")},
         "runs": [
             {
                 "name": run.source.name,
@@ -215,29 +209,33 @@ def _report_json(
                 "role": run.source.role,
                 "source": redact(run.source.path.name),
                 "facts": run.source.public_facts,
-                **{name: getattr(run, name) for name in ("warnings", "replies", "prompts")},
-                **{name: getattr(run, name) for name in ("gains", "ablations", "sound", "settings")},
+                "warnings": run.warnings,
+                "replies": run.replies,
+                "prompts": run.prompts,
+                "settings": run.settings,
+                "tables": {name: rows.to_json() for name, rows in run.tables.items()},
             }
             for run in analyses
         ],
-        "standings": boards,
+        "comparisons": {name: standing.to_json() for name, standing in standings.items()},
     }
 
 
-def _write_summary(part: Path, report: Mapping[str, Any], link: VideoLinker) -> None:
+def _write_summary(
+    part: Path, report: Mapping[str, Any], standings: Mapping[str, Standing], link: VideoLinker
+) -> None:
     """Write ``report.json``, ``report.md`` and the links to the videos."""
     with atomic_write(part / "report.json") as stream:
         stream.write(json.dumps(report, allow_nan=False))  # a string, on one line: ten times as fast
     with atomic_write(part / "report.md") as stream:
-        stream.write(summary_markdown(report))
+        stream.write(summary_markdown(report, standings))
     videos = link.dataset.videos if link.media == "link" else ()
     links = {video.video_id: link(video) or "" for video in videos}
     write_media_links(part, MediaLinks(link.dataset.digest, link.dataset.name, links))
 
 
-def page_facts(report: Mapping[str, Any], pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def page_facts(report: Mapping[str, Any]) -> dict[str, Any]:
     """The facts that every page shows, with the navigation."""
-    links = [{"name": page.title, "href": page.href} for page in PAGES if page.title and page.present(pairs)]
+    links = [{"name": page.title, "href": page.href} for page in PAGES if page.title]
     facts = {key: report[key] for key in ("title", "synthetic", "dataset", "rubric", "options", "version")}
-    judges = [(run["slug"], run["name"]) for run in report["runs"]]
-    return facts | {"pages": links, "judges": judges, "detail_resamples": DETAIL_RESAMPLES}
+    return facts | {"pages": links}

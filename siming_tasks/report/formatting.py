@@ -6,16 +6,12 @@ Text for terminals and files uses ASCII signs and ``-`` for no value; pages use 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 from unicodedata import category, combining, east_asian_width
 
-from siming_tasks.common.printed_value import fixed, marks, share_text
+from siming_tasks.common.printed_value import fixed, share_text
 from siming_tasks.common.sanitize import visible
-
-if TYPE_CHECKING:  # tables of words need no arrays
-    from siming_tasks.metrics.estimate import Estimate
-    from siming_tasks.metrics.intervals import Proportion
 
 HEAD_COLUMNS = 14
 """Columns of a name that stands upright in the head of an exam's grid."""
@@ -70,78 +66,14 @@ def shortened(name: str, most: int) -> str:
     return f"{name[:first]}…{name[last:]}"
 
 
-def named_people(text: str, people: str) -> str:
-    """A text of ours with the noun for those who scored; ours say physicians.
-
-    Example:
-        >>> named_people("Physicians agree; with one physician", "raters")
-        'Raters agree; with one rater'
-    """
-    if people == "physicians":
-        return text
-    return text.replace("physician", people[:-1]).replace("Physician", people[:-1].capitalize())
-
-
 def plain_number(value: float | None, digits: int = 3) -> str:
     """A number without a negative zero; ``-`` for none."""
     return "-" if value is None else fixed(value, digits)
 
 
-def plain_value(estimate: Estimate | None, digits: int = 3) -> str:
-    """An estimate's value with its marks (:mod:`siming_tasks.common.printed_value`) and without its interval."""
-    if estimate is None or estimate.value is None:
-        return "-"
-    return fixed(estimate.value, digits) + marks(estimate.undefined, estimate.flags)
-
-
-def plain_difference(estimate: Estimate, digits: int = 3, *, interval: bool = True) -> str:
-    """A difference with its sign and, if there is one, its interval."""
-    if estimate.value is None:
-        return "-"
-    text = f"{estimate.value:+.{digits}f}" + marks(estimate.undefined, estimate.flags)
-    if not interval or estimate.low is None or estimate.high is None:
-        return text
-    return f"{text} [{estimate.low:+.{digits}f}, {estimate.high:+.{digits}f}]"
-
-
-def plain_pvalue(p: float | None) -> str:
-    """``.021``; ``<.001``; ``-`` for none."""
-    return "-" if p is None else "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
-
-
-def plain_percent(estimate: Estimate) -> str:
-    """A share as a percentage with its interval."""
-    if estimate.value is None:
-        return "-"
-    interval = "" if estimate.low is None or estimate.high is None else f" [{estimate.low:.1%}, {estimate.high:.1%}]"
-    return f"{estimate.value:.2%}{interval}"
-
-
-def plain_proportion(share: Proportion) -> str:
-    """A share with its interval and what it was counted from."""
-    if share.value is None:
-        return "- (0)"
-    interval = "" if share.low is None or share.high is None else f" [{share.low:.2f}, {share.high:.2f}]"
-    return f"{share.value:.2f}{interval} ({share.count}/{share.n})"
-
-
-def mean_and_range(values: Iterable[float | None]) -> tuple[str, str]:
-    """The mean, and the smallest ``to`` the largest, of those values that are known; ``-`` for none."""
-    known = [value for value in values if value is not None]
-    if not known:
-        return "-", "-"
-    return f"{sum(known) / len(known):.3f}", f"{min(known):.3f} to {max(known):.3f}"
-
-
 def page_number(value: float | None, digits: int = 3) -> str:
     """A number with a true minus sign and no negative zero; an en dash for None."""
     return "–" if value is None else plain_number(value, digits).replace("-", "−")
-
-
-def page_signed(value: float | None, digits: int = 3) -> str:
-    """A difference: :func:`page_number` with a plus sign where it is above 0."""
-    text = page_number(value, digits)
-    return f"+{text}" if value is not None and round(value, digits) > 0 else text
 
 
 def page_percent(value: float | None) -> str:
@@ -154,28 +86,6 @@ def page_points(value: float | None) -> str:
     if value is None or value != value:
         return "–"
     return page_number(value, next((digits for digits in (0, 1) if round(value, digits) == value), 2))
-
-
-def page_pvalue(p: float | None) -> str:
-    """A p-value: ``.021``, ``< .001``; an en dash for None."""
-    return "–" if p is None else plain_pvalue(p).replace("<", "< ")
-
-
-def page_interval(estimate: Mapping[str, Any], *, signed: bool = False) -> str:
-    """The interval of an estimate in its JSON form, with a leading space; empty without one."""
-    low, high = estimate["low"], estimate["high"]
-    write = page_signed if signed else page_number
-    return "" if low is None or high is None else f" [{write(low)}, {write(high)}]"
-
-
-def page_estimate(estimate: Mapping[str, Any]) -> str:
-    """An estimate in its JSON form with its marks and its interval."""
-    return f"{page_number(estimate['value'])}{page_marks(estimate)}{page_interval(estimate)}"
-
-
-def page_marks(estimate: Mapping[str, Any]) -> str:
-    """The marks behind the value of an estimate in its JSON form."""
-    return marks(bool(estimate.get("undefined")), estimate.get("flags") or ())
 
 
 def usage_line(usage: Mapping[str, Any], videos: int) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from siming_tasks.analysis.tables import TableText, table_texts
 from siming_tasks.metrics.estimate import FLAGS, Estimate, Rows
 from siming_tasks.report.table import Name, Number, Section, Table
 
 
-def number(found: Estimate) -> Number:
+def number(found: Estimate, *, signed: bool = False, href: str = "") -> Number:
     """The cell of an estimate."""
-    return Number(found.value, found.low, found.high, comparable="not-comparable" not in found.flags)
+    comparable = "not-comparable" not in found.flags
+    return Number(found.value, found.low, found.high, signed=signed, comparable=comparable, why=" ".join(found.notes),
+                  href=href)  # fmt: skip
 
 
 def row_section(rows: Rows, *, reference: str = "the consensus", only: Sequence[str] | None = None) -> Section:
@@ -20,26 +22,49 @@ def row_section(rows: Rows, *, reference: str = "the consensus", only: Sequence[
     for name in only or rows.names("table"):
         if part := rows.of(name):
             text = texts.get(name) or TableText(name.capitalize(), "", {})
-            section += [f"### {text.title}", *_block(part, text, reference)]
+            section += [f"### {text.title}", row_table(part, text, reference)]
     return section
 
 
-def _block(part: Rows, text: TableText, reference: str) -> Section:
+def row_table(
+    part: Rows,
+    text: TableText,
+    reference: str = "the consensus",
+    *,
+    label: Callable[[str], str] = str,
+    href: Callable[[str, str], str] = lambda row, metric: "",
+) -> Table:
+    """One table: a line for each row that occurs, a column for each metric, and below it what a reader must know.
+
+    Args:
+        part: the estimates of one table.
+        text: its caption and the heads of its columns.
+        reference: whose labels the judge is held against, in words.
+        label: what a row is called.
+        href: where the number of a row and a metric leads; empty: nowhere.
+    """
     metrics = [key for key in text.heads if part.of(metric=key)] or part.names("metric")
-    lines = []
-    for row in part.names("row"):
-        found = {each.metric: each for each in part.of(row=row)}
-        lines.append([Name(row), *(number(found[key]) if key in found else None for key in metrics)])
-    tested = [each for each in part if each.p is not None]
-    notes = [f"{each.row}, {text.heads.get(each.metric, each.metric)}: p = {_p(each)}" for each in tested]
+    found: dict[str, dict[str, Estimate]] = {}
+    for each in part:
+        found.setdefault(each.row, {})[each.metric] = each
+    lines = [
+        [Name(label(row)), *(number(cells[key], href=href(row, key)) if key in cells else None for key in metrics)]
+        for row, cells in found.items()
+    ]
+    head = ["", *(text.heads.get(key, key) for key in metrics)]
+    return Table.of(head, lines, caption=text.sentence(reference), notes=_notes(part, text))
+
+
+def _notes(part: Rows, text: TableText) -> list[str]:
+    """The p of what is tested, why values or intervals are not there, and what flags mean."""
+    notes = [Name(f"{each.row}, {text.heads.get(each.metric, each.metric)}: p = {_p(each)}")
+             for each in part if each.p is not None]  # fmt: skip
     why: dict[str, list[str]] = {}
     for each in part:
         if each.why:
             why.setdefault(each.why, []).append(each.row)
     notes += [Name(f"{reason} ({_some(carriers)})") for reason, carriers in why.items()]
-    notes += [FLAGS[flag] for flag in FLAGS if any(flag in each.flags for each in part)]
-    head = ["", *(text.heads.get(key, key) for key in metrics)]
-    return [Table.of(head, lines, caption=text.sentence(reference), notes=notes)]
+    return [*notes, *(FLAGS[flag] for flag in FLAGS if any(flag in each.flags for each in part))]
 
 
 def _p(found: Estimate) -> str:

@@ -1,78 +1,72 @@
-"""Analysis of one run for a report: estimates, diagnoses, what came back and what was shown, computed once."""
+"""Reading one run for a report: its numbers, the tables about it, what came back and what was shown, once."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from siming_tasks.analysis.comparison import compare_scores
-from siming_tasks.analysis.input_controls import analyse_ablations, score_minimal_pairs
-from siming_tasks.analysis.run_analyses import DETAIL_RESAMPLES, diagnose_scores, run_video_contribution
-from siming_tasks.analysis.sound_contribution import analyse_sound
+from siming_tasks.analysis.diagnosis import diagnose_matrix
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_json
-from siming_tasks.common.schema import ANSWERS, SCOPES
+from siming_tasks.common.sanitize import visible
 from siming_tasks.data import Dataset
-from siming_tasks.metrics import Estimate, ScoreMatrix
-from siming_tasks.metrics.alignment import ComparisonEntry
-from siming_tasks.metrics.catalogue import headline
-from siming_tasks.metrics.correlation import totals
-from siming_tasks.metrics.estimate import plain
+from siming_tasks.metrics import Rows, ScoreMatrix
 from siming_tasks.options import Options
-from siming_tasks.report.error_quotes import ErrorQuote, ErrorQuoteSampler
-from siming_tasks.report.video_totals import video_totals
+from siming_tasks.report.exports import write_answers
 from siming_tasks.report.viewer_files import ReplyFiles, raw_reply
 from siming_tasks.results.comparable import TaskRun
 from siming_tasks.results.discovery import RunSource
-from siming_tasks.results.evaluate_records import claimed_spans, evaluate_matrix
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run, partial_notes, read_run
-from siming_tasks.results.set_aside import SetAsideReplies, SetAsideReply
-from siming_tasks.results.usage import Prices, load_prices, usage_summary
-from siming_tasks.tasks import ABLATION_TASKS, benchmark_task
+from siming_tasks.tasks import ABLATION_TASKS, TASKS
+
+READ, EXAMPLES, BEGINNING = "ok", 3, 300
+"""Status of a reply that was read whole; examples of each other status in a setting, and characters of each."""
+Spans = Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class UnreadReply:
+    """A reply that was not read whole: request, status, reasons by step, and its beginning."""
+
+    setting: str
+    video_id: str
+    step_id: str | None
+    status: str
+    missing: Mapping[str, str]
+    text: str
 
 
 @dataclass(frozen=True, eq=False)
 class RunAnalysis:
-    """One run, analyzed. Plain JSON in ``settings``; arrays only in ``matrices``.
+    """One run, read and analysed.
 
     Attributes:
         source: the run.
-        settings: by setting: ``numbers`` (:func:`~siming_tasks.results.evaluate_records.evaluate_records`),
-            ``contribution`` and ``diagnostics`` (None without labels), ``totals`` of the videos, ``pairs`` (results on
-            the minimal pairs; None without), ``usage`` of each video.
+        settings: by setting, what :meth:`siming_tasks.results.run.Run.evaluate` returns; not of ablations.
+        tables: by setting, the tables about this judge (:func:`siming_tasks.analysis.diagnosis.diagnose_matrix`).
         task_runs: by setting, what comparisons need: all questions that were asked, and under which conditions.
-        gains: clip minus full video, paired, by kind of answer; absent unless the run did both.
+        reasons: by setting, by video and step why there is no answer.
         warnings: what a reader must know before comparing this run.
         replies: number of raw replies found.
         prompts: by setting, a fingerprint of all prompts of the run; None if it does not state them.
-        error_quotes: by setting, quotes about steps that it judges wrong; only if replies were kept.
-        set_aside: replies that answer less than they were asked; only if replies were kept.
-        ablations: by setting, what survives each ablation
-            (:meth:`siming_tasks.analysis.input_controls.AblationResult.to_json`); ablations are in no other field.
-        sound: by setting of the benchmark, what sound or a transcript adds
-            (:meth:`siming_tasks.analysis.sound_contribution.SoundContribution.to_json`).
-        claimed: by setting, by video and step the parts that its answers rest on where the answer format asks for
-            them, in seconds of the video; what to draw under a step's own span.
+        unread: a few replies of each status that were not read whole; only if replies were kept.
+        claimed: by setting, by video and step the seconds that its answers rest on, where its answer format has them.
     """
 
     source: RunSource
     settings: Mapping[str, Mapping[str, Any]]
+    tables: Mapping[str, Rows]
     task_runs: Mapping[str, TaskRun]
-    gains: Mapping[str, Any]
-    warnings: tuple[str, ...] = ()
-    replies: int = 0
-    prompts: Mapping[str, str | None] = field(default_factory=dict)
-    error_quotes: Mapping[str, Sequence[ErrorQuote]] = field(default_factory=dict)
-    set_aside: Sequence[SetAsideReply] = ()
-    ablations: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
-    sound: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
-    claimed: Mapping[str, Mapping[tuple[str, str], Sequence[tuple[float, float]]]] = field(default_factory=dict)
+    reasons: Mapping[str, Mapping[tuple[str, str], str]]
+    warnings: tuple[str, ...]
+    replies: int
+    prompts: Mapping[str, str | None]
+    unread: Sequence[UnreadReply]
+    claimed: Mapping[str, Mapping[tuple[str, str], Spans]]
 
     @property
     def matrices(self) -> dict[str, ScoreMatrix]:
@@ -80,12 +74,32 @@ class RunAnalysis:
         return {name: task_run.panel for name, task_run in self.task_runs.items()}
 
 
+class _Examples:
+    """The first few replies of each status that were not read whole."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, str], dict[str, UnreadReply]] = {}
+
+    def put(self, record: Record, reply: str | None) -> None:
+        """Look at one reply; a failed request has none worth showing."""
+        if record.status == READ or not reply or record.status == "request_failed":
+            return
+        kept = self.kept.setdefault((record.setting, record.status), {})
+        if len(kept) < EXAMPLES:
+            text = visible(reply[:BEGINNING]) + ("…" if len(reply) > BEGINNING else "")
+            kept[record.id] = UnreadReply(record.setting, record.video_id, record.step_id, record.status,
+                                          dict(record.missing), text)  # fmt: skip
+
+    def all(self) -> list[UnreadReply]:
+        """Those of every setting and status."""
+        return [reply for kept in self.kept.values() for reply in kept.values()]
+
+
 def analyze_run(
     source: RunSource,
     dataset: Dataset,
     options: Options,
-    pairs: Sequence[Mapping[str, Any]] = (),
-    replies: Path | None = None,
+    out: Path | None = None,
     *,
     partial: bool = False,
     allow: Collection[str] = (),
@@ -95,124 +109,59 @@ def analyze_run(
     Args:
         source: the run.
         dataset: what it was asked about.
-        options: label mapping, positive class, rater, resamples, seed.
-        pairs: counterfactual minimal pairs of the data set.
-        replies: folder for the viewer's files of raw replies, a folder of its own for each run; None writes none.
+        options: label mapping, positive class, rater.
+        out: folder of the report, for the viewer's files of raw replies and the run's answers; None writes none.
         partial: count only the requests that have a record as asked.
-        allow: differences between runs to accept (:data:`siming_tasks.results.comparable.DIFFERENCES`).
+        allow: differences between runs to accept (:data:`siming_tasks.common.schema.DIFFERENCES`).
 
     Raises:
         DataError: the run cannot be read, holds nothing, or was made with other data.
     """
-    quotes, set_aside = ErrorQuoteSampler(dataset, options.rater), SetAsideReplies(dataset)
-    with ReplyFiles(source.slug, replies / source.slug) if replies else nullcontext() as files:
+    examples = _Examples()
+    with ReplyFiles(source.slug, out / "data" / source.slug) if out else nullcontext() as files:
 
         def keep_reply(record: Record, line: Mapping[str, Any]) -> None:
             if files:
                 files.put(record, line)
-                quotes.put(record, reply := raw_reply(line))
-                set_aside.put(record, reply)
+                examples.put(record, raw_reply(line))
 
         run = read_run(source, dataset, partial=partial, allow=allow, seen=keep_reply if files else None)
         if files:
             for name, records in run.records.items():
                 files.put_rest(records if name not in ABLATION_TASKS else ())
-    prices = load_prices(options.prices) if options.prices else None
-    ablations = {name: items for name in run.settings if (items := analyse_ablations(run, name, options, allow))}
-    sound = {name: added for name in run.settings if (added := analyse_sound(run, name, options, allow))}
-    task_runs = {
-        name: TaskRun.of(run, name, options.rater, options.cluster)
-        for name in run.settings
-        if name not in ABLATION_TASKS
-    }
-    settings: dict[str, dict[str, Any]] = {}
-    for name, task_run in task_runs.items():
-        matrix = task_run.panel
-        evaluation = evaluate_matrix(matrix, options)
-        settings[name] = {
-            "numbers": run.evaluate(name, options, evaluation=evaluation),
-            **_diagnose(matrix, name, run, options, evaluation.metrics),
-            "totals": _reference_and_totals(matrix),
-            "pairs": minimal_pair_results(matrix, pairs),
-            "usage": _usage_by_video(run.records[name], prices),
-        }
-    if not settings and run.settings:
-        why = f"{source.path}: holds ablations only, which say nothing without the plain tasks of the same run. "
-        raise DataError(why + "Run both with one --output_path.")
-    if not settings:
-        raise DataError(f"{source.path}: answers no question of {dataset.name}. Is it the right dataset (--data)?")
+    names = [name for name in run.settings if name not in ABLATION_TASKS]
+    if not names:
+        what = "holds ablations only, which say nothing without the plain tasks of the same run. Run both with one "
+        what += "--output_path." if run.settings else ""
+        why = what if run.settings else f"answers no question of {dataset.name}. Is it the right dataset (--data)?"
+        raise DataError(f"{source.path}: {why}")
+    task_runs = {name: TaskRun.of(run, name, options.rater, options.cluster) for name in names}
+    settings = {name: run.evaluate(name, options) for name in names}
+    if out:
+        write_answers(out, run, task_runs)
     return RunAnalysis(
         source,
         settings,
-        task_runs,
-        gains=_clip_gains({name: task_run.panel for name, task_run in task_runs.items()}, options),
-        warnings=_warnings(run, settings),
+        tables={name: diagnose_matrix(task_runs[name].panel, run, name, options) for name in names},
+        task_runs=task_runs,
+        reasons={name: _reasons(run.records[name]) for name in names},
+        warnings=tuple(_warnings(run, settings)),
         replies=files.count if files else 0,
-        prompts={name: _prompt_fingerprint(run.records[name]) for name in settings},
-        error_quotes={name: sorted(kept.values()) for name, kept in quotes.kept.items()},
-        set_aside=set_aside.all(),
-        ablations={name: [item.to_json() for item in items] for name, items in ablations.items()},
-        sound={name: [item.to_json() for item in items] for name, items in sound.items()},
-        claimed={name: claimed_spans(run.records[name], dataset, name) for name in settings},
+        prompts={name: _prompt_fingerprint(run.records[name]) for name in names},
+        unread=examples.all(),
+        claimed={name: _claimed(run, name) for name in names},
     )
 
 
-def minimal_pair_results(matrix: ScoreMatrix, pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Results of one run on the minimal pairs whose videos it was asked about; None if there are none."""
-    row = {video: index for index, video in enumerate(matrix.video_ids)}
-    column = {step: index for index, step in enumerate(matrix.step_ids)}
-    asked = [pair for pair in pairs if pair["video_a"] in row and pair["video_b"] in row]
-    if not asked:
-        return None
-    first, second = (matrix.predicted[[row[pair[side]] for pair in asked]] for side in ("video_a", "video_b"))
-    unchanged = np.zeros(first.shape, dtype=np.bool_)
-    for index, pair in enumerate(asked):
-        unchanged[index, [column[step] for step in pair["unchanged_steps"]]] = True
-    changed = np.array([column[pair["step_id"]] for pair in asked], dtype=np.int64)
-    direction = np.array([pair["direction"] for pair in asked], dtype=np.float64)
-    kinds = [pair["kind"] for pair in asked]
-    clusters = [matrix.clusters[row[pair["video_a"]]] for pair in asked]
-    score = score_minimal_pairs(first, second, changed, direction, unchanged, kinds, matrix.answer, clusters)
-    results: dict[str, Any] = plain(score.to_json())
-    return results
+def _reasons(records: Sequence[Record]) -> dict[tuple[str, str], str]:
+    return {(record.video_id, step): why for record in records for step, why in record.missing.items()}
 
 
-def _diagnose(
-    matrix: ScoreMatrix, setting: str, run: Run, options: Options, metrics: Mapping[str, Estimate]
-) -> dict[str, Any]:
-    """``contribution`` and ``diagnostics``, both None without labels."""
-    if not (matrix.counted & matrix.answered).any():
-        return {"contribution": None, "diagnostics": None}
-    return {
-        "contribution": run_video_contribution(matrix, options, metrics).to_json(),
-        "diagnostics": diagnose_scores(matrix, setting, run.dataset, options).to_json(),
-    }
-
-
-def _reference_and_totals(matrix: ScoreMatrix) -> list[tuple[str, float, float, str]]:
-    """Video, reference total, predicted total, and what an incomplete one rests on; none for verdicts."""
-    if matrix.answer != "score":
-        return []
-    rows = zip(matrix.video_ids, totals(matrix)[0].tolist(), video_totals(matrix), strict=True)
-    return [(video, x, y.value, y.rests_on) for video, x, y in rows if y.value is not None]
-
-
-def _clip_gains(matrices: Mapping[str, ScoreMatrix], options: Options) -> dict[str, Any]:
-    """The change of the headline metric from the full video to the step's own clip, by kind of answer."""
-    resamples = min(DETAIL_RESAMPLES, options.resamples)
-    gains: dict[str, Any] = {}
-    for answer in ANSWERS:
-        full, clip = (matrices.get(benchmark_task(scope, answer).name) for scope in SCOPES)
-        if full is None or clip is None or not (full.counted.any() and clip.counted.any()):
-            continue
-        with suppress(DataError):  # too few shared videos, or nothing answered: there is no difference to state
-            entries = [ComparisonEntry("clip", clip), ComparisonEntry("full", full)]
-            comparison = compare_scores(entries, allow=("videos", "steps"), mapping=options.mapping,
-                                        positive=options.positive, resamples=resamples, seed=options.seed)  # fmt: skip
-            item = next((item for item in comparison.differences if item.metric == headline(answer)), None)
-            if item:
-                gains[answer] = {"value": item.value, "low": item.low, "high": item.high, "p": item.p}
-    return gains
+def _claimed(run: Run, setting: str) -> Mapping[tuple[str, str], Spans]:
+    """The seconds of the video that answers rest on, by video and step; of formats that ask for them."""
+    task, records = TASKS[setting], run.records[setting]
+    fields = [record.to_json() for record in records] if task.answer_format.adds_rows else []
+    return dict(task.answer_format.video_spans(fields, run.dataset.by_id, task.scope))
 
 
 def _prompt_fingerprint(records: Sequence[Record]) -> str | None:
@@ -221,23 +170,15 @@ def _prompt_fingerprint(records: Sequence[Record]) -> str | None:
     return sha256_json(prompts)[:12] if all(prompts.values()) else None
 
 
-def _warnings(run: Run, settings: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    warnings = partial_notes({name: part["numbers"] for name, part in settings.items()})
-    for name, part in settings.items():
-        have, asked = len(run.records[name]), part["numbers"]["requests"]["asked"]
-        failed = part["numbers"]["statuses"].get("request_failed", 0)
+def _warnings(run: Run, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    warnings = partial_notes(settings)
+    for name, numbers in settings.items():
+        have, asked = len(run.records[name]), numbers["requests"]["asked"]
+        failed = numbers["statuses"].get("request_failed", 0)
         if have < asked:
             warnings.append(
                 f"{name}: the run has replies to {have:,} of {asked:,} questions; the others count as missing."
             )
         if failed:
             warnings.append(f"{name}: {failed:,} requests failed before any model answered (counted as missing).")
-    return tuple(warnings)
-
-
-def _usage_by_video(records: Iterable[Record], prices: Prices | None) -> dict[str, dict[str, Any]]:
-    by_video: dict[str, list[Mapping[str, Any] | None]] = {}
-    for record in records:
-        by_video.setdefault(record.video_id, []).append(record.conditions.usage)
-    summaries = {video_id: usage_summary(usages, prices) for video_id, usages in by_video.items()}
-    return {video_id: summary for video_id, summary in summaries.items() if summary}
+    return warnings

@@ -15,24 +15,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from siming_tasks.common.printed_value import NOT_COMPARABLE, UNDEFINED, fixed, marks, ranked, share_text
+from siming_tasks.common.printed_value import NOT_COMPARABLE, fixed, share_text
 from siming_tasks.common.sanitize import cell as spreadsheet_cell
 from siming_tasks.common.sanitize import literal, one_line
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-UNDEFINED_NOTE = "0.000* is undefined, printed as zero."
 COMPARABLE_NOTE = (
     f"{NOT_COMPARABLE} not comparable: rests on too little of what was asked; do not compare it with complete rows."
 )
-ANSWERED_NOTE = (
-    'A missing answer counts as full points or "correct", and rows are ranked by that; in parentheses what was '
-    "answered alone."
-)
 NO_DATA_NOTE = "-: no data."
-_STARRED_NUMBER = re.compile(r"\d\*")
-_TEX_MARKS = {UNDEFINED: "*", NOT_COMPARABLE: r"\ddag"}
 _BARE_PIPE = re.compile(r"(?<!\\)((?:\\\\)*)\|")  # after an even number of backslashes
 _TEX_SIGNS = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
@@ -65,16 +58,18 @@ class Name(str):
 
 @dataclass(frozen=True)
 class Number:
-    """A value with its interval and its state: undefined, not comparable, another one of what was answered alone.
+    """A value with its interval.
 
     Attributes:
-        value: None prints as ``-`` (``--`` in TeX, an empty cell in CSV): no data.
+        value: None prints as ``-`` (``--`` in TeX, an empty cell in CSV): there is none.
+        low: lower end of the interval; ``high`` is the upper end. None without one.
         digits: after the point, in every form but CSV, which has full precision.
         percent: ``value`` is a share from 0 to 1, printed as a percentage with one digit.
-        undefined: the formula is 0/0 here: marked with ``*``, and no value at all in CSV.
+        signed: a difference, printed with its sign.
         comparable: False marks it with ``‡``.
-        answered: the value of what was answered, printed behind the one by which rows are ranked where it is another.
-        bold: printed in bold: the best, and what cannot be told apart from it.
+        bold: printed in bold.
+        why: why there is no value, or no interval; on pages it shows on hover.
+        href: on pages, where the number leads.
     """
 
     value: float | None
@@ -82,65 +77,53 @@ class Number:
     high: float | None = None
     digits: int = 3
     percent: bool = False
-    undefined: bool = False
+    signed: bool = False
     comparable: bool = True
-    answered: float | None = None
     bold: bool = False
-
-    @classmethod
-    def of(
-        cls,
-        answered: Mapping[str, Any],
-        imputed: Mapping[str, Any] | None = None,
-        *,
-        interval: bool = True,
-        bold: bool = False,
-    ) -> Number:
-        """The number of an estimate in its JSON form (:func:`siming_tasks.common.printed_value.ranked`)."""
-        shown = ranked(answered, imputed)
-        low, high = (shown["low"], shown["high"]) if interval else (None, None)
-        comparable = "not-comparable" not in shown["flags"]
-        return cls(shown["value"], low, high, undefined=bool(shown["undefined"]), comparable=comparable,
-                   answered=shown.get("answered"), bold=bold)  # fmt: skip
+    why: str = ""
+    href: str = ""
 
     @property
     def marks(self) -> str:
-        """The marks behind the value; none where there is no value."""
-        return "" if self.value is None else marks(self.undefined, () if self.comparable else ("not-comparable",))
+        """The mark behind the value; none where there is no value."""
+        return "" if self.value is None or self.comparable else NOT_COMPARABLE
+
+    @property
+    def text(self) -> str:
+        """The value alone, with its mark."""
+        return "-" if self.value is None else self._one(self.value) + self.marks
+
+    @property
+    def interval(self) -> str:
+        """The interval in brackets; empty without one."""
+        if self.value is None or self.low is None or self.high is None:
+            return ""
+        return f"[{self._one(self.low)}, {self._one(self.high)}]"
 
     def __str__(self) -> str:
-        """``0.123 [0.045, 0.201]``, ``12.3 %``, ``0.000*``, ``0.328‡ (answered: 0.474)`` or ``-``."""
-        return self._written(tex=False)
+        """``0.123 [0.045, 0.201]``, ``12.3 %``, ``0.328‡`` or ``-``."""
+        return f"{self.text} {self.interval}".rstrip()
 
     def to_markdown(self) -> str:
         """The number, its value in bold where it is to be."""
-        text = str(self)
         if not self.bold or self.value is None:
-            return text
-        value, *beside = text.split(" [", 1)
-        return " [".join([f"**{value}**", *beside])
+            return str(self)
+        return f"**{self.text}** {self.interval}".rstrip()
 
     def to_tex(self) -> str:
-        """The number in math mode, so that a minus sign is one, with raised marks."""
-        return self._written(tex=True)
-
-    def _written(self, *, tex: bool) -> str:
-        math = "$" if tex else ""
-
-        def number(value: float) -> str:
-            return f"{math}{fixed(value, self.digits)}{math}"
-
+        """The number in math mode, so that a minus sign is one, with a raised mark."""
         if self.value is None:
-            return "--" if tex else "-"
-        share = share_text(self.value).replace(" %", r"\,\%" if tex else " %")
-        raised = "".join(_TEX_MARKS[mark] for mark in self.marks)
-        text = share if self.percent else number(self.value)
-        if tex and self.bold:
-            text = rf"\textbf{{{text.replace('$', '')}}}" if self.value >= 0 else rf"$\mathbf{{{text[1:-1]}}}$"
-        text += rf"\textsuperscript{{{raised}}}" if tex and raised else self.marks
-        if self.low is not None and self.high is not None:
-            text += f" {math}[{fixed(self.low, self.digits)}, {fixed(self.high, self.digits)}]{math}"
-        return text if self.answered is None else f"{text} ({'' if tex else 'answered: '}{number(self.answered)})"
+            return "--"
+        value, interval = (text.replace(" %", r"\,\%") for text in (self._one(self.value), self.interval))
+        value = rf"\mathbf{{{value}}}" if self.bold else value
+        mark = r"\textsuperscript{\ddag}" if self.marks else ""
+        return f"${value}${mark}" + (f" ${interval}$" if interval else "")
+
+    def _one(self, value: float) -> str:
+        if self.percent:
+            return share_text(value)
+        text = fixed(value, self.digits)
+        return f"+{text}" if self.signed and float(text) > 0 else text
 
 
 @dataclass(frozen=True)
@@ -182,13 +165,8 @@ class Table:
     def explained(self) -> Table:
         """The same table with a note on each mark that a cell has."""
         numbers = [cell for row in self.rows for cell in row if isinstance(cell, Number)]
-        texts = [str(cell) for row in self.rows for cell in row]
-        due = {
-            UNDEFINED_NOTE: any(map(_STARRED_NUMBER.search, texts)),
-            COMPARABLE_NOTE: any(NOT_COMPARABLE in text for text in texts),
-            ANSWERED_NOTE: any(number.answered is not None for number in numbers),
-            NO_DATA_NOTE: any(number.value is None for number in numbers),
-        }
+        due = {COMPARABLE_NOTE: any(number.marks for number in numbers),
+               NO_DATA_NOTE: any(number.value is None for number in numbers)}  # fmt: skip
         return replace(self, notes=(*self.notes, *(note for note, said in due.items() if said)))
 
     def to_markdown(self, *, aligned: bool = False) -> str:
@@ -235,11 +213,21 @@ class Table:
         return "\n".join(lines)
 
     def to_csv(self) -> str:
-        """Comma-separated lines; numbers in full precision, empty where there is none, no text that is a formula."""
+        """Comma-separated lines; numbers in full precision, empty where there is none, no text that is a formula.
+
+        A column in which some number has an interval has two more behind it, with its ends.
+        """
         stream = io.StringIO()
         lines = csv.writer(stream, lineterminator="\n")
-        lines.writerow([column.heading for column in self.columns])
-        lines.writerows([_csv_cell(cell) for cell in row] for row in self.rows)
+        wide = [any(isinstance(cell, Number) and cell.interval for cell in cells)
+                for cells in zip(*self.rows, strict=True)] or [False] * len(self.columns)  # fmt: skip
+        heads = [(column.heading, *(f"{column.heading} {end}" for end in ("low", "high") if more))
+                 for column, more in zip(self.columns, wide, strict=True)]  # fmt: skip
+        lines.writerow([head for part in heads for head in part])
+        for row in self.rows:
+            cells = [(_csv_cell(cell), *(getattr(cell, end, None) for end in ("low", "high") if more))
+                     for cell, more in zip(row, wide, strict=True)]  # fmt: skip
+            lines.writerow([cell for part in cells for cell in part])
         return stream.getvalue()
 
     def to_rich(self) -> RichTable:
@@ -308,23 +296,6 @@ def drawable(section: Iterable[Block]) -> Iterator[Any]:
         yield from [block] if isinstance(block, str) else [block.to_rich(), *block.below()]
 
 
-def flag_notes(estimates: Mapping[str, Iterable[Mapping[str, Any]]]) -> list[str]:
-    """A sentence on each flag that estimates (in their JSON form, by the name of their row) carry beside their marks.
-
-    A flag that few rows carry is told with their names.
-    """
-    from siming_tasks.metrics.estimate import FLAGS  # not at import time: arrays
-
-    rows = {name: {flag for estimate in row for flag in estimate["flags"]} for name, row in estimates.items()}
-    notes: list[str] = []
-    for flag, sentence in FLAGS.items():
-        carriers = [name for name, flags in rows.items() if flag in flags]
-        if carriers and flag != "not-comparable":
-            which = "" if len(carriers) > max(3, len(rows) // 2) else f"{', '.join(carriers)}: "
-            notes.append(Name(which + sentence))
-    return notes
-
-
 def escape_tex(text: str, *, breakable: bool = False) -> str:
     """Any text as one line of plain words for LaTeX: nothing in it is a command.
 
@@ -355,5 +326,5 @@ def _tex_cell(cell: Cell) -> str:
 
 def _csv_cell(cell: Cell) -> object:
     if isinstance(cell, Number):
-        return "" if cell.undefined else cell.value  # csv writes None as an empty cell
+        return cell.value  # csv writes None as an empty cell
     return cell if cell is None or isinstance(cell, int | float) else spreadsheet_cell(one_line(cell))

@@ -9,13 +9,6 @@ import numpy as np
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.correlation import totals
 
-INCOMPLETE = (
-    "Where a total says how many steps it rests on, the others are unanswered: points are prorated to full marks (none "
-    "below 80 % of the steps), and steps called incorrect are those of the answers."
-)
-"""Meaning of an incomplete total, for the foot of a page that prints one."""
-
-
 class VideoTotal(NamedTuple):
     """A judge's points for one exam, or for verdicts the number of steps called incorrect.
 

@@ -31,7 +31,6 @@ from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.data.transcript import transcript_of
 from siming_tasks.media import read_timeline
-from siming_tasks.metrics.estimate import plain
 from siming_tasks.results.record import Record, merge_parts
 from siming_tasks.rubrics import Rubric
 from siming_tasks.tasks import ABLATION_TASKS, TASKS
@@ -76,8 +75,10 @@ def script_json(value: Any) -> str:
     try:
         data = orjson.dumps(value)  # ten times as fast, but neither for half surrogate pairs nor as pure ASCII
         text = data.decode("ascii")
-    except (TypeError, UnicodeDecodeError):
-        text = json.dumps(plain(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    except UnicodeDecodeError:
+        text = json.dumps(orjson.loads(data), separators=(",", ":"))
+    except TypeError:
+        text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

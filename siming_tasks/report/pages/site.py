@@ -1,32 +1,32 @@
 """Frame of all pages: templates, number formats, navigation, content security policy, and addresses that pages keep.
 
-``disagreements/index.html#setting=full_score&run=my-model&step=cpr_10&truth=3&said=0`` shows what fits all of it.
-``truth`` and ``said`` are rows and columns of the setting's confusion table, from 0.
+``videos/v001.html#full_score/my-model/cpr_10`` is one judge's answer to one step of an exam, at its second.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from siming_tasks.common.files import atomic_write
-from siming_tasks.common.printed_value import ranked
 from siming_tasks.common.sanitize import visible
-from siming_tasks.metrics.catalogue import CATALOGUE
-from siming_tasks.metrics.estimate import FLAGS
-from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, FEWEST, MIN_ANSWERED, THIN, TRUSTED
 from siming_tasks.report import formatting
-from siming_tasks.report.charts import ROLES
+from siming_tasks.report.figure import ROLES
+from siming_tasks.report.row_tables import number
+from siming_tasks.report.table import Number
+from siming_tasks.report.words import ROLE_TITLES, say
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
     from siming_tasks.report.run_analysis import RunAnalysis
+    from siming_tasks.report.standings import Standing
     from siming_tasks.report.viewer_files import VideoLinker
 
 POLICY = (
@@ -49,10 +49,6 @@ DIFFERENCE_KINDS: dict[DifferenceKind, str] = {
 """Ways in which an answer can differ from the reference. A miss is a step with less than full points that was called
 fully correct; a false alarm is the opposite."""
 
-_LIMITS = {"alpha": ALPHA, "comparable": COMPARABLE, "min_answered": MIN_ANSWERED, "thin": THIN, "trusted": TRUSTED,
-           "fewest": FEWEST}  # fmt: skip
-
-
 class Site:
     """A folder of pages under construction; every page shows ``facts`` (title, navigation, data set, options)."""
 
@@ -62,23 +58,21 @@ class Site:
             loader=PackageLoader("siming_tasks.report"),
             autoescape=True,
             undefined=StrictUndefined,
-            finalize=lambda value: visible(value) if type(value) is str else value,
+            finalize=lambda value: visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value,
             trim_blocks=True,
             lstrip_blocks=True,
         )
         self.environment.filters |= {
             "num": formatting.page_number,
-            "marks": formatting.page_marks,
             "pct": formatting.page_percent,
             "points": formatting.page_points,
             "count": "{:,}".format,
-            "p": formatting.page_pvalue,
-            "signed": formatting.page_signed,
-            "metric": lambda name: CATALOGUE[name].title,
-            "ranked": lambda answered, imputed: answered and ranked(answered, imputed or None),
+            "minus": lambda text: text.replace("-", "−"),
         }
-        self.environment.globals |= {"site": facts, "csp": POLICY, "flags": FLAGS, "limits": _LIMITS, "roles": ROLES,
-                                     "disagreements_address": disagreements_address}  # fmt: skip
+        self.environment.tests["number"] = lambda cell: isinstance(cell, Number)  # tests of the templates' own
+        people = (facts.get("dataset") or {}).get("people", "physicians")
+        self.environment.globals |= {"site": facts, "csp": POLICY, "roles": ROLES, "role_titles": ROLE_TITLES,
+                                     "say": partial(say, people=people), "cell_of": number}  # fmt: skip
 
     def page(self, path: str, template: str, **values: Any) -> None:
         """Render a template to ``path`` (relative, with slashes)."""
@@ -98,15 +92,15 @@ class ReportContents:
     """Everything that the pages of a report are written from, into the folder ``out``.
 
     ``facts`` is what every page shows, with the navigation; ``report`` holds the numbers as they stand in
-    ``report.json``; ``pairs`` are the data set's minimal pairs; ``link`` gives the address of a video's file.
+    ``report.json``; ``standings`` are the comparisons by setting; ``link`` gives the address of a video's file.
     """
 
     out: Path
     facts: Mapping[str, Any]
     report: Mapping[str, Any]
+    standings: Mapping[str, Standing]
     analyses: Sequence[RunAnalysis]
     dataset: Dataset
-    pairs: Sequence[Mapping[str, Any]]
     link: VideoLinker
 
     @property
@@ -126,39 +120,17 @@ class Page:
         title: in the navigation of all pages; empty for pages that other pages lead to.
         href: where the navigation leads.
         shared: worker processes share the pages; otherwise one process writes them all.
-        present: whether a report has such pages.
     """
 
     write: Callable[[ReportContents, int, int], None]
     title: str = ""
     href: str = ""
     shared: bool = False
-    present: Callable[[Sequence[Mapping[str, Any]]], bool] = lambda pairs: True
 
 
 def neighbours(ids: Sequence[str], index: int) -> dict[str, str | None]:
     """The pages before and after one of a row of pages; None at the ends."""
     return {"before": ids[index - 1] if index else None, "after": ids[index + 1] if index + 1 < len(ids) else None}
-
-
-_FILTERS = ("run", "step", "skill", "video", "kind", "truth", "said", "raters")
-
-
-def disagreements_address(setting: str, **filters: str | int | None) -> str:
-    """The address, from the report's folder, of the answers of a setting that differ from the reference.
-
-    Args:
-        setting: its name.
-        filters: ``run`` (slug), ``step``, ``skill``, ``video`` (ids), ``kind`` (:data:`DIFFERENCE_KINDS`), ``truth``
-            and ``said`` (row and column of the setting's confusion table; the same for answers that agree),
-            ``raters`` (``agreed`` or ``disputed``: the physicians gave the same points, or did not).
-
-    Example:
-        >>> disagreements_address("full_error", run="my-model", truth=1, said=0)
-        'disagreements/index.html#setting=full_error&run=my-model&truth=1&said=0'
-    """
-    known = [(name, filters[name]) for name in sorted(filters, key=_FILTERS.index) if filters[name] is not None]
-    return "disagreements/index.html#" + urlencode([("setting", setting), *known])
 
 
 def answer_address(setting: str, video: str, run: str | None = None, step: str | None = None) -> str:

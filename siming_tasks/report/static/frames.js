@@ -80,6 +80,7 @@ SIMING.watch = (player, note) => {
     : "Is the data set still where it was, or was the report moved without it? `siming view REPORT --data DIR` shows it with its videos.";
   const missing = () => { note.textContent = `The video cannot be played from here (${player.getAttribute("src")}). ${way}`; note.hidden = false; };
   player.addEventListener("error", missing);
+  player.addEventListener("loadedmetadata", () => { note.hidden = true; });
   if (player.error || player.networkState === HTMLMediaElement.NETWORK_NO_SOURCE) missing();
   const stuck = () => {
     if (player.seekable.length && player.seekable.end(player.seekable.length - 1) > 0) return;

@@ -82,7 +82,7 @@
 
   // The judges of the open sheet to choose from, the one chosen before first if it is there.
   function offer() {
-    const heads = [...table().tHead.rows[0].cells].filter((head) => head.dataset.run && !SIMING.hidden(head.dataset.run));
+    const heads = [...table().tHead.rows[0].cells].filter((head) => head.dataset.run);
     const options = heads.map((head) => make("option", head.dataset.name, { value: head.dataset.run }));
     const before = [judge.value, beside.value];
     judge.replaceChildren(...options.map((option) => option.cloneNode(true)));
@@ -185,7 +185,7 @@
   // Disagreements of the open sheet, judge by judge; `from` is a cell or null.
   const differing = (run) => {
     const heads = [...table().tHead.rows[0].cells];
-    return heads.flatMap((head, column) => (head.dataset.run && !SIMING.hidden(head.dataset.run) && (!run || head.dataset.run === run)
+    return heads.flatMap((head, column) => (head.dataset.run && (!run || head.dataset.run === run)
       ? [...table().tBodies[0].rows].map((row) => row.cells[column].querySelector("button[data-d]:not([data-d=none])")).filter(Boolean) : []));
   };
 
@@ -300,7 +300,6 @@
     } else if (row) { mark(row, null); reveal(row.cells[0]); seek(row, false); }
   }
   window.addEventListener("hashchange", follow);
-  document.addEventListener("judges", () => { offer(); show(); });
   if (player && player.readyState < 1) player.addEventListener("loadedmetadata", () => { // where it was to go before it could
     const row = main.querySelector(".sheet:not([hidden]) tr.on");
     if (row) seek(row, false);

@@ -1,4 +1,4 @@
-"""Pages of the videos: a list with totals, and for each a player, its step spans and every judge's answers."""
+"""Pages of the exams: a list with totals, and for each a player, its step spans and every judge's answers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.sanitize import visible
@@ -17,12 +17,11 @@ from siming_tasks.common.schema import CONSENSUS, Answer, Video
 from siming_tasks.data import Dataset
 from siming_tasks.media import has_sound
 from siming_tasks.metrics import ScoreMatrix
-from siming_tasks.metrics.kappa import LabelMapping, ordinal_labels
-from siming_tasks.parsing.lexicon import NOT_VISIBLE
+from siming_tasks.metrics.labels import LabelMapping, ordinal_labels
 from siming_tasks.report.formatting import page_points, short_names
 from siming_tasks.report.pages.site import VERDICTS, DifferenceKind, Page, ReportContents, Site, neighbours
 from siming_tasks.report.run_analysis import RunAnalysis
-from siming_tasks.report.video_totals import INCOMPLETE, VideoTotal, video_totals
+from siming_tasks.report.video_totals import VideoTotal, video_totals
 from siming_tasks.report.viewer_files import (
     PromptFiles,
     VideoLinker,
@@ -34,14 +33,6 @@ from siming_tasks.report.viewer_files import (
 )
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.tasks import TASKS
-
-NO_MEDIA = "The report was made without videos (--video-files none)."
-LEGEND = (
-    "Colours are labels: those of the reference’s, a physician’s or a judge’s points; a verdict “incorrect” has the "
-    "middle one. Shapes are differences from the reference: a miss and a false alarm are against “less than full "
-    "points”. A dash is a missing answer. An empty cell was not asked. Judges stand in the order of their ranks."
-)
-
 
 def _write(contents: ReportContents, share: int, shares: int) -> None:
     """Write every ``shares``-th video's page, beginning with the ``share``-th; the first share writes the index too."""
@@ -68,13 +59,11 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
             frames=write_frame_times(site.out, ids[index], dataset.media_path(video)) if source else "unknown",
             sound=bool(source) and _is_heard(dataset.media_path(video)),
             transcript=bool(source) and write_transcript(site.out, video),
-            no_media=NO_MEDIA,
             skills=dataset.rubric.skills,
             duration=video.duration,
             raters=raters,
             parts=[_sheet(name, video, dataset, runs, mapping, lost) for name, runs in answers.items()],
             silent=silent,
-            legend=f"{LEGEND} {INCOMPLETE}",
         )
 
 
@@ -90,8 +79,8 @@ def answers_by_rank(contents: ReportContents) -> dict[str, list[RunAnswers]]:
     """The answers of all runs by setting, in the order of that setting's table."""
     found = {}
     for name in TASKS:
-        rows = (contents.report["standings"].get(name) or {"rows": ()})["rows"]
-        place = {row["slug"]: index for index, row in enumerate(rows)}
+        standing = contents.standings.get(name)
+        place = {row.slug: index for index, row in enumerate(standing.rows if standing else ())}
         runs = [run for run in contents.analyses if name in run.matrices]
         runs.sort(key=lambda run: place.get(run.source.slug, len(place)))
         if runs:
@@ -193,7 +182,7 @@ def list_videos(
         runs=_heads(answers[name]),
         judges="models" if models else "judges",
         videos=rows,
-        incomplete=INCOMPLETE if any(total.rests_on for row in rows for total, _ in row["cells"]) else "",
+        incomplete=any(total.rests_on for row in rows for total, _ in row["cells"]),
     )
 
 
@@ -213,7 +202,7 @@ class RunAnswers:
         self.column = {step: index for index, step in enumerate(matrix.step_ids)}
         # lists: millions of single cells are read, which NumPy is slow at
         self.predicted, self.asked = matrix.predicted.tolist(), matrix.asked.tolist()
-        self.abstained = matrix.abstained.tolist()
+        self.reasons = run.reasons.get(setting, {})
         self.totals = video_totals(matrix)
         differs, known = matrix.reference_wrong != matrix.predicted_wrong, matrix.counted & matrix.answered
         with np.errstate(invalid="ignore"):  # nothing was answered: no share
@@ -235,7 +224,7 @@ class RunAnswers:
         value = self.predicted[v][s]
         kind: DifferenceKind | None = "none"
         if value != value:
-            label, text, said = "", "–", NOT_VISIBLE if self.abstained[v][s] else "no answer"
+            label, text, said = "", "–", escape(self.reasons.get((video_id, step_id), "no answer").replace("_", " "))
         elif self.answer == "error":
             kind = difference_kind(value, reference, top, "error")
             label, text, said = "k1" if value else "k3", "✗" if value else "✓", VERDICTS[bool(value)]
@@ -274,4 +263,4 @@ def difference_kind(value: float, reference: float | None, top: float, answer: A
     return "lenient" if value > reference else "strict"
 
 
-PAGE = Page(_write, "Videos", "videos/index.html", shared=True)
+PAGE = Page(_write, "Exams", "videos/index.html", shared=True)

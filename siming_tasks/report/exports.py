@@ -1,0 +1,174 @@
+"""Files of a report for further use: answers.csv, each setting's comparison as CSV, TeX and Markdown, its figure.
+
+Every table is built once from the rows of a standing, and written by :class:`siming_tasks.report.table.Table`.
+"""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.common.files import atomic_write
+from siming_tasks.common.sanitize import cell, literal
+from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.metrics.catalogue import CATALOGUE, select
+from siming_tasks.metrics.estimate import Estimate
+from siming_tasks.metrics.evaluate import RANKED
+from siming_tasks.report.figure import forest_plot
+from siming_tasks.report.row_tables import number
+from siming_tasks.report.standings import JudgeRow, Standing
+from siming_tasks.report.table import Name, Number, Section, Table, tex_file, to_markdown
+from siming_tasks.report.words import say
+from siming_tasks.results.comparable import TaskRun
+from siming_tasks.results.run import Run
+from siming_tasks.tasks import TASKS
+
+ANSWERS = ("setting", "run", "video", "student", "site", "step", "truth", "answer", "status")
+"""Columns of ``answers.csv``: one line for each step that was asked about; points, or 1 (incorrect) and 0."""
+SYNTHETIC_DATA = "SYNTHETIC data: simulated exams, labels and raters."
+
+
+def write_answers(out: Path, run: Run, task_runs: Mapping[str, TaskRun]) -> None:
+    """Write one run's share of ``answers.csv``, which :func:`join_answers` puts together."""
+    with atomic_write(out / "answers" / f"{run.source.slug}.csv") as stream:
+        lines = csv.writer(stream, lineterminator="\n")
+        name = cell(run.name)
+        for setting, task_run in task_runs.items():
+            matrix, score = task_run.panel, TASKS[setting].answer == "score"
+            truth = matrix.reference if score else matrix.reference_wrong.astype(float)
+            status = {(record.video_id, step): record.missing.get(step) or record.status
+                      for record in run.records[setting] for step in (*record.answers, *record.missing)}  # fmt: skip
+            sides = zip(truth.tolist(), matrix.counted.tolist(), matrix.predicted.tolist(), matrix.asked.tolist(), strict=True)
+            for video_id, (true, counted, said, asked) in zip(matrix.video_ids, sides, strict=True):
+                video = run.dataset.video(video_id)
+                about = [setting, name, cell(video_id), cell(str(video.extra.get("student") or "")), cell(video.site or "")]
+                lines.writerows(
+                    [*about, step, f"{true[s]:g}" if counted[s] else "", "" if said[s] != said[s] else f"{said[s]:g}",
+                     status.get((video_id, step), "no_line")]
+                    for s, step in enumerate(matrix.step_ids) if asked[s]
+                )  # fmt: skip
+
+
+def join_answers(out: Path, slugs: list[str]) -> None:
+    """Write ``answers.csv`` from the shares of the runs."""
+    with atomic_write(out / "answers.csv", "wb") as stream:
+        stream.write((",".join(ANSWERS) + "\n").encode())
+        for slug in slugs:
+            with (out / "answers" / f"{slug}.csv").open("rb") as part:
+                shutil.copyfileobj(part, stream)
+    shutil.rmtree(out / "answers")
+
+
+def cell_of(found: Estimate | None, **how: Any) -> Number | None:
+    """The cell of an estimate; None without one."""
+    return None if found is None else number(found, **how)
+
+
+def comparison_table(standing: Standing, *, synthetic: bool, people: str = "physicians") -> Table:
+    """The one table of a setting, as files print it; the page shows the same cells."""
+    rows = [*standing.rows, *standing.apart_rows]
+    humans = any(row.physicians for row in rows)
+    # fmt: off
+    heads = ["Judge", "Kind", "Rank", standing.metric, *([f"With each {people[:-1]}", f"Minus the {people}"] if humans else []),
+             "Over the best judge that never looks", "That judge", "Beats every such judge", "Better than", "Answered", "Notes"]
+    # fmt: on
+    lines = []
+    for row in rows:
+        mark = {None: None, True: "yes", False: "not shown"}[row.beats]
+        physicians = [cell_of(row.physicians), cell_of(row.minus, signed=True)] if humans else []
+        notes = [*row.notes, *([SYNTHETIC_DATA] if synthetic else [])]
+        lines.append([Name(row.name), row.role.replace("_", "-"), row.rank or None, cell_of(row.value), *physicians,
+                      cell_of(row.over, signed=True), row.rival or None, mark, better_text(row) or None,
+                      answered(row), Name(" ".join(notes))])  # fmt: skip
+    made = standing.comparison
+    notes = [Name(sentence) for sentence in standing.sentences(exams_of(synthetic))]
+    notes += [say("missing"), *([SYNTHETIC_DATA] if synthetic else [])]
+    notes += [Name(say("reference", rater=reference_of(made.facts["reference"])))] if made else []
+    left = (0, 1, *(place for place, head in enumerate(heads) if head in ("That judge", "Notes")))
+    return Table.of(heads, lines, left=left, caption=f"{TASKS[standing.setting].title}.", notes=notes).explained()
+
+
+def metrics_table(standing: Standing) -> Table:
+    """The other metrics of a setting, one line for each judge, those that never look, and the physicians."""
+    made = standing.comparison
+    keys = [key for key in select(TASKS[standing.setting].answer, compared=True) if key != standing.headline]
+    lines = []
+    for row in standing.rows if made else ():
+        found = {each.metric: each for each in _values(standing, row)}
+        lines.append([Name(row.name), *(cell_of(found.get(key)) for key in keys)])
+    return Table.of(["Judge", *(CATALOGUE[key].title for key in keys)], lines, notes=[say("further")]).explained()
+
+
+def _values(standing: Standing, row: JudgeRow) -> list[Estimate]:
+    from siming_tasks.analysis.comparison import NO_VIDEO
+    from siming_tasks.analysis.physicians import EACH_OTHER, MEAN
+
+    made = standing.comparison
+    assert made is not None
+    if row.role == "human":
+        return list(made.rows.of(EACH_OTHER, MEAN))
+    if row.role == "no_video":
+        return list(made.rows.of(NO_VIDEO, row.name.replace(" ", "-")))
+    return list(made.rows.of(RANKED, row.name))
+
+
+def better_text(row: JudgeRow) -> str:
+    """``3 of 11``; empty without a rank, or alone."""
+    return f"{row.better_than[0]} of {row.better_than[1]}" if row.better_than and row.better_than[1] else ""
+
+
+def answered(row: JudgeRow) -> Number | None:
+    """The share of the steps that a judge answered, without its interval."""
+    return Number(row.answered.value, percent=True) if row.answered else None
+
+
+def exams_of(synthetic: bool) -> str:
+    """What the sentences call the exams."""
+    return "SYNTHETIC exams" if synthetic else "exams"
+
+
+def reference_of(rater: str) -> str:
+    """The reference in words."""
+    return "the consensus" if rater == CONSENSUS else rater
+
+
+def write_exports(out: Path, standing: Standing, *, synthetic: bool, people: str) -> None:
+    """Write ``figures/<setting>.svg`` and ``tables/<setting>.csv|tex|md``."""
+    name = standing.setting
+    table = comparison_table(standing, synthetic=synthetic, people=people)
+    further = metrics_table(standing)
+    texts = {
+        f"tables/{name}.csv": table.to_csv(),
+        f"tables/{name}_metrics.csv": further.to_csv(),
+        f"tables/{name}.tex": tex_file(table),
+        f"tables/{name}.md": to_markdown([f"## {TASKS[name].title}", table, further]),
+    }
+    if figure := forest_plot(standing, synthetic=synthetic, people=people):
+        texts[f"figures/{name}.svg"] = figure.file()
+    for path, text in texts.items():
+        with atomic_write(out / path) as stream:
+            stream.write(text)
+
+
+def summary_markdown(report: Mapping[str, Any], standings: Mapping[str, Standing]) -> str:
+    """The report as GitHub-flavoured Markdown: a table for each setting, and what to bear in mind."""
+    dataset, options = report["dataset"], report["options"]
+    section: Section = [f"# {literal(report['title'])}"]
+    if report["synthetic"]:
+        section.append(f"> **SYNTHETIC DATA.** {say('synthetic')}")
+    section.append(
+        f"{dataset['videos']} videos of {literal(dataset['name'])} {literal(dataset['version'])}, digest "
+        f"`{dataset['digest'][:12]}`; {dataset['steps']} steps, rubric `{report['rubric']['id']}` "
+        f"{report['rubric']['version']}; reference {literal(options['rater'])}."
+        + (f" {say('machines', machines=dataset['machines'])}" if dataset["machines"] else "")
+    )
+    for name, standing in standings.items():
+        table = comparison_table(standing, synthetic=report["synthetic"], people=dataset["people"])
+        section += [f"## {TASKS[name].title}", table, metrics_table(standing)]
+    warnings = [f"- {literal(run['name'])}: {literal(note)}" for run in report["runs"] for note in run["warnings"]]
+    if warnings:
+        section += ["## Warnings", "\n".join(warnings)]
+    return to_markdown(section)

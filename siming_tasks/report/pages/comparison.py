@@ -1,0 +1,92 @@
+"""The comparison: settings as tabs, each with what the tests say, the figure, the one table and the other metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from siming_tasks.metrics.catalogue import CATALOGUE
+from siming_tasks.report.exports import (
+    SYNTHETIC_DATA,
+    answered,
+    better_text,
+    cell_of,
+    exams_of,
+    metrics_table,
+    reference_of,
+)
+from siming_tasks.report.figure import forest_plot
+from siming_tasks.report.pages.site import Page, ReportContents
+from siming_tasks.report.standings import JudgeRow, Standing
+from siming_tasks.report.table import Name, Number, Table
+from siming_tasks.tasks import TASKS
+
+
+def _write(contents: ReportContents, share: int, shares: int) -> None:
+    """Write ``index.html``."""
+    site, dataset = contents.site, contents.dataset
+    parts = [setting_values(standing, synthetic=dataset.synthetic, people=dataset.people)
+             for standing in contents.standings.values()]  # fmt: skip
+    warnings = [(run["name"], run["slug"], note) for run in contents.report["runs"] for note in run["warnings"]]
+    site.page("index.html", "comparison.html", parts=parts, runs=len(contents.analyses), warnings=warnings,
+              reference=reference_of(contents.report["options"]["rater"]), board=False)  # fmt: skip
+
+
+def setting_values(standing: Standing, *, synthetic: bool, people: str = "physicians") -> dict[str, Any]:
+    """Everything that one tab shows."""
+    made, figure = standing.comparison, forest_plot(standing, synthetic=synthetic, people=people)
+    rows = standing.rows
+    first, *others = standing.sentences(exams_of(synthetic))
+    found = made.value(made.runs[0]) if made else None
+    return {
+        "setting": standing.setting,
+        "title": TASKS[standing.setting].title,
+        "first": first,
+        "others": others,
+        "metric": standing.metric,
+        "figure": figure.page() if figure else None,
+        "rows": [_cells(row) for row in rows],
+        "apart": [_cells(row) for row in standing.apart_rows],
+        "humans": any(row.physicians for row in rows),
+        "further": metrics_table(standing) if made and len(CATALOGUE) > 1 else None,
+        "pairs": _pairs(standing),
+        "tests": made.tests if made else 0,
+        "detectable": Number(made.detectable).text if made and made.detectable else None,
+        "clusters": f"{found.clusters:,} {found.unit}s" if found and found.clusters else None,
+        "synthetic": SYNTHETIC_DATA if synthetic else "",
+        "why": standing.why,
+    }
+
+
+def _cells(row: JudgeRow) -> Mapping[str, Any]:
+    return {
+        "name": row.name,
+        "role": row.role,
+        "slug": row.slug,
+        "rank": row.rank,
+        "value": cell_of(row.value),
+        "physicians": cell_of(row.physicians),
+        "minus": cell_of(row.minus, signed=True),
+        "over": cell_of(row.over, signed=True),
+        "rival": row.rival,
+        "beats": row.beats,
+        "better": better_text(row),
+        "answered": answered(row),
+        "notes": row.notes,
+    }
+
+
+def _pairs(standing: Standing) -> Table | None:
+    """Differences of the judges in the headline metric, with what the tests say."""
+    made = standing.comparison
+    if made is None or not made.pairs:
+        return None
+    lines = []
+    for pair in made.pairs:
+        p = Number(pair.estimate.p_holm, why=pair.why)
+        said = f"{pair.better} is better" if pair.better else pair.state + (f": {pair.why}" if pair.why else "")
+        lines.append([Name(pair.a), Name(pair.b), cell_of(pair.estimate, signed=True), p, Name(said)])
+    return Table.of(["Judge", "minus", standing.metric, "p (Holm)", ""], lines, left=(0, 1, 4))
+
+
+PAGE = Page(_write, "Comparison", "index.html")

@@ -1,1 +1,0 @@
-"""Numbers as Markdown and terminal tables."""
