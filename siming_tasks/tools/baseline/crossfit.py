@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.common.errors import DataError, MediaError
-from siming_tasks.common.schema import Video
+from siming_tasks.common.schema import ANSWERS, Video
 from siming_tasks.data import Dataset
 from siming_tasks.data.clusters import clusters_of
 from siming_tasks.media import Policy, view
@@ -20,13 +20,13 @@ from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
 from siming_tasks.results.read_predictions import write_predictions
 from siming_tasks.results.record import SUPERVISED, Conditions, Record
-from siming_tasks.tasks import TASKS
+from siming_tasks.tasks import benchmark_task
 from siming_tasks.tools.baseline.backbone import Backbone
 
 FOLDS, INNER = 5, 3
 """Most folds, and folds within the training videos in which the strength of the penalty is chosen."""
 
-SETTINGS = ("clip_score", "clip_error")
+SETTINGS = tuple(benchmark_task("clip", answer) for answer in ANSWERS)
 
 _Floats = NDArray[np.float64]
 
@@ -183,7 +183,7 @@ def _records(
     judge: Mapping[str, Any],
 ) -> Iterator[Record]:
     """Records of the clips that were shown: their points, and as verdict whether these are below the maximum."""
-    for setting in map(TASKS.__getitem__, SETTINGS):
+    for setting in SETTINGS:
         for (video, step), clip in clips.items():
             points = answers.get((video, step))
             if points is None:

@@ -25,7 +25,7 @@ from siming_tasks.results.discovery import find_runs, run_at
 from siming_tasks.results.record import has_supervised_judge
 from siming_tasks.results.run import read_run
 from siming_tasks.tools.baseline.backbone import Backbone
-from siming_tasks.tools.baseline.crossfit import SETTINGS, Baseline, predict, write_baseline
+from siming_tasks.tools.baseline.crossfit import Baseline, predict, write_baseline
 from siming_tasks.tools.board.admission import admit
 from siming_tasks.tools.board.submission import ModelCard, pack
 
@@ -113,8 +113,8 @@ def test_the_command(shelf: Path, short_demo: Path, tmp_path: Path, capsys: pyte
 def test_it_is_a_prediction_file_of_its_own_kind(short_demo: Path, mine: Path, tmp_path: Path) -> None:
     dataset = open_dataset(short_demo)
     run = read_run(mine, dataset)
-    assert run.settings == SETTINGS and not run.problems
-    assert all(len(run.records[name]) == len(run.asked(name)) for name in SETTINGS)
+    assert run.settings == ("clip_score", "clip_error") and not run.problems
+    assert all(len(run.records[name]) == len(run.asked(name)) for name in run.settings)
     media = run.records["clip_score"][0]["media"]
     assert (media["n_frames"], media["mode"], media["size"]) == (2, "frames", 64)
     assert (run.source.role, run.source.name, run.source.reference) == ("supervised", "mine", False)
