@@ -212,45 +212,6 @@ _ROWS = (
 TOUCH_POINTS: Mapping[str, TouchPoint] = types.MappingProxyType({point.name: point for point in _ROWS})
 """Every name of lmms-eval that this package replaces or reads, by name."""
 
-OBJECT_ATTRIBUTES: Mapping[str, str] = types.MappingProxyType(
-    {
-        "model.generate_until": "replaced on the model object during a run; replies pass through it",
-        "model.task_dict": "documents by task and split; without it a run ends with an AttributeError",
-        "model.batch_size": "requests of one task are asked together; without it one at a time",
-        "model.batch_size_per_gpu": "the same for vLLM's classes, which have no batch_size",
-        "model.client": "is told the user's time-out, and gets new connections for each call of async_openai; "
-        "without it the client waits as it likes",
-        "model.maybe_forward_with_tool": "one request of async_openai; without it requests are asked in slices",
-        "model._build_sampling_params_dict": "replaced on vLLM's classes with SIMING_SCHEMA, which ends without it",
-        "model.num_concurrent": "threads that a class asks in; without it requests are asked in slices",
-        "model.adaptive_concurrency": "the class changes the number of threads itself, hence is asked in slices",
-        "model.continual_mode": "the same",
-        "class.read_video": "listened to, with encode_video, _encode_image_data_url and decord's reader; without "
-        "them a class that hides their errors may answer without pictures",
-        "model.modality": "argument of InternVL's classes that decides which media they take; without it their default",
-        "model.pass_video_url": "hands files on unconverted; without it files are refused for these classes",
-        "model.accelerator": "tells whether one model lies over several processes; without it each process asks alone",
-        "model._tp_world_size": "the same for tensor parallelism",
-        "model.rank": "only the first process shows a progress bar",
-        "model.world_size": "number of processes that share a budget; without it one",
-        "model.model_version": "name of the model for prices; without it that of its arguments",
-        "model.vertexai": "Google's other service, whose limits are not known",
-        "request.args": "prompt, generation arguments, document number, task and split; without it a run ends",
-        "request.arguments": "replaced on a copy of the request, so that a class cannot change the original",
-        "request.metadata": "the task's facts, which are part of the key of a kept reply; without it a run ends",
-        "request.task_name": "tells requests of our tasks from others; without it a run ends",
-        "task.config": "name of a task, and its process_results with --predict_only; without it a run ends",
-        "task._metric_fn_list": "shows that --predict_only is on; without it the logs of such a run hold no records",
-        "task.lmms_eval_specific_kwargs": "settings that a task file has for a model; without it none",
-        "task.test_docs": "documents whose requests are weighed against a service's limits; without it a run ends",
-        "tracker.output_path": "folder of the saved files; without it they are not checked, and a warning says so",
-        "tracker.general_config_tracker": "the folder's name for the model; the same",
-    }
-)
-"""Attributes of lmms-eval's objects that this package uses, and what happens without each. None of them can change a
-number in silence: they are read with a default, or the run ends with an AttributeError."""
-
-
 _Place = tuple[Any, str, Any]
 """Owner, attribute and present value of a touch point."""
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 WEIGHTS = Path(__file__).with_name("siming_nano.safetensors")
-DIGEST_FILE = Path(__file__).with_name("siming_nano.sha256")
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Facts:
     threshold: float
 
 
-def load(path: Path = WEIGHTS, digest: str | None = None) -> tuple[Mapping[str, Any], Facts, str]:
+def load(path: Path = WEIGHTS) -> tuple[Mapping[str, Any], Facts, str]:
     """The tensors by name, what they are for, and their SHA-256, which the file beside them states.
 
     Raises:
@@ -56,7 +55,7 @@ def load(path: Path = WEIGHTS, digest: str | None = None) -> tuple[Mapping[str, 
     again = "Install siming-tasks again."
     try:
         content = path.read_bytes()
-        expected = digest or path.with_suffix(".sha256").read_text(encoding="utf-8").strip()
+        expected = path.with_suffix(".sha256").read_text(encoding="utf-8").strip()
     except OSError as error:
         raise DataError(f"{error.filename}: the weights of siming_nano cannot be read. {again}") from None
     actual = hashlib.sha256(content).hexdigest()

@@ -14,7 +14,7 @@ import pytest
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.models.nano.exam_judge import Watcher
-from siming_tasks.models.nano.frame_features import DIGEST_FILE, WEIGHTS, FrameReader, load
+from siming_tasks.models.nano.frame_features import WEIGHTS, FrameReader, load
 from siming_tasks.parsing import parse_reply
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tasks import TASKS
@@ -77,7 +77,7 @@ def test_weights_are_small_and_the_ones_that_belong_here(tmp_path: Path) -> None
     copy = tmp_path / WEIGHTS.name
     with pytest.raises(DataError, match=r"the weights of siming_nano cannot be read\. Install siming-tasks again"):
         load(copy)
-    shutil.copy(DIGEST_FILE, tmp_path)
+    shutil.copy(WEIGHTS.with_suffix(".sha256"), tmp_path)
     changed = bytearray(WEIGHTS.read_bytes())
     changed[-1] ^= 1
     copy.write_bytes(changed)
