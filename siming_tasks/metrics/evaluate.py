@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from siming_tasks.common.input_kinds import expect
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, select, statistic
@@ -69,7 +70,11 @@ def _readings(matrix: ScoreMatrix, mapping: LabelMapping, positive: Positive, an
 
 
 def _estimate(matrix: ScoreMatrix, key: str, mapping: LabelMapping, positive: Positive, answered: float) -> Estimate:
-    found = jackknife(statistic(key, mapping, positive), matrix).estimate()
+    return flagged(jackknife(statistic(key, mapping, positive), matrix).estimate(), key, answered)
+
+
+def flagged(found: Estimate, key: str, answered: float) -> Estimate:
+    """An estimate of a metric, marked where too small a share was answered to compare it."""
     if answered < COMPARABLE and CATALOGUE[key].compared and found.value is not None:
-        return Estimate(**{**vars(found), "flags": (*found.flags, "not-comparable")})
+        return replace(found, flags=(*found.flags, "not-comparable"))
     return found
