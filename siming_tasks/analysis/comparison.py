@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -16,14 +16,14 @@ from siming_tasks.common.printed_value import fixed
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline, select, statistic
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, Rows
-from siming_tasks.metrics.evaluate import estimate_metric
+from siming_tasks.metrics.evaluate import ANSWERED, RANKED, flagged
 from siming_tasks.metrics.jackknife import Jackknifed, holm, jackknife, quantile_of_t
 from siming_tasks.metrics.labels import LabelMapping
 from siming_tasks.metrics.no_video import SAME_TOTAL, SAME_TOTAL_WHY, SHUFFLED, no_video_judges, shuffled_self
 from siming_tasks.metrics.score_matrix import ScoreMatrix
 from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, LEVEL, MARGIN, NOISE, POWER
 
-ANSWERED, RANKED, DIFFERENCES = "answered", "ranked", "differences"
+DIFFERENCES = "differences"
 NO_VIDEO, OVER_NO_VIDEO = "judges that never look", "over the best judge that never looks"
 _METRICS = {key: CATALOGUE[key].label for key in CATALOGUE}
 TABLES: Mapping[str, TableText] = {
@@ -48,7 +48,16 @@ TABLES: Mapping[str, TableText] = {
         _METRICS,
     ),
 }
+Held = Mapping[tuple[str, str], Jackknifed]
+"""By judge and metric, its ranked value."""
 PARTIAL = f"It answered less than {100 * COMPARABLE:g} % of the steps."
+
+
+class Reading(TypedDict):
+    """How points become labels, and the class of precision, recall and F1."""
+
+    mapping: LabelMapping
+    positive: Positive
 
 
 @dataclass(frozen=True)
@@ -227,56 +236,55 @@ def compare_judges(
         raise DataError("There is no judge to compare. Give at least one run.")
     if against is not None and against not in judges:
         raise DataError(f"There is no run {against!r} to compare with. The runs are {', '.join(judges)}.")
-    names, answer = tuple(judges), next(iter(judges.values())).answer
-    metrics, imputed = select(answer, compared=True), {name: matrix.imputed() for name, matrix in judges.items()}
-    how: dict[str, Any] = {"mapping": mapping, "positive": positive}
-    rows: list[Estimate] = []
-    held: dict[tuple[str, str], Jackknifed] = {}
-    for name, matrix in judges.items():
-        flags = ("not-comparable",) if matrix.answered_share < COMPARABLE else ()
-        for key in (*metrics, COVERAGE):
-            found = estimate_metric(matrix, key, **how)
-            rows.append(replace(found, flags=(*found.flags, *flags)).at(ANSWERED, name, key))
-        for key in metrics:
-            held[name, key] = jackknife(statistic(key, **how), imputed[name])
-            found = held[name, key].estimate()
-            rows.append(replace(found, flags=(*found.flags, *flags)).at(RANKED, name, key))
-    unranked = _unranked(judges, held, headline(answer))
-    wanted = combinations(names, 2) if against is None else ((name, against) for name in names if name != against)
+    first, how = next(iter(judges.values())), Reading(mapping=mapping, positive=positive)
+    metrics, key = select(first.answer, compared=True), headline(first.answer)
+    imputed = {name: matrix.imputed() for name, matrix in judges.items()}
+    held = {(name, metric): jackknife(statistic(metric, **how), matrix)
+            for name, matrix in imputed.items() for metric in metrics}  # fmt: skip
+    unranked = _unranked(judges, held, key)
+    rows = list(_values(judges, held, how))
     pairs = []
-    for a, b in wanted:
-        rows += [
-            (held[a, key] - held[b, key]).estimate(tested=True).at(DIFFERENCES, f"{a} minus {b}", key)
-            for key in metrics
-        ]
-        if not {a, b} & {*unranked}:
-            found = (held[a, headline(answer)] - held[b, headline(answer)]).estimate(tested=True)
-            pairs.append(_pair(a, b, found, judges, how))
+    for a, b in combinations(judges, 2) if against is None else ((name, against) for name in judges if name != against):
+        ranked = not {a, b} & {*unranked}
+        leads = {metric: (held[a, metric] - held[b, metric]).estimate(tested=ranked) for metric in metrics}
+        rows += [lead.at(DIFFERENCES, f"{a} minus {b}", metric) for metric, lead in leads.items()]
+        if ranked:
+            pairs.append(_pair(a, b, leads[key], judges, how))
     never_look = no_video_judges(next(iter(imputed.values())))
     unseen_rows, rivals, beats = _over_no_video(imputed, held, never_look, how)
     beside, unseen = dict[str, BesidePhysicians](), list[str]()
     if points and len(points) > 1:
-        how_far: dict[str, Any] = {"margin": margin, **how}
-        beside = {name: beside_physicians(matrix, points, **how_far) for name, matrix in judges.items()}
-        tried = {name: beside_physicians(matrix, points, **how_far) for name, matrix in never_look.items()}
+        beside, tried = ({name: beside_physicians(matrix, points, margin=margin, **how) for name, matrix in of.items()}
+                         for of in (judges, never_look))  # fmt: skip
         unseen = [name for name, each in tried.items() if each.verdict in ("equivalent", "not inferior")]
-        rows += physician_rows(next(iter(judges.values())), points, **how)
+        rows += physician_rows(first, points, **how)
         rows += [row.at(row=f"{name}: {row.row}") for name, each in beside.items() for row in each.rows]
-    made = Comparison(setting, names, answer, Rows((*rows, *unseen_rows)), tuple(pairs), {}, unranked, rivals, beats,
-                      beside, tuple(unseen), videos=len(next(iter(judges.values())).video_ids))  # fmt: skip
+    made = Comparison(
+        setting, tuple(judges), first.answer, Rows((*rows, *unseen_rows)), tuple(pairs), {}, unranked, rivals,
+        {name: None if name in unranked else beat for name, beat in beats.items()}, beside, tuple(unseen),
+        videos=len(first.video_ids),
+    )  # fmt: skip
     return correct({setting: made})[setting]
 
 
-def _unranked(
-    judges: Mapping[str, ScoreMatrix], held: Mapping[tuple[str, str], Jackknifed], key: str
-) -> dict[str, str]:
+def _values(judges: Mapping[str, ScoreMatrix], held: Held, how: Reading) -> Iterator[Estimate]:
+    """Rows of every metric of every judge: over what it answered, and as it is ranked."""
+    for name, matrix in judges.items():
+        for key in (*select(matrix.answer, compared=True), COVERAGE):
+            found = jackknife(statistic(key, **how), matrix).estimate()
+            yield flagged(found, key, matrix.answered_share).at(ANSWERED, name, key)
+            if key != COVERAGE:
+                yield flagged(held[name, key].estimate(), key, matrix.answered_share).at(RANKED, name, key)
+
+
+def _unranked(judges: Mapping[str, ScoreMatrix], held: Held, key: str) -> dict[str, str]:
     """By judge that cannot be ranked, why."""
     partial = {name: PARTIAL for name, matrix in judges.items() if matrix.answered_share < COMPARABLE}
     undefined = {name: held[name, key].why for name in judges if np.isnan(held[name, key].value)}
     return partial | undefined
 
 
-def _pair(a: str, b: str, found: Estimate, judges: Mapping[str, ScoreMatrix], how: Mapping[str, Any]) -> Pair:
+def _pair(a: str, b: str, found: Estimate, judges: Mapping[str, ScoreMatrix], how: Reading) -> Pair:
     """Two judges, not yet corrected; a lead that rests on answers left out is not one."""
     value = found.value or 0.0
     leader = "" if abs(value) <= NOISE else a if value > 0 else b
@@ -292,14 +300,11 @@ def _pair(a: str, b: str, found: Estimate, judges: Mapping[str, ScoreMatrix], ho
 
 
 def _over_no_video(
-    imputed: Mapping[str, ScoreMatrix],
-    held: Mapping[tuple[str, str], Jackknifed],
-    never_look: Mapping[str, ScoreMatrix],
-    how: Mapping[str, Any],
+    imputed: Mapping[str, ScoreMatrix], held: Held, never_look: Mapping[str, ScoreMatrix], how: Reading
 ) -> tuple[list[Estimate], dict[str, str], dict[str, bool | None]]:
     """Rows of the judges that never look and of the lead over the best; by run, that one, and if it beats every one."""
-    first = next(iter(imputed.values()))
-    key, metrics = headline(first.answer), select(first.answer, compared=True)
+    answer = next(iter(imputed.values())).answer
+    key, metrics = headline(answer), select(answer, compared=True)
     unseen = {(name, metric): jackknife(statistic(metric, **how), matrix)
               for name, matrix in never_look.items() for metric in metrics}  # fmt: skip
     rows = []
@@ -354,10 +359,8 @@ def correct(comparisons: Mapping[str, Comparison]) -> dict[str, Comparison]:
 def _decided(pair: Pair, p: float | None) -> Pair:
     if p is None:
         return pair
-    found = replace(pair.estimate, p_holm=p)
-    if pair.why:  # its lead is not in the answers
-        return replace(pair, estimate=found)
-    return replace(pair, estimate=found, state="better" if p <= ALPHA else "not shown")
+    better = p <= ALPHA and not pair.why  # with a reason, its lead is not in the answers
+    return replace(pair, estimate=replace(pair.estimate, p_holm=p), state="better" if better else "not shown")
 
 
 def _ranks(made: Comparison, pairs: Sequence[Pair]) -> dict[str, Rank]:

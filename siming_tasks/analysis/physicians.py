@@ -17,10 +17,10 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select, share_of, statistic
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, Rows
-from siming_tasks.metrics.jackknife import Jackknifed, jackknife, mean, p_of_t
+from siming_tasks.metrics.jackknife import jackknife, mean, p_of_t
 from siming_tasks.metrics.labels import LabelMapping
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
-from siming_tasks.metrics.thresholds import ALPHA, MARGIN
+from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, MARGIN
 
 EACH_OTHER, WITH_EACH, MINUS = "physicians with each other", "judge with each physician", "judge minus physicians"
 MEAN = "mean of the pairs"
@@ -114,14 +114,14 @@ def beside_physicians(
 
     Each pair of physicians stands beside the judge on the steps that the pair has scored. The judge is *equivalent* if
     both one-sided t tests of the difference in the headline metric against the margin are significant, *not inferior*
-    if the lower one is.
+    if the lower one is. One that answered less than 95 % of the steps is not tested.
 
     Raises:
         DataError: the margin is not above 0, or no two physicians scored the same steps.
     """
     if not margin > 0:
         raise DataError(f"The margin is {margin:g}; give a difference in agreement, above 0.")
-    copy = copied_physician(judge, points)
+    copy, tested = copied_physician(judge, points), judge.answered_share >= COMPARABLE
     judge, others = judge.imputed(), {name: own for name, own in points.items() if name != copy}
     pairs = pairs_of(judge, points)
     if not pairs:
@@ -133,25 +133,13 @@ def beside_physicians(
         for name, own in others.items():
             alone = replace(judge, asked=judge.asked & ~np.isnan(own), reference=own)
             rows.append(jackknife(wanted, alone).estimate().at(WITH_EACH, name, key))
-        of_judge = _with_members(judge, pairs, others, wanted)
         among = mean([jackknife(wanted, made) for made in pairs.values()])
+        of_judge = mean([jackknife(wanted, replace(judge, asked=made.asked, reference=others[name]))
+                         for pair, made in pairs.items() for name in pair if name in others])  # fmt: skip
         rows.append(of_judge.estimate().at(WITH_EACH, MEAN, key))
-        found[key] = (of_judge - among).estimate(tested=True).at(MINUS, MEAN, key)
+        found[key] = (of_judge - among).estimate(tested=tested).at(MINUS, MEAN, key)
     verdict, below, both = _equivalence(found[headline(judge.answer)], margin)
     return BesidePhysicians(Rows((*rows, *found.values())), copy, margin, verdict, below, both)
-
-
-def _with_members(
-    judge: ScoreMatrix, pairs: Mapping[tuple[str, str], ScoreMatrix], points: Points, wanted: object
-) -> Jackknifed:
-    """Mean agreement of a judge with both of every pair, on the steps that the pair has scored."""
-    each = [
-        jackknife(wanted, replace(judge, asked=made.asked, reference=np.where(made.asked, points[name], np.nan)))  # type: ignore[arg-type]
-        for pair, made in pairs.items()
-        for name in pair
-        if name in points
-    ]
-    return mean(each)
 
 
 def _equivalence(difference: Estimate, margin: float) -> tuple[str, float | None, float | None]:

@@ -11,7 +11,7 @@ from siming_tasks.common.printed_value import fixed
 from siming_tasks.metrics.thresholds import FEW_VIDEOS
 
 FLAGS: Mapping[str, str] = {
-    "few-videos": f"Fewer than {FEW_VIDEOS} videos: their intervals hold the truth in 90 to 98 % of studies.",
+    "few-videos": f"Fewer than {FEW_VIDEOS} videos: intervals of so few hold the truth in 90 to 98 % of studies.",
     "not-comparable": "Rests on less than 95 % of the asked steps: it is neither ranked nor tested.",
     "these-sites": "The interval is of exams at these sites and says nothing of other sites.",
     "these-students": "The interval is of exams of these students and says nothing of other students.",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from siming_tasks.common.input_kinds import expect
-from siming_tasks.metrics.catalogue import COVERAGE, select, statistic
+from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, select, statistic
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, Rows
 from siming_tasks.metrics.jackknife import jackknife
@@ -52,39 +52,34 @@ def evaluate(matrix: ScoreMatrix, *, mapping: LabelMapping = "absolute", positiv
     rows: list[Estimate] = []
     for name, part in parts.items():
         imputed = part.imputed()
-        wanted = [(ANSWERED, key, part) for key in (*compared, COVERAGE)] + [(RANKED, key, imputed) for key in compared]
-        for table, key, source in wanted:
-            found = estimate_metric(source, key, mapping, positive)
-            rows.append(_flagged(found, part.answered_share).at(table, name, key))
+        found = [(ANSWERED, key, part) for key in (*compared, COVERAGE)] + [(RANKED, key, imputed) for key in compared]
+        for table, key, source in found:
+            rows.append(_estimate(source, key, mapping, positive, part.answered_share).at(table, name, key))
     return Rows((*rows, *_readings(matrix.imputed(), mapping, positive, matrix.answered_share)))
 
 
 def _readings(matrix: ScoreMatrix, mapping: LabelMapping, positive: Positive, answered: float) -> Iterable[Estimate]:
     for other in MAPPINGS if matrix.answer == "score" else ():
         if other != mapping:
-            yield _flagged(estimate_metric(matrix, "qwk", other, positive), answered).at(
-                READINGS, f"mapping {other}", "qwk"
-            )
+            yield _estimate(matrix, "qwk", other, positive, answered).at(READINGS, f"mapping {other}", "qwk")
     classes: tuple[Positive, ...] = ("error", "correct")
     for side in classes:
         if matrix.answer == "score" or side != positive:
             for key in select("error", compared=True):
-                yield _flagged(estimate_metric(matrix, key, mapping, side), answered).at(
-                    READINGS, f"positive {side}", key
-                )
+                yield _estimate(matrix, key, mapping, side, answered).at(READINGS, f"positive {side}", key)
 
 
-def estimate_metric(
-    matrix: ScoreMatrix, key: str, mapping: LabelMapping = "absolute", positive: Positive = "error"
-) -> Estimate:
-    """A metric by its key; the coverage has no interval: it is a count of this run and no sample of anything."""
-    found = jackknife(statistic(key, mapping, positive), matrix).estimate()
-    if key != COVERAGE:
-        return found
-    return replace(found, stderr=None, low=None, high=None, why=found.why if found.value is None else "", flags=())
+def _estimate(matrix: ScoreMatrix, key: str, mapping: LabelMapping, positive: Positive, answered: float) -> Estimate:
+    return flagged(jackknife(statistic(key, mapping, positive), matrix).estimate(), key, answered)
 
 
-def _flagged(found: Estimate, answered: float) -> Estimate:
+def flagged(found: Estimate, key: str, answered: float) -> Estimate:
+    """An estimate of a metric, marked where too small a share was answered to compare it.
+
+    The coverage has no interval: it is a count of this run and no sample of anything.
+    """
+    if not CATALOGUE[key].compared:
+        return replace(found, stderr=None, low=None, high=None, why=found.why if found.value is None else "", flags=())
     if answered < COMPARABLE and found.value is not None:
         return replace(found, flags=(*found.flags, "not-comparable"))
     return found

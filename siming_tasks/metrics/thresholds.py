@@ -11,7 +11,7 @@ POWER = 0.8
 FEWEST = 5
 """Clusters below which there is neither an interval nor a test; a larger unit of which there are fewer is fixed."""
 FEW_VIDEOS = 20
-"""Videos below which a number is marked ``few videos``: their intervals hold the truth in 90 to 98 % of studies."""
+"""Videos below which a number is marked ``few videos``: intervals of so few hold the truth in 90 to 98 % of studies."""
 NOISE = 1e-9
 """A standard error below this is rounding: nothing varies."""
 COMPARABLE = 0.95

@@ -118,7 +118,8 @@ def test_below_95_percent_answered_nothing_is_ranked_or_tested(judges):
     found = compare_judges({"half": half, "weak": judges["weak"], "good": judges["good"]})
     assert found.unranked == {"half": "It answered less than 95 % of the steps."} and "half" not in found.ranks
     assert {(pair.a, pair.b) for pair in found.pairs} == {("weak", "good")} and found.order[-1] == "half"
-    assert "not-comparable" in found.rows.one(RANKED, "half", "qwk").flags
+    assert "not-comparable" in found.rows.one(RANKED, "half", "qwk").flags and found.beats["half"] is None
+    assert found.rows.one(DIFFERENCES, "half minus good", "plcc").p is None
     alone = compare_judges({"half": half, "weak": judges["weak"]})
     assert "there are no two runs to compare (half: It answered less" in alone.sentence()
 
