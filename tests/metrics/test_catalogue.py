@@ -76,7 +76,7 @@ UNDEFINED = [
     ("error", "mcc", [[3, 1]] * 6, [[0, 0]] * 6, "a single class: 0/0"),
     ("error", "precision", [[3, 1]] * 6, [[0, 0]] * 6, "No step was called wrong: 0/0"),
     ("error", "recall", [[3, 3]] * 6, [[0, 1]] * 6, "No step is wrong in the reference: 0/0"),
-    ("error", "f1", [[3, 3]] * 6, [[0, 0]] * 6, "No step is wrong in the reference, and none was called so"),
+    ("error", "f1", [[3, 3]] * 6, [[0, 0]] * 6, "No step is wrong in the reference or was called so"),
     ("error", "coverage", [[3]], [[0]], ""),
 ]
 
