@@ -54,7 +54,7 @@ PARTIAL = f"It answered less than {100 * COMPARABLE:g} % of the steps."
 
 
 class Reading(TypedDict):
-    """How points become labels, and the class of precision, recall and F1."""
+    """Choices of reading: the labels of points, and the class of precision, recall and F1."""
 
     mapping: LabelMapping
     positive: Positive
@@ -183,7 +183,7 @@ class Comparison:
 
 
 def pair_sentence(pair: Pair, metric: str, first: str, second: str) -> str:
-    """What a test of two judges says, the leader first, without the full stop."""
+    """Sentence on a test of two judges, the leader first, without the full stop."""
     found = pair.estimate
     size = fixed(abs(found.value or 0.0))
     if pair.state == "better":
@@ -331,7 +331,7 @@ def _over_no_video(
 
 
 def _all_above_0(leads: Iterable[Estimate]) -> bool | None:
-    """Whether every lead is above 0 beyond chance; None: one that is above 0 could not be tested."""
+    """True if every lead is above 0 beyond chance; None: one that is above 0 could not be tested."""
     lowest = [lead.value if lead.low is None and (lead.value or 0.0) <= NOISE else lead.low for lead in leads]
     if any(low is not None and low <= NOISE for low in lowest):
         return False

@@ -89,30 +89,25 @@ def verdict_counts(matrix: ScoreMatrix, positive: Positive = "error") -> FloatAr
 
 
 def counted_codes(x: Codes, y: Codes, known: BoolArray, k: int) -> FloatArray:
-    """How often each pair of labels ``0..k-1`` occurs in each row where ``known``, ``float64[V, k * k]``."""
+    """Counts of each pair of labels ``0..k-1`` in each row where ``known``, ``float64[V, k * k]``."""
     cells, rows = k * k, len(known)
     code = np.where(known, k * x.astype(np.int64) + y, cells) + np.arange(rows)[:, None] * (cells + 1)
     counts = np.bincount(code.ravel(), minlength=rows * (cells + 1)).reshape(rows, cells + 1)
     return counts[:, :cells].astype(np.float64)
 
 
-def _kappa(mapping: LabelMapping, positive: Positive) -> Statistic:
-    return Counted(partial(label_counts, mapping=mapping), qwk, _why_no_kappa)
-
-
-def _why_no_kappa(sums: FloatArray) -> str:
-    return "Reference and judge are one and the same label everywhere: 0/0." if sums.any() else NOTHING
-
-
 NOTHING = "No step has both a reference and an answer."
+
+
+def _kappa(mapping: LabelMapping, positive: Positive) -> Statistic:
+    why = "Reference and judge are one and the same label everywhere: 0/0."
+    return Counted(partial(label_counts, mapping=mapping), qwk, lambda sums: why if sums.any() else NOTHING)
 
 
 def _verdicts(function: Function, why: str, *, share: bool = True) -> Callable[[LabelMapping, Positive], Statistic]:
     def make(mapping: LabelMapping, positive: Positive) -> Statistic:
-        words = {"positive": "wrong" if positive == "error" else "correct"}
-        reason = why.format(**words)
-        counts = partial(verdict_counts, positive=positive)
-        bounds = (0.0, 1.0) if share else (-1.0, 1.0)
+        reason = why.format(positive="wrong" if positive == "error" else "correct")
+        counts, bounds = partial(verdict_counts, positive=positive), (0.0 if share else -1.0, 1.0)
         return Counted(counts, function, lambda sums: reason if sums.any() else NOTHING, bounds, share)
 
     return make
