@@ -15,7 +15,7 @@ from siming_tasks.common.schema import CONSENSUS, Answer, Video
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.kappa import LabelMapping, ordinal_labels
-from siming_tasks.parsing.lexicon import NOT_VISIBLE
+from siming_tasks.parsing.parsed_reply import NOT_VISIBLE
 from siming_tasks.report.formatting import page_points, short_names
 from siming_tasks.report.pages.site import VERDICTS, DifferenceKind, Page, ReportContents, Site, neighbours
 from siming_tasks.report.run_analysis import RunAnalysis
