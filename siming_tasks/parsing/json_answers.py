@@ -19,33 +19,16 @@ _ANSWER_WORDS: Mapping[Answer, frozenset[str]] = {
 _BESIDE = frozenset(["final", "awarded", "step", "steps", "最终"])  # words that may stand beside them
 _HOLDERS = frozenset(
     [
-        *(
-            "answer",
-            "answers",
-            "final_answer",
-            "result",
-            "results",
-            "evaluation",
-            "evaluations",
-            "assessment",
-            "response",
-        ),
-        *("output", "json", "data", "items", "steps", "parameters", "arguments"),
+        *("answer", "answers", "final_answer", "result", "results", "evaluation", "evaluations", "assessment"),
+        *("response", "output", "json", "data", "items", "steps", "parameters", "arguments"),
     ]
 )
-"""Keys of what may hold answers, or be the one answer."""
+"""Keys of what may hold answers."""
 STEP_KEYS = frozenset(["step_id", "id", "step", "step_name", "name", "步骤"])
 """Keys of the step that an object speaks of."""
 _SCALE_WORDS = frozenset(["max", "maximum", "scale", "满分"])  # words of the keys that name a scale
-_DEEPEST = 8
-
-
-@dataclass
-class _Found:
-    """The readings of one outermost object."""
-
-    asked: dict[str, Reading] = field(default_factory=dict)  # stand under the key that was asked for
-    bare: dict[str, Reading] = field(default_factory=dict)  # stand under the step's name alone
+DEEPEST = 8  # objects within each other that are looked at
+_Readings = dict[str, Reading]
 
 
 def read_answers(
@@ -58,7 +41,7 @@ def read_answers(
     """
     reader = _Reader(names, answer, abstain)
     found = [reader.read(group) for group in groups]
-    several = [one.asked for one in found] if any(one.asked for one in found) else [one.bare for one in found]
+    several = [asked for asked, _ in found] if any(asked for asked, _ in found) else [bare for _, bare in found]
     readings: dict[str, Reading] = {}
     for each in several if not groups or groups[-1].closed else several[-1:]:
         readings |= {name: reading for name, reading in each.items() if reading != "absent" or name not in readings}
@@ -70,54 +53,46 @@ class _Reader:
     names: StepNames
     answer: Answer
     abstain: bool
+    asked: _Readings = field(default_factory=dict)  # of an object: what stands under the key that was asked for
 
-    def read(self, group: Group) -> _Found:
-        found = _Found()
-        only = self.names.steps[0] if len(self.names.steps) == 1 else None
-        self._walk(group, only, found, found.bare, (), _DEEPEST)
-        return found
+    def read(self, group: Group) -> tuple[_Readings, _Readings]:
+        """The readings of an outermost object: under the key that was asked for, and under a step's name alone."""
+        self.asked, bare = {}, _Readings()
+        self._walk(group, self.names.steps[0] if len(self.names.steps) == 1 else None, bare, (), DEEPEST)
+        return self.asked, bare
 
-    def _walk(
-        self,
-        group: Group,
-        step: RubricStep | None,
-        found: _Found,
-        here: dict[str, Reading],
-        tops: Sequence[float],
-        depth: int,
-    ) -> None:
+    def _walk(self, group: Group, step: RubricStep | None, here: _Readings, tops: Sequence[float], depth: int) -> None:
         """Read a group that speaks of ``step``.
 
         Values under a step's name alone belong to ``here``; ``tops`` are the maxima that the objects around it name.
         """
         entries = [(key or "", value) for key, value in group.entries]
         tops = [*tops, *(top for key, value in entries if (top := self._scale(key, value)) is not None)]
-        told = [value for key, value in entries if self._is_asked(key) and not isinstance(_single(value), Group)]
+        told = [value for key, value in entries if self._is_asked(key) and not isinstance(value, Group)]
         named = [value for key, value in entries if key_name(key) in STEP_KEYS and not isinstance(value, Group)]
         if told:
             if named:
                 step = self.names.find(named[0]) if isinstance(named[0], str) else None
             if step is not None and group.closed:  # else what is cut off might say which step, or which scale
                 for value in told:
-                    _put(found.asked, step, self._value(value, step, tops))
+                    _put(self.asked, step, self._value(value, step, tops))
             return
         for key, value in entries:
             owner = self.names.find(key)
-            if owner is not None and not isinstance(_single(value), Group):
+            if owner is not None and not isinstance(value, Group):
                 _put(here, owner, self._value(value, owner, tops))
             elif isinstance(value, Group) and depth:
                 if owner is not None or not key or self.names.is_skill(key):
-                    self._walk(value, owner or step, found, here, tops, depth - 1)
+                    self._walk(value, owner or step, here, tops, depth - 1)
                 elif key_name(key) in _HOLDERS or self._is_asked(key):
-                    self._walk(value, step, found, found.asked, tops, depth - 1)
+                    self._walk(value, step, self.asked, tops, depth - 1)
 
     def _is_asked(self, key: str) -> bool:
-        """Test whether a key is one that was asked for, or may be the one answer."""
+        """Test whether a key is one that was asked for."""
         said, asked = {*words(key[:MAX_KEY])}, _ANSWER_WORDS[self.answer]
         return bool(said & asked) and said <= asked | _BESIDE
 
     def _value(self, value: Value, step: RubricStep, tops: Sequence[float]) -> Reading:
-        value = _single(value)
         if not isinstance(value, str):
             return "unreadable"
         reading = read_value(value, step, self.answer, self.abstain)
@@ -126,18 +101,10 @@ class _Reader:
 
     def _scale(self, key: str, value: Value) -> float | None:
         """The maximum that an entry names: the last number under a key such as ``max_score`` or ``scale``."""
-        named = _SCALE_WORDS & {*words(key[:MAX_KEY])} and isinstance(value, str) and self.names.find(key) is None
-        numbers = (
-            re.findall(r"[0-9]{1,4}(?:\.[0-9]{1,4})?", value[:MAX_KEY]) if named and isinstance(value, str) else []
-        )
-        return float(numbers[-1]) if numbers else None
-
-
-def _single(value: Value) -> Value:
-    """The only value of a list of one."""
-    if isinstance(value, Group) and value.bracket == "[" and len(value.entries) == 1:
-        return value.entries[0][1]
-    return value
+        said = {*words(key[:MAX_KEY])}
+        named = bool(said & _SCALE_WORDS) and "total" not in said and self.names.find(key) is None
+        numbers = re.findall(r"[0-9]{1,4}(?:\.[0-9]{1,4})?", value[:MAX_KEY]) if isinstance(value, str) else []
+        return float(numbers[-1]) if named and numbers else None
 
 
 def _put(readings: dict[str, Reading], step: RubricStep, reading: Reading) -> None:

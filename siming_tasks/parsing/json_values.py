@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from typing import Final
 
-BROKEN: Final = None
+BROKEN = None
 """A value that is cut off or has two parts (``"a" or "b"``, ``1,5``)."""
 
 _DEEPEST = 64  # groups within each other

@@ -30,7 +30,7 @@ _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # characters w
 # lmms-eval 0.7.3: models/chat/openai.py, async_openai.py, gemini.py; models/simple/llava_vid.py and oryx.py;
 # llava_onevision_moviechat.py.
 _FAILED = re.compile(
-    rf"\s*(?:{re.escape(FAILURE_MARKER)}|{re.escape(BUDGET_MARKER)}|Error: "
+    rf"\s*(?:{re.escape(FAILURE_MARKER)}|{re.escape(BUDGET_MARKER)}"
     r"|Video\s[^{}]{0,2000}\s(?:can\snot\sload|generate\sfailed),\scheck\sthe\ssource\s*\Z"
     r"|Can\snot\sinfer\sthe\sanswer\.\s*\Z)"
 )
@@ -97,6 +97,7 @@ def parse_reply(
     text = _UNSEEN.sub("", _text_of(reply))
     if not text.strip() or _FAILED.match(text):
         return _parsed("request_failed" if text.strip() else "empty", names, {})
+    is_error = re.match(r"\s*Error: ", text) is not None  # a host's text, or a model's where it answers something
     text, thinking = _answer_text(text)
     groups = read_json(text)
     cut_off = thinking or (bool(groups) and not groups[-1].closed)
@@ -107,6 +108,8 @@ def parse_reply(
     status = "truncated" if cut_off else ""
     if text.lstrip().startswith(BLOCKED_MARKER) or _is_refused(text, readings, steps, answer):
         readings, status = {}, "refused"
+    elif is_error and not readings:
+        status = "request_failed"
     elif correction := _CORRECTION.search(text, groups[-1].end if groups else 1):
         readings |= dict.fromkeys(_named(text[correction.start() :], names) or readings, "corrected")
     parsed = _parsed(status, names, readings)
@@ -138,53 +141,56 @@ def _answer_text(reply: str) -> tuple[str, bool]:
     A line of another speaker within the thinking is a thought.
     """
     own = _OWN_HEADING.match(reply)
-    start = own.end() if own else 0
-    end = _END_OF_TURN.search(reply, start)
-    text = reply[start : end.start() if end else None]
-    first = _CLOSE.search(text)
-    if speaker := _NEXT_SPEAKER.search(text, first.end() if first else 0):
+    begin = own.end() if own else 0
+    end = _END_OF_TURN.search(reply, begin)
+    text = reply[begin : end.start() if end else None]
+    thought = _CLOSE.search(text)
+    if speaker := _NEXT_SPEAKER.search(text, thought.end() if thought else 0):
         text = text[: speaker.start()]
-    for closing in _CLOSE.finditer(text):
-        start = closing.end()
-    text = text[start if first else 0 :][-MAX_REPLY:]
+    begin = max((tag.end() for tag in _CLOSE.finditer(text)), default=0)
+    text = text[begin:][-MAX_REPLY:]
     opening = _OPEN.search(text)
     return (text[: opening.start()], True) if opening else (text, False)
 
 
-# --- The two lists -----------------------------------------------------------------------------------------------------
+# The two lists. An entry begins a line; a refusal may also begin a text within JSON, and a correction a sentence.
 
-_MEDIA = (
-    r"(?:the |your |any |this |these |an? )?(?:\w+ )?"
-    r"(?:videos?|clips?|images?|frames?|footage|recordings?|media|attachments?|examination|performance|steps?)\b"
-)
-_LEAD = (
-    r"(?:^|\":\s*\")[^\w\n]{0,20}(?:(?:(?:i'm |i am )?(?:very |so )?sorry|i apologi[sz]e|unfortunately|note|please note that"
+_MEDIA = r"(?:\w+ )?(?:videos?|clips?|images?|frames?|footage|recordings?|media|attachments?)"
+_JUDGED = rf"(?:{_MEDIA}|(?:examination|exam|performance|steps?))"
+_CANNOT = r"i(?: can(?:no|')t| can not| could(?:n't| not)| am (?:unable|not able) to|'m (?:unable|not able) to)"
+_DO = r"(?:actually |directly )?(?:see|view|watch|access|open|play|load|process|analy[sz]e|assess|evaluate|judge|score)"
+_SORRY = (
+    r"(?:^|\":\s*\")[^\w\n]{0,20}(?:(?:(?:i'm |i am )?(?:very |so )?sorry|i apologi[sz]e|unfortunately|(?:please )?note"
     r"|since|because|as|说明|抱歉|对不起|很抱歉|由于)[,:，：]?\s{0,3}(?:but |that )?)*"
 )
-_CANNOT = r"i(?: can(?:no|')t| can not| could(?:n't| not)| am unable to| am not able to|'m unable to|'m not able to)"
-_DO = r"(?:actually |directly )?(?:see|view|watch|access|open|play|load|process|analy[sz]e|assess|evaluate|judge|score)"
+_OVER = r"(?=\s*(?:[.,;:!—-]|$)| (?:provided|attached|you|directly|itself|content|from|so|because|since|as|and)\b)"
 _NOT_SEEN = re.compile(
-    rf"{_LEAD}(?:{_CANNOT} {_DO} {_MEDIA}|i (?:do|did)(?:n't| not) (?:see|have|receive|find) (?:access to )?{_MEDIA}"
-    rf"|(?:there (?:is|are|was|were) )?no {_MEDIA}"
-    r"|(?:the|your) (?:video|clip|frames|images) (?:can|could|was|were|did)(?: ?not|n't) (?:be )?\w+"
-    r"|(?:the|your) (?:video|clip|frames|images) failed to load|as an ai\b"
-    r"|(?:these|the|all|above) (?:values|scores|points|verdicts|numbers)(?: above)? are (?:only |just )?(?:placeholders|made up)"
-    r"|我?(?:实际上|并)?(?:无法|不能|没有|未)(?:直接)?(?:观看|查看|看到|访问|打开|播放|加载|收到)(?:该|此|任何)?(?:视频|图像|图片|画面))",
+    rf"{_SORRY}(?:{_CANNOT} {_DO} (?:the |your |any |this |these )?{_JUDGED}{_OVER}"
+    rf"|i (?:do|did)(?:n't| not) (?:have|receive) (?:access to )?(?:the |any |an? )?{_MEDIA}\b"
+    rf"|(?:there (?:is|are|was|were) )?no {_MEDIA} (?:(?:is|are|was|were|has been|have been) )?"
+    r"(?:provided|attached|given|available|included|received|uploaded|shared)\b"
+    rf"|(?:the|your) {_MEDIA} (?:(?:can|could)(?: ?not|n't) be (?:loaded|opened|decoded|played|processed|accessed|read)"
+    r"|(?:was|were)(?: not|n't) (?:provided|attached|included)|(?:failed to|did not|didn't) load)\b"
+    r"|(?:these|the|all) (?:values|scores|points|verdicts)(?: above)? are (?:only |just )?(?:placeholders|made up)\b"
+    r"|as an ai\b|我?(?:实际上|并)?(?:无法|不能|没有|未)(?:直接)?(?:观看|查看|看到|访问|打开|播放|加载|收到)"
+    r"(?:该|此|任何)?(?:视频|图像|图片|画面))",
     re.IGNORECASE | re.MULTILINE,
 )
-"""The model says that it was shown nothing: what all steps are given alike beside it is no answer."""
+"""The model says that it was shown nothing: what it gives all steps alike is a placeholder."""
 
 _DECLINED = re.compile(
-    rf"{_LEAD}(?:{_CANNOT}\b|i (?:won't|will not)\b|i(?:'m| am) (?:afraid|sorry|not comfortable)\b|i apologi[sz]e\b|unable to\b"
-    r"|抱歉|对不起|我?(?:无法|不能)(?:评估|评分|判断|判定|确定|提供|回答|协助))",
+    rf"{_SORRY}(?:{_CANNOT}\b|i (?:won't|will not)\b|i(?:'m| am) (?:afraid|sorry|not comfortable)\b|i apologi[sz]e\b"
+    r"|unable to\b|抱歉|对不起|我?(?:无法|不能)(?:评估|评分|判断|判定|确定|提供|回答|协助))",
     re.IGNORECASE | re.MULTILINE,
 )
-"""The model declines: a reply that has such a line and no answer is refused."""
+"""The model declines: so it does where it answers nothing."""
 
 _CORRECTION = re.compile(
-    r"(?:^|[.!?。]\s?)[^\w\n]{0,20}(?:(?:correction|corrected|revised|revision|edit)\b[\w ]{0,20}[:：]|更正|修正"
-    r"|(?:please )?(?:disregard|ignore|strike) (?:the|my|that|this|these) |scratch that|on (?:reflection|second thoughts?)"
-    r"|i (?:must |need to |have to )?(?:retract|withdraw|take back|take (?:that|this|it) back|correct myself)"
+    r"(?:^|[.!?。]\s?)[^\w\n]{0,20}"
+    r"(?:(?:correction|corrected|revised|revision|edit)(?: (?:answer|score|verdict|json|version)s?)?\s?[:：]|更正|修正"
+    r"|(?:please )?(?:disregard|ignore) (?:the|my|that|this|these) (?:\w+ )?(?:above|json|answer|score|verdict|value)"
+    r"|scratch that|on (?:reflection|second thoughts?)\b"
+    r"|i (?:must |need to |have to )?(?:retract|withdraw|take back|take (?:that|this|it) back|correct myself)\b"
     r"|(?:hmm|hold on|(?:oh,? |no,? )?wait)[,.:])",
     re.IGNORECASE | re.MULTILINE,
 )

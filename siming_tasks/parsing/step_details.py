@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from siming_tasks.parsing.json_answers import STEP_KEYS
+from siming_tasks.parsing.json_answers import DEEPEST, STEP_KEYS
 from siming_tasks.parsing.json_values import Group, Value
 from siming_tasks.parsing.steps import StepNames, fold, key_name, words
 from siming_tasks.rubrics import RubricStep
 
-_DEEPEST = 8
+_Stated = dict[str, set[Any]]
 
 
 @dataclass(frozen=True)
@@ -34,19 +34,14 @@ def read_step_details(groups: Iterable[Group], names: StepNames, detail: StepDet
     """
     found: dict[str, Any] = {}
     for group in groups:
-        stated: dict[str, set[Any]] = {}
-        _walk(group, names.steps[0] if len(names.steps) == 1 else None, names, detail, stated, _DEEPEST)
+        stated: _Stated = {}
+        _walk(group, names.steps[0] if len(names.steps) == 1 else None, names, detail, stated, DEEPEST)
         found |= {name: values.pop() if len(values) == 1 else None for name, values in stated.items()}
     return {name: value for name, value in found.items() if value is not None}
 
 
 def _walk(
-    group: Group,
-    step: RubricStep | None,
-    names: StepNames,
-    detail: StepDetail,
-    stated: dict[str, set[Any]],
-    depth: int,
+    group: Group, step: RubricStep | None, names: StepNames, detail: StepDetail, stated: _Stated, depth: int
 ) -> None:
     for key, value in group.entries:
         if isinstance(value, str) and key is not None and key_name(key) in STEP_KEYS:

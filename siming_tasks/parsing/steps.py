@@ -18,8 +18,8 @@ MAX_KEY, MAX_VALUE = 300, 300  # characters of a longer text are an explanation
 _WORD = re.compile(r"[^\W\d_]+|[0-9]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MAXIMUM = re.compile(
-    r"[(\[]?\s*(?:maximum|max\.?|满分|out of)\s*:?\s*(?P<top>[0-9]{1,4}(?:\.[0-9]+)?)\s*(?:points?|分)?(?:, half points allowed)?"
-    r"\s*[)\]]?\s*$"
+    r"[(\[]?\s*(?:maximum|max\.?|满分|out of)\s*:?\s*(?P<top>[0-9]{1,4}(?:\.[0-9]+)?)\s*(?:points?|分)?"
+    r"(?:, half points allowed)?\s*[)\]]?\s*$"
 )
 _Words = tuple[str, ...]
 
@@ -31,9 +31,8 @@ def fold(text: str) -> str:
 
 def words(text: str) -> _Words:
     """Words and numbers of a key: ``CPR-01``, ``cpr 1`` and ``cpr_01`` are all ``("cpr", "1")``."""
-    return tuple(
-        word.lstrip("0") or "0" if word[0].isdigit() else word for word in _WORD.findall(fold(_CAMEL.sub("_", text)))
-    )
+    found = _WORD.findall(fold(_CAMEL.sub("_", text)))
+    return tuple(word.lstrip("0") or "0" if word[0].isdigit() else word for word in found)
 
 
 def key_name(key: str) -> str:
@@ -52,6 +51,7 @@ class StepNames:
         self.steps = tuple(steps)
         self._places = _places(tuple((step.id, step.name, step.name_zh or "") for step in steps))
         ids = "|".join(re.escape(fold(step.id)) for step in sorted(steps, key=lambda step: -len(step.id)))
+        self._skills = {words(step.id)[:-1] for step in steps} - {()}
         self._id = re.compile(rf"(?<!\w)(?:{ids})(?!\w)")
 
     def find(self, key: str) -> RubricStep | None:
@@ -90,7 +90,7 @@ class StepNames:
 
     def is_skill(self, key: str) -> bool:
         """Test whether a key is the beginning that ids of one skill share: ``cpr`` of ``cpr_01``."""
-        return any(words(step.id)[:-1] == words(key) for step in self.steps) and len(key) <= MAX_KEY
+        return len(key) <= MAX_KEY and words(key) in self._skills
 
 
 @lru_cache(maxsize=512)
@@ -121,9 +121,10 @@ _POINTS = re.compile(POINTS + _REASON, re.DOTALL)
 _VERDICT = re.compile(VERDICT + _REASON, re.DOTALL)
 _CORRECT = ("correct", "fully correct", "performed correctly", "正确")
 _DOUBT = {
-    0.0: re.compile(
-        r"\b(?:but|however|except|although|though|not|no|wait|actually|or)\b|n't\b|[但除未没不无]"
-    ),  # of correct
+    0.0: re.compile(  # of correct
+        r"\b(?:but|however|except|although|though|not|no|wait|actually|or|if|provided|unless|placeholder)\b|n't\b"
+        r"|[但除未没不无]"
+    ),
     1.0: re.compile(r"\A(?:no|none|not|yes|false|无|没有|否|是|有)\Z|\b(?:wait|actually)\b"),  # of incorrect
     None: re.compile(r"\b(?:or|deducted|lost|wait|actually)\b|[扣或]"),  # of points
 }

@@ -9,14 +9,15 @@ from siming_tasks.common.schema import Answer
 from siming_tasks.parsing.steps import POINTS, VERDICT, Reading, StepNames, fold, read_value
 from siming_tasks.rubrics import RubricStep
 
-MAX_TEXT, MAX_LINE = 50_000, 2_000  # characters of a reply, and of a line, that are looked at
+MAX_TEXT = 50_000  # characters of a reply that are looked at
 _MARKUP = re.compile(r"\*\*|__|`+|\\text\{|[${}\\]|<\|(?:begin|end)_of_box\|>|</answer>")
 _ANSWER_TAG = re.compile(r"\\boxed\s*\{|<answer>")
 _BULLET = re.compile(r"[\s>#*•+\-]*(?:\(?[0-9]{1,2}[.)]\s+)?")
 _BESIDE = r"(?:(?:final|my|the|overall|该步骤|本步骤|最终|综合)\s?)*"
+_BEHIND = r"(?:结果)?(?: for (?:this|the) step)?(?: is)?"
 _TITLES = {
-    "score": rf"{_BESIDE}(?:score|points(?: awarded)?|rating|answer|得分|分数|评分|答案)(?:结果)?(?: for (?:this|the) step)?(?: is)?",
-    "error": rf"{_BESIDE}(?:verdict|judge?ment|conclusion|answer|判断|判定|结论|答案)(?:结果)?(?: for (?:this|the) step)?(?: is)?",
+    "score": rf"{_BESIDE}(?:score|points(?: awarded)?|rating|answer|得分|分数|评分|答案){_BEHIND}",
+    "error": rf"{_BESIDE}(?:verdict|judge?ment|conclusion|answer|判断|判定|结论|答案){_BEHIND}",
 }
 _SAID = {"score": POINTS, "error": VERDICT}
 _SEPARATOR = re.compile(r"\s*[:=]\s*|\s+(?:[-–—]+|→|->)\s*|\s*[–—]+\s*")
@@ -30,24 +31,24 @@ def read_text(text: str, names: StepNames, answer: Answer, abstain: bool = False
     text = _MARKUP.sub("", _ANSWER_TAG.sub("\nanswer: ", fold(text))).strip()
     text = re.sub(rf"[ \t:]*\n\s*(?={_SAID[answer]}[ \t.]*(?:\n|\Z))", ": ", text)  # a value on a line of its own
     readings: dict[str, Reading] = {}
-    for step, several in _statements(names.one_a_line(text), names, answer):
-        found = (read_value(written, step, answer, abstain) for written in several)
-        readings |= {step.id: reading for reading in found if reading not in ("absent", "unreadable")}
+    for step, written in _statements(names.one_a_line(text), names, answer):
+        if (reading := read_value(written, step, answer, abstain)) not in ("absent", "unreadable"):
+            readings[step.id] = reading
     if len(names.steps) == 1 and not readings:
         step = names.steps[0]
-        for written in _closing_values(text, answer):
-            if (reading := read_value(written, step, answer, abstain)) != "unreadable":
+        closing = _at_end(answer).search(text[-300:])
+        for written in (text.partition("\n")[0], closing["said"] if closing else ""):
+            if (reading := read_value(written, step, answer, abstain)) not in ("absent", "unreadable"):
                 readings[step.id] = reading
     return readings
 
 
-def _statements(text: str, names: StepNames, answer: Answer) -> Iterator[tuple[RubricStep, list[str]]]:
+def _statements(text: str, names: StepNames, answer: Answer) -> Iterator[tuple[RubricStep, str]]:
     """Every line or row that is about a step, with what may be its value; most is none."""
     title, at_end = re.compile(_TITLES[answer]), _at_end(answer)
     step = names.steps[0] if len(names.steps) == 1 else None  # the one that the block is about
     column = None  # of a table, the one whose head says that it has the answers
     for line in text.splitlines():
-        line = line[:MAX_LINE]
         if "|" in line:
             cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
             owner = next((owner for cell in cells[:3] if (owner := names.find_in(cell)) is not None), None)
@@ -55,7 +56,7 @@ def _statements(text: str, names: StepNames, answer: Answer) -> Iterator[tuple[R
             if owner is None:
                 column = heads[0] if len(heads) == 1 else column
             elif column is not None and column < len(cells):
-                yield owner, [cells[column]]
+                yield owner, cells[column]
             continue
         line = line[_BULLET.match(line).end() :]  # type: ignore[union-attr]
         step = names.find_in(line.rstrip(" :")) or step
@@ -63,22 +64,15 @@ def _statements(text: str, names: StepNames, answer: Answer) -> Iterator[tuple[R
             key, written = line[: mark.start()], line[mark.end() :]
             if (owner := names.find_in(key)) is not None:
                 step = owner
-                yield owner, [title.sub("", written, count=1) if title.match(written) else written]
+                yield owner, title.sub("", written, count=1) if title.match(written) else written
             elif step is not None and title.fullmatch(key.strip("\"'* ")):
-                yield step, [written]
+                yield step, written
         if step is not None and (said := at_end.search(line)):
-            yield step, [said["said"]]
+            yield step, said["said"]
 
 
 def _at_end(answer: Answer) -> re.Pattern[str]:
-    """A value behind a title that ends a text: ``..., therefore the score is 4.``"""
+    """A value behind a title that ends a text, such as ``therefore the score is 4``."""
     opening = r"(?:^|[\n.!?:,;。，]\s*)(?:(?:therefore|thus|so|hence|因此),? ?)?"
     title = rf"{_TITLES[answer]}(?:\s*[:=]\s*|\s+is:?\s+|[为是]\s*)"
     return re.compile(rf"{opening}{title}[\s\"'“]*(?P<said>{_SAID[answer]})[\s\"'”.。!)]*\Z")
-
-
-def _closing_values(text: str, answer: Answer) -> Iterator[str]:
-    """Of a reply about one step: the line that begins it, and the value behind a title that ends it."""
-    yield text.partition("\n")[0]
-    if match := _at_end(answer).search(text[-300:]):
-        yield match["said"]

@@ -35,8 +35,8 @@ from siming_tasks.report.pages import (
     minimal_pairs,
     model,
     search,
-    set_aside,
     steps,
+    unread_replies,
     videos,
 )
 from siming_tasks.report.pages.site import Page, ReportContents
@@ -57,7 +57,7 @@ PAGES: tuple[Page, ...] = (
     minimal_pairs.PAGE,
     search.PAGE,
     model.PAGE,
-    set_aside.PAGE,
+    unread_replies.PAGE,
     methods.PAGE,
 )
 """All pages, in the order of the navigation."""

@@ -33,7 +33,7 @@ from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.evaluate_records import claimed_spans, evaluate_matrix
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run, partial_notes, read_run
-from siming_tasks.results.set_aside import SetAsideReplies, SetAsideReply
+from siming_tasks.results.unread_replies import UnreadNote, UnreadReplies, UnreadReply, unread_note
 from siming_tasks.results.usage import Prices, load_prices, usage_summary
 from siming_tasks.tasks import ABLATION_TASKS, benchmark_task
 
@@ -53,7 +53,8 @@ class RunAnalysis:
         replies: number of raw replies found.
         prompts: by setting, a fingerprint of all prompts of the run; None if it does not state them.
         error_quotes: by setting, quotes about steps that it judges wrong; only if replies were kept.
-        set_aside: replies that answer less than they were asked; only if replies were kept.
+        unread: replies that answer less than they were asked; only if replies were kept.
+        unread_note: how many these are, and what a user can do about them.
         ablations: by setting, what survives each ablation
             (:meth:`siming_tasks.analysis.input_controls.AblationResult.to_json`); ablations are in no other field.
         sound: by setting of the benchmark, what sound or a transcript adds
@@ -70,7 +71,8 @@ class RunAnalysis:
     replies: int = 0
     prompts: Mapping[str, str | None] = field(default_factory=dict)
     error_quotes: Mapping[str, Sequence[ErrorQuote]] = field(default_factory=dict)
-    set_aside: Sequence[SetAsideReply] = ()
+    unread: Sequence[UnreadReply] = ()
+    unread_note: UnreadNote = field(default_factory=lambda: UnreadNote({}))
     ablations: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     sound: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     claimed: Mapping[str, Mapping[tuple[str, str], Sequence[tuple[float, float]]]] = field(default_factory=dict)
@@ -105,14 +107,14 @@ def analyze_run(
     Raises:
         DataError: the run cannot be read, holds nothing, or was made with other data.
     """
-    quotes, set_aside = ErrorQuoteSampler(dataset, options.rater), SetAsideReplies(dataset)
+    quotes, unread = ErrorQuoteSampler(dataset, options.rater), UnreadReplies(dataset)
     with ReplyFiles(source.slug, replies / source.slug) if replies else nullcontext() as files:
 
         def keep_reply(record: Record, line: Mapping[str, Any]) -> None:
             if files:
                 files.put(record, line)
                 quotes.put(record, reply := raw_reply(line))
-                set_aside.put(record, reply)
+                unread.put(record, reply)
 
         run = read_run(source, dataset, partial=partial, allow=allow, seen=keep_reply if files else None)
         if files:
@@ -142,16 +144,18 @@ def analyze_run(
         raise DataError(why + "Run both with one --output_path.")
     if not settings:
         raise DataError(f"{source.path}: answers no question of {dataset.name}. Is it the right dataset (--data)?")
+    note = unread_note(run, unread.all())
     return RunAnalysis(
         source,
         settings,
         task_runs,
         gains=_clip_gains({name: task_run.panel for name, task_run in task_runs.items()}, options),
-        warnings=_warnings(run, settings),
+        warnings=((note.sentence,) if note.is_many else ()) + _warnings(run, settings),
         replies=files.count if files else 0,
         prompts={name: _prompt_fingerprint(run.records[name]) for name in settings},
         error_quotes=quotes.by_setting(),
-        set_aside=set_aside.all(),
+        unread=unread.all(),
+        unread_note=note,
         ablations={name: [item.to_json() for item in items] for name, items in ablations.items()},
         sound={name: [item.to_json() for item in items] for name, items in sound.items()},
         claimed={name: claimed_spans(run.records[name], dataset, name) for name in settings},

@@ -29,7 +29,14 @@ SPLIT = (
 def _write(contents: ReportContents, share: int, shares: int) -> None:
     """Write ``models/<slug>.html`` for every ``shares``-th run, beginning with the ``share``-th."""
     site, report, rubric = contents.site, contents.report, contents.dataset.rubric
-    set_aside = {run.source.slug: len(run.set_aside) for run in contents.analyses}
+    unread = {
+        run.source.slug: {
+            "sentence": run.unread_note.sentence,
+            "remedies": " ".join(run.unread_note.remedies()),
+            "has_page": bool(run.unread),
+        }
+        for run in contents.analyses
+    }
     for run in report["runs"][share::shares]:
         site.page(
             f"models/{run['slug']}.html",
@@ -43,7 +50,7 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
             facts=_facts(run, report),
             command=_command(run, report),
             spent=_usage_by_video(run),
-            set_aside=set_aside[run["slug"]],
+            unread=unread[run["slug"]],
         )
 
 

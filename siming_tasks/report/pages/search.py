@@ -20,7 +20,7 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
         without=json.dumps({slug: missing for slug, missing in without.items() if missing}),
         settings={name: TASKS[name].title for name in TASKS if any(name in run.matrices for run in analyses)},
         runs={run.source.slug: run.source.name for run in analyses},
-        aside={run.source.slug: len(run.set_aside) for run in analyses if run.set_aside},
+        unread={run.source.slug: len(run.unread) for run in analyses if run.unread},
     )
 
 

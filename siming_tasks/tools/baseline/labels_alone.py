@@ -136,5 +136,5 @@ def _records(dataset: Dataset, fits: Mapping[str, Fit], judge: Mapping[str, Any]
             said = {each: float(fit.matrix.predicted[row[name], column[each]]) for each in asked}
             answers = {each: value for each, value in said.items() if not np.isnan(value)}
             missing = {each: "absent" for each in asked if each not in answers}
-            parsed = Parsed("wrong_keys" if missing else "ok", answers, missing)
+            parsed = Parsed("partial" if missing else "ok", answers, missing)
             yield Record.from_reply(setting, name, step, parsed, Conditions(dataset=dataset.digest, judge=judge))

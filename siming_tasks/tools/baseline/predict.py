@@ -157,7 +157,7 @@ def _records(dataset: Dataset, learnt: BaselineResult, judge: Mapping[str, Any])
                     answers[judged] = prediction[0] if setting.answer == "score" else float(prediction[1])
                 else:
                     missing[judged] = "absent"
-            parsed = Parsed("wrong_keys" if missing else "ok", answers, missing)
+            parsed = Parsed("partial" if missing else "ok", answers, missing)
             media = learnt.media[name][step or ""]
             conditions = Conditions(dataset=dataset.digest, media=media, judge=judge)
             yield Record.from_reply(setting.name, name, step, parsed, conditions)
