@@ -74,13 +74,13 @@ class _Reader:
             if named:
                 step = self.names.find(named[0]) if isinstance(named[0], str) else None
             if step is not None and group.closed:  # else what is cut off might say which step, or which scale
-                for value in told:
-                    _put(self.asked, step, self._value(value, step, tops))
+                for said in told:
+                    _put(self.asked, step, self._read(said, step, tops))
             return
         for key, value in entries:
             owner = self.names.find(key)
             if owner is not None and not isinstance(value, Group):
-                _put(here, owner, self._value(value, owner, tops))
+                _put(here, owner, self._read(value, owner, tops))
             elif isinstance(value, Group) and depth:
                 if owner is not None or not key or self.names.is_skill(key):
                     self._walk(value, owner or step, here, tops, depth - 1)
@@ -92,10 +92,8 @@ class _Reader:
         said, asked = {*words(key[:MAX_KEY])}, _ANSWER_WORDS[self.answer]
         return bool(said & asked) and said <= asked | _BESIDE
 
-    def _value(self, value: Value, step: RubricStep, tops: Sequence[float]) -> Reading:
-        if not isinstance(value, str):
-            return "unreadable"
-        reading = read_value(value, step, self.answer, self.abstain)
+    def _read(self, value: str | None, step: RubricStep, tops: Sequence[float]) -> Reading:
+        reading = "unreadable" if value is None else read_value(value, step, self.answer, self.abstain)
         other_scale = self.answer == "score" and any(top != step.max_score for top in tops)
         return "off_scale" if isinstance(reading, float) and other_scale else reading
 

@@ -57,9 +57,8 @@ class UnreadReply:
         """Request, status, reasons with their numbers of steps, and the reply's beginning."""
         found = list(self.missing.values())
         reasons = ", ".join(f"{found.count(reason)} {reason}" for reason in dict.fromkeys(found))
-        return (
-            f"{self.id}  {self.status} ({reasons or 'nothing missing'} of {self.asked}): {one_line(self.reply, LINE)}"
-        )
+        said = f"“{one_line(self.reply, LINE)}”"
+        return f"{self.id}  {self.status} ({reasons or 'nothing missing'} of {self.asked}): {said}"
 
 
 @dataclass
