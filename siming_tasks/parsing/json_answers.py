@@ -36,12 +36,13 @@ def read_answers(
 ) -> dict[str, Reading]:
     """Step id -> reading; a later object's replaces an earlier one's.
 
-    A bare ``{id: value}`` counts where no object has the key that was asked for. Of a text that ends inside an object
-    only this one counts: it may have replaced the others.
+    A bare ``{id: value}`` counts where no other object has the key that was asked for. Of a text that ends inside an
+    object only this one counts: it may have replaced the others.
     """
     reader = _Reader(names, answer, abstain)
     found = [reader.read(group) for group in groups]
-    several = [asked for asked, _ in found] if any(asked for asked, _ in found) else [bare for _, bare in found]
+    any_asked = any(asked for asked, _ in found)
+    several = [bare | asked if asked or not any_asked else {} for asked, bare in found]
     readings: dict[str, Reading] = {}
     for each in several if not groups or groups[-1].closed else several[-1:]:
         readings |= {name: reading for name, reading in each.items() if reading != "absent" or name not in readings}

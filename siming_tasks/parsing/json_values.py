@@ -20,7 +20,7 @@ _TOKEN = re.compile(
     r"""(?P<blank> \s+ | \\ (?=[{}\[\]_]) | ```\w* | // [^\n]* | (?<![^\s,]) \# [^\n]* | /\* .*? (?: \*/ | \Z ) )
       | (?P<mark> [{}\[\]:,] )
       | (?P<quote> ["'“] )
-      | (?P<word> (?: [^\s{}\[\]:,"/`] | /(?![/*]) | `(?!``) )+ )
+      | (?P<word> (?: [^\s{}\[\]:,"/`\\] | \\(?![{}\[\]_]) | /(?![/*]) | `(?!``) )+ )
       | (?P<other> . )""",
     re.VERBOSE | re.DOTALL,
 )
@@ -75,7 +75,8 @@ class _Open:
     def end_entry(self) -> None:
         """Add what was read since the last comma to the group."""
         entries, parts, key = self.group.entries, self.parts, self.key
-        if key is None and parts and entries and entries[-1][0] is not None and isinstance(parts[0], str):
+        is_word = bool(parts) and isinstance(parts[0], str) and not isinstance(parts[0], Quoted)
+        if key is None and is_word and entries and entries[-1][0] is not None:
             entries[-1] = (entries[-1][0], BROKEN)  # the rest of `1,5`
         if key is not None or parts:
             value = _joined(parts)

@@ -163,7 +163,7 @@ _SORRY = (
     r"(?:^|\":\s*\")[^\w\n]{0,20}(?:(?:(?:i'm |i am )?(?:very |so )?sorry|i apologi[sz]e|unfortunately|(?:please )?note"
     r"|since|because|as|说明|抱歉|对不起|很抱歉|由于)[,:，：]?\s{0,3}(?:but |that )?)*"
 )
-_OVER = r"(?=\s*(?:[.,;:!—-]|$)| (?:provided|attached|you|directly|itself|content|from|so|because|since|as|and)\b)"
+_OVER = r"(?=\s*(?:[.,;:!\"—-]|$)| (?:provided|attached|you|directly|itself|content|from|so|because|since|as|and)\b)"
 _NOT_SEEN = re.compile(
     rf"{_SORRY}(?:{_CANNOT} {_DO} (?:the |your |any |this |these )?{_JUDGED}{_OVER}"
     rf"|i (?:do|did)(?:n't| not) (?:have|receive) (?:access to )?(?:the |any |an? )?{_MEDIA}\b"

@@ -131,7 +131,10 @@ _DOUBT = {
 """Words of a reason that may take back what it is a reason for."""
 _MARKS = " \t\r\n*_`'\"“”‘’。.!\\✅❌✓✔✗✘"
 _NO_VALUE = {"", "null", "none", "n/a", "na", "unknown", "-"}
-_ABSTAINS = re.compile(rf"(?:{NOT_VISIBLE}|not_visible|not-visible|不可见)(?:[\s:,(.].*)?", re.DOTALL)
+_ABSTAINS = re.compile(
+    rf"(?!.*(?:[0-9]|correct))(?:{NOT_VISIBLE}|not[_-]visible|不可见)(?: in (?:the|this) \w+)?[\s*_]*(?:[:,(.].*)?",
+    re.DOTALL,
+)
 
 
 def read_value(text: str, step: RubricStep, answer: Answer, abstain: bool = False) -> Reading:
