@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import ANSWERS, Answer
@@ -27,8 +28,7 @@ MAX_REPLY = 100_000
 
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # characters without width
 
-# lmms-eval 0.7.3: models/chat/openai.py, async_openai.py, gemini.py; models/simple/llava_vid.py and oryx.py;
-# llava_onevision_moviechat.py.
+# lmms-eval 0.7.3: chat/openai.py, async_openai.py, gemini.py; llava_vid.py, oryx.py, llava_onevision_moviechat.py
 _FAILED = re.compile(
     rf"\s*(?:{re.escape(FAILURE_MARKER)}|{re.escape(BUDGET_MARKER)}"
     r"|Video\s[^{}]{0,2000}\s(?:can\snot\sload|generate\sfailed),\scheck\sthe\ssource\s*\Z"
@@ -112,9 +112,8 @@ def parse_reply(
         status = "request_failed"
     elif correction := _CORRECTION.search(text, groups[-1].end if groups else 1):
         readings |= dict.fromkeys(_named(text[correction.start() :], names) or readings, "corrected")
-    parsed = _parsed(status, names, readings)
     stated = {name: read_step_details(groups, names, detail) for name, detail in (details or {}).items()}
-    return Parsed(parsed.status, parsed.answers, parsed.missing, parsed.abstained, stated)
+    return replace(_parsed(status, names, readings), details=stated)
 
 
 def _text_of(reply: object) -> str:
@@ -156,7 +155,6 @@ def _answer_text(reply: str) -> tuple[str, bool]:
 # The two lists. An entry begins a line; a refusal may also begin a text within JSON, and a correction a sentence.
 
 _MEDIA = r"(?:\w+ )?(?:videos?|clips?|images?|frames?|footage|recordings?|media|attachments?)"
-_JUDGED = rf"(?:{_MEDIA}|(?:examination|exam|performance|steps?))"
 _CANNOT = r"i(?: can(?:no|')t| can not| could(?:n't| not)| am (?:unable|not able) to|'m (?:unable|not able) to)"
 _DO = r"(?:actually |directly )?(?:see|view|watch|access|open|play|load|process|analy[sz]e|assess|evaluate|judge|score)"
 _SORRY = (
@@ -165,7 +163,7 @@ _SORRY = (
 )
 _OVER = r"(?=\s*(?:[.,;:!\"—-]|$)| (?:provided|attached|you|directly|itself|content|from|so|because|since|as|and)\b)"
 _NOT_SEEN = re.compile(
-    rf"{_SORRY}(?:{_CANNOT} {_DO} (?:the |your |any |this |these )?{_JUDGED}{_OVER}"
+    rf"{_SORRY}(?:{_CANNOT} {_DO} (?:the |your |any |this )?(?:{_MEDIA}|examination|exam|performance|steps?){_OVER}"
     rf"|i (?:do|did)(?:n't| not) (?:have|receive) (?:access to )?(?:the |any |an? )?{_MEDIA}\b"
     rf"|(?:there (?:is|are|was|were) )?no {_MEDIA} (?:(?:is|are|was|were|has been|have been) )?"
     r"(?:provided|attached|given|available|included|received|uploaded|shared)\b"
