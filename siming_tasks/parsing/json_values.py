@@ -15,7 +15,7 @@ BROKEN = None
 
 _DEEPEST = 64  # groups within each other
 _OPENING = re.compile(r"""\{(?=\s*(?:\\?["'“{}\[]|\w[\w .-]{0,60}\s*:|//|/\*|\Z))|\[(?=\s{0,99}\{)""")
-"""Where an object or a list of objects begins: a list of bare values is never an answer, ``\\boxed{4}`` is none."""
+"""Beginning of an object or a list of objects: a list of bare values is never an answer, ``\\boxed{4}`` is none."""
 _TOKEN = re.compile(
     r"""(?P<blank> \s+ | \\ (?=[{}\[\]_]) | ```\w* | // [^\n]* | (?<![^\s,]) \# [^\n]* | /\* .*? (?: \*/ | \Z ) )
       | (?P<mark> [{}\[\]:,] )
@@ -86,7 +86,7 @@ class _Open:
         self.key, self.parts = None, []
 
     def colon(self) -> None:
-        """What stands before a colon is a key; the comma before the key may have been left out."""
+        """Take what stands before a colon as a key; the comma before the key may have been left out."""
         if self.group.bracket == "[" or not self.parts or not isinstance(self.parts[-1], str):
             self.parts.append(BROKEN)
             return

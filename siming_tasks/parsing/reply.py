@@ -135,7 +135,7 @@ def _text_of(reply: object) -> str:
 
 
 def _answer_text(reply: str) -> tuple[str, bool]:
-    """What the model answered in its first turn, without its thinking; whether the text ends inside the thinking.
+    """Answer of the model in its first turn, without its thinking; whether the text ends inside the thinking.
 
     A line of another speaker within the thinking is a thought.
     """

@@ -1,4 +1,4 @@
-"""What a key names and what a value says: one asked step, and points or a verdict on its scale."""
+"""Keys and values: the step that a key names, and the points or verdict on its scale that a value states."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ _ABSTAINS = re.compile(
 
 
 def read_value(text: str, step: RubricStep, answer: Answer, abstain: bool = False) -> Reading:
-    """What a value says of a step, or why it says nothing.
+    """Read what a value says of a step, or why it says nothing.
 
     Points are ``2``, ``2.0``, ``2 points``, ``2/3``, ``2 out of 3``; a maximum must be the step's. A verdict is
     ``correct`` or ``incorrect``. Behind either may stand a mark and a reason, without a further number (unless the

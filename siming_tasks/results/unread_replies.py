@@ -108,7 +108,7 @@ def takes_schema(model: str) -> bool | None:
 
 @dataclass(frozen=True)
 class UnreadNote:
-    """How many replies of a run could not be read, three of them, and the remedy; its text is the note, or empty.
+    """Number of a run's replies that could not be read, three of them, and the remedy; its text is the note, or empty.
 
     Attributes:
         statuses: number of replies by status.
@@ -134,7 +134,7 @@ class UnreadNote:
 
     @property
     def sentence(self) -> str:
-        """How many replies could not be read; empty if there are none."""
+        """The number of replies that could not be read, in a sentence; empty if there are none."""
         if not self.count:
             return ""
         total = sum(self.statuses.values())
@@ -142,7 +142,7 @@ class UnreadNote:
         return f"{self.count:,} of {total:,} replies ({self.count / total:.1%}) could not be read whole: {counts}."
 
     def remedies(self) -> list[str]:
-        """What a user can do, in sentences, for the statuses that there are."""
+        """Sentences on what a user can do, for the statuses that there are."""
         found = []
         if any(self.statuses.get(status) for status in ("unread", "partial", "refused")):
             if self.schema and not self.asked_with_schema:

@@ -1,31 +1,33 @@
-"""Replies that were put aside: which, why, and the words that decided it."""
+"""Replies that could not be read whole: which, how many, and what helps."""
 
 from __future__ import annotations
+
+import pytest
 
 from siming_tasks.data import Dataset
 from siming_tasks.parsing import parse_reply
 from siming_tasks.results.record import Record
-from siming_tasks.results.set_aside import MAX_CHARACTERS, PASSAGE, SetAsideReplies, _cut, spans_of
+from siming_tasks.results.unread_replies import ENDS, UnreadNote, UnreadReplies, _cut, takes_schema
 from tests.records import record_json
 
 
-def collected(exams: Dataset, replies: list[str | None], **more: str) -> SetAsideReplies:
-    kept = SetAsideReplies(exams)
+def collected(exams: Dataset, replies: list[str | None]) -> UnreadReplies:
+    kept = UnreadReplies(exams)
     step = exams.videos[0].applicable[0].step_id
     for reply in replies:
         parsed = parse_reply(reply or "", [exams.rubric.by_id[step]], "score")
-        line = record_json("clip_score", exams.videos[0].video_id, step, parsed, **more)
-        kept.put(Record.from_json(line), reply)
+        kept.put(Record.from_json(record_json("clip_score", exams.videos[0].video_id, step, parsed)), reply)
     return kept
 
 
 def test_only_replies_that_lack_an_answer_are_listed(exams: Dataset) -> None:
     assert collected(exams, ['{"score": 1}']).all() == ()
     assert collected(exams, ["[LMMS_EVAL_REQUEST_FAILED after 3 retries] timeout"]).all() == ()
-    (refused,) = collected(exams, ["I cannot help with that."]).all()
+    (refused,) = collected(exams, ["I cannot help with \x1b[2Jthat."]).all()
     assert (refused.status, refused.missing, refused.asked) == ("refused", {"cpr_01": "absent"}, 1)
     assert (
-        refused.line() == f"{refused.id}  refused (1 absent of 1): “I cannot help with that.”" or refused.deciding == ()
+        refused.line().startswith(f"{refused.id}  refused (1 absent of 1): “I cannot help")
+        and "\x1b" not in refused.line()
     )
 
 
@@ -34,23 +36,42 @@ def test_the_last_reply_to_a_request_counts(exams: Dataset) -> None:
     assert len(collected(exams, ['{"score": 1}', "No idea."]).all()) == 1
 
 
-def test_the_words_that_decided_are_those_of_the_reader(exams: Dataset) -> None:
-    reply = '{"score": 1}\n\nPlease disregard the JSON above.'
-    (found,) = collected(exams, [reply]).all()
-    asked = [exams.rubric.by_id["cpr_01"]]
-    assert found.deciding == parse_reply(reply, asked, "score").deciding != ()
-    assert all(passage in reply for passage in found.deciding) and "disregard" in found.line()
+def test_a_long_reply_keeps_its_ends() -> None:
+    cut = _cut("start " + "x" * 80_000 + " end")
+    assert len(cut) < 2 * ENDS + 50 and cut.startswith("start ") and cut.endswith(" end")
+    assert "⟦77,010 characters left out⟧" in cut and _cut("short") == "short"
 
 
-def test_spans_are_in_order_and_joined() -> None:
-    assert spans_of("abcdef", ["ef", "ab", "bc", "", "no"]) == [(0, 3), (4, 6)]
+def test_classes_that_take_a_schema() -> None:
+    assert (takes_schema("async_openai"), takes_schema("llava_onevision"), takes_schema("mine")) == (True, False, None)
 
 
-def test_a_long_reply_keeps_its_ends_and_the_words_that_decided() -> None:
-    text = "start " + "x" * 40_000 + " wait, 2 " + "y" * 40_000 + " end"
-    cut = _cut(text, ["wait, 2"])
-    assert len(cut) < MAX_CHARACTERS and cut.startswith("start ") and cut.endswith(" end") and " wait, 2 " in cut
-    left_out = [int(line.split()[0][1:].replace(",", "")) for line in cut.splitlines() if line.startswith("⟦")]
-    notes = sum(len(line) + 2 for line in cut.splitlines() if line.startswith("⟦"))
-    assert len(left_out) == 2 and sum(left_out) + len(cut) - notes == len(text)
-    assert len(_cut(text, [text])) < MAX_CHARACTERS + PASSAGE and _cut("short", ["short"]) == "short"
+@pytest.mark.parametrize(
+    ("note", "expected"),
+    [
+        (UnreadNote({"ok": 9, "abstained": 1, "request_failed": 3}), ""),
+        (
+            UnreadNote({"ok": 98, "unread": 1, "refused": 1}, ["one", "two"], True),
+            "2 of 100 replies (2.0%) could not be read whole: 1 unread, 1 refused. "
+            "SIMING_SCHEMA=json holds this class of model to the form.\n  one\n  two",
+        ),
+        (
+            UnreadNote({"ok": 9, "truncated": 1}, (), True),
+            "1 of 10 replies (10.0%) could not be read whole: 1 truncated. "
+            "Give truncated replies more new tokens (--gen_kwargs max_new_tokens=...).",
+        ),
+        (
+            UnreadNote({"partial": 1}, (), False),
+            "1 of 1 replies (100.0%) could not be read whole: 1 partial. "
+            "SIMING_ASK=step asks about one step at a time, and the plain tasks ask for the least.",
+        ),
+    ],
+)
+def test_the_note_says_how_many_and_what_helps(note: UnreadNote, expected: str) -> None:
+    assert str(note) == expected
+    assert note.is_many == ("10" in expected and "(2.0%)" not in expected)
+
+
+def test_a_schema_that_was_given_is_not_advised() -> None:
+    assert "SIMING_SCHEMA" not in str(UnreadNote({"unread": 1}, (), True, asked_with_schema=True))
+    assert "where its class takes a schema" in str(UnreadNote({"unread": 1}))
