@@ -150,7 +150,7 @@ def analyze_run(
         settings,
         task_runs,
         gains=_clip_gains({name: task_run.panel for name, task_run in task_runs.items()}, options),
-        warnings=((note.sentence,) if note.is_many else ()) + _warnings(run, settings),
+        warnings=_warnings(run, settings),
         replies=files.count if files else 0,
         prompts={name: _prompt_fingerprint(run.records[name]) for name in settings},
         error_quotes=quotes.by_setting(),

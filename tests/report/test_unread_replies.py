@@ -34,14 +34,13 @@ def test_every_reply_is_listed_once_and_escaped(folder: Path, exams: Dataset, tm
     listed = re.findall(r'<pre class="reply"[^>]*>(.*?)</pre>', text, re.DOTALL)
     assert sorted(map(html.unescape, listed)) == sorted([ATTACK.replace("\u202e", "⟦U+202E⟧"), REFUSAL])
     assert "<script>alert" not in text and "<img src=x" not in text and "The same reply to 1 more" in text
-    assert "3 of 4 replies (75.0%) could not be read whole: 1 partial, 2 refused." in text and "SIMING_SCHEMA" in text
+    assert "3 of 4 replies (75.0%) could not be read whole: 1 partial, 2 refused." in text and "SIMING_ASK=step" in text
     for video in exams.videos[:3]:
         assert f"full_score/{video.video_id}" in text
     assert f"full_score/{exams.videos[3].video_id}" not in text
     model = (out / "models" / page.name).read_text(encoding="utf-8")
     assert f'<a href="../replies/{page.name}">3 of 4 replies (75.0%) could not be read whole' in model
-    notes = re.findall(r'<p class="note">(.*?)</p>', model)
-    assert notes[0].startswith("3 of 4 replies"), "so many are said first"
+    assert "3 of 4 replies" in re.findall(r'<p class="note">(.*?)</p>', model)[0], "so many are said first"
 
 
 def test_a_run_that_was_read_whole_has_no_page(exams: Dataset, make_run: Callable[..., Path], tmp_path: Path) -> None:

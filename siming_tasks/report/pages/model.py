@@ -34,6 +34,7 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
             "sentence": run.unread_note.sentence,
             "remedies": " ".join(run.unread_note.remedies()),
             "has_page": bool(run.unread),
+            "is_many": run.unread_note.is_many,
         }
         for run in contents.analyses
     }
