@@ -1,4 +1,4 @@
-"""Four readers on every set of hand-written replies: right, missing and wrong replies.
+"""Three readers on every set of written replies: right, missing and wrong replies.
 
     python utils/compare_readers.py
 
@@ -7,10 +7,8 @@
 * *regex filter*: the ``regex`` filter of lm-evaluation-harness with its pattern ``flexible-extract``,
   ``group_select: -1`` (the last number; for verdicts the last word); for several steps the first one behind the last
   mention of the id.
-* *end match*: ``answer("line")`` of Inspect (``ANSWER: ...``), else ``match(location="end")``: the last word of the
-  text; for several steps the last word of the last line that begins with the id.
 
-The last three take what is on the step's scale and drop all else. Prints a Markdown table.
+The last two take what is on the step's scale and drop all else. Prints a Markdown table.
 """
 
 from __future__ import annotations
@@ -31,10 +29,8 @@ TESTS = Path(__file__).parents[1] / "tests" / "parsing"
 sys.path.insert(0, str(TESTS))
 from replyset import FOLDER, Reply, replies, verdict_on  # noqa: E402
 
-SETS = {"first": FOLDER, "second": FOLDER / "heldout", "third": FOLDER / "second_hand", "fourth": FOLDER / "third_hand"}
 NUMBER = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")  # lm-evaluation-harness, gsm8k.yaml, flexible-extract
 WORD = re.compile(r"incorrect|correct", re.IGNORECASE)
-LINE = re.compile(r"(?i)ANSWER\s*:\s*([^\n]+)")  # Inspect, AnswerPattern.LINE
 
 
 def value_of(text: Any, step: RubricStep, answer: str) -> float | None:
@@ -70,16 +66,6 @@ def filtered(reply: Reply, step: RubricStep) -> float | None:
     return value_of(first[0], step, reply.answer) if first else None
 
 
-def at_end(reply: Reply, step: RubricStep) -> float | None:
-    """The line ``ANSWER:``, else the last word."""
-    if len(reply.steps) == 1:
-        lines = LINE.findall(reply.text) or [reply.text]
-    else:
-        lines = re.findall(rf"^\W*{step.id}\b(.*)", reply.text, re.MULTILINE)
-    words = lines[-1].split() if lines else []
-    return value_of(words[-1], step, reply.answer) if words else None
-
-
 def each(read: Callable[[Reply, RubricStep], float | None]) -> Callable[[Reply], dict[str, float]]:
     """A reader of single steps as one of replies."""
     return lambda reply: {s.id: value for s in reply.steps if (value := read(reply, s)) is not None}
@@ -89,23 +75,21 @@ READERS: dict[str, Callable[[Reply], dict[str, float]]] = {
     "siming": lambda reply: dict(parse_reply(reply.text, reply.steps, reply.answer).answers),
     "json-repair": each(repaired),
     "regex filter": each(filtered),
-    "end match": each(at_end),
 }
 
 
 def main() -> None:
-    """Print the table."""
-    print("| set | replies | reader | right | missing | wrong |\n|---|---|---|---|---|---|")
-    for name, folder in SETS.items():
+    """Print the table: right / missing / wrong by set, kind and reader."""
+    print(f"| set | replies | {' | '.join(READERS)} |\n|---|---|{'---|' * len(READERS)}")
+    for folder in (FOLDER, *sorted(path for path in FOLDER.iterdir() if path.is_dir())):
         by_kind: dict[str, list[Reply]] = {}
         for reply in replies(folder):
             kind = reply.family.partition(":")[0]
             by_kind.setdefault(kind if kind in ("natural", "trap") else "mixed", []).append(reply)
         for kind, several in by_kind.items():
-            for reader, read in READERS.items():
-                count = Counter(verdict_on(reply, read(reply)) for reply in several)
-                cells = (f"{count[verdict]}" for verdict in ("right", "missing", "wrong"))
-                print(f"| {name} | {len(several)} {kind} | {reader} | {' | '.join(cells)} |")
+            counts = [Counter(verdict_on(reply, read(reply)) for reply in several) for read in READERS.values()]
+            cells = (" / ".join(str(count[verdict]) for verdict in ("right", "missing", "wrong")) for count in counts)
+            print(f"| {folder.name} | {len(several)} {kind} | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

@@ -38,15 +38,16 @@ def score(
     audio: bool = cli.switch("with --observable: the model heard the sound track"),
     validate_only: bool = cli.switch("check the predictions; no labels needed"),
     failed_only: bool = cli.switch(
-        "list the requests that failed and how to ask them again, and the replies that were put aside with the words "
-        "that decided it",
+        "list the requests that failed and how to ask them again, and the replies that could not be read whole",
         "--list-failed",
     ),
     as_json: bool = cli.switch("print one JSON object", "--json"),
 ) -> int:
     """Print the metrics of a run; 1 if ``--validate-only`` finds that it cannot be used."""
+    from siming_tasks.report.viewer_files import raw_reply
     from siming_tasks.results.discovery import run_at
     from siming_tasks.results.run import load_run, read_run, score_run, validation
+    from siming_tasks.results.unread_replies import UnreadReplies, unread_note
 
     chosen, parts = chosen.from_words("siming score", predictions)
     source = run_at(parts)
@@ -68,16 +69,23 @@ def score(
             )
         print("usable" if summary["ok"] else "not usable as it is")
         return 0 if summary["ok"] else 1
-    run = read_run(source, dataset, partial=partial, allow=allow)
+    unread = UnreadReplies(dataset)
+    run = read_run(source, dataset, partial=partial, allow=allow,
+                   seen=lambda record, line: unread.put(record, raw_reply(line)))  # fmt: skip
+    note = unread_note(run, unread.all())
     scores = score_run(run, options, observable=observable, fps=fps, has_audio=audio)
     if as_json:
         print_json(scores.to_json(), indent=1)
     else:
         show_problems(scores.problems)
+        if note.is_many:
+            print(f"{note}\n")
         label = " SYNTHETIC" if dataset.synthetic else ""
         part = f", split {dataset.part}" if dataset.part else ""
         print(f"{dataset.name} {dataset.version}{part}{label}, digest {dataset.digest[:12]}\n")
         _print_scores(scores, run, observable)
+        if not note.is_many and str(note):
+            print(f"\n{note}")
     return 0
 
 
@@ -113,17 +121,17 @@ def _shown(rows: Rows) -> list[str]:
 
 
 def _list_failed(source: RunSource, dataset: Dataset, partial: bool, allow: Sequence[str], as_json: bool) -> int:
-    """Print the set-aside replies and the failed requests of a run, and the commands that ask these again; 0."""
+    """Print the unread replies and the failed requests of a run, and the commands that ask these again; 0."""
     from siming_tasks.common.redact import MASK, redact
     from siming_tasks.report.viewer_files import raw_reply
     from siming_tasks.results.lmms_eval_commands import failed_requests, log_folder, retry_commands
     from siming_tasks.results.run import read_run
-    from siming_tasks.results.set_aside import SetAsideReplies
+    from siming_tasks.results.unread_replies import UnreadReplies, unread_note
 
-    replies = SetAsideReplies(dataset)
+    replies = UnreadReplies(dataset)
     run = read_run(source, dataset, partial=partial, allow=allow,
                    seen=lambda record, line: replies.put(record, raw_reply(line)))  # fmt: skip
-    failed, set_aside = failed_requests(run), replies.all()
+    failed, unread = failed_requests(run), replies.all()
     again = retry_commands(run, failed)
     records = [record for present in run.records.values() for record in present]
     statuses = Counter(record.status for record in records)
@@ -137,11 +145,11 @@ def _list_failed(source: RunSource, dataset: Dataset, partial: bool, allow: Sequ
             "join": join,
         }
         listing["stored"] = is_stored
-        print_json(redact(listing) | {"set_aside": [asdict(reply) for reply in set_aside]}, indent=1)
+        print_json(redact(listing) | {"unread": [asdict(reply) for reply in unread]}, indent=1)
         return 0
-    if set_aside:
-        print(f"{len(set_aside)} replies were put aside, wholly or in part; the words that decided it:\n")
-        print("\n".join(reply.line() for reply in set_aside) + "\n")
+    if unread:
+        note = unread_note(run, ())
+        print("\n".join([" ".join([note.sentence, *note.remedies()]), "", *(reply.line() for reply in unread), ""]))
     for request in failed:
         print(f"{request.id}  {request.task} {request.document}" + (f"  {request.reason}" if request.reason else ""))
     print(f"{len(failed)} requests failed.")

@@ -1,7 +1,6 @@
-"""Reading of raw replies: points or verdicts per step, or a named failure. It never raises, guesses or puts zeros.
+"""Reading of raw replies: points or verdicts per step, or a named reason. It never raises, guesses or puts zeros.
 
-The names in ``__init__.pyi`` are imported when they are first used: most importers need the statuses alone, not the
-grammar.
+The names in ``__init__.pyi`` are imported when they are first used: most importers need the statuses alone.
 """
 
 import lazy_loader

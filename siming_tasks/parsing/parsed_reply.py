@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.schema import Answer, answer_key, verdict_word
-from siming_tasks.parsing.lexicon import NOT_VISIBLE
 
 if TYPE_CHECKING:  # listing the tasks must not load rubrics: the command line starts with it
     from siming_tasks.rubrics import RubricStep
@@ -23,14 +22,13 @@ BUDGET_MARKER = "[LMMS_EVAL_BUDGET_EXCEEDED"
 BLOCKED_MARKER = "[SAFETY_BLOCKED"
 """Beginning of the text that stands for a reply that the service refused to give, as lmms-eval writes it."""
 
+NOT_VISIBLE = "not visible"
+"""Words of a reply that abstains from a step."""
+
 ABSTAINED = "abstained"  # status of a reply, and reading of a step, that is neither an answer nor missing
 
-STATUSES = (
-    *("ok", ABSTAINED, "request_failed", "empty", "truncated"),
-    *("off_scale", "unseen", "refused", "bad_json", "wrong_keys", "no_json"),
-)
-"""Every status of a reply. Where several hold of a reply that leaves steps unanswered, the first of this table stands;
-what it does answer is kept.
+STATUSES = ("ok", ABSTAINED, "request_failed", "empty", "truncated", "refused", "unread", "partial")
+"""Every status of a reply. Where several hold, the first of this table stands; what a reply does answer is kept.
 
 ===============  =====================================================================================================
 ok               every asked step is answered
@@ -38,19 +36,15 @@ abstained        every asked step is answered or called not visible, at least on
 request_failed   no model wrote this: the host's text for a failed or unaffordable request
 empty            nothing, or only white space
 truncated        the text ends inside a thinking block or a JSON value
-off_scale        a score below 0, above the step's maximum, no multiple of its score_increment, or of another maximum
-unseen           answers that were given without pictures, as the reply says: "no frames were attached"
-refused          no answer, and the words of a refusal
-bad_json         a value that is no answer, two different or doubtful answers for a step, a brace that begins no JSON
-wrong_keys       JSON that does not name all asked steps, or gives them null
-no_json          prose
+refused          no answer, and a line that begins with a refusal
+unread           no answer
+partial          some of the asked steps are answered
 ===============  =====================================================================================================
 """
 
-MISSING = ("absent", "off_scale", "conflict", "unseen", "ambiguous", "unreadable", "cut_off")
-"""Reasons for a missing answer: not named, or null; not on its scale; two different answers in one bracket; given
-without pictures, as the reply says; the words could mean two things (key, place, polarity or scale are open); no answer
-in its value; the text ends in its value."""
+MISSING = ("absent", "off_scale", "conflict", "corrected", "unreadable")
+"""Reasons for a missing answer: not named, or null; not on the step's scale; two different values in one JSON object;
+taken back in words behind the JSON; a value that is no answer."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,8 +60,6 @@ class Parsed(ShortRepr):
     # name of a detail -> step id -> what the reply states of it, for every step for which it can be read; only the
     # details that were asked for (:mod:`siming_tasks.tasks.answer_formats`)
     details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    # passages of the reply, as written, that decided against an answer: a sentence, a title, a bracket that differs
-    deciding: tuple[str, ...] = field(default=(), compare=False)
 
 
 def format_answers(

@@ -1,56 +1,64 @@
-"""Reader of replies: whatever a model or lmms-eval returned becomes answers per step, or a named failure."""
+"""Reader of replies: whatever a model or lmms-eval returned becomes an answer for each step, or a named reason.
+
+Thinking is set aside. JSON objects with the requested keys are read in order; a later answer to a step replaces an
+earlier one. Where there are none: one ``id: value`` per line, table row or headed block, the last one of a step
+counting; else, about one step, a value that begins the reply or ends it after a title. A value counts only on the asked
+scale. What stands around JSON does not matter, but for two short lists of words that begin a line.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from siming_tasks.common.schema import Answer
-from siming_tasks.parsing.answer_text import Answered, first_turn, set_apart
-from siming_tasks.parsing.bracket_roles import bracket_role, named_scales, stands_alone
-from siming_tasks.parsing.grammar import key_of
-from siming_tasks.parsing.json_answers import Collector, Reading
-from siming_tasks.parsing.lenient_json import Group, Scalar
-from siming_tasks.parsing.lexicon import strip_invisible
+from siming_tasks.common.errors import OptionsError
+from siming_tasks.common.schema import ANSWERS, Answer
+from siming_tasks.parsing.json_answers import read_answers
+from siming_tasks.parsing.json_values import read_json
 from siming_tasks.parsing.parsed_reply import ABSTAINED, BLOCKED_MARKER, BUDGET_MARKER, FAILURE_MARKER, Parsed
-from siming_tasks.parsing.remarks import announces_correction, bearings
 from siming_tasks.parsing.step_details import StepDetail, read_step_details
-from siming_tasks.parsing.step_matching import StepNames, number_in
-from siming_tasks.parsing.text_answers import MAX_PLAIN, read_text_answers
+from siming_tasks.parsing.steps import Reading, StepNames
+from siming_tasks.parsing.text_answers import read_text
 from siming_tasks.rubrics import RubricStep
 
-# lmms-eval 0.7.3: models/chat/openai.py, async_openai.py, gemini.py (a choice without content: _FAILED_UNLESS_READ);
-# models/simple/llava_vid.py and oryx.py; llava_onevision_moviechat.py.
+MAX_REPLY = 100_000
+"""Characters at the end of a reply that are read: more than models write."""
+
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # characters without width
+
+# lmms-eval 0.7.3: chat/openai.py, async_openai.py, gemini.py; llava_vid.py, oryx.py, llava_onevision_moviechat.py
 _FAILED = re.compile(
     rf"\s*(?:{re.escape(FAILURE_MARKER)}|{re.escape(BUDGET_MARKER)}"
     r"|Video\s[^{}]{0,2000}\s(?:can\snot\sload|generate\sfailed),\scheck\sthe\ssource\s*\Z"
     r"|Can\snot\sinfer\sthe\sanswer\.\s*\Z)"
 )
-_LONGEST = 2000
-"""Characters of a passage that is handed on."""
-_NO_ANSWER = ("absent", "unreadable", "cut_off")
-_GAP = re.compile(r"[ \t\r,;]*\n?[ \t\r]*")  # between brackets that belong together: one object per line
-_SHARE = re.compile(r"(?<![0-9.])0?\.[0-9]+")
-_FAILED_UNLESS_READ = re.compile(r"\s*Error: |.*Error: can only concatenate str ", re.DOTALL)
-
-_JUDGE = (
-    r"(?:assess|evaluate|view|access|score|judge|determine|process|provide|see|watch|rate|analy[sz]e|verify|open|give"
-    r"|grade|observe|confirm)"
+_WORD = r"(?:[a-z]{1,16}[:_])?(?:think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad)"
+_CLOSE = re.compile(
+    rf"</\|?{_WORD}\|?>|<\|/{_WORD}\|?>|<\|end_(?:of_)?(?:thought|thinking|reasoning)\|>|\[/THINK(?:ING)?\]|◁/{_WORD}▷"
+    r"|<unused95>|<\|channel\|>\s{0,4}final[^<]{0,64}<\|message\|>|assistantfinal",
+    re.IGNORECASE,
 )
-_REFUSED = re.compile(
-    rf"""\b i\s?(?:'m|am) \s (?:sorry|unable|not\ able|not\ comfortable) \b | \b i \s apologi[sz]e \b | \b as\ an\ ai \b
-      | \b (?:i|we) \s (?:can\s?not|can't|could\ not|couldn't|will\ not|won't|do(?:n't|\ not)\ (?:have|see)
-        | must\ decline) \b
-      | \b (?:unable|not\ able)\ to\ {_JUDGE} \b | \b (?:could|can)\ ?not\ be\ (?:{_JUDGE}\w*|loaded) \b
-      | \b no\ (?:video|images?|frames?|clip)\ (?:was|were|is|are)?\ ?(?:provided|attached|available|visible|given) \b
-      | 抱歉 | 对不起 | 无法(?:观看|查看|评估|评分|判断|判定|确定|访问|识别|提供|看到|打开|处理|分析|辨认|回答)
-      | 不能(?:提供|评估|评分|判断|回答|协助|观看|查看)""",
-    re.VERBOSE | re.IGNORECASE,
+_OPEN = re.compile(
+    rf"<\|?{_WORD}\|?>|<\|(?:begin_of_|start_)(?:thought|thinking|reasoning)\|>|\[THINK(?:ING)?\]|◁{_WORD}▷"
+    r"|<unused94>thought|<\|channel\|>\s{0,4}(?:analysis|commentary)[^<]{0,64}<\|message\|>",
+    re.IGNORECASE,
 )
-_STATE = frozenset({"error", "status", "success", "ok", "state", "result", "errors"})
-_REPORT = frozenset({"message", "msg", "code", "status_code", "error_code", "error_message", "request_id", "traceback"})
+_END_OF_TURN = re.compile(
+    r"<\|(?:im_start|im_end|eot_id|eom_id|start_header_id|endoftext|end_of_text|user|assistant|return|eos)\|>"
+    r"|<\|(?:START|END)_OF_TURN_TOKEN\|>|</s>|<(?:start|end)_of_turn>|<eos>|\[/?INST\]|\[UNUSED_TOKEN_14[56]\]"
+)
+_NEXT_SPEAKER = re.compile(
+    r"^[ \t]*(?:#{1,4}[ \t]*)?\**(?:(?:USER|User|HUMAN|Human|ASSISTANT|Assistant|用户|助手)\**[ \t]*[:：]"
+    r"|(?<=# )(?:Instruction|User|Human|Input|Response|Question)\b)",
+    re.MULTILINE,
+)
+_OWN_HEADING = re.compile(
+    r"\s*(?:(?:<s>|<\|im_start\|>\s*assistant\b|<start_of_turn>\s*model\b|<\|assistant\|>"
+    r"|<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>|(?:#{1,4} )?\**(?:ASSISTANT|Assistant|助手)\**\s*[:：]"
+    r"|#{1,4} Response\b\s*[:：]?)\s*)+"
+)
 
 
 def parse_reply(
@@ -63,9 +71,8 @@ def parse_reply(
 ) -> Parsed:
     """Read a raw reply against the steps that were asked.
 
-    Nothing is guessed: a step whose answer is absent, ambiguous, contradicted, cut off or off its scale is missing,
-    with the reason. What counts is in :mod:`siming_tasks.parsing.grammar`. Takes anything, never raises, takes time
-    linear in the reply's length.
+    Nothing is guessed: a step without an answer on its scale is missing, with the reason. Takes anything as reply,
+    never raises on it, takes time linear in its length.
 
     Args:
         reply: what the host handed over: text, bytes, None, a list with one text, already parsed JSON, ...
@@ -74,29 +81,39 @@ def parse_reply(
         abstain: the reply may call a step not visible.
         details: what else the reply was asked to state of every step, by the name that the result has it under.
 
+    Raises:
+        OptionsError: there is no such kind of answer.
+
     Example:
         >>> from siming_tasks.rubrics import default_rubric
         >>> asked = default_rubric().steps[:3]
         >>> parsed = parse_reply('Sure! {"scores": {"CPR-01": "2/2", "cpr_02": 9, "cpr_03": 1', asked, "score")
         >>> parsed.status, parsed.answers, parsed.missing
-        ('truncated', {'cpr_01': 2.0}, {'cpr_02': 'off_scale', 'cpr_03': 'cut_off'})
+        ('truncated', {'cpr_01': 2.0}, {'cpr_02': 'off_scale', 'cpr_03': 'absent'})
     """
-    text = strip_invisible(_text_of(reply))
-    if not text.strip():
-        return _parsed("empty", steps, {})
-    if _FAILED.match(text):
-        return _parsed("request_failed", steps, {})
-    if text.lstrip().startswith(BLOCKED_MARKER):
-        return _parsed("refused", steps, {})
-    answered = set_apart(first_turn(text))
-    names = StepNames(steps, set(_numbers(answered.groups)))
-    readings, cut, passages = _readings(answered, names, answer, abstain)
-    reported = any(map(_is_failure, answered.groups)) or (len(text) < 2000 and _FAILED_UNLESS_READ.match(text))
-    if not readings and reported:
-        return _parsed("request_failed", steps, {})
-    parsed = _parsed(_status(answered, readings, steps, cut), steps, readings)
-    stated = {name: read_step_details(answered.groups, names, detail) for name, detail in (details or {}).items()}
-    return replace(parsed, details=stated, deciding=tuple(dict.fromkeys(filter(None, passages))))
+    if answer not in ANSWERS:
+        raise OptionsError(f"answer={answer!r} is no kind of answer; there are {' and '.join(map(repr, ANSWERS))}.")
+    names = StepNames(steps)
+    text = _UNSEEN.sub("", _text_of(reply))
+    if not text.strip() or _FAILED.match(text):
+        return _parsed("request_failed" if text.strip() else "empty", names, {})
+    is_error = re.match(r"\s*Error: ", text) is not None  # a host's text, or a model's where it answers something
+    text, thinking = _answer_text(text)
+    groups = read_json(text)
+    cut_off = thinking or (bool(groups) and not groups[-1].closed)
+    if groups:
+        readings = read_answers(groups, names, answer, abstain)
+    else:
+        readings = {} if cut_off else read_text(text, names, answer, abstain)
+    status = "truncated" if cut_off else ""
+    if text.lstrip().startswith(BLOCKED_MARKER) or _is_refused(text, readings, steps, answer):
+        readings, status = {}, "refused"
+    elif is_error and not readings:
+        status = "request_failed"
+    elif correction := _CORRECTION.search(text, groups[-1].end if groups else 1):
+        readings |= dict.fromkeys(_named(text[correction.start() :], names) or readings, "corrected")
+    stated = {name: read_step_details(groups, names, detail) for name, detail in (details or {}).items()}
+    return replace(_parsed(status, names, readings), details=stated)
 
 
 def _text_of(reply: object) -> str:
@@ -110,211 +127,95 @@ def _text_of(reply: object) -> str:
     try:
         if not isinstance(reply, str):
             return json.dumps(reply, ensure_ascii=False)
+        if reply[:1] == reply[-1:] == '"' and "{" in reply[:8]:  # one JSON encoding too many: "{\"score\": 2}"
+            return str(json.loads(reply, strict=False))
     except (TypeError, ValueError, RecursionError):
-        return "<no text>"
-    text = str.__str__(reply).lstrip("\ufeff")
-    if text[:1] == text[-1:] == '"' and "{" in text[:8]:
-        try:  # one JSON encoding too many: "{\"score\": 2}"
-            return str(json.loads(text, strict=False))
-        except (ValueError, RecursionError):
-            pass
-    return text
+        pass
+    return reply if isinstance(reply, str) else "<no text>"
 
 
-def _readings(
-    answered: Answered, names: StepNames, answer: Answer, abstain: bool
-) -> tuple[dict[str, Reading], bool, list[str]]:
-    """Readings per step id, whether the text ends inside a JSON value, and the passages that decided against an answer.
+def _answer_text(reply: str) -> tuple[str, bool]:
+    """Answer of the model in its first turn, without its thinking; whether the text ends inside the thinking.
 
-    Brackets that speak of different steps are joined (one object per step or per skill). Two that answer one step
-    differently make it ambiguous, unless the later is called a revision or the earlier a draft.
+    A line of another speaker within the thinking is a thought.
     """
-    text, steps = answered.text, names.steps
-    collector = Collector(names, answer, abstain)
-    readings: dict[str, Reading] = {}
-    drafts: dict[str, str] = {}  # step id -> the words that call its answer a draft
-    passages: list[str] = []
-    cut, is_corrected, previous, answered_to, role, label = False, False, 0, 0, "answer", ""
-    for group in answered.groups:
-        if previous == 0 or _GAP.fullmatch(text, previous, group.start) is None:
-            role, label = bracket_role(text, group, previous, names)
-            is_corrected |= bool(readings) and announces_correction(text[previous : group.start])
-            role = "revision" if role == "answer" and is_corrected else role
-        last, previous = previous, group.end
-        if (group.closed and not group.entries) or _is_failure(group):
-            continue
-        if not group.closed:
-            # A list counts as JSON if it begins its line, but for a title.
-            before = text[max(0, group.start - 80) : group.start].rpartition("\n")[2].strip()
-            begins_line = not before or before[-1] in ":：=`"
-            cut = group.bracket == "{" or begins_line or any(g.keyed for g in group.groups)
-        listed = group.bracket == "[" and not readings and stands_alone(text, group, len(steps))
-        if role == "aside" or not (listed or group.keyed or group.groups):
-            passages += [label] if role == "aside" and group.keyed else []
-            continue
-        in_bracket = collector.read_bracket(group, stands_alone=listed)
-        if scale := _other_scale(in_bracket, text, group, last, names, answer):
-            passages.append(scale)
-            in_bracket = {name: _doubted(reading) for name, reading in in_bracket.items()}
-        for step_id, reading in in_bracket.items():
-            if role == "revision" or step_id in drafts or step_id not in readings:
-                readings[step_id] = reading
-                drafts.pop(step_id, None)
-            elif readings[step_id] in _NO_ANSWER:
-                readings[step_id] = reading if reading not in _NO_ANSWER else readings[step_id]
-            elif reading != readings[step_id] and reading not in _NO_ANSWER:
-                readings[step_id] = "ambiguous"
-                passages.append(_passage(text, group))
-        answered_to, is_corrected = (group.end, False) if in_bracket else (answered_to, is_corrected)
-        drafts |= dict.fromkeys(in_bracket, label) if role == "draft" else {}
-    readings |= dict.fromkeys(drafts, "ambiguous")
-    passages += drafts.values()
-    in_json = {**readings} if any(map(_tells, readings.values())) else {}
-    if not in_json:
-        readings |= read_text_answers(text, names, answer, abstain)
-    if answered.unread:
-        readings = {name: _doubted(reading) for name, reading in readings.items()}
-    for bearing in bearings(text, answered.groups, readings, names, answer, answered_to):
-        made = dict.fromkeys(readings, bearing.readings) if isinstance(bearing.readings, str) else bearing.readings
-        changed = {name: reading for name, reading in made.items() if _tells(readings.get(name, "absent"))}
-        readings |= changed
-        passages += [bearing.passage] if changed else []
-    for passage, doubted in _said_otherwise(text, answered.groups, in_json, readings, names, answer):
-        passages.append(passage)
-        readings |= dict.fromkeys(doubted, "ambiguous")
-    if refusal := _placeholder(text, readings, steps, answer):
-        passages.append(refusal)
-        readings = {name: _doubted(reading) for name, reading in readings.items()}
-    return readings, cut, passages
+    own = _OWN_HEADING.match(reply)
+    begin = own.end() if own else 0
+    end = _END_OF_TURN.search(reply, begin)
+    text = reply[begin : end.start() if end else None]
+    thought = _CLOSE.search(text)
+    if speaker := _NEXT_SPEAKER.search(text, thought.end() if thought else 0):
+        text = text[: speaker.start()]
+    begin = max((tag.end() for tag in _CLOSE.finditer(text)), default=0)
+    text = text[begin:][-MAX_REPLY:]
+    opening = _OPEN.search(text)
+    return (text[: opening.start()], True) if opening else (text, False)
 
 
-def _said_otherwise(
-    text: str,
-    groups: Sequence[Group],
-    in_json: Mapping[str, Reading],
-    readings: Mapping[str, Reading],
-    names: StepNames,
-    answer: Answer,
-) -> Iterator[tuple[str, list[str]]]:
-    """Prose beside brackets that answer, read as a reply without JSON is, with the steps that it answers otherwise.
+# The two lists. An entry begins a line; a refusal may also begin a text within JSON, and a correction a sentence.
 
-    What stands before the brackets is compared with their answers, what stands behind them with the corrected ones.
-    """
-    read = [group for group in groups if group.closed and group.entries]
-    if not read or not in_json:
-        return
-    before, behind = text[: read[0].start][-MAX_PLAIN:], text[read[-1].end :][:MAX_PLAIN]
-    for prose, known in ((before, in_json), (behind, readings)):
-        said = read_text_answers(prose, names, answer) if prose.strip() else {}
-        told = {name for name in said if isinstance(said[name], float) and isinstance(known.get(name), float)}
-        if otherwise := [name for name in said if name in told and said[name] != known[name]]:
-            yield prose.strip()[:_LONGEST], otherwise
+_MEDIA = r"(?:\w+ )?(?:videos?|clips?|images?|frames?|footage|recordings?|media|attachments?)"
+_CANNOT = r"i(?: can(?:no|')t| can not| could(?:n't| not)| am (?:unable|not able) to|'m (?:unable|not able) to)"
+_DO = r"(?:actually |directly )?(?:see|view|watch|access|open|play|load|process|analy[sz]e|assess|evaluate|judge|score)"
+_SORRY = (
+    r"(?:^|\":\s*\")[^\w\n]{0,20}(?:(?:(?:i'm |i am )?(?:very |so )?sorry|i apologi[sz]e|unfortunately|(?:please )?note"
+    r"|since|because|as|说明|抱歉|对不起|很抱歉|由于)[,:，：]?\s{0,3}(?:but |that )?)*"
+)
+_OVER = r"(?=\s*(?:[.,;:!\"—-]|$)| (?:provided|attached|you|directly|itself|content|from|so|because|since|as|and)\b)"
+_NOT_SEEN = re.compile(
+    rf"{_SORRY}(?:{_CANNOT} {_DO} (?:the |your |any |this )?(?:{_MEDIA}|examination|exam|performance|steps?){_OVER}"
+    rf"|i (?:do|did)(?:n't| not) (?:have|receive) (?:access to )?(?:the |any |an? )?{_MEDIA}\b"
+    rf"|(?:there (?:is|are|was|were) )?no {_MEDIA} (?:(?:is|are|was|were|has been|have been) )?"
+    r"(?:provided|attached|given|available|included|received|uploaded|shared)\b"
+    rf"|(?:the|your) {_MEDIA} (?:(?:can|could)(?: ?not|n't) be (?:loaded|opened|decoded|played|processed|accessed|read)"
+    r"|(?:was|were)(?: not|n't) (?:provided|attached|included)|(?:failed to|did not|didn't) load)\b"
+    r"|(?:these|the|all) (?:values|scores|points|verdicts)(?: above)? are (?:only |just )?(?:placeholders|made up)\b"
+    r"|as an ai\b|我?(?:实际上|并)?(?:无法|不能|没有|未)(?:直接)?(?:观看|查看|看到|访问|打开|播放|加载|收到)"
+    r"(?:该|此|任何)?(?:视频|图像|图片|画面))",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The model says that it was shown nothing: what it gives all steps alike is a placeholder."""
 
+_DECLINED = re.compile(
+    rf"{_SORRY}(?:{_CANNOT}\b|i (?:won't|will not)\b|i(?:'m| am) (?:afraid|sorry|not comfortable)\b|i apologi[sz]e\b"
+    r"|unable to\b|抱歉|对不起|我?(?:无法|不能)(?:评估|评分|判断|判定|确定|提供|回答|协助))",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The model declines: so it does where it answers nothing."""
 
-def _doubted(reading: Reading) -> Reading:
-    return "ambiguous" if _tells(reading) else reading
-
-
-def _passage(text: str, group: Group) -> str:
-    """The beginning of a bracket as written."""
-    return text[group.start : min(group.end if group.closed else len(text), group.start + _LONGEST)]
-
-
-def _other_scale(
-    readings: Mapping[str, Reading], text: str, group: Group, previous: int, names: StepNames, answer: Answer
-) -> str:
-    """The words around points, or the share of 1, that show another maximum than the steps'; "" if none do."""
-    if answer != "score":
-        return ""
-    tops = {step.id: step.max_score for step in names.steps}
-    own = {tops[name] for name in readings}
-    total = sum(tops.values())
-    for words, top in named_scales(text, group, previous):
-        if own != {top} and top != total:
-            return words
-    told = [reading for reading in readings.values() if isinstance(reading, float)]
-    shares = "off_scale" in readings.values() and len(told) > 0 and max(told) <= 1
-    share = _SHARE.search(text, group.start, group.end if group.closed else len(text)) if shares else None
-    return share[0] if share else ""
+_CORRECTION = re.compile(
+    r"(?:^|[.!?。]\s?)[^\w\n]{0,20}"
+    r"(?:(?:correction|corrected|revised|revision|edit)(?: (?:answer|score|verdict|json|version)s?)?\s?[:：]|更正|修正"
+    r"|(?:please )?(?:disregard|ignore) (?:the|my|that|this|these) (?:\w+ )?(?:above|json|answer|score|verdict|value)"
+    r"|scratch that|on (?:reflection|second thoughts?)\b"
+    r"|i (?:must |need to |have to )?(?:retract|withdraw|take back|take (?:that|this|it) back|correct myself)\b"
+    r"|(?:hmm|hold on|(?:oh,? |no,? )?wait)[,.:])",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Words behind an answer that take it back: of the steps that they name, or else of all."""
 
 
-def _tells(reading: Reading) -> bool:
-    return isinstance(reading, float) or reading == ABSTAINED
+def _is_refused(text: str, readings: Mapping[str, Reading], steps: Sequence[RubricStep], answer: Answer) -> bool:
+    """Test whether a reply refuses: it answers nothing, or gives all steps the same verdict, 0 or full points."""
+    plain = text.replace("’", "'")
+    told = {name: reading for name, reading in readings.items() if isinstance(reading, float)}
+    if not told and ABSTAINED not in readings.values():
+        return _DECLINED.search(plain) is not None or _NOT_SEEN.search(plain) is not None
+    tops = {step.id: 1.0 if answer == "error" else step.max_score for step in steps}
+    alike = len(told) == len(steps) and (not any(told.values()) or told == tops)
+    return alike and _NOT_SEEN.search(plain) is not None
 
 
-def _placeholder(text: str, readings: Mapping[str, Reading], steps: Sequence[RubricStep], answer: Answer) -> str:
-    """The words of a refusal beside answers that are all the same, or full marks (a placeholder); else ""."""
-    answered = {name: reading for name, reading in readings.items() if isinstance(reading, float)}
-    refusal = _refusal(text)
-    if len(answered) < len(steps) or not refusal:
-        return ""
-    tops = {step.id: step.max_score for step in steps}
-    same = len(set(answered.values())) == 1 if answer == "error" else not any(answered.values())
-    return refusal if same or (answer == "score" and answered == tops) else ""
+def _named(text: str, names: StepNames) -> list[str]:
+    """The steps whose ids a text names."""
+    return [step.id for step in names.steps if re.search(rf"(?<!\w){re.escape(step.id)}(?!\w)", text, re.IGNORECASE)]
 
 
-def _refusal(text: str) -> str:
-    """The words of a refusal, as written; "" if there are none."""
-    found = _REFUSED.search(text[:4000].replace("’", "'"))
-    return text[found.start() : found.end()] if found else ""
-
-
-def _is_failure(group: Group) -> bool:
-    """Test whether an object is a service's report that a request failed: ``{"status": "error", "message": ...}``."""
-    if group.bracket != "{" or not group.keyed:
-        return False
-    keys = {(key or "").strip().casefold().replace(" ", "_") for key, _ in group.entries}
-    if any(key_of(key).family.name in ("points", "verdict", "correct?", "assessment") for key, _ in group.entries):
-        return False
-    if keys & _STATE and keys & _REPORT:
-        return True
-    if keys == {"status"} and all(isinstance(v, Scalar) and v.text.casefold() == "error" for _, v in group.entries):
-        return True
-    inner = [value for key, value in group.entries if (key or "").casefold() == "error" and isinstance(value, Group)]
-    return any({(key or "").casefold() for key, _ in value.entries} & _REPORT for value in inner)
-
-
-def _numbers(groups: Iterable[Group]) -> Iterator[str]:
-    """The numbers that a reply uses as keys, or to say which step an object is about."""
-    for group in groups:
-        for key, value in group.entries:
-            names_step = isinstance(value, Scalar) and key_of(key).family.name == "step"
-            name = value.text if names_step and isinstance(value, Scalar) else key
-            if name is not None and (number := number_in(name)) is not None:
-                yield number
-        yield from _numbers(group.groups)
-
-
-def _status(answered: Answered, readings: dict[str, Reading], steps: Sequence[RubricStep], cut: bool) -> str:
-    """The status of a reply; of several that hold, the first in the table of :data:`STATUSES`."""
-    answers = sum(isinstance(reading, float) for reading in readings.values())
-    reasons = set(readings.values())
-    if answers == len(steps):
-        return "ok"
-    if answers + sum(reading == ABSTAINED for reading in readings.values()) == len(steps):
-        return ABSTAINED
-    if answered.unfinished or cut or "cut_off" in reasons:
-        return "truncated"
-    if "off_scale" in reasons:
-        return "off_scale"
-    if "unseen" in reasons:
-        return "unseen"
-    if not answers and _refusal(answered.text):
-        return "refused"
-    if reasons & {"conflict", "unreadable", "ambiguous"}:
-        return "bad_json"
-    if readings or any(map(_is_json, answered.groups)):
-        return "wrong_keys"
-    return "bad_json" if "{" in answered.text else "no_json"
-
-
-def _is_json(group: Group) -> bool:
-    return group.keyed or (group.bracket == "{" and group.closed) or any(inner.keyed for inner in group.groups)
-
-
-def _parsed(status: str, steps: Sequence[RubricStep], readings: dict[str, Reading]) -> Parsed:
-    by_step = {step.id: readings.get(step.id, "absent") for step in steps}
-    answers = {step_id: reading for step_id, reading in by_step.items() if isinstance(reading, float)}
-    abstained = tuple(step_id for step_id, reading in by_step.items() if reading == ABSTAINED)
-    rest = by_step.keys() - answers.keys() - set(abstained)
-    return Parsed(status, answers, {name: str(reading) for name, reading in by_step.items() if name in rest}, abstained)
+def _parsed(status: str, names: StepNames, readings: Mapping[str, Reading]) -> Parsed:
+    ids = [step.id for step in names.steps]
+    answers = {name: reading for name in ids if isinstance(reading := readings.get(name), float)}
+    abstained = tuple(name for name in ids if readings.get(name) == ABSTAINED)
+    missing = {name: str(readings.get(name, "absent")) for name in ids if name not in answers and name not in abstained}
+    if not missing:
+        return Parsed(ABSTAINED if abstained else "ok", answers, {}, abstained)
+    return Parsed(status or ("partial" if answers or abstained else "unread"), answers, missing, abstained)

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from siming_tasks.parsing.grammar import key_of
-from siming_tasks.parsing.lenient_json import Group, Scalar, Value
-from siming_tasks.parsing.lexicon import fold_value
-from siming_tasks.parsing.step_matching import StepNames, words
+from siming_tasks.parsing.json_answers import DEEPEST, STEP_KEYS
+from siming_tasks.parsing.json_values import Group, Value
+from siming_tasks.parsing.steps import StepNames, fold, key_name, words
 from siming_tasks.rubrics import RubricStep
+
+_Stated = dict[str, set[Any]]
 
 
 @dataclass(frozen=True)
@@ -28,33 +29,32 @@ def read_step_details(groups: Iterable[Group], names: StepNames, detail: StepDet
     """Step id to what a reply's detail of it says, for the asked steps that have one which can be read.
 
     A detail stands in the object of its step's answer (``{"cpr_01": {"score": 1, "evidence": ...}}``) or in an object
-    of its own by step (``"evidence": {"cpr_01": ...}``). Two different details of one step are none.
+    of its own by step (``"evidence": {"cpr_01": ...}``). As of answers, that of a later object counts; two different
+    ones in one object are none.
     """
-    stated: dict[str, set[Any]] = {}
-
-    def walk(group: Group, step: RubricStep | None) -> None:
-        if group.torn:
-            return
-        for key, value in group.entries:
-            if isinstance(value, Scalar) and key is not None and key_of(key).family.name == "step":
-                step = names.exact(value.text) or step
-        for key, value in group.entries:
-            if key is not None and detail.keys & set(words(key)):
-                owners: dict[str, tuple[RubricStep, Value]] = {}
-                for name, inner in value.entries if isinstance(value, Group) and value.bracket == "{" else ():
-                    if name is not None and (owner := names.exact(name)) is not None:
-                        owners[owner.id] = owner, inner
-                if not owners and step is not None:
-                    owners[step.id] = step, value
-                for step_id, (owner, written) in owners.items():
-                    stated.setdefault(step_id, set()).add(detail.read(written, owner))
-            elif isinstance(value, Group):
-                walk(value, (names.find(key) if key is not None else None) or step)
-
+    found: dict[str, Any] = {}
     for group in groups:
-        walk(group, names.steps[0] if len(names.steps) == 1 else None)
-    single = {step_id: next(iter(values)) for step_id, values in stated.items() if len(values) == 1}
-    return {step_id: value for step_id, value in single.items() if value is not None}
+        stated: _Stated = {}
+        _walk(group, names.steps[0] if len(names.steps) == 1 else None, names, detail, stated, DEEPEST)
+        found |= {name: values.pop() if len(values) == 1 else None for name, values in stated.items()}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _walk(
+    group: Group, step: RubricStep | None, names: StepNames, detail: StepDetail, stated: _Stated, depth: int
+) -> None:
+    for key, value in group.entries:
+        if isinstance(value, str) and key is not None and key_name(key) in STEP_KEYS:
+            step = names.find(value)
+    for key, value in group.entries:
+        owner = names.find(key) if key is not None else None
+        if key is not None and detail.keys & {*words(key)} and owner is None:
+            apart = value.entries if isinstance(value, Group) else ()
+            owners = [(named, inner) for name, inner in apart if name and (named := names.find(name)) is not None]
+            for named, written in owners or ([(step, value)] if step is not None else []):
+                stated.setdefault(named.id, set()).add(detail.read(written, named))
+        elif isinstance(value, Group) and depth:
+            _walk(value, owner or step, names, detail, stated, depth - 1)
 
 
 TimeSpans = tuple[tuple[float, float], ...]
@@ -88,11 +88,11 @@ def read_time_spans(value: Value, _: RubricStep | None = None) -> TimeSpans | No
             return ()
         if value.bracket == "{" or _pair(items) is not None:
             items = [value]
-    texts = [item.text for item in items if isinstance(item, Scalar)]
+    texts = [item for item in items if isinstance(item, str)]
     if len(texts) < len(items):
         parts = [_span(item) for item in items]
     else:  # "31.0-46.5 s", several in one text separated by semicolons or "and"
-        pieces = [p for text in texts for p in re.split(r"[;；]|\band\b|(?<=[\]s])\s*,", fold_value(text)[:2000])]
+        pieces = [p for text in texts for p in re.split(r"[;；]|\band\b|(?<=[\]s])\s*,", fold(text)[:2000])]
         pieces = [piece.strip() for piece in pieces if piece.strip() not in ("", "null", "none", "n/a")]
         if len(pieces) > MAX_SPANS:
             return None
@@ -113,7 +113,7 @@ def _span(value: Value) -> tuple[float, float] | None:
 
 
 def _pair(items: Sequence[Value]) -> tuple[float, float] | None:
-    moments = [_MOMENT.fullmatch(fold_value(item.text)) if isinstance(item, Scalar) else None for item in items]
+    moments = [_MOMENT.fullmatch(fold(item).strip()) if isinstance(item, str) else None for item in items]
     start, end = moments if len(moments) == 2 else (None, None)
     return None if start is None or end is None else (_seconds(start, "a"), _seconds(end, "a"))
 

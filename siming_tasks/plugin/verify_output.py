@@ -5,7 +5,7 @@ and exits 0; a file may end in the middle. Here its two savers read back what th
 another name, which nothing reads, and such a run ends after its table with one message and exit code 1. An interrupt
 leaves no part of a file under the name of a complete one either. lmms-eval names files by the second and appends to
 those that are there: of runs that begin in one second in one folder, the later ones take the next free second. When the
-process ends, the last line is the command to type next.
+process ends, the last lines are the command to type next and how many replies could not be read, many of them first.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import visible
 from siming_tasks.plugin import compat
+from siming_tasks.plugin.hooks.results import unread_note
 from siming_tasks.plugin.preflight import is_siming_task
 
 logger = logging.getLogger(__name__)
@@ -211,6 +212,10 @@ _MESSAGE = ExitMessage()
 
 
 def _print_message() -> None:
+    note = unread_note()
+    messages = [str(note), str(_MESSAGE)] if note.is_many else [f"{_MESSAGE}\n{note}".rstrip()]
     with suppress(OSError, ValueError):  # nobody is listening any more
         sys.stdout.flush()
-        print(f"\nsiming-tasks: {visible(redact(str(_MESSAGE)))}", file=sys.stderr, flush=True)  # noqa: T201
+        for message in messages:
+            lines = "\n".join(visible(redact(line)) for line in message.splitlines())
+            print(f"\nsiming-tasks: {lines}", file=sys.stderr, flush=True)  # noqa: T201

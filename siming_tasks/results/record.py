@@ -244,8 +244,9 @@ def same_answers(first: Record, second: Record) -> bool:
 def merge_parts(parts: Sequence[Record]) -> Record:
     """One record of an exam that was asked about in several requests.
 
-    Its status is the first of the table of statuses that some part has and that leaves steps unanswered; its prompt is
-    the hash of all prompts; its usage is that of all requests; ``parts`` has the status of each.
+    Its status is the first of the table of statuses that some part has and that leaves steps unanswered, ``partial``
+    where other parts are answered and no part is asked again; its prompt is the hash of all prompts; its usage is that
+    of all requests; ``parts`` has the status of each.
     """
     first, answers, missing, abstained = parts[0], dict[str, float](), dict[str, str](), list[str]()
     details: dict[str, dict[str, Any]] = {}
@@ -258,6 +259,7 @@ def merge_parts(parts: Sequence[Record]) -> Record:
     statuses = {record.conditions.part: record.status for record in parts}
     incomplete = [status for status in STATUSES if status in statuses.values() and status not in ("ok", ABSTAINED)]
     status = incomplete[0] if incomplete else ABSTAINED if abstained else "ok"
+    status = "partial" if status in ("refused", "unread") and (answers or abstained) else status
     prompts = {record.conditions.part: record.conditions.prompt for record in parts}
     schemas = {record.conditions.part: record.conditions.reply_schema for record in parts}
     usages = [record.conditions.usage for record in parts if record.conditions.usage]

@@ -16,7 +16,7 @@ from siming_tasks.tasks.expected_requests import Span
 from siming_tasks.tasks.prompt_text import ONE_JSON_OBJECT
 from siming_tasks.tasks.registry import BENCHMARK_TASKS, TASKS, TaskSpec, setting_named
 
-PROMPT_VERSION = "3-A"
+PROMPT_VERSION = "4-A"
 """Moves with the tasks' version: the number when results stop being comparable, the letter for the interface alone."""
 
 _NAME = "[{id}] {name} (maximum {max_score:g} {points})"

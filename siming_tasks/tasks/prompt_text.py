@@ -14,6 +14,9 @@ from siming_tasks.common.schema import CORRECT, INCORRECT, Answer, Scope, answer
 ONE_JSON_OBJECT = "Answer with one JSON object and nothing else."
 """Begins the description of every reply; a prompt with reasoning replaces it."""
 
+WHAT_COUNTS = " Only the JSON counts, and of several answers to a step the last."
+"""Ends the description of every reply: how it is read (:mod:`siming_tasks.parsing`)."""
+
 _TASKS: Mapping[Scope, str] = {
     "full": (
         "Judge the trainee by the rubric, step by step. What was done or left out earlier can decide whether a later "

@@ -9,7 +9,7 @@ import pytest
 from siming_tasks.parsing import Parsed, parse_reply
 from siming_tasks.rubrics import Criteria, RubricStep
 
-sys.path.insert(0, str(Path(__file__).parent))  # for forms and replyset, which stand beside the tests
+sys.path.insert(0, str(Path(__file__).parent))  # for replyset, which stands beside the tests
 
 CRITERIA = Criteria(full="all of it", partial="some of it", fail="none of it")
 

@@ -21,8 +21,8 @@ def read(text: str, answer: Any = "score", steps: Any = STEPS) -> Parsed:
     "value",
     [
         "not visible", "Not visible.", "NOT_VISIBLE", "not-visible", "not visible in the video", "**not visible**",
-        "not visible: hidden by the second rescuer", "Not visible (camera angle)", "cannot determine", "无法判断",
-        {"score": "not visible", "reason": "hidden"}, ["not visible"],
+        "not visible: hidden by the second rescuer", "Not visible (camera angle)", "不可见",
+        {"score": "not visible", "reason": "hidden"},
     ],
 )  # fmt: skip
 def test_values_that_abstain(value: Any) -> None:
@@ -41,17 +41,17 @@ def test_values_that_abstain(value: Any) -> None:
 def test_values_that_do_not_abstain(value: Any, reason: str) -> None:
     parsed = read(json.dumps({"scores": {"cpr_01": 2, "cpr_02": value, "cpr_03": 0}}))
     assert parsed.missing == {"cpr_02": reason} and parsed.abstained == ()
-    assert parsed.status in ("bad_json", "wrong_keys")
+    assert parsed.status == "partial"
 
 
-def test_an_abstention_and_an_answer_are_ambiguous() -> None:
+def test_a_later_answer_replaces_an_abstention() -> None:
     parsed = read('{"scores": {"cpr_01": "not visible"}}\nand\n{"scores": {"cpr_01": 1, "cpr_02": 1, "cpr_03": 1}}')
-    assert parsed.missing == {"cpr_01": "ambiguous"} and parsed.status == "bad_json"
+    assert parsed == Parsed("ok", {"cpr_01": 1.0, "cpr_02": 1.0, "cpr_03": 1.0})
 
 
 def test_omitted_steps_are_missing() -> None:
     parsed = read('{"scores": {"cpr_01": "not visible", "cpr_02": 1}}')
-    assert parsed == Parsed("wrong_keys", {"cpr_02": 1.0}, {"cpr_03": "absent"}, ("cpr_01",))
+    assert parsed == Parsed("partial", {"cpr_02": 1.0}, {"cpr_03": "absent"}, ("cpr_01",))
 
 
 @pytest.mark.parametrize("answer", ["score", "error"])
@@ -76,4 +76,4 @@ def test_formatted_abstentions_are_parsed_back(answer: Any) -> None:
 def test_elsewhere_the_words_answer_nothing() -> None:
     text = '{"scores": {"cpr_01": 2, "cpr_02": "not visible", "cpr_03": 0}}'
     parsed = parse_reply(text, STEPS, "score")
-    assert parsed == Parsed("wrong_keys", {"cpr_01": 2.0, "cpr_03": 0.0}, {"cpr_02": "absent"})
+    assert parsed == Parsed("partial", {"cpr_01": 2.0, "cpr_03": 0.0}, {"cpr_02": "unreadable"})

@@ -59,10 +59,10 @@ def test_unreadable_spans_are_left_out_and_cost_no_answer(evidence: Any) -> None
     assert parsed.answers == parse_reply(text, STEPS, "score").answers == {"cpr_01": 1, "cpr_02": 2, "cpr_03": 3}
 
 
-def test_two_different_spans_of_one_step_are_left_out() -> None:
+def test_the_last_spans_of_a_step_count_and_two_in_one_object_are_none() -> None:
     first, second = ({"scores": {"cpr_01": {"score": 1, "evidence": [[start, 9]]}}} for start in (1, 2))
-    assert claimed(f"{json.dumps(first)}\n{json.dumps(first)}") == {"cpr_01": ((1.0, 9.0),)}
-    assert claimed(f"{json.dumps(first)}\n{json.dumps(second)}") == {}
+    assert claimed(f"{json.dumps(first)}\n{json.dumps(second)}") == {"cpr_01": ((2.0, 9.0),)}
+    assert claimed('{"scores": {"cpr_01": {"score": 1, "evidence": [[1, 9]], "evidence": [[2, 9]]}}}') == {}
 
 
 def test_spans_within_thoughts_are_not_read() -> None:

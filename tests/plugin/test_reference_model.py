@@ -38,9 +38,9 @@ def test_oracle_is_perfect_everywhere(host: Callable[..., Any], command: tuple[s
     assert details["media"]["modes"] == {"frames": 4}
     assert "SYNTHETIC" in run.output  # in the printed table
     metadata = run.results()["configs"]["siming_full_score"]["metadata"]
-    assert metadata["version"] == "3-A"
+    assert metadata["version"] == "4-A"
     assert metadata["siming_digest"] == open_dataset(short_demo).digest
-    assert run.results()["versions"]["siming_clip_error"] == "3-A"
+    assert run.results()["versions"]["siming_clip_error"] == "4-A"
     assert len(run.samples("full_score")) == 4
     spans = sum(step.span is not None for video in open_dataset(short_demo).videos for step in video.applicable)
     assert len(run.samples("clip_error")) == spans

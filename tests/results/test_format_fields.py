@@ -88,7 +88,7 @@ def test_a_prediction_file_written_by_hand_may_hold_them(dataset: Dataset, tmp_p
     assert (first["status"], list(first["abstained"]), first["missing"]) == ("abstained", ["cpr_02"], {})
     assert list(found["clip_error_abstain/v002/aed_01"]["abstained"]) == ["aed_01"]
     assert found["full_error_evidence/v001"]["evidence"] == {"cpr_01": [[1, 2.5]]}
-    assert found["full_score/v001"]["missing"] == {"cpr_02": "absent"}
+    assert found["full_score/v001"]["missing"] == {"cpr_02": "unreadable"}
 
 
 @pytest.mark.parametrize(

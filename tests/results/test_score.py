@@ -163,7 +163,7 @@ def test_evaluation_counts_statuses_and_reasons() -> None:
         record("full_score", "v2", None, "[LMMS_EVAL_REQUEST_FAILED after 3 retries] timeout"),
     ]
     result = evaluate_records(records, DATASET, Options(resamples=50), "full_score")
-    assert result["statuses"]["off_scale"] == 1 and result["statuses"]["request_failed"] == 1
+    assert result["statuses"]["partial"] == 1 and result["statuses"]["request_failed"] == 1
     assert sum(result["statuses"].values()) == 2
     assert result["missing"]["off_scale"] == 1
     assert result["metrics"]["coverage"]["value"] == pytest.approx(1 / 5)

@@ -114,7 +114,7 @@ def test_several_replies_to_one_request_are_paid_together() -> None:
         ('{"score": 1}', "stop", "ok"),
         ('{"score": 1} because the hands', "length", "ok"),  # cut after the answer
         ("First I look at the hands and", "length", "truncated"),
-        ("First I look at the hands and", "stop", "no_json"),
+        ("First I look at the hands and", "stop", "unread"),
         ("", "length", "truncated"),  # all tokens went into thinking
         ("", "stop", "empty"),
         ("[LMMS_EVAL_REQUEST_FAILED after 5 retries] x", "length", "request_failed"),

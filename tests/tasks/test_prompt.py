@@ -25,83 +25,83 @@ STEPS = default_rubric().steps
 
 def test_the_template_of_every_task_is_pinned_to_the_task_version() -> None:
     """A changed word changes what is measured: move the task version and the changelog, then this line."""
-    assert (PROMPT_VERSION, template_hash()) == ("3-A", "87b558eb3d34")
+    assert (PROMPT_VERSION, template_hash()) == ("4-A", "888bdb743a0b")
     assert {name: own_hash(setting) for name, setting in TASKS.items()} == {
-        "full_score": "eaa7527f3bca",
-        "full_error": "e88b910bf206",
-        "clip_score": "131e01206888",
-        "clip_error": "0488a702748d",
-        "full_timed_score": "3d36687d44ba",
-        "full_timed_error": "f61673266876",
-        "full_score_abstain": "374998b15f32",
-        "full_error_abstain": "0a23ae5a0323",
-        "clip_score_abstain": "05b5d329b5d9",
-        "clip_error_abstain": "444691147c04",
-        "full_score_evidence": "19fc69c9cede",
-        "full_error_evidence": "01f10a69280b",
-        "clip_score_evidence": "d057cd0d208a",
-        "clip_error_evidence": "397944926eab",
-        "full_score_named_errors": "21a894898224",
-        "full_error_named_errors": "990997f6ca54",
-        "clip_score_named_errors": "da4cabd4b7fa",
-        "clip_error_named_errors": "d8e8be9a5b4d",
-        "ablation_no_video_full_score": "307e8b42d18d",
-        "ablation_no_video_full_error": "18d06f31a624",
-        "ablation_no_video_clip_score": "66d9a33a65b7",
-        "ablation_no_video_clip_error": "8336b848a114",
-        "ablation_shuffled_frames_full_score": "3a57e830ecc1",
-        "ablation_shuffled_frames_full_error": "c2eeec25245a",
-        "ablation_shuffled_frames_clip_score": "b5b0eb3fe96d",
-        "ablation_shuffled_frames_clip_error": "5538dba09494",
-        "ablation_frozen_frame_full_score": "5f1ea81d79d1",
-        "ablation_frozen_frame_full_error": "3e50454c5a15",
-        "ablation_frozen_frame_clip_score": "9830227643b4",
-        "ablation_frozen_frame_clip_error": "9ee2c4a4c697",
-        "ablation_mismatched_video_full_score": "3f9609cfa599",
-        "ablation_mismatched_video_full_error": "2fa77c52d483",
-        "ablation_mismatched_video_clip_score": "225bf2faf55a",
-        "ablation_mismatched_video_clip_error": "5415d862f039",
-        "sound_video_audio_full_score": "e463a1e88391",
-        "sound_video_audio_full_error": "7c87fc654354",
-        "sound_video_audio_clip_score": "423de34c4bf1",
-        "sound_video_audio_clip_error": "3659c8f8aa3b",
-        "sound_audio_full_score": "7e841162cfb0",
-        "sound_audio_full_error": "20909b3ef867",
-        "sound_audio_clip_score": "e8b2a3d35ea5",
-        "sound_audio_clip_error": "8b56b9012c9d",
-        "sound_video_transcript_full_score": "71a632d0e756",
-        "sound_video_transcript_full_error": "5c64694aa71e",
-        "sound_video_transcript_clip_score": "b3d65a5165cc",
-        "sound_video_transcript_clip_error": "2f30c9129356",
+        "full_score": "888bdb743a0b",
+        "full_error": "888bdb743a0b",
+        "clip_score": "888bdb743a0b",
+        "clip_error": "888bdb743a0b",
+        "full_timed_score": "d29802a82e66",
+        "full_timed_error": "61e31a890a06",
+        "full_score_abstain": "2fd869a708cb",
+        "full_error_abstain": "455f04a973ba",
+        "clip_score_abstain": "dbd1668a53ca",
+        "clip_error_abstain": "c14ff51cdffd",
+        "full_score_evidence": "4c0c5e58355b",
+        "full_error_evidence": "d8e3a496f3f9",
+        "clip_score_evidence": "b071f49abe97",
+        "clip_error_evidence": "fec3e2116bfd",
+        "full_score_named_errors": "dccbe46289e0",
+        "full_error_named_errors": "d438ae9eef99",
+        "clip_score_named_errors": "5f8c93ce474c",
+        "clip_error_named_errors": "03ede3449162",
+        "ablation_no_video_full_score": "ba823d7c83d6",
+        "ablation_no_video_full_error": "9876ba7d1052",
+        "ablation_no_video_clip_score": "c8c24b899892",
+        "ablation_no_video_clip_error": "f083d2112b6b",
+        "ablation_shuffled_frames_full_score": "90be9f289c68",
+        "ablation_shuffled_frames_full_error": "7c7043c95e5c",
+        "ablation_shuffled_frames_clip_score": "643f874bb5ab",
+        "ablation_shuffled_frames_clip_error": "fc537748cb8d",
+        "ablation_frozen_frame_full_score": "12833d60c501",
+        "ablation_frozen_frame_full_error": "17cf4536022d",
+        "ablation_frozen_frame_clip_score": "c8852db30fa8",
+        "ablation_frozen_frame_clip_error": "ad0117e77e7a",
+        "ablation_mismatched_video_full_score": "d76007ee2ffe",
+        "ablation_mismatched_video_full_error": "9f8342601fe8",
+        "ablation_mismatched_video_clip_score": "bcec9c6f95b2",
+        "ablation_mismatched_video_clip_error": "8caf1e8575b5",
+        "sound_video_audio_full_score": "12d7c0adcc4d",
+        "sound_video_audio_full_error": "db458eb6bdcd",
+        "sound_video_audio_clip_score": "1a27e3601683",
+        "sound_video_audio_clip_error": "bde4c88b410d",
+        "sound_audio_full_score": "98de61786fa4",
+        "sound_audio_full_error": "2abf746bf266",
+        "sound_audio_clip_score": "3efaa93e2d29",
+        "sound_audio_clip_error": "ba75d73678c8",
+        "sound_video_transcript_full_score": "5e65deaf57e3",
+        "sound_video_transcript_full_error": "d357bdde9183",
+        "sound_video_transcript_clip_score": "5521f50a41b8",
+        "sound_video_transcript_clip_error": "9de6e933d3fc",
     }
 
 
 @pytest.mark.parametrize(
-    ("name", "digest"),
+    ("name", "pinned"),
     [
-        ("full_score", "7dc7f9ab0d4d96c9"),
-        ("full_error", "cb2077db360711a2"),
-        ("clip_score", "d5c3f0032cb398dd"),
-        ("clip_error", "1275be67026b82f2"),
-        ("full_timed_score", "0056d227b1a823da"),
-        ("full_timed_error", "bd86f7255d24f53c"),
-        ("full_score_abstain", "2215393f834d95b1"),
-        ("full_error_abstain", "068d6ec0a60352e4"),
-        ("clip_score_abstain", "280314009480d81d"),
-        ("clip_error_abstain", "5c2a933902a874fb"),
-        ("full_score_evidence", "c28aff00855f4cbc"),
-        ("full_error_evidence", "b4613ef2c1110df9"),
-        ("clip_score_evidence", "805b242eb885ebbc"),
-        ("clip_error_evidence", "edb79f456ed95c17"),
+        ("full_score", "5f9cb8d487b3d855"),
+        ("full_error", "0d4f367b4bc91093"),
+        ("clip_score", "bdfbba9aef60018d"),
+        ("clip_error", "b155f07415e36788"),
+        ("full_timed_score", "7ec3aeaa754b4b69"),
+        ("full_timed_error", "e4a090b31e4dfc61"),
+        ("full_score_abstain", "b1d0ed229937be92"),
+        ("full_error_abstain", "cb742bdbf834991e"),
+        ("clip_score_abstain", "1881d8ff283ae7d1"),
+        ("clip_error_abstain", "b18253ea3ed3a161"),
+        ("full_score_evidence", "1526b61ccfee625f"),
+        ("full_error_evidence", "8dce5170ead2efc3"),
+        ("clip_score_evidence", "d157f1ae28153b22"),
+        ("clip_error_evidence", "185143eb3f45de07"),
     ],
 )
-def test_the_whole_prompt_is_pinned_to_the_task_version(name: str, digest: str) -> None:
-    """Every prompt of the embedded rubric, byte by byte, by its SHA-256."""
+def test_the_whole_prompt_is_pinned_to_the_task_version(name: str, pinned: str) -> None:
+    """Every prompt of the embedded rubric, byte by byte: SHA-256."""
     setting = TASKS[name]
     asked = [STEPS] if setting.scope == "full" else [STEPS[at : at + 1] for at in range(len(STEPS))]
     spans = [(float(at), at + 0.5) for at in range(33)] if setting.shows_step_times else None
     texts = [build_prompt(setting, steps, spans, default_rubric()) for steps in asked]
-    assert hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16] == digest
+    assert hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16] == pinned
     assert template_hash(setting, default_rubric()) == template_hash(setting)
 
 
@@ -290,7 +290,7 @@ No points: Compressions through closed clothing or chest bared only later.
 Task: score this step. Give a whole number of points from 0 (failed) to the maximum of the step (fully correct).
 
 Answer with one JSON object and nothing else. It has the single key "score", whose value is your points, as an integer \
-from 0 to 1."""
+from 0 to 1. Only the JSON counts, and of several answers to a step the last."""
     )
 
 

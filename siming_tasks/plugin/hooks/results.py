@@ -7,6 +7,7 @@ whole record travels once, under :data:`RECORD`. Aggregators do not depend on th
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,16 @@ from siming_tasks.plugin.hooks.run_context import RUN, Doc, Item, records_of
 from siming_tasks.results.evaluate_records import evaluate_records, format_rows
 from siming_tasks.results.read_predictions import write_predictions
 from siming_tasks.results.record import Conditions, Record, distinct_records
+from siming_tasks.results.unread_replies import EXAMPLES, UNREAD, UnreadNote, unread_reply
 from siming_tasks.tasks import ANSWER_FORMATS, TASKS, TaskSpec
 
 logger = logging.getLogger(__name__)
 
 RECORD = "siming_stderr"
 """Key of the record in the samples and of the whole evaluation in the results; the printed table hides ``*_stderr``."""
+
+_STATUSES: dict[str, Counter[str]] = {}  # of the replies of each setting that this process has evaluated
+_EXAMPLES: dict[str, str] = {}  # lines about the first replies that could not be read whole, by request
 
 
 def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
@@ -43,7 +48,16 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
         part=doc.get("part", ""),
     )
     record = Record.from_reply(setting.name, doc["video_id"], doc["step_id"] or None, parsed, conditions)
+    if record.status in UNREAD and len(_EXAMPLES) < EXAMPLES:
+        line = unread_reply(record, str(results[0]), len(opened.steps(doc))).line()
+        _EXAMPLES.setdefault(f"{record.id}/{record.conditions.part}", line)
     return {**dict.fromkeys(_metrics_of(setting), _item(record)), RECORD: record.to_json()}
+
+
+def unread_note() -> UnreadNote:
+    """The replies of this process's runs that could not be read whole, with some of them as examples."""
+    statuses, examples = sum(_STATUSES.values(), Counter[str]()), list(_EXAMPLES.values())
+    return UnreadNote(statuses, examples, RUN.last_backend.schema is not None, RUN.options.schema != "off")
 
 
 def _metrics_of(setting: TaskSpec) -> dict[str, bool]:
@@ -104,6 +118,7 @@ def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str
     records = list(map(Record.from_json, items))
     rows = RUN.evaluate_items(list(map(_item, records)))
     result = evaluate_records(records, dataset, RUN.options, setting, rows=rows)
+    _STATUSES[setting] = Counter(record.status for record in records)
     if dataset.withheld:
         folder = Path(getattr(args, "output_path", None) or ".")
         path = folder / f"siming_predictions_{setting}.jsonl"

@@ -120,6 +120,7 @@ class RunContext:
     _last_dataset: tuple[str, OpenDataset] | None = None
     _last_evaluation: tuple[list[Item], Options, Rows] | None = None
     _model: tuple[Backend, str | None] = (UNKNOWN, None)
+    last_backend: Backend = UNKNOWN  # row of the model class that was evaluated last
     _lock: RLock = field(default_factory=RLock)
 
     def begin(self, options: Options | None = None) -> None:
@@ -176,7 +177,7 @@ class RunContext:
 
         ``modality`` is the model's argument of this name.
         """
-        before, self._model = self._model, (backend, modality)
+        before, self._model, self.last_backend = self._model, (backend, modality), backend
         try:
             yield
         finally:

@@ -34,9 +34,9 @@ window.SIMING = window.SIMING || {};
   };
 
   const WORDS = {
-    ok: "every asked step was answered", empty: "the reply is empty", no_json: "no JSON in the reply", bad_json: "JSON that cannot be read",
-    wrong_keys: "JSON that does not name all asked steps", off_scale: "points off the step’s scale", truncated: "cut off before its end",
-    unseen: "answered without pictures, as it says", refused: "a refusal", request_failed: "no model answered: the request failed",
+    ok: "every asked step was answered", abstained: "every asked step was answered or called not visible",
+    partial: "some steps have no answer that counts", unread: "no answer that counts", refused: "a refusal",
+    truncated: "cut off before its end", empty: "the reply is empty", request_failed: "no model answered: the request failed",
   };
 
   // Seconds of the frames that were shown: as the file lists them, or evenly spaced between the first and the last.

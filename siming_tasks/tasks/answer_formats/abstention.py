@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from siming_tasks.common.schema import Answer, Scope, answer_key
-from siming_tasks.parsing.lexicon import NOT_VISIBLE
-from siming_tasks.parsing.parsed_reply import STATUSES, Parsed
+from siming_tasks.parsing.parsed_reply import NOT_VISIBLE, STATUSES, Parsed
 from siming_tasks.tasks.answer_formats.answer_format import (
     AnswerFormat,
     FormatInputs,

@@ -12,7 +12,7 @@ from siming_tasks.tasks.prompt_text import reply_with_details
 
 if TYPE_CHECKING:
     from siming_tasks.metrics import Rows
-    from siming_tasks.parsing.lenient_json import Value
+    from siming_tasks.parsing.json_values import Value
     from siming_tasks.parsing.step_details import StepDetail
     from siming_tasks.rubrics import RubricStep
 
@@ -125,19 +125,19 @@ def read_error_ids(value: Value, step: RubricStep) -> tuple[str, ...] | None:
     with a remark after a colon or in brackets. An id counts with and without its step, in any case. One entry that is
     none of the step's errors makes all of the value unreadable (None): what it means must not be guessed.
     """
-    from siming_tasks.parsing.lenient_json import Group, Scalar
+    from siming_tasks.parsing.json_values import Group
 
-    if isinstance(value, Scalar):
-        written = re.split(r"[,;，；、\n]", value.text)
-    elif isinstance(value, Group) and value.closed and value.bracket == "[" and not value.odd:
+    if isinstance(value, str):
+        written = re.split(r"[,;，；、\n]", value)
+    elif isinstance(value, Group) and value.closed and value.bracket == "[":
         written = []
         for _, item in value.entries:
             if isinstance(item, Group) and item.bracket == "{":
                 named = [inner for key, inner in item.entries if key in ("id", "error", "error_id")]
                 item = named[0] if len(named) == 1 else item
-            if not isinstance(item, Scalar):
+            if not isinstance(item, str):
                 return None
-            written.append(item.text)
+            written.append(item)
     else:
         return None
     by_name: dict[str, set[str]] = {}
@@ -158,9 +158,7 @@ def read_error_ids(value: Value, step: RubricStep) -> tuple[str, ...] | None:
 
 def read_reason(value: Value, _: RubricStep | None = None) -> str | None:
     """A reason as one line of at most :data:`MAX_REASON` characters; None for no text."""
-    from siming_tasks.parsing.lenient_json import Scalar
-
-    text = " ".join(value.text.split())[:MAX_REASON] if isinstance(value, Scalar) else ""
+    text = " ".join(value.split())[:MAX_REASON] if isinstance(value, str) else ""
     return None if _folded(text) in ("", "none", "null", "n_a", "无") else text
 
 

@@ -151,7 +151,7 @@ def test_the_oracle_is_perfect(name: str, run: Dataset) -> None:
         (metric for metric in results if not metric.endswith("_stderr")), 1.0
     )
     assert details["setting"] == name and details["requests"]["answered"] == details["requests"]["expected"]
-    assert details["prompt"]["template"] == "87b558eb3d34" or name not in BENCHMARK_TASKS
+    assert details["prompt"]["template"] == "888bdb743a0b" or name not in BENCHMARK_TASKS
 
 
 def labels(points: np.ndarray, best: np.ndarray) -> np.ndarray:

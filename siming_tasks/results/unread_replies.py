@@ -1,0 +1,172 @@
+"""Replies that answer less than they were asked: which, how many, and what a user can do about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from siming_tasks.common.sanitize import one_line
+from siming_tasks.data import Dataset
+from siming_tasks.media import backends
+from siming_tasks.results.record import Record
+from siming_tasks.tasks import TASKS
+from siming_tasks.tasks.expected_requests import steps_of
+from siming_tasks.tasks.prompting import steps_in_part
+
+if TYPE_CHECKING:
+    from siming_tasks.results.run import Run
+
+UNREAD = ("unread", "partial", "refused", "truncated", "empty")
+"""Statuses of a model's replies that leave steps unanswered, in the order in which they are counted."""
+
+MANY = 0.05
+"""Share of a run's replies above which it says first, not last, that so many could not be read."""
+
+EXAMPLES = 3
+ENDS = 1_500
+"""Characters at each end of a long reply that are kept."""
+LINE = 80
+"""Characters of a reply on a line of text."""
+
+
+@dataclass(frozen=True)
+class UnreadReply:
+    """A reply that was not read, or only in part.
+
+    Attributes:
+        id: of the request, with its part where the exam is asked about in parts.
+        setting: name of the setting.
+        video_id: the exam.
+        status: how the reply was read.
+        missing: by step without an answer, the reason.
+        asked: number of steps that were asked about.
+        reply: its text, a long one cut.
+    """
+
+    id: str
+    setting: str
+    video_id: str
+    status: str
+    missing: Mapping[str, str]
+    asked: int
+    reply: str
+
+    def line(self) -> str:
+        """Request, status, reasons with their numbers of steps, and the reply's beginning."""
+        found = list(self.missing.values())
+        reasons = ", ".join(f"{found.count(reason)} {reason}" for reason in dict.fromkeys(found))
+        said = f"“{one_line(self.reply, LINE)}”"
+        return f"{self.id}  {self.status} ({reasons or 'nothing missing'} of {self.asked}): {said}"
+
+
+@dataclass
+class UnreadReplies:
+    """The unread replies of one run, collected while its files are read.
+
+    A failed request has no reply, hence is not among them; a request that was asked again counts with its last reply.
+    """
+
+    dataset: Dataset
+    _by_id: dict[str, UnreadReply] = field(default_factory=dict)
+
+    def put(self, record: Record, reply: str | None) -> None:
+        """Look at the reply of one record; one that answers everything is not kept."""
+        name = "/".join(filter(None, (record.id, record.conditions.part)))
+        self._by_id.pop(name, None)
+        if reply is None or record.status not in UNREAD or record.video_id not in self.dataset.by_id:
+            return
+        every = steps_of(TASKS[record.setting], self.dataset.video(record.video_id), record.step_id)
+        asked = len(steps_in_part(record.conditions.part, every, self.dataset.rubric.skill_of))
+        self._by_id[name] = unread_reply(record, reply, asked)
+
+    def all(self) -> tuple[UnreadReply, ...]:
+        """The replies in the order of the table of tasks, then by id."""
+        order = {name: place for place, name in enumerate(TASKS)}
+        return tuple(sorted(self._by_id.values(), key=lambda reply: (order[reply.setting], reply.id)))
+
+
+def unread_reply(record: Record, reply: str, asked: int) -> UnreadReply:
+    """Entry of a record whose reply was asked about so many steps."""
+    name = "/".join(filter(None, (record.id, record.conditions.part)))
+    missing = dict(record.missing)
+    return UnreadReply(name, record.setting, record.video_id, record.status, missing, asked, _cut(reply))
+
+
+def _cut(text: str) -> str:
+    """Both ends of a long reply, saying how much is left out in between."""
+    left_out = len(text) - 2 * ENDS
+    return f"{text[:ENDS]}\n⟦{left_out:,} characters left out⟧\n{text[-ENDS:]}" if left_out > 0 else text
+
+
+def takes_schema(model: str) -> bool | None:
+    """Test whether a class of lmms-eval, by its name there, takes a JSON schema of the reply; None if unknown."""
+    rows = [row for name, row in backends().items() if name.partition(".")[2] == model]
+    return any(row.schema for row in rows) if rows else None
+
+
+@dataclass(frozen=True)
+class UnreadNote:
+    """Number of a run's replies that could not be read, three of them, and the remedy; its text is the note, or empty.
+
+    Attributes:
+        statuses: number of replies by status.
+        examples: lines about some of them (:meth:`UnreadReply.line`).
+        schema: whether the model's class takes a JSON schema of the reply; None if unknown.
+        asked_with_schema: it was given one.
+    """
+
+    statuses: Mapping[str, int]
+    examples: Sequence[str] = ()
+    schema: bool | None = None
+    asked_with_schema: bool = False
+
+    @property
+    def count(self) -> int:
+        """Number of replies that leave steps unanswered."""
+        return sum(self.statuses.get(status, 0) for status in UNREAD)
+
+    @property
+    def is_many(self) -> bool:
+        """Test whether these are so many that it must be said first."""
+        return self.count > MANY * sum(self.statuses.values())
+
+    @property
+    def sentence(self) -> str:
+        """The number of replies that could not be read, in a sentence; empty if there are none."""
+        if not self.count:
+            return ""
+        total = sum(self.statuses.values())
+        counts = ", ".join(f"{self.statuses[status]:,} {status}" for status in UNREAD if self.statuses.get(status))
+        return f"{self.count:,} of {total:,} replies ({self.count / total:.1%}) could not be read whole: {counts}."
+
+    def remedies(self) -> list[str]:
+        """Sentences on what a user can do, for the statuses that there are."""
+        found = []
+        if any(self.statuses.get(status) for status in ("unread", "partial", "refused")):
+            if self.schema and not self.asked_with_schema:
+                found.append("SIMING_SCHEMA=json holds this class of model to the form.")
+            elif self.schema is None and not self.asked_with_schema:
+                found.append("SIMING_SCHEMA=json holds a model to the form where its class takes a schema.")
+            else:
+                found.append("SIMING_ASK=step asks about one step at a time, and the plain tasks ask for the least.")
+        if self.statuses.get("truncated"):
+            found.append("Give truncated replies more new tokens (--gen_kwargs max_new_tokens=...).")
+        return found
+
+    def __str__(self) -> str:
+        if not self.count:
+            return ""
+        return "\n".join([" ".join([self.sentence, *self.remedies()]), *(f"  {line}" for line in self.examples)])
+
+
+def unread_note(run: Run, examples: Sequence[UnreadReply]) -> UnreadNote:
+    """Note of a run, with the first of its unread replies as examples."""
+    records = [record for present in run.records.values() for record in present]
+    return UnreadNote(
+        Counter(record.status for record in records),
+        [reply.line() for reply in examples[:EXAMPLES]],
+        takes_schema(str(run.source.facts.get("model", ""))),
+        any("json" in record.conditions.asking.split() for record in records),
+    )

@@ -1,0 +1,77 @@
+"""Replies that could not be read whole: which, how many, and what helps."""
+
+from __future__ import annotations
+
+import pytest
+
+from siming_tasks.data import Dataset
+from siming_tasks.parsing import parse_reply
+from siming_tasks.results.record import Record
+from siming_tasks.results.unread_replies import ENDS, UnreadNote, UnreadReplies, _cut, takes_schema
+from tests.records import record_json
+
+
+def collected(exams: Dataset, replies: list[str | None]) -> UnreadReplies:
+    kept = UnreadReplies(exams)
+    step = exams.videos[0].applicable[0].step_id
+    for reply in replies:
+        parsed = parse_reply(reply or "", [exams.rubric.by_id[step]], "score")
+        kept.put(Record.from_json(record_json("clip_score", exams.videos[0].video_id, step, parsed)), reply)
+    return kept
+
+
+def test_only_replies_that_lack_an_answer_are_listed(exams: Dataset) -> None:
+    assert collected(exams, ['{"score": 1}']).all() == ()
+    assert collected(exams, ["[LMMS_EVAL_REQUEST_FAILED after 3 retries] timeout"]).all() == ()
+    (refused,) = collected(exams, ["I cannot help with \x1b[2Jthat."]).all()
+    assert (refused.status, refused.missing, refused.asked) == ("refused", {"cpr_01": "absent"}, 1)
+    assert (
+        refused.line().startswith(f"{refused.id}  refused (1 absent of 1): “I cannot help")
+        and "\x1b" not in refused.line()
+    )
+
+
+def test_the_last_reply_to_a_request_counts(exams: Dataset) -> None:
+    assert collected(exams, ["I cannot help with that.", '{"score": 1}']).all() == ()
+    assert len(collected(exams, ['{"score": 1}', "No idea."]).all()) == 1
+
+
+def test_a_long_reply_keeps_its_ends() -> None:
+    cut = _cut("start " + "x" * 80_000 + " end")
+    assert len(cut) < 2 * ENDS + 50 and cut.startswith("start ") and cut.endswith(" end")
+    assert "⟦77,010 characters left out⟧" in cut and _cut("short") == "short"
+
+
+def test_classes_that_take_a_schema() -> None:
+    assert (takes_schema("async_openai"), takes_schema("llava_onevision"), takes_schema("mine")) == (True, False, None)
+
+
+@pytest.mark.parametrize(
+    ("note", "expected"),
+    [
+        (UnreadNote({"ok": 9, "abstained": 1, "request_failed": 3}), ""),
+        (
+            UnreadNote({"ok": 98, "unread": 1, "refused": 1}, ["one", "two"], True),
+            "2 of 100 replies (2.0%) could not be read whole: 1 unread, 1 refused. "
+            "SIMING_SCHEMA=json holds this class of model to the form.\n  one\n  two",
+        ),
+        (
+            UnreadNote({"ok": 9, "truncated": 1}, (), True),
+            "1 of 10 replies (10.0%) could not be read whole: 1 truncated. "
+            "Give truncated replies more new tokens (--gen_kwargs max_new_tokens=...).",
+        ),
+        (
+            UnreadNote({"partial": 1}, (), False),
+            "1 of 1 replies (100.0%) could not be read whole: 1 partial. "
+            "SIMING_ASK=step asks about one step at a time, and the plain tasks ask for the least.",
+        ),
+    ],
+)
+def test_the_note_says_how_many_and_what_helps(note: UnreadNote, expected: str) -> None:
+    assert str(note) == expected
+    assert note.is_many == ("10" in expected and "(2.0%)" not in expected)
+
+
+def test_a_schema_that_was_given_is_not_advised() -> None:
+    assert "SIMING_SCHEMA" not in str(UnreadNote({"unread": 1}, (), True, asked_with_schema=True))
+    assert "where its class takes a schema" in str(UnreadNote({"unread": 1}))
