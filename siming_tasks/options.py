@@ -22,6 +22,7 @@ from typing import Any, Literal, get_args, get_type_hints
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.input_kinds import expect
+from siming_tasks.common.redact import redact
 from siming_tasks.common.value_kinds import Choice, Decimal, ImageFormat, Kind, Refused, Share, Text, Whole
 
 __all__ = [
@@ -266,6 +267,10 @@ class Options:
     def __post_init__(self) -> None:
         for name, option in OPTIONS.items():
             object.__setattr__(self, name, option.check(getattr(self, name)))
+        for name in ("cache", "replies"):
+            if "://" in getattr(self, name):
+                where = "is an address. Name a folder; a store elsewhere is mounted, or synchronised with it."
+                raise OptionsError(f"{name}={redact(getattr(self, name))!r} {where}")
         if self.schema != "off" and self.prompt == "reasoned":
             raise OptionsError(
                 "schema='json' and prompt='reasoned' exclude each other: a reply that is held to the schema has no "

@@ -12,6 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
+from siming_tasks.analysis.pairs import side_by_side
 from siming_tasks.analysis.tables import TableText
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select, share_of, statistic
@@ -44,19 +45,9 @@ Points = Mapping[str, FloatArray]
 """Points of each physician on the videos and steps of a matrix, ``float64[V, S]``; NaN: not scored."""
 
 
-def judged_by(matrix: ScoreMatrix, points: FloatArray, said: FloatArray) -> ScoreMatrix:
-    """A matrix whose reference are somebody's points and whose answers are those of somebody else, as points.
-
-    Only steps that both have scored were asked.
-    """
-    asked = matrix.asked & ~np.isnan(points) & ~np.isnan(said)
-    answers = said if matrix.answer == "score" else np.where(np.isnan(said), np.nan, said < matrix.max_score)
-    return replace(matrix, reference=np.where(asked, points, np.nan), predicted=answers, asked=asked)
-
-
 def pairs_of(matrix: ScoreMatrix, points: Points) -> dict[tuple[str, str], ScoreMatrix]:
     """The second physician of each pair judged by the first; pairs that scored no step together are left out."""
-    found = {(a, b): judged_by(matrix, points[a], points[b]) for a, b in combinations(sorted(points), 2)}
+    found = {(a, b): side_by_side(matrix, points[a], points[b]) for a, b in combinations(sorted(points), 2)}
     return {pair: made for pair, made in found.items() if made.asked.any()}
 
 

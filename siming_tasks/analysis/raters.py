@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from siming_tasks.analysis.pairs import added, kappa
-from siming_tasks.analysis.physicians import judged_by, pairs_of, physician_rows
+from siming_tasks.analysis.pairs import added, kappa, side_by_side
+from siming_tasks.analysis.physicians import pairs_of, physician_rows
 from siming_tasks.analysis.severity import JUDGE, severity
 from siming_tasks.analysis.steps import FEWEST_WRONG, without_interval
 from siming_tasks.analysis.tables import TableText, table_row
@@ -99,7 +99,7 @@ def _with_consensus(
 ) -> Rows:
     rows = Rows()
     for name, own in points.items():
-        made = judged_by(consensus, consensus.reference, own)
+        made = side_by_side(consensus, consensus.reference, own)
         found = {key: jackknife(statistic(key, mapping), made) for key in select("score", compared=True)}
         rows += table_row("raters and consensus", name, found)
     return rows
