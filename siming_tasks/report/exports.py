@@ -41,10 +41,18 @@ def write_answers(out: Path, run: Run, task_runs: Mapping[str, TaskRun]) -> None
             truth = matrix.reference if score else matrix.reference_wrong.astype(float)
             status = {(record.video_id, step): record.missing.get(step) or record.status
                       for record in run.records[setting] for step in (*record.answers, *record.missing)}  # fmt: skip
-            sides = zip(truth.tolist(), matrix.counted.tolist(), matrix.predicted.tolist(), matrix.asked.tolist(), strict=True)
-            for video_id, (true, counted, said, asked) in zip(matrix.video_ids, sides, strict=True):
+            sides = zip(
+                truth.tolist(), matrix.counted.tolist(), matrix.predicted.tolist(), matrix.asked.tolist(), strict=True
+            )
+            for video_id, (true, counted, said, asked) in zip(matrix.video_ids, zip(*sides, strict=True), strict=True):
                 video = run.dataset.video(video_id)
-                about = [setting, name, cell(video_id), cell(str(video.extra.get("student") or "")), cell(video.site or "")]
+                about = [
+                    setting,
+                    name,
+                    cell(video_id),
+                    cell(str(video.extra.get("student") or "")),
+                    cell(video.site or ""),
+                ]
                 lines.writerows(
                     [*about, step, f"{true[s]:g}" if counted[s] else "", "" if said[s] != said[s] else f"{said[s]:g}",
                      status.get((video_id, step), "no_line")]
@@ -71,10 +79,9 @@ def comparison_table(standing: Standing, *, synthetic: bool, people: str = "phys
     """The one table of a setting, as files print it; the page shows the same cells."""
     rows = [*standing.rows, *standing.apart_rows]
     humans = any(row.physicians for row in rows)
-    # fmt: off
-    heads = ["Judge", "Kind", "Rank", standing.metric, *([f"With each {people[:-1]}", f"Minus the {people}"] if humans else []),
-             "Over the best judge that never looks", "That judge", "Beats every such judge", "Better than", "Answered", "Notes"]
-    # fmt: on
+    with_each = [f"With each {people[:-1]}", f"Minus the {people}"] if humans else []
+    heads = ["Judge", "Kind", "Rank", standing.metric, *with_each, "Over the best judge that never looks", "That judge",
+             "Beats every such judge", "Better than", "Answered", "Notes"]  # fmt: skip
     lines = []
     for row in rows:
         mark = {None: None, True: "yes", False: "not shown"}[row.beats]

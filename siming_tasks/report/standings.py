@@ -134,10 +134,10 @@ class Standing:
         if made is None:
             return [self.why]
         said = [made.sentence(exams)]
-        best = next((run for run in made.order if run in made.physicians), None)
+        best = next((run for run in made.order if run in made.physicians and run in made.ranks), None)
         if best is not None:
             said.append(physician_sentence(made.physicians[best], best, made.answer, made.unseen))
-        if beats := {run: made.beats[run] for run in made.order if run in made.beats}:
+        if beats := {run: made.beats[run] for run in made.order if run in made.beats and run in made.ranks}:
             said.append(no_video_sentence(beats))
         return said
 
@@ -190,7 +190,7 @@ class Standing:
             beats=made.beats.get(run),
             better_than=None if rank is None else (wins, len(made.ranks) - 1),
             answered=made.rows.one(ANSWERED, run, COVERAGE),
-            notes=tuple((*notes, *_part_note(entrant))),
+            notes=(*notes, *_part_note(entrant)),
         )
 
     def to_json(self) -> dict[str, Any]:

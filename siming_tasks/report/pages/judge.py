@@ -28,7 +28,7 @@ MOST_LINKS, MOST_FAR = 30, 15
 """Exams that a step's line leads to at most, of each kind; answers in the list of those that are furthest away."""
 _METRICS = {key: row.label for key, row in CATALOGUE.items()}
 OWN: Mapping[str, TableText] = {
-    RANKED: TableText("Metrics", "The judge against {reference}, a missing answer counting as full points or “correct”.",
+    RANKED: TableText("Metrics", "The judge against {reference}; a missing answer counts as full points or “correct”.",
                       _METRICS),
     ANSWERED: TableText("Of what was answered", "The same over the answered steps alone, with their share.", _METRICS),
     READINGS: TableText("Other readings", "The ranked values by other readings of the paper’s definitions.", _METRICS),
