@@ -75,8 +75,11 @@ def cell_of(found: Estimate | None, **how: Any) -> Number | None:
     return None if found is None else number(found, **how)
 
 
-def comparison_table(standing: Standing, *, synthetic: bool, people: str = "physicians") -> Table:
-    """The one table of a setting, as files print it; the page shows the same cells."""
+def comparison_table(standing: Standing, *, synthetic: bool, people: str = "physicians", alone: bool = False) -> Table:
+    """The one table of a setting, as files print it; the page shows the same cells.
+
+    ``alone``: nothing stands around the rows, as in CSV, so that each says that its data are synthetic.
+    """
     rows = [*standing.rows, *standing.apart_rows]
     humans = any(row.physicians for row in rows)
     with_each = [f"With each {people[:-1]}", f"Minus the {people}"] if humans else []
@@ -86,7 +89,7 @@ def comparison_table(standing: Standing, *, synthetic: bool, people: str = "phys
     for row in rows:
         mark = {None: None, True: "yes", False: "not shown"}[row.beats]
         physicians = [cell_of(row.physicians), cell_of(row.minus, signed=True)] if humans else []
-        notes = [*row.notes, *([SYNTHETIC_DATA] if synthetic else [])]
+        notes = [*row.notes, *([SYNTHETIC_DATA] if synthetic and alone else [])]
         lines.append([Name(row.name), row.role.replace("_", "-"), row.rank or None, cell_of(row.value), *physicians,
                       cell_of(row.over, signed=True), row.rival or None, mark, better_text(row) or None,
                       answered(row), Name(" ".join(notes))])  # fmt: skip
@@ -148,7 +151,7 @@ def write_exports(out: Path, standing: Standing, *, synthetic: bool, people: str
     table = comparison_table(standing, synthetic=synthetic, people=people)
     further = metrics_table(standing)
     texts = {
-        f"tables/{name}.csv": table.to_csv(),
+        f"tables/{name}.csv": comparison_table(standing, synthetic=synthetic, people=people, alone=True).to_csv(),
         f"tables/{name}_metrics.csv": further.to_csv(),
         f"tables/{name}.tex": tex_file(table),
         f"tables/{name}.md": to_markdown([f"## {TASKS[name].title}", table, further]),

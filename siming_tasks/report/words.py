@@ -18,6 +18,7 @@ WORDS: Mapping[str, str] = {
     "reference": "The reference is {rater}.",
     "intervals": "Intervals hold 95 %, over {clusters}.",
     # the comparison
+    "alone": "{judge} agrees with the reference by {value} in {metric}, over {over}.",
     "figure": "Each mark is a judge, and its line a 95 % interval.",
     "figure_physicians": "The green band is how well the physicians agree with each other; compare it with the upper "
     "marks alone.",
