@@ -44,15 +44,10 @@ def write_answers(out: Path, run: Run, task_runs: Mapping[str, TaskRun]) -> None
             sides = zip(
                 truth.tolist(), matrix.counted.tolist(), matrix.predicted.tolist(), matrix.asked.tolist(), strict=True
             )
-            for video_id, (true, counted, said, asked) in zip(matrix.video_ids, zip(*sides, strict=True), strict=True):
+            for video_id, (true, counted, said, asked) in zip(matrix.video_ids, sides, strict=True):
                 video = run.dataset.video(video_id)
-                about = [
-                    setting,
-                    name,
-                    cell(video_id),
-                    cell(str(video.extra.get("student") or "")),
-                    cell(video.site or ""),
-                ]
+                student = str(video.extra.get("student") or "")
+                about = [setting, name, cell(video_id), cell(student), cell(video.site or "")]
                 lines.writerows(
                     [*about, step, f"{true[s]:g}" if counted[s] else "", "" if said[s] != said[s] else f"{said[s]:g}",
                      status.get((video_id, step), "no_line")]
