@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.files import atomic_write
-from siming_tasks.common.sanitize import cell, literal
+from siming_tasks.common.sanitize import cell, literal, one_line
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.estimate import Estimate
@@ -35,19 +35,20 @@ def write_answers(out: Path, run: Run, task_runs: Mapping[str, TaskRun]) -> None
     """Write one run's share of ``answers.csv``, which :func:`join_answers` puts together."""
     with atomic_write(out / "answers" / f"{run.source.slug}.csv") as stream:
         lines = csv.writer(stream, lineterminator="\n")
-        name = cell(run.name)
+        name = cell(one_line(run.name))
         for setting, task_run in task_runs.items():
             matrix, score = task_run.panel, TASKS[setting].answer == "score"
             truth = matrix.reference if score else matrix.reference_wrong.astype(float)
             status = {(record.video_id, step): record.missing.get(step) or record.status
-                      for record in run.records[setting] for step in (*record.answers, *record.missing)}  # fmt: skip
+                      for record in run.records[setting]
+                      for step in (*record.answers, *record.missing, *record.parsed.abstained)}  # fmt: skip
             sides = zip(
                 truth.tolist(), matrix.counted.tolist(), matrix.predicted.tolist(), matrix.asked.tolist(), strict=True
             )
             for video_id, (true, counted, said, asked) in zip(matrix.video_ids, sides, strict=True):
                 video = run.dataset.video(video_id)
-                student = str(video.extra.get("student") or "")
-                about = [setting, name, cell(video_id), cell(student), cell(video.site or "")]
+                student, site = (cell(one_line(text or "")) for text in (video.extra.get("student"), video.site))
+                about = [setting, name, cell(video_id), student, site]
                 lines.writerows(
                     [*about, step, f"{true[s]:g}" if counted[s] else "", "" if said[s] != said[s] else f"{said[s]:g}",
                      status.get((video_id, step), "no_line")]

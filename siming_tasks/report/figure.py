@@ -126,7 +126,7 @@ class ForestPlot:
     def file(self) -> str:
         """The figure as a file of its own."""
         style = Markup("<style>") + Markup(_PAPER) + Markup("</style>")
-        return '<?xml version="1.0" encoding="UTF-8"?>\n' + self._draw("wide", style) + "\n"
+        return str(self._draw("wide", style)) + "\n"
 
     def _draw(self, kind: str, style: Markup | str = "") -> Markup:
         narrow = kind == "narrow"

@@ -78,7 +78,8 @@ def script_json(value: Any) -> str:
     except UnicodeDecodeError:
         text = json.dumps(orjson.loads(data), separators=(",", ":"))
     except TypeError:
-        text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+        known = json.loads(json.dumps(value), parse_constant=lambda name: None)
+        text = json.dumps(known, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

@@ -47,7 +47,7 @@ def level(points: float, best: float) -> int:
 
 def test_the_change_is_that_of_the_steps_that_need_sound(exams: Dataset, run_with_sound: Path) -> None:
     run = read_run(run_with_sound, exams)
-    (found,) = analyse_sound(run, "full_score", Options(resamples=60))
+    (found,) = analyse_sound(run, "full_score", Options())
     assert not found.refused and found.steps == {"all": 33, "need sound": 13, "others": 20}
     parts = steps_by_sound(exams.rubric)
     best = {step.id: step.max_score for step in exams.rubric.steps}
@@ -74,7 +74,7 @@ def test_the_change_is_that_of_the_steps_that_need_sound(exams: Dataset, run_wit
 def test_compare_says_what_sound_added_and_ranks_nothing_of_it(
     exams: Dataset, run_with_sound: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    how = ["compare", str(run_with_sound), "--data", str(exams.root), "--resamples", "60"]
+    how = ["compare", str(run_with_sound), "--data", str(exams.root)]
     assert main(how) == 0
     text = capsys.readouterr().out
     assert "## Sound for org/Listener: full_score" in text and "against pictures alone: " in text
@@ -86,10 +86,10 @@ def test_compare_says_what_sound_added_and_ranks_nothing_of_it(
 
 def test_the_report_says_what_sound_added(exams: Dataset, run_with_sound: Path, tmp_path: Path) -> None:
     """Only the command that compares runs said it."""
-    command = ["report", str(run_with_sound), "--data", str(exams.root), "--resamples", "60"]
+    command = ["report", str(run_with_sound), "--data", str(exams.root)]
     assert main([*command, "--video-files", "none", "--out", str(tmp_path / "out")]) == 0
     (run,) = json.loads((tmp_path / "out" / "report.json").read_text())["runs"]
-    (added,) = analyse_sound(read_run(run_with_sound, exams), "full_score", Options(resamples=60))
+    (added,) = analyse_sound(read_run(run_with_sound, exams), "full_score", Options())
     assert list(run["sound"]) == ["full_score"] and run["sound"]["full_score"][0]["sentence"] == added.sentence
     assert added.sentence in (tmp_path / "out" / "report.md").read_text()
     page = (tmp_path / "out" / "models" / "org-listener.html").read_text()
