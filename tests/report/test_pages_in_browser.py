@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from siming_tasks.report.build import page_facts
-from siming_tasks.report.pages.site import Site
 from siming_tasks.report.pages.exams import list_videos
+from siming_tasks.report.pages.site import Site
 from tests.conftest import NEEDS_BROWSER
 
 pytestmark = NEEDS_BROWSER
@@ -206,9 +206,7 @@ def test_usable_at_phone_width(browser, lab, board: Path) -> None:
 
 
 @pytest.mark.parametrize(("scheme", "rules"), [("light", None), ("dark", ["color-contrast"])])
-def test_axe_finds_no_accessibility_fault(
-    browser, lab, board: Path, scheme: str, rules: list[str] | None
-) -> None:
+def test_axe_finds_no_accessibility_fault(browser, lab, board: Path, scheme: str, rules: list[str] | None) -> None:
     from axe_core_python.selenium import Axe
 
     media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}

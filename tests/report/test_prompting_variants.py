@@ -91,4 +91,4 @@ def test_a_cell_says_what_its_answer_rests_on_and_what_was_not_visible(exams: Da
     assert "data-claim" not in pointing.cell(video.video_id, second.step_id, 2.0, 2.0, mapping)
     assert 'aria-label="not visible">–</button>' in shy.cell(video.video_id, second.step_id, 2.0, 2.0, mapping)
     third = shy.cell(video.video_id, video.applicable[2].step_id, 2.0, 2.0, mapping)
-    assert 'aria-label="no answer">–</button>' in third
+    assert 'aria-label="absent">–</button>' in third

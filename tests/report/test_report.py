@@ -90,7 +90,7 @@ def test_every_link_leads_somewhere(pages: list[Page]) -> None:
             followed += 1
             if parts.fragment and "/" not in parts.fragment:
                 assert parts.fragment in ids[target], (page.path, link)
-    assert followed > 1000
+    assert followed > 500
 
 
 def test_hostile_text_is_shown_and_never_alive(lab) -> None:
