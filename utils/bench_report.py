@@ -1,4 +1,4 @@
-"""Time and memory of ``siming report`` at the benchmark's size: 200 videos x 4 settings x 12 models (synthetic).
+"""Time and memory of ``write_report`` at the benchmark's size: 200 videos x 4 settings x 12 models (synthetic).
 
     python utils/bench_report.py [--videos 200] [--models 12] [--jobs 2] [--keep DIR] [--paint]
 
@@ -26,7 +26,6 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from siming_tasks.analysis.power import StudyDesign
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.parsing import format_answers, parse_reply
 from siming_tasks.results.record import Conditions, Record
@@ -35,11 +34,13 @@ from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
 from siming_tasks.tools.simulator.video import encode
 
+PREVALENCE = 0.186
+"""Share of the steps that are not fully correct, as the paper's table implies."""
 THOUGHT = "I look at the hands, the manikin and the order of the acts before I give points. " * 8
 
 
 def make_dataset(root: Path, videos: int, rng: np.random.Generator) -> Dataset:
-    """Labels of simulated trainees; 18.6 % of the steps are not fully correct, as the paper's table implies."""
+    """Labels of simulated trainees."""
     rubric = default_rubric()
     (root / "media").mkdir(parents=True)
     encode(root / "media" / "one.mp4", (np.full((90, 160, 3), 40 + k, np.uint8) for k in range(12)), fps=12)
@@ -52,7 +53,7 @@ def make_dataset(root: Path, videos: int, rng: np.random.Generator) -> Dataset:
         for k, step in enumerate(rubric.steps):
             points = {}
             for rater in ("rater_a", "rater_b", "consensus"):
-                wrong = rng.random() < StudyDesign().prevalence
+                wrong = rng.random() < PREVALENCE
                 points[rater] = float(rng.integers(0, step.max_score)) if wrong else step.max_score
             if rng.random() < 0.8:
                 points["rater_a"] = points["rater_b"] = points["consensus"]
@@ -127,8 +128,7 @@ def paint(report: Path, repeats: int = 5) -> None:
     videos, models = (sorted((report / name).glob("*.html")) for name in ("videos", "models"))
     empty = report / "empty.html"
     empty.write_text("<!doctype html><title>empty</title><p>empty")
-    names = ["index.html", "videos/index.html", f"videos/{videos[-1].name}", f"models/{models[0].name}",
-             "disagreements/index.html"]  # fmt: skip
+    names = ["index.html", "videos/index.html", f"videos/{videos[-1].name}", f"models/{models[0].name}"]
     script = (
         "const [page] = performance.getEntriesByType('navigation'), [paint] = performance.getEntriesByType('paint');"
         "return page.loadEventEnd ? [paint?.startTime ?? null, page.loadEventEnd] : null"
@@ -175,9 +175,10 @@ def main() -> None:
                 json.loads(line)
     reading = time.perf_counter() - start
     start = time.perf_counter()
-    entry = "import sys; from siming_tasks.cli import main; sys.exit(main())"
-    command = [sys.executable, "-c", entry, "report", *map(str, sorted((root / "runs").iterdir()))]
-    command += ["--data", str(root / "data"), "--out", str(root / "report"), "--jobs", str(arguments.jobs)]
+    entry = "import sys; from siming_tasks import write_report; data, out, jobs, *runs = sys.argv[1:]; "
+    entry += "write_report(runs, data, out, jobs=int(jobs), progress=False)"
+    command = [sys.executable, "-c", entry, str(root / "data"), str(root / "report"), str(arguments.jobs)]
+    command += map(str, sorted((root / "runs").iterdir()))
     subprocess.run(command, check=True)
     wall = time.perf_counter() - start
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

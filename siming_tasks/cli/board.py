@@ -53,7 +53,7 @@ def submit(
     dataset = chosen.open(sources)
     card = {"name": name, "organization": organization, "url": url, "parameters": parameters, "license": license}
     card |= {"description": description, "saw_test_data": saw_test_data}
-    archive = Path(run_path) if check else _pack(sources, dataset, options, run_path, out, card)
+    archive = Path(run_path) if check else _pack(sources, dataset, run_path, out, card)
     try:
         taken = admit(archive, dataset, options)
     except DataError as error:
@@ -69,7 +69,6 @@ def submit(
 def _pack(
     sources: Sequence[RunSource],
     dataset: Dataset,
-    options: Options,
     run_path: str,
     out: Path | None,
     card: dict[str, str | None],
@@ -97,13 +96,12 @@ def _pack(
             )
         say(f"Left out: {', '.join(ablations)}. Ablations are no part of the benchmark.")
         run = replace(run, records={name: kept for name, kept in run.records.items() if name not in ABLATION_TASKS})
-    results = {setting: run.evaluate(setting, options) for setting in run.settings}
     try:
         model = ModelCard.model_validate({**card, "name": card["name"] or sources[0].name})
     except ValidationError as error:
         first = error.errors()[0]
         raise OptionsError(f"--{str(first['loc'][0]).replace('_', '-')}: {first['msg']}.") from None
-    return pack(sources[0], run.records, dataset, model, results, out or Path(f"{sources[0].slug}.zip"))
+    return pack(sources[0], run.records, dataset, model, out or Path(f"{sources[0].slug}.zip"))
 
 
 @cli.command(

@@ -221,9 +221,7 @@ def _report_json(
     }
 
 
-def _write_summary(
-    part: Path, report: Mapping[str, Any], standings: Mapping[str, Standing], link: VideoLinker
-) -> None:
+def _write_summary(part: Path, report: Mapping[str, Any], standings: Mapping[str, Standing], link: VideoLinker) -> None:
     """Write ``report.json``, ``report.md`` and the links to the videos."""
     with atomic_write(part / "report.json") as stream:
         stream.write(json.dumps(report, allow_nan=False))  # a string, on one line: ten times as fast

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.files import atomic_write
-from siming_tasks.common.sanitize import cell, literal
+from siming_tasks.common.sanitize import cell, literal, one_line
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.estimate import Estimate
@@ -35,16 +35,20 @@ def write_answers(out: Path, run: Run, task_runs: Mapping[str, TaskRun]) -> None
     """Write one run's share of ``answers.csv``, which :func:`join_answers` puts together."""
     with atomic_write(out / "answers" / f"{run.source.slug}.csv") as stream:
         lines = csv.writer(stream, lineterminator="\n")
-        name = cell(run.name)
+        name = cell(one_line(run.name))
         for setting, task_run in task_runs.items():
             matrix, score = task_run.panel, TASKS[setting].answer == "score"
             truth = matrix.reference if score else matrix.reference_wrong.astype(float)
             status = {(record.video_id, step): record.missing.get(step) or record.status
-                      for record in run.records[setting] for step in (*record.answers, *record.missing)}  # fmt: skip
-            sides = zip(truth.tolist(), matrix.counted.tolist(), matrix.predicted.tolist(), matrix.asked.tolist(), strict=True)
+                      for record in run.records[setting]
+                      for step in (*record.answers, *record.missing, *record.parsed.abstained)}  # fmt: skip
+            sides = zip(
+                truth.tolist(), matrix.counted.tolist(), matrix.predicted.tolist(), matrix.asked.tolist(), strict=True
+            )
             for video_id, (true, counted, said, asked) in zip(matrix.video_ids, sides, strict=True):
                 video = run.dataset.video(video_id)
-                about = [setting, name, cell(video_id), cell(str(video.extra.get("student") or "")), cell(video.site or "")]
+                student, site = (cell(one_line(text or "")) for text in (video.extra.get("student"), video.site))
+                about = [setting, name, cell(video_id), student, site]
                 lines.writerows(
                     [*about, step, f"{true[s]:g}" if counted[s] else "", "" if said[s] != said[s] else f"{said[s]:g}",
                      status.get((video_id, step), "no_line")]
@@ -67,19 +71,21 @@ def cell_of(found: Estimate | None, **how: Any) -> Number | None:
     return None if found is None else number(found, **how)
 
 
-def comparison_table(standing: Standing, *, synthetic: bool, people: str = "physicians") -> Table:
-    """The one table of a setting, as files print it; the page shows the same cells."""
+def comparison_table(standing: Standing, *, synthetic: bool, people: str = "physicians", alone: bool = False) -> Table:
+    """The one table of a setting, as files print it; the page shows the same cells.
+
+    ``alone``: nothing stands around the rows, as in CSV, so that each says that its data are synthetic.
+    """
     rows = [*standing.rows, *standing.apart_rows]
     humans = any(row.physicians for row in rows)
-    # fmt: off
-    heads = ["Judge", "Kind", "Rank", standing.metric, *([f"With each {people[:-1]}", f"Minus the {people}"] if humans else []),
-             "Over the best judge that never looks", "That judge", "Beats every such judge", "Better than", "Answered", "Notes"]
-    # fmt: on
+    with_each = [f"With each {people[:-1]}", f"Minus the {people}"] if humans else []
+    heads = ["Judge", "Kind", "Rank", standing.metric, *with_each, "Over the best judge that never looks", "That judge",
+             "Beats every such judge", "Better than", "Answered", "Notes"]  # fmt: skip
     lines = []
     for row in rows:
         mark = {None: None, True: "yes", False: "not shown"}[row.beats]
         physicians = [cell_of(row.physicians), cell_of(row.minus, signed=True)] if humans else []
-        notes = [*row.notes, *([SYNTHETIC_DATA] if synthetic else [])]
+        notes = [*row.notes, *([SYNTHETIC_DATA] if synthetic and alone else [])]
         lines.append([Name(row.name), row.role.replace("_", "-"), row.rank or None, cell_of(row.value), *physicians,
                       cell_of(row.over, signed=True), row.rival or None, mark, better_text(row) or None,
                       answered(row), Name(" ".join(notes))])  # fmt: skip
@@ -141,7 +147,7 @@ def write_exports(out: Path, standing: Standing, *, synthetic: bool, people: str
     table = comparison_table(standing, synthetic=synthetic, people=people)
     further = metrics_table(standing)
     texts = {
-        f"tables/{name}.csv": table.to_csv(),
+        f"tables/{name}.csv": comparison_table(standing, synthetic=synthetic, people=people, alone=True).to_csv(),
         f"tables/{name}_metrics.csv": further.to_csv(),
         f"tables/{name}.tex": tex_file(table),
         f"tables/{name}.md": to_markdown([f"## {TASKS[name].title}", table, further]),

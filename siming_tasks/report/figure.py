@@ -126,11 +126,11 @@ class ForestPlot:
     def file(self) -> str:
         """The figure as a file of its own."""
         style = Markup("<style>") + Markup(_PAPER) + Markup("</style>")
-        return '<?xml version="1.0" encoding="UTF-8"?>\n' + self._draw("wide", style) + "\n"
+        return str(self._draw("wide", style)) + "\n"
 
     def _draw(self, kind: str, style: Markup | str = "") -> Markup:
         narrow = kind == "narrow"
-        width, row, most = (PHONE, 36.0, 34) if narrow else (WIDE, 20.0, 44)
+        width, row, most = (PHONE, 36.0, 26) if narrow else (WIDE, 20.0, 44)
         names = {mark.name: shortened(visible(mark.name), most) for panel in self.panels for mark in panel.marks}
         left = 8.0 if narrow else min(330.0, 24 + 6.9 * max(map(columns, names.values())))
         axis = Axis.around(self.scale, left, width - (14.0 if narrow else 170.0))
@@ -198,7 +198,10 @@ def _draw_panel(
         if narrow:
             parts += [_text("name", 4, y - 11, names[mark.name]), _text("label", width - 4, y - 11, value)]
         else:
-            parts += [_text("label", axis.start - 12, y + 4, names[mark.name]), _text("said", axis.stop + 12, y + 4, value)]
+            parts += [
+                _text("label", axis.start - 12, y + 4, names[mark.name]),
+                _text("said", axis.stop + 12, y + 4, value),
+            ]
         parts.append(_judge(mark, axis, y, value))
     return parts, 26.0 + height + 8.0
 

@@ -1,4 +1,4 @@
-"""Text for a model's card: a run's tables and verdict as its report has them, how it was made, and its limits."""
+"""Text for a model's card: a run's tables as its report has them, how it was made, and its limits."""
 
 from __future__ import annotations
 
@@ -9,20 +9,13 @@ from siming_tasks import __version__
 from siming_tasks.common.sanitize import literal
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.report.leaderboard import correct_leaderboards, rank_analyses
+from siming_tasks.report.exports import comparison_table, metrics_table
 from siming_tasks.report.run_analysis import RunAnalysis, analyze_run
+from siming_tasks.report.standings import Entrant, Standing, corrected, stand
 from siming_tasks.report.table import Name, Section, Table
-from siming_tasks.report.tables.ranking import ranking_table
-from siming_tasks.report.verdict import verdict_markdown
+from siming_tasks.report.words import say
 from siming_tasks.results.discovery import RunSource
-from siming_tasks.tasks import TASKS, UNALTERED_TASKS
-
-SYNTHETIC_DATA = "> **SYNTHETIC DATA.** Simulated exams, labels and raters: no number here says anything about a model."
-NOT_CLINICAL = (
-    "This is agreement with raters on one set of exams. It does not show that the model may pass or fail a person, "
-    "teach without a physician, or be used on patients."
-)
-UNKNOWN_TRAINING = "It is not known here whether the model was trained on these recordings or their labels."
+from siming_tasks.tasks import TASKS
 
 
 def model_card(source: RunSource, dataset: Dataset, options: Options, *, partial: bool = False) -> Section:
@@ -38,15 +31,16 @@ def model_card(source: RunSource, dataset: Dataset, options: Options, *, partial
         DataError: the run cannot be read, or was made with other data.
     """
     analysis = analyze_run(source, dataset, options, partial=partial)
-    standings = {name: rank_analyses([analysis], dataset, name, options) for name in UNALTERED_TASKS}
-    boards = correct_leaderboards(standings)
-    held = {setting: board for setting, board in boards.items() if board}
-    section: Section = [f"## SiMing-Bench: agreement with physicians on {literal(dataset.name)}"]
-    section += [SYNTHETIC_DATA] if dataset.synthetic else []
-    for setting, board in held.items():
-        table = ranking_table(board, synthetic=dataset.synthetic)
-        section += [f"### {TASKS[setting].title}", verdict_markdown(board), table]
-    limits = "\n".join(f"- {line}" for line in _limits(analysis, held, dataset))
+    held: Mapping[str, Standing] = corrected({
+        name: stand([Entrant(task_run, source.slug, source.role, analysis.settings[name])], dataset, name, options)
+        for name, task_run in analysis.task_runs.items()
+    })  # fmt: skip
+    section: Section = [f"## SiMing-Bench: agreement with {dataset.people} on {literal(dataset.name)}"]
+    section += [f"> **SYNTHETIC DATA.** {say('synthetic')}"] if dataset.synthetic else []
+    for setting, standing in held.items():
+        table = comparison_table(standing, synthetic=dataset.synthetic, people=dataset.people)
+        section += [f"### {TASKS[setting].title}", table, metrics_table(standing)]
+    limits = "\n".join(f"- {line}" for line in _limits(analysis, dataset))
     return [*section, "### How it was made", _facts(analysis, dataset, options), "### Limits", limits]
 
 
@@ -60,10 +54,9 @@ def _facts(analysis: RunAnalysis, dataset: Dataset, options: Options) -> Table:
         ("data set", f"{dataset.title}, digest {dataset.digest[:12]}, {len(dataset.videos):,} exams"),
         ("rubric", f"{dataset.rubric.rubric_id} {dataset.rubric.version}, {len(dataset.rubric.steps)} steps"),
         ("reference", options.rater),
-        ("intervals", f"{options.resamples:,} bootstrap resamples, seed {options.seed}"),
     ]  # fmt: skip
-    for setting, part in analysis.settings.items():
-        numbers, conditions = part["numbers"], analysis.task_runs[setting].facts
+    for setting, numbers in analysis.settings.items():
+        conditions = analysis.task_runs[setting].facts
         rows.append((f"{setting}: prompt", f"{numbers['prompt']['version']}, {numbers['prompt']['template']}"))
         if shown := [f"{conditions[name]} {unit}".strip() for name, unit in (("media", ""), ("frames", "a request"))
                      if conditions.get(name)]:  # fmt: skip
@@ -74,11 +67,11 @@ def _facts(analysis: RunAnalysis, dataset: Dataset, options: Options) -> Table:
     return Table.of(["", "as its files state it"], [(about, Name(fact)) for about, fact in rows], left=(0, 1))
 
 
-def _limits(analysis: RunAnalysis, boards: Mapping[str, Mapping[str, Any]], dataset: Dataset) -> Iterator[str]:
+def _limits(analysis: RunAnalysis, dataset: Dataset) -> Iterator[str]:
     """Sentences on whose exams, raters and answers the numbers are about, and what they do not show."""
-    yield from dict.fromkeys(literal(board["estimand"]["sentence"]) for board in boards.values())
+    yield from dict.fromkeys(literal(numbers["estimand"]["sentence"]) for numbers in analysis.settings.values())
     yield from (literal(warning) for warning in analysis.warnings)
     if dataset.rubric.status:
         yield f"Rubric: {literal(dataset.rubric.status)}"
-    yield NOT_CLINICAL
-    yield UNKNOWN_TRAINING
+    yield say("not_clinical")
+    yield say("training")

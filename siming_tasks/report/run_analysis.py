@@ -154,7 +154,9 @@ def analyze_run(
 
 
 def _reasons(records: Sequence[Record]) -> dict[tuple[str, str], str]:
-    return {(record.video_id, step): why for record in records for step, why in record.missing.items()}
+    found = {(record.video_id, step): why for record in records for step, why in record.missing.items()}
+    abstained = ((record.video_id, step) for record in records for step in record.parsed.abstained)
+    return found | dict.fromkeys(abstained, "not visible")
 
 
 def _claimed(run: Run, setting: str) -> Mapping[tuple[str, str], Spans]:

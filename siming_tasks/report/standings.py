@@ -29,7 +29,7 @@ from siming_tasks.metrics.evaluate import ALL
 from siming_tasks.metrics.no_video import SHUFFLED
 from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
-from siming_tasks.report.words import NO_MODEL, no_video_sentence
+from siming_tasks.report.words import NO_MODEL, no_video_sentence, say
 from siming_tasks.results.comparable import TaskRun, comparison_entries, groups
 from siming_tasks.tasks import TASKS
 
@@ -134,10 +134,15 @@ class Standing:
         if made is None:
             return [self.why]
         said = [made.sentence(exams)]
-        best = next((run for run in made.order if run in made.physicians), None)
+        if len(made.runs) == 1:
+            only = made.runs[0]
+            said = [
+                say("alone", judge=only, metric=self.metric, value=made.value(only), over=f"{made.videos:,} {exams}")
+            ]
+        best = next((run for run in made.order if run in made.physicians and run in made.ranks), None)
         if best is not None:
             said.append(physician_sentence(made.physicians[best], best, made.answer, made.unseen))
-        if beats := {run: made.beats[run] for run in made.order if run in made.beats}:
+        if beats := {run: made.beats[run] for run in made.order if run in made.beats and run in made.ranks}:
             said.append(no_video_sentence(beats))
         return said
 
@@ -190,7 +195,7 @@ class Standing:
             beats=made.beats.get(run),
             better_than=None if rank is None else (wins, len(made.ranks) - 1),
             answered=made.rows.one(ANSWERED, run, COVERAGE),
-            notes=tuple((*notes, *_part_note(entrant))),
+            notes=(*notes, *_part_note(entrant)),
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.correlation import totals
 
+
 class VideoTotal(NamedTuple):
     """A judge's points for one exam, or for verdicts the number of steps called incorrect.
 
@@ -33,7 +34,7 @@ def video_totals(matrix: ScoreMatrix) -> list[VideoTotal]:
     due = matrix.counted if matrix.answer == "score" else matrix.asked
     known = due & matrix.answered
     if matrix.answer == "score":
-        values = totals(matrix)[1]
+        values = totals(matrix)[1] * (due * matrix.max_score).sum(axis=1)  # a total is a share of the points
     else:
         called = (matrix.predicted_wrong & known).sum(axis=1).astype(float)
         values = np.where(known.any(axis=1), called, np.nan)

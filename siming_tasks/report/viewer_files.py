@@ -41,6 +41,8 @@ _MEDIA = (
     "mode", "n_frames", "file_frames", "indices", "range", "start", "end", "fps", "file_fps", "size", "sampler",
     "reader", "density", "encoding",
 )  # fmt: skip
+_NUMBERS = {"n_frames", "file_frames", "indices", "range", "start", "end", "fps"}
+"""Those among them that the record's parser knows to be numbers: no secret is in them."""
 HEAD, TAIL = 8_000, 4_000
 """Characters of a long reply that are kept from its beginning and its end."""
 MAX_LOG_BYTES = 20_000_000
@@ -78,7 +80,8 @@ def script_json(value: Any) -> str:
     except UnicodeDecodeError:
         text = json.dumps(orjson.loads(data), separators=(",", ":"))
     except TypeError:
-        text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+        known = json.loads(json.dumps(value), parse_constant=lambda name: None)
+        text = json.dumps(known, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -142,7 +145,11 @@ class ReplyFiles:
             "answers": record.answers,
             "missing": record.missing,
             "prompt": record.conditions.prompt,
-            "media": redact({key: record.media[key] for key in _MEDIA if record.media.get(key) is not None}),
+            "media": {
+                key: value if key in _NUMBERS else redact(value)
+                for key in _MEDIA
+                if (value := record.media.get(key)) is not None
+            },
             "length": None if reply is None else len(reply),
         }
         if reply is not None and record.status == "request_failed":

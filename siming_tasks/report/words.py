@@ -18,6 +18,7 @@ WORDS: Mapping[str, str] = {
     "reference": "The reference is {rater}.",
     "intervals": "Intervals hold 95 %, over {clusters}.",
     # the comparison
+    "alone": "{judge} agrees with the reference by {value} in {metric}, over {over}.",
     "figure": "Each mark is a judge, and its line a 95 % interval.",
     "figure_physicians": "The green band is how well the physicians agree with each other; compare it with the upper "
     "marks alone.",
@@ -32,7 +33,7 @@ WORDS: Mapping[str, str] = {
     "better": "Ranked judges that it is better than, beyond chance after Holm’s correction over all pairs.",
     "answered": "Share of the asked steps that have an answer.",
     "detectable": "A difference of {value} would have been found in four of five such studies.",
-    "further": "Every value counts missing answers in the same way; what was answered alone stands in the judge’s page.",
+    "further": "Every value counts missing answers in the same way; what was answered alone is on the judge’s page.",
     "pairs": "The first judge minus the second, over the same exams; p is corrected over {tests} tests by Holm.",
     "apart": "These runs were asked otherwise, shown otherwise, or asked about other exams: their values do not stand "
     "beside those above.",
@@ -68,8 +69,8 @@ WORDS: Mapping[str, str] = {
 }
 
 NO_MODEL: Mapping[str, str] = {
-    "reference": "A reference judge is no model: it has a value and no rank.",
-    "supervised": "A supervised baseline learnt from these labels: it has a value and no rank.",
+    "reference": "Reference judge, no model: not ranked.",
+    "supervised": "Learnt from these labels: not ranked.",
 }
 """Why a judge of such a role has no rank beside models."""
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from siming_tasks.tools.board.build import build_board
 from siming_tasks.tools.board.submission import ModelCard, pack
 from tests.records import record_json
 
-OPTIONS = Options(resamples=100)
+OPTIONS = Options()
 HOSTILE_NAME = "org/<img src=x onerror=alert(1)>\u202egpj.7B"
 HOSTILE = {
     0: "<script>alert(1)</script></script><script>alert(2)</script>\u2028",
@@ -123,24 +122,6 @@ def lab(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Lab:
 
 
 @pytest.fixture(scope="session")
-def minimal_pairs(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Lab:
-    """The same exams with two of them declared minimal_pairs, and the report of two runs, videos copied."""
-    root = tmp_path_factory.mktemp("minimal_pairs")
-    shutil.copytree(lab.dataset.root, root / "data")
-    a, b = (video.video_id for video in lab.dataset.videos[:2])
-    pairs = [
-        {"pair_id": f"pair{number:03}", "kind": kind, "video_a": first, "video_b": second, "step_id": "cpr_07",
-         "direction": 1, "changed_act": ["compressions too slow"], "points": [0, 1], "unchanged_steps": ["cpr_02"]}
-        for number, (kind, first, second) in enumerate((("local", a, b), ("history", b, a)), 1)
-    ]  # fmt: skip
-    (root / "data" / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
-    dataset = replace(lab.dataset, root=root / "data")
-    sources = find_runs([str(lab.runs / name) for name in ("oracle", "noisy")])
-    out = write_report(sources, dataset, root / "report", OPTIONS, media="copy", progress=False)
-    return Lab(dataset, lab.runs, out)
-
-
-@pytest.fixture(scope="session")
 def board(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A board with a verified row, a community row with findings, and a refused archive."""
     root = tmp_path_factory.mktemp("board")
@@ -149,8 +130,7 @@ def board(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
                        ("hostile", ModelCard(name=HOSTILE_NAME, saw_test_data="yes"))):  # fmt: skip
         source = find_runs([str(lab.runs / name)])[0]
         run = read_run(source, lab.dataset)
-        found = {key: run.evaluate(key, OPTIONS) for key in run.settings}
-        pack(source, run.records, lab.dataset, card, found, root / "inbox" / f"{name}.zip")
+        pack(source, run.records, lab.dataset, card, root / "inbox" / f"{name}.zip")
     (root / "inbox" / "broken.zip").write_bytes(b"PK nothing")
     build_board(root / "inbox", lab.dataset, root / "board", OPTIONS, reruns=lab.runs, progress=False)
     return root / "board" / "index.html"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +11,8 @@ from typing import Any
 import pytest
 
 from siming_tasks.report.build import page_facts
+from siming_tasks.report.pages.exams import list_videos
 from siming_tasks.report.pages.site import Site
-from siming_tasks.report.pages.videos import list_videos
 from tests.conftest import NEEDS_BROWSER
 
 pytestmark = NEEDS_BROWSER
@@ -41,24 +40,14 @@ def wait(browser: Any, script: str) -> Any:
     return WebDriverWait(browser, 40, 0.1).until(lambda driver: driver.execute_script(f"return {script}"))
 
 
-def paths(lab, minimal_pairs, board: Path) -> list[Path]:
+def paths(lab, board: Path) -> list[Path]:
     """One page of every kind."""
-    video = lab.dataset.videos[0].video_id
-    names = (
-        "index",
-        "methods",
-        "models/example-noisy-7b",
-        "replies/org-img-src-x-onerror-alert-1-gpj.7b",
-        "videos/index",
-        f"videos/{video}",
-        "disagreements/index",
-    )
-    pairs = [minimal_pairs.out / "pairs" / f"{name}.html" for name in ("index", "pair001")]
-    return [*(lab.out / f"{name}.html" for name in names), *pairs, board]
+    names = ("index", "models/example-noisy-7b", "videos/index", f"videos/{lab.dataset.videos[0].video_id}")
+    return [*(lab.out / f"{name}.html" for name in names), board]
 
 
-def test_pages_load_from_disk_without_complaint(browser, lab, minimal_pairs, board: Path) -> None:
-    for path in paths(lab, minimal_pairs, board):
+def test_pages_load_from_disk_without_complaint(browser, lab, board: Path) -> None:
+    for path in paths(lab, board):
         visit(browser, path)
         wait(browser, "document.readyState === 'complete'")
         assert errors(browser) == [], path
@@ -66,66 +55,12 @@ def test_pages_load_from_disk_without_complaint(browser, lab, minimal_pairs, boa
         assert browser.execute_script("return document.querySelector('.band').offsetHeight") > 10
 
 
-def test_charts_are_drawn_and_say_their_values(browser, lab) -> None:
-    """One chart a setting (its twin for phones is hidden); every value in it stands in the setting's table too."""
-    visit(browser, lab.out / "index.html")
-    sizes = browser.execute_script(
-        "const seen = new Map();"
-        "for (const tab of document.querySelectorAll('.tabbed > .tabs button')) { tab.click();"
-        "  for (const c of document.querySelectorAll('svg.chart')) if (c.checkVisibility())"
-        "    seen.set(c, [c.getBoundingClientRect().width, c.getAttribute('aria-label')]); }"
-        "for (const part of document.querySelectorAll('.tabbed > section')) part.hidden = false;"
-        "return [...seen.values()]"
-    )
-    assert len(sizes) == 4 and all(width > 300 and label for width, label in sizes)
-    titles = browser.execute_script(
-        "return [...document.querySelectorAll('#verdict-figure svg.wide title')].map(t => t.textContent)"
-    )
-    assert "oracle: 1.000" in titles  # four videos: no interval
-    said = browser.execute_script(
-        "return [...document.querySelectorAll('svg.chart.wide')].map(c => [...c.querySelectorAll('g > title')]"
-        ".map(t => t.textContent.replaceAll('-0.', '\u22120.')))"
-    )
-    tables = browser.execute_script(
-        "return [...document.querySelectorAll('table.linked[data-setting]')].map(t => t.innerText)"
-    )
-    assert len(said) == len(tables) == 4
-    for names, table in zip(said, tables, strict=True):
-        # the upper panel is of agreement with each physician, which no table prints; the lower one of the consensus
-        lower = names[max(k for k, name in enumerate(names) if name.startswith("no-video baselines")) :]
-        values = [found[1] for name in lower if (found := re.search(r": (\u2212?[0-9.]+)$", name))]
-        assert len(values) >= 4 and all(value in table for value in values if value != "0.000")
-    colour = browser.execute_script("return getComputedStyle(document.querySelector('svg.chart .dot')).fill")
-    assert colour.startswith("rgb(") and colour != "rgb(0, 0, 0)"
-    outside = browser.execute_script(
-        "return [...document.querySelectorAll('svg.chart')].filter(c => c.checkVisibility()).flatMap(c => {"
-        "  const box = c.getBoundingClientRect();"
-        "  return [...c.querySelectorAll('text, .dot')].filter(t => { const b = t.getBoundingClientRect();"
-        "    return b.left < box.left || b.right > box.right || b.top < box.top || b.bottom > box.bottom; })"
-        "  .map(t => t.textContent); })"
-    )
-    assert outside == []
-
-
-def test_tables_sort_by_a_clicked_column(browser, lab) -> None:
-    visit(browser, lab.out / "index.html")
-    rows = "[...document.querySelectorAll('#h-full_score ~ .scroll tbody tr')]"
-    column = f"{rows}.map(r => r.querySelector('td.main .v').textContent)"
-    browser.execute_script(
-        "[...document.querySelectorAll('#h-full_score ~ .scroll thead button')]"
-        ".find(b => b.textContent.startsWith('kappa')).click()"
-    )
-    values = [float(text.replace("−", "-").rstrip("*†‡")) for text in browser.execute_script(f"return {column}")]
-    assert values == sorted(values, reverse=True)
-    assert browser.execute_script("return document.querySelectorAll('th[aria-sort=descending]').length") == 1
-
-
 def test_two_thousand_videos_are_paged_searched_and_sorted(browser, lab, tmp_path: Path) -> None:
     """One hundred rows at a time; the search and the order are over all of them."""
     shutil.copytree(lab.out / "static", tmp_path / "static")
     first = lab.dataset.videos[0]
     videos = tuple(replace(first, video_id=f"v{k:05d}", duration=100.0 + k * 37 % 2000) for k in range(2000))
-    site = Site(tmp_path, page_facts(json.loads((lab.out / "report.json").read_text()), ()))
+    site = Site(tmp_path, page_facts(json.loads((lab.out / "report.json").read_text())))
     list_videos(site, replace(lab.dataset, videos=videos), {"full_score": []}, ())
     visit(browser, tmp_path / "videos" / "index.html")
     shown = (
@@ -238,33 +173,6 @@ def test_the_policy_stops_what_escaping_might_miss(browser, lab, tmp_path: Path)
         (lab.out / "evil.html").unlink()
 
 
-def test_videos_of_a_minimal_pair_play_together(browser, minimal_pairs) -> None:
-    """Both videos of a pair play the differing step from its start to its end; the index opens on a pair."""
-    spans = [video.step("cpr_07").span for video in minimal_pairs.dataset.videos[:2]]
-    visit(browser, minimal_pairs.out / "pairs" / "pair001.html")
-    both = "[...document.querySelectorAll('.minimal_pairs video')]"
-    wait(browser, f"{both}.every(v => v.readyState > 0)")
-    assert min(start for start, _ in spans) > 0
-    browser.execute_script("document.querySelector('button[data-play=differs]').click()")
-    assert browser.execute_script("return document.querySelector('.minimal_pairs').dataset.playing") == "differs"
-    wait(browser, f"{both}.every((v, k) => v.currentTime >= {[start for start, _ in spans]}[k])")
-    wait(browser, f"{both}.every(v => v.paused) && !document.querySelector('.minimal_pairs').dataset.playing")
-    ends = browser.execute_script(f"return {both}.map(v => v.currentTime)")
-    assert all(end <= time < end + 1 for time, (_, end) in zip(ends, spans, strict=True))
-    quiet = browser.execute_script("return document.querySelector('[data-note=same]').textContent")
-    assert "cpr_02" in quiet, "the only step that is worth the same in both"
-    assert errors(browser) == []
-    visit(browser, minimal_pairs.out / "pairs" / "index.html")
-    wait(browser, f"{both}.every(v => v.readyState > 0)")
-    assert browser.execute_script("return document.querySelector('.minimal_pairs').dataset.pair") == "pair002", (
-        "a history pair"
-    )
-    browser.execute_script("document.querySelector('button[data-play=same]').click()")
-    wait(browser, f"{both}.every((v, k) => v.currentTime >= {[start for start, _ in reversed(spans)]}[k])")
-    assert browser.execute_script("return document.querySelectorAll('svg.chart .bound').length") >= 2
-    assert errors(browser) == []
-
-
 def test_frames_at_uneven_times_are_marked_where_they_are(browser, lab) -> None:
     """The page of a video whose frames are listed puts the ticks there, not evenly between start and end."""
     out = lab.out.parent / "uneven"
@@ -285,11 +193,11 @@ def test_frames_at_uneven_times_are_marked_where_they_are(browser, lab) -> None:
     assert found == pytest.approx([0, 3, 7, 8], abs=1e-3)
 
 
-def test_usable_at_phone_width(browser, lab, minimal_pairs, board: Path) -> None:
+def test_usable_at_phone_width(browser, lab, board: Path) -> None:
     phone = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
     try:
-        for path in paths(lab, minimal_pairs, board):
+        for path in paths(lab, board):
             visit(browser, path)
             wait(browser, "document.readyState === 'complete'")
             assert browser.execute_script("return document.documentElement.scrollWidth") <= 360, path
@@ -298,9 +206,7 @@ def test_usable_at_phone_width(browser, lab, minimal_pairs, board: Path) -> None
 
 
 @pytest.mark.parametrize(("scheme", "rules"), [("light", None), ("dark", ["color-contrast"])])
-def test_axe_finds_no_accessibility_fault(
-    browser, lab, minimal_pairs, board: Path, scheme: str, rules: list[str] | None
-) -> None:
+def test_axe_finds_no_accessibility_fault(browser, lab, board: Path, scheme: str, rules: list[str] | None) -> None:
     from axe_core_python.selenium import Axe
 
     media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
@@ -308,7 +214,7 @@ def test_axe_finds_no_accessibility_fault(
     options = {"resultTypes": ["violations"]} | ({"runOnly": {"type": "rule", "values": rules}} if rules else {})
     short = lab.out / "models" / f"{HOSTILE_SLUG}.html"  # the same page with one setting: axe takes minutes over four
     try:
-        for path in [short, *(path for path in paths(lab, minimal_pairs, board) if path.parent.name != "models")]:
+        for path in [short, *(path for path in paths(lab, board) if path.parent.name != "models")]:
             visit(browser, path)
             wait(browser, "document.readyState === 'complete'")
             # What a closed part hides would be judged on the ground of what stands in its place.

@@ -12,7 +12,7 @@ from siming_tasks.cli.main import main
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
-from siming_tasks.report.pages.videos import RunAnswers
+from siming_tasks.report.pages.exams import RunAnswers
 from siming_tasks.report.run_analysis import analyze_run
 from siming_tasks.report.viewer_files import ReplyFiles
 from siming_tasks.results.discovery import run_at
@@ -23,7 +23,7 @@ from tests.records import record_json, write_predictions
 def submit(run: Path, exams: Dataset, folder: Path) -> int:
     """Exit code of ``siming board submit``."""
     data, out = ["--data", str(exams.root)], ["--out", str(folder / "s.zip")]
-    return main(["board", "submit", str(run), *data, *out, "--resamples", "50"])
+    return main(["board", "submit", str(run), *data, *out])
 
 
 @pytest.mark.parametrize("name", ["full_score_abstain", "clip_error_evidence"])
@@ -69,7 +69,7 @@ def test_a_study_knows_the_claimed_spans(exams: Dataset, tmp_path: Path) -> None
     parsed = Parsed("ok", {label.step_id: 1.0}, details={"evidence": {label.step_id: ((0.5, 2.0),)}})
     record = record_json("full_score_evidence", exams.videos[0].video_id, None, parsed, dataset=exams.digest)
     path = write_predictions([record], tmp_path / "p.jsonl")
-    found = analyze_run(run_at(path), exams, Options(resamples=20))
+    found = analyze_run(run_at(path), exams, Options())
     assert found.claimed == {"full_score_evidence": {(exams.videos[0].video_id, label.step_id): ((0.5, 2.0),)}}
 
 
@@ -82,7 +82,7 @@ def test_a_cell_says_what_its_answer_rests_on_and_what_was_not_visible(exams: Da
         record_json("full_score_abstain", video.video_id, None, Parsed("abstained", {first.step_id: 1.0}, {},
                                                                      (second.step_id,))),
     ]  # fmt: skip
-    found = analyze_run(run_at(write_predictions(rows, tmp_path / "p.jsonl")), exams, Options(resamples=20))
+    found = analyze_run(run_at(write_predictions(rows, tmp_path / "p.jsonl")), exams, Options())
     pointing, shy = (
         RunAnswers(found, found.matrices[name], name) for name in ("full_score_evidence", "full_score_abstain")
     )
@@ -91,4 +91,4 @@ def test_a_cell_says_what_its_answer_rests_on_and_what_was_not_visible(exams: Da
     assert "data-claim" not in pointing.cell(video.video_id, second.step_id, 2.0, 2.0, mapping)
     assert 'aria-label="not visible">–</button>' in shy.cell(video.video_id, second.step_id, 2.0, 2.0, mapping)
     third = shy.cell(video.video_id, video.applicable[2].step_id, 2.0, 2.0, mapping)
-    assert 'aria-label="no answer">–</button>' in third
+    assert 'aria-label="absent">–</button>' in third

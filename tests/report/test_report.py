@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -14,6 +14,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.sanitize import literal
 from siming_tasks.common.schema import Rater
 from siming_tasks.data import Dataset
+from siming_tasks.metrics import Rows
 from siming_tasks.options import Options
 from siming_tasks.report.build import write_report
 from siming_tasks.report.formatting import page_number, page_percent
@@ -24,7 +25,7 @@ from siming_tasks.results.run import read_run
 from siming_tasks.tasks import BENCHMARK_TASKS
 from tests.records import write_predictions
 
-OPTIONS = Options(resamples=100)
+OPTIONS = Options()
 
 
 class Page(HTMLParser):
@@ -53,9 +54,7 @@ def test_every_kind_of_page_is_there(lab) -> None:
     names = {path.relative_to(lab.out).as_posix() for path in lab.out.rglob("*.html")}
     videos = {f"videos/{video.video_id}.html" for video in lab.dataset.videos}
     models = {"models/oracle.html", "models/example-noisy-7b.html", "models/org-img-src-x-onerror-alert-1-gpj.7b.html"}
-    fixed = {"index.html", "methods.html", "videos/index.html", "disagreements/index.html"}
-    replies = {"replies/org-img-src-x-onerror-alert-1-gpj.7b.html"}  # of the run whose replies were not all read
-    assert names == fixed | videos | models | replies
+    assert names == {"index.html", "videos/index.html"} | videos | models
 
 
 def test_the_synthetic_band_is_on_every_page(pages: list[Page]) -> None:
@@ -75,7 +74,6 @@ def test_no_page_can_run_or_style_anything_inline(pages: list[Page]) -> None:
 
 
 def test_every_link_leads_somewhere(pages: list[Page]) -> None:
-    browser = next(page for page in pages if page.path.parent.name == "disagreements")
     ids = {page.path: {a["id"] for _, a in page.elements if a.get("id")} for page in pages}
     followed = 0
     for page in pages:
@@ -90,49 +88,9 @@ def test_every_link_leads_somewhere(pages: list[Page]) -> None:
             target = (page.path.parent / unquote(parts.path)).resolve() if parts.path else page.path
             assert target.is_file(), (page.path, link)
             followed += 1
-            if target.parent.name == "disagreements" and "=" in parts.fragment:
-                names = [a["value"] for tag, a in browser.elements if tag == "option" and a["value"]]
-                chosen = dict(parse_qsl(parts.fragment, strict_parsing=True))
-                assert {chosen[key] for key in ("setting", "run", "step") if key in chosen} <= set(names), link
-            elif parts.fragment and "/" not in parts.fragment:
+            if parts.fragment and "/" not in parts.fragment:
                 assert parts.fragment in ids[target], (page.path, link)
-    assert followed > 1000
-
-
-def test_numbers_are_those_of_the_library(lab) -> None:
-    report = json.loads((lab.out / "report.json").read_text())
-    assert "NaN" not in (lab.out / "report.json").read_text()
-    source = lab.runs / "noisy"
-    noisy = read_run(source, lab.dataset)
-    for name in noisy.settings:
-        run = next(run for run in report["runs"] if run["name"] == "example/Noisy-7B")
-        expected = noisy.evaluate(name, OPTIONS)
-        assert run["settings"][name]["numbers"] == json.loads(json.dumps(expected))
-    oracle = next(run for run in report["runs"] if run["name"] == "oracle")
-    assert oracle["settings"]["full_score"]["numbers"]["metrics"]["qwk"]["value"] == 1.0
-    assert oracle["settings"]["clip_error"]["numbers"]["metrics"]["mcc"]["value"] == 1.0
-
-
-def test_the_board_holds_human_and_blind_rows(lab) -> None:
-    report = json.loads((lab.out / "report.json").read_text())
-    rows = report["standings"]["full_error"]["rows"]
-    assert [row["role"] for row in rows] == ["model", "reference", "human", *4 * ["no_video"]]
-    blind = {row["name"]: row["metrics"] for row in rows if row["role"] == "no_video"}
-    # By hand: "always failed" finds every error, with the prevalence as its precision.
-    wrong = [
-        s.consensus < lab.dataset.rubric.by_id[s.step_id].max_score for v in lab.dataset.videos for s in v.applicable
-    ]
-    assert blind["always failed"]["recall"]["value"] == 1.0
-    assert blind["always failed"]["precision"]["value"] == pytest.approx(sum(wrong) / len(wrong))
-    assert blind["always correct"]["mcc"]["undefined"]
-
-
-def test_only_models_are_ranked_where_there_are_models(lab) -> None:
-    report = json.loads((lab.out / "report.json").read_text())
-    ranked = {row["name"] for row in report["standings"]["full_score"]["rows"] if row.get("standing")}
-    assert ranked == set()  # one of the two models answered too little: nothing to rank the other among
-    assert report["standings"]["full_score"]["verdict"]["runs"] == ["example/Noisy-7B"]
-    assert "oracle" not in json.dumps(report["standings"]["clip_error"]["verdict"])
+    assert followed > 500
 
 
 def test_hostile_text_is_shown_and_never_alive(lab) -> None:
@@ -157,7 +115,7 @@ def test_replies_are_data_of_bounded_size(lab) -> None:
             entries[request] = entry
     ids = [video.video_id for video in lab.dataset.videos]
     first = entries[f"full_score/{ids[0]}"]
-    assert first["reply"].startswith("<script>alert(1)</script>") and first["status"] == "no_json"
+    assert first["reply"].startswith("<script>alert(1)</script>") and first["status"] != "ok"
     assert entries[f"full_score/{ids[1]}"]["reply"].startswith("⟦U+202E⟧⟦U+2066⟧drows")
     long = entries[f"full_score/{ids[2]}"]
     assert long["length"] == 5_000_000 and "⟦4,988,000 characters left out⟧" in long["reply"]
@@ -166,7 +124,7 @@ def test_replies_are_data_of_bounded_size(lab) -> None:
 
 def test_markdown_says_synthetic_and_escapes_names(lab) -> None:
     text = (lab.out / "report.md").read_text()
-    assert "SYNTHETIC DATA" in text and "*reference judges*" in text and "| oracle | 1.000" in text
+    assert "SYNTHETIC DATA" in text and "| oracle | reference | - | 1.000" in text
     assert r"org/\<img src=x onerror=alert(1)\>⟦U+202E⟧gpj.7B" in text
     assert literal("a|b\n# c") == r"a\|b \# c"
 
@@ -174,16 +132,15 @@ def test_markdown_says_synthetic_and_escapes_names(lab) -> None:
 def test_a_report_is_replaced_but_nothing_else(lab, make_run: Callable[..., Path], tmp_path: Path) -> None:
     source = find_runs([str(make_run(lab.dataset, tmp_path / "run", settings=("full_error",)))])
     out = tmp_path / "report"
-    quick = Options(resamples=20)
     for _ in range(2):
-        write_report(source, lab.dataset, out, quick, media="copy", jobs=1, progress=False)
+        write_report(source, lab.dataset, out, OPTIONS, media="copy", jobs=1, progress=False)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report", "run"]
     copies = [path.read_bytes() for path in sorted((out / "media").iterdir())]
     assert copies == [lab.dataset.media_path(video).read_bytes() for video in lab.dataset.videos]
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "thesis.txt").write_text("years")
     with pytest.raises(DataError, match="precious: exists and is not a report"):
-        write_report(source, lab.dataset, tmp_path / "precious", quick, progress=False)
+        write_report(source, lab.dataset, tmp_path / "precious", OPTIONS, progress=False)
 
 
 def test_a_failure_leaves_nothing_behind(lab, tmp_path: Path, make_run: Callable[..., Path]) -> None:
@@ -198,10 +155,10 @@ def test_a_prediction_file_without_replies(lab, tmp_path: Path) -> None:
     records = read_run(lab.runs / "oracle", lab.dataset).records["full_score"]
     path = write_predictions(records[:3], tmp_path / "mine.jsonl")
     source = find_runs([str(path)])[0]
-    found = analyze_run(source, lab.dataset, OPTIONS, replies=tmp_path / "data")
+    found = analyze_run(source, lab.dataset, OPTIONS, tmp_path)
     assert source.name == "mine" and found.replies == 0
-    coverage = found.settings["full_score"]["numbers"]["metrics"]["coverage"]["value"]
-    assert coverage == pytest.approx(3 / 4)  # the fourth video has no line and counts as missing
+    rows = Rows.from_json(found.settings["full_score"]["rows"])
+    assert rows.one("answered", "all steps", "coverage").value == pytest.approx(3 / 4)  # the fourth video has no line
     assert found.warnings == ("full_score: the run has replies to 3 of 4 questions; the others count as missing.",)
     entry = (tmp_path / "data" / "mine" / f"{records[0]['video_id']}.js").read_text()
     assert '"reply":null' in entry
@@ -212,21 +169,20 @@ def test_a_run_that_answered_nothing_says_so(lab, make_run: Callable[..., Path],
     run = make_run(lab.dataset, tmp_path / "run", model="org/Silent", replies=silent, settings=("full_score",))
     out = write_report(find_runs([str(run)]), lab.dataset, tmp_path / "out", OPTIONS, progress=False)
     page = (out / "models" / "org-silent.html").read_text()
-    assert "No step with a reference was answered: there is nothing to diagnose." in page
+    assert "No step has both a label and an answer" in page
     assert "withheld" not in page
 
 
 def test_labels_of_models_alone_are_said_to_be_so(lab, tmp_path: Path) -> None:
-    shown = [lab.out / name for name in ("index.html", "methods.html", "report.md")]
+    shown = [lab.out / name for name in ("index.html", "report.md")]
     assert not any("no person" in page.read_text().lower() for page in shown)
     facts = dict.fromkeys(lab.dataset.raters, Rater("model"))
     dataset = replace(lab.dataset, rater_facts=facts)
     assert (dataset.physicians, dataset.machine_raters) == ((), "2 models")
     out = write_report(find_runs([str(lab.runs / "noisy")]), dataset, tmp_path / "out", OPTIONS, jobs=1, progress=False)
-    for page in ("index.html", "models/example-noisy-7b.html"):
-        assert "the consensus (these raters, no others: 2 models, no person) in" in (out / page).read_text(), page
-    assert "The reference is the labels of 2 models: numbers" in (out / "methods.html").read_text()
-    assert "No person gave points: the labels are those of 2 models." in (out / "report.md").read_text()
+    for page in ("index.html", "report.md"):
+        assert "No person gave points here: the reference is the labels of 2 models." in (out / page).read_text()
+    assert "With each" not in (out / "index.html").read_text()  # nobody to stand beside
 
 
 def test_withheld_labels_give_a_report_without_metrics(lab, tmp_path: Path) -> None:
@@ -238,12 +194,71 @@ def test_withheld_labels_give_a_report_without_metrics(lab, tmp_path: Path) -> N
     out = write_report(find_runs([str(lab.runs / "noisy")]), hidden, tmp_path / "out", OPTIONS, jobs=1, progress=False)
     report = json.loads((out / "report.json").read_text())
     for name in BENCHMARK_TASKS:
-        metrics = report["runs"][0]["settings"][name]["numbers"]["metrics"]
-        assert {m: e["value"] for m, e in metrics.items() if m != "coverage"} == dict.fromkeys(
-            set(metrics) - {"coverage"}
-        )
-        assert metrics["coverage"]["value"] == 1.0
-    assert "The labels are withheld" in (out / "models" / "example-noisy-7b.html").read_text()
+        rows = Rows.from_json(report["runs"][0]["settings"][name]["rows"])
+        assert {row.metric for row in rows if row.value is not None} == {"coverage"}
+        assert rows.one("answered", "all steps", "coverage").value == 1.0
+        assert report["comparisons"][name]["comparison"] is None
+    for page in ("index.html", "models/example-noisy-7b.html"):
+        assert "The labels are withheld" in (out / page).read_text()
+
+
+def test_a_limited_run_says_so_in_every_file(lab, make_run: Callable[..., Path], tmp_path: Path) -> None:
+    run = make_run(lab.dataset, tmp_path / "run", model="org/Short", settings=("full_score",), config={"limit": 2})
+    (log,) = run.glob("*samples*")
+    log.write_text("".join(line + "\n" for line in log.read_text().splitlines()[:2]))
+    out = write_report(find_runs([str(run)]), lab.dataset, tmp_path / "out", OPTIONS, jobs=1, progress=False)
+    for name in ("index.html", "models/org-short.html", "report.md", "tables/full_score.csv", "tables/full_score.tex"):
+        assert "2 of 4 questions" in (out / name).read_text(), name
+
+
+def test_runs_with_other_prompts_stand_apart(exams: Dataset, make_run: Callable[..., Path], tmp_path: Path) -> None:
+    one = ("full_error",)
+    runs = [make_run(exams, tmp_path / name, "rater_a", model=name, noise=0.5, settings=one) for name in "ab"]
+    log = next(runs[1].glob("*samples*"))
+    log.write_text(log.read_text().replace('"p-full"', '"p-other"'))
+    out = write_report(find_runs(list(map(str, runs))), exams, tmp_path / "out", OPTIONS, jobs=1, progress=False)
+    found = json.loads((out / "report.json").read_text())["comparisons"]["full_error"]
+    assert found["comparison"]["runs"] == ["a"] and "differ in prompt" in found["apart"]["b"]
+    page = (out / "index.html").read_text()
+    assert "Not comparable" in page and "differ in prompt" in page
+    assert "differ in prompt" in (out / "tables" / "full_error.csv").read_text()
+
+
+def test_only_models_are_ranked_where_there_are_models(lab) -> None:
+    found = json.loads((lab.out / "report.json").read_text())["comparisons"]
+    for name in BENCHMARK_TASKS:
+        assert set(found[name]["comparison"]["ranks"]) == {"example/Noisy-7B"}
+        assert found[name]["comparison"]["unranked"]["oracle"].startswith("Reference judge")
+
+
+def test_a_judges_numbers_lead_to_the_second(lab, pages: list[Page]) -> None:
+    """A number of the table of steps leads to a line of links, each to a judge's answer to a step of an exam."""
+    page = next(page for page in pages if page.path.name == "example-noisy-7b.html")
+    links = [a["href"] for tag, a in page.elements if tag == "a" and a.get("href")]
+    lines = [link for link in links if link.startswith("#full_score-")]
+    moments = [link for link in links if link.startswith("../videos/") and "#full_score/example-noisy-7b/" in link]
+    assert lines and moments
+    steps = {step.id for step in lab.dataset.rubric.steps}
+    assert {link.rpartition("/")[2] for link in moments} <= steps
+
+
+def test_minimal_pairs_are_a_table_of_the_judge(lab, make_run: Callable[..., Path], tmp_path: Path) -> None:
+    a, b = (video.video_id for video in lab.dataset.videos[:2])
+    step = lab.dataset.rubric.steps[0].id
+    pair = {"pair_id": "pair001", "kind": "local", "video_a": a, "video_b": b, "step_id": step, "direction": 1,
+            "changed_act": ["aed_07.omitted"], "points": [0, 1], "unchanged_steps": ["cpr_02"]}  # fmt: skip
+    root = tmp_path / "pairs"
+    root.mkdir()
+    (root / "pairs.jsonl").write_text(json.dumps(pair) + "\n")
+    dataset = replace(lab.dataset, root=root)
+    run = make_run(dataset, tmp_path / "run", settings=("full_score",))
+    out = write_report(find_runs([str(run)]), dataset, tmp_path / "out", media="none", jobs=1, progress=False)
+    rows = Rows.from_json(json.loads((out / "report.json").read_text())["runs"][0]["tables"]["full_score"])
+    shown = (out / "models" / "oracle.html").read_text()
+    assert ("Minimal pairs" in shown) == bool(rows.of("minimal pairs"))
+    (root / "pairs.jsonl").write_text(json.dumps({**pair, "step_id": "nothing"}) + "\n")
+    with pytest.raises(DataError, match=r"pairs\.jsonl:1: not a pair of this data set"):
+        write_report(find_runs([str(run)]), dataset, tmp_path / "out", OPTIONS, jobs=1, progress=False)
 
 
 @pytest.mark.parametrize(
@@ -258,38 +273,3 @@ def test_numbers_are_formatted_as_shown(value: float | None, shown: str) -> None
 )
 def test_shares_are_never_rounded_up_to_everything(value: float | None, shown: str) -> None:
     assert page_percent(value) == shown
-
-
-def test_minimal_pairs_are_shown_side_by_side(lab, make_run: Callable[..., Path], tmp_path: Path) -> None:
-    a, b = (video.video_id for video in lab.dataset.videos[:2])
-    step = lab.dataset.rubric.steps[0].id
-    pair = {"pair_id": "pair001", "kind": "local", "video_a": a, "video_b": b, "step_id": step, "direction": 1,
-            "changed_act": ["aed_07.omitted", "an_act"], "points": [0, 1], "unchanged_steps": ["cpr_02"]}  # fmt: skip
-    root = tmp_path / "minimal_pairs"
-    root.mkdir()
-    (root / "pairs.jsonl").write_text(json.dumps(pair) + "\n")
-    dataset = replace(lab.dataset, root=root)
-    run = make_run(dataset, tmp_path / "run", settings=("full_score",))
-    source, quick = find_runs([str(run)]), Options(resamples=20)
-    out = write_report(source, dataset, tmp_path / "out", quick, media="none", jobs=1, progress=False)
-    assert "pair001" in (out / "pairs" / "index.html").read_text()
-    page = (out / "pairs" / "pair001.html").read_text()
-    assert "What differs: aed_07 Clear before the shock (no clearing before shock), an_act." in page
-    found = json.loads((out / "report.json").read_text())["runs"][0]["settings"]["full_score"]["pairs"]
-    assert found["right"]["n_items"] == 1
-    (root / "pairs.jsonl").write_text(json.dumps({**pair, "step_id": "nothing"}) + "\n")
-    with pytest.raises(DataError, match=r"pairs\.jsonl:1: not a pair of this data set"):
-        write_report(find_runs([str(run)]), dataset, tmp_path / "out", OPTIONS, jobs=1, progress=False)
-
-
-def test_runs_with_other_prompts_are_not_compared(
-    exams: Dataset, make_run: Callable[..., Path], tmp_path: Path
-) -> None:
-    one = ("full_error",)
-    runs = [make_run(exams, tmp_path / name, "rater_a", model=name, noise=0.5, settings=one) for name in "ab"]
-    log = next(runs[1].glob("*samples*"))
-    log.write_text(log.read_text().replace('"p-full"', '"p-other"'))
-    out = write_report(find_runs(list(map(str, runs))), exams, tmp_path / "out", OPTIONS, jobs=1, progress=False)
-    board = json.loads((out / "report.json").read_text())["standings"]["full_error"]
-    assert board["comparison"] is None and "differ in prompt" in board["not_compared"]
-    assert "Not compared with one another" in (out / "index.html").read_text()

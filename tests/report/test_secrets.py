@@ -47,10 +47,10 @@ def test_no_secret_of_a_run_gets_out(lab, make_run, tmp_path: Path, capsys) -> N
         assert main(["board", "submit", str(run), *data, "--out", str(out / f"{place}.zip"), *card]) == 0
         with zipfile.ZipFile(out / f"{place}.zip") as packed:
             packed.extractall(out / "unpacked" / place)
-        assert main(["score", str(lab.dataset.root), str(run), "--resamples", "10"]) == 0
+        assert main(["score", str(lab.dataset.root), str(run)]) == 0
     runs = [str(tmp_path / place) for place in planted]
-    assert main(["report", *runs, *data, "--out", str(out / "report"), "--resamples", "10"]) == 0
-    assert main(["board", "build", str(out), *data, "--out", str(out / "board"), "--resamples", "10"]) == 0
+    assert main(["report", *runs, *data, "--out", str(out / "report")]) == 0
+    assert main(["board", "build", str(out), *data, "--out", str(out / "board")]) == 0
     texts = "".join(capsys.readouterr())
     assert len(planted) == 8
     for secret in planted.values():
@@ -69,19 +69,19 @@ def test_no_secret_of_a_path_gets_out(lab, make_run, tmp_path: Path, capsys, cap
     file.write_text("".join(json.dumps(line) + "\n" for line in answers[1:]))
     data = ["--data", str(lab.dataset.root)]
     out = tmp_path / "out"
-    assert main(["report", *map(str, (*runs, file)), *data, "--out", str(out / "report"), "--resamples", "10"]) == 0
+    assert main(["report", *map(str, (*runs, file)), *data, "--out", str(out / "report")]) == 0
     (tmp_path / "inbox").mkdir()
     archive = tmp_path / "inbox" / f"secret={secret}.zip"
     assert main(["board", "submit", str(runs[0]), *data, "--out", str(archive)]) == 0
     assert main(["board", "submit", "--check", str(archive), *data]) == 0
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(out / "unpacked")
-    assert main(["board", "build", str(archive.parent), *data, "--out", str(out / "board"), "--resamples", "10"]) == 0
+    assert main(["board", "build", str(archive.parent), *data, "--out", str(out / "board")]) == 0
     for run in (*runs, file):
         for words in ([], ["--json"], ["--validate-only"], ["--validate-only", "--json"], ["--list-failed"]):
-            assert main(["score", *data, str(run), "--resamples", "10", *words]) in (0, 1)
-    assert main(["compare", *map(str, runs), *data, "--resamples", "10"]) == 0
-    assert main(["compare", *map(str, runs), *data, "--resamples", "10", "--json"]) == 0
+            assert main(["score", *data, str(run), *words]) in (0, 1)
+    assert main(["compare", *map(str, runs), *data]) == 0
+    assert main(["compare", *map(str, runs), *data, "--json"]) == 0
     assert main(["study", "diagnose", str(runs[0]), *data]) == 0
     assert main(["study", "diagnose", str(file), *data]) in (0, 1)
     for bad in (home / f"api_key={secret}.gone", tmp_path / "inbox"):

@@ -16,14 +16,13 @@ from siming_tasks.tools.board.build import build_board, day_of
 from siming_tasks.tools.board.submission import MEMBERS, ModelCard, pack, predictions_of, read_submission
 from tests.report.conftest import write_run
 
-OPTIONS = Options(resamples=50)
+OPTIONS = Options()
 
 
 def packed(lab, run: str | Path, out: Path, **card: str) -> Path:
     source = find_runs([str(lab.runs / run)])[0]
     read = read_run(source, lab.dataset)
-    found = {name: read.evaluate(name, OPTIONS) for name in read.settings}
-    return pack(source, read.records, lab.dataset, ModelCard(**{"name": "A model", **card}), found, out)
+    return pack(source, read.records, lab.dataset, ModelCard(**{"name": "A model", **card}), out)
 
 
 def repacked(archive: Path, out: Path, **changes: object) -> Path:
@@ -170,12 +169,6 @@ def test_the_board_ranks_flags_and_verifies_submissions(lab, tmp_path: Path) -> 
     perfect = write_run(lab.dataset, tmp_path / "perfect", model="example/Perfect")
     packed(lab, perfect, inbox / "wrong.zip", name="<script>alert(1)</script>", saw_test_data="yes")
     packed(lab, "hostile", inbox / "few.zip", name="noisy")
-    good = packed(lab, perfect, tmp_path / "good.zip")
-
-    def boast(about: dict) -> None:
-        about["claims"]["full_error"] |= {"mcc": 0.9, "precision": 0.5, "recall": 0.5, "f1": 0.9}
-
-    repacked(good, inbox / "boast.zip", submission=boast)
     zip_of(inbox / "bomb.zip", [("submission.json", b"0" * 5_000_000), GOOD[1]])
     (reruns / "noisy").symlink_to(lab.runs / "noisy")
     (reruns / "wrong").symlink_to(lab.runs / "noisy")
@@ -191,24 +184,27 @@ def test_the_board_ranks_flags_and_verifies_submissions(lab, tmp_path: Path) -> 
     assert "The same predictions as copy.zip." in found["noisy"].findings
     assert "The same model name as few.zip." in found["noisy"].findings
     assert any("coverage" in note and "not comparable below 95 %" in note for note in found["few"].findings)
-    boasts = found["boast"].findings
-    assert "full_error: mcc is claimed as 0.9000; the predictions give 1.0000." in boasts
-    assert "full_error: f1 is claimed as 0.9000; the predictions give 1.0000." in boasts
 
     page = (tmp_path / "board" / "index.html").read_text()
-    assert "<script>alert" not in page and "&lt;script&gt;alert(1)" in page
-    assert "Synthetic data." in page and page.index('id="h-Verified"') < page.index('id="h-Community"')
+    assert "<script>alert" not in page and "&lt;script&gt;alert(1)" in page and "Synthetic data." in page
     written = json.loads((tmp_path / "board" / "board.json").read_text())
-    assert [row["verified"] for row in written["rows"]] == [True, False, False, False, False]
-    ranks = {row["archive"]: row["rank"] for row in written["rows"]}
-    assert ranks == {"wrong.zip": 1, "boast.zip": 1, "noisy.zip": 3, "copy.zip": 3, "few.zip": None}
-    ends = {(row["rank_low"], row["rank_high"]) for row in written["rows"] if row["rank"]}
-    assert ends == {(1, 4)} and '1 <span class="ci">1–4</span>' in page  # four exams tell nobody apart
-    assert {row["date"] for row in written["rows"]} == {"2026-01-02"} and "2026-01-02" in page
-    beside = [row["name"] for row in written["beside"]["full_score"]]
-    assert beside[0] == "second physician"
-    assert set(beside[1:]) == {"always correct", "always failed", "step prior", "clock"}
-    assert page.index('id="h-Community"') < page.index('id="h-scale"') < page.index("second physician")
+    assert [row["archive"] for row in written["submissions"] if row["verified"]] == ["noisy.zip"]
+    assert {row["date"] for row in written["submissions"]} == {"2026-01-02"} and "2026-01-02" in page
+    names = {row["archive"]: row["name"] for row in written["submissions"]}
+    assert len(set(names.values())) == 4
+    ranks = written["comparisons"]["full_score"]["comparison"]["ranks"]
+    assert ranks[names["wrong.zip"]]["rank"] == 1 and ranks[names["noisy.zip"]]["rank"] == 2
+    assert names["few.zip"] not in ranks
+
+
+def test_a_board_shows_the_headline_metrics_alone(board: Path) -> None:
+    """Numbers about labels that a sender could combine stay with the host."""
+    written = json.loads((board.parent / "board.json").read_text())
+    for found in written["comparisons"].values():
+        rows = found["comparison"]["rows"]
+        assert {row["metric"] for row in rows} <= {found["comparison"]["headline"], "coverage"}
+        assert not {row["table"] for row in rows} & {"steps", "other readings"}
+    assert "per_skill" not in json.dumps(written) and "Other metrics" not in board.read_text()
 
 
 def test_a_reference_judge_is_refused_as_a_model(lab, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def base(exams: Dataset, shared_browser: Any, tmp_path_factory: pytest.TempPathF
     """Address of a report of one run that calls everything failed, the browser let in."""
     root = tmp_path_factory.mktemp("report")
     run = write_run(exams, root / "run", "all_failed", model="example/No", settings=("full_score",))
-    write_report(find_runs([str(run)]), exams, root / "out", Options(resamples=20), jobs=1, progress=False)
+    write_report(find_runs([str(run)]), exams, root / "out", Options(), jobs=1, progress=False)
     with viewing(root / "out", cache=root / "cache") as served:
         shared_browser.get(served.address)
         yield served.base

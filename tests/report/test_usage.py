@@ -1,4 +1,4 @@
-"""The report states tokens, cost and time of a run as a whole and per video."""
+"""The report states tokens, cost and time of a run as a whole."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from siming_tasks.report.build import write_report
 from siming_tasks.results.discovery import find_runs
 
 
-def test_tokens_and_cost_of_a_run_and_of_each_video(lab: Any, make_run: Callable[..., Path], tmp_path: Path) -> None:
+def test_tokens_and_cost_of_a_run(lab: Any, make_run: Callable[..., Path], tmp_path: Path) -> None:
     run = make_run(lab.dataset, tmp_path / "run", model="org/Paid", settings=("full_score", "full_error"))
     for path in run.glob("*_samples_*"):
         lines = [json.loads(line) for line in path.read_text().splitlines()]
@@ -23,14 +23,10 @@ def test_tokens_and_cost_of_a_run_and_of_each_video(lab: Any, make_run: Callable
                 "served": "m-<b>2026</b>", "cost": 0.25, "currency": "EUR", "latency": 2.0,
             }  # fmt: skip
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    out = write_report(find_runs([str(run)]), lab.dataset, tmp_path / "out", Options(resamples=50), progress=False)
+    out = write_report(find_runs([str(run)]), lab.dataset, tmp_path / "out", Options(), progress=False)
     page = (out / "models" / "org-paid.html").read_text()
     assert "80,006 tokens in, 400 out; 1 EUR, 0.25 a video; 2 s a reply (95 %: 2)" in page
     assert "60,003 (of 3 requests) tokens in, 400 out; 1 EUR, 0.25 a video" in page
     assert "m-&lt;b&gt;2026&lt;/b&gt;" in page and "<b>2026" not in page
-    first, last = lab.dataset.videos[0].video_id, lab.dataset.videos[3].video_id
-    cells = '<td class="num">2</td><td class="num">{}</td><td class="num">200</td><td class="num">0.5 EUR</td>'
-    assert f'<a href="../videos/{first}.html">{first}</a></th>' + cells.format("40,000") in page
-    assert f'<a href="../videos/{last}.html">{last}</a></th>' + cells.format("–") in page  # half of it is unknown
     report = json.loads((out / "report.json").read_text())
-    assert report["runs"][0]["settings"]["full_score"]["numbers"]["usage"]["cost"]["EUR"]["total"] == 1.0
+    assert report["runs"][0]["settings"]["full_score"]["usage"]["cost"]["EUR"]["total"] == 1.0

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from siming_tasks.parsing import parse_reply
-from siming_tasks.report.pages.videos import difference_kind
+from siming_tasks.report.pages.exams import difference_kind
 from tests.conftest import NEEDS_BROWSER
 from tests.report.serving import Served, viewing
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from siming_tasks.common.sanitize import visible
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.report.exports import (
     SYNTHETIC_DATA,
@@ -16,6 +17,7 @@ from siming_tasks.report.exports import (
     reference_of,
 )
 from siming_tasks.report.figure import forest_plot
+from siming_tasks.report.formatting import shortened
 from siming_tasks.report.pages.site import Page, ReportContents
 from siming_tasks.report.standings import JudgeRow, Standing
 from siming_tasks.report.table import Name, Number, Table
@@ -36,7 +38,7 @@ def setting_values(standing: Standing, *, synthetic: bool, people: str = "physic
     """Everything that one tab shows."""
     made, figure = standing.comparison, forest_plot(standing, synthetic=synthetic, people=people)
     rows = standing.rows
-    first, *others = standing.sentences(exams_of(synthetic))
+    first, *others = (_short_names(said, standing) for said in standing.sentences(exams_of(synthetic)))
     found = made.value(made.runs[0]) if made else None
     return {
         "setting": standing.setting,
@@ -56,6 +58,13 @@ def setting_values(standing: Standing, *, synthetic: bool, people: str = "physic
         "synthetic": SYNTHETIC_DATA if synthetic else "",
         "why": standing.why,
     }
+
+
+def _short_names(sentence: str, standing: Standing) -> str:
+    """A sentence with long names of runs without their middle; the table has them whole."""
+    for name in sorted(standing.entrants, key=len, reverse=True):
+        sentence = sentence.replace(name, shortened(visible(name), 44))
+    return sentence
 
 
 def _cells(row: JudgeRow) -> Mapping[str, Any]:

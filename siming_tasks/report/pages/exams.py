@@ -34,6 +34,7 @@ from siming_tasks.report.viewer_files import (
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.tasks import TASKS
 
+
 def _write(contents: ReportContents, share: int, shares: int) -> None:
     """Write every ``shares``-th video's page, beginning with the ``share``-th; the first share writes the index too."""
     site, dataset = contents.site, contents.dataset
@@ -224,7 +225,11 @@ class RunAnswers:
         value = self.predicted[v][s]
         kind: DifferenceKind | None = "none"
         if value != value:
-            label, text, said = "", "–", escape(self.reasons.get((video_id, step_id), "no answer").replace("_", " "))
+            label, text, said = (
+                "",
+                "–",
+                str(escape(self.reasons.get((video_id, step_id), "no answer").replace("_", " "))),
+            )
         elif self.answer == "error":
             kind = difference_kind(value, reference, top, "error")
             label, text, said = "k1" if value else "k3", "✗" if value else "✓", VERDICTS[bool(value)]

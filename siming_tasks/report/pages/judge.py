@@ -28,7 +28,7 @@ MOST_LINKS, MOST_FAR = 30, 15
 """Exams that a step's line leads to at most, of each kind; answers in the list of those that are furthest away."""
 _METRICS = {key: row.label for key, row in CATALOGUE.items()}
 OWN: Mapping[str, TableText] = {
-    RANKED: TableText("Metrics", "The judge against {reference}, a missing answer counting as full points or “correct”.",
+    RANKED: TableText("Metrics", "The judge against {reference}; a missing answer counts as full points or “correct”.",
                       _METRICS),
     ANSWERED: TableText("Of what was answered", "The same over the answered steps alone, with their share.", _METRICS),
     READINGS: TableText("Other readings", "The ranked values by other readings of the paper’s definitions.", _METRICS),
@@ -72,6 +72,7 @@ def _setting(name: str, run: RunAnalysis, contents: ReportContents) -> dict[str,
     numbers, matrix, dataset = run.settings[name], run.matrices[name], contents.dataset
     reference, slug = reference_of(contents.report["options"]["rater"]), run.source.slug
     wrong = list(disagreements(matrix, dataset))
+    lines = _by_step(wrong, dataset, name, slug)
     standing = contents.standings[name]
     row = next((each for each in (*standing.rows, *standing.apart_rows) if each.name == run.source.name), None)
     tables = _tables(run.tables[name], dataset, reference)
@@ -82,8 +83,8 @@ def _setting(name: str, run: RunAnalysis, contents: ReportContents) -> dict[str,
         "row": row,
         "exams": exams_of(dataset.synthetic),
         "metric": standing.metric,
-        "steps": _steps(run.tables[name], dataset, reference, name),
-        "by_step": _by_step(wrong, dataset, name, slug),
+        "steps": _steps(run.tables[name], dataset, reference, {line["id"]: f"#{name}-{line['id']}" for line in lines}),
+        "by_step": lines,
         "far": [(each, answer_address(name, each.video, slug, each.step))
                 for each in sorted(wrong, key=lambda each: (-each.gap, each.kind != "miss", each.video))[:MOST_FAR]],
         "own": [row_table(part, text, reference, label=lambda row: _skill(row, dataset))
@@ -134,8 +135,8 @@ def _by_step(wrong: Sequence[Disagreement], dataset: Dataset, setting: str, slug
     return sorted(lines, key=lambda line: -line["count"])
 
 
-def _steps(rows: Rows, dataset: Dataset, reference: str, setting: str) -> Table | None:
-    """The table of steps, those called wrongly most often first; a number leads to the step's disagreements."""
+def _steps(rows: Rows, dataset: Dataset, reference: str, lines: Mapping[str, str]) -> Table | None:
+    """The table of steps, those called wrongly most often first; ``lines``: by step, where its disagreements stand."""
     part = rows.of("steps")
     if not part:
         return None
@@ -154,7 +155,7 @@ def _steps(rows: Rows, dataset: Dataset, reference: str, setting: str) -> Table 
     names = {step.id: f"{step.id} {step.name}" for step in dataset.rubric.steps}
 
     def href(row: str, metric: str) -> str:
-        return f"#{setting}-{row}" if metric in ("missed", "false_alarms") else ""
+        return lines.get(row, "") if metric in ("missed", "false_alarms") else ""
 
     return row_table(ordered, TableText(text.title, text.caption, heads), reference,
                      label=lambda row: names.get(row, row), href=href)  # fmt: skip

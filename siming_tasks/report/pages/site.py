@@ -49,6 +49,7 @@ DIFFERENCE_KINDS: dict[DifferenceKind, str] = {
 """Ways in which an answer can differ from the reference. A miss is a step with less than full points that was called
 fully correct; a false alarm is the opposite."""
 
+
 class Site:
     """A folder of pages under construction; every page shows ``facts`` (title, navigation, data set, options)."""
 
@@ -58,7 +59,9 @@ class Site:
             loader=PackageLoader("siming_tasks.report"),
             autoescape=True,
             undefined=StrictUndefined,
-            finalize=lambda value: visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value,
+            finalize=lambda value: (
+                visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+            ),
             trim_blocks=True,
             lstrip_blocks=True,
         )

@@ -35,7 +35,7 @@ from siming_tasks.results.run import Run, load_run
 from siming_tasks.tasks import STANDARD_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import expected_requests
 
-FORMAT: Literal["siming-submission-1"] = "siming-submission-1"
+FORMAT: Literal["siming-submission-2"] = "siming-submission-2"
 FIX = "Make it with `siming board submit`."
 
 MEMBERS: dict[str, int] = {"submission.json": 1_000_000, "predictions.jsonl": 500_000_000}
@@ -59,7 +59,6 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, Arit
 """Errors that :mod:`zipfile` raises over broken archives."""
 
 Line = Annotated[str, Field(max_length=200)]
-Metric = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -87,16 +86,14 @@ class _DatasetRef(_Model):
 
 
 class Submission(_Model):
-    """``submission.json``. ``claims`` are the sender's numbers by setting and metric; the board computes its own."""
+    """``submission.json``: what the archive says of itself. It holds no numbers: the board computes them."""
 
-    format: Literal["siming-submission-1"]
+    format: Literal["siming-submission-2"]
     created_with: Line
     model: ModelCard
     dataset: _DatasetRef
     rubric: Line
-    options: dict[Line, Line | int | float]
     run: dict[Line, Any] = Field(default_factory=dict)
-    claims: dict[Line, dict[Line, Metric | None]]
     predictions_sha256: Digest
 
     @field_validator("run")
@@ -125,7 +122,6 @@ def pack(
     records: Mapping[str, Any],
     dataset: Dataset,
     card: ModelCard,
-    evaluations: Mapping[str, Mapping[str, Any]],
     out: Path,
 ) -> Path:
     """Write one archive; no secret of the run's facts or the card travels (:func:`siming_tasks.common.redact.redact`).
@@ -135,7 +131,6 @@ def pack(
         records: by setting, as read from the run.
         dataset: what was answered.
         card: who answered.
-        evaluations: by setting, from :func:`siming_tasks.results.evaluate_records.evaluate_records`.
         out: the archive.
     """
     with TemporaryDirectory() as folder:
@@ -145,10 +140,6 @@ def pack(
             for record in present
         ]
         data = write_predictions(lines, Path(folder) / "predictions.jsonl").read_bytes()
-    options = next(iter(evaluations.values()))["options"]
-    claims = {}
-    for name, evaluation in evaluations.items():
-        claims[name] = {metric: estimate["value"] for metric, estimate in evaluation["metrics"].items()}
     about = Submission(
         format=FORMAT,
         created_with=f"siming-tasks {__version__}",
@@ -157,9 +148,7 @@ def pack(
             name=dataset.name, version=dataset.version, digest=dataset.digest, synthetic=dataset.synthetic
         ),
         rubric=f"{dataset.rubric.rubric_id} {dataset.rubric.version}",
-        options={key: options[key] for key in ("rater", "mapping", "positive", "resamples", "seed")},
         run=redact({key: value for key, value in source.facts.items() if key not in ("data_folder", "seconds")}),
-        claims=claims,
         predictions_sha256=hashlib.sha256(data).hexdigest(),
     )
     with atomic_path(out) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:

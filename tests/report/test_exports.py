@@ -1,0 +1,187 @@
+"""Every number of a report stands in report.json, and its state travels with it into every page and file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from html import unescape
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from siming_tasks.common.printed_value import fixed, share_text
+from siming_tasks.metrics.estimate import Estimate, Rows
+from siming_tasks.report.build import write_report
+from siming_tasks.report.standings import Entrant, stand
+from siming_tasks.results.comparable import TaskRun
+from siming_tasks.results.discovery import find_runs
+from siming_tasks.results.run import read_run
+from siming_tasks.tasks import BENCHMARK_TASKS
+from tests.report.conftest import OPTIONS
+
+HOSTILE_SLUG = "org-img-src-x-onerror-alert-1-gpj.7b"
+
+
+def rows_of(report: dict[str, Any]) -> Iterator[Estimate]:
+    """Every row of a report."""
+    for run in report["runs"]:
+        for name, part in run["settings"].items():
+            yield from Rows.from_json(part["rows"])
+            yield from Rows.from_json(run["tables"][name])
+    for found in report["comparisons"].values():
+        if found["comparison"]:
+            yield from Rows.from_json(found["comparison"]["rows"])
+            for pair in found["comparison"]["pairs"]:
+                yield Estimate(pair["value"], low=pair["low"], high=pair["high"], p=pair["p"], p_holm=pair["p_holm"])
+
+
+def numbers(report: dict[str, Any]) -> set[str]:
+    """Every number of the rows as it is printed, without signs: a walk must find no other."""
+    known = {f"{found['comparison']['detectable']:.3f}" for found in report["comparisons"].values()
+             if found["comparison"] and found["comparison"]["detectable"]}  # fmt: skip
+    for row in rows_of(report):
+        for value in (row.value, row.low, row.high, row.p, row.p_holm):
+            if value is not None:
+                known |= {fixed(value).lstrip("-"), share_text(value).lstrip("-")}
+    return known
+
+
+def printed(text: str) -> set[str]:
+    """Numbers with three digits or more behind the point in a text."""
+    plain = unescape(re.sub(r"<svg.*?</svg>|<style.*?</style>|<[^>]*>", " ", text, flags=re.DOTALL))
+    return set(re.findall(r"(?<![\w.])\d\.\d{3,6}(?![\d.])", plain.replace("−", "-").replace("$", " ")))
+
+
+def test_no_page_and_no_table_has_a_number_of_its_own(lab: Any) -> None:
+    report = json.loads((lab.out / "report.json").read_text())
+    known, walked = numbers(report), 0
+    files = ["index.html", "report.md", *(f"models/{run['slug']}.html" for run in report["runs"])]
+    files += [f"tables/{name}.{kind}" for name in BENCHMARK_TASKS for kind in ("md", "tex")]
+    for name in files:
+        found = printed((lab.out / name).read_text())
+        assert found <= known, (name, sorted(found - known)[:5])
+        walked += len(found)
+    assert walked > 300
+    for name in BENCHMARK_TASKS:
+        drawn = ElementTree.fromstring((lab.out / "figures" / f"{name}.svg").read_text())
+        assert printed(" ".join(drawn.itertext())) <= known, name
+
+
+def test_numbers_are_those_of_the_library(lab: Any) -> None:
+    report = json.loads((lab.out / "report.json").read_text())
+    assert "NaN" not in (lab.out / "report.json").read_text()
+    noisy = read_run(lab.runs / "noisy", lab.dataset)
+    run = next(run for run in report["runs"] if run["name"] == "example/Noisy-7B")
+    for name in noisy.settings:
+        expected = noisy.evaluate(name, OPTIONS)
+        assert run["settings"][name] == json.loads(json.dumps(expected))
+        ranked = Rows.from_json(expected["rows"]).of("ranked", "all steps")
+        found = Rows.from_json(report["comparisons"][name]["comparison"]["rows"]).of("ranked", run["name"])
+        assert {row.metric: row.value for row in found} == {row.metric: row.value for row in ranked}
+
+
+def test_csv_holds_the_numbers_in_full_precision(lab: Any) -> None:
+    report = json.loads((lab.out / "report.json").read_text())
+    for name in BENCHMARK_TASKS:
+        made = report["comparisons"][name]["comparison"]
+        rows = Rows.from_json(made["rows"])
+        with (lab.out / "tables" / f"{name}.csv").open(newline="") as stream:
+            lines = {line["Judge"]: line for line in csv.DictReader(stream)}
+        title = next(head for head in next(iter(lines.values())) if head.startswith(("kappa", "MCC")))
+        for run in made["runs"]:
+            if run in lines:
+                value = rows.one("ranked", run, made["headline"]).value
+                assert lines[run][title] == ("" if value is None else str(value))
+        assert all("SYNTHETIC" in line["Notes"] for line in lines.values())
+
+
+def test_answers_have_a_line_for_every_step_that_was_asked(lab: Any) -> None:
+    with (lab.out / "answers.csv").open(newline="") as stream:
+        lines = list(csv.DictReader(stream))
+    frames = [read_run(lab.runs / name, lab.dataset).to_pandas() for name in ("oracle", "noisy", "hostile")]
+    assert len(lines) == sum(map(len, frames))
+    for line in (line for line in lines if line["run"] == "oracle" and line["setting"] == "full_score"):
+        assert line["truth"] == line["answer"] and line["status"] == "ok"
+    silent = [line for line in lines if line["run"].startswith("org/") and not line["answer"]]
+    assert silent and all(line["status"] != "ok" for line in silent)
+
+
+def test_a_value_that_rests_on_little_is_marked_everywhere(lab: Any) -> None:
+    """The hostile run answered half: no rank, the mark at its numbers and the reason in every form."""
+    made = json.loads((lab.out / "report.json").read_text())["comparisons"]["full_score"]["comparison"]
+    name = next(run for run in made["runs"] if run.startswith("org/"))
+    value = Rows.from_json(made["rows"]).one("ranked", name, "qwk")
+    assert "not-comparable" in value.flags and name not in made["ranks"]
+    for file in ("index.html", f"models/{HOSTILE_SLUG}.html", "report.md", "tables/full_score.md"):
+        text = unescape((lab.out / file).read_text())
+        assert f"{fixed(value.value or 0)}‡" in text, file
+    for file in ("index.html", "report.md", "tables/full_score.csv", "tables/full_score.tex"):
+        assert "less than 95" in (lab.out / file).read_text().replace(r"\allowbreak{}", ""), file
+
+
+FILES = (
+    "index.html", "report.md", "report.json", "media.json", "answers.csv", "rubric.js", "models/*.html",
+    "videos/*.html", "static/*", "data/*/*.js", "prompts/*.js", "frames/*.js", "transcripts/*.js", "tables/*.csv",
+    "tables/*.md", "tables/*.tex", "figures/*.svg",
+)  # fmt: skip
+
+
+def test_every_file_of_a_report_is_known(lab: Any) -> None:
+    """A new kind of file fails until somebody says how its numbers carry their state."""
+    names = [path.relative_to(lab.out).as_posix() for path in lab.out.rglob("*") if path.is_file()]
+    assert [name for name in names if not any(fnmatch(name, pattern) for pattern in FILES)] == []
+
+
+def test_a_hostile_name_is_text_in_every_file(lab: Any) -> None:
+    tex = (lab.out / "tables" / "full_score.tex").read_text()
+    assert r"\textless{}img src=x onerror=alert(1)\textgreater{}{[}{[}U+202E]]gpj.\allowbreak{}7B" in tex
+    assert tex.count("{") == tex.count("}")
+    for path in (*(lab.out / "tables").iterdir(), lab.out / "answers.csv"):
+        assert "\u202e" not in path.read_text(), path
+    svg = (lab.out / "figures" / "full_score.svg").read_text()
+    root = ElementTree.fromstring(svg)
+    assert not [item for item in root.iter() if item.tag.endswith(("script", "img", "foreignObject"))]
+    assert "SYNTHETIC data" in "".join(root.itertext()) and "\u202e" not in svg
+
+
+def test_a_spreadsheet_takes_no_name_for_a_formula(lab: Any, make_run: Any, tmp_path: Path) -> None:
+    run = make_run(lab.dataset, tmp_path / "run", settings=("full_error",), model="=HYPERLINK(1)")
+    how = {"media": "none", "title": "Ward <7>", "progress": False}
+    out = write_report(find_runs([str(run)]), lab.dataset, tmp_path / "out", OPTIONS, **how)
+    for name, head in (("tables/full_error.csv", "Judge"), ("answers.csv", "run")):
+        assert next(csv.DictReader(io.StringIO((out / name).read_text())))[head] == "'=HYPERLINK(1)"
+    page = (out / "index.html").read_text()
+    assert ">Ward &lt;7&gt;</a>" in page and "· Ward &lt;7&gt;</title>" in page
+    assert (out / "report.md").read_text().startswith("# Ward ")
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex with booktabs and tabularx")
+def test_tables_compile(lab: Any, tmp_path: Path) -> None:
+    """A real LaTeX takes the files as they are, names of strangers in them."""
+    shutil.copyfile(lab.out / "tables" / "full_score.tex", tmp_path / "full_score.tex")
+    head = r"\documentclass{article}\usepackage[landscape,margin=1cm]{geometry}\usepackage{booktabs,tabularx}"
+    (tmp_path / "paper.tex").write_text(head + r"\begin{document}\input{full_score.tex}\end{document}")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "paper.tex"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert run.returncode == 0, run.stdout[-2000:]
+
+
+def test_a_standing_is_the_same_whatever_asks_for_it(lab: Any) -> None:
+    """A card, a board and a report of the same run print the same rows."""
+    run = read_run(lab.runs / "noisy", lab.dataset)
+    entrant = Entrant(TaskRun.of(run, "full_score"), "noisy", "model", run.evaluate("full_score", OPTIONS))
+    standing = stand([entrant], lab.dataset, "full_score", OPTIONS)
+    assert standing and standing.comparison
+    made = json.loads((lab.out / "report.json").read_text())["comparisons"]["full_score"]["comparison"]
+    shared = Rows.from_json(made["rows"])
+    for table, row in (("ranked", run.name), ("over the best judge that never looks", run.name)):
+        own, other = (rows.one(table, row, "qwk") for rows in (standing.comparison.rows, shared))
+        assert (own.value, own.low, own.high) == (other.value, other.low, other.high)
