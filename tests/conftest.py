@@ -33,7 +33,6 @@ SLOW_TESTS = {
     "test_corrected_ones_are_zero_for_a_judge_that_knows_nothing",
     "test_fuzz",
     "test_any_json_with_a_wound",
-    "test_memory_does_not_grow_with_the_resamples",
     "test_no_other_folder_compares_the_name_of_a_format_or_an_ablation",
     "test_no_other_list_of_metrics_is_kept",
     "test_what_is_promised_is_kept",

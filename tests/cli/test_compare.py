@@ -94,7 +94,7 @@ def runs(data, tmp_path) -> Callable[..., str]:
 
 def run(capsys, *arguments: str) -> tuple[int, str, str]:
     """Exit code, output with single spaces (columns are padded to one width), errors."""
-    code = main([*arguments, "--resamples", "60"])
+    code = main([*arguments])
     out, err = capsys.readouterr()
     return code, out if "--json" in arguments else re.sub(r" {2,}", " ", out), err
 
@@ -267,7 +267,7 @@ def test_the_unit_that_is_named_is_resampled(data, runs, capsys, tmp_path, unit)
     rows = [{**row, "student": f"s{n // 2}", "site": f"h{n % 5}"} for n, row in enumerate(rows)]
     rows = [{**row, "site": f"h{n // 2 % 5}"} for n, row in enumerate(rows)]
     (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    words = ["--data", str(root), "--setting", "full_score", "--resamples", "50", "--json"]
+    words = ["--data", str(root), "--setting", "full_score", "--json"]
     paths = [runs("good", 0.1), runs("weaker", 0.6)]
     assert main(["compare", *paths, *words, "--cluster", unit]) == 0
     options = json.loads(capsys.readouterr().out)["settings"]["full_score"]["comparison"]["options"]

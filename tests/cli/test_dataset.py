@@ -17,7 +17,7 @@ from siming_tasks.cli import main
 from siming_tasks.data import open_dataset, withhold
 from siming_tasks.tools.simulator import GENERATOR_VERSION
 
-FEW = ("--resamples", "20")
+FEW = ()
 
 
 @pytest.fixture(scope="module")

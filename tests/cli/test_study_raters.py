@@ -13,7 +13,7 @@ import pytest
 from siming_tasks.cli import main
 from siming_tasks.rubrics import default_rubric
 
-COMMAND = ("study", "raters", "--resamples", "200")
+COMMAND = ("study", "raters")
 Points = Callable[[int, int], Mapping[str, float]]
 """Points by rater, of the number of a video and of a step."""
 

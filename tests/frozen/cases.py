@@ -87,13 +87,12 @@ def metric_values() -> dict[str, dict[str, float | None]]:
     """
     out: dict[str, dict[str, float | None]] = {}
     for name, matrix in matrices():
-        found = evaluate(matrix, resamples=0)
-        sides = (("", found.metrics), ("ranked_", found.imputed))
+        rows = evaluate(matrix)
         out[name] = {
-            f"{side}{key}": None if metrics[key].undefined else metrics[key].value
-            for side, metrics in sides
+            f"{side}{key}": rows.one(table, "all steps", key).value
+            for side, table in (("", "answered"), ("ranked_", "ranked"))
             for key in METRICS
-            if key in metrics
+            if rows.of(table, "all steps", key)
         }
     return out
 

@@ -15,7 +15,7 @@ import pytest
 import siming_tasks as st
 from siming_tasks.common.errors import SimingError
 
-QUICK = st.Options(resamples=50)
+QUICK = st.Options()
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def objects(runs: list[st.Run], short_demo: Path) -> dict[str, Any]:
         "compare": st.compare(*runs, options=QUICK),
         "default_rubric": st.default_rubric(),
         "diagnose": st.diagnose(run, "full_score", QUICK),
-        "evaluate": st.evaluate(matrix, resamples=50),
+        "evaluate": st.evaluate(matrix),
         "list_tasks": st.list_tasks(),
         "task": st.list_tasks()[0],
         "parse_reply": run.records["full_score"][0].parsed,

@@ -22,9 +22,9 @@ from siming_tasks.results.lmms_eval_commands import settings_named
 from siming_tasks.results.run import read_run, score_run
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import check_shards, expected_ids
-from tests.report.conftest import write_run
+from tests.runs import write_run
 
-OPTIONS = Options(resamples=50)
+OPTIONS = Options()
 
 
 def names(dataset: Dataset, setting: str) -> list[str]:
@@ -113,7 +113,7 @@ def test_a_folder_of_shards_is_one_run_wherever_runs_are_listed(
     (named,) = find_runs([f"ours={folder}" for folder in folders])
     assert (named.name, named.paths) == ("ours", tuple(folders))
     assert len(find_runs([*map(str, folders)])) == 3, "apart they are runs of their own"
-    data = ["--data", str(exams.root), "--resamples", "20"]
+    data = ["--data", str(exams.root)]
     assert main(["compare", str(whole), str(folders[0].parent), *data]) == 0
     assert "0.000" in capsys.readouterr().out
     assert main(["board", "submit", str(folders[0].parent), "--out", str(tmp_path / "run.zip"), *data]) == 0

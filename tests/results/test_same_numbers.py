@@ -26,7 +26,7 @@ from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.evaluate_records import build_score_matrix
 from siming_tasks.results.run import Run, read_run, score_run
 from siming_tasks.tools.board.build import build_board
-from tests.report.conftest import write_run
+from tests.runs import write_run
 from tests.results.matrix import (
     OTHER,
     PLAIN,
@@ -212,7 +212,7 @@ def test_three_physicians_have_the_same_numbers_everywhere(three: Path, tmp_path
     run = a_run(data, tmp_path / "run", 1, ("full_score",))
     told = tell({"run": run}, three, tmp_path / "told", {**PLAIN, "rater": "rater_c"})
     agree(told, "run")
-    tables = json.loads(siming("study", "raters", three, "--json", "--resamples", 40))["pairs"]
+    tables = json.loads(siming("study", "raters", three, "--json"))["pairs"]
     rows = {row["name"]: row["metrics"] for row in told.standings["full_score"]["rows"] if row["role"] == "human"}
     assert len(rows) == len(tables) == 3
     for table in tables:
@@ -284,13 +284,13 @@ def refused(runs: Sequence[Path], data: Path, *allowed: str) -> bool:
 def studies(matrix: dict[str, Path], exams: Dataset) -> dict[str, RunAnalysis]:
     sources = find_runs([f"{name}={path}" for name, path in matrix.items()])
     return {
-        source.name: analyze_run(source, exams, Options(resamples=2)) for source in sources if source.name != "clips"
+        source.name: analyze_run(source, exams, Options()) for source in sources if source.name != "clips"
     }
 
 
 def apart(studies: Sequence[RunAnalysis], data: Dataset, *allowed: str) -> bool:
     """Return True if the report takes one of two runs out of its ranking."""
-    table = build_leaderboard(studies, data, "full_score", Options(resamples=2), allowed)
+    table = build_leaderboard(studies, data, "full_score", Options(), allowed)
     assert table is not None
     rows = [row for row in table["rows"] if row["role"] == "model"]
     out = [bool(row["apart"]) for row in rows]
@@ -331,7 +331,7 @@ def test_the_board_notes_what_compare_refuses(matrix: dict[str, Path], exams: Da
         inbox.mkdir()
         for name in (one, other):
             shutil.copy(archives[name], inbox)
-        rows, _ = build_board(inbox, exams, inbox / "board", Options(resamples=2), progress=False)
+        rows, _ = build_board(inbox, exams, inbox / "board", Options(), progress=False)
         notes = [note for row in rows for note in row.findings]
         by_rule = any("full_score: not comparable with most rows." in note for note in notes)
         limited = {one, other} & {"limited", "offset"}
@@ -373,5 +373,5 @@ def test_the_host_resamples_the_unit_that_is_named(exams: Dataset, tmp_path: Pat
     with loaded(root, tmp_path / "cache", {**PLAIN, "cluster": cluster}):
         found = host_numbers(run)["full_score"]["qwk"]
     assert found["n_clusters"] == {"video": 4, "student": 2}[cluster]
-    scored = score_run(read_run(run, data), Options(resamples=40, cluster=cluster)).settings["full_score"]["metrics"]
+    scored = score_run(read_run(run, data), Options(cluster=cluster)).settings["full_score"]["metrics"]
     assert (found["value"], found["stderr"]) == (scored["qwk"]["value"], scored["qwk"]["stderr"])

@@ -162,7 +162,7 @@ def test_evaluation_counts_statuses_and_reasons() -> None:
         record("full_score", "v1", None, '{"scores": {"x_01": 2, "x_02": 7}}'),
         record("full_score", "v2", None, "[LMMS_EVAL_REQUEST_FAILED after 3 retries] timeout"),
     ]
-    result = evaluate_records(records, DATASET, Options(resamples=50), "full_score")
+    result = evaluate_records(records, DATASET, Options(), "full_score")
     assert result["statuses"]["off_scale"] == 1 and result["statuses"]["request_failed"] == 1
     assert sum(result["statuses"].values()) == 2
     assert result["missing"]["off_scale"] == 1
@@ -177,6 +177,6 @@ def test_evaluation_counts_statuses_and_reasons() -> None:
 
 @pytest.mark.parametrize("setting", TASKS)
 def test_no_records_are_no_numbers(setting: str) -> None:
-    found = evaluate_records([], DATASET, Options(resamples=20), setting)
+    found = evaluate_records([], DATASET, Options(), setting)
     assert found["requests"]["answered"] == 0 < found["requests"]["expected"]
     assert all(metric["value"] in (None, 0) for metric in found["metrics"].values()), "coverage 0, else nothing"

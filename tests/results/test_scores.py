@@ -23,7 +23,7 @@ from tests.data.conftest import unstate, video_row, write_video
 from tests.records import write_predictions
 from tests.results.test_read import complete_run, lines, logged
 
-QUICK = Options(resamples=200)
+QUICK = Options()
 
 
 @pytest.fixture
@@ -178,14 +178,14 @@ def test_validating_needs_no_labels(folder: Path, tmp_path: Path) -> None:
 def test_the_score_command_equals_the_library(
     folder: Path, predictions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["score", str(folder), str(predictions), "--json", "--resamples", "200"]) == 0
+    assert main(["score", str(folder), str(predictions), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     timed = {"full_timed_score", "full_timed_error"}
     assert set(printed["settings"]) == {"full_score", "full_error", "clip_score", "clip_error"} | timed
     assert printed["settings"]["full_score"] == json.loads(
         json.dumps(score_predictions(folder, predictions, options=QUICK).settings["full_score"])
     )
-    assert main(["score", str(folder), str(predictions), "--resamples", "200"]) == 0
+    assert main(["score", str(folder), str(predictions)]) == 0
     table = capsys.readouterr().out.splitlines()
     assert table[0] == f"tiny 1 SYNTHETIC, digest {open_dataset(folder).digest[:12]}"
     head = ["setting", "metric", "value", "stderr", "95 % interval", "answered", "videos", "coverage"]
@@ -264,5 +264,5 @@ def test_metrics_of_what_could_be_seen(
 def test_an_unknown_rate_must_be_given(demanding: Path, predictions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(DataError, match=r"no sampled rate is recorded .*--fps"):
         score_predictions(demanding, predictions, options=QUICK, observable=True)
-    assert main(["score", str(demanding), str(predictions), "--resamples", "50", "--observable", "--fps", "1"]) == 0
+    assert main(["score", str(demanding), str(predictions), "--observable", "--fps", "1"]) == 0
     assert "left out: 6 answers on steps that lack the evidence they need" in capsys.readouterr().out
