@@ -17,7 +17,7 @@ from siming_tasks.common.printed_value import fixed
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline, select, statistic
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, Rows
-from siming_tasks.metrics.evaluate import estimate_metric
+from siming_tasks.metrics.evaluate import estimate_metric, flagged
 from siming_tasks.metrics.jackknife import Jackknifed, holm, jackknife, quantile_of_t
 from siming_tasks.metrics.labels import LabelMapping
 from siming_tasks.metrics.no_video import SAME_TOTAL, SAME_TOTAL_WHY, SHUFFLED, no_video_judges, shuffled_self
@@ -243,14 +243,12 @@ def compare_judges(
     rows: list[Estimate] = []
     held: dict[tuple[str, str], Jackknifed] = {}
     for name, matrix in judges.items():
-        flags = ("not-comparable",) if matrix.answered_share < COMPARABLE else ()
         for key in (*metrics, COVERAGE):
             found = estimate_metric(matrix, key, **how)
-            rows.append(replace(found, flags=(*found.flags, *flags)).at(ANSWERED, name, key))
+            rows.append(flagged(found, matrix.answered_share).at(ANSWERED, name, key))
         for key in metrics:
             held[name, key] = jackknife(statistic(key, **how), imputed[name])
-            found = held[name, key].estimate()
-            rows.append(replace(found, flags=(*found.flags, *flags)).at(RANKED, name, key))
+            rows.append(flagged(held[name, key].estimate(), matrix.answered_share).at(RANKED, name, key))
     unranked = _unranked(judges, held, headline(answer))
     wanted = combinations(names, 2) if against is None else ((name, against) for name in names if name != against)
     pairs = []

@@ -55,21 +55,21 @@ def evaluate(matrix: ScoreMatrix, *, mapping: LabelMapping = "absolute", positiv
         wanted = [(ANSWERED, key, part) for key in (*compared, COVERAGE)] + [(RANKED, key, imputed) for key in compared]
         for table, key, source in wanted:
             found = estimate_metric(source, key, mapping, positive)
-            rows.append(_flagged(found, part.answered_share).at(table, name, key))
+            rows.append(flagged(found, part.answered_share).at(table, name, key))
     return Rows((*rows, *_readings(matrix.imputed(), mapping, positive, matrix.answered_share)))
 
 
 def _readings(matrix: ScoreMatrix, mapping: LabelMapping, positive: Positive, answered: float) -> Iterable[Estimate]:
     for other in MAPPINGS if matrix.answer == "score" else ():
         if other != mapping:
-            yield _flagged(estimate_metric(matrix, "qwk", other, positive), answered).at(
+            yield flagged(estimate_metric(matrix, "qwk", other, positive), answered).at(
                 READINGS, f"mapping {other}", "qwk"
             )
     classes: tuple[Positive, ...] = ("error", "correct")
     for side in classes:
         if matrix.answer == "score" or side != positive:
             for key in select("error", compared=True):
-                yield _flagged(estimate_metric(matrix, key, mapping, side), answered).at(
+                yield flagged(estimate_metric(matrix, key, mapping, side), answered).at(
                     READINGS, f"positive {side}", key
                 )
 
@@ -84,7 +84,8 @@ def estimate_metric(
     return replace(found, stderr=None, low=None, high=None, why=found.why if found.value is None else "", flags=())
 
 
-def _flagged(found: Estimate, answered: float) -> Estimate:
+def flagged(found: Estimate, answered: float) -> Estimate:
+    """The estimate with its mark if it rests on too few of the asked steps."""
     if answered < COMPARABLE and found.value is not None:
         return replace(found, flags=(*found.flags, "not-comparable"))
     return found

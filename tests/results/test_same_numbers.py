@@ -18,6 +18,7 @@ import yaml
 
 import siming_tasks as st
 from siming_tasks.data import Dataset, open_dataset, withhold
+from siming_tasks.results.discovery import run_at
 from siming_tasks.results.evaluate_records import build_score_matrix
 from siming_tasks.results.run import Run
 from tests.records import number
@@ -87,7 +88,7 @@ def agree(
         rows = table(result, "answered", "all steps") | table(result, "ranked", "all steps")
         for entry in ("rows", "counts", "options"):
             assert host[name][entry] == result[entry], name
-        for said, judge in ((both[name], "mine"), (one[name], folder.name)):
+        for said, judge in ((both[name], "mine"), (one[name], run_at(folder).name)):
             assert table(said, "answered", judge) | table(said, "ranked", judge) == rows, (name, judge)
         for (kind, metric), each in rows.items():
             if kind == "answered":
