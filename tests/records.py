@@ -6,17 +6,24 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.metrics import Estimate, Rows
+from siming_tasks.metrics.evaluate import ALL, ANSWERED
 from siming_tasks.parsing import Parsed
 from siming_tasks.results import read_predictions
 from siming_tasks.results.record import Conditions, Record, distinct_records
 
-__all__ = ["distinct", "prediction_line", "record_json", "write_predictions"]
+__all__ = ["distinct", "number", "prediction_line", "record_json", "write_predictions"]
 
 
 def record_json(setting: str, video_id: str, step_id: str | None, parsed: Parsed, **conditions: Any) -> dict[str, Any]:
     """The JSON object of a record, with any of the attributes of ``Conditions``."""
     known = Conditions(**{name: value for name, value in conditions.items() if value is not None})
     return Record.from_reply(setting, video_id, step_id, parsed, known).to_json()
+
+
+def number(result: Mapping[str, Any], metric: str, table: str = ANSWERED, row: str = ALL) -> Estimate:
+    """One number of an evaluated setting, or of anything else that has ``rows`` as plain JSON."""
+    return Rows.from_json(result["rows"]).one(table, row, metric)
 
 
 def distinct(records: Iterable[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:

@@ -14,7 +14,7 @@ import pytest
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import MEDIA_MODES
 from siming_tasks.metrics.classification import Positive
-from siming_tasks.metrics.kappa import LabelMapping
+from siming_tasks.metrics.labels import LabelMapping
 from siming_tasks.options import OPTIONS, Choice, Options
 
 PAGE = (Path(__file__).parents[1] / "docs" / "reference" / "options.md").read_text()
@@ -27,9 +27,9 @@ def test_blank_variables_leave_the_defaults() -> None:
 
 
 def test_variables_are_read_into_their_fields() -> None:
-    env = {"SIMING_FRAMES": "240", "SIMING_MEDIA": "Frames", "SIMING_CACHE_GB": "1.5", "SIMING_SEED": "0", "HOME": "/x"}
+    env = {"SIMING_FRAMES": "240", "SIMING_MEDIA": "Frames", "SIMING_CACHE_GB": "1.5", "HOME": "/x"}
     found = Options.from_env(env)
-    assert (found.frames, found.media, found.cache_gb, found.seed) == (240, "frames", 1.5, 0)
+    assert (found.frames, found.media, found.cache_gb) == (240, "frames", 1.5)
     assert Options(cache="/somewhere").cache_dir == Path("/somewhere")
     assert Options().cache_dir.name == "siming-tasks"
 
@@ -72,9 +72,6 @@ def test_values_become_plain_types() -> None:
         ("SIMING_CACHE_GB", "0", "SIMING_CACHE_GB='0' must be above 0."),
         ("SIMING_CACHE_GB", "inf", "SIMING_CACHE_GB='inf' must be at most 1,000,000,000."),
         ("SIMING_CACHE_GB", "a lot", "SIMING_CACHE_GB='a lot' is not a number."),
-        ("SIMING_SEED", "-1", "SIMING_SEED='-1' must be at least 0."),
-        ("SIMING_RESAMPLES", "-5", "SIMING_RESAMPLES='-5' must be at least 2."),
-        ("SIMING_RESAMPLES", "1", "SIMING_RESAMPLES='1' must be at least 2."),
         ("SIMING_MEDIA", "pictures", "SIMING_MEDIA='pictures' is not one of auto, frames, video, proxy."),
         ("SIMING_MAPPING", "x", "SIMING_MAPPING='x' is not one of absolute, proportional, proportional-3/4."),
         ("SIMING_POSITIVE", "x", "SIMING_POSITIVE='x' is not one of error, correct."),
@@ -92,9 +89,6 @@ def test_a_wrong_variable_is_refused_by_name_value_and_accepted_values(name: str
 
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("seed", -1, "seed=-1 must be at least 0."),
-    ("resamples", 1, "resamples=1 must be at least 2."),
-    ("resamples", 0, "resamples=0 must be at least 2."),
     ("frames", "x", "frames='x' is not a whole number."),
     ("frames", "8", "frames='8' is not a whole number."),
     ("frames", 8.0, "frames=8.0 is not a whole number."),
@@ -149,13 +143,13 @@ def test_reasoning_and_a_schema_exclude_each_other() -> None:
 
 
 def test_a_misspelt_variable_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
-    env = {"SIMING_FRAME": "3", "SIMING_RESAMPELS": "50", "SIMING_XQJ": "1", "SIMINGBENCH": "1", "SIMING_FRAMES": "9"}
+    env = {"SIMING_FRAME": "3", "SIMING_RATTER": "50", "SIMING_XQJ": "1", "SIMINGBENCH": "1", "SIMING_FRAMES": "9"}
     with caplog.at_level(logging.WARNING):
         assert Options.from_env(env) == Options.from_env(env) == Options(frames=9)
     said = [record.getMessage() for record in caplog.records]
     assert said[:2] == [
         "SIMING_FRAME is no variable of siming-tasks and changes nothing; did you mean SIMING_FRAMES?",
-        "SIMING_RESAMPELS is no variable of siming-tasks and changes nothing; did you mean SIMING_RESAMPLES?",
+        "SIMING_RATTER is no variable of siming-tasks and changes nothing; did you mean SIMING_RATER?",
     ]
     assert said[2].startswith(
         "SIMING_XQJ is no variable of siming-tasks and changes nothing; the variables are SIMING_D"
@@ -186,7 +180,7 @@ def test_options_state_what_they_change() -> None:
     by = {kind: [o.name for o in OPTIONS.values() if o.changes == kind] for kind in ("shown", "scored")}
     media = ["media", "frames", "clip_frames", "frame_size", "clip_density", "sampler", "image_format"]
     assert by["shown"] == [*media, "prompt", "ask", "schema"]
-    assert by["scored"] == ["mapping", "positive", "rater", "cluster", "resamples", "seed"]
+    assert by["scored"] == ["mapping", "positive", "rater", "cluster"]
 
 
 def test_the_table_in_the_docs_is_made_of_the_options() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from siming_tasks.analysis.physicians import BesidePhysicians, Points, beside_physicians, physician_rows
 from siming_tasks.analysis.tables import TableText
+from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import fixed
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline, select, statistic
@@ -92,8 +93,8 @@ class Rank:
     high: int
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """Judges over the same videos in one setting.
 
     Attributes:
@@ -143,8 +144,21 @@ class Comparison:
         """The headline value by which a run is ranked."""
         return self.rows.one(RANKED, run, self.headline)
 
-    def sentence(self, exams: str = "exams") -> str:
+    def __str__(self) -> str:
+        return f"{self.setting}: {self.sentence()}"
+
+    @property
+    def card(self) -> Card:
+        """The answer, and every value by which runs are ranked."""
+        metrics = select(self.answer, compared=True)  # type: ignore[arg-type]
+        rows = [(run, *(str(self.rows.one(RANKED, run, key)) for key in metrics)) for run in self.order]
+        head = ("run", *(CATALOGUE[key].label for key in metrics))
+        return Card(f"Comparison in {self.setting}", self.sentence(), head, rows,
+                    "Missing answers count as full points or “correct”; 95 % intervals in brackets.")  # fmt: skip
+
+    def sentence(self, exams: str = "") -> str:
         """The answer in one sentence, plain text: escape it, as names of runs are in it."""
+        exams = exams or ("SYNTHETIC exams" if self.facts.get("synthetic") else "exams")
         metric, over = CATALOGUE[self.headline].label, f"over {self.videos:,} {exams}"
         order = [run for run in self.order if run in self.ranks]
         if len(order) < 2:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 
+from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.metrics.estimate import Estimate, Rows
 from siming_tasks.metrics.jackknife import Jackknifed, holm
 
@@ -30,7 +31,7 @@ class TableText:
 
     def sentence(self, reference: str = "the consensus") -> str:
         """The caption with the name of the reference."""
-        return self.caption.format(reference=reference)
+        return self.caption.format(reference="the consensus" if reference == CONSENSUS else reference)
 
 
 def table_texts() -> dict[str, TableText]:

@@ -65,8 +65,7 @@ def compare(
             ]
         print_json(origin(dataset) | found)
         return
-    exams = "SYNTHETIC exams" if dataset.synthetic else "exams"
-    printed: Section = [f"**{literal(part.sentence(exams))}**" for part in study.settings.values()]
+    printed: Section = [f"**{literal(part.sentence())}**" for part in study.settings.values()]
     for setting, part in study.settings.items():
         printed += [f"## {setting} on {title(dataset)}", *_section(part, options.rater)]
     printed += [f"{setting}: not compared. {why}" for setting, why in study.refused.items()]

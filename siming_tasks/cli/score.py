@@ -108,7 +108,7 @@ def _print_scores(scores: Scores, run: Run, observable: bool) -> None:
         if observable:
             left_out = f"{result['unobservable']:,} answers on steps that lack the evidence they need"
             below.append(f"{name} left out: {left_out}")
-        print("\n".join(below) + "\n")
+        print("\n" + "\n".join(below) + "\n")
     print("\n".join(partial_notes(scores.settings)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from html import escape
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,7 +29,7 @@ class ShortRepr:
     def __repr__(self) -> str:
         """The class and the fields that differ from their defaults; long texts are cut, containers counted."""
         shown = {field.name: getattr(self, field.name) for field in fields(self) if field.repr  # type: ignore[arg-type]
-                 and (field.default is MISSING or getattr(self, field.name) != field.default)}  # fmt: skip
+                 and not _same(getattr(self, field.name), field.default)}  # fmt: skip
         return short_repr(type(self).__name__, shown)
 
 
@@ -52,6 +52,11 @@ def short_repr(name: str, values: Mapping[str, Any]) -> str:
     """
     text = f"{name}({', '.join(f'{field}={_brief(value)}' for field, value in values.items())})"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 5]} ...)"
+
+
+def _same(value: Any, default: Any) -> bool:
+    """Whether a value is a field's default; arrays are none."""
+    return value is default or (not hasattr(value, "shape") and bool(value == default))
 
 
 def _brief(value: Any) -> str:

@@ -50,7 +50,7 @@ def clusters_of(dataset: Dataset, unit: UnitChoice = "auto") -> Clusters:
     ties = _ties(dataset)
     stated = tuple(name for name in UNITS if name == "video" or ties[name])
     if unit != "auto" and unit not in stated:
-        what = f"no video states a {unit}, so that none can be resampled"
+        what = f"no video states a {unit}, so that none can be left out"
         raise DataError(f"{dataset.name}: {what}. It states {', '.join(stated)}; `cluster=auto` takes the largest.")
     ids = [video.video_id for video in dataset.videos]
     levels = {name: tied_together(ids, [ties[lower] for lower in UNITS[: UNITS.index(name) + 1]])

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from siming_tasks.common.display import Card, Shown, short_repr
 from siming_tasks.common.printed_value import fixed
 from siming_tasks.metrics.thresholds import FEW_VIDEOS
 
@@ -97,10 +98,19 @@ class Estimate:
         return cls(**{**data, "flags": tuple(data["flags"])})
 
 
-class Rows(tuple[Estimate, ...]):
+class Rows(tuple[Estimate, ...], Shown):
     """Estimates in order; found by table, row and metric."""
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        return short_repr("Rows", {"estimates": len(self), "tables": ", ".join(self.names("table"))})
+
+    @property
+    def card(self) -> Card:
+        """Every estimate with its interval, or why there is none."""
+        rows = [(each.table, each.row, each.metric, str(each), f"{each.n:,}", " ".join(each.notes)) for each in self]
+        return Card(f"{len(self):,} numbers", "", ("table", "row", "metric", "value [95 % interval]", "videos", ""), rows)
 
     def of(self, table: str | None = None, row: str | None = None, metric: str | None = None) -> Rows:
         """Those with these names; None: any."""

@@ -1,4 +1,4 @@
-"""``siming compare`` and ``siming study raters`` on a small synthetic data set, as a user runs them."""
+"""``siming compare``, ``siming study raters`` and ``siming study power`` on a small synthetic data set, as a user runs them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
+from scipy import stats
 
+import siming_tasks as st
 from siming_tasks.cli import main
 from siming_tasks.rubrics import default_rubric
 
@@ -94,76 +96,67 @@ def runs(data, tmp_path) -> Callable[..., str]:
 
 def run(capsys, *arguments: str) -> tuple[int, str, str]:
     """Exit code, output with single spaces (columns are padded to one width), errors."""
-    code = main([*arguments, "--resamples", "60"])
+    code = main([*arguments])
     out, err = capsys.readouterr()
     return code, out if "--json" in arguments else re.sub(r" {2,}", " ", out), err
 
 
-def test_compare_prints_everything(data, runs, capsys):
-    code, out, err = run(capsys, "compare", runs("good", 0.2), runs("weak", 0.8), "--data", str(data))
-    assert (code, err) == (0, "")
-    assert out.startswith("**full_score: good (") and "agrees better with the reference than weak" in out.split("\n")[0]
-    assert "\n\n## full_score on tiny 1, SYNTHETIC data\n\n|" in out and "\n\n2 runs over the same 12 videos" in out
-    for part in (
-        "*physicians against each other*",
-        "*no-video baselines*",
-        "**Fewer than 50 videos: the interval is not to be trusted.**",
-        "| kappa (qwk) | good | weak |",
-        "| no-video baseline |",
-        "| shuffled-self |",
-        "| human ratio |",
-        "mean(metric(run, rater_a), metric(run, rater_b)) / metric(rater_a, rater_b)",
-    ):
-        assert part in out
-    assert "nan" not in out.lower()
+def test_compare_prints_a_sentence_and_every_table(data, runs, capsys):
+    good, weak = runs("good", 0.2), runs("weak", 0.8)
+    code, out, err = run(capsys, "compare", good, weak, "--data", str(data))
+    assert (code, err) == (0, "") and "nan" not in out.lower()
+    dataset = st.open_dataset(data)
+    values = [st.score_run(st.load(path, dataset)).rows("full_score").one("ranked", "all steps", "qwk")
+              for path in (good, weak)]  # fmt: skip
+    first = out.split("\n")[0].replace("\\", "")
+    assert first.startswith(f"**good ({values[0]}) agrees better with the reference than weak ({values[1]}): by ")
+    assert first.endswith("over 12 SYNTHETIC exams.**")
+    for title in ("Agreement", "Differences", "Physicians with each other", "Judge with each physician",
+                  "Judge minus physicians", "Judges that never look", "Over the best judge that never looks"):  # fmt: skip
+        assert f"\n### {title}\n" in out
+    assert "| good minus weak |" in out and "| shuffled-self of good |" in out
 
 
 def test_compare_json_holds_the_same(data, runs, capsys):
-    options = ("--data", str(data), "--json", "--against", "b")
+    options = ("--data", str(data), "--json", "--against", "b", "--margin", "0.1")
     code, out, _ = run(capsys, "compare", f"a={runs('good', 0.2)}", f"b={runs('weak', 0.8)}", *options)
     found = json.loads(out, parse_constant=pytest.fail)
-    assert code == 0
-    assert found["synthetic"] is True
     part = found["settings"]["full_score"]
-    assert part["comparison"]["runs"] == ["a", "b"]
-    assert part["comparison"]["options"]["resamples"] == 60
-    assert part["contribution"]["a"]["lift"]["qwk"]["over"]
-    assert part["human_ratio"]["b"]["qwk"]["value"] > 0
+    assert code == 0 and found["synthetic"] is True and part["runs"] == ["a", "b"]
+    rows, (pair,) = st.Rows.from_json(part["rows"]), part["pairs"]
+    a, b = (rows.one("ranked", name, "qwk").value for name in "ab")
+    difference = rows.one("differences", "a minus b", "qwk")
+    assert pair["value"] == difference.value == pytest.approx(a - b, abs=1e-12)
+    assert pair["p_holm"] == difference.p and part["tests"] == 1 and pair["leader"] == "a"
+    assert part["physicians"]["a"]["margin"] == 0.1 and set(part["rivals"]) == {"a", "b"}
 
 
 def test_a_setting_that_cannot_be_compared_does_not_stop_the_others(data, runs, capsys, tmp_path):
-    pairs = []
+    paths = []
     for name, noise, media in (("good", 0.2, "video"), ("weaker", 0.8, "frames")):
         scores = Path(runs(name, noise)).read_text()
         verdicts = Path(runs(name, noise, answer="error", media=media)).read_text()
-        pairs.append(tmp_path / f"{name}-both.jsonl")
-        pairs[-1].write_text(scores + verdicts)
-    paths = list(map(str, pairs))
+        paths.append(str(tmp_path / f"{name}-both.jsonl"))
+        Path(paths[-1]).write_text(scores + verdicts)
     code, out, _ = run(capsys, "compare", *paths, "--data", str(data))
-    assert code == 0
-    assert "| kappa (qwk) | good-both | weaker-both |" in out
-    why = "Not compared: Runs 'good-both' and 'weaker-both' differ in media"
-    assert f"## full_error on tiny 1, SYNTHETIC data\n\n{why}" in out
+    assert code == 0 and "| good-both minus weaker-both |" in out
+    assert "full_error: not compared. Runs 'good-both' and 'weaker-both' differ in media" in out
     code, out, _ = run(capsys, "compare", *paths, "--data", str(data), "--json")
     found = json.loads(out)
     assert list(found["settings"]) == ["full_score"] and list(found["not_compared"]) == ["full_error"]
 
 
-def test_repeated_runs_split_their_variance(data, runs, capsys):
+def test_repeated_runs_have_a_mean_and_a_standard_deviation(data, runs, capsys):
     paths = (runs("good", 0.2), runs("better", 0.2))
     code, out, _ = run(capsys, "compare", *paths, "--data", str(data), "--repeated")
-    assert code == 0
-    assert out.startswith("## full_score on tiny 1, SYNTHETIC data, 2 repeats\n\n| metric | each run | mean |")
+    assert code == 0 and out.startswith("## full_score on tiny 1, SYNTHETIC data, 2 repeats\n")
     code, out, _ = run(capsys, "compare", *paths, "--data", str(data), "--repeated", "--json")
-    part = json.loads(out)["repeated"]["full_score"]["qwk"]
-    assert part["decoding_sd"] == pytest.approx(np.std(part["values"], ddof=1))
-
-
-def test_verdicts_are_compared(data, runs, capsys):
-    paths = (runs("good", 0.2, answer="error"), runs("weak", 0.8, answer="error"))
-    code, out, _ = run(capsys, "compare", *paths, "--data", str(data))
-    assert code == 0
-    assert "| MCC | good | weak |" in out
+    rows = st.Rows.from_json(json.loads(out)["repeated"]["full_score"])
+    dataset = st.open_dataset(data)
+    each = [st.score_run(st.load(path, dataset)).rows("full_score").one("ranked", "all steps", "qwk").value
+            for path in paths]  # fmt: skip
+    assert rows.one(row="mean", metric="qwk").value == pytest.approx(np.mean(each))
+    assert rows.one(row="sd", metric="qwk").value == pytest.approx(np.std(each, ddof=1))
 
 
 @pytest.mark.parametrize(
@@ -198,23 +191,16 @@ def test_compare_refuses_in_one_sentence(data, runs, capsys, how, options, messa
 
 def test_allowed_differences_are_accepted_and_said(data, runs, capsys):
     paths = (runs("good", 0.2, media="video"), runs("weak", 0.8, media="frames", videos=9))
-    code, out, _ = run(
-        capsys, "compare", *paths, "--data", str(data), "--partial", "--allow", "media", "--allow", "videos"
-    )
-    assert code == 0
-    assert "2 runs over the same 9 videos" in out
-    assert "**Differences between the runs that were allowed: media, videos.**" in out
+    allowed = ("--partial", "--allow", "media", "--allow", "videos", "--json")
+    code, out, _ = run(capsys, "compare", *paths, "--data", str(data), *allowed)
+    part = json.loads(out)["settings"]["full_score"]
+    assert code == 0 and (part["videos"], part["allowed"]) == (9, ["media", "videos"])
 
 
-def test_one_run_is_no_comparison(data, runs, capsys):
-    message = "siming compare: A comparison needs at least two runs; 1 given.\n"
-    assert run(capsys, "compare", runs("good", 0.2), "--data", str(data)) == (1, "", message)
-
-
-def test_runs_that_share_one_video_are_refused(data, runs, capsys):
-    paths = (runs("good", 0.2, videos=1), runs("weak", 0.8, videos=1))
-    message = "The runs share a single video; videos are the unit of comparison, so at least two are needed."
-    assert run(capsys, "compare", *paths, "--data", str(data), "--partial") == (1, "", f"siming compare: {message}\n")
+def test_one_run_is_held_against_judges_that_never_look(data, runs, capsys):
+    code, out, _ = run(capsys, "compare", runs("good", 0.2), "--data", str(data))
+    assert code == 0 and "there are no two runs to compare" in out
+    assert "good agrees better with the reference than every judge that sees no video" in out
 
 
 def test_an_empty_run_is_refused(data, runs, capsys, tmp_path):
@@ -224,53 +210,55 @@ def test_an_empty_run_is_refused(data, runs, capsys, tmp_path):
     assert "empty.jsonl: no line holds a prediction; the file is empty." in err
 
 
-def test_study_raters_prints_agreement_and_json(data, capsys):
-    code, out, err = run(capsys, "study", "raters", str(data))
-    assert (code, err) == (0, "")
-    assert out.startswith("## Raters of tiny 1, SYNTHETIC data\n\nrater_b against rater_a, before adjudication.\n")
-    agreement, _, totals = out.partition("\n### Totals\n")
-    assert agreement.count("\n| cpr_") == 19 and "ICC(A,1)" in totals
-    assert "| aed |" in out
-    found = json.loads(run(capsys, "study", "raters", "--data", str(data), "--json")[1], parse_constant=pytest.fail)
-    assert found["inflation"]["rater_a"]["qwk"]["n_videos"] == VIDEOS
-
-
 def test_raters_are_chosen_by_name_and_unknown_ones_refused(data, capsys):
-    assert (
-        "consensus against rater_b" in run(capsys, "study", "raters", str(data), "--raters", "rater_b", "consensus")[1]
-    )
+    out = run(capsys, "study", "raters", str(data), "--raters", "rater_b", "consensus")[1]
+    assert "| consensus and rater_b |" in out and "rater_a" not in out
     message = "siming study raters: tiny has no rater 'x'; it has consensus, rater_a, rater_b.\n"
     assert run(capsys, "study", "raters", str(data), "--raters", "x", "rater_a") == (1, "", message)
 
 
-def test_no_human_ceiling_with_the_consensus_alone(folder, data, runs, capsys):
+def test_no_agreement_of_physicians_with_the_consensus_alone(folder, runs, capsys):
     alone = folder("consensus")
     code, out, err = run(capsys, "study", "raters", str(alone))
     assert (code, out) == (1, "")
     assert err == (
-        "siming study raters: The human ceiling cannot be computed: it needs the labels of two raters before "
-        "adjudication; "
-        "this data set has those of consensus. A rater's agreement with the consensus would be inflated and is no "
+        "siming study raters: The agreement of physicians cannot be computed: it needs the labels of two raters before "
+        "adjudication; this data set has those of consensus. A rater's agreement with the consensus is inflated and no "
         "substitute.\n"
     )
     code, out, _ = run(capsys, "compare", runs("good", 0.2), runs("weak", 0.8), "--data", str(alone))
-    assert code == 0
-    assert out.rstrip().endswith("would be inflated and is no substitute.")
+    assert code == 0 and "physicians" not in out.lower()
 
 
 @pytest.mark.parametrize("unit", ["video", "student", "site"])
-def test_the_unit_that_is_named_is_resampled(data, runs, capsys, tmp_path, unit):
+def test_the_unit_that_is_named_is_left_out(data, runs, capsys, tmp_path, unit):
     """What ``--cluster`` names reaches the intervals, and a unit that no video states is refused as in the score."""
     root = tmp_path / "grouped"
     shutil.copytree(data, root)
     rows = [json.loads(line) for line in (root / "videos.jsonl").read_text().splitlines()]
-    rows = [{**row, "student": f"s{n // 2}", "site": f"h{n % 5}"} for n, row in enumerate(rows)]
-    rows = [{**row, "site": f"h{n // 2 % 5}"} for n, row in enumerate(rows)]
+    rows = [{**row, "student": f"s{n // 2}", "site": f"h{n // 2 % 5}"} for n, row in enumerate(rows)]
     (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    words = ["--data", str(root), "--setting", "full_score", "--resamples", "50", "--json"]
+    words = ["--data", str(root), "--setting", "full_score", "--json"]
     paths = [runs("good", 0.1), runs("weaker", 0.6)]
     assert main(["compare", *paths, *words, "--cluster", unit]) == 0
-    options = json.loads(capsys.readouterr().out)["settings"]["full_score"]["comparison"]["options"]
-    assert (options["unit"], options["n_clusters"]) == (unit, {"video": 12, "student": 6, "site": 5}[unit])
+    (pair,) = json.loads(capsys.readouterr().out)["settings"]["full_score"]["pairs"]
+    assert (pair["unit"], pair["clusters"]) == (unit, {"video": 12, "student": 6, "site": 5}[unit])
     assert main(["compare", *paths, *words, "--cluster", "performance"]) == 1
     assert "no video states a performance" in capsys.readouterr().err
+
+
+def test_power_scales_the_error_of_a_pilot_or_of_stated_rates(data, runs, capsys):
+    """Twice the videos: the error of the pilot's difference over the square root of two."""
+    paths = (runs("good", 0.2), runs("weak", 0.4))
+    words = ("study", "power", "--pilot", *paths, "--data", str(data), "--videos", "24", "--effect", "0.1", "--json")
+    code, out, _ = run(capsys, *words)
+    found = json.loads(out)
+    rows = {row["metric"]: row["value"] for row in found["rows"]}
+    error = st.compare(*paths, data=data).pairs[0].estimate.stderr / 2**0.5
+    assert code == 0 and found["synthetic"] is False and rows["stderr"] == pytest.approx(error)
+    reach = stats.t.ppf(0.975, 23)
+    assert rows["smallest"] == pytest.approx((reach + stats.norm.ppf(0.8)) * error)
+    assert rows["power"] == pytest.approx(stats.norm.cdf(0.1 / error - reach) + stats.norm.cdf(-0.1 / error - reach))
+    code, out, err = run(capsys, "study", "power", "--videos", "100", "--metric", "mcc")
+    assert (code, err) == (0, "") and out.startswith("SYNTHETIC: two simulated judges, 18.6% of the steps wrong")
+    assert run(capsys, "study", "power", "--agreement", "0.1", "--effect", "0.2")[0] == 1

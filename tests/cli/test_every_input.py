@@ -37,7 +37,7 @@ def readers(given: Path, file: Path, new: Path) -> dict[str, list[str]]:
     return {
         "labels": [*built, "--labels", str(file)],
         "columns": [*built, "--labels", labels, "--columns", str(file)],
-        "score": ["score", str(data), str(file), "--resamples", "5"],
+        "score": ["score", str(data), str(file)],
         "spans": [*built, "--labels", labels, "--spans", str(file)],
         "adjudicated": [*built, "--labels", labels, "--adjudicated", str(file)],
         "raters": ["study", "raters", str(file)],

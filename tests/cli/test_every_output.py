@@ -27,7 +27,7 @@ from siming_tasks.data import open_dataset
 from siming_tasks.tools.public_sets import SETS
 from tests.cli.run_cases import run_cases
 from tests.data.conftest import RUBRIC, STEPS, make_folder
-from tests.report.conftest import write_run
+from tests.runs import write_run
 
 OUT = "{OUT}"
 NAME = "out.xlsx"
@@ -47,7 +47,7 @@ def outputs() -> dict[tuple[str, str], bool | None]:
 def command_lines(given: Path, new: Path) -> dict[tuple[str, str], list[list[Any]]]:
     """Command lines for each output: what they read lies in ``given``, what else they write goes into ``new``."""
     data, run, media = given / "tiny", given / "run", given / "tiny" / "media"
-    scoring = ["--data", data, "--resamples", "5"]
+    scoring = ["--data", data]
     rate = ["data", "rate", data, "--rater", "x", "--port", "{BUSY PORT}", "--no-browser"]
     built = ["--rubric", given / "rubric.yaml", "--labels", given / "labels.csv", "--videos", media]
     listed = ["--list", "--rubric", given / "rubric.yaml", "--spans", given / "spans.csv"]
@@ -209,8 +209,7 @@ def given() -> Iterator[Path]:
     (root / "results.jsonl").write_text(json.dumps(result) + "\n")
     (root / "inbox").mkdir()
     subprocess.run([sys.executable, "-c", "import sys; from siming_tasks.cli import main; sys.exit(main(sys.argv[1:]))",
-                    "board", "submit", str(run), "--out", str(root / "inbox" / "m.zip"), "--data", str(root / "tiny"),
-                    "--resamples", "5"], check=True, capture_output=True)  # fmt: skip
+                    "board", "submit", str(run), "--out", str(root / "inbox" / "m.zip"), "--data", str(root / "tiny")], check=True, capture_output=True)  # fmt: skip
     yield root
     _change("-R", "-i", root)
     shutil.rmtree(root, ignore_errors=True)

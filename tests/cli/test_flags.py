@@ -164,12 +164,12 @@ def test_a_wrong_value_is_refused_in_one_sentence(
 
 
 def test_the_wrong_values_above_cover_every_kind_of_flag() -> None:
-    """The list of wrong values is not empty by mistake: every command that draws at random refuses a negative seed."""
+    """The list of wrong values is not empty by mistake."""
     shown = {param.id for param in WRONG}
     for name in (*SCORING, "study raters"):
-        assert {f"{name} --seed '-1'", f"{name} --resamples '-5'", f"{name} --resamples '1'"} <= shown
-    assert {"data check --jobs '0'", "run plan --videos '0'", "study power --replicates '99'"} <= shown
-    assert {"board build --match '2'", "study diagnose --pass-mark '2'", "study power --alpha '1'"} <= shown
+        assert {f"{name} --mapping 'nonsense'", f"{name} --cluster ''"} <= shown
+    assert {"data check --jobs '0'", "run plan --videos '0'", "study power --comparisons '0'"} <= shown
+    assert {"study diagnose --pass-mark '2'", "study power --prevalence '1'", "compare --margin '0'"} & shown
     assert "run prepare --frames 'x'" in shown
 
 
@@ -186,9 +186,9 @@ def test_no_number_is_checked_by_click() -> None:
 def test_a_wrong_variable_is_refused_in_one_sentence(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("SIMING_RESAMPLES", "1")
+    monkeypatch.setenv("SIMING_FRAMES", "0")
     assert main([*name.split(), *WORDS[name]]) == 2
-    assert capsys.readouterr() == ("", f"siming {name}: SIMING_RESAMPLES='1' must be at least 2.\n")
+    assert capsys.readouterr() == ("", f"siming {name}: SIMING_FRAMES='0' must be at least 1.\n")
 
 
 @pytest.mark.parametrize(
@@ -255,8 +255,8 @@ def test_an_unknown_command_is_refused_and_the_nearest_one_named(
         ("data_build out", "siming data build"),
         ("run miss out", "siming run missing"),
         ("stdy", "siming study"),
-        ("score run --resample 50", "--resamples"),
-        ("score run --rsamples 50", "--resamples"),
+        ("score run --mappin absolute", "--mapping"),
+        ("score run --clsuter video", "--cluster"),
         ("report run --clip_frames 5", None),
         ("run plan --clip_frames 5", "--clip-frames"),
         ("data build out --lables x", "--labels"),
@@ -292,8 +292,7 @@ def test_help_lists_the_options_with_their_defaults(name: str, capsys: pytest.Ca
 
 
 def test_a_flag_means_the_same_everywhere() -> None:
-    """Exceptions: the seed that data are made with is part of them; who rates is not whose points are used; frames are
-    prepared video by video, not request by request."""
+    """Exceptions: who rates is not whose points are used; frames are prepared by video, not by request."""
     by_flag = {option.flag: name for name, option in OPTIONS.items()}
     others = {
         (command, flag)
@@ -302,7 +301,6 @@ def test_a_flag_means_the_same_everywhere() -> None:
         if flag in by_flag and by_flag[flag] not in all_commands()[command].option_names
     }
     assert others == {
-        ("data demo", "--seed"),
         ("data rate", "--rater"),
         ("run prepare", "--shard"),
     }
@@ -315,7 +313,7 @@ def test_every_option_of_a_command_is_a_flag_of_the_commands_that_need_it() -> N
         files = ["prices"] if name in ("score", "report") else []
         assert set(all_commands()[name].option_names) == {"data", "split", *SCORING_OPTIONS, *files}
     without_data = {"data rate", "data template", "data build", "data demo", "data rubric", "run recipe", "run import"}
-    without_data |= {"data fetch", "study power", "docs", "tasks-path"}
+    without_data |= {"data fetch", "docs", "tasks-path"}
     assert {name for name in WORDS if "data" not in all_commands()[name].option_names} == without_data
     labels = {name for name in WORDS if "--labels" in flags(name)}
     assert labels - {"data build"} == {
@@ -323,16 +321,18 @@ def test_every_option_of_a_command_is_a_flag_of_the_commands_that_need_it() -> N
         "data audit",
         "study raters",
         "study card",
+        "study diagnose",
+        "study power",
         "run export",
         "run baseline",
     }
 
 
 def test_a_flag_overrules_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SIMING_SEED", "5")
+    monkeypatch.setenv("SIMING_RATER", "rater_a")
     monkeypatch.setenv("SIMING_MAPPING", "proportional")
-    values = parse(["score", "p", "--seed", "7", "--positive", "Correct", "--data", "exams"])
-    assert values["options"] == Options(data="exams", seed=7, mapping="proportional", positive="correct")
+    values = parse(["score", "p", "--rater", "rater_b", "--positive", "Correct", "--data", "exams"])
+    assert values["options"] == Options(data="exams", rater="rater_b", mapping="proportional", positive="correct")
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_flags_may_stand_between_words(arguments: list[str], expected: tuple[str
 
 
 def test_words_of_a_run_are_parts_of_it_and_flags_may_stand_between() -> None:
-    for line in ("score exams a b", "score exams --json a --seed 3 b", "score --resamples 50 exams a b"):
+    for line in ("score exams a b", "score exams --json a --rater x b", "score --mapping absolute exams a b"):
         assert list(map(str, parse(line.split())["predictions"])) == ["exams", "a", "b"]
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.metrics import cohen_kappa_score, matthews_corrcoef
 
 from siming_tasks.cli import main
+from siming_tasks.metrics import Rows
 from siming_tasks.rubrics import default_rubric
 
-COMMAND = ("study", "raters", "--resamples", "200")
+COMMAND = ("study", "raters")
 Points = Callable[[int, int], Mapping[str, float]]
 """Points by rater, of the number of a video and of a step."""
 
@@ -63,7 +65,7 @@ def test_small_ratings_give_a_report(name: str, rated: Callable[..., Path], caps
     data = str(rated(*SMALL[name]))
     assert main([*COMMAND, data]) == 0
     out, err = capsys.readouterr()
-    assert "### Totals" in out and "Traceback" not in out + err
+    assert "### Raters by step" in out and "Traceback" not in out + err
     assert main([*COMMAND, data, "--json"]) == 0
     json.loads(capsys.readouterr().out, parse_constant=pytest.fail)  # no NaN
 
@@ -73,7 +75,7 @@ def test_raters_without_a_common_exam_are_refused(
 ) -> None:
     data = rated(lambda v, s: {"a": full(v, s)} if v < 3 else {"b": full(v, s)})
     assert main([*COMMAND, str(data)]) == 1
-    said = "siming study raters: No step was scored by both a and b; their agreement cannot be computed.\n"
+    said = "siming study raters: No step was scored by two of a, b; their agreement cannot be computed.\n"
     assert capsys.readouterr().err == said
 
 
@@ -87,29 +89,40 @@ def test_a_thin_step_has_no_interval(rated: Callable[..., Path], capsys: pytest.
         20,
     )
     assert main([*COMMAND, str(data), "--json"]) == 0
-    first, second, *_ = json.loads(capsys.readouterr().out)["per_step"].values()
-    assert (first["imperfect"], second["imperfect"]) == (4, 12)
-    assert first["qwk"]["value"] is not None and first["qwk"]["low"] is None and "thin-step" in first["qwk"]["flags"]
-    assert second["qwk"]["low"] is not None
+    rows = Rows.from_json(json.loads(capsys.readouterr().out)["rows"]).of("raters by step", metric="kappa")
+    first, second = rows[0], rows[1]
+    assert first.value is not None and first.low is None and "Fewer than 10 videos" in first.why
+    assert second.low is not None and second.n == 20
 
 
-def test_the_words_name_what_was_resampled(rated: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
-    data = rated(lambda v, s: {"a": full(v, s), "b": full(v, s + v)}, 12)
-    rows = [json.loads(line) for line in (data / "videos.jsonl").read_text().splitlines()]
-    rows = [{**row, "student": f"s{number // 2}"} for number, row in enumerate(rows)]
-    (data / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert main([*COMMAND, str(data)]) == 0
-    out = capsys.readouterr().out
-    assert "95 % intervals over 6 students." in out and "t of the jackknife over students." in out
-    assert "over videos" not in out
+def test_tables_equal_another_library(rated: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """Kappa of a pair and of one step, the share that differs, and the unit that is left out."""
+    points = lambda v, s: {"a": full(v, s), "b": full(v, s + v % 3)}  # noqa: E731
+    data = rated(points, 12)
+    lines = [json.loads(line) for line in (data / "videos.jsonl").read_text().splitlines()]
+    lines = [{**line, "student": f"s{number // 2}"} for number, line in enumerate(lines)]
+    (data / "videos.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert main([*COMMAND, str(data), "--json"]) == 0
+    rows = Rows.from_json(json.loads(capsys.readouterr().out)["rows"])
+    top = [step.max_score for step in default_rubric().steps]
+    a, b = (np.array([[min(most, points(v, s)[who]) for s, most in enumerate(top)] for v in range(12)]) for who in "ab")
+    labels = [np.select([each == 0, each >= top, top - each <= 1], [0, 3, 2], 1) for each in (a, b)]
+    table = "physicians with each other"
+    pair = rows.one(table, "a and b", "qwk")
+    assert pair.value == pytest.approx(cohen_kappa_score(*(each.ravel() for each in labels), weights="quadratic"))
+    assert rows.one(table, "a and b", "differ").value == pytest.approx((a != b).mean())
+    assert (pair.clusters, pair.unit, pair.n) == (6, "student", 12)
+    step = default_rubric().steps[4].id
+    kappa = cohen_kappa_score(*(each[:, 4] for each in labels), weights="quadratic")
+    assert rows.one("raters by step", step, "kappa").value == pytest.approx(kappa)
+    wrong = matthews_corrcoef((a < top).ravel(), (b < top).ravel())
+    assert rows.one(table, "verdicts: a and b", "mcc").value == pytest.approx(wrong)
+    assert not rows.of("raters and consensus"), "there is none"
 
 
-def test_steps_of_three_exams_have_counts_and_no_kappa(
-    rated: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Three exams: of a step in which b differs once, one of three; a kappa of three pairs would be read."""
+def test_each_step_says_how_often_raters_differ(rated: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
+    """Three exams, b differs in one step of one: one of three, and no interval."""
     data = rated(lambda v, s: {"a": full(v, s), "b": 1.0 if (v, s) == (0, 1) else full(v, s)}, 3)
-    assert main([*COMMAND, str(data)]) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if re.search(r"\d of 3 differ", line)]
-    assert len(lines) == 33
-    assert ["1 of 3 differ" in line for line in lines] == [s == 1 for s in range(33)]
+    assert main([*COMMAND, str(data), "--json"]) == 0
+    rows = Rows.from_json(json.loads(capsys.readouterr().out)["rows"]).of("raters by step", metric="differ")
+    assert [row.value for row in rows] == pytest.approx([0, 1 / 3] + [0] * 31) and not any(row.low for row in rows)

@@ -39,7 +39,7 @@ def test_the_last_line_is_a_command_that_works(
     run = host(*ORACLE, data=short_demo, name="my run")  # a space: the path must come quoted
     words = shlex.split(last_line(run).removeprefix("Next: "))
     assert words[:2] == ["siming", "report"] and Path(words[2]).is_relative_to(run.folder)
-    assert main([*words[1:], "--out", str(tmp_path / "report"), "--video-files", "none", "--resamples", "50"]) == 0
+    assert main([*words[1:], "--out", str(tmp_path / "report"), "--video-files", "none"]) == 0
     assert (tmp_path / "report" / "index.html").is_file(), capsys.readouterr().err
 
 

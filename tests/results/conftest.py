@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.data.conftest import _good, edit, folder
-from tests.report.conftest import exams, make_run
+from tests.runs import exams, make_run
 
 __all__ = ["_good", "edit", "exams", "folder", "make_run"]
 

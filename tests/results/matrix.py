@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 
 from siming_tasks.cli import main
+from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import RUN
 from tests.plugin.hooks.conftest import aggregated, docs
 
 Lines = list[dict[str, Any]]
-Numbers = dict[str, dict[str, dict[str, Any]]]
-"""By setting and metric, an estimate as plain JSON."""
+Key = tuple[str, str]
+"""Table and metric."""
 
-PLAIN = {"resamples": "40"}
-OTHER = {"resamples": "41", "mapping": "proportional", "positive": "correct", "rater": "rater_b", "seed": "3"}
+OTHER = {"mapping": "proportional", "positive": "correct", "rater": "rater_b"}
 
 
 def logs(folder: Path) -> dict[str, Path]:
@@ -63,24 +63,33 @@ def loaded(data: Path, cache: Path, options: Mapping[str, str]) -> Iterator[None
             RUN.__init__()  # type: ignore[misc]  # the next one's environment is another
 
 
-def host_numbers(folder: Path, part: slice = slice(None)) -> Numbers:
-    """Compute the numbers that lmms-eval's table and results file get from the replies in a run's logs.
+def host_rows(folder: Path, part: slice = slice(None)) -> dict[str, dict[str, Any]]:
+    """By setting, what lmms-eval's results file gets of the replies in a run's logs.
 
     Args:
         folder: of the run; a document without a line got no reply.
         part: of each task's documents, what the host takes (``--limit`` and ``--offset``).
     """
-    found: Numbers = {}
+    found = {}
     for name, path in logs(folder).items():
         lines = map(json.loads, path.read_text().splitlines())
         replies = {line["siming_stderr"]["id"]: line["filtered_resps"] for line in lines}
         results = [hooks.process_results(doc, [replies.get(doc["id"], "")]) for doc in docs(name)[part]]
-        table = aggregated(results, SimpleNamespace(output_path=str(folder / "host")))
-        found[name] = table["siming_stderr"]["metrics"]
-        for metric, estimate in found[name].items():  # the table prints what the file says
-            assert table[metric] == estimate["value"]
-            assert table.get(f"{metric}_stderr", estimate["stderr"]) == estimate["stderr"]
+        printed = aggregated(results, SimpleNamespace(output_path=str(folder / "host")))
+        found[name] = printed["siming_stderr"]
+        for (_, metric), row in table(found[name], "answered", "all steps").items():  # the table prints what the file says
+            assert printed[metric] == row["value"]
+            assert printed.get(f"{metric}_stderr", row["stderr"]) == row["stderr"]
     return found
+
+
+def table(result: Mapping[str, Any], name: str, row: str) -> dict[Key, dict[str, Any]]:
+    """The numbers of one row of a table, whatever the row is called."""
+    return {
+        (name, each["metric"]): {**each, "row": ""}
+        for each in result["rows"]
+        if (each["table"], each["row"]) == (name, row)
+    }
 
 
 def siming(*words: object, code: int = 0) -> str:
@@ -97,60 +106,35 @@ def flags(data: Path, options: Mapping[str, str], labels: Path | None = None) ->
     return [word for name, value in given.items() for word in (f"--{name}", value)]
 
 
-def score_numbers(folder: Path, how: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """By setting, what ``siming score --json`` says."""
-    found: dict[str, dict[str, Any]] = json.loads(siming("score", folder, "--json", *how))["settings"]
+def told(*words: object) -> dict[str, dict[str, Any]]:
+    """By setting, what a command says with ``--json``."""
+    found: dict[str, dict[str, Any]] = json.loads(siming(*words, "--json"))["settings"]
     return found
+
+
+def scored(folder: Path, how: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """What ``siming score`` says."""
+    return told("score", folder, *how)
 
 
 def compared(folder: Path, other: Path, how: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """By setting, what ``siming compare --json`` says of ``mine`` and ``other``."""
-    words = ("compare", f"mine={folder}", f"other={other}", "--json", *how)
-    found: dict[str, dict[str, Any]] = json.loads(siming(*words))["settings"]
-    return found
+    """What ``siming compare`` says of ``mine`` and ``other``."""
+    return told("compare", f"mine={folder}", f"other={other}", *how)
 
 
 def diagnosed(folder: Path, how: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """By setting, what ``siming study diagnose --json`` says."""
-    found: dict[str, dict[str, Any]] = json.loads(siming("study", "diagnose", folder, "--json", *how))["settings"]
+    """What ``siming study diagnose`` says of the run that has the name of its folder."""
+    return told("study", "diagnose", folder, *how)
+
+
+def printed(folder: Path, how: Sequence[str]) -> dict[str, dict[str, str]]:
+    """By setting and metric, the value that ``siming score`` prints of what was answered."""
+    found = {}
+    for part in siming("score", folder, *how).split("\n## ")[1:]:
+        head, row, *_ = (line for line in part.splitlines() if line.startswith(("|  ", "| all steps")))
+        cells = [[cell.strip(" ‡").split(" ")[0] for cell in line.strip("|").split("|")[1:]] for line in (head, row)]
+        found[part.splitlines()[0]] = {HEADS[name]: value for name, value in zip(*cells, strict=True)}
     return found
 
 
-def reported(folders: Mapping[str, Path], out: Path, how: Sequence[str]) -> dict[str, Any]:
-    """``report.json`` of these runs."""
-    words = [f"{name}={folder}" for name, folder in folders.items()]
-    siming("report", *words, "--out", out, "--video-files", "none", "--jobs", 1, *how)
-    found: dict[str, Any] = json.loads((out / "report.json").read_text())
-    return found
-
-
-def boarded(folders: Mapping[str, Path], out: Path, how: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """By name, the rows of ``board.json`` after each run was submitted under its name."""
-    (out / "inbox").mkdir(parents=True)
-    for name, folder in folders.items():
-        siming("board", "submit", folder, "--name", name, "--out", out / "inbox" / f"{name}.zip", *how)
-    siming("board", "build", out / "inbox", "--out", out / "board", *how)
-    return {row["model"]["name"]: row for row in json.loads((out / "board" / "board.json").read_text())["rows"]}
-
-
-def disagreements(sources: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> list[str]:
-    """List the disagreements between ways of scoring one run: setting, metric, entry and both values.
-
-    Args:
-        sources: by name of the way, numbers by setting and metric.
-    """
-    (first, expected), *others = sources.items()
-    found = []
-    for name, numbers in others:
-        if (settings := set(numbers)) != set(expected):
-            found.append(f"{first} has {set(expected)}, {name} {settings}")
-            continue
-        for setting, metrics in expected.items():
-            for metric in {**metrics, **numbers[setting]}:
-                one, other = (side[setting].get(metric, {}) for side in (expected, numbers))
-                found += [
-                    f"{setting} {metric} {entry}: {first} {one.get(entry)!r}, {name} {other.get(entry)!r}"
-                    for entry in {**one, **other}
-                    if one.get(entry) != other.get(entry)
-                ]
-    return found
+HEADS = {row.label.split(" ")[0]: key for key, row in CATALOGUE.items()}

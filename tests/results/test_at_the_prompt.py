@@ -15,8 +15,6 @@ import pytest
 import siming_tasks as st
 from siming_tasks.common.errors import SimingError
 
-QUICK = st.Options(resamples=50)
-
 
 @pytest.fixture(scope="module")
 def runs(short_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> list[st.Run]:
@@ -35,21 +33,27 @@ def runs(short_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> list[st.
 def objects(runs: list[st.Run], short_demo: Path) -> dict[str, Any]:
     """One of every public kind, and what they hold."""
     run, matrix = runs[0], runs[0].score_matrix("full_score")
+
+    def right(part: st.ScoreMatrix) -> float:
+        return float((part.predicted == part.reference)[part.counted].mean())
+
     return {
         "Dataset": run.dataset,
         "Estimate": st.Estimate(0.5),
-        "Options": QUICK,
+        "Options": st.Options(),
         "Run": run,
         "ScoreMatrix": matrix,
         "check_dataset": st.check_dataset(short_demo, quick=True),
-        "compare": st.compare(*runs, options=QUICK),
+        "compare": st.compare(*runs),
         "default_rubric": st.default_rubric(),
-        "diagnose": st.diagnose(run, "full_score", QUICK),
-        "evaluate": st.evaluate(matrix, resamples=50),
+        "diagnose": st.diagnose(run, "full_score"),
+        "difference": st.difference(right, matrix, matrix),
+        "estimate": st.estimate(right, matrix),
+        "evaluate": st.evaluate(matrix),
         "list_tasks": st.list_tasks(),
         "task": st.list_tasks()[0],
         "parse_reply": run.records["full_score"][0].parsed,
-        "score_run": st.score_run(run, QUICK),
+        "score_run": st.score_run(run),
         "source": run.source,
         "record": run.records["full_score"][0],
         "video": run.dataset.videos[0],
@@ -59,7 +63,7 @@ def objects(runs: list[st.Run], short_demo: Path) -> dict[str, Any]:
 
 def test_every_public_name_is_looked_at(objects: dict[str, Any]) -> None:
     """``build_dataset`` returns a data set and a file, ``write_report`` a path, ``build_prompt`` a text."""
-    aliases = {"Panel", "load", "open_dataset", "read_run", "score_predictions"}
+    aliases = {"Rows", "load", "open_dataset", "read_run", "score_predictions"}
     assert set(st.__all__) - aliases - {"build_dataset", "build_prompt", "write_report"} <= set(objects)
 
 
@@ -86,17 +90,17 @@ def wrong_arguments(run: st.Run, exams: Path) -> Iterator[tuple[str, Callable[[]
     yield "There is no run to read.", lambda: st.load([], data)
     yield "data: the path of a data set is wanted, not an empty text.", lambda: st.load(file, "")
     yield "run: the path of a run is wanted, not a Dataset.", lambda: st.score_run(data)  # type: ignore[arg-type]
-    yield "options: an Options is wanted, not a dict.", lambda: st.score_run(run, {"seed": 1})  # type: ignore[arg-type]
+    yield "options: an Options is wanted, not a dict.", lambda: st.score_run(run, {"rater": "x"})  # type: ignore[arg-type]
     yield "setting='full_scor' is not a setting; 'full_score' is near.", lambda: st.compare(
-        run, run, setting="full_scor", options=QUICK)  # fmt: skip
+        run, {"other": run}, setting="full_scor")  # fmt: skip
     yield "setting='full_scor' is not a setting;", lambda: run.score_matrix("full_scor")
     yield "setting='full_scor' is not a setting;", lambda: st.build_prompt("full_scor", data.rubric.steps)
-    yield "no answer to clip_score; it has full_score.", lambda: st.diagnose(run, "clip_score")
+    yield "rater_a has no record of clip_score; it has full_score.", lambda: st.diagnose(run, "clip_score")
     yield "runs: give them one by one", lambda: st.compare([run, run])  # type: ignore[arg-type]
     yield "no rater 'nobody'; there are consensus, rater_a", lambda: run.to_pandas("nobody")
     yield "no rater 'nobody'; there are consensus, rater_a", lambda: run.score_matrix("full_score", "nobody")
     yield "no video 'sim01'; there is sim001.", lambda: data.video("sim01")
-    yield "panel: a ScoreMatrix is wanted, not a Run.", lambda: st.evaluate(run)  # type: ignore[arg-type]
+    yield "matrix: a ScoreMatrix is wanted, not a Run.", lambda: st.evaluate(run)  # type: ignore[arg-type]
     yield "There is no run to read.", lambda: st.write_report([], data, exams / "report")
     yield "--allow 'x' is not one of dataset", lambda: st.write_report([run], data, exams / "report", allow="x")
 
@@ -112,9 +116,9 @@ def test_a_wrong_argument_gets_one_sentence_with_the_way_out(runs: list[st.Run],
 
 def test_runs_and_data_sets_are_taken_by_their_paths(runs: list[st.Run], short_demo: Path) -> None:
     a, b = runs
-    loaded = st.compare(a, b, options=QUICK)
-    assert str(st.compare(a.source.path, b.source.path, data=short_demo, options=QUICK)) == str(loaded)
-    assert str(st.compare(a, b.source.path, setting="siming_full_score", options=QUICK)) == str(loaded)
+    loaded = st.compare(a, b)
+    assert str(st.compare(a.source.path, b.source.path, data=short_demo)) == str(loaded)
+    assert str(st.compare(a, b.source.path, setting="siming_full_score")) == str(loaded)
     assert st.load(a) is a
     assert st.read_run(str(a.source.path), str(short_demo)).records == a.records
 
@@ -133,7 +137,7 @@ def test_cards_hold_no_markup_of_strangers(runs: list[st.Run], objects: dict[str
     source = replace(runs[0].source, name=evil)
     dataset = replace(runs[0].dataset, name=evil)
     named = replace(runs[0], source=source, dataset=dataset)
-    shown = [named, dataset, st.score_run(named, QUICK), st.compare(named, runs[1], options=QUICK)]
+    shown = [named, dataset, st.score_run(named), st.compare(named, runs[1]), st.diagnose(named, "full_score")]
     for each in shown:
         html, tags = each._repr_html_(), Tags()
         tags.feed(html)
@@ -149,25 +153,37 @@ def test_show_prints_the_card_where_there_is_no_notebook(
     assert lines[0].startswith("rater_a on siming-demo ") and lines[0].endswith(" SYNTHETIC")
     assert re.split(r"  +", lines[-1]) == ["full_score", "4 of 4", "100 %", "ok 4"]
     objects["score_run"].show()
-    kappa = objects["score_run"].settings["full_score"]["metrics"]["qwk"]["value"]
-    assert re.search(rf"^full_score  qwk +{kappa:.3f} ", capsys.readouterr().out, re.MULTILINE)
+    kappa = objects["score_run"].rows("full_score").one("ranked", "all steps", "qwk")
+    assert re.search(rf"^full_score  qwk +{kappa.value:.3f} ", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_scores_and_steps_are_tables_of_pandas(runs: list[st.Run], objects: dict[str, Any]) -> None:
+    scores = objects["score_run"]
+    frame = scores.to_pandas()
+    assert len(frame) == len(scores.rows("full_score")) and set(frame.setting) == {"full_score"}
+    kappa = frame[(frame.table == "answered") & (frame.row == "all steps") & (frame.metric == "qwk")]
+    assert kappa.value.item() == scores.rows("full_score").one("answered", "all steps", "qwk").value
+    assert {"stderr", "low", "high", "n", "clusters", "unit", "why"} <= set(frame.columns)
+    steps = runs[0].to_pandas()
+    labels = {(v.video_id, s.step_id): s for v in runs[0].dataset.videos for s in v.applicable}
+    assert len(steps) == len(labels) and set(steps.run) == {"rater_a"}
+    for row in steps.itertuples():
+        label, rubric = labels[row.video_id, row.step_id], runs[0].dataset.rubric
+        assert (row.skill, row.max_score) == (rubric.skill_of[row.step_id], rubric.by_id[row.step_id].max_score)
+        assert (row.answer, row.points_rater_b) == (label.scores["rater_a"], label.scores["rater_b"])
 
 
 def test_a_comparison_is_a_sentence(runs: list[st.Run], objects: dict[str, Any]) -> None:
     found = objects["compare"]
-    values = {run: row["qwk"].value for run, row in found.comparison.imputed.items()}
-    first, second = sorted(values, key=lambda run: -values[run])
-    difference = abs(values["rater_a"] - values["rater_b"])
+    values = {run.name: st.evaluate(run.score_matrix("full_score")).one("ranked", "all steps", "qwk") for run in runs}
+    first, second = sorted(values, key=lambda run: -(values[run].value or 0))
     text = str(found)
-    assert text.startswith(f"full_score: {first} ({values[first]:.3f}) ")
-    assert f"{second} ({values[second]:.3f})" in text and f"a difference of {difference:.3f}" in text
-    assert text.endswith("over 4 SYNTHETIC exams.")
-    verb = "agrees better" if found.comparison.differences[0].better else "cannot be told apart"
-    assert verb in text and repr(found) == f"RunComparison({text!r})"
+    assert f"{first} ({values[first]})" in text and f"{second} ({values[second]})" in text
+    assert "are not tested: fewer than 5 videos" in text and text.endswith("over 4 SYNTHETIC exams.")
 
 
 def test_runs_are_compared_by_their_paths(
     runs: list[st.Run], short_demo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SIMING_DATA", str(short_demo))
-    assert str(st.compare(*(run.source.path for run in runs), options=QUICK)) == str(st.compare(*runs, options=QUICK))
+    assert str(st.compare(*(run.source.path for run in runs))) == str(st.compare(*runs))

@@ -20,10 +20,8 @@ from siming_tasks.results.evaluate_records import evaluate_records
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import load_run, score_predictions, validation
 from tests.data.conftest import unstate, video_row, write_video
-from tests.records import write_predictions
+from tests.records import number, write_predictions
 from tests.results.test_read import complete_run, lines, logged
-
-QUICK = Options(resamples=200)
 
 
 @pytest.fixture
@@ -36,9 +34,9 @@ def test_the_numbers_are_those_of_the_aggregators(folder: Path, predictions: Pat
     records = [Record.from_json(record) for record in complete_run(dataset)]
     logged(tmp_path / "logs_samples_a.jsonl", reversed([record.to_json() for record in records]))
     for source in (predictions, tmp_path / "logs_samples_a.jsonl"):
-        scores = score_predictions(folder, source, options=QUICK)
+        scores = score_predictions(folder, source)
         for name, result in scores.settings.items():
-            assert result == evaluate_records(records, dataset, QUICK, name)  # every request has a record
+            assert result == evaluate_records(records, dataset, Options(), name)  # every request has a record
     assert json.loads(json.dumps(scores.to_json(), allow_nan=False))["synthetic"] is True
 
 
@@ -57,26 +55,26 @@ def test_verdict_metrics_equal_hand_counts(folder: Path, tmp_path: Path) -> None
             for video, verdict in verdicts.items()
         ],
     )
-    result = score_predictions(folder, path, options=QUICK).settings["clip_error"]
-    assert result["metrics"]["precision"]["value"] == pytest.approx(1 / 2)
-    assert result["metrics"]["recall"]["value"] == pytest.approx(1 / 2)
-    assert result["metrics"]["coverage"]["value"] == pytest.approx(3 / 12)
+    result = score_predictions(folder, path).settings["clip_error"]
+    assert number(result, "precision").value == pytest.approx(1 / 2)
+    assert number(result, "recall").value == pytest.approx(1 / 2)
+    assert number(result, "coverage").value == pytest.approx(3 / 12)
     assert result["requests"] == {"answered": 3, "asked": 12, "expected": 12, "conflicts": []}
-    partial = score_predictions(folder, path, options=QUICK, partial=True).settings["clip_error"]
-    assert partial["metrics"]["coverage"]["value"] == 1.0
-    other = score_predictions(folder, path, options=replace(QUICK, positive="correct")).settings["clip_error"]
-    assert other["metrics"]["recall"]["value"] == 0.0
+    partial = score_predictions(folder, path, partial=True).settings["clip_error"]
+    assert number(partial, "coverage").value == 1.0
+    other = score_predictions(folder, path, options=Options(positive="correct")).settings["clip_error"]
+    assert number(other, "recall").value == 0.0
 
 
 def test_another_rater_and_mapping(folder: Path, predictions: Path) -> None:
-    base = score_predictions(folder, predictions, options=QUICK).settings["full_score"]
-    rater = score_predictions(folder, predictions, options=replace(QUICK, rater="rater_b")).settings["full_score"]
-    mapped = score_predictions(folder, predictions, options=replace(QUICK, mapping="proportional"))
+    base = score_predictions(folder, predictions).settings["full_score"]
+    rater = score_predictions(folder, predictions, options=Options(rater="rater_b")).settings["full_score"]
+    mapped = score_predictions(folder, predictions, options=Options(mapping="proportional"))
     assert base["options"]["rater"] == "consensus" and rater["options"]["rater"] == "rater_b"
-    assert base["metrics"]["qwk"]["value"] != rater["metrics"]["qwk"]["value"]
+    assert number(base, "qwk").value != number(rater, "qwk").value
     assert mapped.settings["full_score"]["options"]["mapping"] == "proportional"
     with pytest.raises(DataError, match=r"no rater 'rater_z'; there are consensus, rater_a, rater_b\."):
-        score_predictions(folder, predictions, options=replace(QUICK, rater="rater_z"))
+        score_predictions(folder, predictions, options=Options(rater="rater_z"))
 
 
 def test_withheld_labels_leave_no_trace(folder: Path, tmp_path: Path) -> None:
@@ -104,13 +102,13 @@ def test_predictions_made_without_labels_score_as_with_them(folder: Path, tmp_pa
     public = withhold(folder, tmp_path / "public", tmp_path / "labels.json")
     path = write_predictions(complete_run(public), tmp_path / "p.jsonl")
     with pytest.raises(DataError, match=r"the labels are withheld\. Give the label file with --labels"):
-        score_predictions(public.root, path, options=QUICK)
-    hosted = score_predictions(public.root, path, labels=tmp_path / "labels.json", options=QUICK)
+        score_predictions(public.root, path)
+    hosted = score_predictions(public.root, path, labels=tmp_path / "labels.json")
     with pytest.raises(DataError, match=r"made on dataset \w{12}, scored on \w{12}\. Give the data set"):
-        score_predictions(folder, path, options=QUICK)
-    full = score_predictions(folder, path, options=QUICK, allow=["dataset"])
+        score_predictions(folder, path)
+    full = score_predictions(folder, path, allow=["dataset"])
     for name in full.settings:
-        assert hosted.settings[name]["metrics"] == full.settings[name]["metrics"]
+        assert hosted.settings[name]["rows"] == full.settings[name]["rows"]
     assert "dataset-differs" in {problem.code for problem in full.problems}
     assert "dataset-differs" not in {problem.code for problem in hosted.problems}
 
@@ -152,9 +150,9 @@ def test_withholding_overwrites_nothing(folder: Path, tmp_path: Path) -> None:
 
 def test_scoring_needs_no_videos(folder: Path, predictions: Path) -> None:
     """The keeper of the labels, or a colleague with the logs, need not have the media."""
-    with_media = score_predictions(folder, predictions, options=QUICK)
+    with_media = score_predictions(folder, predictions)
     shutil.rmtree(folder / "media")
-    without = score_predictions(folder, predictions, options=QUICK)
+    without = score_predictions(folder, predictions)
     assert (without.settings, without.problems) == (with_media.settings, with_media.problems)
     with pytest.raises(DataError, match="media not found"):
         open_dataset(folder)
@@ -178,23 +176,22 @@ def test_validating_needs_no_labels(folder: Path, tmp_path: Path) -> None:
 def test_the_score_command_equals_the_library(
     folder: Path, predictions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["score", str(folder), str(predictions), "--json", "--resamples", "200"]) == 0
+    assert main(["score", str(folder), str(predictions), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     timed = {"full_timed_score", "full_timed_error"}
     assert set(printed["settings"]) == {"full_score", "full_error", "clip_score", "clip_error"} | timed
     assert printed["settings"]["full_score"] == json.loads(
-        json.dumps(score_predictions(folder, predictions, options=QUICK).settings["full_score"])
+        json.dumps(score_predictions(folder, predictions).settings["full_score"])
     )
-    assert main(["score", str(folder), str(predictions), "--resamples", "200"]) == 0
+    assert main(["score", str(folder), str(predictions)]) == 0
     first, *table = capsys.readouterr().out.splitlines()
     assert first.startswith("2 of 36 replies (5.6%) could not be read whole: 2 refused. SIMING_SCHEMA=json holds")
-    table = table[table.index("") + 1 :]
     assert table[0] == f"tiny 1 SYNTHETIC, digest {open_dataset(folder).digest[:12]}"
-    head = ["setting", "metric", "value", "stderr", "95 % interval", "answered", "videos", "coverage"]
-    assert [cell.strip() for cell in table[2].strip("|").split("|")] == head
-    assert table[-2] == "Fewer than 10 videos: no interval."
-    assert table[-1].startswith("Rests on fewer than 95 % of the asked steps")
-    assert sum(line.startswith("| ") for line in table) == 2 + 3 * (4 + 5)
+    result, place = printed["settings"]["clip_score"], table.index("## clip_score")
+    shown = [f"{number(result, 'qwk', name).value:.3f}‡" for name in ("answered", "ranked")]
+    rows = [line.replace("|", " ").split() for line in table[place:] if line.startswith("| all steps")]
+    assert [row[4] for row in rows[:2]] == shown and shown[0] != shown[1], "one of 12 clips is refused: both tables"
+    assert any(line == "Fewer than 5 videos: no interval. (all steps)" for line in table)
     assert main(["data", "split", str(folder), str(tmp_path / "pub"), "--key", str(tmp_path / "key.json")]) == 0
     assert main(["score", str(tmp_path / "pub"), str(predictions), "--validate-only", "--allow", "dataset"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "usable"
@@ -253,11 +250,11 @@ def test_metrics_of_what_could_be_seen(
     """Leaving steps out is the same as never having asked about them."""
     records = shown_at(complete_run(open_dataset(demanding)), fps)
     whole = write_predictions(records, tmp_path / "whole.jsonl")
-    found = score_predictions(demanding, whole, options=QUICK, observable=True, has_audio=has_audio).settings
+    found = score_predictions(demanding, whole, observable=True, has_audio=has_audio).settings
     clips = [record for record in records if record["step_id"] in seen]
-    only = score_predictions(demanding, write_predictions(clips, tmp_path / "only.jsonl"), options=QUICK, partial=True)
+    only = score_predictions(demanding, write_predictions(clips, tmp_path / "only.jsonl"), partial=True)
     for name in ("clip_score", "clip_error"):
-        assert found[name]["metrics"] == only.settings[name]["metrics"]
+        assert found[name]["rows"] == only.settings[name]["rows"]
     asked = sum(record["setting"] == "clip_score" for record in records)
     assert found["clip_score"]["unobservable"] == asked - sum(record["setting"] == "clip_score" for record in clips)
     assert found["full_score"]["unobservable"] == found["clip_score"]["unobservable"]
@@ -265,6 +262,6 @@ def test_metrics_of_what_could_be_seen(
 
 def test_an_unknown_rate_must_be_given(demanding: Path, predictions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(DataError, match=r"no sampled rate is recorded .*--fps"):
-        score_predictions(demanding, predictions, options=QUICK, observable=True)
-    assert main(["score", str(demanding), str(predictions), "--resamples", "50", "--observable", "--fps", "1"]) == 0
+        score_predictions(demanding, predictions, observable=True)
+    assert main(["score", str(demanding), str(predictions), "--observable", "--fps", "1"]) == 0
     assert "left out: 6 answers on steps that lack the evidence they need" in capsys.readouterr().out

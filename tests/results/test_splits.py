@@ -14,9 +14,9 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, check_dataset, open_dataset
 from siming_tasks.data.minimal_pairs import read_pairs
 from siming_tasks.data.splits import parts_of, take_part
-from siming_tasks.options import Options
 from siming_tasks.results.lmms_eval_commands import failed_requests, retry_commands
 from siming_tasks.results.run import read_run, score_run
+from tests.records import number
 
 Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
 SETTINGS = ("full_score", "clip_error")
@@ -71,10 +71,10 @@ def test_a_run_on_the_whole_is_scored_on_a_part(parted: Dataset, make_run: Calla
     assert [len(whole.asked(name)) for name in SETTINGS] == [3, 12]
     assert sorted(part.asked("full_score")) == ["full_score/v001", "full_score/v003"]
     assert len(part.asked("clip_error")) == 8 and not part.problems
-    scores = score_run(part, Options(resamples=20))
+    scores = score_run(part)
     result = scores.settings["full_score"]
-    qwk = result["metrics"]["qwk"]
-    assert (qwk["n_videos"], qwk["coverage"], result["dataset"]["split"]) == (2, 1.0, "train")
+    assert (number(result, "qwk").n, number(result, "coverage").value) == (2, 1.0)
+    assert result["dataset"]["split"] == "train"
     assert "over 2 videos of the split train" in result["estimand"]["sentence"]
     matrix = part.score_matrix("full_score")
     assert matrix.video_ids == ("v001", "v003")
@@ -85,7 +85,7 @@ def test_a_run_on_a_part_is_read_on_that_part(parted: Dataset, make_run: Callabl
     folder = on_part(make_run(train, tmp_path / "a", "rater_b", settings=SETTINGS), "train")
     run = read_run(folder, parted)  # before: six of nine requests of v002 counted as missing
     assert run.dataset.part == "train" and not run.problems
-    assert score_run(run, Options(resamples=20)).settings["full_score"]["metrics"]["qwk"]["coverage"] == 1
+    assert number(score_run(run).settings["full_score"], "coverage").value == 1
     both = read_run(folder, take_part(parted, "person:test"))  # v001 and v003, which are the part train
     assert len(both.asked("full_score")) == 2
     with pytest.raises(DataError, match="no line holds a prediction about the split 'test' of"):
@@ -131,7 +131,7 @@ def test_commands_take_the_part_that_they_are_told_or_that_the_run_names(
     assert main(["score", root, str(folder), "--split", "dev", "--validate-only"]) == 1
     assert "no video is in the split 'dev'" in capsys.readouterr().err
     on_part(folder, "person:test")
-    assert main(["score", root, str(folder), "--resamples", "20"]) == 0
+    assert main(["score", root, str(folder)]) == 0
     captured = capsys.readouterr()
     assert "Split: person:test, which the run names." in captured.err
     assert "tiny 1, split person:test SYNTHETIC" in captured.out

@@ -26,7 +26,7 @@ def begin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None
     """``begin(data, NAME=value)``: the environment of a run, and a task of it loaded."""
 
     def start(data: Path, **env: str) -> None:
-        for name, value in {"CACHE": str(tmp_path / "cache"), "FRAMES": "6", "CLIP_FRAMES": "3", "RESAMPLES": "100",
+        for name, value in {"CACHE": str(tmp_path / "cache"), "FRAMES": "6", "CLIP_FRAMES": "3",
                             "DATA": str(data), **env}.items():  # fmt: skip
             monkeypatch.setenv(f"SIMING_{name}", value)
         hooks.dataset_kwargs  # noqa: B018 - what lmms-eval fetches when it loads a task

@@ -194,7 +194,7 @@ def test_labels_that_are_kept_apart_score_the_same(halves: Dataset, tmp_path: Pa
     path = write_predictions([row["siming_stderr"] for row in processed("full_score", "rater_b")], tmp_path / "p.jsonl")
     public = withhold(halves.root, tmp_path / "public", tmp_path / "key.json")
     path.write_text(path.read_text().replace(halves.digest, public.digest))
-    options = Options(resamples=20)
+    options = Options()
     setting = score_predictions(public.root, path, options, labels=tmp_path / "key.json").settings["full_score"]
     assert setting["metrics"]["qwk"]["value"] == pytest.approx(35 / 38, abs=1e-12)
 

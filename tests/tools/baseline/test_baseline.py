@@ -194,17 +194,17 @@ def test_a_board_knows_it_whoever_packed_it(short_demo: Path, mine: Path, tmp_pa
     first, *others = lines(mine)  # the first line tells nothing, and so nothing that is said of the run
     again.write_text("".join(json.dumps(x) + "\n" for x in ({**first, "judge": None}, *others)))
     read = read_run(again, dataset)
-    scores = {name: read.evaluate(name, Options(resamples=20)) for name in read.settings}
+    scores = {name: read.evaluate(name, Options()) for name in read.settings}
     archive = pack(run_at(again), read.records, dataset, ModelCard(name="A model"), scores, tmp_path / "b.zip")
     with pytest.raises(DataError, match=r"b\.zip: a supervised baseline"):
-        admit(archive, dataset, Options(resamples=20))
+        admit(archive, dataset, Options())
     again.write_text("".join(json.dumps({**x, "judge": ["other", 1]}) + "\n" for x in lines(mine)))
     assert not has_supervised_judge(read_run(again, dataset).records)
 
 
 def test_it_stands_beside_the_models_and_has_no_rank(short_demo: Path, mine: Path, tmp_path: Path) -> None:
     """The same answers four times: twice as the baseline that they are, twice as if a model had said them."""
-    dataset, how = open_dataset(short_demo), Options(resamples=50)
+    dataset, how = open_dataset(short_demo), Options()
     for name in "abmn":
         told = [{k: v for k, v in line.items() if k != "judge" or name in "ab"} for line in lines(mine)]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in told))

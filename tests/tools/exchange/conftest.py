@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from tests.plugin.hooks.conftest import begin, other_demo, run
-from tests.report.conftest import exams, make_run
+from tests.runs import exams, make_run
 
 __all__ = ["begin", "exams", "make_run", "other_demo", "run"]

@@ -14,10 +14,10 @@ from siming_tasks.data import Dataset, withhold
 from siming_tasks.options import Options
 from siming_tasks.report.build import write_report
 from siming_tasks.results.run import read_run, score_predictions
-from tests.report.conftest import write_run
+from tests.runs import write_run
 
 SCHEMA = json.loads((Path(__file__).with_name("every_eval_ever") / "eval.schema.json").read_text())
-FEW = ("--resamples", "100")
+FEW = ()
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_the_aggregate_is_of_the_schema(folder: Path, exams: Dataset, tmp_path: 
     jsonschema.Draft7Validator(SCHEMA).validate(found)
     with pytest.raises(jsonschema.ValidationError):  # the check can fail
         jsonschema.Draft7Validator(SCHEMA).validate({**found, "evaluation_results": [{}]})
-    numbers = score_predictions(exams, folder, Options(resamples=100)).settings
+    numbers = score_predictions(exams, folder, Options()).settings
     told = {row["evaluation_result_id"]: row["score_details"]["score"] for row in found["evaluation_results"]}
     assert told == {
         f"{name}/{metric}": estimate["value"]
@@ -100,5 +100,5 @@ def test_neither_export_nor_report_tells_the_account_behind_a_model(name: str, e
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     text = export(run, exams, tmp_path / "out").read_text()
     assert ACCOUNT not in text and "1f2e" not in text
-    report = write_report([run], exams, tmp_path / "report", Options(resamples=20), media="none", progress=False)
+    report = write_report([run], exams, tmp_path / "report", Options(), media="none", progress=False)
     assert not [path for path in report.rglob("*") if path.is_file() and ACCOUNT.encode() in path.read_bytes()]

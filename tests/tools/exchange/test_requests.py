@@ -108,7 +108,7 @@ def test_replies_score_as_the_run_does(
     expected = aggregated(rows)["siming_stderr"]
     file = file_of(tmp_path / "replies.jsonl", [{"id": key, "reply": text} for key, text in answers.items()])
     capsys.readouterr()
-    assert main(["score", str(run.root), str(file), "--resamples", "100", "--json"]) == 0
+    assert main(["score", str(run.root), str(file), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["settings"][name]
     shown = {"media", "options"}  # a bare reply does not say what was shown, nor under which density
     assert {key: value for key, value in found.items() if key not in shown} == {
@@ -198,7 +198,7 @@ def test_the_round_trip_equals_the_run(
         for sample in done.samples(name)
     ]
     file = file_of(tmp_path / "replies.jsonl", replies)
-    assert main(["score", str(short_demo), str(file), "--resamples", "500", "--json"]) == 0
+    assert main(["score", str(short_demo), str(file), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["settings"]
     for name in names:
         table = done.task(name)

@@ -18,7 +18,7 @@ from siming_tasks.tools import public_sets
 from tests.tools.public_sets.test_published_sets import FOLDERS
 
 SETTING = "full_error_named_errors"
-OPTIONS = Options(resamples=200)
+OPTIONS = Options()
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 def scores(folder: Path, predictions: Path, capsys: Any) -> dict[str, Any]:
     capsys.readouterr()
-    assert main(["score", str(folder), str(predictions), "--json", "--resamples", "50"]) == 0
+    assert main(["score", str(folder), str(predictions), "--json"]) == 0
     return dict(json.loads(capsys.readouterr().out)["settings"])
 
 

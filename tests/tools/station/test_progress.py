@@ -57,7 +57,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_pace_and_unclear_steps_equal_hand_calculation(store: Path) -> None:
-    found = read_progress(store, Options(resamples=20))
+    found = read_progress(store, Options())
     x, y = found.raters["x"], found.raters["y"]
     assert (x.finished, x.begun, x.of, x.minutes, x.seconds) == (1, 2, 2, 0.5, 10)
     assert (x.played, y.played) == (0.25, None), "5 of 20 s; not recorded"
@@ -70,12 +70,12 @@ def test_pace_and_unclear_steps_equal_hand_calculation(store: Path) -> None:
 
 
 def test_progress_is_printed_as_text_and_json(store: Path, capsys: Any) -> None:
-    assert main(["study", "raters", str(store), "--resamples", "20"]) == 0
+    assert main(["study", "raters", str(store)]) == 0
     printed = " ".join(capsys.readouterr().out.split())  # columns are padded
     assert "| y | 1 | 1 | 2 | 4.0 | 60 | - |" in printed
     assert "| call | 1 | 1 | 100 % | 0 | 1 |" in printed
     assert r"is \<b\>shouting\</b\> a call?" in printed
-    assert main(["study", "raters", str(store), "--json", "--resamples", "20"]) == 0
+    assert main(["study", "raters", str(store), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["raters"]["x"]["finished"] == 1 and told["synthetic"] is False and len(told["pairs"]) == 1
     assert main(["study", "raters", str(store), "--raters", "x", "z"]) == 1
