@@ -10,6 +10,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.analysis.comparison import compare_judges
+from siming_tasks.analysis.tables import table_texts
 from siming_tasks.common.doc_pages import pages
 from siming_tasks.data import open_dataset
 from siming_tasks.media.request_media import view
@@ -18,9 +20,9 @@ from siming_tasks.metrics.estimate import FLAGS, Estimate
 from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply
 from siming_tasks.parsing.parsed_reply import MISSING
-from siming_tasks.results.evaluate_records import evaluate_records
+from siming_tasks.results.evaluate_records import build_reference_matrix, evaluate_records
 from siming_tasks.results.record import SUPERVISED, Record
-from siming_tasks.tasks import ANSWER_FORMATS, RECORD_FIELDS, TASKS
+from siming_tasks.tasks import RECORD_FIELDS, TASKS
 from tests.records import record_json
 
 PACKAGE = Path(__file__).parents[1] / "siming_tasks"
@@ -88,17 +90,21 @@ def test_the_fields_of_a_record_are_explained(short_demo: Path, tmp_path: Path) 
     assert all(f"`{reason}`" in text for reason in MISSING)
 
 
-def test_the_fields_of_results_and_estimates_are_explained(short_demo: Path) -> None:
+def test_the_fields_of_results_and_rows_are_explained(short_demo: Path) -> None:
     dataset = open_dataset(short_demo)
-    names = [name for name, setting in TASKS.items() if setting.answer == "score" and setting.scope == "full"]
     points = json.dumps({"scores": {step.id: step.max_score for step in dataset.rubric.steps}})
-    found: set[str] = set()
-    for name in names:
-        parsed = parse_reply(points, dataset.rubric.steps, "score")
-        records = [Record.from_reply(name, video.video_id, None, parsed) for video in dataset.videos]
-        found |= evaluate_records(records, dataset, Options(), name).keys()
-    assert {form.result_name for form in ANSWER_FORMATS.values()} <= found
+    parsed = parse_reply(points, dataset.rubric.steps, "score")
+    records = [Record.from_reply("full_score", video.video_id, None, parsed) for video in dataset.videos]
+    found = evaluate_records(records, dataset, Options(), "full_score").keys()
     assert found == set(cells("records", "## The results of one setting"))
-    assert {field.name for field in fields(Estimate)} == set(cells("records", "## An estimate"))
+    assert {field.name for field in fields(Estimate)} == set(cells("records", "## A row"))
     text = pages()["records"].read_text(encoding="utf-8")
     assert all(f"`{flag}`" in text for flag in FLAGS)
+
+
+def test_every_table_and_the_fields_of_a_comparison_are_named(short_demo: Path) -> None:
+    text = pages()["records"].read_text(encoding="utf-8")
+    assert [name for name in table_texts() if f"*{name}*" not in text] == []
+    matrix = build_reference_matrix(open_dataset(short_demo), "full_score")
+    made = compare_judges({"full": matrix.predicting(matrix.max_score + 0 * matrix.reference)}, setting="full_score")
+    assert made.to_json().keys() - {"setting"} == set(cells("records", "## A comparison"))

@@ -10,22 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from siming_tasks.analysis.compare_runs import comparison_points
-from siming_tasks.analysis.comparison import (
-    ANSWERED,
-    NO_VIDEO,
-    OVER_NO_VIDEO,
-    RANKED,
-    Comparison,
-    compare_judges,
-    correct,
-)
+from siming_tasks.analysis.comparison import NO_VIDEO, OVER_NO_VIDEO, Comparison, compare_judges, correct
 from siming_tasks.analysis.physicians import EACH_OTHER, MEAN, MINUS, WITH_EACH, physician_sentence
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Rows
 from siming_tasks.metrics.alignment import align
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, select
 from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.evaluate import ALL
+from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED
 from siming_tasks.metrics.no_video import SHUFFLED
 from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
