@@ -2,9 +2,8 @@
 
     python utils/make_upstream.py OUT [--check SOURCE]
 
-OUT gets ``lmms-eval/NNN-*/`` (a patch with its test, the text of the pull request), ``lmms-eval/siming/`` and
-``lmms-eval/procedure_mistakes/`` (task folders, their test, the row for the list of tasks, the text; the numbers of the
-first are the README's). In each, ``change.patch`` is for ``git apply``. ``--check`` tries them on a source of lmms-eval
+OUT gets ``lmms-eval/NNN-*/`` (a patch with its test, the text of the pull request) and ``lmms-eval/siming/`` (the task
+folder, its test, the row for the list of tasks, the text, with the README's numbers). In each, ``change.patch`` is for ``git apply``. ``--check`` tries them on a source of lmms-eval
 (a tree or a repository, as in try_lmms_eval_source.py) by ``tests/upstream``: every patch applies, its test fails
 without it and passes with it, the tasks run.
 """
@@ -102,19 +101,6 @@ def write_siming(out: Path) -> None:
     write_change(out, text.replace("{validation}", table), TEXTS / "row.md")
 
 
-def write_folder(out: Path, source: Path, package: str, test: str) -> None:
-    """Write a folder of new files as it stands in ``utils/upstream``: its package, and its test beside others."""
-    texts = ("pull_request.md", "row.md")
-    for file in sorted(path for path in source.rglob("*") if path.is_file() and path.name not in texts):
-        is_test = file.name.startswith("test_")
-        place = out / (test if is_test else package) / (file.name if is_test else file.relative_to(source))
-        if "__pycache__" not in place.parts:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(file, place)
-    row = source / "row.md"
-    write_change(out, (source / "pull_request.md").read_text(encoding="utf-8"), row if row.exists() else None)
-
-
 def write_change(out: Path, text: str, row: Path | None) -> None:
     """Write the patch that adds every file of the folder, then what is beside it: text, and row for a list."""
     files = sorted(path for path in out.rglob("*") if path.is_file())
@@ -129,8 +115,6 @@ def write(out: Path) -> None:
     """Write all folders."""
     write_patches(out / "lmms-eval")
     write_siming(out / "lmms-eval" / "siming")
-    mistakes = "procedure_mistakes"
-    write_folder(out / "lmms-eval" / mistakes, UPSTREAM / mistakes, f"lmms_eval/tasks/{mistakes}", "test/eval")
 
 
 def check(source: str) -> int:

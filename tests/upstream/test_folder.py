@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import runpy
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from datasets import Dataset
 
 from tests.upstream.scratch import HOST, ROOT, UPSTREAM, alone, apply, copied, run_tests
 
@@ -35,10 +33,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def laid_over(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of lmms-eval to which the patches of both task folders are applied."""
+    """A copy of lmms-eval to which the patch of the task folder is applied."""
     folder = copied(tmp_path_factory.mktemp("laid_over"))
-    for name in ("siming", "procedure_mistakes"):
-        apply(tree / name / "change.patch", folder)
+    apply(tree / "siming" / "change.patch", folder)
     return folder
 
 
@@ -64,7 +61,7 @@ def test_the_pull_request_fills_their_template(tree: Path) -> None:
 
 def test_every_folder_holds_a_patch_with_its_test_and_a_text(tree: Path, tmp_path: Path) -> None:
     folders = sorted(path.parent for path in tree.parent.rglob("change.patch"))
-    wanted = [*(path.stem for path in UPSTREAM.glob("*.patch")), "procedure_mistakes", "siming"]
+    wanted = [*(path.stem for path in UPSTREAM.glob("*.patch")), "siming"]
     assert sorted(path.name for path in folders) == sorted(wanted)
     for number, folder in enumerate(folders):
         added = re.findall(r"^--- /dev/null\n\+\+\+ b/(.+)$", (folder / "change.patch").read_text(), flags=re.MULTILINE)
@@ -93,20 +90,8 @@ def test_the_style_is_theirs(tool: list[str], tree: Path) -> None:
 @pytest.mark.host
 def test_their_test_passes_in_their_tree(laid_over: Path) -> None:
     tests = laid_over / "test" / "eval"
-    done, _ = run_tests(laid_over, tests / "test_siming.py", tests / "test_procedure_mistakes.py")
+    done, _ = run_tests(laid_over, tests / "test_siming.py")
     assert done.returncode == 0 and "skipped" not in done.stdout, done.stdout[-3000:]
-
-
-@pytest.mark.skipif(not ANNOTATIONS.is_dir(), reason="../shared/annotations is not there")
-def test_the_published_annotations_become_as_many_documents_as_the_readme_says(tree: Path) -> None:
-    folder = tree / "procedure_mistakes" / "lmms_eval" / "tasks" / "procedure_mistakes"
-    utils = runpy.run_path(str(folder / "utils.py"))
-    for name, file in PUBLISHED.items():
-        docs = utils["process_docs"](Dataset.from_list([{"text": (ANNOTATIONS / file).read_text()}]))
-        steps, wrong = len(docs), sum(answer == "incorrect" for answer in docs["answer"])
-        said = rf"`{name}`: {steps:,} .*, {wrong:,} with"
-        assert re.search(said, (folder / "README.md").read_text()), (name, steps, wrong)
-        assert f"{(steps - wrong) / steps:.3f}"[1:] in (folder / "README.md").read_text()
 
 
 @pytest.mark.host
