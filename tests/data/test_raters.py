@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import yaml
-
 from siming_tasks.analysis.rater_agreement import inter_rater_tables, rater_pairs, rater_points, rater_references
+
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Rater, human_raters

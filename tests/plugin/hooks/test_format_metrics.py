@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from siming_tasks.metrics.no_video_baselines import step_prior
 
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.media import unobservable_reason
 from siming_tasks.metrics import evaluate
 from siming_tasks.metrics.catalogue import headline
-from siming_tasks.metrics.no_video_baselines import step_prior
 from siming_tasks.models.baselines import judge, pointer
 from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks

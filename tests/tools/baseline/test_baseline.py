@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from siming_tasks.report.leaderboard import build_leaderboard
 from transformers import BertConfig, BertModel, CLIPConfig, CLIPImageProcessor, CLIPModel, ViTConfig, ViTImageProcessor
 from transformers import ViTModel as Vit
 
@@ -19,7 +20,6 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.data.clusters import clusters_of
 from siming_tasks.options import Options
-from siming_tasks.report.leaderboard import build_leaderboard
 from siming_tasks.report.run_analysis import analyze_run
 from siming_tasks.results.discovery import find_runs, run_at
 from siming_tasks.results.record import has_supervised_judge

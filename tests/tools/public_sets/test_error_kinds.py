@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from siming_tasks.metrics.named_errors import kind_of
 
 from siming_tasks.common.schema import Finding, StepLabel
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.metrics.named_errors import kind_of
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
 from siming_tasks.results.evaluate_records import evaluate_records

@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 import pytest
-
 from siming_tasks.analysis.input_controls import score_minimal_pairs
+
 from siming_tasks.data import open_dataset
 from siming_tasks.tools.simulator import make_demo, simulate_pairs
 from siming_tasks.tools.simulator.minimal_pairs import HISTORY, LOCAL, pair_row
