@@ -119,7 +119,11 @@ def test_three_physicians_have_the_same_numbers_everywhere(three: Path, tmp_path
     agree(run, three, tmp_path / "cache", options)
     how = flags(three, options)
     (name,), sources = ("full_score",), []
-    for said in (compared(run, run, how)[name], diagnosed(run, how)[name], json.loads(siming("study", "raters", three, "--json"))):
+    for said in (
+        compared(run, run, how)[name],
+        diagnosed(run, how)[name],
+        json.loads(siming("study", "raters", three, "--json")),
+    ):
         pairs = st.Rows.from_json(said["rows"]).of("physicians with each other")
         sources.append([row for row in pairs if not row.row.startswith("verdicts: ")])
     assert len({row.row for row in sources[0]}) == 4 and sources[0] == sources[1] == sources[2]
