@@ -145,7 +145,7 @@ def predictions(form: int, content: bytes) -> None:
     shutil.rmtree(place() / "run", ignore_errors=True)
     if form == 2:
         row = {"doc_id": 0, "qwk": {"setting": "full_score", "video_id": "v001", "id": "full_score/v001",
-                                    "answers": {"cpr_01": 1.0}, "status": "wrong_keys"}}  # fmt: skip
+                                    "answers": {"cpr_01": 1.0}, "status": "partial"}}  # fmt: skip
         written("run/20260102_030405_samples_siming_full_score.jsonl", json.dumps(row).encode())
     written("run/" + ("p.jsonl", "1_samples_siming_a.jsonl", "20260102_030405_results.json")[form % 3], content)
     run = load_run(place() / "run", good())

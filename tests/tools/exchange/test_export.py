@@ -247,7 +247,7 @@ def test_a_reply_that_was_cut_is_cut_in_the_log(exams: Dataset, tmp_path: Path) 
         main(["run", "import", str(tmp_path / "logs" / "siming_full_error.eval"), str(out), "--format", "inspect"]) == 0
     )
     statuses = [record["status"] for record in read_run(out, exams).records["full_error"]]
-    assert statuses == ["truncated", "no_json", "no_json", "truncated"]
+    assert statuses == ["truncated", "unread", "unread", "truncated"]
 
 
 def test_logs_of_another_run_are_not_replaced(
