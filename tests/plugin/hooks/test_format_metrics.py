@@ -76,7 +76,7 @@ def test_the_benchmark_reads_no_abstention(run: Dataset) -> None:
     """The same words there are no answer, and the results have no such status."""
     (doc, *_) = docs("clip_score")
     values = hooks.process_results(doc, ['{"score": "not visible"}'])
-    assert values["siming_stderr"]["status"] == "wrong_keys" and "abstained" not in values["siming_stderr"]
+    assert values["siming_stderr"]["status"] == "unread" and "abstained" not in values["siming_stderr"]
     result = hooks.evaluation([values["siming_stderr"]])
     assert "abstained" not in result["statuses"] and "abstention" not in result
 

@@ -78,7 +78,7 @@ def test_scores_between_half_points_are_off_the_scale_and_counted(halves: Datase
     record = hooks.process_results(doc, ['{"scores": {"cut": 1.25, "knot": "1.5/2.5", "gloves": 1.5}}'])[
         "siming_stderr"
     ]
-    assert record["status"] == "off_scale"
+    assert record["status"] == "partial"
     assert record["answers"] == {"knot": 1.5} and record["missing"] == {"cut": "off_scale", "gloves": "off_scale"}
 
 
@@ -104,7 +104,6 @@ def test_headings_of_the_prompt_are_read_as_names(halves: Dataset) -> None:
     ("reply", "expected"),
     [
         ('{"score": 1.5, "max_score": 2.5}', 1.5),
-        ('{"score_out_of_2.5": 1.5}', 1.5),
         ('{"score": "1.5/2.5"}', 1.5),
         ('{"score": "1.5分（满分2.5分）"}', 1.5),
         ('{"score": 1.5, "scale": "0-2.5"}', 1.5),
@@ -113,7 +112,6 @@ def test_headings_of_the_prompt_are_read_as_names(halves: Dataset) -> None:
         ("**0.5**", 0.5),
         ('{"score": "1,5"}', "unreadable"),
         ('{"score": 1.5, "max_score": 3}', "off_scale"),
-        ('{"score_out_of_2": 1.5}', "off_scale"),
         ('{"score": 0.25}', "off_scale"),
         ('{"score": "1½"}', "unreadable"),
         ('{"score": "1 or 1.5"}', "unreadable"),
@@ -158,7 +156,7 @@ Task: score every step of the rubric. For each step give a number of points from
 step (fully correct): whole points, or half points where the step allows them.
 
 Answer with one JSON object and nothing else. It has the single key "scores", an object that maps each of the 3 step \
-ids in square brackets to your points, as a number."""
+ids in square brackets to your points, as a number. Only the JSON counts, and of several answers to a step the last."""
     )
     clips = {doc["step_id"]: hooks.doc_to_text(doc, {"media": "video"}) for doc in docs("clip_score")}
     assert clips["cut"].endswith("""\
@@ -166,12 +164,12 @@ Task: score this step. Give a number of points from 0 (failed) to the maximum of
 half points.
 
 Answer with one JSON object and nothing else. It has the single key "score", whose value is your points, as a number \
-from 0 to 3.""")
+from 0 to 3. Only the JSON counts, and of several answers to a step the last.""")
     assert clips["gloves"].endswith("""\
 Task: score this step. Give a whole number of points from 0 (failed) to the maximum of the step (fully correct).
 
 Answer with one JSON object and nothing else. It has the single key "score", whose value is your points, as an integer \
-from 0 to 2.""")
+from 0 to 2. Only the JSON counts, and of several answers to a step the last.""")
 
 
 def test_files_carry_half_points_and_nothing_between(halves: Dataset, tmp_path: Path) -> None:

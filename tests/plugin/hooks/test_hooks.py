@@ -189,9 +189,9 @@ def test_aggregates_do_not_depend_on_order(run: Dataset) -> None:
         (None, "empty"),
         ("I cannot help with that.", "refused"),
         ("[LMMS_EVAL_REQUEST_FAILED after 3 retries] x", "request_failed"),
-        (["x"], "no_json"),
-        (b"\xff", "no_json"),
-        (7, "no_json"),
+        (["x"], "unread"),
+        (b"\xff", "unread"),
+        (7, "unread"),
     ],
 )
 def test_no_reply_is_bad_input(text: Any, status: str, run: Dataset) -> None:
