@@ -164,12 +164,12 @@ def make_site(out: Path, docs: Path, demo: Path, runs: Sequence[Path], footage: 
         (
             "demo/report/index.html",
             "A report",
-            "Judges of SYNTHETIC exams: verdict, steps, every reply beside its video.",
+            "Judges of SYNTHETIC exams: comparison, steps, every reply beside its video.",
         ),
     ]
     lines = []
     models = [path for path in runs if not path.name.startswith("siming_reference")]
-    places += [("demo/board/index.html", "A board", "The same judges as a leaderboard. SYNTHETIC.")] if models else []
+    places += [("demo/board/index.html", "A board", "The same judges as submissions. SYNTHETIC.")] if models else []
     with tempfile.TemporaryDirectory() as name, tqdm(total=4 if footage else 3, desc="site") as bar:
         work = Path(name)
         run(sys.executable, "-m", "sphinx", "-q", "-W", "-d", work / "trees", docs, out / "docs")

@@ -96,19 +96,6 @@ def test_the_player_and_the_strip_of_frames_are_upright_and_whole(
         assert max(psnr(grey(url), seen.grey[index]) for index in near) > 25, time
 
 
-def test_a_card_of_a_disagreement_shows_the_whole_picture(base: str, exams: Dataset, shared_browser: Any) -> None:
-    """The place on a card is wider than high: a tall picture stands in it, and is not cut to its middle third."""
-    shared_browser.get(f"{base}/disagreements/index.html#setting=full_score&run=example-no&kind=*")
-    wait(shared_browser, "document.querySelector('.card .still canvas')")
-    fit, aspect, wide, high, *own = shared_browser.execute_script(
-        "const c = document.querySelector('.card .still canvas'), b = c.parentElement.getBoundingClientRect();"
-        "const own = c.getBoundingClientRect();"
-        "return [getComputedStyle(c).objectFit, c.width / c.height, b.width, b.height, own.width, own.height]"
-    )
-    assert aspect == pytest.approx(ASPECT, rel=0.02) and wide > high
-    assert fit == "contain" and own == pytest.approx([wide, high], abs=1), "it fills its place, and no more"
-
-
 def test_the_station_shows_each_frame_upright(shared_browser: Any, tmp_path: Path) -> None:
     (folder := tmp_path / "ward").mkdir()
     for name in TALL:

@@ -6,13 +6,13 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from siming_tasks.parsing import parse_reply
 from siming_tasks.report.pages.exams import difference_kind
+from siming_tasks.results.run import read_run
 from tests.conftest import NEEDS_BROWSER
 from tests.report.serving import Served, viewing
 
@@ -178,14 +178,10 @@ def test_video_and_reply_stay_in_view_while_the_grid_scrolls(browser: Any, serve
 
 def test_j_and_k_walk_through_the_disagreements(browser: Any, served: Served, lab) -> None:
     """Judge by judge, step by step, and on to the next exam; what differs is counted from the labels."""
-    report = json.loads((lab.out / "report.json").read_text())
-    slugs = [row["slug"] for row in report["runs"]]
-    data = json.loads((lab.out / "disagreements" / "full_error.js").read_text()[len("SIMING.answers(") : -3])
-    runs = {row["slug"]: row["said"] for row in data["runs"]}
-    steps = [step.id for step in lab.dataset.rubric.steps]
+    matrix = read_run(lab.runs / "noisy", lab.dataset).score_matrix("full_error")
     differ = [
-        [f"{slug}/{step}" for slug in slugs if slug in runs for k, step in enumerate(steps)
-         if runs[slug][v * len(steps) + k] != data["truth"][v * len(steps) + k]]
+        [f"example-noisy-7b/{step}" for k, step in enumerate(matrix.step_ids)
+         if matrix.predicted[v, k] != matrix.reference_wrong[v, k]]
         for v in range(2)
     ]  # fmt: skip
     first, second = (video.video_id for video in lab.dataset.videos[:2])
@@ -411,7 +407,7 @@ def test_the_difference_of_an_answer_is_shown(
 
 
 def test_a_missing_video_is_reported(chromium: Any, served: Served, lab) -> None:
-    """On the exam's page although the error came before its script, and on the page of disagreements."""
+    """Although the error came before the page's script."""
     page = lab.out / "videos" / f"{lab.dataset.videos[0].video_id}.html"
     text = page.read_text()
     try:
@@ -423,44 +419,3 @@ def test_a_missing_video_is_reported(chromium: Any, served: Served, lab) -> None
         assert wait(chromium, "document.querySelector('.detail pre')"), "the reply is there all the same"
     finally:
         page.write_text(text)
-    data: Path = lab.out / "disagreements" / "full_score.js"
-    text = data.read_text()
-    try:
-        data.write_text(text.replace(".mp4", ".gone"))
-        visit(chromium, served, "disagreements/index.html#setting=full_score&run=example-noisy-7b")
-        wait(chromium, "!document.querySelector('.player-error').hidden")
-        assert run(chromium, "document.querySelector('.still').textContent") == "no video"
-    finally:
-        data.write_text(text)
-
-
-def test_disagreements_are_filtered_and_lead_to_the_cell(browser: Any, served: Served, lab) -> None:
-    """A link opens the cells that it counts; a card leads to the very cell, which shows the same difference."""
-    report = json.loads((lab.out / "report.json").read_text())
-    noisy = next(row for row in report["runs"] if row["slug"] == "example-noisy-7b")
-    counts = noisy["settings"]["full_score"]["numbers"]["extra"]["confusion"]["counts"]
-    truth, said = next((i, j) for i in (3, 2, 1, 0) for j in (0, 1, 2, 3) if i != j and counts[i][j] > 1)
-    visit(
-        browser, served, f"disagreements/index.html#setting=full_score&run=example-noisy-7b&truth={truth}&said={said}"
-    )
-    wait(browser, "document.querySelector('.card .still canvas')")
-    tally = run(browser, "document.querySelector('.tally').textContent")
-    assert tally.startswith(f"example/Noisy-7B: {counts[truth][said]} ")
-    assert run(browser, "document.querySelectorAll('.card').length") == min(counts[truth][said], 24)
-    choose(browser, "raters", "disputed")
-    wait(browser, "location.hash.includes('raters=disputed')")
-    disputed = {
-        (video.video_id, step.step_id) for video in lab.dataset.videos for step in video.applicable
-        if step.scores["rater_a"] != step.scores["rater_b"]
-    }  # fmt: skip
-    for name, value in (("kind", "*"), ("truth", ""), ("said", "")):
-        choose(browser, name, value)
-    wait(browser, "!location.hash.includes('truth')")
-    links = run(browser, "[...document.querySelectorAll('.card > a')].map(a => a.getAttribute('href'))")
-    shown = {(link.split("/")[2].split(".")[0], link.rsplit("/", 1)[1]) for link in links}
-    assert shown and shown <= disputed
-    run(browser, "document.querySelector('.card > a').click()")
-    wait(browser, "document.querySelector('.detail pre')")
-    kind = run(browser, f"document.querySelector('{SHEET} button[aria-pressed=true]').dataset.d")
-    assert kind in ("miss", "alarm", "strict", "lenient", "none")
-    assert quiet(browser)

@@ -45,7 +45,7 @@ def link(report: Path, video: str) -> str:
 
 
 def test_pages_come_as_they_are(served: Served, moved: Path) -> None:
-    for name in ("index.html", "static/viewer.js", "static/report.css", "report.json", "disagreements/full_score.js"):
+    for name in ("index.html", "static/viewer.js", "static/report.css", "report.json", "answers.csv"):
         status, headers, body = served.ask(f"/{name}")
         assert (status, body) == (200, (moved / name).read_bytes()), name
         assert (

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
+
+from markupsafe import Markup, escape
 
 from siming_tasks.common.sanitize import visible
 from siming_tasks.metrics.catalogue import CATALOGUE
@@ -38,7 +41,7 @@ def setting_values(standing: Standing, *, synthetic: bool, people: str = "physic
     """Everything that one tab shows."""
     made, figure = standing.comparison, forest_plot(standing, synthetic=synthetic, people=people)
     rows = standing.rows
-    first, *others = (_short_names(said, standing) for said in standing.sentences(exams_of(synthetic)))
+    first, *others = (_isolated(said, standing) for said in standing.sentences(exams_of(synthetic)))
     found = made.value(made.runs[0]) if made else None
     return {
         "setting": standing.setting,
@@ -60,11 +63,15 @@ def setting_values(standing: Standing, *, synthetic: bool, people: str = "physic
     }
 
 
-def _short_names(sentence: str, standing: Standing) -> str:
-    """A sentence with long names of runs without their middle; the table has them whole."""
-    for name in sorted(standing.entrants, key=len, reverse=True):
-        sentence = sentence.replace(name, shortened(visible(name), 44))
-    return sentence
+def _isolated(sentence: str, standing: Standing) -> Markup:
+    """A sentence in which every run's name is isolated from the text around it, and a long one has no middle."""
+    names = "|".join(re.escape(name) for name in sorted(standing.entrants, key=len, reverse=True))
+    parts = re.split(rf"(?<!\w)({names})(?!\w)", sentence)
+    form = Markup("<bdi>{}</bdi>")
+    return Markup("").join(
+        form.format(shortened(visible(part), 44)) if place % 2 else escape(visible(part))
+        for place, part in enumerate(parts)
+    )
 
 
 def _cells(row: JudgeRow) -> Mapping[str, Any]:

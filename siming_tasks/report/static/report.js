@@ -27,6 +27,7 @@ function sortBy(table, column, header) {
 
 for (const table of document.querySelectorAll("table.sortable")) {
   [...table.tHead.rows[0].cells].forEach((header, column) => {
+    if (!header.textContent.trim()) return;
     const button = document.createElement("button");
     button.type = "button";
     button.className = "sort";

@@ -33,16 +33,30 @@ _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, Recurs
 
 
 @dataclass(frozen=True)
-class AdmittedSubmission:
-    """An archive that a board shows: what it says of itself, its answers, their metrics by setting, the findings."""
+class Entry:
+    """A submission that a board shows.
+
+    Attributes:
+        received: what the archive says of itself.
+        run: its answers.
+        settings: their evaluation by setting.
+        findings: what is odd about it.
+        name: of the model, unlike every other's on the board.
+        agreement: share of the asked steps on which the host's own run gave the same answer (a missing answer equals a
+            missing answer); None without a usable re-run.
+        verified: that share is large enough.
+    """
 
     received: Received
     run: Run
     settings: Mapping[str, Mapping[str, Any]]
     findings: tuple[str, ...]
+    name: str
+    agreement: float | None = None
+    verified: bool = False
 
 
-def admit(path: Path, dataset: Dataset, options: Options) -> AdmittedSubmission:
+def admit(path: Path, dataset: Dataset, options: Options) -> Entry:
     """Read, check and score one archive. Its bytes are not kept.
 
     Raises:
@@ -67,7 +81,9 @@ def admit(path: Path, dataset: Dataset, options: Options) -> AdmittedSubmission:
                 raise DataError(f"{path}: holds {task}, {what}, which is no part of the benchmark. {FIX}")
         settings = {name: run.evaluate(name, options) for name in run.settings}
         findings = tuple(map(one_line, _findings(received, settings, run)))
-        return AdmittedSubmission(replace(received, predictions=b""), run, settings, findings)
+        return Entry(
+            replace(received, predictions=b""), run, settings, findings, one_line(received.submission.model.name)
+        )
     except _UNFORESEEN as error:
         what = f"{type(error).__name__}: {one_line(error, 200)}"
         raise DataError(f"{path}: cannot be scored ({what}). {FIX}") from error

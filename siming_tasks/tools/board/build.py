@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,34 +29,7 @@ from siming_tasks.results.comparable import TaskRun
 from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import Run, read_run
 from siming_tasks.tasks import TASKS
-from siming_tasks.tools.board.admission import AdmittedSubmission, admit, refusal
-
-
-@dataclass(frozen=True)
-class Entry(AdmittedSubmission):
-    """One submission: what was admitted, under which name, and whether a re-run agrees.
-
-    ``agreement`` is the share of the asked steps on which the host's own run gave the same answer (a missing answer
-    equals a missing answer); None without a usable re-run.
-    """
-
-    name: str
-    agreement: float | None
-    verified: bool
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        about = self.received.submission
-        return {
-            "archive": redact(one_line(self.received.path.name)),
-            "name": self.name,
-            "model": about.model.model_dump(),
-            "run": about.run,
-            "findings": list(self.findings),
-            "agreement": self.agreement,
-            "verified": self.verified,
-            "date": day_of(about.run.get("date")),
-        }
+from siming_tasks.tools.board.admission import Entry, admit, refusal
 
 
 def build_board(
@@ -97,12 +69,24 @@ def build_board(
     refused: list[str] = []
     for path in tqdm(archives, unit="submission", disable=not progress):
         try:
-            entries.append(_entry(admit(path, dataset, options), dataset, reruns, match))
+            entries.append(_verified(admit(path, dataset, options), dataset, reruns, match))
         except DataError as error:
             refused.append(refusal(path, error))
-    entries = _named(_note_duplicates(entries))
+    entries = _told_apart(entries)
     standings = _standings(entries, dataset, options)
-    board = _to_json(dataset, options, entries, standings, refused, match)
+    board = {
+        "format": "siming-board-2",
+        "version": __version__,
+        "synthetic": dataset.synthetic,
+        "dataset": {**dataset.facts, "videos": len(dataset.videos), "steps": len(dataset.rubric.steps),
+                    "people": dataset.people, "machines": dataset.machine_raters, "withheld": False},
+        "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
+        "options": {name: getattr(options, name) for name in ("rater", "mapping", "positive")},
+        "match": match,
+        "submissions": [_entry_json(entry) for entry in entries],
+        "comparisons": {name: standing.to_json() for name, standing in standings.items()},
+        "refused": list(refused),
+    }  # fmt: skip
     with output_folder(out, *_BOARD) as part:
         with atomic_write(part / "board.json") as stream:
             json.dump(board, stream, indent=1, allow_nan=False)
@@ -129,28 +113,15 @@ _BOARD = ("a board alone", _is_board)
 """What may be replaced by a new board."""
 
 
-def _to_json(
-    dataset: Dataset,
-    options: Options,
-    entries: Sequence[Entry],
-    standings: Mapping[str, Standing],
-    refused: Sequence[str],
-    match: float,
-) -> dict[str, Any]:
-    """Everything that the page says, as plain JSON."""
+def _entry_json(entry: Entry) -> dict[str, Any]:
+    about = entry.received.submission
     return {
-        "format": "siming-board-2",
-        "version": __version__,
-        "synthetic": dataset.synthetic,
-        "dataset": {**dataset.facts, "videos": len(dataset.videos), "steps": len(dataset.rubric.steps),
-                    "people": dataset.people, "machines": dataset.machine_raters, "withheld": False},
-        "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
-        "options": {name: getattr(options, name) for name in ("rater", "mapping", "positive")},
-        "match": match,
-        "submissions": [entry.to_json() for entry in entries],
-        "comparisons": {name: standing.to_json() for name, standing in standings.items()},
-        "refused": list(refused),
-    }  # fmt: skip
+        "archive": redact(one_line(entry.received.path.name)),
+        "model": about.model.model_dump(),
+        "run": about.run,
+        "date": day_of(about.run.get("date")),
+        **{key: getattr(entry, key) for key in ("name", "findings", "agreement", "verified")},
+    }
 
 
 def day_of(date: Any) -> str | None:
@@ -159,23 +130,21 @@ def day_of(date: Any) -> str | None:
     return "-".join(date_match.groups()) if date_match else None
 
 
-def _entry(admitted: AdmittedSubmission, dataset: Dataset, reruns: Path | None, match: float) -> Entry:
+def _verified(entry: Entry, dataset: Dataset, reruns: Path | None, match: float) -> Entry:
     """A submission, compared with the host's own run of the model, which makes it *verified*."""
-    share, findings = None, list(admitted.findings)
     try:
-        path = _rerun_path(admitted.received.path, reruns) if reruns else None
-        if path:
-            sent = _answers_by_request(admitted.run)
-            again = _answers_by_request(read_run(find_runs([str(path)])[0], dataset))
-            asked = sent.keys() | again.keys()
-            share = sum(again.get(key) == sent.get(key) for key in asked) / len(asked) if asked else None
+        path = _rerun_path(entry.received.path, reruns) if reruns else None
+        if path is None:
+            return entry
+        sent, again = (_answers_by_request(run) for run in (entry.run, read_run(find_runs([str(path)])[0], dataset)))
     except (DataError, OSError) as error:
-        findings.append(f"The host’s own run cannot be used: {one_line(error, 300)}")
-    verified = share is not None and share >= match
-    if share is not None and not verified:
-        findings.append(f"The host’s own run gave the same answer to {share:.1%} of the steps: not verified.")
-    name = one_line(admitted.received.submission.model.name)
-    return Entry(admitted.received, admitted.run, admitted.settings, tuple(findings), name, share, verified)
+        note = f"The host’s own run cannot be used: {one_line(error, 300)}"
+        return replace(entry, findings=(*entry.findings, note))
+    asked = sent.keys() | again.keys()
+    share = sum(again.get(key) == sent.get(key) for key in asked) / len(asked) if asked else 0.0
+    entry = replace(entry, agreement=share, verified=share >= match)
+    note = f"The host’s own run gave the same answer to {share:.1%} of the steps: not verified."
+    return entry if entry.verified else replace(entry, findings=(*entry.findings, note))
 
 
 def _rerun_path(archive: Path, reruns: Path) -> Path | None:
@@ -187,17 +156,15 @@ def _rerun_path(archive: Path, reruns: Path) -> Path | None:
     name = archive.name[: -len(".zip")]
     if not name.strip(". "):
         raise DataError(f"the archive's name {archive.name!r} names no run; give it another.")
-    with os.scandir(reruns) as entries:  # looked up by exact name, whatever the file system takes for equal
-        rerun_paths = [Path(entry.path) for entry in entries if entry.name in (name, f"{name}.jsonl")]
-    if not rerun_paths:
+    # looked up by exact name, whatever the file system takes for equal
+    found = [reruns / entry for entry in os.listdir(reruns) if entry in (name, f"{name}.jsonl")]
+    if not found:
         return None
-    if len(rerun_paths) > 1:
-        raise DataError(f"both {name}/ and {name}.jsonl are there; keep one.")
-    path, top = rerun_paths[0], reruns.resolve()
+    path, top = found[0], reruns.resolve()
+    if len(found) > 1 or path.is_dir() == (path.name != name):
+        raise DataError(f"a re-run is a folder {name}/ or a file {name}.jsonl, not both.")
     if path.resolve() == top or path.resolve() in top.parents:
         raise DataError(f"{path.name} leads to the folder of all re-runs.")
-    if path.is_dir() == (path.name != name):
-        raise DataError(f"{path.name}: a re-run is a folder, or a file named {name}.jsonl.")
     if path.is_dir() and (n := len(find_runs([str(path)]))) > 1:
         raise DataError(f"{path.name} holds {n} runs; keep one.")
     return path
@@ -208,27 +175,21 @@ def _answers_by_request(run: Run) -> dict[tuple[str, str], Any]:
     return {(record.id, step): float(value) for record in records for step, value in record.answers.items()}
 
 
-def _note_duplicates(entries: Sequence[Entry]) -> list[Entry]:
-    """A note on submissions that share predictions or a name."""
-    noted = []
+def _told_apart(entries: Sequence[Entry]) -> list[Entry]:
+    """The submissions with a note on those that share predictions or a name, and names of their own."""
+    told = []
     for entry in entries:
-        mine = entry.received.submission
-        notes = []
+        mine, notes, name = entry.received.submission, [], entry.name
         for other in (other for other in entries if other is not entry):
             theirs, archive = other.received.submission, one_line(other.received.path.name)
             if theirs.predictions_sha256 == mine.predictions_sha256:
                 notes.append(f"The same predictions as {archive}.")
-            elif theirs.model.name.casefold() == mine.model.name.casefold():
+            elif other.name.casefold() == entry.name.casefold():
                 notes.append(f"The same model name as {archive}.")
-        noted.append(replace(entry, findings=(*entry.findings, *notes)))
-    return noted
-
-
-def _named(entries: Sequence[Entry]) -> list[Entry]:
-    """Names of their own: the archive's is added where two are alike."""
-    counts = Counter(entry.name for entry in entries)
-    return [replace(entry, name=f"{entry.name} ({one_line(entry.received.path.name)})") if counts[entry.name] > 1
-            else entry for entry in entries]  # fmt: skip
+            if other.name == entry.name:
+                name = f"{entry.name} ({one_line(entry.received.path.name)})"
+        told.append(replace(entry, name=name, findings=(*entry.findings, *notes)))
+    return told
 
 
 def _standings(entries: Sequence[Entry], dataset: Dataset, options: Options) -> dict[str, Standing]:

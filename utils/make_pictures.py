@@ -1,0 +1,300 @@
+"""Make the pictures of README and docs from SYNTHETIC exams: ``[hero] [verdict] [strip]``, without words all of them.
+
+    python utils/make_pictures.py
+
+hero.webp: twenty seconds of the page of an exam: a cell, the moment that it stands for, and the reply beside it; the
+next two disagreements by a key; another judge (needs Chromium and chromedriver).
+verdict.svg: the figure that ``siming report`` exports, of 60 exams without pictures. strip.webp: moments of simulated
+exams. Takes two minutes. The judges are simulated: each repeats the consensus in most steps, says which criterion of
+the rubric it holds for met, and looks at no video.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import resources
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.ui import WebDriverWait
+
+from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.tools.simulator import simulate_labels
+from siming_tasks.tools.simulator.video import encode
+
+OUT = Path(__file__).parents[1] / "docs" / "pictures"
+SIMING = [sys.executable, "-c", "import sys; from siming_tasks.cli import main; sys.exit(main())"]
+VIDEO, STEP = "sim004", "aed_08"
+"""A shock is given while a helper's arm still lies on the patient; who sees only the button being pressed misses it."""
+SKILLS = {"judge A": 0.9, "judge B": 0.75, "judge C": 0.6}
+MANY = {"judge A": 0.98, "judge B": 0.95, "judge C": 0.9, "judge D": 0.8, "judge E": 0.68, "judge F": 0.6}
+"""Share of steps in which each simulated judge repeats the consensus."""
+DEFAULT_RUBRIC = Path(str(resources.files("siming_tasks.rubrics") / "default.yaml"))
+SIZE, SCALE, QUALITY, RATE = (1280, 800), 0.8, 80, 8
+LARGEST = 1_000_000
+
+MOMENTS = (("sim001", "cpr_11"), ("sim001", "cpr_17"), ("sim004", "aed_03"), (VIDEO, STEP), ("sim003", "bmv_04"))
+TILE = (384, 216)
+
+
+def make_exams(folder: Path) -> Dataset:
+    """The first exams of the default demo, made if they are not there."""
+    if folder.exists():
+        return open_dataset(folder)
+    command = [*SIMING, "data", "demo", str(folder), "--videos", "4", "--no-contact"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return open_dataset(folder)
+
+
+def make_labels(folder: Path, videos: int) -> Dataset:
+    """Simulated exams with labels; a second of grey stands for every video."""
+    (folder / "media").mkdir(parents=True)
+    shutil.copyfile(DEFAULT_RUBRIC, folder / "rubric.yaml")
+    encode(folder / "media" / "grey.mp4", (np.full((90, 160, 3), 90 + k, np.uint8) for k in range(12)), fps=12)
+    rows = []
+    for exam in simulate_labels(videos, seed=11):
+        name, steps = f"media/{exam.video_id}.mp4", []
+        shutil.copyfile(folder / "media" / "grey.mp4", folder / name)
+        for step, points in exam.scores.items():
+            steps.append({"step_id": step, "start": 0.0, "end": 0.9, "score": dict(points)})
+        rows.append({"video_id": exam.video_id, "media": name, "duration": 1.0, "steps": steps})
+    (folder / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (folder / "dataset.yaml").write_text("name: simulated\nversion: '1'\nsynthetic: true\n", encoding="utf-8")
+    return open_dataset(folder)
+
+
+def make_runs(dataset: Dataset, folder: Path, judges: Mapping[str, float]) -> list[str]:
+    """A prediction file for each simulated judge; ``NAME=PATH`` of each."""
+    rng, named, steps = np.random.default_rng(3), [], {step.id: step for step in dataset.rubric.steps}
+    for name, skill in judges.items():
+        path = folder / f"{name.replace(' ', '-')}.jsonl"
+        with path.open("w", encoding="utf-8") as stream:
+            for video in dataset.videos:
+                for step in video.steps:
+                    if step.start is None or step.consensus is None:
+                        continue
+                    asked = steps[step.step_id]
+                    right = rng.random() < skill and (video.video_id, step.step_id) != (VIDEO, STEP)
+                    points = step.consensus if right else asked.max_score if step.consensus < asked.max_score else 0.0
+                    row = {"setting": "clip_score", "video_id": video.video_id, "step_id": step.step_id}
+                    stream.write(json.dumps({**row, "response": says(asked, points)}) + "\n")
+        named.append(f"{name}={path}")
+    return named
+
+
+def says(step: Any, points: float) -> str:
+    """A reply: the criterion that is held for met, then the points."""
+    criteria = step.criteria
+    words = criteria.full if points == step.max_score else criteria.fail if points == 0 else criteria.partial
+    return f'The clip shows: {words}\n\n{{"score": {points:g}}}'
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A headless browser of fixed size."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or ""
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--force-color-profile=srgb"):
+        options.add_argument(flag)
+    browser = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    metrics = {"width": SIZE[0], "height": SIZE[1], "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        yield browser
+    finally:
+        browser.quit()
+
+
+FIND = f"""
+const table = document.querySelector("table.cells[data-setting=clip_score]");
+const column = table.querySelector("th[data-run]").cellIndex;
+const row = table.querySelector("tr[data-step={STEP}]");
+const cell = row.cells[column].querySelector("button");
+"""
+POINTER = """
+const arrow = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+arrow.id = "pointer";
+arrow.setAttribute("viewBox", "0 0 24 24");
+arrow.innerHTML = '<path d="M3 2l7 19 3-8 8-3z" fill="#111" stroke="#fff" stroke-width="1.6"/>';
+Object.assign(arrow.style, {position: "fixed", width: "30px", height: "30px", zIndex: 9999, pointerEvents: "none"});
+document.body.append(arrow);
+"""
+
+KEY = """
+document.querySelector("#pointer")?.remove();
+const cap = document.querySelector("#key") || document.body.appendChild(document.createElement("kbd"));
+Object.assign(cap, {id: "key", textContent: "J"});
+Object.assign(cap.style, {position: "fixed", right: "24px", bottom: "24px", zIndex: 9999, font: "600 26px sans-serif",
+  padding: "10px 20px", border: "2px solid #111", borderBottomWidth: "5px", borderRadius: "8px",
+  background: "#fff", color: "#111"});
+"""
+
+
+def shot(browser: Any) -> Image.Image:
+    """Screenshot of the page, made smaller."""
+    picture = Image.open(BytesIO(browser.get_screenshot_as_png())).convert("RGB")
+    return picture.resize((int(SIZE[0] * SCALE), int(SIZE[1] * SCALE)), Image.Resampling.LANCZOS)
+
+
+def point(browser: Any, x: float, y: float) -> None:
+    """Put the drawn pointer somewhere."""
+    script = "Object.assign(document.querySelector('#pointer').style, {left: arguments[0], top: arguments[1]})"
+    browser.execute_script(script, f"{x}px", f"{y}px")
+
+
+def seek(browser: Any, seconds: float) -> None:
+    """Put the player to a time and wait until the picture is there."""
+    browser.execute_async_script(
+        "const [at, done] = arguments, player = document.querySelector('main video'); player.pause();"
+        "const drawn = () => requestAnimationFrame(() => requestAnimationFrame(done));"
+        "player.addEventListener('seeked', drawn, {once: true});"
+        "player.currentTime = at",
+        seconds,
+    )
+
+
+def film(browser: Any, page: Path) -> Iterator[tuple[Image.Image, int]]:
+    """The pictures of the gesture, each with its milliseconds."""
+    browser.get(f"{page.as_uri()}#clip_score")
+    loaded = "return document.querySelector('main video').readyState > 1"
+    WebDriverWait(browser, 30).until(lambda page: page.execute_script(loaded))
+    browser.execute_script(POINTER)
+    browser.execute_script(FIND + "row.scrollIntoView({block: 'center', behavior: 'instant'})")
+    time.sleep(0.5)
+    spot = browser.execute_script(
+        FIND + "const box = cell.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2,"
+        " parseFloat(row.dataset.start), parseFloat(row.dataset.end)]"
+    )
+    x, y, start, end = spot
+    for share in np.linspace(0, 1, 9) ** 0.6:
+        point(browser, SIZE[0] * 0.86 + (x - SIZE[0] * 0.86) * share, SIZE[1] * 0.9 + (y - SIZE[1] * 0.9) * share)
+        yield shot(browser), 90 if share < 1 else 700
+    browser.execute_script(FIND + "cell.click()")
+    time.sleep(1.5)
+    times = np.arange(max(start - 1.5, end - 5.7), end - 0.7, 1 / RATE)  # ends at the shock, not after it
+    for at in times:
+        seek(browser, float(at))
+        yield shot(browser), 1000 // RATE
+    yield shot(browser), 1200
+    for _ in range(8):
+        browser.execute_script("document.querySelector('.lost').scrollIntoView({block: 'nearest', behavior: 'smooth'})")
+        time.sleep(0.15)
+        yield shot(browser), 80
+    yield shot(browser), 1800
+    for _ in range(2):
+        yield from next_disagreement(browser)
+    browser.execute_script(
+        "document.querySelector('#key').remove();"
+        "const judges = document.querySelector('select[name=judge]'); judges.selectedIndex = 2;"
+        "judges.dispatchEvent(new Event('change', {bubbles: true}))"
+    )
+    time.sleep(1)
+    yield shot(browser), 3000
+
+
+def next_disagreement(browser: Any) -> Iterator[tuple[Image.Image, int]]:
+    """The pictures of a press of J: where it leads, and two seconds of the step."""
+    browser.execute_script(KEY + "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'j', bubbles: true}))")
+    time.sleep(1)
+    yield shot(browser), 900
+    row = "const row = document.querySelector('table.cells tr.on');"
+    start, end = browser.execute_script(row + "return [row.dataset.start, row.dataset.end].map(Number)")
+    for at in np.arange(start, min(end, start + 2), 1 / RATE):
+        seek(browser, float(at))
+        yield shot(browser), 1000 // RATE
+    yield shot(browser), 1200
+
+
+def hero(dataset: Dataset, folder: Path, out: Path) -> None:
+    """Write hero.webp."""
+    report = folder / "report"
+    runs = make_runs(dataset, folder, SKILLS)
+    command = [*SIMING, "report", *runs, "--data", str(dataset.root), "--out", str(report)]
+    subprocess.run([*command, "--video-files", "copy"], check=True, stdout=subprocess.DEVNULL)
+    with chromium() as browser:
+        pictures, lengths = zip(*film(browser, report / "videos" / f"{VIDEO}.html"), strict=True)
+    save(list(pictures), list(lengths), out / "hero.webp")
+
+
+def verdict(_: Dataset, folder: Path, out: Path) -> None:
+    """Write verdict.svg."""
+    place = folder / "verdict"
+    dataset = make_labels(place / "exams", 60)
+    runs = make_runs(dataset, place, MANY)
+    command = [*SIMING, "report", *runs, "--data", str(dataset.root), "--out", str(place / "report")]
+    subprocess.run([*command, "--video-files", "none"], check=True, stdout=subprocess.DEVNULL)
+    shutil.copyfile(place / "report" / "figures" / "clip_score.svg", out / "verdict.svg")
+    print(out / "verdict.svg", (out / "verdict.svg").stat().st_size, "bytes")
+
+
+def save(pictures: list[Image.Image], lengths: list[int], path: Path) -> None:
+    """Write an animation, as well as its limit of size allows."""
+    for quality in range(QUALITY, 20, -6):
+        options: dict[str, Any] = {"quality": quality, "method": 4, "loop": 0}
+        pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=lengths, **options)
+        if path.stat().st_size < LARGEST:
+            print(path, path.stat().st_size, "bytes,", len(pictures), "pictures, quality", quality)
+            return
+    raise SystemExit(f"{path} does not get below {LARGEST} bytes")
+
+
+def picture_at(video: Path, seconds: float) -> Image.Image:
+    """The picture that a player shows at a time."""
+    with av.open(str(video)) as container:
+        container.seek(int(seconds * av.time_base))
+        for frame in container.decode(video=0):
+            if frame.time is not None and frame.time >= seconds:
+                return frame.to_image()
+    raise SystemExit(f"{video} ends before {seconds} s")
+
+
+def strip(dataset: Dataset, folder: Path, out: Path) -> None:
+    """Write strip.webp."""
+    font = ImageFont.load_default(15)
+    band = Image.new("RGB", ((TILE[0] + 8) * len(MOMENTS) - 8, TILE[1] + 26), "white")
+    draw = ImageDraw.Draw(band)
+    for number, (video_id, step_id) in enumerate(MOMENTS):
+        video = dataset.video(video_id)
+        step = video.step(step_id)
+        middle = (step.start + step.end) / 2
+        tile = picture_at(dataset.root / video.media, middle).resize(TILE, Image.Resampling.LANCZOS)
+        band.paste(tile, ((TILE[0] + 8) * number, 0))
+        asked = next(candidate for candidate in dataset.rubric.steps if candidate.id == step_id)
+        text = f"{step_id}  {asked.name}: {step.consensus:g} of {asked.max_score:g}"
+        draw.text(((TILE[0] + 8) * number + 2, TILE[1] + 5), text, "#333", font)
+    band.save(out / "strip.webp", quality=80, method=6)
+    print(out / "strip.webp", (out / "strip.webp").stat().st_size, "bytes")
+
+
+PICTURES = {"hero": hero, "verdict": verdict, "strip": strip}
+
+
+def main() -> None:
+    """Write the pictures that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("which", nargs="*", metavar="PICTURE", choices=[*PICTURES, []], help=", ".join(PICTURES))
+    parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--exams", type=Path, help="where the demo's exams are, or are to be made and kept")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        dataset = make_exams(arguments.exams or Path(folder) / "exams")
+        for name in arguments.which or PICTURES:
+            PICTURES[name](dataset, Path(folder), arguments.out)
+
+
+if __name__ == "__main__":
+    main()
