@@ -47,8 +47,7 @@ def metrics_file(answer: Answer) -> str:
     lines = [f"# Metrics that tasks with the answer `{answer}` share.", "include: _base.yaml", "metric_list:"]
     row = "  - {{metric: {name}, aggregation: {hooks}.{hook}, higher_is_better: {better}}}"
     for name in select(answer):
-        better = str(CATALOGUE[name].higher_is_better).lower()
-        lines.append(row.format(name=name, hooks=HOOKS, hook=name, better=better))
+        lines.append(row.format(name=name, hooks=HOOKS, hook=name, better="true"))
         if CATALOGUE[name].compared:
             lines.append(row.format(name=f"{name}_stderr", hooks=HOOKS, hook=f"{name}_stderr", better="false"))
     lines.append(row.format(name="siming_stderr", hooks=HOOKS, hook="evaluation", better="false"))
