@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 import yaml
-from siming_tasks.analysis.rater_agreement import inter_rater_tables, rater_pairs, rater_points, rater_references
 
+from siming_tasks.analysis.compare_runs import rater_points
+from siming_tasks.analysis.raters import rater_rows
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Rater, human_raters
-from siming_tasks.data import check_dataset, open_dataset, with_labels, withhold
-from siming_tasks.options import Options
+from siming_tasks.data import Dataset, check_dataset, open_dataset, with_labels, withhold
 from siming_tasks.results.evaluate_records import build_reference_matrix
 
 Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
@@ -40,23 +40,23 @@ def test_a_rater_of_whom_nothing_is_stated_is_a_person(with_manikin: Path) -> No
     assert human_raters(["b", "consensus", "a"], {}) == ("a", "b")
 
 
+def pairs(dataset: Dataset, names: list[str] | None = None) -> list[str]:
+    """The pairs of raters whose agreement is shown."""
+    return rater_rows(dataset, None, names).of("physicians with each other", metric="qwk").names("row")[:-1]
+
+
 @pytest.mark.parametrize("kind", ["instrument", "rule", "model"])
 def test_an_instrument_is_in_no_human_analysis(with_manikin: Path, kind: str) -> None:
     before = open_dataset(with_manikin)
-    pairs = [(pair.first, pair.second) for pair in rater_pairs(before, "full_score")]
-    assert pairs == [("manikin", "rater_a"), ("manikin", "rater_b"), ("rater_a", "rater_b")]
+    assert pairs(before) == ["manikin and rater_a", "manikin and rater_b", "rater_a and rater_b"]
     state(with_manikin, raters={"manikin": {"kind": kind}})
     dataset = open_dataset(with_manikin)
     assert dataset.raters == ("consensus", "manikin", "rater_a", "rater_b")  # its points are there all the same
     assert dataset.physicians == ("rater_a", "rater_b")
-    assert [(pair.first, pair.second) for pair in rater_pairs(dataset, "full_score")] == [("rater_a", "rater_b")]
-    run = build_reference_matrix(dataset, "full_score", "consensus")
-    assert sorted(rater_points(dataset, run)) == ["rater_a", "rater_b"]
-    assert len(rater_references(dataset, "full_score", run)) == 2
-    tables = inter_rater_tables(dataset, Options())
-    assert [table.raters for table in tables] == [("rater_a", "rater_b")]
-    named = inter_rater_tables(dataset, Options(), ["rater_a", "manikin"])
-    assert [table.raters for table in named] == [("rater_a", "manikin")]  # who asks for it by name gets it
+    assert pairs(dataset) == ["rater_a and rater_b"]
+    matrix = build_reference_matrix(dataset, "full_score", "consensus")
+    assert sorted(rater_points(dataset, matrix)) == ["rater_a", "rater_b"]
+    assert pairs(dataset, ["rater_a", "manikin"]) == ["manikin and rater_a"]  # who asks for it by name gets it
 
 
 def test_facts_about_raters_are_read(with_manikin: Path) -> None:
@@ -105,7 +105,7 @@ def test_attempts_and_findings_are_opened_as_written(folder: Path, edit: Edit) -
         step = rows[0]["steps"][0]
         step |= {"errors": ["cpr_01.late"], "reason": "too late", "findings": {"rater_a": {"reason": "late"}}}
         step["attempts"] = [{"start": 0.1, "end": 0.2, "correct": False, "errors": ["cpr_01.late"]}, {"correct": True}]
-        rows[0] |= {"split": "1", "splits": {"person": "test"}}
+        rows[0] |= {"split": "one", "splits": {"person": "test"}}
 
     edit(change)
     state(folder, attempts="worst")
@@ -115,7 +115,7 @@ def test_attempts_and_findings_are_opened_as_written(folder: Path, edit: Edit) -
     assert (label.errors, label.reason) == (("cpr_01.late",), "too late")
     assert label.findings["rater_a"].reason == "late" and label.findings["rater_a"].errors is None
     assert [(one.start, one.correct) for one in label.attempts] == [(0.1, False), (None, True)]
-    assert dataset.attempt_rule == "worst" and video.splits == {"split": "1", "person": "test"}
+    assert dataset.attempt_rule == "worst" and video.splits == {"split": "one", "person": "test"}
     assert replace(video, extra={}).splits == {}
 
 

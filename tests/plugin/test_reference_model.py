@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from siming_tasks.data import open_dataset, withhold
-from siming_tasks.options import Options
 from siming_tasks.results.run import score_predictions
+from tests.records import number
 
 pytestmark = pytest.mark.host
 
@@ -51,12 +51,11 @@ def test_oracle_is_perfect_everywhere(host: Callable[..., Any], command: tuple[s
 def test_metrics_of_all_correct_are_undefined_with_a_reason(host: Callable[..., Any], short_demo: Path) -> None:
     run = host(*arguments("all_correct", "siming_full"), data=short_demo, **FEW)
     score, error = run.task("full_score"), run.task("full_error")
-    assert (score["qwk"], score["plcc"], score["srcc"], score["coverage"]) == (0.0, 0.0, 0.0, 1.0)
-    assert (error["mcc"], error["precision"], error["recall"], error["f1"]) == (0.0, 0.0, 0.0, 0.0)
-    details = score["siming_stderr"]["metrics"]
-    assert details["plcc"]["undefined"] is True and details["plcc"]["reason"]
-    assert details["qwk"]["undefined"] is False  # a constant against varied labels: defined, no agreement beyond chance
-    assert error["siming_stderr"]["metrics"]["mcc"]["undefined"] is True
+    # a constant against varied labels: kappa is defined, no agreement beyond chance; nothing was called wrong
+    assert (score["qwk"], score["plcc"], score["srcc"], score["coverage"]) == (0.0, None, None, 1.0)
+    assert (error["mcc"], error["precision"], error["recall"], error["f1"]) == (None, None, 0.0, 0.0)
+    assert number(score["siming_stderr"], "plcc").why == "Every total by the judge is the same: 0/0."
+    assert number(error["siming_stderr"], "precision").why == "No step was called wrong: 0/0."
 
 
 def work(run: Any, name: str) -> tuple[set[int], int]:
@@ -79,12 +78,12 @@ def test_two_processes_give_the_numbers_of_one(
         ids = [sorted(sample["siming_stderr"]["id"] for sample in run.samples(name)) for run in (single, two)]
         assert ids[0] == ids[1]
     # the same records, scored without lmms-eval, give the same numbers to the last digit
-    scored = score_predictions(short_demo, two.folder, options=Options())
+    scored = score_predictions(short_demo, two.folder)
     for name in NAMES:
         mine = dict(scored.settings[name])
         assert json.loads(json.dumps(mine)) == single.task(name)["siming_stderr"]
-        for metric, estimate in mine["metrics"].items():
-            assert estimate["value"] == single.task(name)[metric]
+        for row in scored.rows(name).of("answered", "all steps"):
+            assert row.value == single.task(name)[row.metric]
 
 
 def test_withheld_labels_give_predictions_instead_of_metrics(
@@ -103,5 +102,5 @@ def test_withheld_labels_give_predictions_instead_of_metrics(
         assert file.name == f"siming_predictions_{name}.jsonl" and len(file.read_text().splitlines()) == 4
         assert file.name in run.output
     scored = score_predictions(tmp_path / "public", run.folder, labels=tmp_path / "labels.jsonl")
-    assert scored.settings["full_score"]["metrics"]["coverage"]["value"] == 1.0
-    assert scored.settings["full_score"]["metrics"]["qwk"]["value"] == 0.0  # a constant
+    assert number(scored.settings["full_score"], "coverage").value == 1.0
+    assert number(scored.settings["full_score"], "qwk").value == 0.0  # a constant

@@ -25,6 +25,7 @@ from siming_tasks.common.errors import DataError, OptionsError, Problem
 from siming_tasks.common.files import canonical_json
 from siming_tasks.common.redact import public_name
 from siming_tasks.data import open_dataset
+from siming_tasks.metrics.evaluate import ALL, ANSWERED
 from siming_tasks.options import Options
 from siming_tasks.plugin.hooks.docs import generation_kwargs
 from siming_tasks.results.record_parser import RecordParser
@@ -155,9 +156,9 @@ def agreement(setting: str, data: str) -> Metric:
             file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
             scored = score_run(read_run(file, open_dataset(data)), Options.from_env())
         numbers: dict[str, float] = {}
-        for name, estimate in scored.settings[setting]["metrics"].items():
-            if estimate["value"] is not None:
-                numbers |= {name: estimate["value"], f"{name}_stderr": estimate["stderr"]}
-        return {name: number for name, number in numbers.items() if number is not None}
+        for found in scored.rows(setting).of(ANSWERED, ALL):
+            numbers |= {found.metric: found.value} if found.value is not None else {}
+            numbers |= {f"{found.metric}_stderr": found.stderr} if found.stderr is not None else {}
+        return numbers
 
     return compute

@@ -42,7 +42,7 @@ def results(name: str, run: Dataset, kind: str = "rater_b", lead: str = "") -> l
 
 def numbers(aggregates: dict[str, Any]) -> dict[str, Any]:
     whole = aggregates["siming_stderr"]
-    return {name: whole[name] for name in ("metrics", "per_skill", "imputed", "statuses", "missing", "requests")}
+    return {name: whole[name] for name in ("rows", "counts", "statuses", "missing", "requests")}
 
 
 @pytest.mark.parametrize(("unit", "share"), [("skill", 3), ("step", 33)])

@@ -106,7 +106,7 @@ def test_two_data_sets_with_the_same_ids_do_not_mix(run: Dataset, other_demo: Pa
     for rows, root, wrong in ((a, run.root, True), (b, other_demo, False)):
         metrics = aggregated(rows)["siming_stderr"]
         assert metrics["dataset"]["digest"] == open_dataset(root).digest
-        assert (metrics["extra"]["prevalence"] > 0) is wrong  # the other data set has full points everywhere
+        assert (metrics["counts"]["prevalence"] > 0) is wrong  # the other data set has full points everywhere
     with pytest.raises(DataError, match="several data sets"):
         hooks.mcc([row["mcc"] for row in (a[0], b[0])])
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from siming_tasks.report.leaderboard import build_leaderboard
 from transformers import BertConfig, BertModel, CLIPConfig, CLIPImageProcessor, CLIPModel, ViTConfig, ViTImageProcessor
 from transformers import ViTModel as Vit
 
@@ -20,14 +19,11 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.data.clusters import clusters_of
 from siming_tasks.options import Options
-from siming_tasks.report.run_analysis import analyze_run
-from siming_tasks.results.discovery import find_runs, run_at
+from siming_tasks.results.discovery import run_at
 from siming_tasks.results.record import has_supervised_judge
 from siming_tasks.results.run import read_run
 from siming_tasks.tools.baseline.backbone import Backbone
-from siming_tasks.tools.baseline.crossfit import Baseline, predict, write_baseline
-from siming_tasks.tools.board.admission import admit
-from siming_tasks.tools.board.submission import ModelCard, pack
+from siming_tasks.tools.baseline.crossfit import SETTINGS, Baseline, predict, write_baseline
 
 WIDTH = 16
 SMALL: dict[str, Any] = {"hidden_size": WIDTH, "num_hidden_layers": 1, "num_attention_heads": 2,
@@ -113,8 +109,8 @@ def test_the_command(shelf: Path, short_demo: Path, tmp_path: Path, capsys: pyte
 def test_it_is_a_prediction_file_of_its_own_kind(short_demo: Path, mine: Path, tmp_path: Path) -> None:
     dataset = open_dataset(short_demo)
     run = read_run(mine, dataset)
-    assert run.settings == ("clip_score", "clip_error") and not run.problems
-    assert all(len(run.records[name]) == len(run.asked(name)) for name in run.settings)
+    assert run.settings == SETTINGS and not run.problems
+    assert all(len(run.records[name]) == len(run.asked(name)) for name in SETTINGS)
     media = run.records["clip_score"][0]["media"]
     assert (media["n_frames"], media["mode"], media["size"]) == (2, "frames", 64)
     assert (run.source.role, run.source.name, run.source.reference) == ("supervised", "mine", False)
@@ -190,6 +186,9 @@ def test_what_cannot_be_learnt_or_shown_is_said(short_demo: Path, options: Optio
 
 
 def test_a_board_knows_it_whoever_packed_it(short_demo: Path, mine: Path, tmp_path: Path) -> None:
+    from siming_tasks.tools.board.admission import admit
+    from siming_tasks.tools.board.submission import ModelCard, pack
+
     dataset, again = open_dataset(short_demo), tmp_path / "again.jsonl"
     first, *others = lines(mine)  # the first line tells nothing, and so nothing that is said of the run
     again.write_text("".join(json.dumps(x) + "\n" for x in ({**first, "judge": None}, *others)))
@@ -200,18 +199,3 @@ def test_a_board_knows_it_whoever_packed_it(short_demo: Path, mine: Path, tmp_pa
         admit(archive, dataset, Options())
     again.write_text("".join(json.dumps({**x, "judge": ["other", 1]}) + "\n" for x in lines(mine)))
     assert not has_supervised_judge(read_run(again, dataset).records)
-
-
-def test_it_stands_beside_the_models_and_has_no_rank(short_demo: Path, mine: Path, tmp_path: Path) -> None:
-    """The same answers four times: twice as the baseline that they are, twice as if a model had said them."""
-    dataset, how = open_dataset(short_demo), Options()
-    for name in "abmn":
-        told = [{k: v for k, v in line.items() if k != "judge" or name in "ab"} for line in lines(mine)]
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in told))
-    sources = find_runs([str(tmp_path / f"{name}.jsonl") for name in "abmn"])
-    table = build_leaderboard([analyze_run(source, dataset, how) for source in sources], dataset, "clip_error", how)
-    assert table is not None and table["models"] == 2
-    assert [(row["role"], row["name"]) for row in table["rows"]][:5] == [
-        ("model", "m"), ("model", "n"), ("supervised", "a"), ("supervised", "b"), ("human", "second physician")
-    ]  # fmt: skip
-    assert {row["name"] for row in table["rows"] if row.get("standing")} == {"m", "n"}

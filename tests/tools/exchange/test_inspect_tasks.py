@@ -116,10 +116,9 @@ def test_inspect_finds_the_task_asks_the_same_and_prints_the_numbers_of_siming_s
     out = tmp_path / "replies.jsonl"
 
     lines_of(once, out)
-    metrics = score_predictions(run, out, Options.from_env()).settings["full_score"]["metrics"]
-    expected = {name: each["value"] for name, each in metrics.items() if each["value"] is not None}
-    errors = {f"{name}_stderr": metrics[name]["stderr"] for name in expected}
-    assert printed == expected | {name: value for name, value in errors.items() if value is not None}
+    rows = score_predictions(run, out, Options.from_env()).rows("full_score").of("answered", "all steps")
+    expected = {row.metric: row.value for row in rows} | {f"{row.metric}_stderr": row.stderr for row in rows}
+    assert printed == {name: value for name, value in expected.items() if value is not None}
     assert {"plcc", "srcc", "qwk", "coverage"} <= set(printed) and printed["coverage"] == 1
 
     lines_of(twice, out, epoch=2)

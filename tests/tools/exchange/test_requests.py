@@ -22,6 +22,7 @@ from siming_tasks.plugin.hooks.messages import stored_images_sent
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.tasks import BENCHMARK_TASKS
+from siming_tasks.metrics import Rows
 from tests.plugin.hooks.conftest import aggregated, docs, reply
 
 SENT = Backend("test", images="several", encodes=True, blind=True)
@@ -202,11 +203,9 @@ def test_the_round_trip_equals_the_run(
     found = json.loads(capsys.readouterr().out)["settings"]
     for name in names:
         table = done.task(name)
-        assert {key: estimate["value"] for key, estimate in found[name]["metrics"].items() if key in table} == {
-            key: table[key] for key in found[name]["metrics"] if key in table
-        }
-        assert found[name]["metrics"] == table["siming_stderr"]["metrics"]
-        assert len(found[name]["metrics"]) >= 4
+        assert found[name]["rows"] == table["siming_stderr"]["rows"]
+        shown = Rows.from_json(found[name]["rows"]).of("answered", "all steps")
+        assert len(shown) >= 4 and {row.metric: row.value for row in shown} == {row.metric: table[row.metric] for row in shown}
 
 
 def test_an_exam_asked_about_in_parts_goes_round(

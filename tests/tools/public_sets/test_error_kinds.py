@@ -6,19 +6,24 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from siming_tasks.metrics.named_errors import kind_of
 
 from siming_tasks.common.schema import Finding, StepLabel
 from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.metrics import Estimate, Rows
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
 from siming_tasks.results.evaluate_records import evaluate_records
 from siming_tasks.results.record import Record
 from siming_tasks.tools import public_sets
+from tests.records import number
 from tests.tools.public_sets.test_published_sets import FOLDERS
 
 SETTING = "full_error_named_errors"
-OPTIONS = Options()
+
+
+def kind_of(error: str) -> str:
+    """The kind in the id of an error of EgoOops: ``step_03.left_out``."""
+    return error.rpartition(".")[2]
 
 
 @pytest.fixture(scope="module")
@@ -57,30 +62,25 @@ def test_all_wrong_steps_have_a_kind(egooops: Dataset) -> None:
     assert not any(step.errors for video in egooops.videos for step in video.applicable if step.consensus == 1)
 
 
-def test_kinds_are_scored_from_records_to_kappa(egooops: Dataset) -> None:
-    perfect = evaluate_records(records(egooops), egooops, OPTIONS, SETTING)["named_errors"]
-    numbers = ("f1", "macro_f1", "precision", "recall", "exact", "kappa", "reason_kappa")
-    assert [perfect[name]["value"] for name in numbers] == [1.0] * len(numbers)
-    assert perfect["unlisted"] == 0 and perfect["kinds"]["left_out"]["stated"] == 12
-    asked = sum(len(video.applicable) for video in egooops.videos)
-    assert (asked, perfect["exact"]["n_items"], perfect["reason_kappa"]["n_items"]) == (460, 460, 68)
-    none = perfect["baselines"]["none"]
-    assert (none["f1"]["value"], none["exact"]["value"], none["kappa"]["value"]) == (0, 392 / 460, 0)
-    errors = sum(row["stated"] for row in perfect["kinds"].values())
-    every = perfect["baselines"]["every"]
-    assert every["recall"]["value"] == 1 and every["precision"]["value"] == pytest.approx(errors / (7 * 460))
-    usual = perfect["baselines"]["usual_kind"]
-    # wrong_way of 460 steps, or what else the other videos make most: more than naming everything, and next to nothing
-    assert every["f1"]["value"] < usual["f1"]["value"] < 0.15
+def numbers(dataset: Dataset, said: list[Record], rater: str = "consensus") -> dict[str, Estimate]:
+    result = evaluate_records(said, dataset, Options(rater=rater), SETTING)
+    return {row.metric: row for row in Rows.from_json(result["rows"]).of("named errors")} | {
+        "mcc": number(result, "mcc", "ranked")
+    }
+
+
+def test_a_judge_that_knows_the_errors_is_perfect(egooops: Dataset) -> None:
+    perfect = numbers(egooops, records(egooops))
+    assert [perfect[name].value for name in ("f1", "precision", "recall", "mcc")] == [1.0] * 4
+    assert perfect["f1"].n == sum(any(step.errors for step in video.applicable) for video in egooops.videos)
 
 
 def test_a_judge_that_mixes_up_two_kinds_finds_all_wrong_steps_and_not_why(egooops: Dataset) -> None:
     swapped = {"wrong_way": "wrong_object", "wrong_object": "wrong_way"}
-    mixed = evaluate_records(records(egooops, kinds=swapped), egooops, OPTIONS, SETTING)
-    assert mixed["metrics"]["mcc"]["value"] == 1
-    result = mixed["named_errors"]
-    assert result["kinds"]["left_out"]["f1"]["value"] == 1 > result["macro_f1"]["value"]
-    assert result["kappa"]["value"] > result["reason_kappa"]["value"]
+    mixed = numbers(egooops, records(egooops, kinds=swapped))
+    kept = [error for video in egooops.videos for step in video.applicable for error in step.errors or ()]
+    right = sum(kind_of(error) not in swapped for error in kept)
+    assert mixed["mcc"].value == 1 and mixed["recall"].value == pytest.approx(right / len(kept)) and right < len(kept)
 
 
 def test_a_single_rater_is_a_reference_as_the_consensus_is(egooops: Dataset) -> None:
@@ -91,9 +91,6 @@ def test_a_single_rater_is_a_reference_as_the_consensus_is(egooops: Dataset) -> 
 
     videos = tuple(replace(video, steps=tuple(map(by_rater, video.steps))) for video in egooops.videos)
     dataset = replace(egooops, videos=videos)
-    how = records(egooops), dataset
-    alone = evaluate_records(*how, replace(OPTIONS, rater="rater_a"), SETTING)["named_errors"]
-    assert (alone["f1"]["value"], alone["exact"]["n_items"]) == (1, 68)  # of the other steps nothing is stated
-    consensus = evaluate_records(*how, OPTIONS, SETTING)["named_errors"]
-    assert consensus["f1"]["value"] is None
-    assert consensus["f1"]["reason"].startswith("The labels state the errors of no answered step")
+    assert numbers(dataset, records(egooops), "rater_a")["f1"].value == 1
+    consensus = numbers(dataset, records(egooops))["f1"]
+    assert consensus.value is None and consensus.why == "No error is stated or named."

@@ -5,9 +5,11 @@ import json
 
 import numpy as np
 import pytest
-from siming_tasks.analysis.input_controls import score_minimal_pairs
 
+from siming_tasks.analysis.inputs import minimal_pairs as scored_pairs
 from siming_tasks.data import open_dataset
+from siming_tasks.metrics import ScoreMatrix
+from siming_tasks.rubrics import default_rubric
 from siming_tasks.tools.simulator import make_demo, simulate_pairs
 from siming_tasks.tools.simulator.minimal_pairs import HISTORY, LOCAL, pair_row
 from siming_tasks.tools.simulator.video import FPS, SHORT, frames, perform
@@ -18,6 +20,15 @@ TWINS = simulate_pairs(2 * max(len(HISTORY), len(LOCAL)), seed=5)
 def performances(minimal_pairs):
     slots = minimal_pairs.slots(short=True)
     return [perform(exam.plan, pace=SHORT, fps=FPS, seed=exam.look, slots=slots) for exam in minimal_pairs.exams]
+
+
+def judge(said):
+    """Points by video and step as the answers of a judge; nothing else was answered."""
+    steps = default_rubric().steps
+    videos, top = sorted({video for video, _ in said}), [step.max_score for step in steps]
+    points = np.array([[said.get((video, step.id), np.nan) for step in steps] for video in videos], float)
+    asked = np.ones(points.shape, bool)
+    return ScoreMatrix(videos, [s.id for s in steps], ["x"] * len(steps), top, points, points, asked, "score")
 
 
 def clips(minimal_pairs):
@@ -61,14 +72,11 @@ def test_a_judge_of_clips_is_right_on_local_pairs_only():
     for minimal_pairs, row in zip(TWINS, rows, strict=True):
         seen = [hashlib.sha256(b"".join(frame.tobytes() for frame in clip)).digest() for clip in clips(minimal_pairs)]
         answers.append([known.setdefault(clip, points) for clip, points in zip(seen, row["points"], strict=True)])
-    first, second = (np.array(side, float)[:, None] for side in zip(*answers, strict=True))
-    assert [bool(a != b) for a, b in zip(first, second, strict=True)] == [row["kind"] == "local" for row in rows]
-    number = len(rows)
-    result = score_minimal_pairs(
-        first, second, np.zeros(number, int), np.array([float(row["direction"]) for row in rows]),
-        np.zeros((number, 1), bool), [row["kind"] for row in rows],
-    )  # fmt: skip
-    assert result.right.value == result.bound == 0.5
+    assert [a != b for a, b in answers] == [row["kind"] == "local" for row in rows]
+    said = {(row[side], row["step_id"]): points for row, both in zip(rows, answers, strict=True)
+            for side, points in zip(("video_a", "video_b"), both, strict=True)}  # fmt: skip
+    found = scored_pairs(judge(said), rows)
+    assert found.one(metric="right").value == found.one(metric="local").value == 0.5
 
 
 def test_either_video_of_a_pair_may_have_the_error():
@@ -80,18 +88,7 @@ def test_the_folder_lists_its_pairs_and_the_metric_reads_them(tmp_path):
     dataset = open_dataset(out)
     rows = [json.loads(line) for line in (out / "pairs.jsonl").read_text().splitlines()]
     assert [row["kind"] for row in rows] == ["history", "local"]
-    steps = [step.id for step in dataset.rubric.steps]
-    first, second = (
-        np.array([[dataset.video(row[side]).step(step).consensus for step in steps] for row in rows], float)
-        for side in ("video_a", "video_b")
-    )
-    result = score_minimal_pairs(
-        first,
-        second,
-        np.array([steps.index(row["step_id"]) for row in rows]),
-        np.array([float(row["direction"]) for row in rows]),
-        np.array([[step in row["unchanged_steps"] for step in steps] for row in rows]),
-        [row["kind"] for row in rows],
-    )
-    assert result.right.value == 1
-    assert result.bound == 0.5
+    said = {(video.video_id, step.step_id): step.consensus for video in dataset.videos for step in video.applicable}
+    found = scored_pairs(judge(said), rows)
+    assert found.one(metric="right").value == 1 and found.one(metric="local").value == 0.5
+    assert found.one(metric="elsewhere").value == 0

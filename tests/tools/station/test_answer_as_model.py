@@ -25,6 +25,7 @@ from tests.data.conftest import make_folder
 from tests.plugin.hooks.conftest import docs
 from tests.tools.station.conftest import Station
 from tests.tools.station.pages import complaints, keys, text, visit, wait
+from tests.records import number
 
 Begin = Callable[..., Station]
 
@@ -75,8 +76,8 @@ def test_verdicts_by_keyboard_scored_by_hand(
     lines = {line["video_id"]: line for line in read(out)}
     assert lines["v001"]["verdicts"] == dict.fromkeys(steps, "correct")
     assert lines["v002"]["verdicts"] == dict.fromkeys(steps, "incorrect")
-    metrics = scores(folder, out, capsys)["full_error"]["metrics"]
-    assert {name: metrics[name]["value"] for name in ("precision", "recall", "f1", "mcc", "coverage")} == pytest.approx(
+    said = scores(folder, out, capsys)["full_error"]
+    assert {name: number(said, name).value for name in ("precision", "recall", "f1", "mcc", "coverage")} == pytest.approx(
         {"precision": 0.5, "recall": 0.5, "f1": 0.5, "mcc": 0.0, "coverage": 1.0}
     )
 
@@ -117,9 +118,9 @@ def test_the_truth_scores_one_in_every_setting(setting: str, folder: Path, tmp_p
     assert len(work.items) == (2 if setting.startswith("full") else 8)
     answer(work, truth)
     assert f"{len(work.items)} answered questions" in work.end()
-    metrics = scores(folder, work.out, capsys)[setting]["metrics"]
+    said = scores(folder, work.out, capsys)[setting]
     for name in ("qwk",) if setting.endswith("score") else ("mcc", "f1"):
-        assert metrics[name]["value"] == 1 and metrics["coverage"]["value"] == 1
+        assert number(said, name).value == number(said, "coverage").value == 1
 
 
 @pytest.mark.parametrize(("setting", "questions", "frames"), [("full_score", 2, 5), ("clip_error", 8, 2)])

@@ -14,6 +14,7 @@ from siming_tasks.options import Options
 from siming_tasks.rubrics import rubric_from
 from siming_tasks.tools.station.event_log import EventLog, Known
 from siming_tasks.tools.station.progress import read_progress
+from tests.records import number
 from tests.tools.station.conftest import STEPS, rubric_of
 
 A, B = "a" * 64, "b" * 64
@@ -65,8 +66,8 @@ def test_pace_and_unclear_steps_equal_hand_calculation(store: Path) -> None:
     counts = {step: (doubt.pairs, doubt.differ, len(doubt.comments)) for step, doubt in found.steps.items()}
     assert counts == {"call": (1, 1, 1), "press": (1, 1, 0), "look": (1, 0, 0)}
     assert list(found.steps) == ["call", "press", "look"], "the least clear first"
-    (table,) = found.tables
-    assert table.raters == ("x", "y") and table.agreement.metrics["qwk"].n_items == 2, "press: only x gave points"
+    differ = found.rows.one("physicians with each other", "x and y", "differ")
+    assert (differ.value, differ.n) == (0.5, 1), "one of look and call; press: only x gave points"
 
 
 def test_progress_is_printed_as_text_and_json(store: Path, capsys: Any) -> None:
@@ -77,7 +78,7 @@ def test_progress_is_printed_as_text_and_json(store: Path, capsys: Any) -> None:
     assert r"is \<b\>shouting\</b\> a call?" in printed
     assert main(["study", "raters", str(store), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["raters"]["x"]["finished"] == 1 and told["synthetic"] is False and len(told["pairs"]) == 1
+    assert told["raters"]["x"]["finished"] == 1 and told["synthetic"] is False and number(told, "qwk", "physicians with each other", "x and y").n == 1
     assert main(["study", "raters", str(store), "--raters", "x", "z"]) == 1
     assert "'z' has rated nothing; x, y has" in capsys.readouterr().err
 
