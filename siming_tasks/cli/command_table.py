@@ -83,7 +83,7 @@ TABLE = tuple(CommandRow(*row) for row in (
     ("study card", "study", "print a run's numbers, intervals and limits for a model's README",
      "runs/qwen", "siming run export {path} OUT --data {dir}"),
     ("study power", "study", "plan a data set: detectable effects, or videos needed for an effect",
-     "--videos 100 --models 4", "siming data template sheet.xlsx --rubric rubric.yaml --videos videos"),
+     "--videos 100 --comparisons 6", "siming data template sheet.xlsx --rubric rubric.yaml --videos videos"),
     ("board submit", "board", "pack a run's predictions for a leaderboard, or check such an archive",
      "runs/qwen --out qwen.zip --organization 'Our lab'", "siming docs board"),
     ("board build", "board", "build a static leaderboard from submitted archives",
