@@ -11,7 +11,6 @@ from typing import Any
 from siming_tasks.analysis.diagnosis import diagnose_matrix
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_json
-from siming_tasks.common.sanitize import visible
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Rows, ScoreMatrix
 from siming_tasks.options import Options
@@ -21,23 +20,10 @@ from siming_tasks.results.comparable import TaskRun
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import Run, partial_notes, read_run
+from siming_tasks.results.unread_replies import UnreadNote, UnreadReplies, UnreadReply, unread_note
 from siming_tasks.tasks import ABLATION_TASKS, TASKS
 
-READ, EXAMPLES, BEGINNING = "ok", 3, 300
-"""Status of a reply that was read whole; examples of each other status in a setting, and characters of each."""
 Spans = Sequence[tuple[float, float]]
-
-
-@dataclass(frozen=True)
-class UnreadReply:
-    """A reply that was not read whole: request, status, reasons by step, and its beginning."""
-
-    setting: str
-    video_id: str
-    step_id: str | None
-    status: str
-    missing: Mapping[str, str]
-    text: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +39,7 @@ class RunAnalysis:
         warnings: what a reader must know before comparing this run.
         replies: number of raw replies found.
         prompts: by setting, a fingerprint of all prompts of the run; None if it does not state them.
-        unread: a few replies of each status that were not read whole; only if replies were kept.
+        unread: replies that were not read whole; only if replies were kept.
         claimed: by setting, by video and step the seconds that its answers rest on, where its answer format has them.
     """
 
@@ -72,27 +58,6 @@ class RunAnalysis:
     def matrices(self) -> dict[str, ScoreMatrix]:
         """By setting, all questions that were asked."""
         return {name: task_run.panel for name, task_run in self.task_runs.items()}
-
-
-class _Examples:
-    """The first few replies of each status that were not read whole."""
-
-    def __init__(self) -> None:
-        self.kept: dict[tuple[str, str], dict[str, UnreadReply]] = {}
-
-    def put(self, record: Record, reply: str | None) -> None:
-        """Look at one reply; a failed request has none worth showing."""
-        if record.status == READ or not reply or record.status == "request_failed":
-            return
-        kept = self.kept.setdefault((record.setting, record.status), {})
-        if len(kept) < EXAMPLES:
-            text = visible(reply[:BEGINNING]) + ("…" if len(reply) > BEGINNING else "")
-            kept[record.id] = UnreadReply(record.setting, record.video_id, record.step_id, record.status,
-                                          dict(record.missing), text)  # fmt: skip
-
-    def all(self) -> list[UnreadReply]:
-        """Those of every setting and status."""
-        return [reply for kept in self.kept.values() for reply in kept.values()]
 
 
 def analyze_run(
@@ -117,13 +82,13 @@ def analyze_run(
     Raises:
         DataError: the run cannot be read, holds nothing, or was made with other data.
     """
-    examples = _Examples()
+    unread = UnreadReplies(dataset)
     with ReplyFiles(source.slug, out / "data" / source.slug) if out else nullcontext() as files:
 
         def keep_reply(record: Record, line: Mapping[str, Any]) -> None:
             if files:
                 files.put(record, line)
-                examples.put(record, raw_reply(line))
+                unread.put(record, raw_reply(line))
 
         run = read_run(source, dataset, partial=partial, allow=allow, seen=keep_reply if files else None)
         if files:
@@ -145,10 +110,10 @@ def analyze_run(
         tables={name: diagnose_matrix(task_runs[name].panel, run, name, options) for name in names},
         task_runs=task_runs,
         reasons={name: _reasons(run.records[name]) for name in names},
-        warnings=tuple(_warnings(run, settings)),
+        warnings=tuple(_warnings(run, settings, unread_note(run, unread.all()))),
         replies=files.count if files else 0,
         prompts={name: _prompt_fingerprint(run.records[name]) for name in names},
-        unread=examples.all(),
+        unread=unread.all(),
         claimed={name: _claimed(run, name) for name in names},
     )
 
@@ -172,7 +137,8 @@ def _prompt_fingerprint(records: Sequence[Record]) -> str | None:
     return sha256_json(prompts)[:12] if all(prompts.values()) else None
 
 
-def _warnings(run: Run, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _warnings(run: Run, settings: Mapping[str, Mapping[str, Any]], unread: UnreadNote) -> list[str]:
+    """What must be known of a run; that many of its replies were unread stands first."""
     warnings = partial_notes(settings)
     for name, numbers in settings.items():
         have, asked = len(run.records[name]), numbers["requests"]["asked"]
@@ -183,4 +149,7 @@ def _warnings(run: Run, settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
             )
         if failed:
             warnings.append(f"{name}: {failed:,} requests failed before any model answered (counted as missing).")
-    return warnings
+    if not unread.count:
+        return warnings
+    note = " ".join([unread.sentence, *unread.remedies()])
+    return [note, *warnings] if unread.is_many else [*warnings, note]

@@ -38,7 +38,7 @@ class UnreadReply:
     Attributes:
         id: of the request, with its part where the exam is asked about in parts.
         setting: name of the setting.
-        video_id: the exam.
+        video_id: the exam; ``step_id``: the step of a clip, None for a full video.
         status: how the reply was read.
         missing: by step without an answer, the reason.
         asked: number of steps that were asked about.
@@ -48,6 +48,7 @@ class UnreadReply:
     id: str
     setting: str
     video_id: str
+    step_id: str | None
     status: str
     missing: Mapping[str, str]
     asked: int
@@ -91,7 +92,9 @@ def unread_reply(record: Record, reply: str, asked: int) -> UnreadReply:
     """Entry of a record whose reply was asked about so many steps."""
     name = "/".join(filter(None, (record.id, record.conditions.part)))
     missing = dict(record.missing)
-    return UnreadReply(name, record.setting, record.video_id, record.status, missing, asked, _cut(reply))
+    return UnreadReply(
+        name, record.setting, record.video_id, record.step_id, record.status, missing, asked, _cut(reply)
+    )
 
 
 def _cut(text: str) -> str:

@@ -22,6 +22,7 @@ from siming_tasks.report.run_analysis import RunAnalysis
 from siming_tasks.report.table import Table
 from siming_tasks.results.discovery import RequestSlice
 from siming_tasks.results.lmms_eval_commands import command_of
+from siming_tasks.results.unread_replies import EXAMPLES, UnreadReply
 from siming_tasks.tasks import TASKS
 
 MOST_LINKS, MOST_FAR = 30, 15
@@ -95,11 +96,20 @@ def _setting(name: str, run: RunAnalysis, contents: ReportContents) -> dict[str,
         "missing": list(numbers["missing"].items()),
         "media": _media(numbers["media"]),
         "unread": [(reply, answer_address(name, reply.video_id, slug, reply.step_id))
-                   for reply in run.unread if reply.setting == name],
+                   for reply in _examples(run, name)],
         "cost": usage_line(usage, len(matrix.video_ids)) if usage else "",
         "served": list(usage["served"]) if usage else [],
         "requests": numbers["requests"],
     }  # fmt: skip
+
+
+def _examples(run: RunAnalysis, name: str) -> list[UnreadReply]:
+    """The first few replies of each status that were not read whole."""
+    kept: dict[str, list[UnreadReply]] = {}
+    for reply in run.unread:
+        if reply.setting == name and len(kept.setdefault(reply.status, [])) < EXAMPLES:
+            kept[reply.status].append(reply)
+    return [reply for replies in kept.values() for reply in replies]
 
 
 def _skill(row: str, dataset: Dataset) -> str:
