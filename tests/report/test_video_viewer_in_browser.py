@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -132,28 +131,6 @@ def test_two_judges_stand_side_by_side(browser: Any, served: Served, lab) -> Non
     assert quiet(browser)
 
 
-def test_the_bar_between_the_panes_is_moved_by_keys_and_pointer(chromium: Any, served: Served, lab) -> None:
-    from selenium.webdriver.common.action_chains import ActionChains
-    from selenium.webdriver.common.keys import Keys
-
-    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
-                             {"width": 1440, "height": 900, "deviceScaleFactor": 1, "mobile": False})  # fmt: skip
-    try:
-        visit(chromium, served, f"videos/{lab.dataset.videos[0].video_id}.html")
-        width = "document.querySelector('.judged').getBoundingClientRect().width"
-        before = run(chromium, width)
-        bar = chromium.find_element("css selector", ".divider")
-        bar.send_keys(Keys.ARROW_LEFT)
-        assert run(chromium, width) > before + 40
-        ActionChains(chromium).drag_and_drop_by_offset(bar, 200, 0).perform()
-        assert run(chromium, width) < before - 100
-        chromium.refresh()
-        assert run(chromium, width) < before - 100, "and stays there"
-    finally:
-        chromium.execute_script("localStorage.clear()")
-        chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
 def test_video_and_reply_stay_in_view_while_the_grid_scrolls(browser: Any, served: Served, lab) -> None:
     """The last step of the sheet, far below: the player is on the screen, and so is the reply; heads stay on top."""
     video, last = lab.dataset.videos[0].video_id, lab.dataset.rubric.steps[-1].id
@@ -201,40 +178,6 @@ def test_j_and_k_walk_through_the_disagreements(browser: Any, served: Served, la
     press(browser, "k")
     wait(browser, f"location.pathname.endsWith('{first}.html') && document.querySelector('.detail h2')")
     assert run(browser, "location.hash") == seen[-1]
-
-
-def test_no_span_lies_over_another(browser: Any, served: Served, lab) -> None:
-    """Every step of the exam can be hit in its middle, in its skill's lane and in every judge's."""
-    video = lab.dataset.videos[0]
-    visit(browser, served, f"videos/{video.video_id}.html")
-    wait(browser, "document.querySelector('.span')")
-    assert run(browser, "document.querySelectorAll('.lane-name.judge').length") == 1, "of the chosen judge"
-    spans = run(browser, "[...document.querySelectorAll('.span:not([data-run])')].map(s => s.dataset.step)")
-    assert sorted(spans) == sorted(video.timed_ids)
-    hidden = run(
-        browser,
-        "[...document.querySelectorAll('.span')].filter(s => {"
-        " s.scrollIntoView({block: 'center', behavior: 'instant'}); const b = s.getBoundingClientRect();"
-        " return document.elementFromPoint((b.left + b.right) / 2, (b.top + b.bottom) / 2) !== s; })"
-        ".map(s => s.ariaLabel)",
-    )
-    assert hidden == []
-    box = run(
-        browser,
-        "[...document.querySelectorAll('.span:not([data-run])')].map(s => [s.dataset.step,"
-        " parseFloat(s.getAttribute('x')), parseFloat(s.getAttribute('width'))])",
-    )
-    for step, x, width in box:
-        start, end = video.step(step).span
-        assert x == pytest.approx(100 * start / video.duration, abs=0.01)
-        assert width == pytest.approx(max(100 * (end - start) / video.duration, 0.5), abs=0.01)
-    ticks = [
-        float(t.split()[0])
-        for t in run(browser, "[...document.querySelectorAll('.axis text')].map(t => t.textContent)")
-    ]
-    assert ticks[0] == 0 and video.duration / 2 < ticks[-1] <= video.duration and len(ticks) > 2
-    assert len({round(b - a, 6) for a, b in pairwise(ticks)}) == 1
-    assert len(run(browser, "[...document.querySelectorAll('.keys .key')].map(k => k.className)")) == 9
 
 
 def test_a_span_selects_step_reply_and_address(browser: Any, served: Served, lab) -> None:
