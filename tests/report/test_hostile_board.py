@@ -327,9 +327,13 @@ def test_a_verified_row_needs_one_exact_rerun(kit: Kit, lab, tmp_path: Path) -> 
     found = {entry.received.path.stem: entry for entry in entries}
     assert not refused and {name for name, entry in found.items() if entry.verified} == {"exact", "file"}
     said = {name: " ".join(note for note in entry.findings if "own run" in note) for name, entry in found.items()}
-    assert "both both/ and both.jsonl are there" in said["both"] and "holds 3 runs" in said["many"]
+    assert (
+        "a re-run is a folder both/ or a file both.jsonl, not both" in said["both"] and "holds 3 runs" in said["many"]
+    )
     assert all("leads to the folder of all re-runs" in said[name] for name in ("top", "up"))
-    assert "not a JSON object" in said["broken"] and "a re-run is a folder, or a file named" in said["plain"]
+    assert (
+        "not a JSON object" in said["broken"] and "a re-run is a folder plain/ or a file plain.jsonl" in said["plain"]
+    )
     assert said["Case"] == said["pre"] == said["*"] == "" and found["Case"].agreement is None
 
 

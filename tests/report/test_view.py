@@ -12,6 +12,7 @@ from urllib.parse import urljoin
 import pytest
 
 from siming_tasks.cli import main
+from siming_tasks.report.build import write_report
 from siming_tasks.report.viewer_files import read_media_links
 from tests.report.serving import Served, viewing
 
@@ -153,10 +154,10 @@ def test_what_cannot_be_viewed_is_said_in_a_sentence(lab, moved: Path, tmp_path:
     assert "has no media.json. Write the report again" in refused(broken)
 
 
-def test_copies_travel_with_the_report(minimal_pairs, cache: Path, tmp_path: Path) -> None:
-    out = shutil.copytree(minimal_pairs.out, tmp_path / "report")
+def test_copies_travel_with_the_report(lab, cache: Path, tmp_path: Path) -> None:
+    out = write_report([lab.runs / "noisy"], lab.dataset, tmp_path / "report", media="copy", progress=False)
     assert json.loads((out / "media.json").read_text())["videos"] == {}
-    video = minimal_pairs.dataset.videos[0]
+    video = lab.dataset.videos[0]
     with viewing(out, cache=cache) as served:
         assert served.said.startswith("Open this address"), "nothing is missing"
-        assert served.ask(f"/media/{video.video_id}.mp4")[2] == minimal_pairs.dataset.media_path(video).read_bytes()
+        assert served.ask(f"/media/{video.video_id}.mp4")[2] == lab.dataset.media_path(video).read_bytes()
