@@ -132,7 +132,7 @@ def answered(row: JudgeRow) -> Number | None:
 
 
 def exams_of(synthetic: bool) -> str:
-    """What the sentences call the exams."""
+    """The noun for the exams in sentences."""
     return "SYNTHETIC exams" if synthetic else "exams"
 
 

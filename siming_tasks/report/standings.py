@@ -121,7 +121,7 @@ class Standing:
         return select(TASKS[self.setting].answer, headline=True)[0]
 
     def sentences(self, exams: str) -> list[str]:
-        """What the tests say, in three sentences at most: of the judges, of the physicians, of not looking."""
+        """The result of the tests in three sentences at most: of the judges, of the physicians, of not looking."""
         made = self.comparison
         if made is None:
             return [self.why]

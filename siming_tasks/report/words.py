@@ -106,7 +106,7 @@ def named_people(text: str, people: str) -> str:
 
 
 def no_video_sentence(beats: Mapping[str, bool | None]) -> str:
-    """Which runs, best first, are better than every judge that never looks.
+    """Sentence on the runs, best first, that are better than every judge that never looks.
 
     Example:
         >>> no_video_sentence({"a": True, "b": False})

@@ -25,7 +25,7 @@ from siming_tasks.results.lmms_eval_commands import command_of
 from siming_tasks.results.unread_replies import EXAMPLES, UnreadReply
 from siming_tasks.tasks import TASKS
 
-MOST_LINKS, MOST_FAR = 30, 15
+MOST_LINKS, MOST_FAR = 12, 15
 """Exams that a step's line leads to at most, of each kind; answers in the list of those that are furthest away."""
 _METRICS = {key: row.label for key, row in CATALOGUE.items()}
 OWN: Mapping[str, TableText] = {
