@@ -1,6 +1,6 @@
 """Cost of ``siming score``, ``compare``, ``report`` and ``data check --quick`` at several sizes, and its growth.
 
-    python utils/bench_scale.py [--videos 500 2000] [--commands score compare report check] [--resamples 10000]
+    python utils/bench_scale.py [--videos 500 2000] [--commands score compare report check]
 
 SYNTHETIC labels and answers, 33 steps a video, four settings; all videos are one short made-up film under many names.
 Each line is one process: processor seconds (user and system), seconds on the clock, peak memory, and the processor
@@ -118,7 +118,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--videos", type=int, nargs="+", default=[500, 2000])
     parser.add_argument("--commands", nargs="+", choices=COMMANDS, default=list(COMMANDS))
-    parser.add_argument("--resamples", type=int, default=10_000)
     arguments = parser.parse_args()
     print("command   videos     CPU s    wall s      MB  CPU ratio  MB ratio   (SYNTHETIC)")
     first: dict[str, tuple[float, float]] = {}
@@ -127,12 +126,9 @@ def main() -> None:
             root = Path(folder)
             make_folder(root, videos)
             for name in sorted(arguments.commands, key=list(COMMANDS).index):
-                command = COMMANDS[name]
                 if name in MEDIA and not (root / FIRST).exists():
                     add_media(root, videos)
-                if name != "check":
-                    command = [*command, "--resamples", str(arguments.resamples)]
-                cpu, wall, peak = measure(command, root)
+                cpu, wall, peak = measure(COMMANDS[name], root)
                 base = first.setdefault(name, (cpu / videos, peak / videos))
                 ratios = f"{cpu / videos / base[0]:>10.2f} {peak / videos / base[1]:>9.2f}"
                 print(f"{name:<9} {videos:>6} {cpu:>9.1f} {wall:>9.1f} {peak:>7.0f} {ratios}", flush=True)

@@ -223,7 +223,7 @@ def hero(dataset: Dataset, folder: Path, out: Path) -> None:
     """Write hero.webp."""
     report = folder / "report"
     runs = make_runs(dataset, folder, SKILLS)
-    command = [*SIMING, "report", *runs, "--data", str(dataset.root), "--out", str(report), "--resamples", "200"]
+    command = [*SIMING, "report", *runs, "--data", str(dataset.root), "--out", str(report)]
     subprocess.run([*command, "--video-files", "copy"], check=True, stdout=subprocess.DEVNULL)
     with chromium() as browser:
         pictures, lengths = zip(*film(browser, report / "videos" / f"{VIDEO}.html"), strict=True)
