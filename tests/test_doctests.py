@@ -62,7 +62,7 @@ def test_examples(path: Path, names: dict[str, object], tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", siming_tasks.__all__)
 def test_every_public_name_has_an_example_that_runs(name: str) -> None:
     public = getattr(siming_tasks, name)
-    assert ">>> " in (public.__doc__ or "") and public.__name__ == {"Panel": "ScoreMatrix"}.get(name, name)
+    assert ">>> " in (public.__doc__ or "") and public.__name__ == name
     assert public.__module__.replace(".", "/") + ".py" in {str(path.relative_to(PACKAGE.parent)) for path in EXAMPLES}
 
 

@@ -126,10 +126,9 @@ def main() -> None:
             root = Path(folder)
             make_folder(root, videos)
             for name in sorted(arguments.commands, key=list(COMMANDS).index):
-                command = COMMANDS[name]
                 if name in MEDIA and not (root / FIRST).exists():
                     add_media(root, videos)
-                cpu, wall, peak = measure(command, root)
+                cpu, wall, peak = measure(COMMANDS[name], root)
                 base = first.setdefault(name, (cpu / videos, peak / videos))
                 ratios = f"{cpu / videos / base[0]:>10.2f} {peak / videos / base[1]:>9.2f}"
                 print(f"{name:<9} {videos:>6} {cpu:>9.1f} {wall:>9.1f} {peak:>7.0f} {ratios}", flush=True)

@@ -66,7 +66,7 @@ def commands(exams: Path, out: Path) -> Iterator[tuple[str, int, str]]:
     yield f"data build {out}/built {rubric} {videos} --labels {out}/scores.csv --synthetic", 0, "132 judged steps"
     yield f"data rate {exams} --rater kim --no-browser --store {out}/kim.sqlite", 0, "Every event is kept"
     yield f"run requests {exams} {out}/requests.jsonl --setting full_score --limit 1 --frames 2", 0, "1 requests"
-    yield f"score {exams} {a}", 0, "qwk"
+    yield f"score {exams} {a}", 0, "kappa (qwk)"
     yield f"compare {a} {b} --data {exams}", 0, "rater_b"
     yield f"report {a} --data {exams} --out {out}/report --jobs 1", 0, "1 run"
     yield f"run export {a} {out}/results --data {exams}", 0, "SYNTHETIC"
