@@ -22,7 +22,7 @@ from siming_tasks.parsing import parse_reply
 from siming_tasks.parsing.parsed_reply import MISSING
 from siming_tasks.results.evaluate_records import build_reference_matrix, evaluate_records
 from siming_tasks.results.record import SUPERVISED, Record
-from siming_tasks.tasks import RECORD_FIELDS, TASKS
+from siming_tasks.tasks import RECORD_FIELDS
 from tests.records import record_json
 
 PACKAGE = Path(__file__).parents[1] / "siming_tasks"
