@@ -37,7 +37,8 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
     """Parse and record a reply. Never raises on a reply: lmms-eval would retry five times and then exit 0."""
     setting = TASKS[doc["setting"]]
     opened = RUN.dataset_of(doc)
-    parsed = RUN.parse_reply(doc, results[0] if results else None)
+    reply = results[0] if results else None
+    parsed = RUN.parse_reply(doc, reply)
     conditions = Conditions(
         prompt=opened.prompt(doc, RUN.options.prompt)[1],
         dataset=opened.dataset.digest,
@@ -49,7 +50,7 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
     )
     record = Record.from_reply(setting.name, doc["video_id"], doc["step_id"] or None, parsed, conditions)
     if record.status in UNREAD and len(_EXAMPLES) < EXAMPLES:
-        line = unread_reply(record, str(results[0]), len(opened.steps(doc))).line()
+        line = unread_reply(record, str(reply or ""), len(opened.steps(doc))).line()
         _EXAMPLES.setdefault(f"{record.id}/{record.conditions.part}", line)
     return {**dict.fromkeys(_metrics_of(setting), _item(record)), RECORD: record.to_json()}
 

@@ -18,7 +18,9 @@ from siming_tasks.data import Dataset, open_dataset, withhold
 from siming_tasks.media import backends, store
 from siming_tasks.options import Options
 from siming_tasks.plugin import hooks
+from siming_tasks.plugin.hooks import results as results_hook
 from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.plugin.verify_output import _print_message
 from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS, UNALTERED_TASKS
 from siming_tasks.tasks.prompt import build_prompt
@@ -267,3 +269,23 @@ def test_after_prepare_no_hook_decodes_anything(
     for name in STANDARD_TASKS:
         counts = [item["n_frames"] for item in shown[name]]
         assert rows[name][1:4] == [str(len(counts)), str(sum(counts)), str(max(counts))]
+
+
+def test_a_run_says_how_many_replies_were_unread_and_many_of_them_first(
+    run: Dataset, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = docs("clip_score")
+
+    def printed(*said: str) -> str:
+        monkeypatch.setattr(results_hook, "_STATUSES", {})
+        monkeypatch.setattr(results_hook, "_EXAMPLES", {})
+        texts = [*said, *['{"score": 0}'] * (len(asked) - len(said))]
+        rows = [hooks.process_results(doc, [text]) for doc, text in zip(asked, texts, strict=True)]
+        hooks.evaluation([row["siming_stderr"] for row in rows])
+        _print_message()
+        return capsys.readouterr().err
+
+    few, many = printed("No \x1b[2Jidea."), printed(*["No idea."] * len(asked))
+    assert few.index("Nothing of this run is kept") < few.index(f"1 of {len(asked)} replies") and "\x1b" not in few
+    assert many.index(f"{len(asked)} of {len(asked)} replies") < many.index("Nothing of this run is kept")
+    assert many.count("\n  clip_score/") == 3 and "SIMING_ASK=step" in many
