@@ -19,8 +19,9 @@ from siming_tasks.metrics.labels import LabelMapping, ordinal_labels
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.metrics.thresholds import NOISE
 
-FOLDS, TREES, LEAF = 5, 100, 5
-"""Parts that the clusters are dealt into for the clock; trees of its forest and the fewest steps in a leaf."""
+FOLDS, TREES, LEAF, MOST_CELLS = 5, 50, 5, 10_000
+"""Parts that the clusters are dealt into for the clock; trees of its forest, the fewest steps in a leaf, and the most
+steps that it learns from."""
 
 
 def always_correct(matrix: ScoreMatrix) -> FloatArray:
@@ -90,10 +91,12 @@ def clock(matrix: ScoreMatrix) -> FloatArray:
     for learn, judge in GroupKFold(folds).split(share, groups=clusters) if folds > 1 else ():
         usual = np.nanmean(np.where(known[learn].any(axis=0), share[learn], 1.0), axis=0)
         rows = np.concatenate([seconds, np.broadcast_to(usual[:, None], (*share.shape, 1))], axis=2)
+        taught, labels = rows[learn][known[learn]], share[learn][known[learn]]
+        if len(labels) > MOST_CELLS:  # steps of thousands of exams teach it no more
+            kept = np.random.default_rng(0).choice(len(labels), MOST_CELLS, replace=False)
+            taught, labels = taught[kept], labels[kept]
         forest = ExtraTreesRegressor(TREES, min_samples_leaf=LEAF, max_features=0.6, bootstrap=True, oob_score=True,
-                                     max_samples=min(8_000, int(known[learn].sum())), random_state=0)  # fmt: skip
-        labels = share[learn][known[learn]]
-        forest.fit(rows[learn][known[learn]], labels)
+                                     random_state=0).fit(taught, labels)  # fmt: skip
         seen = np.sort(np.where(np.isnan(forest.oob_prediction_), labels.mean(), forest.oob_prediction_))
         place = np.searchsorted(seen, forest.predict(rows[judge].reshape(-1, rows.shape[2])).round(9)) / len(seen)
         given = np.quantile(labels, np.clip(place, 0, 1), method="inverted_cdf")
