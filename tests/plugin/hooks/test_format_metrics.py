@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from siming_tasks.metrics.no_video_baselines import step_prior
 
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.media import unobservable_reason

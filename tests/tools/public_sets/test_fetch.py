@@ -70,10 +70,10 @@ def annotations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def videos(tmp_path: Path) -> Path:
     """Six seconds of moving noise for each, under the names that archives give them."""
-    for number, name in enumerate(("blocks/S1.MP4", "blocks/S12_720p.mp4", "S2-view.mp4", "blocks/S3.mp4")):
+    for place, name in enumerate(("blocks/S1.MP4", "blocks/S12_720p.mp4", "S2-view.mp4", "blocks/S3.mp4")):
         path = tmp_path / "videos" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        noise = np.random.default_rng(number).integers(0, 255, (12, 16, 3), np.uint8).repeat(8, 0).repeat(8, 1)
+        noise = np.random.default_rng(place).integers(0, 255, (12, 16, 3), np.uint8).repeat(8, 0).repeat(8, 1)
         with av.open(str(path), "w") as out:
             stream = out.add_stream("mpeg4", rate=Fraction(10))
             stream.width, stream.height, stream.pix_fmt = 128, 96, "yuv420p"
