@@ -1,7 +1,7 @@
 """Coverage of the 95 % intervals in simulated studies: ``python utils/validate_intervals.py [--sets 1000]``.
 
-Eighteen cells of independent videos and fifteen of videos of the same students; SYNTHETIC. A judge copies the truth in a
-share of the steps and otherwise gives what another trainee might have got. The truth of a cell is its metric over
+Eighteen cells of independent videos and fifteen of videos of the same students; SYNTHETIC. A judge copies the truth in
+a share of the steps and otherwise gives what another trainee might have got. The truth of a cell is its metric over
 150,000 videos. A set without an interval counts as not covering; its share is printed. Cells under 92 % are named.
 """
 

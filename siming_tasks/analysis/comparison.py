@@ -184,7 +184,7 @@ class Comparison(Shown):
 
 
 def pair_sentence(pair: Pair, metric: str, first: str, second: str) -> str:
-    """What a test of two judges says, the leader first, without the full stop."""
+    """The result of a test of two judges in words, the leader first, without the full stop."""
     found = pair.estimate
     size = fixed(abs(found.value or 0.0))
     if pair.state == "better":
@@ -197,7 +197,7 @@ def pair_sentence(pair: Pair, metric: str, first: str, second: str) -> str:
 
 
 def no_video_sentence(made: Comparison, run: str) -> str:
-    """What the tests say of a run beside the judges that never look."""
+    """The results of the tests of a run beside the judges that never look."""
     if run not in made.rivals:
         return f"{run} is not held against judges that see no video: it has no value."
     lead = made.rows.one(OVER_NO_VIDEO, run, made.headline)

@@ -89,7 +89,7 @@ def verdict_counts(matrix: ScoreMatrix, positive: Positive = "error") -> FloatAr
 
 
 def counted_codes(x: Codes, y: Codes, known: BoolArray, k: int) -> FloatArray:
-    """How often each pair of labels ``0..k-1`` occurs in each row where ``known``, ``float64[V, k * k]``."""
+    """Counts of each pair of labels ``0..k-1`` in each row where ``known``, ``float64[V, k * k]``."""
     cells, rows = k * k, len(known)
     code = np.where(known, k * x.astype(np.int64) + y, cells) + np.arange(rows)[:, None] * (cells + 1)
     counts = np.bincount(code.ravel(), minlength=rows * (cells + 1)).reshape(rows, cells + 1)

@@ -110,7 +110,9 @@ class Rows(tuple[Estimate, ...], Shown):
     def card(self) -> Card:
         """Every estimate with its interval, or why there is none."""
         rows = [(each.table, each.row, each.metric, str(each), f"{each.n:,}", " ".join(each.notes)) for each in self]
-        return Card(f"{len(self):,} numbers", "", ("table", "row", "metric", "value [95 % interval]", "videos", ""), rows)
+        return Card(
+            f"{len(self):,} numbers", "", ("table", "row", "metric", "value [95 % interval]", "videos", ""), rows
+        )
 
     def of(self, table: str | None = None, row: str | None = None, metric: str | None = None) -> Rows:
         """Those with these names; None: any."""

@@ -33,7 +33,7 @@ def always_failed(matrix: ScoreMatrix) -> FloatArray:
 
 
 def step_prior(matrix: ScoreMatrix, *, within: Sequence[str] = ()) -> FloatArray:
-    """What each step usually gets, from the labels of the other clusters.
+    """Answers by what each step usually gets, from the labels of the other clusters.
 
     Steps are ordered by their mean share of points in the other clusters, and the k-th of S steps is given the
     (k - 1/2) / S quantile of all shares there: matching the spread of the labels is what makes its kappa large.
@@ -73,7 +73,7 @@ def site_step_prior(matrix: ScoreMatrix) -> FloatArray:
 
 
 def clock(matrix: ScoreMatrix) -> FloatArray:
-    """What the seconds of steps, of the pauses around them and of the video tell, learnt from the other clusters.
+    """Answers by the seconds of steps, of the pauses around them and of the video, learnt from the other clusters.
 
     A forest predicts the share of points from them and from the step; a step whose prediction is the q-th quantile of
     the predictions for the exams that the trees were not grown on is given the q-th quantile of the labels there.
@@ -181,7 +181,7 @@ def shuffled_self(
 
 
 def _margins(side: NDArray[Any], known: BoolArray, k: int, groups: NDArray[np.intp], number: int) -> FloatArray:
-    """How often each group of videos has each label in each step, ``float[G, S, k]``."""
+    """Counts of each label in each step and group of videos, ``float[G, S, k]``."""
     held = np.zeros((number, known.shape[1], k))
     video, step = np.nonzero(known)
     np.add.at(held, (groups[video], step, side[video, step].astype(np.int64)), 1.0)

@@ -42,7 +42,7 @@ def check_alike(results: Sequence[Result]) -> None:
 
 
 def _asked_how(result: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What decides the replies of a part, without secrets: facts of the model, and of each task."""
+    """Everything that decides the replies of a part, without secrets: facts of the model, and of each task."""
     config = result.get("config") or {}
     arguments = redact(config.get("model_args")) or ""
     if not isinstance(arguments, Mapping):

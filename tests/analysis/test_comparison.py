@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from siming_tasks.analysis.human_ceiling import human_ratio
+from siming_tasks.analysis.paired_tests import detectable, holm, jackknife_t
+from siming_tasks.analysis.rater_agreement import inter_rater_table
+from siming_tasks.metrics.abstention import abstention
+from siming_tasks.metrics.no_video_baselines import step_prior
 from statsmodels.stats.multitest import multipletests
 
 from siming_tasks.analysis.comparison import PARTIAL_TOTALS, compare_scores
-from siming_tasks.analysis.human_ceiling import human_ratio
-from siming_tasks.analysis.paired_tests import detectable, holm, jackknife_t
 from siming_tasks.analysis.power import StudyDesign, draw
-from siming_tasks.analysis.rater_agreement import inter_rater_table
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import ScoreMatrix, evaluate
-from siming_tasks.metrics.abstention import abstention
 from siming_tasks.metrics.alignment import ComparisonEntry, align
-from siming_tasks.metrics.no_video_baselines import step_prior
 from siming_tasks.report.table import to_markdown
 from siming_tasks.report.tables.comparison import comparison_section
 

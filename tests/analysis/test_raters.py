@@ -88,7 +88,9 @@ def test_raters_that_cannot_be_compared_are_refused() -> None:
     apart[:6], other[6:] = np.nan, np.nan
     with pytest.raises(DataError, match=r"No step was scored by two of a, b; their agreement cannot be computed\."):
         rater_rows(dataset({"a": apart, "b": other}))
-    with pytest.raises(DataError, match="needs the labels of two raters before adjudication; this data set has those of"):
+    with pytest.raises(
+        DataError, match="needs the labels of two raters before adjudication; this data set has those of"
+    ):
         rater_rows(dataset({"consensus": drawn(1), "a": drawn(2)}))
     with pytest.raises(DataError, match="drawn has no rater 'x'; it has a, b"):
         rater_rows(replace(dataset({"a": drawn(1), "b": drawn(2)})), names=["a", "x"])

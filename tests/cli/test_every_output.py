@@ -209,7 +209,8 @@ def given() -> Iterator[Path]:
     (root / "results.jsonl").write_text(json.dumps(result) + "\n")
     (root / "inbox").mkdir()
     subprocess.run([sys.executable, "-c", "import sys; from siming_tasks.cli import main; sys.exit(main(sys.argv[1:]))",
-                    "board", "submit", str(run), "--out", str(root / "inbox" / "m.zip"), "--data", str(root / "tiny")], check=True, capture_output=True)  # fmt: skip
+                    "board", "submit", str(run), "--out", str(root / "inbox" / "m.zip"),
+                    "--data", str(root / "tiny")], check=True, capture_output=True)  # fmt: skip
     yield root
     _change("-R", "-i", root)
     shutil.rmtree(root, ignore_errors=True)

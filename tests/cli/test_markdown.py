@@ -126,7 +126,9 @@ def test_score_says_why_a_number_is_not_there(
     assert re.search(r"\| all steps \| +- \| +- \| +0\.000 \|", out), "undefined is no 0; a constant's kappa is one"
     assert "Every total by the judge is the same: 0/0. (all steps)" in out
     assert main(["compare", *judges, "--data", str(short_demo)]) == 0
-    assert re.findall(r"^\| ([abc]) +\| +(\d) \(1 to 3\)", capsys.readouterr().out, re.M) == list(zip("acb", "123", strict=True))
+    assert re.findall(r"^\| ([abc]) +\| +(\d) \(1 to 3\)", capsys.readouterr().out, re.M) == list(
+        zip("acb", "123", strict=True)
+    )
 
 
 def test_a_data_set_without_predictions_is_not_taken_for_them(

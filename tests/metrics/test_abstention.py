@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from siming_tasks.metrics.abstention import abstention, risk_coverage
+from siming_tasks.metrics.no_video_baselines import step_prior
 
 from siming_tasks.metrics import ScoreMatrix, evaluate
-from siming_tasks.metrics.abstention import abstention, risk_coverage
 from siming_tasks.metrics.catalogue import headline
-from siming_tasks.metrics.no_video_baselines import step_prior
 
 
 def build_score_matrix(reference: Any, predicted: Any, away: Any, answer: str = "score", top: float = 2) -> ScoreMatrix:

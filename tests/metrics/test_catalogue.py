@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from siming_tasks.analysis.human_ceiling import human_ratio
+from siming_tasks.analysis.video_contribution import video_contribution
 from sklearn.metrics import accuracy_score
 
 import siming_tasks
 from siming_tasks.analysis.comparison import compare_scores
-from siming_tasks.analysis.human_ceiling import human_ratio
 from siming_tasks.analysis.power import StudyDesign, draw, score
-from siming_tasks.analysis.video_contribution import video_contribution
 from siming_tasks.cli import main
 from siming_tasks.common.schema import ANSWERS
 from siming_tasks.data import open_dataset

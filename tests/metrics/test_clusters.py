@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 from scipy import stats
+from siming_tasks.metrics.resample import n_clusters, per_cluster, weight_chunks
+from siming_tasks.metrics.sufficient_stats import Tally
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import ScoreMatrix, evaluate
 from siming_tasks.metrics.catalogue import select
-from siming_tasks.metrics.resample import n_clusters, per_cluster, weight_chunks
-from siming_tasks.metrics.sufficient_stats import Tally
 
 STUDENTS = ("ann", "bob", "ann", "cid", "bob", "ann")
 

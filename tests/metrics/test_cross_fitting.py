@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from siming_tasks.common.errors import DataError
-from siming_tasks.metrics import ScoreMatrix, evaluate
 from siming_tasks.metrics.cross_fitting import cross_fit, deal_folds
 from siming_tasks.metrics.no_video_baselines import JUDGES, clock
 from siming_tasks.metrics.timing import Timing
+
+from siming_tasks.common.errors import DataError
+from siming_tasks.metrics import ScoreMatrix, evaluate
 
 
 def timed(panel: ScoreMatrix, rng: np.random.Generator, *, told: float) -> ScoreMatrix:

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from siming_tasks.analysis.video_contribution import shuffle_p
 from sklearn import metrics as sk
 
-from siming_tasks.analysis.video_contribution import shuffle_p
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import ScoreMatrix, evaluate, ordinal_labels
 from siming_tasks.metrics.correlation import shares, totals

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-
 from siming_tasks.metrics.evidence import chance, evidence, iou, merged, pointed, prior_spans
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics import cohen_kappa_score, precision_recall_fscore_support
-
 from siming_tasks.metrics.named_errors import NO_LABELS, named_errors
+from sklearn.metrics import cohen_kappa_score, precision_recall_fscore_support
 
 
 def cells(**values: str) -> dict[tuple[int, int], frozenset[str]]:

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from siming_tasks.metrics.sufficient_stats import Tally
 from sklearn import metrics as sk
 
 from siming_tasks.metrics import classification, correlation, evaluate, kappa, ordinal_labels, resample
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.correlation import pearson_left_out, spearman_left_out
-from siming_tasks.metrics.sufficient_stats import Tally
 
 TOL = 1e-12
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from siming_tasks.metrics.abstention import area, by_level, risk_coverage
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.abstention import area, by_level, risk_coverage
 
 
 def by_definition(loss: np.ndarray, order: np.ndarray) -> float:

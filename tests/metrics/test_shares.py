@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-
 from siming_tasks.metrics.intervals import share, wilson
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from siming_tasks.metrics.resample import Stream, stream
 
 import siming_tasks
-from siming_tasks.metrics.resample import Stream, stream
 
 
 def test_each_stream_draws_what_its_number_says():

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.stats import rankdata
+from siming_tasks.metrics.no_video_baselines import step_prior
 
 from siming_tasks.metrics.correlation import Paired, shares, spearman, totals
-from siming_tasks.metrics.no_video_baselines import step_prior
 from siming_tasks.metrics.score_matrix import ScoreMatrix
 
 pytestmark = pytest.mark.fast

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from siming_tasks.analysis.input_controls import NO_AGREEMENT, analyse_ablations
+
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options

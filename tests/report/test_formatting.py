@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.intervals import wilson
+
+from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.report.formatting import (
     HEAD_COLUMNS,
     columns,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from siming_tasks.analysis.sound_contribution import analyse_sound, steps_by_sound
 from sklearn.metrics import cohen_kappa_score
 
-from siming_tasks.analysis.sound_contribution import analyse_sound, steps_by_sound
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options

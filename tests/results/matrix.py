@@ -77,7 +77,9 @@ def host_rows(folder: Path, part: slice = slice(None)) -> dict[str, dict[str, An
         results = [hooks.process_results(doc, [replies.get(doc["id"], "")]) for doc in docs(name)[part]]
         printed = aggregated(results, SimpleNamespace(output_path=str(folder / "host")))
         found[name] = printed["siming_stderr"]
-        for (_, metric), row in table(found[name], "answered", "all steps").items():  # the table prints what the file says
+        for (_, metric), row in table(
+            found[name], "answered", "all steps"
+        ).items():  # the table prints what the file says
             assert printed[metric] == row["value"]
             assert printed.get(f"{metric}_stderr", row["stderr"]) == row["stderr"]
     return found

@@ -17,12 +17,12 @@ from PIL import Image
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset, withhold
 from siming_tasks.media import Backend
+from siming_tasks.metrics import Rows
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.messages import stored_images_sent
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.tasks import BENCHMARK_TASKS
-from siming_tasks.metrics import Rows
 from tests.plugin.hooks.conftest import aggregated, docs, reply
 
 SENT = Backend("test", images="several", encodes=True, blind=True)
@@ -205,7 +205,9 @@ def test_the_round_trip_equals_the_run(
         table = done.task(name)
         assert found[name]["rows"] == table["siming_stderr"]["rows"]
         shown = Rows.from_json(found[name]["rows"]).of("answered", "all steps")
-        assert len(shown) >= 4 and {row.metric: row.value for row in shown} == {row.metric: table[row.metric] for row in shown}
+        assert len(shown) >= 4 and {row.metric: row.value for row in shown} == {
+            row.metric: table[row.metric] for row in shown
+        }
 
 
 def test_an_exam_asked_about_in_parts_goes_round(

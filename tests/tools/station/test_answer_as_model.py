@@ -23,9 +23,9 @@ from siming_tasks.tools.station.event_log import EventLog
 from tests.conftest import NEEDS_BROWSER
 from tests.data.conftest import make_folder
 from tests.plugin.hooks.conftest import docs
+from tests.records import number_of
 from tests.tools.station.conftest import Station
 from tests.tools.station.pages import complaints, keys, text, visit, wait
-from tests.records import number
 
 Begin = Callable[..., Station]
 
@@ -77,9 +77,9 @@ def test_verdicts_by_keyboard_scored_by_hand(
     assert lines["v001"]["verdicts"] == dict.fromkeys(steps, "correct")
     assert lines["v002"]["verdicts"] == dict.fromkeys(steps, "incorrect")
     said = scores(folder, out, capsys)["full_error"]
-    assert {name: number(said, name).value for name in ("precision", "recall", "f1", "mcc", "coverage")} == pytest.approx(
-        {"precision": 0.5, "recall": 0.5, "f1": 0.5, "mcc": 0.0, "coverage": 1.0}
-    )
+    assert {
+        name: number_of(said, name).value for name in ("precision", "recall", "f1", "mcc", "coverage")
+    } == pytest.approx({"precision": 0.5, "recall": 0.5, "f1": 0.5, "mcc": 0.0, "coverage": 1.0})
 
 
 def _name(store: Path, place: int) -> str:
@@ -120,7 +120,7 @@ def test_the_truth_scores_one_in_every_setting(setting: str, folder: Path, tmp_p
     assert f"{len(work.items)} answered questions" in work.end()
     said = scores(folder, work.out, capsys)[setting]
     for name in ("qwk",) if setting.endswith("score") else ("mcc", "f1"):
-        assert number(said, name).value == number(said, "coverage").value == 1
+        assert number_of(said, name).value == number_of(said, "coverage").value == 1
 
 
 @pytest.mark.parametrize(("setting", "questions", "frames"), [("full_score", 2, 5), ("clip_error", 8, 2)])

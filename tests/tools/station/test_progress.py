@@ -14,7 +14,7 @@ from siming_tasks.options import Options
 from siming_tasks.rubrics import rubric_from
 from siming_tasks.tools.station.event_log import EventLog, Known
 from siming_tasks.tools.station.progress import read_progress
-from tests.records import number
+from tests.records import number_of
 from tests.tools.station.conftest import STEPS, rubric_of
 
 A, B = "a" * 64, "b" * 64
@@ -78,7 +78,11 @@ def test_progress_is_printed_as_text_and_json(store: Path, capsys: Any) -> None:
     assert r"is \<b\>shouting\</b\> a call?" in printed
     assert main(["study", "raters", str(store), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["raters"]["x"]["finished"] == 1 and told["synthetic"] is False and number(told, "qwk", "physicians with each other", "x and y").n == 1
+    assert (
+        told["raters"]["x"]["finished"] == 1
+        and told["synthetic"] is False
+        and number_of(told, "qwk", "physicians with each other", "x and y").n == 1
+    )
     assert main(["study", "raters", str(store), "--raters", "x", "z"]) == 1
     assert "'z' has rated nothing; x, y has" in capsys.readouterr().err
 
