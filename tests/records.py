@@ -12,7 +12,7 @@ from siming_tasks.parsing import Parsed
 from siming_tasks.results import read_predictions
 from siming_tasks.results.record import Conditions, Record, distinct_records
 
-__all__ = ["distinct", "number", "prediction_line", "record_json", "write_predictions"]
+__all__ = ["distinct", "number_of", "prediction_line", "record_json", "write_predictions"]
 
 
 def record_json(setting: str, video_id: str, step_id: str | None, parsed: Parsed, **conditions: Any) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def record_json(setting: str, video_id: str, step_id: str | None, parsed: Parsed
     return Record.from_reply(setting, video_id, step_id, parsed, known).to_json()
 
 
-def number(result: Mapping[str, Any], metric: str, table: str = ANSWERED, row: str = ALL) -> Estimate:
+def number_of(result: Mapping[str, Any], metric: str, table: str = ANSWERED, row: str = ALL) -> Estimate:
     """One number of an evaluated setting, or of anything else that has ``rows`` as plain JSON."""
     return Rows.from_json(result["rows"]).one(table, row, metric)
 

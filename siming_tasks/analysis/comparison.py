@@ -210,7 +210,7 @@ def pair_sentence(pair: Pair, metric: str, first: str, second: str) -> str:
 
 
 def no_video_sentence(made: Comparison, run: str) -> str:
-    """What the tests say of a run beside the judges that never look."""
+    """The results of the tests of a run beside the judges that never look."""
     if run not in made.rivals:
         return f"{run} is not held against judges that see no video: it has no value."
     lead = made.rows.one(OVER_NO_VIDEO, run, made.headline)

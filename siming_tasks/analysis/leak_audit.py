@@ -133,7 +133,7 @@ def _area(matrix: ScoreMatrix, chances: FloatArray) -> Jackknifed:
 
 
 def stated_facts(videos: Sequence[Video], step_ids: Sequence[str]) -> dict[str, FloatArray]:
-    """What ``videos.jsonl`` states besides labels, as features: times, order, steps, names, and every further column.
+    """Features of what ``videos.jsonl`` states besides labels: times, order, steps, names, and every further column.
 
     Videos are in the order of the matrix; ``float[V, F]`` of a video, ``float[V, S, F]`` of its steps.
     """
@@ -169,7 +169,7 @@ def stated_facts(videos: Sequence[Video], step_ids: Sequence[str]) -> dict[str, 
 
 
 def file_facts(paths: Sequence[Path], videos: Sequence[Video]) -> dict[str, FloatArray]:
-    """What files tell besides pixels: sizes, coding and dates, ``float[V, F]`` each (MediaError: one is unreadable)."""
+    """Features of files besides pixels: sizes, coding and dates, ``float[V, F]`` each (MediaError: unreadable)."""
     from siming_tasks.media.container import open_video
     from siming_tasks.media.timeline import read_timeline
 

@@ -17,7 +17,7 @@ MODULES = ("comparison", "physicians", "raters", "steps", "severity", "history",
 
 @dataclass(frozen=True)
 class TableText:
-    """What stands above a table.
+    """Title, caption and heads of a table.
 
     Attributes:
         title: of the table.

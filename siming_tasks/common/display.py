@@ -55,7 +55,7 @@ def short_repr(name: str, values: Mapping[str, Any]) -> str:
 
 
 def _same(value: Any, default: Any) -> bool:
-    """Whether a value is a field's default; arrays are none."""
+    """True if a value is a field's default; arrays are none."""
     return value is default or (not hasattr(value, "shape") and bool(value == default))
 
 

@@ -99,7 +99,14 @@ class Estimate:
 
 
 class Rows(tuple[Estimate, ...], Shown):
-    """Estimates in order; found by table, row and metric."""
+    """Estimates in order; found by table, row and metric.
+
+    Example:
+        >>> from siming_tasks import Estimate, Rows
+        >>> rows = Rows([Estimate(0.5, table="ranked", row="a", metric="qwk"), Estimate(0.4, table="ranked", row="b")])
+        >>> rows.one("ranked", "a").value, rows.names("row")
+        (0.5, ['a', 'b'])
+    """
 
     __slots__ = ()
 

@@ -179,6 +179,16 @@ def difference(statistic: Statistic | Plain, a: ScoreMatrix, b: ScoreMatrix) -> 
 
     Raises:
         DataError: they are not of the same videos in the same clusters.
+
+    Example:
+        >>> import numpy as np
+        >>> from siming_tasks import ScoreMatrix, difference
+        >>> said = np.array([[2.0], [2], [1], [0], [2], [1]])
+        >>> a = ScoreMatrix(tuple("abcdef"), ("s",), ("cpr",), [2], said, said, said >= 0, "score")
+        >>> b = a.predicting(np.full((6, 1), 2.0))
+        >>> found = difference(lambda m: float(np.mean(m.predicted == m.reference)), a, b)
+        >>> print(found, round(found.p, 3))
+        0.500 [-0.075, 1.075] 0.076
     """
     a, b = a.sorted(), b.sorted()
     if (a.video_ids, a.clusters) != (b.video_ids, b.clusters):

@@ -16,7 +16,7 @@ import pytest
 from siming_tasks.cli import main
 from siming_tasks.data import open_dataset, withhold
 from siming_tasks.tools.simulator import GENERATOR_VERSION
-from tests.records import number
+from tests.records import number_of
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +205,7 @@ def test_diagnose_takes_the_options_that_score_takes(
             assert found() == given
         assert given != plain, flag
     own = found("--rater", "rater_a")  # it answers what rater_a says
-    assert number(own, "bias", "severity", "judge - reference").value == 0
+    assert number_of(own, "bias", "severity", "judge - reference").value == 0
 
 
 def test_the_log_is_quiet_about_a_named_data_set(

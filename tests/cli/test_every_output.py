@@ -208,9 +208,9 @@ def given() -> Iterator[Path]:
     result = {"custom_id": "full_score/v001", "response": {"status_code": 200, "body": {"choices": [choice]}}}
     (root / "results.jsonl").write_text(json.dumps(result) + "\n")
     (root / "inbox").mkdir()
-    command = [sys.executable, "-c", "import sys; from siming_tasks.cli import main; sys.exit(main(sys.argv[1:]))"]
-    command += ["board", "submit", str(run), "--out", str(root / "inbox" / "m.zip"), "--data", str(root / "tiny")]
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run([sys.executable, "-c", "import sys; from siming_tasks.cli import main; sys.exit(main(sys.argv[1:]))",
+                    "board", "submit", str(run), "--out", str(root / "inbox" / "m.zip"),
+                    "--data", str(root / "tiny")], check=True, capture_output=True)  # fmt: skip
     yield root
     _change("-R", "-i", root)
     shutil.rmtree(root, ignore_errors=True)

@@ -16,7 +16,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from siming_tasks import open_dataset
 from tests.engine.conftest import OFFLINE, Engine
-from tests.records import number
+from tests.records import number_of
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(1800)]
 
@@ -52,7 +52,7 @@ def check(run: Any, data: Path) -> None:
         assert set(task["siming_stderr"]["statuses"]) >= {"ok"}
     for scope in ("full", "clip"):
         assert run.task(f"{scope}_score")["qwk"] == pytest.approx(constant_kappa(data, scope == "clip"), abs=1e-12)
-        assert number(run.task(f"{scope}_error")["siming_stderr"], "mcc").value is None
+        assert number_of(run.task(f"{scope}_error")["siming_stderr"], "mcc").value is None
 
 
 def asking(engine: Engine, retries: int = 5) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from siming_tasks.parsing import format_answers
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
 from tests.plugin.serving import Server, completion, pixels
-from tests.records import number
+from tests.records import number_of
 
 pytestmark = pytest.mark.host
 
@@ -154,7 +154,7 @@ def test_failed_requests_are_counted_and_the_run_finishes(
     assert statuses["ok"] == 7
     assert statuses["request_failed"] + statuses["empty"] == 5 and statuses["request_failed"] >= 4
     assert task["coverage"] == pytest.approx(7 / 12)
-    assert "not-comparable" in number(task["siming_stderr"], "qwk").flags
+    assert "not-comparable" in number_of(task["siming_stderr"], "qwk").flags
 
 
 def test_failed_requests_alone_are_asked_again_and_joined(
@@ -189,12 +189,12 @@ def test_failed_requests_alone_are_asked_again_and_joined(
     report = json.loads(capsys.readouterr().out)
     assert [request["document"] for request in report["failed"]] == failed
     before = len(server.received)
-    for place, command in enumerate(report["commands"]):
+    for number, command in enumerate(report["commands"]):
         words = shlex.split(command.replace("***", "sk-private"))
         variables = dict(word.split("=", 1) for word in words[: words.index("lmms-eval")])
         assert variables == {**options, "SIMING_DATA": str(short_demo)}
         assert variables.pop("SIMING_DATA")
-        again = host(*words[words.index("lmms-eval") + 1 :], data=short_demo, name=f"again{place}", **variables)
+        again = host(*words[words.index("lmms-eval") + 1 :], data=short_demo, name=f"again{number}", **variables)
         assert again.folder == run.folder
     assert len(server.received) - before == len(failed)  # these and no other
 
@@ -203,7 +203,7 @@ def test_failed_requests_alone_are_asked_again_and_joined(
         return json.loads(capsys.readouterr().out)["settings"]["clip_score"]
 
     joined, undisturbed = scores(run.folder), scores(whole.folder)
-    assert joined["rows"] == undisturbed["rows"] and place(joined, "coverage").value == 1.0
+    assert joined["rows"] == undisturbed["rows"] and number_of(joined, "coverage").value == 1.0
     assert joined["statuses"] == undisturbed["statuses"]
     assert listed(short_demo, run.folder, capsys) == []
 

@@ -14,7 +14,7 @@ from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import FRAMES, VIDEO, Backend, Policy, backends
 from siming_tasks.options import Options
 from siming_tasks.plugin.preflight import RunArguments, backend_with_arguments, check_run_arguments, is_siming_task
-from tests.records import number
+from tests.records import number_of
 
 POLICY = Policy.of(Options())
 run_of, mode = RunArguments, check_run_arguments
@@ -174,7 +174,7 @@ def test_replies_of_predict_only_can_be_scored(
     run = host(*arguments, "--predict_only", data=short_demo)
     assert main(["score", str(short_demo), str(run.folder), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)["settings"]["clip_score"]
-    assert number(said, "coverage").value == number(said, "qwk").value == 1.0
+    assert number_of(said, "coverage").value == number_of(said, "qwk").value == 1.0
 
 
 @pytest.mark.host

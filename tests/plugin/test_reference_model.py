@@ -12,7 +12,7 @@ import pytest
 
 from siming_tasks.data import open_dataset, withhold
 from siming_tasks.results.run import score_predictions
-from tests.records import number
+from tests.records import number_of
 
 pytestmark = pytest.mark.host
 
@@ -54,8 +54,8 @@ def test_metrics_of_all_correct_are_undefined_with_a_reason(host: Callable[..., 
     # a constant against varied labels: kappa is defined, no agreement beyond chance; nothing was called wrong
     assert (score["qwk"], score["plcc"], score["srcc"], score["coverage"]) == (0.0, None, None, 1.0)
     assert (error["mcc"], error["precision"], error["recall"], error["f1"]) == (None, None, 0.0, 0.0)
-    assert number(score["siming_stderr"], "plcc").why == "Every total by the judge is the same: 0/0."
-    assert number(error["siming_stderr"], "precision").why == "No step was called wrong: 0/0."
+    assert number_of(score["siming_stderr"], "plcc").why == "Every total by the judge is the same: 0/0."
+    assert number_of(error["siming_stderr"], "precision").why == "No step was called wrong: 0/0."
 
 
 def work(run: Any, name: str) -> tuple[set[int], int]:
@@ -102,5 +102,5 @@ def test_withheld_labels_give_predictions_instead_of_metrics(
         assert file.name == f"siming_predictions_{name}.jsonl" and len(file.read_text().splitlines()) == 4
         assert file.name in run.output
     scored = score_predictions(tmp_path / "public", run.folder, labels=tmp_path / "labels.jsonl")
-    assert number(scored.settings["full_score"], "coverage").value == 1.0
-    assert number(scored.settings["full_score"], "qwk").value == 0.0  # a constant
+    assert number_of(scored.settings["full_score"], "coverage").value == 1.0
+    assert number_of(scored.settings["full_score"], "qwk").value == 0.0  # a constant

@@ -21,7 +21,7 @@ from siming_tasks.data import Dataset, open_dataset, withhold
 from siming_tasks.results.discovery import run_at
 from siming_tasks.results.evaluate_records import build_score_matrix
 from siming_tasks.results.run import Run
-from tests.records import number
+from tests.records import number_of
 from tests.results.matrix import (
     OTHER,
     compared,
@@ -103,7 +103,7 @@ def test_every_way_of_scoring_a_run_says_the_same(
     found = agree(runs[run], exams.root, tmp_path, {}, ASKED.get(run, slice(None)))
     # four exams; every run has one reply to a full video that cannot be read, the partial run lacks one more
     answered = {"partial": 2 / 4, "limited": 2 / 3, "offset": 1 / 2}.get(run, 3 / 4)
-    assert "full_score" not in found or number(found["full_score"], "coverage").value == answered
+    assert "full_score" not in found or number_of(found["full_score"], "coverage").value == answered
     assert run != "clips" or found["clip_error"]["counts"]["asked"] == 70
 
 
@@ -137,7 +137,7 @@ def test_withheld_labels_give_the_same_numbers_everywhere(exams: Dataset, tmp_pa
     with loaded(public, tmp_path / "cache", {}):
         blind = host_rows(run)["full_score"]
     values = {metric: row["value"] for (_, metric), row in table(blind, "answered", "all steps").items()}
-    coverage = number(found["full_score"], "coverage").value
+    coverage = number_of(found["full_score"], "coverage").value
     assert values == {**dict.fromkeys(("plcc", "srcc", "qwk")), "coverage": coverage}
     for command in (("score", run), ("compare", f"a={run}", f"b={run}"), ("study", "diagnose", run)):
         assert "the labels are withheld" in siming(*command, *flags(public, {}), code=1)
@@ -223,5 +223,5 @@ def test_the_host_leaves_out_the_unit_that_is_named(exams: Dataset, tmp_path: Pa
     (root / "dataset.yaml").write_text(yaml.safe_dump({k: v for k, v in about.items() if "digest" not in k}))
     run = write_run(open_dataset(root), tmp_path / "run", "rater_a", settings=("full_score",))
     found = agree(run, root, tmp_path / "cache", {"cluster": cluster})["full_score"]
-    kappa = number(found, "qwk")
+    kappa = number_of(found, "qwk")
     assert (kappa.clusters, kappa.unit) == ({"video": 4, "student": 2}[cluster], cluster)

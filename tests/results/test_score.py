@@ -19,7 +19,7 @@ from siming_tasks.results.record import Record, distinct_records
 from siming_tasks.rubrics import rubric_from
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, expected_ids, expected_requests
-from tests.records import number
+from tests.records import number_of
 
 RUBRIC = rubric_from(
     {
@@ -169,7 +169,7 @@ def test_evaluation_counts_statuses_and_reasons() -> None:
     assert result["statuses"]["partial"] == 1 and result["statuses"]["request_failed"] == 1
     assert sum(result["statuses"].values()) == 2
     assert result["missing"]["off_scale"] == 1
-    assert number(result, "coverage").value == pytest.approx(1 / 5)
+    assert number_of(result, "coverage").value == pytest.approx(1 / 5)
     assert result["synthetic"] is True and result["requests"] == {
         "answered": 2,
         "asked": 2,

@@ -19,7 +19,7 @@ from siming_tasks.results.evaluate_records import evaluate_records
 from siming_tasks.results.record import Record
 from siming_tasks.results.run import load_run, score_predictions, validation
 from tests.data.conftest import unstate, video_row, write_video
-from tests.records import number, write_predictions
+from tests.records import number_of, write_predictions
 from tests.results.test_read import complete_run, lines, logged
 
 
@@ -55,14 +55,14 @@ def test_verdict_metrics_equal_hand_counts(folder: Path, tmp_path: Path) -> None
         ],
     )
     result = score_predictions(folder, path).settings["clip_error"]
-    assert number(result, "precision").value == pytest.approx(1 / 2)
-    assert number(result, "recall").value == pytest.approx(1 / 2)
-    assert number(result, "coverage").value == pytest.approx(3 / 12)
+    assert number_of(result, "precision").value == pytest.approx(1 / 2)
+    assert number_of(result, "recall").value == pytest.approx(1 / 2)
+    assert number_of(result, "coverage").value == pytest.approx(3 / 12)
     assert result["requests"] == {"answered": 3, "asked": 12, "expected": 12, "conflicts": []}
     partial = score_predictions(folder, path, partial=True).settings["clip_error"]
-    assert number(partial, "coverage").value == 1.0
+    assert number_of(partial, "coverage").value == 1.0
     other = score_predictions(folder, path, options=Options(positive="correct")).settings["clip_error"]
-    assert number(other, "recall").value == 0.0
+    assert number_of(other, "recall").value == 0.0
 
 
 def test_another_rater_and_mapping(folder: Path, predictions: Path) -> None:
@@ -70,7 +70,7 @@ def test_another_rater_and_mapping(folder: Path, predictions: Path) -> None:
     rater = score_predictions(folder, predictions, options=Options(rater="rater_b")).settings["full_score"]
     mapped = score_predictions(folder, predictions, options=Options(mapping="proportional"))
     assert base["options"]["rater"] == "consensus" and rater["options"]["rater"] == "rater_b"
-    assert number(base, "qwk").value != number(rater, "qwk").value
+    assert number_of(base, "qwk").value != number_of(rater, "qwk").value
     assert mapped.settings["full_score"]["options"]["mapping"] == "proportional"
     with pytest.raises(DataError, match=r"no rater 'rater_z'; there are consensus, rater_a, rater_b\."):
         score_predictions(folder, predictions, options=Options(rater="rater_z"))
@@ -187,7 +187,7 @@ def test_the_score_command_equals_the_library(
     assert first.startswith("2 of 36 replies (5.6%) could not be read whole: 2 refused. SIMING_SCHEMA=json holds")
     assert table[0] == f"tiny 1 SYNTHETIC, digest {open_dataset(folder).digest[:12]}"
     result, place = printed["settings"]["clip_score"], table.index("## clip_score")
-    shown = [f"{number(result, 'qwk', name).value:.3f}‡" for name in ("answered", "ranked")]
+    shown = [f"{number_of(result, 'qwk', name).value:.3f}‡" for name in ("answered", "ranked")]
     rows = [line.replace("|", " ").split() for line in table[place:] if line.startswith("| all steps")]
     assert [row[4] for row in rows[:2]] == shown and shown[0] != shown[1], "one of 12 clips is refused: both tables"
     assert any(line == "Fewer than 5 videos: no interval. (all steps)" for line in table)

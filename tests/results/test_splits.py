@@ -16,7 +16,7 @@ from siming_tasks.data.minimal_pairs import read_pairs
 from siming_tasks.data.splits import parts_of, take_part
 from siming_tasks.results.lmms_eval_commands import failed_requests, retry_commands
 from siming_tasks.results.run import read_run, score_run
-from tests.records import number
+from tests.records import number_of
 
 Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
 SETTINGS = ("full_score", "clip_error")
@@ -73,7 +73,7 @@ def test_a_run_on_the_whole_is_scored_on_a_part(parted: Dataset, make_run: Calla
     assert len(part.asked("clip_error")) == 8 and not part.problems
     scores = score_run(part)
     result = scores.settings["full_score"]
-    assert (number(result, "qwk").n, number(result, "coverage").value) == (2, 1.0)
+    assert (number_of(result, "qwk").n, number_of(result, "coverage").value) == (2, 1.0)
     assert result["dataset"]["split"] == "train"
     assert "over 2 videos of the split train" in result["estimand"]["sentence"]
     matrix = part.score_matrix("full_score")
@@ -85,7 +85,7 @@ def test_a_run_on_a_part_is_read_on_that_part(parted: Dataset, make_run: Callabl
     folder = on_part(make_run(train, tmp_path / "a", "rater_b", settings=SETTINGS), "train")
     run = read_run(folder, parted)  # before: six of nine requests of v002 counted as missing
     assert run.dataset.part == "train" and not run.problems
-    assert number(score_run(run).settings["full_score"], "coverage").value == 1
+    assert number_of(score_run(run).settings["full_score"], "coverage").value == 1
     both = read_run(folder, take_part(parted, "person:test"))  # v001 and v003, which are the part train
     assert len(both.asked("full_score")) == 2
     with pytest.raises(DataError, match="no line holds a prediction about the split 'test' of"):

@@ -80,6 +80,8 @@ def write_baseline(
     if dataset.withheld:
         raise DataError(f"{dataset.root}: the labels are withheld, and there is nothing to learn from. Give --labels.")
     clusters = clusters_of(dataset)
+    if persons := [unit for unit in clusters.fixed if unit != "site"]:  # too few for an interval, but not independent
+        clusters = clusters_of(dataset, persons[-1])
     count = len(set(clusters.names.values()))
     if count < 2:
         raise DataError(f"{dataset.root}: all videos are of one {clusters.unit}, and nothing is left to learn from.")

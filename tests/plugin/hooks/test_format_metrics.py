@@ -18,7 +18,7 @@ from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
 from siming_tasks.tasks import TASKS
 from tests.plugin.hooks.conftest import aggregated, docs
-from tests.records import number
+from tests.records import number_of
 
 
 def asked(doc: dict[str, Any], run: Dataset) -> list[Any]:
@@ -48,11 +48,11 @@ def test_a_judge_that_abstains_where_the_frames_lack_the_evidence(name: str, run
     results = answered(name, run, lambda step, rate: unobservable_reason(step, rate) is not None)
     whole = results["siming_stderr"]
     assert 0 < results["abstained"] < 1 and results["accuracy"] == 1
-    assert results["abstained"] == number(whole, "abstained", "abstention", "abstention").value
+    assert results["abstained"] == number_of(whole, "abstained", "abstention", "abstention").value
     assert results["abstained"] == pytest.approx(1 - results["coverage"])
-    full = number(whole, "accuracy_full", "abstention", "abstention")
+    full = number_of(whole, "accuracy_full", "abstention", "abstention")
     assert 1 - results["abstained"] < full.value < 1, "some steps that it left out have full points"
-    assert number(whole, headline(TASKS[name].answer), "ranked").value < 1
+    assert number_of(whole, headline(TASKS[name].answer), "ranked").value < 1
     assert whole["missing"] == {} and whole["statuses"]["abstained"] > 0
     assert sum(whole["statuses"].values()) == whole["requests"]["answered"] == whole["requests"]["expected"]
 
@@ -62,7 +62,7 @@ def test_a_judge_that_abstains_from_everything_has_no_accuracy(name: str, run: D
     results = answered(name, run, lambda step, rate: True)
     assert results["abstained"] == 1 and results["coverage"] == 0 and results[headline(TASKS[name].answer)] is None
     assert results["accuracy"] is None
-    reason = number(results["siming_stderr"], "accuracy", "abstention", "abstention").why
+    reason = number_of(results["siming_stderr"], "accuracy", "abstention", "abstention").why
     assert reason == "No step with a reference was answered."
 
 
@@ -95,12 +95,12 @@ def test_a_judge_that_names_the_spans_has_perfect_overlap(name: str, run: Datase
     spans = [label.span for video in run.videos for label in video.applicable if label.span]
     assert results["evidence_iou"] == pytest.approx(1) and results["evidence"] == 1 and len(spans) > 100
     assert results[headline(TASKS[name].answer)] == 1
-    assert number(whole, "iou_middle", "evidence", "evidence").value < 0.4, "as long, in the middle of the video"
+    assert number_of(whole, "iou_middle", "evidence", "evidence").value < 0.4, "as long, in the middle of the video"
 
 
 def test_a_judge_that_names_the_middle_is_the_row_of_chance(run: Dataset) -> None:
     whole = pointing("full_score_evidence", run, "all_correct")["siming_stderr"]
-    iou, middle = (number(whole, key, "evidence", "evidence").value for key in ("iou", "iou_middle"))
+    iou, middle = (number_of(whole, key, "evidence", "evidence").value for key in ("iou", "iou_middle"))
     assert iou == pytest.approx(middle, abs=1e-3)
 
 
@@ -161,11 +161,13 @@ def test_named_errors_are_scored_from_the_document_to_the_printed_numbers(
     twice = [len(dataset.rubric.by_id[label.step_id].errors) > 1 for label in labels if label.errors]
     assert excessive["named_error_recall"] == 1
     assert excessive["named_error_precision"] == pytest.approx(wrong / (wrong + sum(twice)))
-    f1 = number(excessive["siming_stderr"], "f1", "named errors", "named errors")
+    f1 = number_of(excessive["siming_stderr"], "f1", "named errors", "named errors")
     assert f1.value == excessive["named_error_f1"] == pytest.approx(2 * wrong / (2 * wrong + sum(twice)))
 
 
 def test_without_errors_in_the_labels_their_agreement_has_no_value(run: Dataset) -> None:
     results = naming("full_error_named_errors", run, lambda label, step: [])
     assert results["named_error_f1"] is None and results["named_error_recall"] is None
-    assert number(results["siming_stderr"], "f1", "named errors", "named errors").why == "No error is stated or named."
+    assert (
+        number_of(results["siming_stderr"], "f1", "named errors", "named errors").why == "No error is stated or named."
+    )

@@ -20,7 +20,7 @@ from siming_tasks.results.run import score_predictions
 from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS
 from tests.plugin.hooks.conftest import aggregated, docs, reply
 from tests.plugin.hooks.half_points import RUBRIC, build
-from tests.records import number, write_predictions
+from tests.records import number_of, write_predictions
 
 
 @pytest.fixture(scope="session")
@@ -194,7 +194,7 @@ def test_labels_that_are_kept_apart_score_the_same(halves: Dataset, tmp_path: Pa
     path.write_text(path.read_text().replace(halves.digest, public.digest))
     options = Options()
     setting = score_predictions(public.root, path, options, labels=tmp_path / "key.json").settings["full_score"]
-    assert number(setting, "qwk").value == pytest.approx(35 / 38, abs=1e-12)
+    assert number_of(setting, "qwk").value == pytest.approx(35 / 38, abs=1e-12)
 
 
 def test_the_folder_is_sound(halves: Dataset) -> None:

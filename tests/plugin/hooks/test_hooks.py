@@ -25,7 +25,7 @@ from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS, UNALTERED_TASKS
 from siming_tasks.tasks.prompt import build_prompt
 from tests.plugin.hooks.conftest import Doc, aggregated, docs, reply
-from tests.records import number
+from tests.records import number_of
 
 FRAMES = {"media": "frames"}
 
@@ -169,7 +169,7 @@ def test_aggregates_are_those_of_another_library(run: Dataset) -> None:
         kappa = cohen_kappa_score(labels(true, best).ravel(), labels(predicted, best).ravel(), weights="quadratic")
         assert results["qwk"] == pytest.approx(kappa, abs=1e-12)
         assert results["plcc"] == pytest.approx(np.corrcoef(true.sum(axis=1), predicted.sum(axis=1))[0, 1], abs=1e-9)
-        assert results["qwk_stderr"] > 0 and number(results["siming_stderr"], "qwk").value == results["qwk"]
+        assert results["qwk_stderr"] > 0 and number_of(results["siming_stderr"], "qwk").value == results["qwk"]
     for name in ("full_error", "full_timed_error"):
         results = aggregated(processed(name, "rater_b"))
         mcc = matthews_corrcoef((true < best).ravel(), (predicted < best).ravel())

@@ -15,7 +15,7 @@ from siming_tasks.parsing import Parsed
 from siming_tasks.results.evaluate_records import evaluate_records
 from siming_tasks.results.record import Record
 from siming_tasks.tools import public_sets
-from tests.records import number
+from tests.records import number_of
 from tests.tools.public_sets.test_published_sets import FOLDERS
 
 SETTING = "full_error_named_errors"
@@ -65,7 +65,7 @@ def test_all_wrong_steps_have_a_kind(egooops: Dataset) -> None:
 def numbers(dataset: Dataset, said: list[Record], rater: str = "consensus") -> dict[str, Estimate]:
     result = evaluate_records(said, dataset, Options(rater=rater), SETTING)
     return {row.metric: row for row in Rows.from_json(result["rows"]).of("named errors")} | {
-        "mcc": number(result, "mcc", "ranked")
+        "mcc": number_of(result, "mcc", "ranked")
     }
 
 

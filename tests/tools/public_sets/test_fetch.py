@@ -26,7 +26,7 @@ from siming_tasks.data.resolve import resolve_dataset
 from siming_tasks.options import Options
 from siming_tasks.tools import public_sets
 from siming_tasks.tools.public_sets.fetch import download, match_videos
-from tests.records import number
+from tests.records import number_of
 
 SEGMENTS = {
     "S1": [(0.5, 2.0, 0, []), (2.0, 3.0, -1, [1]), (3.0, 4.5, 1, [4]), (5.0, 6.0, 1, [])],
@@ -138,7 +138,7 @@ def test_labels_alone_can_be_scored(annotations: Path, tmp_path: Path, capsys: p
     predictions.write_text("".join(json.dumps(line) + "\n" for line in lines))
     capsys.readouterr()
     assert main(["score", str(predictions), "--data", str(out), "--json"]) == 0
-    assert number(json.loads(capsys.readouterr().out)["settings"]["full_error"], "mcc").value == 1
+    assert number_of(json.loads(capsys.readouterr().out)["settings"]["full_error"], "mcc").value == 1
 
 
 def test_a_name_stands_for_the_folder(annotations: Path, videos: Path, tmp_path: Path, monkeypatch: Any) -> None:

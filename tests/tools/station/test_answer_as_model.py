@@ -23,7 +23,7 @@ from siming_tasks.tools.station.event_log import EventLog
 from tests.conftest import NEEDS_BROWSER
 from tests.data.conftest import make_folder
 from tests.plugin.hooks.conftest import docs
-from tests.records import number
+from tests.records import number_of
 from tests.tools.station.conftest import Station
 from tests.tools.station.pages import complaints, keys, text, visit, wait
 
@@ -78,7 +78,7 @@ def test_verdicts_by_keyboard_scored_by_hand(
     assert lines["v002"]["verdicts"] == dict.fromkeys(steps, "incorrect")
     said = scores(folder, out, capsys)["full_error"]
     assert {
-        name: number(said, name).value for name in ("precision", "recall", "f1", "mcc", "coverage")
+        name: number_of(said, name).value for name in ("precision", "recall", "f1", "mcc", "coverage")
     } == pytest.approx({"precision": 0.5, "recall": 0.5, "f1": 0.5, "mcc": 0.0, "coverage": 1.0})
 
 
@@ -99,11 +99,11 @@ def worker(folder: Path, setting: str, tmp_path: Path, **options: Any) -> tuple[
 
 def answer(work: AsModel, points: Callable[[str, str], Any]) -> None:
     kind = work.kinds[0]
-    for place, item in enumerate(work.items):
-        work.open(place, f"open-{work.name}-{place:05}".replace("/", "-").replace("_", "-"))
+    for number, item in enumerate(work.items):
+        work.open(number, f"open-{work.name}-{number:05}".replace("/", "-").replace("_", "-"))
         for step in item.steps:
-            name = f"event-{work.name}-{place}-{step}".replace("/", "-").replace("_", "-")
-            work.event(place, name, step, kind, points(item.exam.name, step))
+            name = f"event-{work.name}-{number}-{step}".replace("/", "-").replace("_", "-")
+            work.event(number, name, step, kind, points(item.exam.name, step))
 
 
 @pytest.mark.parametrize("setting", ["full_score", "full_error", "clip_score", "clip_error"])
@@ -120,7 +120,7 @@ def test_the_truth_scores_one_in_every_setting(setting: str, folder: Path, tmp_p
     assert f"{len(work.items)} answered questions" in work.end()
     said = scores(folder, work.out, capsys)[setting]
     for name in ("qwk",) if setting.endswith("score") else ("mcc", "f1"):
-        assert number(said, name).value == number(said, "coverage").value == 1
+        assert number_of(said, name).value == number_of(said, "coverage").value == 1
 
 
 @pytest.mark.parametrize(("setting", "questions", "frames"), [("full_score", 2, 5), ("clip_error", 8, 2)])
@@ -169,9 +169,9 @@ def test_answers_under_other_conditions_are_another_worklist(folder: Path, tmp_p
 def test_undo_is_about_the_question_on_screen(folder: Path, tmp_path: Path) -> None:
     work, _ = worker(folder, "clip_score", tmp_path, clip_frames=2)
     exam = work.items[0].exam.name
-    one, two = [place for place, item in enumerate(work.items) if item.exam.name == exam][:2]
-    for place, name in ((one, "event-0001"), (two, "event-0002")):
-        work.event(place, name, work.items[place].part, "points", 1)
+    one, two = [number for number, item in enumerate(work.items) if item.exam.name == exam][:2]
+    for number, name in ((one, "event-0001"), (two, "event-0002")):
+        work.event(number, name, work.items[number].part, "points", 1)
     assert work.event(one, "event-0003", None, "undo", None)["left"] == 1
     assert work.open_steps()[two] == 0, "the other clip of the same exam keeps its points"
 

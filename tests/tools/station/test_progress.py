@@ -14,7 +14,7 @@ from siming_tasks.options import Options
 from siming_tasks.rubrics import rubric_from
 from siming_tasks.tools.station.event_log import EventLog, Known
 from siming_tasks.tools.station.progress import read_progress
-from tests.records import number
+from tests.records import number_of
 from tests.tools.station.conftest import STEPS, rubric_of
 
 A, B = "a" * 64, "b" * 64
@@ -41,8 +41,8 @@ def store(tmp_path: Path) -> Path:
         ("x", B, "look", "points", 1),
     ]
     rows += [("y", A, "call", "comment", "is <b>shouting</b> a call?")]
-    for place, (rater, exam, step, kind, value) in enumerate(rows):
-        event_log.append(f"event-{place:05}", work="rate", rater=rater, exam=exam, step=step, kind=kind, value=value)
+    for number, (rater, exam, step, kind, value) in enumerate(rows):
+        event_log.append(f"event-{number:05}", work="rate", rater=rater, exam=exam, step=step, kind=kind, value=value)
     event_log.close()
     with sqlite3.connect(path) as raw:
         raw.execute("DROP TRIGGER acts_stay")
@@ -81,7 +81,7 @@ def test_progress_is_printed_as_text_and_json(store: Path, capsys: Any) -> None:
     assert (
         told["raters"]["x"]["finished"] == 1
         and told["synthetic"] is False
-        and number(told, "qwk", "physicians with each other", "x and y").n == 1
+        and number_of(told, "qwk", "physicians with each other", "x and y").n == 1
     )
     assert main(["study", "raters", str(store), "--raters", "x", "z"]) == 1
     assert "'z' has rated nothing; x, y has" in capsys.readouterr().err
