@@ -4,8 +4,9 @@
 
 OUT gets ``lmms-eval/NNN-*/`` (a patch with its test, the text of the pull request) and ``lmms-eval/siming/`` (the task
 folder, its test, the row for the list of tasks, the text, with the README's numbers). In each, ``change.patch`` is for
-``git apply``. ``--check`` tries them on a source of lmms-eval (a tree or a repository, as of try_lmms_eval_source.py) by
-``tests/upstream``: every patch applies, its test fails without it and passes with it, the tasks run.
+``git apply``. ``--check`` tries them on a source of lmms-eval (a tree or a repository, as of
+try_lmms_eval_source.py) by ``tests/upstream``: every patch applies, its test fails without it and passes with it, the
+tasks run.
 """
 
 from __future__ import annotations

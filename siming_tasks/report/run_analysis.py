@@ -138,7 +138,7 @@ def _prompt_fingerprint(records: Sequence[Record]) -> str | None:
 
 
 def _warnings(run: Run, settings: Mapping[str, Mapping[str, Any]], unread: UnreadNote) -> list[str]:
-    """What must be known of a run; that many of its replies were unread stands first."""
+    """Sentences on a run that a reader must know; that many of its replies were unread stands first."""
     warnings = partial_notes(settings)
     for name, numbers in settings.items():
         have, asked = len(run.records[name]), numbers["requests"]["asked"]
