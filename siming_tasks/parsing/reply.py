@@ -89,7 +89,7 @@ def parse_reply(
         >>> asked = default_rubric().steps[:3]
         >>> parsed = parse_reply('Sure! {"scores": {"CPR-01": "2/2", "cpr_02": 9, "cpr_03": 1', asked, "score")
         >>> parsed.status, parsed.answers, parsed.missing
-        ('truncated', {'cpr_01': 2.0}, {'cpr_02': 'off_scale', 'cpr_03': 'absent'})
+        ('truncated', {'cpr_01': 2.0}, {'cpr_02': 'off_scale', 'cpr_03': 'unreadable'})
     """
     if answer not in ANSWERS:
         raise OptionsError(f"answer={answer!r} is no kind of answer; there are {' and '.join(map(repr, ANSWERS))}.")
