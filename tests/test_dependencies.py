@@ -26,7 +26,6 @@ FRAMEWORK = {"openai", "qwen-vl-utils", "tokenizers", "torch", "transformers"}
 """What tests and utils import and leave to lmms-eval to bring."""
 OPTIONAL = {
     "torchcodec",
-    "atheris",
     "inspect-ai",
     "pandas",
     "vllm",

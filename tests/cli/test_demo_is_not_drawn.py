@@ -80,7 +80,7 @@ def test_without_any_data_set_none_is_drawn(name: str, nowhere: None, capsys: py
     words = ["p.jsonl" if word in ("a", "b", "p", "d") else word for word in WORDS[name]]
     if name == "run baseline":
         words = words[1:]
-    code = main([*name.split(), *words, *(["--replicates", "100"] if name == "study power" else [])])
+    code = main([*name.split(), *words, *(["--videos", "50"] if name == "study power" else [])])
     out, err = capsys.readouterr()
     if name == "study power":  # plans without data
         assert code == 0

@@ -45,15 +45,31 @@ def test_a_data_set_that_states_nothing_has_videos(tmp_path: Path) -> None:
 
 
 def test_students_are_above_videos_and_one_who_is_not_named_is_another(tmp_path: Path) -> None:
-    found = clusters_of(data(tmp_path, {"student": "7"}, {}, {"student": 7}, {"student": ""}))
-    assert (found.unit, groups(found), found.fixed) == ("student", [["v0", "v2"], ["v1"], ["v3"]], ())
-    assert list(found.names.values()) == ["student 7", "video v1", "student 7", "video v3"]
+    stated: list[dict[str, Any]] = [{"student": "7"}, {}, {"student": 7}, {"student": ""}, {"student": "8"}]
+    found = clusters_of(data(tmp_path, *stated, {"student": "9"}))
+    assert (found.unit, groups(found)) == ("student", [["v0", "v2"], ["v1"], ["v3"], ["v4"], ["v5"]])
+    assert list(found.names.values())[:4] == ["student 7", "video v1", "student 7", "video v3"]
+    four = clusters_of(data(tmp_path, *stated))
+    assert (four.unit, four.fixed) == ("video", ("student",)), "too few to be left out"
 
 
 def test_one_file_one_performance_and_a_pair_are_one_cluster(tmp_path: Path) -> None:
-    stated = [{"media": "one.mp4"}, {"media": "one.mp4"}, {"performance": "p"}, {"performance": "p"}, {}, {}, {}]
+    stated = [
+        {"media": "one.mp4"},
+        {"media": "one.mp4"},
+        {"performance": "p"},
+        {"performance": "p"},
+        {},
+        {},
+        {},
+        {},
+        {},
+    ]
     found = clusters_of(data(tmp_path, *stated, pairs=[("v4", "v5"), ("v5", "v2")]))
-    assert (found.unit, groups(found)) == ("performance", [["v0", "v1"], ["v2", "v3", "v4", "v5"], ["v6"]])
+    assert (found.unit, groups(found)) == (
+        "performance",
+        [["v0", "v1"], ["v2", "v3", "v4", "v5"], ["v6"], ["v7"], ["v8"]],
+    )
 
 
 def test_five_sites_are_the_unit_and_four_are_fixed(tmp_path: Path) -> None:
@@ -93,6 +109,6 @@ def test_a_unit_that_is_not_stated_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError) as refused:
         clusters_of(data(tmp_path, {"student": "a"}, {"student": "a"}), "site")
     assert str(refused.value) == (
-        "tiny: no video states a site, so that none can be resampled. It states video, student; "
+        "tiny: no video states a site, so that none can be left out. It states video, student; "
         "`cluster=auto` takes the largest."
     )

@@ -103,4 +103,4 @@ def test_two_documents_of_each_task_run_without_our_entry_point(laid_over: Path,
     row = r"- (siming_\w+) \[SYNTHETIC [^|]*\|none *\| *0\|coverage *\|[^|]*\| *([\d.]+) *\|"
     rows = dict(re.findall(row, done.stdout))
     assert set(rows) == set(TASKS), done.stdout[-2000:] + done.stderr[-3000:]
-    assert rows["siming_clip_error"] == "1" and rows["siming_full_score"] == "0"
+    assert float(rows["siming_clip_error"]) == 1 and float(rows["siming_full_score"]) == 0

@@ -20,13 +20,13 @@ from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
 from siming_tasks.results.read_predictions import write_predictions
 from siming_tasks.results.record import SUPERVISED, Conditions, Record
-from siming_tasks.tasks import benchmark_task
+from siming_tasks.tasks import TASKS, benchmark_task
 from siming_tasks.tools.baseline.backbone import Backbone
 
 FOLDS, INNER = 5, 3
 """Most folds, and folds within the training videos in which the strength of the penalty is chosen."""
 
-SETTINGS = tuple(benchmark_task("clip", answer) for answer in ANSWERS)
+SETTINGS = tuple(benchmark_task("clip", answer).name for answer in ANSWERS)
 
 _Floats = NDArray[np.float64]
 
@@ -190,9 +190,9 @@ def _records(
             points = answers.get((video, step))
             if points is None:
                 parsed = Parsed("wrong_keys", {}, {step: "absent"})
-            elif setting.answer == "score":
+            elif TASKS[setting].answer == "score":
                 parsed = Parsed("ok", {step: points})
             else:
                 parsed = Parsed("ok", {step: float(points < dataset.rubric.by_id[step].max_score)})
             conditions = Conditions(dataset=dataset.digest, media=clip.media, judge=judge)
-            yield Record.from_reply(setting.name, video, step, parsed, conditions)
+            yield Record.from_reply(setting, video, step, parsed, conditions)

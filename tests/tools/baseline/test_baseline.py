@@ -193,8 +193,7 @@ def test_a_board_knows_it_whoever_packed_it(short_demo: Path, mine: Path, tmp_pa
     first, *others = lines(mine)  # the first line tells nothing, and so nothing that is said of the run
     again.write_text("".join(json.dumps(x) + "\n" for x in ({**first, "judge": None}, *others)))
     read = read_run(again, dataset)
-    scores = {name: read.evaluate(name, Options()) for name in read.settings}
-    archive = pack(run_at(again), read.records, dataset, ModelCard(name="A model"), scores, tmp_path / "b.zip")
+    archive = pack(run_at(again), read.records, dataset, ModelCard(name="A model"), tmp_path / "b.zip")
     with pytest.raises(DataError, match=r"b\.zip: a supervised baseline"):
         admit(archive, dataset, Options())
     again.write_text("".join(json.dumps({**x, "judge": ["other", 1]}) + "\n" for x in lines(mine)))
