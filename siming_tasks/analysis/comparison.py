@@ -214,7 +214,7 @@ def no_video_sentence(made: Comparison, run: str) -> str:
     if run not in made.rivals:
         return f"{run} is not held against judges that see no video: it has no value."
     lead = made.rows.one(OVER_NO_VIDEO, run, made.headline)
-    rival = f"the best of them, {made.rivals[run].replace('-', ' ')}: {lead}"
+    rival = f"its lead over the best of them, {made.rivals[run].replace('-', ' ')}: {lead}"
     if made.beats[run]:
         return f"{run} agrees better with the reference than every judge that sees no video ({rival})."
     if made.beats[run] is None:

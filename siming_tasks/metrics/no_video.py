@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from siming_tasks.metrics.catalogue import CATALOGUE, NOTHING
+from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.classification import Positive, ratio
 from siming_tasks.metrics.jackknife import Jackknifed, jackknifed, leave_out_groups
 from siming_tasks.metrics.labels import LabelMapping, ordinal_labels
@@ -22,6 +22,8 @@ from siming_tasks.metrics.thresholds import NOISE
 FOLDS, TREES, LEAF, MOST_CELLS = 5, 50, 5, 10_000
 """Parts that the clusters are dealt into for the clock; trees of its forest, the fewest steps in a leaf, and the most
 steps that it learns from."""
+
+NOT_SHUFFLED = "No step has both a reference and an answer, or all of them are alike."
 
 
 def always_correct(matrix: ScoreMatrix) -> FloatArray:
@@ -181,7 +183,7 @@ def shuffled_self(
     function = CATALOGUE[key].statistic(mapping, positive).function  # type: ignore[attr-defined]
     without[np.abs(without) < NOISE] = 0.0  # a rest of rounding is no count
     value, rests = float(function(whole)), np.asarray(known.any(axis=1))
-    return jackknifed(matrix, value, function(without), rests, groups, range=(-1.0, 1.0), why=NOTHING)
+    return jackknifed(matrix, value, function(without), rests, groups, range=(-1.0, 1.0), why=NOT_SHUFFLED)
 
 
 def _margins(side: NDArray[Any], known: BoolArray, k: int, groups: NDArray[np.intp], number: int) -> FloatArray:
