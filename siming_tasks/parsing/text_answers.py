@@ -22,6 +22,8 @@ _TITLES = {
 _SAID = {"score": POINTS, "error": VERDICT}
 _SEPARATOR = re.compile(r"\s*[:=]\s*|\s+(?:[-–—]+|→|->)\s*|\s*[–—]+\s*")
 _MOST_SEPARATORS = 4
+_HEADING = re.compile(r"\s*#{1,6}\s|\s*(?:-{3,}|_{3,}|\*{3,})\s*\Z")
+_OF_ALL = re.compile(r"(?:overall|total|final|in (?:summary|conclusion)|summary|conclusion|综合|总|最终|结论)")
 
 
 def read_text(text: str, names: StepNames, answer: Answer, abstain: bool = False) -> dict[str, Reading]:
@@ -58,7 +60,10 @@ def _statements(text: str, names: StepNames, answer: Answer) -> Iterator[tuple[R
             elif column is not None and column < len(cells):
                 yield owner, cells[column]
             continue
+        heading = _HEADING.match(line) is not None
         line = line[_BULLET.match(line).end() :]  # type: ignore[union-attr]
+        if len(names.steps) > 1 and (_OF_ALL.match(line) or (heading and not title.match(line))):
+            step = None  # what follows is about all steps, or about none that was asked
         step = names.find_in(line.rstrip(" :")) or step
         for mark in list(_SEPARATOR.finditer(line))[:_MOST_SEPARATORS]:
             key, written = line[: mark.start()], line[mark.end() :]
