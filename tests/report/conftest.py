@@ -1,28 +1,22 @@
-"""Small synthetic runs written as lmms-eval writes them, and one report of them that many tests look at."""
+"""One report of small synthetic runs, and a board of them, that many tests look at."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
-from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.models.baselines import judge
+from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.parsing import format_answers, parse_reply
 from siming_tasks.report.build import write_report
 from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import read_run
-from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
-from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
 from siming_tasks.tools.board.build import build_board
 from siming_tasks.tools.board.submission import ModelCard, pack
-from tests.records import record_json
+from tests.runs import exams, make_run, write_run
+
+__all__ = ["exams", "make_run", "write_run"]  # fixtures, and what the tests here write runs with
 
 OPTIONS = Options()
 HOSTILE_NAME = "org/<img src=x onerror=alert(1)>\u202egpj.7B"
@@ -42,71 +36,6 @@ class Lab:
     dataset: Dataset
     runs: Path
     out: Path
-
-
-def write_run(
-    dataset: Dataset,
-    folder: Path,
-    kind: str = "oracle",
-    *,
-    model: str | None = None,
-    noise: float = 0.0,
-    replies: Mapping[int, str | None] | None = None,
-    settings: tuple[str, ...] = BENCHMARK_TASKS,
-    config: Mapping[str, Any] | None = None,
-    seed: int = 0,
-) -> Path:
-    """A run's sample logs and results file; ``replies`` takes the place of full-video score replies by number."""
-    folder.mkdir(parents=True)
-    ask, rng = judge(kind, dataset), np.random.default_rng(seed)
-    for name in settings:
-        setting = TASKS[name]
-        lines = []
-        for number, (video_id, step_id) in enumerate(expected_requests(setting, dataset.videos)):
-            video = dataset.video(video_id)
-            names = {step_id} if step_id else set(asked_steps(setting, video))
-            steps = [step for step in dataset.rubric.steps if step.id in names]
-            answers = ask(video, steps, setting.answer)
-            for step in steps:
-                if rng.random() < noise:
-                    top = int(step.max_score) if setting.answer == "score" else 1
-                    answers[step.id] = float(rng.integers(0, top + 1))
-            reply = format_answers(answers, steps, setting.answer)
-            if name == "full_score" and replies and replies.get(number) is not None:
-                reply = str(replies[number])
-            start, end = (video.step(step_id).span or (0.0, 1.0)) if step_id else (0.0, video.duration)
-            media = {"mode": "frames", "n_frames": 4, "indices": [0, 3, 6, 9], "start": start, "end": end, "fps": 1.0}
-            parsed = parse_reply(reply, steps, setting.answer)
-            about = {"prompt": f"p-{step_id or 'full'}", "dataset": dataset.digest, "media": media}
-            record = record_json(name, video_id, step_id, parsed, **about)
-            lines.append({"doc_id": number, "target": "{}", "filtered_resps": reply, "siming_stderr": record})
-        path = folder / f"20260102_030405_samples_siming_{name}.jsonl"
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    results = {
-        "config": {
-            "model": "qwen2_5_vl" if model else "siming_reference",
-            "model_args": f"pretrained={model},api_key=sk-private" if model else f"kind={kind}",
-            "limit": None,
-            **(config or {}),
-        },
-        "date": "20260102_030405",
-        "lmms_eval_version": "0.7.3",
-        "configs": {
-            f"siming_{name}": {
-                "metadata": {"version": "4-A"},
-                "dataset_kwargs": {"data_files": {"test": str(dataset.root / "videos.jsonl")}},
-            }
-            for name in settings
-        },
-    }
-    (folder / "20260102_030405_results.json").write_text(json.dumps(results))
-    return folder
-
-
-@pytest.fixture(scope="session")
-def exams(short_demo: Path) -> Dataset:
-    """Four short synthetic exams."""
-    return open_dataset(short_demo)
 
 
 @pytest.fixture(scope="session")
@@ -134,9 +63,3 @@ def board(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "inbox" / "broken.zip").write_bytes(b"PK nothing")
     build_board(root / "inbox", lab.dataset, root / "board", OPTIONS, reruns=lab.runs, progress=False)
     return root / "board" / "index.html"
-
-
-@pytest.fixture
-def make_run() -> Callable[..., Path]:
-    """:func:`write_run`."""
-    return write_run
