@@ -179,7 +179,7 @@ def host(tmp_path: Path, shared: Path, warm: Warm) -> Callable[..., Run]:
         own = "--output_path" in arguments
         out = Path(arguments[arguments.index("--output_path") + 1]) if own else folder / "out"
         argv = [*arguments, *(() if own else ("--output_path", str(out))), "--log_samples"]
-        settings = {"SIMING_CACHE": str(shared / "siming-cache"), "SIMING_RESAMPLES": "500"}
+        settings = {"SIMING_CACHE": str(shared / "siming-cache")}
         settings["SIMING_REPLIES"] = str(folder / "replies")  # each run asks anew unless a test says otherwise
         env = environment(**{**settings, **({"SIMING_DATA": str(data)} if data else {}), **env})
         if not launcher:

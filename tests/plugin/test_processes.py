@@ -37,9 +37,7 @@ class Nodes:
     ) -> None:
         self.folder, port = folder, free_port()
         folder.mkdir()
-        env = environment(
-            SIMING_CACHE=str(shared / "siming-cache"), SIMING_DATA=str(data), SIMING_RESAMPLES="500", **FEW
-        )
+        env = environment(SIMING_CACHE=str(shared / "siming-cache"), SIMING_DATA=str(data), **FEW)
         self.agents = []
         for rank in range(nodes):
             launcher = [warm.command("torchrun")] if warm else [sys.executable, "-m", "torch.distributed.run"]

@@ -185,7 +185,7 @@ def ask(
         settings = {"SIMING_DATA": str(root / "data"), "SIMING_CACHE": str(root / "cache"), "SIMING_REPLIES": "off"}
         done = subprocess.run(
             [*command, *words, "--tasks", f"siming_{setting}", "--output_path", str(root / "out"), "--log_samples"],
-            env=environment_with(**settings, SIMING_SPLIT="", SIMING_SHARD="", SIMING_RESAMPLES="100"),
+            env=environment_with(**settings, SIMING_SPLIT="", SIMING_SHARD=""),
             cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
         )  # fmt: skip
         verdicts = tuple(_read(root, setting, wanted)) if list((root / "out").rglob("*_samples_*.jsonl")) else ()
