@@ -45,7 +45,7 @@ def write_inputs(exams: Path, out: Path) -> None:
     videos = open_dataset(exams).videos
     for rater in ("rater_a", "rater_b"):
         points = {video.video_id: {label.step_id: label.scores[rater] for label in video.steps} for video in videos}
-        lines = [{"id": f"full_score/{name}", "reply": json.dumps({"scores": each})} for name, each in points.items()]
+        lines = [{"setting": "full_score", "video_id": name, "scores": each} for name, each in points.items()]
         (out / f"{rater}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     with open(out / "scores.csv", "w", encoding="utf-8", newline="") as stream:
         sheet = csv.writer(stream)
@@ -65,11 +65,10 @@ def commands(exams: Path, out: Path) -> Iterator[tuple[str, int, str]]:
     yield f"data template {out}/sheet.xlsx {rubric} {videos}", 0, "sheets rater_a, rater_b"
     yield f"data build {out}/built {rubric} {videos} --labels {out}/scores.csv --synthetic", 0, "132 judged steps"
     yield f"data rate {exams} --rater kim --no-browser --store {out}/kim.sqlite", 0, "Every event is kept"
-    yield f"run requests {exams} {out}/requests.jsonl --setting full_score --limit 1 --frames 2", 0, "1 requests"
+    yield f"run requests {exams} {out}/job.jsonl --model m --setting full_score --limit 1 --frames 2", 0, "1 requests"
     yield f"score {exams} {a}", 0, "kappa (qwk)"
     yield f"compare {a} {b} --data {exams}", 0, "rater_b"
     yield f"report {a} --data {exams} --out {out}/report --jobs 1", 0, "1 run"
-    yield f"run export {a} {out}/results --data {exams}", 0, "SYNTHETIC"
     yield f"board submit {a} --data {exams} --out {out}/submission.zip", 0, "ready"
     yield f"run baseline {exams} --backbone {out} --out {out}/baseline.jsonl", 2, NOT_THERE.format("torch")
 

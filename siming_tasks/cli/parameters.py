@@ -38,14 +38,14 @@ MEDIA_OPTIONS = ("demo_videos", "frames", "clip_frames", "frame_size", "clip_den
 """The options that say which frames of the videos a model is shown."""
 
 __all__ = [
-    "MEDIA_OPTIONS", "NEW_FILE", "NEW_FOLDER", "NEW_PATH", "REPORT", "RUBRIC", "RUN", "RUNS", "RUN_ON_DATA",
+    "MEDIA_OPTIONS", "NEW_FILE", "NEW_FOLDER", "REPORT", "RUBRIC", "RUN", "RUNS", "RUN_ON_DATA",
     "SCORING_OPTIONS", "SETTING", "VIDEOS", "Checked", "Command", "DatasetChoice", "Input", "OptionFlag",
     "RefusedValueError", "command", "dataset_flags", "next_step", "option", "option_flags", "refusal", "several",
     "switch", "word",
 ]  # fmt: skip
 
 SETTING = SettingName()
-NEW_FILE, NEW_FOLDER, NEW_PATH = (OutputPath(folder) for folder in (False, True, None))
+NEW_FILE, NEW_FOLDER = OutputPath(False), OutputPath(True)
 """Kinds of words and flags that name what a command writes."""
 
 

@@ -55,7 +55,7 @@ FrameSpacing = Literal["even", "listed", "unknown"]
 
 def raw_reply(line: Mapping[str, Any]) -> str | None:
     """The reply in a line of a sample log or prediction file, as text; None if the line has none."""
-    keys = ("filtered_resps", "resps", "response", "reply")
+    keys = ("filtered_resps", "resps", "response")
     reply = next((line[key] for key in keys if line.get(key) is not None), None)
     while isinstance(reply, list) and len(reply) == 1:
         reply = reply[0]

@@ -19,7 +19,7 @@ from siming_tasks.common.value_kinds import is_number
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.row_schema import problems_of
 from siming_tasks.parsing import STATUSES, Parsed
-from siming_tasks.parsing.parsed_reply import FAILURE_MARKER, MISSING
+from siming_tasks.parsing.parsed_reply import MISSING
 from siming_tasks.results.record import Conditions, Record, logged_reply, stated_judge
 from siming_tasks.results.usage import Short, Usage
 from siming_tasks.rubrics import RubricStep
@@ -152,14 +152,6 @@ class RecordParser:
 
     def _parse(self, row: dict[str, Any]) -> Record | None:
         logged = row if _is_record(row) else next(filter(_is_record, reversed(row.values())), None)
-        is_reply = isinstance(row.get("id"), str) and bool({"reply", "error"} & row.keys()) and "response" not in row
-        if logged is None and is_reply:
-            named = _request_of_reply(row)
-            if other := next((key for key in named if key in row and (row[key] or None) != named[key]), None):
-                what = f"the id {row['id'][:200]!r} and its {other} {str(row[other])[:64]!r} do not fit."
-                self._note("prediction-invalid", what, "Leave the id as the request has it.", other)
-                return None
-            row = {**row, **named}
         if logged is None and "setting" not in row:
             if "doc_id" not in row:  # else a sample of some other task of the same run
                 fix = "A line needs `setting`, `video_id` and an answer."
@@ -316,21 +308,6 @@ def _bare_clip(row: Mapping[str, Any]) -> _BareClip | None:
     spec = TASKS.get(setting)
     value = row.get(spec.field) if spec and spec.scope == "clip" else None
     return (setting, step_id, value, type(value)) if isinstance(value, str | int | float) else None
-
-
-def _request_of_reply(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Request and response of a line that answers ``siming run requests`` by its id.
-
-    A request that failed has the response that lmms-eval's own classes give it.
-    """
-    setting, _, rest = row["id"].partition("/")
-    video_id, _, rest = rest.partition("/")
-    part, step_id = (rest, None) if ":" in rest else (None, rest or None)
-    failed = row.get("reply") is None and row.get("error")
-    response = f"{FAILURE_MARKER}] {row['error']}"[:2000] if failed else row.get("reply")
-    asking = row.get("asking") or (part and part.partition(":")[0])
-    about = {"setting": setting, "video_id": video_id, "step_id": step_id, "part": part, "asking": asking}
-    return {**about, "response": response}
 
 
 def _is_record(value: Any) -> bool:

@@ -52,7 +52,7 @@ def command_lines(given: Path, new: Path) -> dict[tuple[str, str], list[list[Any
     built = ["--rubric", given / "rubric.yaml", "--labels", given / "labels.csv", "--videos", media]
     listed = ["--list", "--rubric", given / "rubric.yaml", "--spans", given / "spans.csv"]
     baseline = ["run", "baseline", data, "--backbone", given / "no-model"]  # what is refused is tried
-    requests = ["run", "requests", data, OUT, "--limit", "1"]
+    requests = ["run", "requests", data, OUT, "--model", "m", "--limit", "1"]
     return {
         ("report", "out"): [["report", run, "--out", OUT, "--jobs", "1", *scoring]],
         ("data rate", "store"): [[*rate, "--store", OUT]],
@@ -68,8 +68,9 @@ def command_lines(given: Path, new: Path) -> dict[tuple[str, str], list[list[Any
         ],  # the annotations are not there: what is refused is tried
         ("data rubric", "html"): [["data", "rubric", "show", "--html", OUT]],
         ("run requests", "out"): [requests, [*requests, "--files"]],
-        ("run import", "out"): [["run", "import", given / "results.jsonl", OUT]],
-        ("run export", "out"): [["run", "export", run, OUT, *scoring]],
+        ("run import", "out"): [
+            ["run", "import", given / "results.jsonl", OUT, "--requests", given / "job_asked.jsonl"]
+        ],
         ("run baseline", "out"): [[*baseline, "--out", OUT]],
         ("board submit", "out"): [["board", "submit", run, "--out", OUT, *scoring]],
         ("board build", "out"): [["board", "build", given / "inbox", "--out", OUT, *scoring]],
@@ -205,8 +206,10 @@ def given() -> Iterator[Path]:
     boris += ["o,v001.mp4,,cpr_01,STATE,0.1,0.4,,"]
     (root / "spans.csv").write_text("\n".join(boris) + "\n")
     choice = {"message": {"content": "{}"}, "finish_reason": "stop"}
-    result = {"custom_id": "full_score/v001", "response": {"status_code": 200, "body": {"choices": [choice]}}}
+    result = {"custom_id": "full_score/v001#0", "response": {"status_code": 200, "body": {"choices": [choice]}}}
+    asked = {"id": "full_score/v001", "asked": "0", "model": "m", "file": "j", "setting": "full_score"}
     (root / "results.jsonl").write_text(json.dumps(result) + "\n")
+    (root / "job_asked.jsonl").write_text(json.dumps(asked) + "\n")
     (root / "inbox").mkdir()
     subprocess.run([sys.executable, "-c", "import sys; from siming_tasks.cli import main; sys.exit(main(sys.argv[1:]))",
                     "board", "submit", str(run), "--out", str(root / "inbox" / "m.zip"),

@@ -46,9 +46,8 @@ WORDS = {
     "data rate": ["videos", "--rater", "r"],
     "tasks-path": [],
     "docs": [],
-    "run requests": ["out.jsonl", "--setting", "full_score"],
-    "run export": ["a", "out"],
-    "run import": ["a", "out"],
+    "run requests": ["out.jsonl", "--model", "m"],
+    "run import": ["a", "out", "--requests", "r"],
     "data push": ["org/name"],
     "run baseline": ["d", "--backbone", "m"],
 }
@@ -323,7 +322,6 @@ def test_every_option_of_a_command_is_a_flag_of_the_commands_that_need_it() -> N
         "study card",
         "study diagnose",
         "study power",
-        "run export",
         "run baseline",
     }
 

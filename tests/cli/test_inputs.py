@@ -41,8 +41,6 @@ def test_each_kind_is_told_by_its_files(things: None) -> None:
          "exams is a data set and public is not there. Swap them: siming data split exams public"),
         ("data push org/name exams",
          "exams is a data set and org/name is not there. Swap them: siming data push exams org/name"),
-        ("run export results runs/qwen",
-         "runs/qwen is a run and results is not there. Swap them: siming run export runs/qwen results"),
         ("score exams", "PREDICTIONS exams is a data set, and a run is wanted. Give the predictions after it."),
         ("compare exams runs/qwen", "RUN exams is a data set, and a run is wanted. It is given as --data exams."),
         ("report report", "RUN report is a report, and a run is wanted. `siming view report` shows it; "
@@ -65,8 +63,8 @@ def test_each_kind_is_told_by_its_files(things: None) -> None:
          "got unexpected extra argument (Li); several words are one value in quotes: --rater 'Dr. Li' "
          "(see siming data rate --help)"),
         ("compare runs/qwen --setting full_scor", "--setting 'full_scor' is not a setting; 'full_score' is near."),
-        ("run requests exams r.jsonl --setting x", "--setting 'x' is not a setting; those of the benchmark are "
-         "full_score, full_error, clip_score, clip_error."),
+        ("run requests exams r.jsonl --model m --setting x",
+         "--setting 'x' is not a setting; those of the benchmark are full_score, full_error, clip_score, clip_error."),
         ("compare runs/qwen --allow x", "--allow 'x' is not one of dataset, prompt, schema, media, frames, size, "
          "density, encoding, sampler, videos, steps."),
         ("board submit exams.zip", "exams.zip is an archive. To look whether it is fit to be sent, add --check."),

@@ -35,7 +35,7 @@ def ends() -> Iterator[dict[str, dict[str, Any]]]:
                        str(root / "labels.csv"), "--videos", str(data / "media")],
         "run plan": ["run", "plan", "--data", str(data)],
         "run prepare": ["run", "prepare", "--data", str(data)],
-        "run requests": ["run", "requests", str(data), str(out / "requests"), "--limit", "1"],
+        "run requests": ["run", "requests", str(data), str(out / "requests"), "--model", "m", "--limit", "1"],
     }  # fmt: skip
     rows = (f"{video},{step},2,2\n" for video in ("v001", "v002") for step in ("cpr_01", "cpr_02", "cpr_03", "aed_01"))
     (root / "labels.csv").write_text("video_id,step_id,rater_a,rater_b\n" + "".join(rows))

@@ -24,16 +24,17 @@ from inspect_ai.solver import TaskState, generate
 from siming_tasks.common.errors import DataError, OptionsError, Problem
 from siming_tasks.common.files import canonical_json
 from siming_tasks.common.redact import public_name
+from siming_tasks.common.sanitize import well_formed
 from siming_tasks.data import open_dataset
 from siming_tasks.metrics.evaluate import ALL, ANSWERED
 from siming_tasks.options import Options
+from siming_tasks.parsing.parsed_reply import FAILURE_MARKER
 from siming_tasks.plugin.hooks.docs import generation_kwargs
 from siming_tasks.results.record_parser import RecordParser
 from siming_tasks.results.run import read_run, score_run
 from siming_tasks.tasks import TaskSpec, benchmark_task
 from siming_tasks.tasks.prompt import PROMPT_VERSION
-from siming_tasks.tools.exchange.imported_replies import FACTS
-from siming_tasks.tools.exchange.request_file import write_requests
+from siming_tasks.tools.exchange.requests import Asked, MediaAddresses, Request
 
 _FOLDERS: list[tempfile.TemporaryDirectory[str]] = []
 """Frames of the tasks of this process; they go when it ends."""
@@ -72,10 +73,9 @@ def _task(spec: TaskSpec, data: str) -> Task:
     if options.schema != "off":
         raise OptionsError("SIMING_SCHEMA is not for Inspect: unset it, or ask by means of `siming run requests`.")
     _FOLDERS.append(folder := tempfile.TemporaryDirectory(prefix="siming-inspect-"))
-    file = Path(folder.name, "requests.jsonl")
-    dataset, _, _ = write_requests(options, [spec.name], file, files=True)
-    with file.open(encoding="utf-8") as stream:
-        samples = [_sample(json.loads(line), file.parent) for line in stream]
+    asked = Asked.by(options, [spec.name])
+    samples = [_sample(request) for request in asked.requests(MediaAddresses(Path(folder.name), folder.name))]
+    dataset = asked.dataset
     generation, root = generation_kwargs(), str(dataset.root)
     return Task(
         dataset=MemoryDataset(samples, name=dataset.name),
@@ -90,18 +90,18 @@ def _task(spec: TaskSpec, data: str) -> Task:
     )
 
 
-def _sample(line: Any, folder: Path) -> Sample:
-    """Sample of a request; its media are files in ``folder``. It holds no label."""
+def _sample(request: Request) -> Sample:
+    """Sample of a request whose media are files. It holds no label."""
 
     def content(part: Mapping[str, Any]) -> Any:
         if part["type"] == "text":
             return ContentText(text=part["text"])
-        address = str(folder / part[part["type"]]["url"])
+        address = part[part["type"]]["url"]
         return ContentImage(image=address) if part["type"] == "image_url" else ContentVideo(video=address, format="mp4")
 
-    (turn,) = line["messages"]
-    facts = {name: line[name] for name in FACTS if name in line}
-    return Sample(id=line["id"], input=[ChatMessageUser(content=list(map(content, turn["content"])))], metadata=facts)
+    (turn,) = request.messages
+    turns = [ChatMessageUser(content=list(map(content, turn["content"])))]
+    return Sample(id=request.id, input=turns, metadata={"facts": dict(request.facts)})
 
 
 @scorer(metrics=[])  # type: ignore[untyped-decorator, unused-ignore]
@@ -110,8 +110,7 @@ def siming_scorer(data: str) -> Scorer:
     dataset = open_dataset(data)
 
     async def score(state: TaskState, target: Target) -> Score:
-        facts = {name: fact for name, fact in state.metadata.items() if name in FACTS}
-        line = {**_reply_line(str(state.sample_id), state.output), **facts}
+        line = {**state.metadata["facts"], **_reply(state.output)}
         problems: list[Problem] = []
         record = RecordParser(dataset, problems).parse(line, Path(str(state.sample_id)), state.epoch)
         if record is None:
@@ -127,10 +126,10 @@ def siming_scorer(data: str) -> Scorer:
     return score
 
 
-def _reply_line(request: str, output: Any) -> dict[str, Any]:
-    """Line ``{id, reply, usage}`` of a sample's output, or ``{id, reply, error}`` where there is none."""
+def _reply(output: Any) -> dict[str, Any]:
+    """Response and usage of a sample's output."""
     if not output.choices:
-        return {"id": request, "reply": None, "error": "no output"}
+        return {"response": f"{FAILURE_MARKER}] no output"}
     ended = output.choices[0].stop_reason
     usage = {
         "prompt_tokens": output.usage and output.usage.input_tokens,
@@ -138,7 +137,7 @@ def _reply_line(request: str, output: Any) -> dict[str, Any]:
         "finish_reason": "length" if ended in ("max_tokens", "model_length") else ended,
         "model": public_name(output.model)[:200] or None,
     }
-    return {"id": request, "reply": output.completion, "usage": usage}
+    return {"response": well_formed(output.completion), "usage": usage}
 
 
 @metric  # type: ignore[untyped-decorator, unused-ignore]

@@ -3,42 +3,63 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
+import subprocess
+import sys
+import wave
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
 from pydantic import TypeAdapter
 
 from siming_tasks.cli import main
-from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.data import Dataset, open_dataset, withhold
+from siming_tasks.media import Backend
+from siming_tasks.plugin import hooks
+from siming_tasks.plugin.hooks.messages import heard_sound, stored_images_sent
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.results.read_predictions import load_predictions
-from tests.plugin.hooks.conftest import docs, reply
+from tests.plugin.hooks.conftest import aggregated, docs, reply
 from tests.plugin.response_cache.test_cache import ARGUMENTS, SMALL, points
 from tests.plugin.serving import Server
 from tests.tools.exchange.run_batch import BatchRequestInput, run_batch
 
+FEW = ("--setting", "clip_score", "--limit", "4")
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
 
 def job(out: Path, *arguments: str) -> list[dict[str, Any]]:
-    """Lines of all parts, each checked: the envelope as vLLM reads it, the body as OpenAI's client types it."""
-    assert main(["run", "requests", str(out), "--batch", "m", *arguments]) == 0
-    lines = []
-    parts = [path for path in out.parent.glob(f"{out.stem}*.jsonl") if not path.stem.endswith("_asked")]
-    for part in sorted(parts, key=lambda path: (len(path.name), path.name)):
-        for line in part.read_text().splitlines():
-            row = BatchRequestInput.model_validate_json(line)
-            TypeAdapter(CompletionCreateParamsNonStreaming).validate_python(row.body)
-            assert (row.method, row.url, row.body["model"]) == ("POST", "/v1/chat/completions", "m")
-            lines.append(row.model_dump())
-    return lines
+    """Lines of a job, each checked: the envelope as vLLM reads it, the body as OpenAI's client types it."""
+    assert main(["run", "requests", str(out), "--model", "m", *arguments]) == 0
+    for line in out.read_text().splitlines():
+        row = BatchRequestInput.model_validate_json(line)
+        TypeAdapter(CompletionCreateParamsNonStreaming).validate_python(row.body)
+        assert (row.method, row.url, row.body["model"]) == ("POST", "/v1/chat/completions", "m")
+    return rows_of(out)
 
 
-def result(name: str, content: str | None, *, status: int = 200, **more: Any) -> dict[str, Any]:
+def content(line: dict[str, Any], kind: str) -> list[Any]:
+    """The parts of one kind of a line's message."""
+    return [part[kind] for part in line["body"]["messages"][0]["content"] if part["type"] == kind]
+
+
+def result(name: str, text: str | None, *, status: int = 200, **more: Any) -> dict[str, Any]:
     """Line of a result file, as OpenAI and vLLM write it."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": content, **more}, "finish_reason": "stop"}
+    choice = {"index": 0, "message": {"role": "assistant", "content": text, **more}, "finish_reason": "stop"}
     body = {"id": "x", "object": "chat.completion", "created": 0, "model": "m-1", "choices": [choice],
             "usage": {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}}  # fmt: skip
     if status != 200:
@@ -47,102 +68,30 @@ def result(name: str, content: str | None, *, status: int = 200, **more: Any) ->
     return {"id": "b", "custom_id": name, "response": response, "error": None}
 
 
-def imported(path: Path, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    out = path.with_name("replies.jsonl")
-    assert main(["run", "import", str(path), str(out)]) == 0
-    return [json.loads(line) for line in out.read_text().splitlines()]
+def imported(results: Path, code: int = 0, job_file: str = "job", out: str = "replies.jsonl") -> list[dict[str, Any]]:
+    asked = results.with_name(f"{job_file}_asked.jsonl")
+    path = results.with_name(out)
+    assert main(["run", "import", str(results), str(path), "--requests", str(asked)]) == code
+    return rows_of(path) if path.exists() else []
 
 
-def test_a_batch_job_gives_the_record_of_a_run(run: Dataset, tmp_path: Path) -> None:
-    """The same messages as without ``--batch``; each answer comes back to its request, in whatever order."""
-    common = ("--setting", "clip_score", "--limit", "4")
-    assert main(["run", "requests", str(tmp_path / "plain.txt"), *common]) == 0
-    plain = [json.loads(line) for line in (tmp_path / "plain.txt").read_text().splitlines()]
-    lines = job(tmp_path / "job.jsonl", *common)
-    assert [line["custom_id"] for line in lines] == [line["id"] for line in plain]
-    assert [line["body"]["messages"] for line in lines] == [line["messages"] for line in plain]
-    assert {(line["body"]["max_completion_tokens"], line["body"]["temperature"]) for line in lines} == {(4096, 0)}
-    said = {doc["id"]: reply(doc, "rater_a") for doc in docs("clip_score")}
-    rows = [result(line["custom_id"], said[line["custom_id"]]) for line in reversed(lines)]
-    replies = imported(tmp_path / "out.jsonl", rows)
-    assert {row["id"]: row["reply"] for row in replies} == {line["id"]: said[line["id"]] for line in plain}
-    usage = {"prompt_tokens": 7, "completion_tokens": 2, "finish_reason": "stop", "served": "m-1", "http_status": 200}
-    assert all(row["usage"] == usage for row in replies)
-    predictions = load_predictions(tmp_path / "replies.jsonl", run)
-    assert len(predictions.records["clip_score"]) == 4
-
-
-def test_failures_refusals_and_empty_answers(tmp_path: Path) -> None:
-    rows = [
-        result("clip_score/v/1", None, status=400),
-        {
-            "id": "b",
-            "custom_id": "clip_score/v/2",
-            "response": None,
-            "error": {"code": "batch_expired", "message": "x"},
-        },
-        result("clip_score/v/3", None, refusal="I cannot judge this."),
-        result("clip_score/v/4", None),
-        result("clip_score/v/5", None, status=400),
-        {"id": "b", "custom_id": "clip_score/v/6", "response": {"status_code": 400, "request_id": "r", "body": None},
-         "error": {"error": {"message": "too many images", "type": "BadRequestError", "param": None, "code": 400}}},
-    ]  # fmt: skip
-    unchosen = result("clip_score/v/7", None)
-    unchosen["response"]["body"]["choices"] = []
-    rows[4]["response"]["body"]["error"] |= {"code": "content_filter", "message": "filtered"}  # type: ignore[index]
-    failed, expired, refused, empty, filtered, by_vllm, none = imported(tmp_path / "out.jsonl", [*rows, unchosen])
-    usage = {"prompt_tokens": 7, "completion_tokens": 2, "served": "m-1", "http_status": 200}
-    assert none == {"id": "clip_score/v/7", "reply": None, "error": "no choice", "usage": usage}
-    assert by_vllm["reply"] is None and "too many images" in by_vllm["error"]
-    assert failed == {"id": "clip_score/v/1", "reply": None, "error": '{"message": "too long", "code": 400}'}
-    assert expired["reply"] is None and "batch_expired" in expired["error"]
-    assert refused["reply"] == "[SAFETY_BLOCKED:finish_reason=stop] I cannot judge this." and empty["reply"] == ""
-    assert filtered["reply"] == "[SAFETY_BLOCKED:finish_reason=content_filter] filtered"
-
-
-def test_large_jobs_are_divided(run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No file is larger than it may be, nothing is lost, and parts of an earlier job are not mixed with new ones."""
-    from siming_tasks.tools.exchange.batch_file import write_parts
-
-    lines = [f"{number:09}\n" for number in range(25)]
-    parts = write_parts(((line, {}) for line in lines), tmp_path / "job.jsonl", 100)
-    assert [part.name for part in parts] == ["job.jsonl", "job-2.jsonl", "job-3.jsonl"]
-    assert [part.stat().st_size for part in parts] == [100, 100, 50]
-    assert "".join(part.read_text() for part in parts) == "".join(lines)
-    assert main(["run", "requests", str(tmp_path / "job.jsonl"), "--batch", "m", "--limit", "1"]) == 1
-    assert "job-2.jsonl: is a part of an earlier job. Delete it" in capsys.readouterr().err
-
-
-def test_frames_as_files_have_whole_addresses(run: Dataset, tmp_path: Path) -> None:
-    (line,) = job(tmp_path / "job.jsonl", "--setting", "clip_score", "--limit", "1", "--files")
-    (other,) = job(tmp_path / "data.jsonl", "--setting", "clip_score", "--limit", "1")
-
-    def urls(row: dict[str, Any]) -> list[str]:
-        content = row["body"]["messages"][0]["content"]
-        return [part["image_url"]["url"] for part in content if part["type"] == "image_url"]
-
-    assert urls(line) and all(url.startswith("file:///") for url in urls(line))
-    assert [Path(urlsplit(url).path).read_bytes() for url in urls(line)] == [
-        base64.b64decode(url.partition(",")[2]) for url in urls(other)
-    ]
-
-
-def test_half_a_surrogate_pair_in_a_reply_loses_nothing(tmp_path: Path) -> None:
-    (row,) = imported(tmp_path / "out.jsonl", [result("clip_score/v/1", '{"score": 1} \ud83d')])
-    assert row["reply"] == '{"score": 1} \ufffd'
-
-
-def test_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "x.jsonl").write_text('{"id": "clip_score/v/1", "reply": "1"}\n')
-    command = ["run", "import", str(tmp_path / "x.jsonl"), str(tmp_path / "y.jsonl")]
-    assert main(command) == 1
-    assert "x.jsonl:1: needs `custom_id` and `response` or `error`" in capsys.readouterr().err
-    (tmp_path / "x.jsonl").write_text(json.dumps(result("7", "1")) + "\n")
-    assert main(command) == 1 and "'7' is no id of a request. Ask with the requests of" in capsys.readouterr().err
-    (tmp_path / "x.jsonl").write_text("")
-    assert main(command) == 1 and "holds no reply to a request of" in capsys.readouterr().err
-    assert not (tmp_path / "y.jsonl").exists()
+@pytest.mark.host
+@pytest.mark.parametrize(
+    "name", ["full_score", "clip_error", "ablation_shuffled_frames_clip_score", "ablation_no_video_full_error"]
+)
+def test_a_request_is_what_the_host_makes_of_the_hooks_messages(name: str, run: Dataset, tmp_path: Path) -> None:
+    """Byte for byte, through the class that lmms-eval's API models word their requests with."""
+    protocol = pytest.importorskip("lmms_eval.protocol")
+    asked = job(tmp_path / "job.jsonl", "--setting", name, "--limit", "2")
+    hooks.dataset_kwargs  # noqa: B018 - another run begins
+    for line, facts, doc in zip(asked, rows_of(tmp_path / "job_asked.jsonl"), docs(name)[:2], strict=True):
+        assert line["custom_id"] == f"{doc['id']}#{facts['asked']}"
+        with RUN.evaluating(Backend("test", images="several", encodes=True, blind=True)), stored_images_sent():
+            messages = protocol.ChatMessages(messages=hooks.doc_to_messages(doc)).to_openai_messages()
+        assert line["body"]["messages"] == messages
+        assert (line["body"]["max_completion_tokens"], line["body"]["temperature"]) == (4096, 0)
+        record = hooks.process_results(doc, [""])["siming_stderr"]
+        assert all(facts[key] == record[key] for key in ("setting", "video_id", "prompt", "dataset", "media"))
 
 
 @pytest.mark.host
@@ -150,32 +99,23 @@ def test_a_batch_job_scores_as_a_live_run_does(
     host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    """Requests, batch in parts, import, score: records and numbers are those of lmms-eval, to the last bit."""
+    """Requests in two parts, results in any order, import, score: records and numbers are those of lmms-eval."""
     server = serve(points)
     live = host(
         "--model", "async_openai", "--model_args", ARGUMENTS["async_openai"] + server.url, "--tasks",
         "siming_clip_score", "--limit", "24", data=short_demo, name="live", **SMALL,
     )  # fmt: skip
-    job, second, asked = (tmp_path / f"job{end}.jsonl" for end in ("", "-2", "_asked"))
     what = ("--setting", "clip_score", "--limit", "24", "--clip-frames", "2", "--frame-size", "96")
-    assert main(["run", "requests", str(short_demo), str(job), *what, "--batch", "m"]) == 0
-    lines, rows = job.read_text().splitlines(True), [json.loads(line) for line in asked.read_text().splitlines()]
-    job.write_text("".join(lines[:10]))  # as --batch-mb would divide a large job
-    second.write_text("".join(lines[10:]))
-    rows = rows[:10] + [{**row, "file": second.name} for row in rows[10:]]
-    asked.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    results = [tmp_path / f"results-{number}.jsonl" for number in (1, 2)]
-    for part, file in zip((job, second), results, strict=True):
-        run_batch(part, file, points)
-    out = tmp_path / "replies.jsonl"
-    how = (str(out), "--requests", str(asked))
-    capsys.readouterr()
-    assert main(["run", "import", str(results[0]), *how]) == 1
-    assert f"job-2.jsonl: 14 requests without a reply: {min(row['id'] for row in rows[10:])}" in capsys.readouterr().out
-    assert main(["run", "import", *map(str, results), *how]) == 0
+    asked = job(tmp_path / "job.jsonl", "--data", str(short_demo), *what)
+    results = [tmp_path / "results-1.jsonl", tmp_path / "results-2.jsonl"]
+    for part, file in zip((asked[10:], asked[:10]), results, strict=True):
+        run_batch(lines(tmp_path / "part.jsonl", part), file, points)
+    words = [str(tmp_path / "replies.jsonl"), "--requests", str(tmp_path / "job_asked.jsonl")]
+    assert main(["run", "import", *map(str, results), *words]) == 0
     dataset = open_dataset(short_demo)
-    batch, run = (load_predictions(path, dataset).records["clip_score"] for path in (out, live.folder))
-    assert len(batch) == len(run) == 24
+    batch, run = (
+        load_predictions(path, dataset).records["clip_score"] for path in (tmp_path / "replies.jsonl", live.folder)
+    )
     for first, other in zip(batch, run, strict=True):
         mine, theirs = first.to_json(), other.to_json()
         used, usage = mine.pop("usage"), theirs.pop("usage")
@@ -183,52 +123,251 @@ def test_a_batch_job_scores_as_a_live_run_does(
         assert used["model"] == "m" and used["completion_tokens"] == 1
         assert all(usage[name] == value for name, value in used.items() if value is not None)
     printed = []
-    for path in (out, live.folder):
+    for path in (tmp_path / "replies.jsonl", live.folder):
         capsys.readouterr()
         assert main(["score", str(short_demo), str(path), "--partial", "--json"]) == 0
         scored = json.loads(capsys.readouterr().out)["settings"]["clip_score"]
         printed.append({name: value for name, value in scored.items() if name != "usage"})
-    assert printed[0] == printed[1]
+    assert len(batch) == 24 and printed[0] == printed[1]
 
 
-def test_an_answer_takes_the_place_of_a_failure_and_strangers_are_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("name", ["full_score", "clip_error", "full_score_abstain", "clip_error_evidence"])
+def test_replies_by_other_means_score_as_the_run_does(
+    name: str, run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Output and error file of a job, and a second try of what failed, in any order; two answers are refused."""
-    names = [f"clip_score/v/{number}" for number in range(3)]
-    (asked := tmp_path / "asked.jsonl").write_text(
-        "".join(json.dumps({"id": name, "prompt": "p", "media": {"mode": "frames"}}) + "\n" for name in names)
-    )
+    """The same replies through the hooks and through lines (custom_id, reply): every number, to the last digit."""
+    asked = job(tmp_path / "job.jsonl", "--setting", name)
+    hooks.dataset_kwargs  # noqa: B018
+    answers = {doc["id"]: reply(doc, "rater_b") for doc in docs(name)}
+    first = asked[0]["custom_id"].partition("#")[0]
+    answers[first] = "I cannot help with that."
+    expected = aggregated([hooks.process_results(doc, [answers[doc["id"]]]) for doc in docs(name)])["siming_stderr"]
+    rows = [{"custom_id": line["custom_id"], "reply": answers[line["custom_id"].partition("#")[0]]} for line in asked]
+    imported(lines(tmp_path / "results.jsonl", rows))
+    capsys.readouterr()
+    assert main(["score", str(run.root), str(tmp_path / "replies.jsonl"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["settings"][name]
+    apart = {"media", "options", "usage"}  # the hooks have not been asked for media here
+    assert {key: value for key, value in found.items() if key not in apart} == {
+        key: value for key, value in expected.items() if key not in apart
+    }
+    assert found["statuses"]["refused"] == 1
+
+
+def test_what_failed_is_no_reply_and_is_counted(
+    run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every way in which a service gives no answer; the exit code says that answers are missing."""
+    names = [line["custom_id"] for line in job(tmp_path / "job.jsonl", "--setting", "clip_score", "--limit", "10")]
+    by_vllm = {"error": {"message": "too many images", "type": "BadRequestError", "param": None, "code": 400}}
+    rows = [
+        result(names[0], None, status=400),
+        {"id": "b", "custom_id": names[1], "response": None, "error": {"code": "batch_expired", "message": "x"}},
+        {"id": "b", "custom_id": names[2], "response": {"status_code": 400, "body": None}, "error": by_vllm},
+        result(names[3], None),
+        result(names[4], None, refusal="I cannot judge this."),
+        result(names[5], None, status=400),
+        result(names[6], '{"score": 1} \ud83d'),
+        result(names[7], '{"score": 1}'),
+        result(names[8], None),
+    ]
+    rows[5]["response"]["body"]["error"] |= {"code": "content_filter", "message": "filtered"}
+    rows[8]["response"]["body"]["choices"] = []
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (results := tmp_path / "results.jsonl").write_text(text.replace('"prompt_tokens": 7', '"prompt_tokens": NaN', 1))
+    capsys.readouterr()
+    replies = imported(results, 1)
+    said = capsys.readouterr().out
+    assert "clip_score: 4 of 10 requests answered" in said and "5 failed: clip_score/" in said
+    assert "job.jsonl: 1 requests without a result" in said and "run requests --missing" in said
+    texts = [row["response"] for row in replies]
+    assert all(texts[k].startswith("[LMMS_EVAL_REQUEST_FAILED]") for k in (0, 1, 2, 8)) and texts[3] == ""
+    assert "batch_expired" in texts[1] and "too many images" in texts[2] and "no choice" in texts[8]
+    assert texts[4] == "[SAFETY_BLOCKED:finish_reason=stop] I cannot judge this."
+    assert texts[5] == "[SAFETY_BLOCKED:finish_reason=content_filter] filtered"
+    assert texts[6] == '{"score": 1} \ufffd'
+    usage = {"prompt_tokens": 7, "completion_tokens": 2, "finish_reason": "stop", "served": "m-1", "http_status": 200}
+    assert replies[7]["usage"] == {"model": "m", **usage} and "prompt_tokens" not in replies[3]["usage"]
+    records = load_predictions(tmp_path / "replies.jsonl", run).records["clip_score"]
+    assert [record.status for record in records] == [
+        *["request_failed"] * 3, "empty", "refused", "refused", "ok", "ok", "request_failed"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("other", ["data", "prompt", "frames", "tokens"])
+def test_results_of_other_requests_are_refused(
+    other: str, run: Dataset, other_demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All ids agree; what was asked does not."""
+    ways = {"data": ["--data", str(other_demo)], "prompt": ["--prompt", "reasoned"], "frames": ["--clip-frames", "2"],
+            "tokens": ["--schema", "json"]}  # fmt: skip
+    mine, theirs = job(tmp_path / "job.jsonl", *FEW), job(tmp_path / "theirs.jsonl", *FEW, *ways[other])
+    ids = [[line["custom_id"].partition("#")[0] for line in asked] for asked in (mine, theirs)]
+    assert ids[0] == ids[1]
+    results = lines(tmp_path / "results.jsonl", [result(line["custom_id"], '{"score": 1}') for line in theirs])
+    capsys.readouterr()
+    assert imported(results, 1) == []
+    assert "was asked otherwise than" in capsys.readouterr().err
+    assert len(imported(results, 0, "theirs")) == 4
+
+
+def test_a_job_and_replies_that_are_there_are_never_written_over(
+    run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A forgotten OUT makes the file of errors the last word."""
+    asked = job(tmp_path / "job.jsonl", *FEW)
+    rows = [result(line["custom_id"], '{"score": 1}') for line in asked]
+    results, errors = lines(tmp_path / "results.jsonl", rows), lines(tmp_path / "errors.jsonl", rows[:1])
+    before = {path: path.read_bytes() for path in tmp_path.glob("*.jsonl")}
+    how = ["--requests", str(tmp_path / "job_asked.jsonl")]
+    capsys.readouterr()
+    assert main(["run", "import", str(results), str(errors), *how]) == 1
+    assert f"{errors}: is there already. OUT, the last word, is a new file." in capsys.readouterr().err
+    assert main(["run", "import", str(results), str(tmp_path / "job_asked.jsonl"), *how]) == 1
+    for name in ("job.jsonl", "job_asked.jsonl"):
+        (tmp_path / "job.jsonl").unlink(missing_ok=name == "job_asked.jsonl")
+        assert main(["run", "requests", str(tmp_path / "job.jsonl"), "--model", "m", *FEW]) == 1
+        (tmp_path / "job.jsonl").write_bytes(before[tmp_path / "job.jsonl"])
+    assert "may be of a job that was sent. Name another OUT" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in tmp_path.glob("*.jsonl")} == before
+
+
+def test_what_is_missing_is_asked_as_before_and_joined(
+    run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two jobs are one run; the second has what failed, was empty or has no result, with the same hashes."""
+    asked = job(tmp_path / "job.jsonl", *FEW)
+    names = [line["custom_id"] for line in asked]
+    rows = [result(names[0], '{"score": 1}'), result(names[1], None, status=500), result(names[2], None)]
+    imported(lines(tmp_path / "results.jsonl", rows), 1)
+    first = str(tmp_path / "replies.jsonl")
+    capsys.readouterr()
+    other = ["run", "requests", str(tmp_path / "x.jsonl"), "--model", "m", *FEW, "--missing", first]
+    assert main([*other, "--clip-frames", "2"]) == 1
+    assert "is asked with another media than in the run" in capsys.readouterr().err
+    again = job(tmp_path / "again.jsonl", *FEW, "--missing", first)
+    assert again == asked[1:]
+    rows = [result(line["custom_id"], '{"score": 2}') for line in again]
+    imported(lines(tmp_path / "results-2.jsonl", rows), 0, "again", "replies-2.jsonl")
+    second = str(tmp_path / "replies-2.jsonl")
+    records = load_predictions([Path(first), Path(second)], run).records["clip_score"]
+    assert [list(record.answers.values()) for record in records] == [[1], [2], [2], [2]]
+    capsys.readouterr()
+    assert main([*other, "--missing", second]) == 0
+    assert "Every request has an answer" in capsys.readouterr().out and not (tmp_path / "x.jsonl").exists()
+
+
+def test_one_answer_to_each_request(run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file of errors and a file of results in any order; two answers, strangers and other files are refused."""
+    names = [line["custom_id"] for line in job(tmp_path / "job.jsonl", *FEW)]
     files = {
         "failed": [result(names[0], None, status=500), result(names[1], "2")],
-        "again": [result(names[0], "1")],
+        "again": [result(name, "1") for name in (names[0], *names[2:])],
         "twice": [result(names[1], "3")],
-        "stranger": [result("clip_score/v/9", "1")],
+        "stranger": [result("clip_score/v/9#000000000000", "1")],
+        "none": [],
+        "other": [{"id": "clip_score/v/1", "reply": "1"}],
     }
     for name, rows in files.items():
-        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    out = tmp_path / "out.jsonl"
+        lines(tmp_path / name, rows)
 
-    def importing(*names: str) -> int:
-        paths = [str(tmp_path / name) for name in names]
-        return main(["run", "import", *paths, str(out), "--requests", str(asked)])
+    def importing(out: str, *names: str) -> int:
+        paths = [str(tmp_path / name) for name in (*names, out)]
+        return main(["run", "import", *paths, "--requests", str(tmp_path / "job_asked.jsonl")])
 
-    cut = result(names[0], "I would")
-    cut["response"]["body"]["choices"][0]["finish_reason"] = "length"
-    for name, row in {"cut": cut, "empty": result(names[0], None)}.items():
-        (tmp_path / name).write_text(json.dumps(row) + "\n")
-        for order in ((name, "again"), ("again", name)):
-            assert importing(*order) == 1
-            (line,) = out.read_text().splitlines()
-            read = json.loads(line)
-            assert (read["reply"], read["usage"]["prompt_tokens"], read["usage"]["finish_reason"]) == ("1", 14, "stop")
+    assert importing("a.jsonl", "failed", "again") == importing("b.jsonl", "again", "failed") == 0
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
     capsys.readouterr()
-    for order in (("failed", "again"), ("again", "failed")):
-        assert importing(*order) == 1
-        rows = [json.loads(line) for line in out.read_text().splitlines()]
-        assert {row["id"]: row["reply"] for row in rows} == {names[0]: "1", names[1]: "2"}
-        assert all(row["media"] == {"mode": "frames"} and row["prompt"] == "p" for row in rows)
-    assert "asked.jsonl: 1 requests without a reply: clip_score/v/2" in capsys.readouterr().out
-    assert importing("failed", "twice") == 1 and importing("failed", "stranger") == 1
-    said = capsys.readouterr().err
-    assert "'clip_score/v/1' is answered in" in said and "is no id of a request in" in said
+    for wrong, said in {
+        "twice": "is answered in", "stranger": "is no id of", "other": "other:1: needs `custom_id` and `response`"
+    }.items():  # fmt: skip
+        assert importing("c.jsonl", "failed", wrong) == 1
+        assert said in capsys.readouterr().err
+    assert importing("c.jsonl", "none") == 1 and "holds no result of a job" in capsys.readouterr().err
+    assert main(["run", "import", str(tmp_path / "again"), str(tmp_path / "c.jsonl"), "--requests",
+                 str(tmp_path / "job.jsonl")]) == 1  # fmt: skip
+    assert "wrote beside the job" in capsys.readouterr().err and not (tmp_path / "c.jsonl").exists()
+
+
+def test_sound_is_sent_as_sound(run: Dataset, tmp_path: Path) -> None:
+    """As OpenAI's API and vLLM take it: a WAV of the samples that the hooks give, beside the frames."""
+    (line,) = job(tmp_path / "job.jsonl", "--setting", "sound_video_audio_full_score", "--limit", "1")
+    (asked,) = rows_of(tmp_path / "job_asked.jsonl")
+    hooks.dataset_kwargs  # noqa: B018
+    expected = heard_sound(docs("sound_video_audio_full_score")[0])
+    (sent,) = content(line, "input_audio")
+    with wave.open(io.BytesIO(base64.b64decode(sent["data"]))) as file:
+        samples = np.frombuffer(file.readframes(file.getnframes()), "<i2")
+    assert sent["format"] == "wav" and asked["media"]["sound"] and expected is not None
+    assert len(samples) and np.array_equal(samples, expected.samples)
+    assert not content(line, "video_url") and len(content(line, "image_url")) == 6
+
+
+def test_media_as_files_are_those_of_the_data_urls(run: Dataset, tmp_path: Path) -> None:
+    def sent(name: str, *more: str) -> list[str]:
+        (line,) = job(tmp_path / name, "--setting", "clip_score", "--limit", "1", *more)
+        return [part["url"] for kind in ("image_url", "video_url") for part in content(line, kind)]
+
+    for what in ((), ("--media", "video")):
+        inline, files = sent(f"a{len(what)}.jsonl", *what), sent(f"b{len(what)}.jsonl", "--files", *what)
+        assert files and all(url.startswith("file:///") for url in files)
+        assert [Path(urlsplit(url).path).read_bytes() for url in files] == [
+            base64.b64decode(url.partition(",")[2]) for url in inline
+        ]
+        hashes = {row["asked"] for name in "ab" for row in rows_of(tmp_path / f"{name}{len(what)}_asked.jsonl")}
+        assert len(hashes) == 1, "it is the same question"
+
+
+def test_large_jobs_are_divided(run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No file is larger than it may be, and nothing is lost."""
+    how = ("--setting", "full_score", "--frame-size", "448", "--frames", "32")
+    whole = job(tmp_path / "whole.jsonl", *how)
+    job(tmp_path / "job.jsonl", *how, "--batch-mb", "1")
+    parts = [tmp_path / f"job{number}.jsonl" for number in ("", "-2", "-3", "-4")]
+    assert [line for part in parts for line in rows_of(part)] == whole
+    assert all(part.stat().st_size <= 1_000_000 for part in parts)
+    assert {row["file"] for row in rows_of(tmp_path / "job_asked.jsonl")} == {part.name for part in parts}
+    capsys.readouterr()
+    assert (
+        main(["run", "requests", str(tmp_path / "x.jsonl"), "--model", "m", "--batch-mb", "1", "--frames", "64"]) == 1
+    )
+    assert "one request has" in capsys.readouterr().err and not list(tmp_path.glob("x*"))
+
+
+def test_no_label_is_written(short_demo: Path, run: Dataset, tmp_path: Path) -> None:
+    """The requests about a public folder are those about the whole one."""
+    withhold(short_demo, tmp_path / "public", tmp_path / "key.json")
+    bodies = [
+        [line["body"] for line in job(tmp_path / f"{name}.jsonl", *FEW, "--data", str(data))]
+        for name, data in (("a", short_demo), ("b", tmp_path / "public"))
+    ]
+    assert bodies[0] == bodies[1]
+
+
+def test_no_framework_is_needed(run: Dataset, tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "sys.modules.update(dict.fromkeys(('lmms_eval', 'torch', 'transformers')))\n"
+        "from siming_tasks.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    words = ["run", "requests", str(run.root), str(tmp_path / "out.jsonl"), "--model", "m", *FEW]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "4 requests about SYNTHETIC siming-demo" in done.stdout
+
+
+def test_an_exam_asked_about_in_parts_goes_round(begin: Callable[..., None], run: Dataset, tmp_path: Path) -> None:
+    """``--ask skill``: three requests an exam, whose ids name the part; the unanswered part alone is missing."""
+    how = ("--setting", "full_error", "--ask", "skill", "--prompt", "reasoned")
+    asked = job(tmp_path / "job.jsonl", *how)
+    begin(run.root, ASK="skill", PROMPT="reasoned")
+    assert [line["custom_id"].partition("#")[0] for line in asked] == [doc["id"] for doc in docs("full_error")]
+    assert len(asked) == 3 * len(run.videos)
+    said = json.dumps({"verdicts": {step.id: "correct" for step in run.rubric.steps}})
+    rows = [{"custom_id": line["custom_id"], "reply": said} for line in asked[1:]]
+    imported(lines(tmp_path / "results.jsonl", rows), 1)
+    found = load_predictions(tmp_path / "replies.jsonl", run).records["full_error"]
+    assert [len(record["answers"]) for record in found] == [33 - len(run.rubric.skills[0].steps), 33, 33, 33]
+    assert found[1]["asking"] == "reasoned skill"
+    assert job(tmp_path / "again.jsonl", *how, "--missing", str(tmp_path / "replies.jsonl")) == asked[:1]

@@ -72,17 +72,17 @@ def asked(folder: Path, run: Dataset, failing: str) -> tuple[list[Any], str]:
 
     `siming run requests` names files of frames by their digest: another frame or text is an unknown request.
     """
-    requests = folder / "requests.jsonl"
-    flags = ["--setting", "full_score", "--frames", "2", "--files"]
+    requests = folder / "job.jsonl"
+    flags = ["--model", "m", "--setting", "full_score", "--frames", "2", "--files"]
     assert main(["run", "requests", str(requests), *flags]) == 0
     hooks.dataset_kwargs  # noqa: B018 - another run begins
     answers = {doc["id"]: reply(doc, "rater_b") for doc in docs("full_score")}
     said = {}
     for line in map(json.loads, requests.read_text(encoding="utf-8").splitlines()):
-        (turn,) = line["messages"]
+        (turn,) = line["body"]["messages"]
         shown = [Path(part["image_url"]["url"]).stem for part in turn["content"] if part["type"] == "image_url"]
         assert len(shown) == 2
-        said[" ".join([*shown, turn["content"][-1]["text"]])] = answers[line["id"]]
+        said[" ".join([*shown, turn["content"][-1]["text"]])] = answers[line["custom_id"].partition("#")[0]]
     (folder / "said.json").write_text(json.dumps([said, answers[failing]]), encoding="utf-8")
     outside = {**os.environ, "SIMING_DATA": str(run.root), "SIMING_FRAMES": "2"}
     printed = []

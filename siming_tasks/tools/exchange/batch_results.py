@@ -1,0 +1,135 @@
+"""Replies of a batch job, as a prediction file that ``siming score`` takes.
+
+A line of a result file has the ``custom_id`` of the job's, with ``response`` (``status_code``, ``body``: a chat
+completion) or ``error``; whoever answers by other means writes ``reply``, the text, in place of ``response``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.common.errors import DataError, Problem
+from siming_tasks.common.files import atomic_write
+from siming_tasks.common.redact import redact
+from siming_tasks.common.sanitize import well_formed
+from siming_tasks.data.jsonl import read_jsonl
+from siming_tasks.parsing.parsed_reply import FAILURE_MARKER
+from siming_tasks.plugin.response_cache.attempts import Attempt, facts_of_answer, reply_of
+
+USAGE = ("finish_reason", "served", "http_status", "prompt_tokens", "completion_tokens")
+"""Facts of an answer that go into the usage of its record."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """Result of an import: by setting, numbers of requests.
+
+    Attributes:
+        asked: of the job.
+        answered: with a reply.
+        failed: ids and reasons of those that the results say failed, or whose reply is empty.
+        lacking: ids of those without a line, by file of the job.
+    """
+
+    asked: Mapping[str, int]
+    answered: Mapping[str, int]
+    failed: Mapping[str, str]
+    lacking: Mapping[str, Sequence[str]]
+
+
+def import_results(files: Sequence[Path], asked: Path, out: Path) -> Imported:
+    """Write the replies of a job's result files as prediction lines, with what was asked and shown.
+
+    Args:
+        files: result files and files of errors of one job.
+        asked: the file beside the job that says what was asked.
+        out: a new file.
+
+    Raises:
+        DataError: ``out`` is there already, a file cannot be read, a line answers a request that was not asked or was
+            asked otherwise, or a request has two replies. Nothing is written then.
+    """
+    if out.exists():
+        raise DataError(f"{out}: is there already. OUT, the last word, is a new file.")
+    requests = _requests(asked)
+    answers: dict[str, tuple[str, Attempt]] = {}
+    for place, name, answer in (line for file in files for line in _results(file)):
+        request, _, digest = name.rpartition("#")
+        if request not in requests:
+            raise DataError(f"{place}: {name[:200]!r} is no id of {asked}. Give the file that stands beside its job.")
+        if digest != requests[request]["asked"]:
+            raise DataError(
+                f"{place}: {name[:200]!r} was asked otherwise than {asked} says ({requests[request]['asked']}): other "
+                "data, prompt, frames or arguments. Give the file that stands beside its job."
+            )
+        first = answers.get(request)
+        if first and not first[1].error and not answer.error:
+            raise DataError(f"{place}: {request!r} is answered in {first[0]} already. Keep one of the two.")
+        if first is None or first[1].error:
+            answers[request] = place, answer
+    if not answers:
+        raise DataError(f"{', '.join(map(str, files))}: holds no result of a job of `siming run requests`.")
+    answered: Counter[str] = Counter()
+    failed: dict[str, str] = {}
+    lacking: dict[str, list[str]] = {}
+    with atomic_write(out) as stream:
+        for request, facts in requests.items():
+            if request not in answers:
+                lacking.setdefault(facts["file"], []).append(request)
+                continue
+            line = _line(facts, answers[request][1])
+            stream.write(well_formed(json.dumps(line, ensure_ascii=False)) + "\n")
+            if line["response"].startswith(FAILURE_MARKER) or not line["response"].strip():
+                failed[request] = answers[request][1].error or "empty"
+            else:
+                answered[facts["setting"]] += 1
+    return Imported(Counter(facts["setting"] for facts in requests.values()), answered, failed, lacking)
+
+
+def _results(file: Path) -> Iterator[tuple[str, str, Attempt]]:
+    """Place, id and answer of every line, read as the answer of a service to a run is (DataError: no such line)."""
+    for number, row in read_jsonl(file, strict=False):
+        place = f"{file}:{number}"
+        if isinstance(row, Problem):
+            raise DataError(f"{place}: {row.what} {row.fix}")
+        if not isinstance(name := row.get("custom_id"), str) or not {"response", "error", "reply"} & row.keys():
+            raise DataError(f"{place}: needs `custom_id` and `response` or `error`. Is it the result file of the job?")
+        if isinstance(reply := row.get("reply"), str):
+            yield place, name, Attempt(name, 0, text=reply)
+            continue
+        response = row.get("response")
+        response = response if isinstance(response, Mapping) else {}
+        body = response.get("body") or row.get("error")  # vLLM has the body of an HTTP error there
+        status = code if type(code := response.get("status_code")) is int else 0
+        facts = facts_of_answer(status, body)
+        if (facts.get("error") and not 200 <= status < 300) or facts.get("text") is None:
+            reason = row.get("error") or (body.get("error") if isinstance(body, Mapping) else None) or body
+            facts = {**facts, "error": facts.get("error") if 200 <= status < 300 else json.dumps(reason or "no answer")}
+            facts["error"] = str(redact(str(facts["error"] or "no answer")[:500]))
+        yield place, name, Attempt(name, 0, http_status=status or None, **facts)
+
+
+def _line(facts: Mapping[str, Any], answer: Attempt) -> dict[str, Any]:
+    """The prediction line of an answer to a request of which this is known."""
+    known = {name: fact for name, fact in facts.items() if name not in ("id", "asked", "model", "file")}
+    usage = {fact: value for fact in USAGE if (value := getattr(answer, fact)) is not None}
+    failed = f"{FAILURE_MARKER}] {answer.error}"
+    response = failed if answer.error else reply_of(answer.text, [answer], lambda text: False)
+    return {**known, "response": response, "usage": {"model": facts["model"], **usage}}
+
+
+def _requests(file: Path) -> dict[str, dict[str, Any]]:
+    """What is known of each request, by id (DataError: it is not the file beside a job)."""
+    requests = {}
+    for number, row in read_jsonl(file, str(file)):
+        if isinstance(row, Problem):
+            raise DataError(f"{file}:{number}: {row.what} {row.fix}")
+        if not all(isinstance(row.get(name), str) for name in ("id", "asked", "setting", "model", "file")):
+            raise DataError(f"{file}:{number}: is no line of the file that `siming run requests` wrote beside the job.")
+        requests[row["id"]] = row
+    return requests

@@ -1,0 +1,154 @@
+"""The exact requests of a run, so that anybody can answer them by other means than lmms-eval."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.common.files import sha256_json
+from siming_tasks.data import Dataset
+from siming_tasks.media import Backend, StoredImage
+from siming_tasks.options import Options
+from siming_tasks.plugin.hooks.docs import documents, generation_kwargs
+from siming_tasks.plugin.hooks.messages import doc_to_messages
+from siming_tasks.plugin.hooks.run_context import RUN, Doc
+from siming_tasks.tasks import TASKS
+
+ANYBODY = Backend("requests", images="several", video="as it likes", blind=True, encodes=True, hears="path")
+"""Backend of an unknown model: it takes frames unless an option says otherwise, encoded as the run says."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request.
+
+    Attributes:
+        id: of its document: ``full_score/v001``, ``clip_score/v001/cpr_01``, with the part of an exam asked in parts.
+        facts: what belongs into the record of its reply: what it is about, and what is asked and shown.
+        messages: turns in the form of OpenAI's API.
+        generation: arguments with which lmms-eval has a reply generated.
+        schema: JSON schema to which a service is to hold the reply; None: none.
+        asked: hash of data set, generation arguments, schema, and every text and byte that is sent, 12 hex digits.
+    """
+
+    id: str
+    facts: Mapping[str, Any]
+    messages: Sequence[Mapping[str, Any]]
+    generation: Mapping[str, Any]
+    schema: Mapping[str, Any] | None
+    asked: str
+
+
+@dataclass
+class MediaAddresses:
+    """Addresses of frames and files: ``data:`` URLs, or files in a folder.
+
+    Attributes:
+        folder: takes the files, each once, under the digest of its content; None: addresses are ``data:`` URLs.
+        name: of the folder in the addresses.
+        sent: SHA-256 of all that was given an address since it was last emptied.
+    """
+
+    folder: Path | None = None
+    name: str = ""
+    sent: list[str] = field(default_factory=list)
+
+    def part(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        """Part of a message in the form of OpenAI's API, of one of the hooks' messages."""
+        kind, url = content["type"], content.get("url")
+        if kind == "text":
+            self.sent.append(content["text"])
+            return dict(content)
+        if isinstance(url, StoredImage):
+            encoding, data = url.encoded()
+            suffix, mime = "jpg" if encoding.format == "jpeg" else encoding.format, encoding.mime
+        else:
+            data, suffix, mime = Path(str(url)).read_bytes(), Path(str(url)).suffix[1:], "video/mp4"
+        digest = hashlib.sha256(data).hexdigest()
+        self.sent.append(digest)
+        if kind == "audio":  # the API has no addresses of sounds
+            sound = {"data": base64.b64encode(data).decode("ascii"), "format": suffix}
+            return {"type": "input_audio", "input_audio": sound}
+        if self.folder is None:
+            return _media(kind, f"data:{mime};base64,{base64.b64encode(data).decode('ascii')}")
+        file = self.folder / f"{digest[:32]}.{suffix}"
+        if not file.is_file():
+            file.write_bytes(data)
+        return _media(kind, f"{self.name}/{file.name}")
+
+
+def _media(kind: str, url: str) -> dict[str, Any]:
+    return {"type": f"{kind}_url", f"{kind}_url": {"url": url}}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The requests that a run makes.
+
+    Attributes:
+        dataset: what they are about.
+        documents: one for each, in the order in which they are asked.
+    """
+
+    dataset: Dataset
+    documents: Sequence[Doc]
+
+    @classmethod
+    def by(
+        cls, options: Options, settings: Iterable[str], limit: int | None = None, answered: Collection[str] = ()
+    ) -> Asked:
+        """The requests of a run with these options.
+
+        Args:
+            options: data set, frames, sizes, encoding, cache.
+            settings: names, in the order in which their requests are made.
+            limit: only the first so many of each setting, as lmms-eval's ``--limit`` has it.
+            answered: ids of requests to leave out.
+
+        Raises:
+            DataError: no usable data set, or a setting has nothing to ask.
+        """
+        RUN.begin(options)
+        dataset = RUN.current_dataset()
+        docs = [doc for name in settings for doc in documents(TASKS[name], dataset)[:limit]]
+        return cls(dataset, [doc for doc in docs if doc["id"] not in answered])
+
+    def requests(
+        self, media: MediaAddresses, watched: Callable[[Sequence[Doc]], Iterable[Doc]] = iter
+    ) -> Iterator[Request]:
+        """Each request, with its media decoded.
+
+        Args:
+            media: where they are addressed.
+            watched: is given the list of documents and gives them back one by one, such as a progress bar.
+
+        Raises:
+            MediaError: a video cannot be shown.
+            OptionsError: the media cannot be had in the wanted form.
+        """
+        generation = generation_kwargs()
+        with RUN.evaluating(ANYBODY):
+            for doc in watched(self.documents):
+                media.sent.clear()
+                turns = [{**turn, "content": list(map(media.part, turn["content"]))} for turn in doc_to_messages(doc)]
+                schema = RUN.reply_schema(doc)
+                about = [self.dataset.digest, dict(generation), schema, media.sent]
+                yield Request(doc["id"], _facts(doc), turns, generation, schema, sha256_json(about)[:12])
+
+
+def _facts(doc: Doc) -> dict[str, Any]:
+    """What the record of a reply says of its request; without what is empty."""
+    opened, schema = RUN.dataset_of(doc), RUN.reply_schema(doc)
+    facts = {
+        **{name: doc.get(name) for name in ("setting", "video_id", "step_id", "part")},
+        "dataset": opened.dataset.digest,
+        "prompt": opened.prompt(doc, RUN.options.prompt)[1],
+        "asking": RUN.prompting_of(TASKS[doc["setting"]]).label,
+        "media": RUN.media_of(doc),
+        "reply_schema": schema and sha256_json(schema)[:12],
+    }
+    return {name: fact for name, fact in facts.items() if fact}
