@@ -124,7 +124,7 @@ def _line(facts: Mapping[str, Any], answer: Attempt) -> dict[str, Any]:
 
 
 def _requests(file: Path) -> dict[str, dict[str, Any]]:
-    """What is known of each request, by id (DataError: it is not the file beside a job)."""
+    """Facts of each request, by id (DataError: it is not the file beside a job)."""
     requests = {}
     for number, row in read_jsonl(file, str(file)):
         if isinstance(row, Problem):

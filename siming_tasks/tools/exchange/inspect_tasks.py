@@ -145,6 +145,8 @@ def agreement(setting: str, data: str) -> Metric:
     """Metrics of ``siming score`` with their standard errors, over all replies; one that is undefined is absent."""
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
+        if not scores:  # Inspect asks once before the first reply
+            return {}
         if len(epochs := _EPOCHS.get((setting, data), set())) > 1:
             advice = "Epochs are runs of their own: score the lines in the samples' metadata epoch by epoch."
             logging.getLogger(__name__).warning(advice)

@@ -141,7 +141,7 @@ class Asked:
 
 
 def _facts(doc: Doc) -> dict[str, Any]:
-    """What the record of a reply says of its request; without what is empty."""
+    """Facts of a request that the record of its reply states; without what is empty."""
     opened, schema = RUN.dataset_of(doc), RUN.reply_schema(doc)
     facts = {
         **{name: doc.get(name) for name in ("setting", "video_id", "step_id", "part")},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -128,4 +129,4 @@ def test_inspect_finds_the_task_asks_the_same_and_prints_the_numbers_of_siming_s
     assert {record["usage"]["prompt_tokens"] for record in records.values()} == {7}
 
     assert "siming_full_score (4 samples): mockllm/model" in shown and "SYNTHETIC" in shown
-    assert "coverage         0.000" in shown  # its one sentence is no answer to anything
+    assert re.search(r"coverage +0\.000", shown)  # its one sentence is no answer to anything
