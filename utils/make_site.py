@@ -93,7 +93,16 @@ def write_pages(runs: Sequence[Path], data: Path, out: Path, on_board: Sequence[
     if on_board:
         with tempfile.TemporaryDirectory() as inbox:
             for path in on_board:
-                run(*SIMING, "board", "submit", path, "--data", data, "--out", Path(inbox) / f"{path.name}.zip")
+                run(
+                    *SIMING,
+                    "board",
+                    "submit",
+                    path,
+                    "--data",
+                    data,
+                    "--out",
+                    Path(inbox) / path.name / f"{path.name}.zip",
+                )
             run(*SIMING, "board", "build", inbox, "--data", data, "--out", out / "board")
 
 

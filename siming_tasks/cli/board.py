@@ -11,7 +11,7 @@ from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import say, show_problems
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.input_kinds import kind_of
-from siming_tasks.options import Decimal, Options
+from siming_tasks.options import Decimal, Options, Whole
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
@@ -105,24 +105,26 @@ def _pack(
 
 
 @cli.command(
-    "Scores every *.zip of a folder. A row is verified if the organiser's own run in --reruns gave the same answers. "
+    "Scores every *.zip of a folder, which has a folder a sender; each sender has one number a setting. A row is "
+    "verified if the organiser's own run in --reruns gave the same answers. "
     "Exit code 1 if an archive was refused."
 )
 def build(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
     folder: Path = cli.word("INBOX", "folder of archives", _INBOX),
     out: Path = cli.option("DIR", "the new folder (default: siming_board)", cli.NEW_FOLDER, Path("siming_board")),
-    reruns: Path | None = cli.option("DIR", "the organiser's own runs, one folder per archive name", Path),
+    reruns: Path | None = cli.option("DIR", "the organiser's own runs, SENDER/NAME as the archives", Path),
     match: float = cli.option(
         "SHARE", "share of equal answers that verifies a row (default 1)", Decimal(above=0, most=1), 1.0
     ),
+    most: int = cli.option("N", "submissions of one sender within 30 days (default 3)", Whole(least=1), 3),
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
 ) -> int:
     """Build the board; 1 if an archive was refused."""
     from siming_tasks.tools.board.build import archives_in, build_board
 
     archives_in(folder)  # before a data set is looked for
-    entries, refused = build_board(folder, chosen.open(), out, options, reruns=reruns, match=match)
+    entries, refused = build_board(folder, chosen.open(), out, options, reruns=reruns, match=match, most=most)
     for line in refused:
         say(f"refused: {line}", error=True)
     verified = sum(entry.verified for entry in entries)

@@ -59,7 +59,8 @@ def board(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
                        ("hostile", ModelCard(name=HOSTILE_NAME, saw_test_data="yes"))):  # fmt: skip
         source = find_runs([str(lab.runs / name)])[0]
         run = read_run(source, lab.dataset)
-        pack(source, run.records, lab.dataset, card, root / "inbox" / f"{name}.zip")
+        sender = "" if name == "noisy" else "another team"
+        pack(source, run.records, lab.dataset, card, root / "inbox" / sender / f"{name}.zip")
     (root / "inbox" / "broken.zip").write_bytes(b"PK nothing")
     build_board(root / "inbox", lab.dataset, root / "board", OPTIONS, reruns=lab.runs, progress=False)
     return root / "board" / "index.html"

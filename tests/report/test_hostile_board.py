@@ -237,7 +237,7 @@ def hostile_board(kit: Kit, lab, tmp_path_factory: pytest.TempPathFactory):
     kit.zip(root / "inbox" / "good-b.ZIP")
     Path("/proc/self/clear_refs").write_text("5")  # the peak of memory is counted anew: other tests had theirs
     start, before = time.monotonic(), memory("VmRSS")
-    entries, refused = build_board(root / "inbox", lab.dataset, root / "board", OPTIONS, progress=False)
+    entries, refused = build_board(root / "inbox", lab.dataset, root / "board", OPTIONS, most=1000, progress=False)
     return root, entries, refused, time.monotonic() - start, memory("VmHWM") - before
 
 
@@ -298,7 +298,9 @@ def test_a_name_of_dots_verifies_nothing(kit: Kit, lab, tmp_path: Path, name: st
     shutil.copytree(lab.runs / "noisy", tmp_path / "noisy")
     (tmp_path / "noisy" / "below").mkdir()
     for reruns in (tmp_path / "noisy", tmp_path / "noisy" / "below"):
-        entries, _ = build_board(inbox, lab.dataset, tmp_path / "out", OPTIONS, reruns=reruns, progress=False)
+        entries, _ = build_board(
+            inbox, lab.dataset, tmp_path / "out", OPTIONS, reruns=reruns, most=1000, progress=False
+        )
         assert [(entry.verified, entry.agreement) for entry in entries] == [(False, None)]
         assert "names no run" in entries[0].findings[-1]
 
@@ -323,7 +325,9 @@ def test_a_verified_row_needs_one_exact_rerun(kit: Kit, lab, tmp_path: Path) -> 
     (reruns / "link-out").symlink_to(tmp_path / "nowhere")
     (reruns / "plain").write_bytes(predictions)
     (reruns / "prefix").symlink_to(lab.runs / "noisy")
-    entries, refused = build_board(inbox, lab.dataset, tmp_path / "out", OPTIONS, reruns=reruns, progress=False)
+    entries, refused = build_board(
+        inbox, lab.dataset, tmp_path / "out", OPTIONS, reruns=reruns, most=1000, progress=False
+    )
     found = {entry.received.path.stem: entry for entry in entries}
     assert not refused and {name for name, entry in found.items() if entry.verified} == {"exact", "file"}
     said = {name: " ".join(note for note in entry.findings if "own run" in note) for name, entry in found.items()}
@@ -370,7 +374,7 @@ def test_random_values_in_place_of_right_ones(kit: Kit, lab, tmp_path: Path) -> 
         holder[key] = rng.choice(odd)
         kit.zip(inbox / f"{number}.zip", about, "".join(json.dumps(line) + "\n" for line in lines).encode())
     kit.zip(inbox / "good.zip")
-    entries, refused = build_board(inbox, lab.dataset, tmp_path / "out", Options(), progress=False)
+    entries, refused = build_board(inbox, lab.dataset, tmp_path / "out", Options(), most=1000, progress=False)
     assert len(entries) + len(refused) == 151 and "good.zip" in {entry.received.path.name for entry in entries}
     assert not any("cannot be scored" in line for line in refused)  # the net for unforeseen faults was not needed
     assert json.loads((tmp_path / "out" / "board.json").read_text())["submissions"]

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from siming_tasks.cli.main import main
 from siming_tasks.common.errors import DataError
+from siming_tasks.data import Dataset
+from siming_tasks.metrics.evaluate import ALL, RANKED
 from siming_tasks.options import Options
 from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import read_run
@@ -172,7 +176,9 @@ def test_the_board_ranks_flags_and_verifies_submissions(lab, tmp_path: Path) -> 
     zip_of(inbox / "bomb.zip", [("submission.json", b"0" * 5_000_000), GOOD[1]])
     (reruns / "noisy").symlink_to(lab.runs / "noisy")
     (reruns / "wrong").symlink_to(lab.runs / "noisy")
-    entries, refused = build_board(inbox, lab.dataset, tmp_path / "board", OPTIONS, reruns=reruns, progress=False)
+    entries, refused = build_board(
+        inbox, lab.dataset, tmp_path / "board", OPTIONS, reruns=reruns, most=9, progress=False
+    )
     found = {entry.received.path.stem: entry for entry in entries}
 
     assert refused == ["bomb.zip: submission.json unpacks to more than 1,000,000 bytes."]
@@ -192,19 +198,85 @@ def test_the_board_ranks_flags_and_verifies_submissions(lab, tmp_path: Path) -> 
     assert {row["date"] for row in written["submissions"]} == {"2026-01-02"} and "2026-01-02" in page
     names = {row["archive"]: row["name"] for row in written["submissions"]}
     assert len(set(names.values())) == 4
-    ranks = written["comparisons"]["full_score"]["comparison"]["ranks"]
-    assert ranks[names["wrong.zip"]]["rank"] == 1 and ranks[names["noisy.zip"]]["rank"] == 2
-    assert names["few.zip"] not in ranks
+    full = written["settings"][0]
+    assert full["setting"] == "full_score" and [row["rank"] for row in full["judges"]] == ["1"]  # one number a sender
+    assert full["judges"][0]["name"] == names["noisy.zip"] and names["few.zip"] in full["not_ranked"]
 
 
-def test_a_board_shows_the_headline_metrics_alone(board: Path) -> None:
-    """Numbers about labels that a sender could combine stay with the host."""
-    written = json.loads((board.parent / "board.json").read_text())
-    for found in written["comparisons"].values():
-        rows = found["comparison"]["rows"]
-        assert {row["metric"] for row in rows} <= {found["comparison"]["headline"], "coverage"}
-        assert not {row["table"] for row in rows} & {"steps", "other readings"}
-    assert "per_skill" not in json.dumps(written) and "Other metrics" not in board.read_text()
+@pytest.fixture(scope="module")
+def dozen(lab) -> Dataset:
+    """Twelve exams: each of the short ones under three names, so that there are intervals."""
+    videos = [replace(video, video_id=f"{video.video_id}-{copy}") for copy in "abc" for video in lab.dataset.videos]
+    return replace(lab.dataset, videos=tuple(videos))
+
+
+def sent(exams: Dataset, inbox: Path, sender: str, number: int, noise: float, seed: int) -> None:
+    """Write a submission of a sender that came on a day: the reference answers with so much noise."""
+    run = write_run(exams, inbox.parent / f"{sender}{number}", model=f"{sender}/{number}", noise=noise, seed=seed)
+    source, card = find_runs([str(run)])[0], ModelCard(name=f"{sender} {number}")
+    archive = pack(source, read_run(source, exams).records, exams, card, inbox / sender / f"{number}.zip")
+    os.utime(archive, (86_400.0 * number,) * 2)
+
+
+def test_a_later_number_of_a_sender_needs_to_be_better_beyond_chance(dozen: Dataset, tmp_path: Path) -> None:
+    inbox = tmp_path / "inbox"
+    for number, (noise, seed) in enumerate(((0.8, 1), (0.8, 2), (0.0, 3))):
+        sent(dozen, inbox, "acme", number, noise, seed)
+    sent(dozen, inbox, "other", 1, 0.8, 2)
+    _, refused = build_board(inbox, dozen, tmp_path / "board", OPTIONS, progress=False)
+    written = json.loads((tmp_path / "board" / "board.json").read_text())
+    assert refused == [] and len(written["submissions"]) == 4
+    for part in written["settings"]:
+        assert {row["name"] for row in part["judges"]} == {"acme 2", "other 1"}
+        assert part["not_ranked"]["acme 0"] == "Replaced by acme 2, which is better."
+        assert part["not_ranked"]["acme 1"] == "Not better beyond chance than acme 0, of the same sender."
+
+
+def test_a_sender_has_three_submissions_within_thirty_days(dozen: Dataset, tmp_path: Path) -> None:
+    inbox = tmp_path / "inbox"
+    for number in (0, 1, 2, 29, 31):
+        sent(dozen, inbox, "acme", number, 0.8, number)
+    entries, refused = build_board(inbox, dozen, tmp_path / "board", OPTIONS, progress=False)
+    assert [entry.received.path.stem for entry in entries] == ["0", "1", "2", "31"]
+    assert refused == [
+        "29.zip: acme has 3 submissions within 30 days before it, and this board takes 3. Give each sender a folder in "
+        "the inbox, or raise --most."
+    ]
+    _, refused = build_board(inbox, dozen, tmp_path / "board", OPTIONS, most=4, progress=False)
+    assert refused == []
+
+
+def test_all_that_a_board_says_of_the_labels_is_a_few_coarse_numbers(dozen: Dataset, tmp_path: Path) -> None:
+    """From one archive of chosen answers every hidden label came back: metrics by skill, with sixteen digits."""
+    sent(dozen, tmp_path / "inbox", "acme", 1, 0.6, 1)
+    build_board(tmp_path / "inbox", dozen, tmp_path / "board", OPTIONS, progress=False)
+    written = json.loads((tmp_path / "board" / "board.json").read_text())
+    held = {key for part in written["settings"] for row in (*part["judges"], *part["no_video"]) for key in row}
+    assert held == {"name", "rank", "value", "low", "high", "why", "beats_every_judge_that_never_looks", "better_than",
+                    "answered"}  # fmt: skip
+    numbers = [(row[key], digits) for part in written["settings"] for row in (*part["judges"], *part["no_video"])
+               for key, digits in (("value", 3), ("low", 2), ("high", 2)) if row[key] is not None]  # fmt: skip
+    assert len(numbers) > 20 and all(value == round(value, digits) for value, digits in numbers)
+    exact = read_run(find_runs([str(tmp_path / "acme1")])[0], dozen).evaluate("full_score", OPTIONS)
+    (value,) = [row["value"] for row in exact["rows"]
+                if (row["table"], row["row"], row["metric"]) == (RANKED, ALL, "qwk")]  # fmt: skip
+    assert written["settings"][0]["judges"][0]["value"] == round(value, 3) != value
+    page = (tmp_path / "board" / "index.html").read_text()
+    assert str(value)[:7] not in page + json.dumps(written)
+
+
+def test_of_few_answers_a_board_says_no_number(lab, tmp_path: Path) -> None:
+    """84 chosen answers of 9 % of the steps gave 84 labels back."""
+    records = read_run(find_runs([str(lab.runs / "noisy")])[0], lab.dataset).records
+    source = find_runs([str(lab.runs / "noisy")])[0]
+    few = {name: [replace(record, parsed=replace(record.parsed, answers=dict(list(record.answers.items())[:3])))
+                  for record in kept] for name, kept in records.items() if name.startswith("full")}  # fmt: skip
+    pack(source, few, lab.dataset, ModelCard(name="Probe"), tmp_path / "inbox" / "probe.zip")
+    entries, refused = build_board(tmp_path / "inbox", lab.dataset, tmp_path / "board", OPTIONS, progress=False)
+    assert len(entries) == 1 and refused == []
+    written = json.loads((tmp_path / "board" / "board.json").read_text())
+    for part in written["settings"]:
+        assert part["judges"] == [] and part["not_ranked"] == {"Probe": "It answered less than 95 % of the setting."}
 
 
 def test_a_reference_judge_is_refused_as_a_model(lab, tmp_path: Path) -> None:

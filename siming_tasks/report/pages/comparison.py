@@ -34,7 +34,7 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
              for standing in contents.standings.values()]  # fmt: skip
     warnings = [(run["name"], run["slug"], note) for run in contents.report["runs"] for note in run["warnings"]]
     site.page("index.html", "comparison.html", parts=parts, runs=len(contents.analyses), warnings=warnings,
-              reference=reference_of(contents.report["options"]["rater"]), board=False)  # fmt: skip
+              reference=reference_of(contents.report["options"]["rater"]))  # fmt: skip
 
 
 def setting_values(standing: Standing, *, synthetic: bool, people: str = "physicians") -> dict[str, Any]:

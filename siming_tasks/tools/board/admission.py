@@ -42,6 +42,7 @@ class Entry:
         settings: their evaluation by setting.
         findings: what is odd about it.
         name: of the model, unlike every other's on the board.
+        sender: who sent it, as the host sorts the archives.
         agreement: share of the asked steps on which the host's own run gave the same answer (a missing answer equals a
             missing answer); None without a usable re-run.
         verified: that share is large enough.
@@ -52,6 +53,7 @@ class Entry:
     settings: Mapping[str, Mapping[str, Any]]
     findings: tuple[str, ...]
     name: str
+    sender: str = ""
     agreement: float | None = None
     verified: bool = False
 

@@ -19,10 +19,8 @@ from siming_tasks.common.output_folder import check_place, output_folder
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
-from siming_tasks.metrics import Rows
-from siming_tasks.metrics.catalogue import COVERAGE
 from siming_tasks.options import Options
-from siming_tasks.report.pages.comparison import setting_values
+from siming_tasks.report.figure import forest_plot
 from siming_tasks.report.pages.site import Site
 from siming_tasks.report.standings import Entrant, Standing, corrected, stand
 from siming_tasks.results.comparable import TaskRun
@@ -30,6 +28,7 @@ from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import Run, read_run
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.board.admission import Entry, admit, refusal
+from siming_tasks.tools.board.disclosure import DAYS, MOST, Candidate, chosen, coarse, public_setting
 
 
 def build_board(
@@ -40,21 +39,25 @@ def build_board(
     *,
     reruns: Path | None = None,
     match: float = 1.0,
+    most: int = MOST,
     progress: bool = True,
 ) -> tuple[list[Entry], list[str]]:
-    """Score every ``*.zip`` of a folder and write ``index.html`` and ``board.json``, with the headline metrics alone.
+    """Score every ``*.zip`` of a folder and write ``index.html`` and ``board.json``.
+
+    What they say of the labels is all in :mod:`siming_tasks.tools.board.disclosure`.
 
     Args:
-        folder: of submissions.
+        folder: of submissions: a folder a sender; the archives that lie in none are one sender's.
         dataset: with labels.
         out: folder to write to; a board that is there is replaced.
         options: label mapping, positive class and rater.
-        reruns: folder of the host's own runs, ``<archive name without .zip>`` (a folder or ``.jsonl`` file) each.
+        reruns: folder of the host's own runs, ``<sender>/<archive name without .zip>`` (a folder or ``.jsonl`` file).
         match: share of equal answers from which a re-run verifies a row.
+        most: submissions of one sender within 30 days, by the dates of the archives' files; later ones are refused.
         progress: show a bar on stderr.
 
     Returns:
-        The submissions, and one line for each archive that was refused.
+        The submissions in the order in which they came, and one line for each archive that was refused.
 
     Raises:
         DataError: no archive, no labels, or ``out`` holds something else.
@@ -67,15 +70,17 @@ def build_board(
     check_place(out, *_BOARD)
     entries: list[Entry] = []
     refused: list[str] = []
-    for path in tqdm(archives, unit="submission", disable=not progress):
+    for sender, path in tqdm(archives, unit="submission", disable=not progress):
         try:
-            entries.append(_verified(admit(path, dataset, options), dataset, reruns, match))
+            entry = replace(admit(path, dataset, options), sender=sender)
+            _check_number(entry, entries, most)
+            entries.append(_verified(entry, dataset, reruns, match))
         except DataError as error:
             refused.append(refusal(path, error))
     entries = _told_apart(entries)
-    standings = _standings(entries, dataset, options)
+    settings, figures = _settings(entries, dataset, options)
     board = {
-        "format": "siming-board-2",
+        "format": "siming-board-3",
         "version": __version__,
         "synthetic": dataset.synthetic,
         "dataset": {**dataset.facts, "videos": len(dataset.videos), "steps": len(dataset.rubric.steps),
@@ -83,24 +88,47 @@ def build_board(
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
         "options": {name: getattr(options, name) for name in ("rater", "mapping", "positive")},
         "match": match,
+        "most": most,
         "submissions": [_entry_json(entry) for entry in entries],
-        "comparisons": {name: standing.to_json() for name, standing in standings.items()},
+        "settings": settings,
         "refused": list(refused),
     }  # fmt: skip
     with output_folder(out, *_BOARD) as part:
         with atomic_write(part / "board.json") as stream:
             json.dump(board, stream, indent=1, allow_nan=False)
-        _write_page(part, board, standings, dataset)
+        _write_page(part, board, figures)
     return entries, refused
 
 
-def archives_in(folder: Path) -> list[Path]:
-    """The archives in a folder of submissions, by name (DataError: there is no such folder, or none in it)."""
+def archives_in(folder: Path) -> list[tuple[str, Path]]:
+    """Sender and path of every archive in a folder of submissions, as they came (DataError: no such folder, or none).
+
+    A sender's archives lie in a folder with its name; those that lie in none belong to one sender without a name.
+    """
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder. Give the one with the archives of `siming board submit`.")
-    if archives := sorted(path for path in folder.iterdir() if path.name.lower().endswith(".zip")):
-        return archives
+    found = [("", path) for path in folder.iterdir() if _is_archive(path)]
+    for inbox in folder.iterdir():
+        if inbox.is_dir() and not _is_archive(inbox):
+            found += [(inbox.name, path) for path in inbox.iterdir() if _is_archive(path)]
+    if found:
+        return sorted(found, key=lambda each: (each[1].lstat().st_mtime, each[0], each[1].name))
     raise DataError(f"{folder}: holds no *.zip. Put the archives of `siming board submit` there.")
+
+
+def _is_archive(path: Path) -> bool:
+    return path.name.lower().endswith(".zip")
+
+
+def _check_number(entry: Entry, before: Sequence[Entry], most: int) -> None:
+    """Refuse a submission that is one too many of its sender (DataError)."""
+    came = entry.received.path.lstat().st_mtime
+    theirs = [other.received.path.lstat().st_mtime for other in before if other.sender == entry.sender]
+    recent = [at for at in theirs if came - at < DAYS * 86400]
+    if len(recent) >= most:
+        who = f"{one_line(entry.sender)} has" if entry.sender else "archives outside a sender's folder have"
+        what = f"{who} {len(recent)} submissions within {DAYS} days before it, and this board takes {most}"
+        raise DataError(f"{entry.received.path}: {what}. Give each sender a folder in the inbox, or raise --most.")
 
 
 def _is_board(folder: Path) -> bool:
@@ -120,6 +148,7 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
         "model": about.model.model_dump(),
         "run": about.run,
         "date": day_of(about.run.get("date")),
+        "sender": one_line(entry.sender),
         **{key: getattr(entry, key) for key in ("name", "findings", "agreement", "verified")},
     }
 
@@ -133,7 +162,8 @@ def day_of(date: Any) -> str | None:
 def _verified(entry: Entry, dataset: Dataset, reruns: Path | None, match: float) -> Entry:
     """A submission, compared with the host's own run of the model, which makes it *verified*."""
     try:
-        path = _rerun_path(entry.received.path, reruns) if reruns else None
+        place = reruns / entry.sender if reruns else None
+        path = _rerun_path(entry.received.path, place) if place and place.is_dir() else None
         if path is None:
             return entry
         sent, again = (_answers_by_request(run) for run in (entry.run, read_run(find_runs([str(path)])[0], dataset)))
@@ -192,42 +222,36 @@ def _told_apart(entries: Sequence[Entry]) -> list[Entry]:
     return told
 
 
-def _standings(entries: Sequence[Entry], dataset: Dataset, options: Options) -> dict[str, Standing]:
-    """The comparisons of a report, with the submissions as runs, of the headline metrics alone."""
-    held = {}
+def _settings(
+    entries: Sequence[Entry], dataset: Dataset, options: Options
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """What is published of each setting that any submission has, and its figure by setting."""
+    held: dict[str, Standing] = {}
+    apart: dict[str, dict[str, str]] = {}
     for setting in TASKS:
-        entrants = [
-            Entrant(replace(TaskRun.of(entry.run, setting, options.rater, options.cluster), name=entry.name),
-                    str(place), "model", entry.settings[setting])
+        candidates = [
+            Candidate(Entrant(replace(TaskRun.of(entry.run, setting, options.rater, options.cluster), name=entry.name),
+                              str(place), "model", entry.settings[setting]), entry.sender)
             for place, entry in enumerate(entries) if setting in entry.run.records
         ]  # fmt: skip
-        held[setting] = stand(entrants, dataset, setting, options)
-    return {setting: _headline_alone(standing) for setting, standing in corrected(held).items()}
+        shown, apart[setting] = chosen(candidates, options)
+        standing = stand([each.entrant for each in shown], dataset, setting, options)
+        if standing or candidates:
+            why = "No submission answered enough of this setting."
+            held[setting] = standing or Standing(setting, None, {}, {}, why)
+    public = {setting: coarse(standing) for setting, standing in corrected(held).items()}
+    figures = {setting: forest_plot(standing, synthetic=dataset.synthetic, people=dataset.people)
+               for setting, standing in public.items()}  # fmt: skip
+    return [public_setting(standing, apart[setting]) for setting, standing in public.items()], figures
 
 
-def _headline_alone(standing: Standing) -> Standing:
-    """A standing that knows its headline metric and the coverage: further numbers about labels stay with the host."""
-    made = standing.comparison
-    if made is None:
-        return standing
-    rows = Rows(row for row in made.rows if row.metric in (standing.headline, COVERAGE))
-    return replace(standing, comparison=replace(made, rows=rows))
-
-
-def _write_page(out: Path, board: Mapping[str, Any], standings: Mapping[str, Standing], dataset: Dataset) -> None:
+def _write_page(out: Path, board: Mapping[str, Any], figures: Mapping[str, Any]) -> None:
     """Write ``index.html`` and the files that it needs."""
     shared = {name: board[name] for name in ("version", "synthetic", "dataset", "rubric", "options")}
     site = Site(out, {"title": "SiMing-Bench board", "pages": [], **shared})
     site.static()
-    known = {row["name"]: row for row in board["submissions"]}
-    parts = []
-    for standing in standings.values():
-        part = setting_values(standing, synthetic=dataset.synthetic, people=dataset.people)
-        for row in (*part["rows"], *part["apart"]):
-            about = known.get(row["name"])
-            row["verified"] = "" if about is None else "verified" if about["verified"] else "community"
-        parts.append(part)
     same = "gave the same answer to every step" if board["match"] == 1 else (
         f"gave the same answer to at least {100 * board['match']:g} % of the steps")  # fmt: skip
-    site.page("index.html", "board.html", parts=parts, submissions=board["submissions"], refused=board["refused"],
-              same=same, board=True)  # fmt: skip
+    site.page("index.html", "board.html", settings=board["settings"], submissions=board["submissions"],
+              drawn={setting: figure.page() for setting, figure in figures.items() if figure}, same=same,
+              about={row["name"]: row for row in board["submissions"]}, refused=board["refused"])  # fmt: skip

@@ -1,0 +1,131 @@
+"""Disclosure: all that a public board says about hidden labels.
+
+Of a judge that answered at least 95 % of a whole setting it says the headline metric to three digits and the ends of
+its interval to two; of any other, that it is not ranked. A sender has one number a setting, and a later submission
+replaces it only where it is better beyond chance: the Ladder of Blum and Hardt (2015,
+https://proceedings.mlr.press/v37/blum15.html), which tells somebody who tries many answers next to nothing about the
+labels. (The other way, a half of the exams kept out of sight until the end, would widen every interval by 1.4.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from siming_tasks.analysis.comparison import NO_VIDEO
+from siming_tasks.metrics import Rows
+from siming_tasks.metrics.catalogue import COVERAGE, headline, statistic
+from siming_tasks.metrics.estimate import Estimate
+from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED
+from siming_tasks.metrics.jackknife import difference
+from siming_tasks.metrics.no_video import SHUFFLED
+from siming_tasks.metrics.thresholds import COMPARABLE
+from siming_tasks.options import Options
+from siming_tasks.report.standings import Entrant, JudgeRow, Standing
+from siming_tasks.tasks import TASKS
+
+VALUE_DIGITS, INTERVAL_DIGITS = 3, 2
+MOST, DAYS = 3, 30
+"""Submissions that a board takes of one sender within so many days."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One submission in one setting, and who sent it."""
+
+    entrant: Entrant
+    sender: str
+
+
+def chosen(candidates: Sequence[Candidate], options: Options) -> tuple[list[Candidate], dict[str, str]]:
+    """The submissions whose numbers a setting shows, one a sender; and by the name of each other one, why not.
+
+    Args:
+        candidates: in the order in which they came.
+        options: label mapping and positive class.
+    """
+    shown: dict[str, Candidate] = {}
+    apart: dict[str, str] = {}
+    for each in candidates:
+        before = shown.get(each.sender)
+        if why := _incomplete(each.entrant):
+            apart[each.entrant.name] = why
+        elif before is None or _is_better(each.entrant, before.entrant, options):
+            shown[each.sender] = each
+            if before:
+                apart[before.entrant.name] = f"Replaced by {each.entrant.name}, which is better."
+        else:
+            apart[each.entrant.name] = f"Not better beyond chance than {before.entrant.name}, of the same sender."
+    return [each for each in candidates if shown.get(each.sender) is each], apart
+
+
+def _incomplete(entrant: Entrant) -> str:
+    """Reason for no number: too much of the setting is unanswered; empty if enough is answered."""
+    asked, every = (entrant.evaluation["requests"][name] for name in ("asked", "expected"))
+    share = entrant.rows.one(ANSWERED, ALL, COVERAGE).value or 0.0
+    if asked == every and share >= COMPARABLE:
+        return ""
+    return f"It answered less than {100 * COMPARABLE:g} % of the setting."
+
+
+def _is_better(new: Entrant, old: Entrant, options: Options) -> bool:
+    """True if the 95 % interval of the paired difference of two complete runs lies above 0."""
+    a, b = (entrant.task_run.panel.imputed() for entrant in (new, old))
+    if (a.video_ids, a.step_ids) != (b.video_ids, b.step_ids):
+        return False
+    measure = statistic(headline(a.answer), mapping=options.mapping, positive=options.positive)
+    low = difference(measure, a, b).low
+    return low is not None and low > 0
+
+
+def coarse(standing: Standing) -> Standing:
+    """A standing that knows nothing but what is published: every further number about labels stays with the host."""
+    made = standing.comparison
+    if made is None:
+        return standing
+    rows = [_rounded(row) if row.metric == standing.headline else row
+            for row in made.rows if (row.table, row.metric) == (ANSWERED, COVERAGE)
+            or (row.metric == standing.headline and row.table in (RANKED, NO_VIDEO)
+                and not row.row.startswith(SHUFFLED))]  # fmt: skip
+    return replace(standing, comparison=replace(made, rows=Rows(rows), physicians={}, unseen=(), detectable=None))
+
+
+def _rounded(found: Estimate) -> Estimate:
+    value, low, high = (
+        None if number is None else round(number, digits) + 0.0
+        for number, digits in zip(
+            (found.value, found.low, found.high), (VALUE_DIGITS, INTERVAL_DIGITS, INTERVAL_DIGITS), strict=True
+        )
+    )
+    return replace(found, value=value, low=low, high=high, stderr=None)
+
+
+def public_setting(standing: Standing, apart: dict[str, str]) -> dict[str, Any]:
+    """Everything that a board publishes of a setting, of a :func:`coarse` standing, as plain JSON types."""
+    rows = standing.rows
+    return {
+        "setting": standing.setting,
+        "title": TASKS[standing.setting].title,
+        "metric": standing.metric,
+        "judges": [_public(row) for row in rows if row.role == "model"],
+        "no_video": [_public(row) for row in rows if row.role == "no_video"],
+        "not_ranked": {**apart, **standing.apart, **(standing.comparison.unranked if standing.comparison else {})},
+        "why": standing.why,
+    }
+
+
+def _public(row: JudgeRow) -> dict[str, Any]:
+    found = row.value or Estimate(None)
+    better = row.better_than
+    return {
+        "name": row.name,
+        "rank": row.rank,
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "why": found.why,
+        "beats_every_judge_that_never_looks": row.beats,
+        "better_than": list(better) if better else None,
+        "answered": None if row.answered is None or row.answered.value is None else round(row.answered.value, 3),
+    }
