@@ -225,7 +225,7 @@ def _told_apart(entries: Sequence[Entry]) -> list[Entry]:
 def _settings(
     entries: Sequence[Entry], dataset: Dataset, options: Options
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """What is published of each setting that any submission has, and its figure by setting."""
+    """Published content of each setting that any submission has, and its figure by setting."""
     held: dict[str, Standing] = {}
     apart: dict[str, dict[str, str]] = {}
     for setting in TASKS:
