@@ -56,7 +56,6 @@ def command_lines(given: Path, new: Path) -> dict[tuple[str, str], list[list[Any
     return {
         ("report", "out"): [["report", run, "--out", OUT, "--jobs", "1", *scoring]],
         ("data rate", "store"): [[*rate, "--store", OUT]],
-        ("data rate", "out"): [[*rate, "--store", new / "log", "--as-model", "--setting", "full_score", "--out", OUT]],
         ("data template", "out"): [["data", "template", OUT, "--rubric", given / "rubric.yaml", "--videos", media]],
         ("data build", "out"): [["data", "build", OUT, *built]],
         ("data build", "draft"): [["data", "build", *listed, "--draft", OUT]],

@@ -11,7 +11,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from siming_tasks.common.errors import SimingError
@@ -19,7 +19,7 @@ from siming_tasks.common.sanitize import visible
 from siming_tasks.media import FrameStore, has_sound, sound_of
 from siming_tasks.tools.local_server.local_server import AccessKey, ServedSite, not_found, play, require_key
 from siming_tasks.tools.station.words import LANGUAGES, language_of, say
-from siming_tasks.tools.station.worklist import Item, Refusal, Work
+from siming_tasks.tools.station.worklist import Item, Refusal, Work, frames_of
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; "
@@ -47,27 +47,23 @@ def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
     """The application that serves one rater's work to who has the key; ``work`` is asked from several threads."""
 
     def item_of(request: Request) -> Item | None:
-        number = int(request.path_params["number"])
+        text = request.path_params["number"]
+        number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else len(work.items)
         return work.items[number] if number < len(work.items) else None
 
     def media(request: Request) -> Response:
         item = item_of(request)
-        if item is None or work.mode == "model":  # who answers as a model sees what the model sees
+        if item is None:
             return not_found()
         if changed := item.exam.changed():
             return PlainTextResponse(changed.within(_language(request)), 409)
         return play(lambda: (item.exam.path, item.exam.digest), cache, 409)
 
-    def frame(request: Request) -> Response:
-        item = item_of(request)
-        path = work.picture(item, int(request.path_params["frame"])) if item else None
-        return FileResponse(path, media_type="image/jpeg") if path else not_found()
-
     def wave(request: Request) -> Response:
         item = item_of(request)
-        if item is None or work.mode == "model" or not has_sound(item.exam.path):
+        if item is None or not has_sound(item.exam.path):
             return not_found()
-        sound = sound_of(FrameStore(cache, item.exam.path, item.exam.digest)).part(0, work.frames(item).end)
+        sound = sound_of(FrameStore(cache, item.exam.path, item.exam.digest)).part(0, frames_of(item.exam).end)
         return JSONResponse([round(peak, 3) for peak in sound.peaks(WAVE).tolist()])
 
     def news(request: Request) -> Response:
@@ -90,10 +86,9 @@ def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
         Route("/work", lambda request: JSONResponse(work.start())),
         Route("/open", _answer_json(opened), methods=["POST"]),
         Route("/act", _answer_json(acted), methods=["POST"]),
-        Route("/news/{number:int}", news),
-        Route("/media/{number:int}", media),
-        Route("/wave/{number:int}", wave),
-        Route("/frame/{number:int}/{frame:int}", frame),
+        Route("/news/{number}", news),
+        Route("/media/{number}", media),
+        Route("/wave/{number}", wave),
     ]
     return require_key(routes, key, SITE)
 

@@ -5,12 +5,10 @@
     about    key, value                     rubric and its digest, tool, date, whether the data are synthetic
     exams    digest, name, steps            SHA-256 of the video, its name in the folder, its score sheet (JSON)
     orders   rater, work, place, item       in which order a rater gets the exams
-    acts     seq, id, time, work, rater, exam, step, kind, value (JSON)
-    settled  id, time, target               only in a joined log: an act's place in time, and what an undo took back
+    acts     id, time, work, rater, exam, step, kind, value (JSON)
 
-A log that was never joined is read in the order in which it was written. A joined one is read in the order of time,
-and an undo takes back the act that it took back where it was made: so it does not matter which log takes over which, or
-how often.
+An act sets one field of one step, and the latest one stands: an undo is an act, too. No act of a rater on an exam is
+earlier than the one before it, so the state is that of the acts in the order of time, whichever log took over which.
 
 Write-ahead logging lets several stations write and others read at the same time; ``synchronous=FULL`` waits for the
 disk before an event is acknowledged, so that neither a killed process nor a power cut takes it back.
@@ -24,8 +22,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,16 +32,15 @@ from siming_tasks.common.files import open_regular, sha256_json
 from siming_tasks.common.sanitize import well_formed
 from siming_tasks.common.value_kinds import is_number
 from siming_tasks.rubrics import Rubric, allowed_points, rubric_from
-from siming_tasks.tools.station.joined_acts import ABOUT_STEP, StoredAct, after, settled
 from siming_tasks.tools.station.words import Sentence
 
 RATING, ADJUDICATION = "rate", "adjudicate"
 """Kinds of work in an event log: scoring and marking spans; deciding where two raters differ."""
-ABOUT_EXAM = ("open", "played", "undo", "redo")
-"""Acts about an exam, or about one step where each is a question of its own: it was brought to the screen (the value
-says how many seconds it lasts, or what a model would have been shown); seconds of it were played, with and without
-sound; an act was taken back; an undo was taken back. The value of the last two is the id of that act; None, in logs of
-version 0.1: the last one."""
+ABOUT_STEP = ("points", "applicable", "start", "end", "comment")
+"""Acts that set a step's field; the value None clears it. Points and "not applicable" put each other out."""
+ABOUT_EXAM = ("open", "played")
+"""Acts about an exam: it was brought to the screen (the value says how many seconds it lasts); seconds of it were
+played, with and without sound."""
 PLAYED = ("heard", "silent")
 """Keys of the value of ``played``: seconds that were played with sound, and without."""
 MAX_COMMENT = 2_000
@@ -53,15 +49,14 @@ MAX_SECONDS = 86_400
 """Of a video; no step has as many points."""
 
 _APPLICATION = 0x53694D52  # "SiMR": says whose file it is
-_WRITTEN, _JOINED = 1, 2
-"""Formats: a log in the order in which it was written; one that has taken over another, and has a table more."""
+_FORMAT = 3
 _MAGIC = b"SQLite format 3\0"
 _WAIT = 30.0
 """Seconds to wait for another process that is writing."""
 _COLUMNS = "id, time, work, rater, exam, step, kind, value"
-_INSERT = f"INSERT OR IGNORE INTO acts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _RESTORE = "Restore a copy, or begin another file with --store."
-_SETTLED = "CREATE TABLE settled (id TEXT PRIMARY KEY, time TEXT NOT NULL, target TEXT)"
+_MOST_NAMED = 10
+"""Contradictions of two logs that are named; the rest is counted."""
 _SCHEMA = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE exams (digest TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, steps TEXT NOT NULL);
@@ -70,8 +65,7 @@ CREATE TABLE orders (
   PRIMARY KEY (rater, work, place), UNIQUE (rater, work, item)
 );
 CREATE TABLE acts (
-  seq INTEGER PRIMARY KEY AUTOINCREMENT,
-  id TEXT NOT NULL UNIQUE,
+  id TEXT PRIMARY KEY,
   time TEXT NOT NULL,
   work TEXT NOT NULL,
   rater TEXT NOT NULL,
@@ -80,30 +74,28 @@ CREATE TABLE acts (
   kind TEXT NOT NULL,
   value TEXT NOT NULL
 );
-CREATE INDEX acts_of_an_exam ON acts (work, rater, exam, seq);
+CREATE INDEX acts_of_an_exam ON acts (work, rater, exam, time);
 CREATE TRIGGER acts_stay BEFORE UPDATE ON acts BEGIN SELECT RAISE(ABORT, 'acts are never changed'); END;
 CREATE TRIGGER acts_remain BEFORE DELETE ON acts BEGIN SELECT RAISE(ABORT, 'acts are never deleted'); END;
 """
-_STATEMENTS = {" ".join(text.split()) for text in (_SETTLED, *_SCHEMA.split(";\n"))}
+_STATEMENTS = {" ".join(text.split()) for text in _SCHEMA.split(";\n")}
 """All that may define a log, beside SQLite's own tables."""
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """One row of the event log.
 
     Attributes:
-        seq: ascending over the whole event log, never used twice.
-        time: when it was written, ISO 8601, UTC.
-        work: ``rate``, ``adjudicate`` or a setting with its conditions.
+        id: its name, which no other event of any log has.
+        time: when it was written, ISO 8601, UTC; later than all that the rater did on the exam before.
+        work: ``rate`` or ``adjudicate``.
         exam: SHA-256 of the video.
         step: rubric step; None for an event about the whole exam.
         kind: one of :data:`ABOUT_STEP` and :data:`ABOUT_EXAM`.
-        value: points; ``correct`` or ``incorrect``; a bool; seconds; text; None clears.
-        id: its name, which no other event of any log has.
+        value: points; a bool; seconds; text; None clears.
     """
 
-    seq: int
+    id: str
     time: str
     work: str
     rater: str
@@ -111,20 +103,28 @@ class Event:
     step: str | None
     kind: str
     value: Any
-    id: str = ""
+
+
+class Known(NamedTuple):
+    """An exam as the event log knows it: its name, the SHA-256 of its video, and the steps on its score sheet."""
+
+    name: str
+    digest: str
+    steps: tuple[str, ...]
+
+
+class UsedName(DataError):
+    """An event has the name of another one."""
 
 
 def check_event(rubric: Rubric, step: str | None, kind: str, value: Any) -> Sentence | None:
     """Reason why an event cannot stand in a log under this rubric; None if it can."""
     if kind in ABOUT_EXAM:
-        fits = value is None or isinstance(value, dict if kind == "open" else str)
-        if kind == "played":
-            given = value if isinstance(value, dict) and set(value) == set(PLAYED) else {"": None}
-            fits = all(is_number(each) and 0 <= each <= MAX_SECONDS for each in given.values())
-        if kind == "open" and value and "seconds" in value:
-            fits = is_number(value["seconds"]) and 0 < value["seconds"] <= MAX_SECONDS
-        known = step is None or step in rubric.by_id
-        return None if fits and known else Sentence("bad_value", {"kind": kind})
+        keys = {"open": ["seconds"], "played": [*PLAYED]}[kind]
+        fits = isinstance(value, dict) and sorted(value) == sorted(keys)
+        least = 1e-6 if kind == "open" else 0
+        fits = fits and all(is_number(each) and least <= each <= MAX_SECONDS for each in value.values())
+        return None if fits and step is None else Sentence("bad_value", {"kind": kind})
     if kind not in ABOUT_STEP:
         return Sentence("no_event", {"kind": f"{kind!r:.40}"})
     rule = rubric.by_id.get(step or "")
@@ -134,16 +134,13 @@ def check_event(rubric: Rubric, step: str | None, kind: str, value: Any) -> Sent
         return None
     number = is_number(value) and 0 <= value <= MAX_SECONDS  # no NaN
     if kind == "points":
-        allowed = allowed_points(rule)
-        if not number or value not in allowed:
-            scale = ", ".join(f"{each:g}" for each in allowed)
+        if not number or value > rule.max_score or value % rule.score_increment:
+            scale = ", ".join(f"{each:g}" for each in allowed_points(rule))
             return Sentence("off_scale", {"value": f"{value!r:.40}", "step": rule.id, "scale": scale})
     elif kind in ("start", "end") and not number:
         return Sentence("not_seconds", {"kind": kind, "value": f"{value!r:.40}"})
     elif kind == "applicable" and not isinstance(value, bool):
         return Sentence("not_bool", {"value": f"{value!r:.40}"})
-    elif kind == "verdict" and value not in ("correct", "incorrect"):
-        return Sentence("not_verdict", {"value": f"{value!r:.40}"})
     elif kind == "comment" and not (isinstance(value, str) and len(value) <= MAX_COMMENT):
         return Sentence("not_comment", {"most": f"{MAX_COMMENT:,}"})
     return None
@@ -163,14 +160,6 @@ def rubric_digest(rubric: Rubric) -> str:
     return sha256_json(rubric.model_dump(mode="json"))
 
 
-class Known(NamedTuple):
-    """An exam as the event log knows it: its name, the SHA-256 of its video, and the steps on its score sheet."""
-
-    name: str
-    digest: str
-    steps: tuple[str, ...]
-
-
 class EventLog:
     """An open event log; may be used by several threads.
 
@@ -187,7 +176,7 @@ class EventLog:
         (mark,), (version,) = (self._rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
         if mark != _APPLICATION:
             raise DataError(f"{path}: is another program's SQLite file. Name another file with --store.")
-        if version not in (_WRITTEN, _JOINED):
+        if version != _FORMAT:
             what = f"was written by another version of siming-tasks (format {version})"
             raise DataError(f"{path}: {what}. Use that version.")
         # A view, a trigger or a computed column in a table's place could go on for ever or take all memory.
@@ -303,99 +292,89 @@ class EventLog:
 
     def append(
         self, name: str, *, work: str, rater: str, exam: str, kind: str, step: str | None = None, value: Any = None
-    ) -> int:
-        """Write one event, wait until it is on the disk, and return its number; the same ``name`` is not written twice.
+    ) -> None:
+        """Write one event and wait until it is on the disk; one that is sent twice is written once.
 
         Raises:
+            UsedName: another event has this name.
             DataError: it could not be written.
         """
+        given = (work, rater, exam, step, kind, json.dumps(value))
         with self._writing():
-            now = self._later_than_all(work, rater, exam)
-            self._connection.execute(_INSERT, (name, now, work, rater, exam, step, kind, json.dumps(value)))
-            ((seq,),) = self._rows("SELECT seq FROM acts WHERE id = ?", name)
-        return int(seq)
+            there = self._rows("SELECT work, rater, exam, step, kind, value FROM acts WHERE id = ?", name)
+            if there and there != [given]:
+                raise UsedName(f"{self.path}: another event has the name {name!r}.")
+            if not there:
+                # Now, or right after the last event of this rater on this exam where a clock was ahead.
+                query = "SELECT max(time) FROM acts WHERE work = ? AND rater = ? AND exam = ?"
+                ((last,),) = self._rows(query, work, rater, exam)
+                now = datetime.now(timezone.utc)
+                if last is not None:
+                    now = max(now, datetime.fromisoformat(last) + timedelta(milliseconds=1))
+                row = (name, now.isoformat(timespec="milliseconds"), *given)
+                self._connection.execute(f"INSERT INTO acts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def join(self, other: EventLog) -> int:
         """Take over another event log's exams, orders and events, and return how many events were new.
 
-        They keep their times and their order among themselves.
-
         Raises:
-            DataError: another rubric, other data, or exams that do not fit together.
+            DataError: another rubric, other data, exams that do not fit together, or one rater's answers that
+                contradict each other (:func:`contradictions`); nothing is taken over then.
         """
         if rubric_digest(other.rubric) != rubric_digest(self.rubric) or other.synthetic != self.synthetic:
             what = "has another rubric, or one of the two is SYNTHETIC"
             raise DataError(f"{other.path}: {what}; it cannot be joined with {self.path}.")
-        self.know(other.exams().values())
-        self.events(), other.events()  # refuse damaged ones before anything is taken over
-        rows = other._rows(f"SELECT {_COLUMNS} FROM acts ORDER BY seq")
-        orders = other._rows("SELECT rater, work, place, item FROM orders ORDER BY rater, work, place")
+        exams, mine, theirs = other.exams(), self.events(), other.events()
+        names = {digest: exam.name for digest, exam in (self.exams() | exams).items()}
+        known = {event.id: event for event in mine}
+        if bad := next((event.id for event in theirs if known.get(event.id, event) != event), None):
+            raise DataError(f"{other.path}: another event has the name {bad!r} in {self.path}. {_RESTORE}")
+        if found := list(contradictions(mine, theirs, names)):
+            listed = "".join(f"\n  {each}" for each in found[:_MOST_NAMED])
+            more = f"\n  and {len(found) - _MOST_NAMED:,} more" * (len(found) > _MOST_NAMED)
+            raise DataError(
+                f"{other.path} and {self.path}: one rater gave different answers at two machines, and none of them "
+                f"followed the other:{listed}{more}\nGive the same answer in one of the two, then join again."
+            )
+        self.know(exams.values())
+        for rater, work in other._rows("SELECT DISTINCT rater, work FROM orders"):
+            self.order(rater, work, other.orders(rater, work))
+        rows = [(*event[:-1], json.dumps(event.value)) for event in theirs if event.id not in known]
         with self._writing():
-            acts = [*settled(self._stored()), *settled(other._stored())]
-            if self._format() == _WRITTEN:
-                self._connection.execute(_SETTLED)
-                self._connection.execute(f"PRAGMA user_version={_JOINED}")
-            # Of an act that both have settled, the later time stands: the same whichever came first.
-            best: dict[str, tuple[str, str, str | None]] = {}
-            for act in acts:
-                best[act[0]] = max(act, best.get(act[0], act), key=lambda row: (row[1], row[2] or ""))
             before = self._connection.total_changes
-            self._connection.executemany(_INSERT, rows)
-            new = self._connection.total_changes - before
-            self._connection.executemany("INSERT OR REPLACE INTO settled VALUES (?, ?, ?)", best.values())
-            self._connection.executemany("INSERT OR IGNORE INTO orders VALUES (?, ?, ?, ?)", orders)
-        return new
-
-    def _format(self) -> int:
-        return int(self._rows("PRAGMA user_version")[0][0])
-
-    def _later_than_all(self, work: str, rater: str, exam: str) -> str:
-        """Now, or right after the last event of this rater on this exam where a clock was ahead."""
-        acts = self._stored("work = ? AND rater = ? AND exam = ?", work, rater, exam)
-        last = max((act.at or act.time for act in acts), default=None)
-        return after(last, datetime.now(timezone.utc).isoformat(timespec="milliseconds"))
-
-    def _stored(self, where: str = "1", *values: Any) -> list[StoredAct]:
-        """The acts with their places in time: in that order if the log was joined, else as they were written."""
-        if self._format() == _WRITTEN:
-            rows = self._rows(f"SELECT seq, {_COLUMNS}, NULL, NULL FROM acts WHERE {where} ORDER BY seq", *values)
-            return [StoredAct(*row) for row in rows]
-        columns = ", ".join(f"acts.{name}" for name in _COLUMNS.split(", "))
-        query = (
-            f"SELECT seq, {columns}, coalesce(settled.time, acts.time) AS at, settled.target "
-            f"FROM (SELECT * FROM acts WHERE {where}) AS acts LEFT JOIN settled USING (id) ORDER BY at, acts.id"
-        )
-        return [StoredAct(*row) for row in self._rows(query, *values)]
+            query = f"INSERT OR IGNORE INTO acts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+            self._connection.executemany(query, rows)
+            return self._connection.total_changes - before
 
     def events(self, work: str | None = None, rater: str | None = None, exam: str | None = None) -> list[Event]:
-        """The events in the order in which they were written (in a joined log: of time), all or those that match.
+        """The events in the order of time, all or those that match.
 
         Raises:
             DataError: one of them is none that a station writes: damaged, off the scale, of no step or exam.
         """
         filters = {name: text for name, text in (("work", work), ("rater", rater), ("exam", exam)) if text is not None}
         where = " AND ".join(f"{name} = ?" for name in filters) or "1"
-        exams, events = self.exams(), [self._event(row) for row in self._stored(where, *filters.values())]
+        rows = self._rows(f"SELECT {_COLUMNS} FROM acts WHERE {where} ORDER BY time, id", *filters.values())
+        exams, events = self.exams(), [self._event(*row) for row in rows]
         for event in events:
             wrong = check_event(self.rubric, event.step, event.kind, event.value)
             if wrong or event.exam not in exams:
-                raise DataError(f"{self.path}: event {event.seq}: {wrong or 'there is no such exam.'} {_RESTORE}")
+                raise DataError(f"{self.path}: event {event.id}: {wrong or 'there is no such exam.'} {_RESTORE}")
         return events
 
-    def _event(self, act: StoredAct) -> Event:
+    def _event(self, name: Any, time: Any, *about: Any) -> Event:
+        *texts, text = about
         try:
-            texts = (act.id, act.work, act.rater, act.exam, act.kind, act.step or "", act.target or "")
-            if all(isinstance(text, str) for text in texts) and datetime.fromisoformat(act.time).tzinfo is not None:
-                value = json.loads(act.value) if act.target is None else act.target
-                value = well_formed(value) if isinstance(value, str) else value
-                who = (act.work, act.rater, act.exam)
-                return Event(int(act.seq), act.time, *who, act.step, act.kind, value, act.id)
-        except (TypeError, ValueError, RecursionError):
+            if all(isinstance(each, str) for each in (name, *texts) if each is not None) and time.endswith("+00:00"):
+                datetime.fromisoformat(time)
+                value = json.loads(text)
+                return Event._make([name, time, *texts, well_formed(value) if isinstance(value, str) else value])
+        except (AttributeError, TypeError, ValueError, RecursionError):
             pass
-        raise DataError(f"{self.path}: event {act.seq} is damaged. {_RESTORE}")
+        raise DataError(f"{self.path}: event {name!r:.80} is damaged. {_RESTORE}")
 
     def raters(self, work: str) -> list[str]:
-        """Names of all who have given any point, verdict or word in a worklist, sorted."""
+        """Names of all who have given any point or word in a work, sorted."""
         rows = self._rows("SELECT DISTINCT rater FROM acts WHERE work = ? AND step IS NOT NULL ORDER BY rater", work)
         return [name for (name,) in rows]
 
@@ -414,6 +393,30 @@ class EventLog:
             except BaseException:
                 self._connection.execute("ROLLBACK")
                 raise
+
+
+def contradictions(mine: Iterable[Event], theirs: Iterable[Event], names: dict[str, str]) -> Iterator[str]:
+    """Fields of a rater's step that two logs set last to different values, each by an event that the other lacks.
+
+    Where one log has the other's last event, what it says came later, and stands. ``names`` are those of the exams.
+    """
+
+    def last(events: Iterable[Event]) -> dict[tuple[Any, ...], tuple[str, Any]]:
+        found = {}
+        for event in events:
+            if event.kind in ABOUT_STEP:
+                kind, value = event.kind, event.value
+                if kind == "applicable":
+                    kind, value = "points", "N/A" if value is False else None
+                found[(event.work, event.rater, event.exam, event.step, kind)] = (event.id, value)
+        return found
+
+    ours, mine_ids, their_ids = last(mine), {event.id for event in mine}, {event.id for event in theirs}
+    for place, (name, value) in last(theirs).items():
+        own, here = ours.get(place, (name, value))
+        if here != value and name not in mine_ids and own not in their_ids:
+            _, rater, exam, step, kind = place
+            yield f"{rater}, {names[exam]!r}, step {step}, {kind}: {here!r:.60} and {value!r:.60}"
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -438,7 +441,7 @@ def _make_tables(connection: sqlite3.Connection, rubric: Rubric, synthetic: bool
     }
     connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
     connection.execute(f"PRAGMA application_id={_APPLICATION}")
-    connection.execute(f"PRAGMA user_version={_WRITTEN}")
+    connection.execute(f"PRAGMA user_version={_FORMAT}")
 
 
 @contextmanager

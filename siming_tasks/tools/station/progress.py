@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -19,7 +20,7 @@ from siming_tasks.options import Options
 from siming_tasks.report.formatting import plain_number
 from siming_tasks.report.row_tables import row_section
 from siming_tasks.report.table import Name, Section, Table
-from siming_tasks.tools.station.event_log import ADJUDICATION, RATING, Event, EventLog
+from siming_tasks.tools.station.event_log import ADJUDICATION, RATING, Event, EventLog, Known
 from siming_tasks.tools.station.replay import ExamState, events_by_exam, replay, replay_exams, seconds_by_step
 from siming_tasks.tools.station.worklist import differ
 
@@ -105,75 +106,65 @@ def read_progress(path: Path, options: Options, names: Sequence[str] | None = No
     Raises:
         DataError: it is no event log, or a named rater has rated nothing.
     """
-    event_log = EventLog.read(path)
-    try:
-        known = event_log.raters(RATING)
+    with closing(EventLog.read(path)) as event_log:
+        known, exams = event_log.raters(RATING), event_log.exams()
         for name in names or ():
             if name not in known:
                 raise DataError(f"{path}: {name!r} has rated nothing; {', '.join(known) or 'nobody'} has.")
         work = events_by_exam(event_log.events(RATING))
         states = {key: replay(events) for key, events in work.items()}
-        videos = []
-        for digest, exam in event_log.exams().items():
-            sides = {rater: state for (rater, of), state in states.items() if of == digest}
-            points = {step: {rater: side.step(step).points for rater, side in sides.items()} for step in exam.steps}
-            scored = {step: {rater: p for rater, p in by.items() if p is not None} for step, by in points.items()}
-            labels = [StepLabel(step, scores=scores, applicable=bool(scores)) for step, scores in scored.items()]
-            videos.append(Video(exam.name, "", 1.0, tuple(labels)))
-        # The points so far as a data set without files: what the tables of raters are made of.
-        dataset = Dataset(path, path.name, "", event_log.synthetic, "", event_log.rubric, tuple(videos), {})
-        wanted = tuple(names) if names else known
-        together = any(len({*wanted} & {*step.scores}) > 1 for video in videos for step in video.applicable)
-        rows = rater_rows(dataset, options, wanted) if together else Rows()
-        raters = {name: _pace(event_log, name, work, states) for name in known}
+        raters = {name: _pace(name, work, exams, event_log.orders(name, RATING)) for name in known}
         doubts = _doubts(event_log, states)
-        return Progress(path.name, event_log.synthetic, len(videos), raters, doubts, rows)
-    finally:
-        event_log.close()
+    videos = []
+    for digest, exam in exams.items():
+        sides = {rater: state for (rater, of), state in states.items() if of == digest}
+        points = {step: {rater: side.step(step).points for rater, side in sides.items()} for step in exam.steps}
+        scored = {step: {rater: p for rater, p in by.items() if p is not None} for step, by in points.items()}
+        labels = [StepLabel(step, scores=scores, applicable=bool(scores)) for step, scores in scored.items()]
+        videos.append(Video(exam.name, "", 1.0, tuple(labels)))
+    # The points so far as a data set without files: what the tables of raters are made of.
+    dataset = Dataset(path, path.name, "", event_log.synthetic, "", event_log.rubric, tuple(videos), {})
+    wanted = tuple(names or known)
+    together = any(len({*wanted} & {*step.scores}) > 1 for video in videos for step in video.applicable)
+    rows = rater_rows(dataset, options, wanted) if together else Rows()
+    return Progress(path.name, event_log.synthetic, len(videos), raters, doubts, rows)
 
 
 def _pace(
-    event_log: EventLog,
-    name: str,
-    work: Mapping[tuple[str, str], list[Event]],
-    states: Mapping[tuple[str, str], ExamState],
+    name: str, work: Mapping[tuple[str, str], list[Event]], exams: Mapping[str, Known], given: Sequence[str]
 ) -> Pace:
-    exams = event_log.exams()
-    begun = {exam: state for (rater, exam), state in states.items() if rater == name and state.steps}
+    """Pace of one rater, with the exams that were ``given``."""
+    states = {exam: replay(events) for (rater, exam), events in work.items() if rater == name}
+    begun = {exam: state for exam, state in states.items() if state.steps}
     finished = [state for exam, state in begun.items() if not state.left(exams[exam].steps)]
-    minutes = [state.seconds / 60 for state in finished]
-    played = [state.played_share for state in finished if state.played_share is not None]
     seconds = [
         seconds
         for exam, state in begun.items()
         for step, seconds in seconds_by_step(work[name, exam]).items()
         if state.step(step).decided
     ]
-    return Pace(
-        len(minutes),
-        len(begun),
-        len(event_log.orders(name, RATING)),
-        median(minutes) if minutes else None,
-        median(seconds) if seconds else None,
-        median(played) if played else None,
-    )
+
+    def middle(values: Iterable[float | None]) -> float | None:
+        known = [value for value in values if value is not None]
+        return median(known) if known else None
+
+    minutes, played = [state.seconds / 60 for state in finished], [state.played_share for state in finished]
+    return Pace(len(finished), len(begun), len(given), middle(minutes), middle(seconds), middle(played))
 
 
 def _doubts(event_log: EventLog, states: Mapping[tuple[str, str], ExamState]) -> dict[str, StepDoubt]:
+    """Differences and comments by step, the least clear step first."""
     doubts = {step.id: StepDoubt() for step in event_log.rubric.steps}
-    adjudicated = {
-        exam: state
-        for (rater, exam), state in replay_exams(event_log.events(ADJUDICATION)).items()
-        if rater == CONSENSUS
-    }
+    adjudicated = replay_exams(event_log.events(ADJUDICATION))
     for digest, exam in event_log.exams().items():
         sides = [state for (_, of), state in sorted(states.items()) if of == digest]
+        agreed = adjudicated.get((CONSENSUS, digest), ExamState())
         for step in exam.steps:
             doubt, answers = doubts[step], [side.step(step) for side in sides]
             for first, second in combinations([side for side in answers if side.decided], 2):
                 doubt.pairs += 1
                 doubt.differ += differ(first, second)
-            doubt.adjudicated += digest in adjudicated and adjudicated[digest].step(step).decided
+            doubt.adjudicated += agreed.step(step).decided
             doubt.comments += [side.comment for side in answers if side.comment]
     order = sorted(doubts, key=lambda step: (-(doubts[step].share or 0), -len(doubts[step].comments)))
     return {step: doubts[step] for step in order}

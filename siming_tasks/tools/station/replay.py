@@ -1,16 +1,14 @@
-"""Replay of events: the state of an exam follows from its events in order, undone ones left out."""
+"""Replay of events: the state of an exam follows from its events in the order of time."""
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from siming_tasks.tools.station.event_log import PLAYED, Event
-from siming_tasks.tools.station.joined_acts import ABOUT_STEP
+from siming_tasks.tools.station.event_log import ABOUT_STEP, PLAYED, Event
 
 _BREAK = 600.0
 """Seconds between two events above which the physician was elsewhere: such a gap counts for nothing."""
@@ -21,7 +19,6 @@ class StepState:
     """Answers of a physician to a step so far; ``start`` and ``end`` are seconds from the first frame."""
 
     points: float | None = None
-    verdict: str | None = None
     applicable: bool = True
     start: float | None = None
     end: float | None = None
@@ -29,8 +26,8 @@ class StepState:
 
     @property
     def decided(self) -> bool:
-        """True if there are points or a verdict, or the step does not apply."""
-        return not self.applicable or self.points is not None or self.verdict is not None
+        """True if there are points, or the step does not apply."""
+        return not self.applicable or self.points is not None
 
     @property
     def span(self) -> tuple[float, float] | None:
@@ -43,15 +40,13 @@ _UNTOUCHED = StepState()
 
 @dataclass(frozen=True)
 class ExamState:
-    """An exam under one physician's hands: the steps with any state, and what undo and redo would touch.
+    """An exam under one physician's hands: the steps with any state.
 
     ``seconds`` of work; ``played``, the seconds of the video that were played, again or not, of its ``length`` (None:
     not recorded); ``heard``, the share of them that had sound (None: no playing is known).
     """
 
     steps: Mapping[str, StepState] = field(default_factory=dict)
-    last: Event | None = None
-    undone: Event | None = None
     seconds: float = 0.0
     played: float = 0.0
     length: float | None = None
@@ -74,44 +69,28 @@ class ExamState:
 def replay(events: Iterable[Event]) -> ExamState:
     """The state after the events of one physician on one exam, in the order in which the log gives them."""
     events = list(events)
-    acts: list[Event] = []
-    place: dict[str, int] = {}
-    done: list[int] = []  # places of the acts that stand, ascending
-    undone: list[int] = []  # places of those that a redo would bring back, the last first to come
+    fields: dict[str, dict[str, Any]] = {}
     for event in events:
         if event.kind in ABOUT_STEP:
-            place[event.id] = len(acts)
-            done.append(len(acts))
-            acts.append(event)
-            undone.clear()
-        elif event.kind == "undo":
-            taken = place.get(event.value) if event.value is not None else done[-1] if done else None
-            if taken in done:
-                done.remove(taken)
-                undone.append(taken)
-        elif event.kind == "redo":
-            brought = place.get(event.value) if event.value is not None else undone[-1] if undone else None
-            if brought is not None and brought not in done:
-                insort(done, brought)
-                undone = [at for at in undone if at != brought]
-    steps: dict[str, StepState] = {}
-    for event in (acts[at] for at in done):
-        assert event.step is not None
-        change: dict[str, Any] = {event.kind: event.value}
-        if event.kind in ("points", "verdict"):  # points and "not applicable" put each other out
-            change["applicable"] = True
-        elif event.kind == "applicable":
-            change = {"applicable": event.value is not False, "points": None, "verdict": None}
-        elif event.kind == "comment":
-            change["comment"] = event.value or ""
-        steps[event.step] = replace(steps.get(event.step, _UNTOUCHED), **change)
-    seconds = sum(gap for gap, _ in _gaps(events))
-    last, next_redo = (acts[places[-1]] if places else None for places in (done, undone))
+            step = fields.setdefault(str(event.step), {})
+            step[event.kind] = event.value
+            if event.kind == "points":  # points and "not applicable" put each other out
+                step["applicable"] = True
+            elif event.kind == "applicable":
+                step |= {"applicable": event.value is not False, "points": None}
+            elif event.kind == "comment":
+                step["comment"] = event.value or ""
+    steps = {step: replace(_UNTOUCHED, **values) for step, values in fields.items()}
     heard, silent = (sum(event.value[key] for event in events if event.kind == "played") for key in PLAYED)
+    opened = [event.value["seconds"] for event in events if event.kind == "open"]
     played = heard + silent
-    opened = [event.value["seconds"] for event in events if event.kind == "open" and "seconds" in (event.value or {})]
-    length = opened[-1] if opened else None
-    return ExamState(steps, last, next_redo, seconds, played, length, heard / played if played else None)
+    return ExamState(
+        steps,
+        sum(gap for gap, _ in _gaps(events)),
+        played,
+        opened[-1] if opened else None,
+        heard / played if played else None,
+    )
 
 
 def replay_exams(events: Iterable[Event]) -> dict[tuple[str, str], ExamState]:

@@ -1,15 +1,13 @@
-"""Worklist of one rater: items in an order, each with a state that its events come to; rating and adjudication."""
+"""Worklist of one rater: exams in an order, each with a state that its events come to; rating and adjudication."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import unicodedata
-from abc import ABC
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,17 +18,17 @@ from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.media import has_sound, read_timeline
 from siming_tasks.rubrics import Rubric, allowed_points, in_chinese
 from siming_tasks.tools.station.event_log import (
+    ABOUT_STEP,
     ADJUDICATION,
     RATING,
-    Event,
     EventLog,
     Known,
+    UsedName,
     check_event,
 )
-from siming_tasks.tools.station.joined_acts import NOTHING
 from siming_tasks.tools.station.replay import ExamState, StepState, replay, replay_exams
 from siming_tasks.tools.station.station_exams import Exam, Exams
-from siming_tasks.tools.station.words import LANGUAGES, Sentence, say
+from siming_tasks.tools.station.words import LANGUAGES, Sentence
 
 _MAX_NAME = 60
 """Characters of a rater's name."""
@@ -54,20 +52,25 @@ class Refusal(Exception):
 
 @dataclass(frozen=True)
 class Item:
-    """One thing to work on: an exam, or one step of one (``part``); ``key`` is its name in the recorded order."""
+    """One exam to work on and the steps that are asked about."""
 
     exam: Exam
     steps: tuple[str, ...]
-    key: str
-    part: str | None = None
 
 
 @dataclass(frozen=True)
 class Frames:
-    """Start of each frame of an item, and end of the last one; seconds from the first of the exam."""
+    """Start of each frame of an exam, and end of the last one; seconds from the first."""
 
     times: tuple[float, ...]
     end: float
+
+
+@lru_cache(maxsize=8)
+def frames_of(exam: Exam) -> Frames:
+    """Times of all frames of an exam; the last few exams are kept."""
+    timeline = read_timeline(exam.path)
+    return Frames(tuple(round(time, 6) for time in timeline.times.tolist()), round(timeline.duration, 6))
 
 
 def rater_name(text: str) -> str:
@@ -85,37 +88,33 @@ def rater_name(text: str) -> str:
 
 
 def shuffled(keys: Iterable[str], rater: str, work: str) -> list[str]:
-    """The items in an order that rater, work and data decide, the same whenever it is asked for."""
+    """The exams in an order that rater, work and data decide, the same whenever it is asked for."""
     ordered = sorted(keys)
     seed = hashlib.sha256("\0".join([rater, work, *ordered]).encode()).digest()
     return [ordered[place] for place in np.random.default_rng(list(seed)).permutation(len(ordered))]
 
 
-class Work(ABC):
-    """One rater's work on the items of a folder; all state is in the event log.
+class Work:
+    """One rater's work on the exams of a folder; all state is in the event log.
 
     Attributes:
         event_log: where events go.
-        name: of the work in the event log.
+        name: of the work in the event log, and what the page is told to be.
         items: in this rater's order.
         names: by which a page calls them: of this file, work and rater alone, so that a page that was left open never
             writes under the name of whoever works after.
+        language: the page's language; None: what the physician chose last, or else the browser's.
     """
 
-    mode: ClassVar[str]
-    """What the page is told to be: ``rate``, ``adjudicate`` or ``model``."""
-    unit: ClassVar[str] = "exams"
-    kinds: tuple[str, ...] = ("points", "applicable", "start", "end", "comment")
-    """Acts on steps that this work takes."""
-    language: str | None = None
-    """The page's language; None: what the physician chose last, or else the browser's."""
+    name: ClassVar[str]
 
-    def __init__(self, event_log: EventLog, name: str, rater: str, rubric: Rubric, items: Sequence[Item]) -> None:
-        self.event_log, self.name, self.rater, self.rubric = event_log, name, rater, rubric
-        by_key = {item.key: item for item in items}
-        order = event_log.order(rater, name, shuffled([item.key for item in items], rater, name))
+    def __init__(self, event_log: EventLog, rater: str, rubric: Rubric, items: Sequence[Item]) -> None:
+        self.event_log, self.rater, self.rubric = event_log, rater, rubric
+        self.language: str | None = None
+        by_key = {item.exam.digest: item for item in items}
+        order = event_log.order(rater, self.name, shuffled(by_key, rater, self.name))
         self.items = [by_key[key] for key in order if key in by_key]
-        self.names = [self._digest(item.key)[:16] for item in self.items]
+        self.names = [self._digest(item.exam.digest)[:16] for item in self.items]
 
     @property
     def usual_port(self) -> int:
@@ -128,29 +127,17 @@ class Work(ABC):
         whose = (str(self.event_log.path.resolve()), self.name, self.rater, *more)
         return hashlib.sha256("\0".join(whose).encode()).hexdigest()
 
-    def frames(self, item: Item) -> Frames:
-        """Times of an item's frames: all of its video."""
-        return _frames_of(item.exam)
-
     def state(self, item: Item) -> ExamState:
-        """Answers of this rater to the item so far."""
-        events = self.event_log.events(self.name, self.rater, item.exam.digest)
-        return replay(event for event in events if item.part is None or event.step == item.part)
-
-    def events(self) -> list[list[Event]]:
-        """This rater's events on every item, in one reading of the event log."""
-        parts = any(item.part for item in self.items)
-        by_item: dict[tuple[str, str | None], list[Event]] = {}
-        for event in self.event_log.events(self.name, self.rater):
-            by_item.setdefault((event.exam, event.step if parts else None), []).append(event)
-        return [by_item.get((item.exam.digest, item.part), []) for item in self.items]
+        """Answers of this rater to the exam so far."""
+        return replay(self.event_log.events(self.name, self.rater, item.exam.digest))
 
     def open_steps(self) -> list[int]:
-        """Number of undecided steps of every item."""
-        return [len(replay(events).left(item.steps)) for item, events in zip(self.items, self.events(), strict=True)]
+        """Number of undecided steps of every exam."""
+        states = replay_exams(self.event_log.events(self.name, self.rater))
+        return [len(states.get((self.rater, item.exam.digest), ExamState()).left(item.steps)) for item in self.items]
 
     def start(self) -> dict[str, Any]:
-        """Data that the page needs once: the rubric, and the progress of each item."""
+        """Data that the page needs once: the rubric, and the progress of each exam."""
         skills = [
             {
                 "name": skill.name,
@@ -162,7 +149,7 @@ class Work(ABC):
                         "zh": step.name_zh,
                         "requirement": step.requirement,
                         "criteria": step.criteria.model_dump(),
-                        "chinese": self.mode != "model" and in_chinese(step),
+                        "chinese": in_chinese(step),
                         "points": allowed_points(step),
                         "heard": step.evidence.is_heard,
                     }
@@ -172,12 +159,10 @@ class Work(ABC):
             for skill in self.rubric.skills
         ]
         return {
-            "mode": self.mode,
+            "mode": self.name,
             "language": self.language,
-            "kinds": self.kinds,
             "rater": visible(self.rater),
             "synthetic": self.event_log.synthetic,
-            "rubric": visible(self.rubric.title or self.rubric.rubric_id),
             "skills": skills,
             "items": [
                 {"id": name, "left": left, "of": len(item.steps)}
@@ -186,20 +171,21 @@ class Work(ABC):
         }
 
     def open(self, number: int, name: Any) -> dict[str, Any]:
-        """Data that the page needs of one item; opening it is an event."""
+        """Data that the page needs of one exam; opening it is an event."""
         item = self._item(number)
-        frames = self.frames(item)
-        self._append(item, name, item.part, "open", self.facts(item))
-        player = {**asdict(frames), **self.player(number)}
-        return {**self.shown(item), "name": self.title(item), "steps": item.steps, "player": player} | self.news(item)
+        frames = frames_of(item.exam)
+        self._append(item, name, None, "open", {"seconds": frames.end})
+        player = {**asdict(frames), "src": f"/media/{number}", "sound": has_sound(item.exam.path)}
+        about = {"name": visible(item.exam.name), "steps": item.steps, "player": player}
+        return {**about, **self.shown(item), **self.news(item)}
 
     def event(self, number: int, name: Any, step: Any, kind: Any, value: Any) -> dict[str, Any]:
-        """Do one event and say what the item's state is now.
+        """Do one event and say what the exam's state is now.
 
         Args:
-            number: of the item.
+            number: of the exam.
             name: of the event, made by the page, so that one sent twice is done once.
-            step: rubric step of the item; what undo and redo are about is the item.
+            step: rubric step of the exam; None for what was played.
             kind: see :mod:`siming_tasks.tools.station.event_log`.
             value: as there, but ``start`` and ``end`` are numbers of frames.
 
@@ -207,19 +193,12 @@ class Work(ABC):
             Refusal: the event cannot be done.
         """
         item = self._item(number)
-        step = item.part if kind in ("undo", "redo") else step
-        if kind not in (*self.kinds, "undo", "redo", "played"):
+        if kind not in (*ABOUT_STEP, "played"):
             raise Refusal("not_taken", kind=f"{kind!r:.40}")
         if step is not None and (not isinstance(step, str) or step not in item.steps):
             raise Refusal("no_such_step", step=f"{step!r:.80}")
         if kind in ("start", "end") and value is not None:
             value = self._seconds(item, step, kind, value)
-        if kind in ("undo", "redo"):  # the act is named: another log may be joined before this event is read
-            if value is not None:
-                raise Refusal("no_value", kind=kind.capitalize())
-            state = self.state(item)
-            about = state.last if kind == "undo" else state.undone
-            value = about.id if about else NOTHING
         elif isinstance(value, str):
             value = well_formed(value)
         if wrong := check_event(self.rubric, step, kind, value):
@@ -237,11 +216,14 @@ class Work(ABC):
         if not isinstance(name, str) or not _EVENT_ID.fullmatch(name):
             raise Refusal("no_name")
         who = {"work": self.name, "rater": self.rater, "exam": item.exam.digest}
-        self.event_log.append(name, **who, step=step, kind=kind, value=value)
+        try:
+            self.event_log.append(name, **who, step=step, kind=kind, value=value)
+        except UsedName:
+            raise Refusal("used_name") from None
 
     def _seconds(self, item: Item, step: str | None, kind: str, frame: Any) -> float:
         """Seconds at which a marked frame begins (start) or ends (end), so that the span holds both frames whole."""
-        shown = self.frames(item)
+        shown = frames_of(item.exam)
         if isinstance(frame, bool) or not isinstance(frame, int) or not 0 <= frame < len(shown.times):
             raise Refusal("no_such_frame", frame=f"{frame!r:.40}")
         at = (*shown.times, shown.end)[frame + (kind == "end")]
@@ -252,63 +234,29 @@ class Work(ABC):
         return at
 
     def news(self, item: Item) -> dict[str, Any]:
-        """The state of an item as the page shows it."""
+        """The state of an exam as the page shows it."""
         state = self.state(item)
         return {
             "state": {step: asdict(state.step(step)) for step in item.steps if step in state.steps},
-            "undo": state.last and [state.last.step, state.last.kind],
-            "redo": state.undone and [state.undone.step, state.undone.kind],
             "left": len(state.left(item.steps)),
             "seconds": round(state.seconds),
             "played": round(state.played, 1),
             "heard": state.heard,
         }
 
-    def title(self, item: Item) -> str:
-        """Title of the item on the page."""
-        return visible(item.exam.name)
-
-    def facts(self, item: Item) -> dict[str, Any] | None:
-        """Facts that the event log keeps of what was brought to the screen."""
-        return {"seconds": self.frames(item).end}
-
-    def player(self, number: int) -> dict[str, Any]:
-        """Kind of player that shows an item's pictures."""
-        return {"kind": "video", "src": f"/media/{number}", "sound": has_sound(self.items[number].exam.path)}
-
-    def picture(self, item: Item, frame: int) -> Path | None:
-        """The file of a shown frame, where the page shows single frames."""
-        return None
-
-    def remark(self, language: str) -> str:
-        """Remark on the work as a whole."""
-        return ""
-
-    def end(self) -> str:
-        """Finish when the station closes; returns the last message."""
-        return ""
-
     def shown(self, item: Item) -> dict[str, Any]:
-        """Further data of the item for the page."""
+        """Further data of the exam for the page."""
         return {}
-
-
-@lru_cache(maxsize=8)
-def _frames_of(exam: Exam) -> Frames:
-    """Times of all frames of an exam; the last few exams are kept."""
-    timeline = read_timeline(exam.path)
-    return Frames(tuple(round(time, 6) for time in timeline.times.tolist()), round(timeline.duration, 6))
 
 
 class Rating(Work):
     """The work of ``siming data rate DIR --rater NAME``: every step of every exam, blind to everybody else."""
 
-    mode = "rate"
+    name = RATING
 
     def __init__(self, event_log: EventLog, rater: str, exams: Exams) -> None:
         event_log.know(Known(exam.name, exam.digest, exam.steps) for exam in exams.exams)
-        items = [Item(exam, exam.steps, exam.digest) for exam in exams.exams]
-        super().__init__(event_log, RATING, rater, exams.rubric, items)
+        super().__init__(event_log, rater, exams.rubric, [Item(exam, exam.steps) for exam in exams.exams])
 
 
 def differ(first: StepState, second: StepState) -> bool:
@@ -323,7 +271,7 @@ class Adjudication(Work):
     have finished are shown; ``waiting`` counts the others.
     """
 
-    mode = "adjudicate"
+    name = ADJUDICATION
 
     def __init__(self, event_log: EventLog, exams: Exams, raters: Sequence[str] | None = None) -> None:
         event_log.know(Known(exam.name, exam.digest, exam.steps) for exam in exams.exams)
@@ -333,13 +281,9 @@ class Adjudication(Work):
         if unknown := [name for name in chosen if name not in known]:
             raise OptionsError(f"--raters: {unknown[0]!r} rated nothing in {event_log.path}; {names} did.")
         if len(chosen) != 2:
-            what = f"--adjudicate needs two raters; in {event_log.path} rated {names}"
-            fix = (
-                "Say --raters A B."
-                if len(known) > 2
-                else "A second one begins with --rater NAME, or comes with --join FILE."
-            )
-            raise OptionsError(f"{what}. {fix}")
+            fix = "A second one begins with --rater NAME, or comes with --join FILE."
+            fix = "Say --raters A B." if len(known) > 2 else fix
+            raise OptionsError(f"--adjudicate needs two raters; in {event_log.path} rated {names}. {fix}")
         states = replay_exams(event_log.events(RATING))
         self._both: dict[str, tuple[ExamState, ...]] = {}
         self.waiting = 0
@@ -350,18 +294,16 @@ class Adjudication(Work):
             if any(state.left(exam.steps) for state in both):
                 self.waiting += 1
             elif steps := tuple(step for step in exam.steps if differ(*(state.step(step) for state in both))):
-                items.append(Item(exam, steps, exam.digest))
-        super().__init__(event_log, ADJUDICATION, CONSENSUS, exams.rubric, items)
-
-    def remark(self, language: str) -> str:
-        """Number of exams that cannot be adjudicated yet."""
-        return f"; {say('say_waiting', language, count=self.waiting)}" if self.waiting else ""
+                items.append(Item(exam, steps))
+        super().__init__(event_log, CONSENSUS, exams.rubric, items)
 
     def shown(self, item: Item) -> dict[str, Any]:
         """Points of the raters in an order that says nothing, and the moment: all that either of them marked."""
         scores, moments = {}, {}
         for step in item.steps:
             both = [state.step(step) for state in self._both[item.exam.digest]]
+            # The order is as by a coin for every step of every exam, and the same whenever it is asked for.
+            coin = hashlib.sha256(f"{item.exam.digest}/{step}".encode()).digest()[0] % 2
             scores[step] = [
                 {
                     "points": state.points,
@@ -369,13 +311,8 @@ class Adjudication(Work):
                     "comment": visible(state.comment),
                     "span": state.span,
                 }
-                for state in both[:: _side(item, step)]
+                for state in both[:: 1 if coin else -1]
             ]
             if spans := [state.span for state in both if state.span]:
                 moments[step] = [min(start for start, _ in spans), max(end for _, end in spans)]
         return {"scores": scores, "moments": moments}
-
-
-def _side(item: Item, step: str) -> int:
-    """1 or -1, as by a coin for every step of every exam, and the same whenever it is asked for."""
-    return 1 if hashlib.sha256(f"{item.exam.digest}/{step}".encode()).digest()[0] % 2 else -1

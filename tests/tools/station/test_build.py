@@ -120,7 +120,7 @@ def test_who_heard_the_exams_goes_with_the_labels(decided: EventLog, exams: Exam
         for exam, (heard, silent) in zip(("exam a.mp4", "exam b.mp4"), shares, strict=True):
             do(work, exam, None, "played", {"heard": heard, "silent": silent})
     before = Rating(decided, "Dr. Li", exams)
-    assert do(before, "exam a.mp4", None, "played", {"heard": 1, "silent": 0})["undo"], "playing is not undone"
+    do(before, "exam a.mp4", None, "played", {"heard": 1, "silent": 0})
     built = make(decided, keep_rater_names=True)
     facts = built.dataset.rater_facts
     assert {name: (rater.heard, rater.saw) for name, rater in facts.items()} == {
@@ -233,7 +233,7 @@ def test_a_forged_act_is_refused(decided: EventLog, make: Callable[..., Any], ex
     """An event log comes from a colleague, too: points off the scale."""
     digest = exams.exams[0].digest
     decided.append("forged-1", work="rate", rater="Dr. Li", exam=digest, step="look", kind="points", value=99)
-    with pytest.raises(DataError, match=r"event \d+: 99 is not on the scale of look"):
+    with pytest.raises(DataError, match=r"event forged-1: 99 is not on the scale of look"):
         make(decided)
 
 
@@ -263,16 +263,6 @@ def test_adjudication_shows_what_differs_and_no_name(rated: EventLog, exams: Exa
     assert shown == {item.exam.name: (item.steps, work.shown(item)) for item in Adjudication(rated, exams).items}
 
 
-def test_which_of_two_comes_first_says_nothing() -> None:
-    """Over many steps, either rater stands first about as often: within four standard errors of a half."""
-    from siming_tasks.tools.station.station_exams import Exam
-    from siming_tasks.tools.station.worklist import Item, _side
-
-    item = Item(Exam("x", Path("x"), "f" * 64, ()), (), "x")
-    first = sum(_side(item, f"step_{number}") == 1 for number in range(1000))
-    assert abs(first - 500) < 4 * 0.5 * 1000**0.5
-
-
 def test_adjudication_waits_for_both(event_log: EventLog, exams: Exams) -> None:
     for rater, exam in (("a", "exam a.mp4"), ("b", "exam a.mp4"), ("a", "exam b.mp4")):
         work = Rating(event_log, rater, exams)
@@ -293,11 +283,9 @@ def test_event_logs_of_two_machines_are_joined(
         for exam in ("exam a.mp4", "exam b.mp4"):
             for step, what in GIVEN[rater, exam].items():
                 give(work, exam, step, what)
-            do(work, exam, "look", "points", 0)
-            do(work, exam, None, "undo")
     li, wu = files.values()
-    assert [li.join(wu), li.join(wu)] == [10, 0], "two exams of three steps, one event and its undo each"
-    assert len(li.events()) == 20 and li.raters("rate") == ["Dr. Li", "Dr. Wu"]
+    assert [li.join(wu), li.join(wu)] == [6, 0], "two exams of three steps"
+    assert len(li.events()) == 12 and li.raters("rate") == ["Dr. Li", "Dr. Wu"]
     given = {item.exam.name: item.steps for item in Adjudication(li, exams).items}
     assert given == {"exam a.mp4": ("call", "press"), "exam b.mp4": ("look",)}
     assert Rating(li, "Dr. Wu", exams).items == Rating(wu, "Dr. Wu", exams).items, "the recorded order comes along"

@@ -23,19 +23,15 @@ from siming_tasks.tools.station.worklist import rater_name
         (["--rater", " "], "must be 1 to 60 visible characters"),
         (["--rater", "a\u202eb"], "must be 1 to 60 visible characters"),
         (["--rater", "x", "--adjudicate"], "leave out --rater"),
-        (["--adjudicate", "--as-model"], "two works; give one"),
         (["--rater", "x", "--raters", "a", "b"], "--raters A B goes with --adjudicate"),
-        (["--rater", "x", "--as-model"], "--as-model needs --setting (full_score, full_error, clip_score, clip_error)"),
-        (["--rater", "x", "--as-model", "--setting", "full_timed_score", "--out", "o"], "--as-model needs --setting"),
-        (["--rater", "x", "--out", "o"], "--setting and --out go with --as-model"),
         (["--adjudicate"], "--adjudicate needs two raters; in"),
     ],
 )
 def test_flags_that_exclude_each_other_are_refused(
     words: list[str], said: str, videos: Path, rubric: Path, tmp_path: Path, capsys: Any
 ) -> None:
-    more = [] if "--as-model" in words else ["--rubric", str(rubric)]
-    assert main(["data", "rate", str(videos), *words, *more, "--store", str(tmp_path / "s.sqlite")]) == 2
+    more = ["--rubric", str(rubric), "--store", str(tmp_path / "s.sqlite")]
+    assert main(["data", "rate", str(videos), *words, *more]) == 2
     assert said in capsys.readouterr().err
 
 

@@ -299,7 +299,7 @@ def test_hostile_names_and_comments_stay_text(
         browser.execute_script("return document.querySelector('textarea').value") == "<img src=x onerror=window.ran=3>"
     )
     assert browser.execute_script("return window.ran") is None
-    assert browser.execute_script("return document.querySelectorAll('main img:not(#frame), main script').length") == 0
+    assert browser.execute_script("return document.querySelectorAll('main img, main script').length") == 0
     with sqlite3.connect(store) as event_log:
         assert event_log.execute("SELECT DISTINCT rater FROM acts").fetchall() == [("<script>window.ran=2</script>",)]
     event_log.close()

@@ -32,12 +32,12 @@ def store(tmp_path: Path) -> Path:
     rows: list[tuple[str, str, str | None, str, Any]] = []
     for rater, given in (("x", (2, 10, 3)), ("y", (2, 4, None))):
         event_log.order(rater, "rate", [A, B])
-        rows.append((rater, A, None, "open", {"seconds": 20} if rater == "x" else None))
+        rows.append((rater, A, None, "open", {"seconds": 20}))
         for step, points in zip(STEPS, given, strict=True):
             rows.append((rater, A, step, *(("applicable", False) if points is None else ("points", points))))
     rows += [
         ("x", A, None, "played", {"heard": 4, "silent": 1}),
-        ("x", B, None, "open", None),
+        ("x", B, None, "open", {"seconds": 20}),
         ("x", B, "look", "points", 1),
     ]
     rows += [("y", A, "call", "comment", "is <b>shouting</b> a call?")]
@@ -47,11 +47,11 @@ def store(tmp_path: Path) -> Path:
     with sqlite3.connect(path) as raw:
         raw.execute("DROP TRIGGER acts_stay")
         for rater, pace in (("x", 10), ("y", 60)):
-            mine = raw.execute("SELECT seq FROM acts WHERE rater = ? ORDER BY seq", (rater,)).fetchall()
-            for place, (seq,) in enumerate(mine):
+            mine = raw.execute("SELECT id FROM acts WHERE rater = ? ORDER BY id", (rater,)).fetchall()
+            for place, (name,) in enumerate(mine):
                 minutes, seconds = divmod(place * pace, 60)
                 raw.execute(
-                    "UPDATE acts SET time = ? WHERE seq = ?", (f"2026-01-01T10:{minutes:02}:{seconds:02}+00:00", seq)
+                    "UPDATE acts SET time = ? WHERE id = ?", (f"2026-01-01T10:{minutes:02}:{seconds:02}+00:00", name)
                 )
     raw.close()
     return path
@@ -61,7 +61,7 @@ def test_pace_and_unclear_steps_equal_hand_calculation(store: Path) -> None:
     found = read_progress(store, Options())
     x, y = found.raters["x"], found.raters["y"]
     assert (x.finished, x.begun, x.of, x.minutes, x.seconds) == (1, 2, 2, 0.5, 10)
-    assert (x.played, y.played) == (0.25, None), "5 of 20 s; not recorded"
+    assert (x.played, y.played) == (0.25, 0), "5 of 20 s; nothing"
     assert (y.finished, y.begun, y.of, y.minutes, y.seconds) == (1, 1, 2, 4.0, 60), "three events and a comment"
     counts = {step: (doubt.pairs, doubt.differ, len(doubt.comments)) for step, doubt in found.steps.items()}
     assert counts == {"call": (1, 1, 1), "press": (1, 1, 0), "look": (1, 0, 0)}
@@ -73,7 +73,7 @@ def test_pace_and_unclear_steps_equal_hand_calculation(store: Path) -> None:
 def test_progress_is_printed_as_text_and_json(store: Path, capsys: Any) -> None:
     assert main(["study", "raters", str(store)]) == 0
     printed = " ".join(capsys.readouterr().out.split())  # columns are padded
-    assert "| y | 1 | 1 | 2 | 4.0 | 60 | - |" in printed
+    assert "| y | 1 | 1 | 2 | 4.0 | 60 | 0 % |" in printed
     assert "| call | 1 | 1 | 100 % | 0 | 1 |" in printed
     assert r"is \<b\>shouting\</b\> a call?" in printed
     assert main(["study", "raters", str(store), "--json"]) == 0

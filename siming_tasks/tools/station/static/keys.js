@@ -12,20 +12,18 @@ export const KEYS = [
   [["-"], "slower", "−"],
   [["+", "="], "faster", "+"],
   [["g"], "jump", "G"],
-  [["m"], "mute", "M", "sound"],
+  [["m"], "mute", "M"],
   [["ArrowUp"], "previousStep", "↑"],
   [["ArrowDown"], "nextStep", "↓"],
-  [["s"], "start", "S", "start"],
-  [["e"], "end", "E", "start"],
+  [["s"], "start", "S"],
+  [["e"], "end", "E"],
   [["v"], "moment", "V"],
-  [["x"], "clearSpan", "X", "start"],
-  [["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"], "digit", "0–9", "points"],
+  [["x"], "clearSpan", "X"],
+  [["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"], "digit", "0–9"],
   [["."], "half", ".", "half"],
-  [["1"], "correct", "1", "verdict"],
-  [["0"], "incorrect", "0", "verdict"],
-  [["n"], "notApplicable", "N", "applicable"],
+  [["n"], "notApplicable", "N"],
   [["Backspace", "Delete"], "clear", "⌫"],
-  [["c"], "comment", "C", "comment"],
+  [["c"], "comment", "C"],
   [["u", "Ctrl+z", "Meta+z"], "undo", "U"],
   [["r", "Ctrl+y", "Ctrl+Shift+z", "Meta+Shift+z"], "redo", "R"],
   [["Shift+n", "PageDown"], "nextExam", "Shift N"],
@@ -42,7 +40,7 @@ function named(event) {
   return `${event.ctrlKey ? "Ctrl+" : ""}${event.metaKey ? "Meta+" : ""}${shift ? "Shift+" : ""}${letter}`;
 }
 
-// Which action a key means, among those that the page has (can: what it takes).
+// Which action a key means, among those that the page has (can: half points are not in every rubric).
 export function actionOf(event, can) {
   if (event.altKey || event.isComposing) return null;
   const name = named(event);

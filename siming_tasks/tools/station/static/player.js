@@ -1,5 +1,5 @@
-// What shows the pictures: a video stepped by its real frame times, or the single frames that a model gets.
-// Both know which frame is on screen; nothing here assumes a constant rate.
+// What shows the pictures: a video stepped by its real frame times. It knows which frame is on screen; nothing here
+// assumes a constant rate.
 
 import { language, say } from "/words.js";
 
@@ -18,8 +18,8 @@ export function frameAt(times, time) {
   return low;
 }
 
-class Player {
-  constructor(changed) {
+export class Player {
+  constructor(video, changed) {
     this.changed = changed;
     this.times = [0];
     this.end = 0;
@@ -27,6 +27,29 @@ class Player {
     this.speed = 1;
     this.stop = null;
     this.played = { heard: 0, silent: 0 };
+    this.video = video;
+    this.offset = 0; // what the browser calls the time of the first frame
+    this.seeking = false;
+    this.sound = false;
+    this.looked = 0;
+    for (const name of ["timeupdate", "play", "pause", "ended"]) video.addEventListener(name, () => this.count());
+    for (const name of ["play", "pause", "ended", "volumechange"]) video.addEventListener(name, () => changed());
+    video.addEventListener("seeked", () => {
+      this.seeking = false;
+      this.looked = video.currentTime;
+      changed();
+    });
+    if ("requestVideoFrameCallback" in video) {
+      const seen = (_, shown) => {
+        if (this.fresh) this.offset = shown.mediaTime;
+        this.fresh = false;
+        this.saw(shown.mediaTime);
+        video.requestVideoFrameCallback(seen);
+      };
+      video.requestVideoFrameCallback(seen);
+    } else {
+      video.addEventListener("timeupdate", () => this.saw(video.currentTime));
+    }
   }
 
   // Seconds that were played since the last take.
@@ -54,43 +77,7 @@ class Player {
     else this.play();
   }
 
-  // Seconds that were played since the last call, with sound and without.
-  take() {
-    const played = this.played;
-    this.played = { heard: 0, silent: 0 };
-    return played;
-  }
-
   clamp(frame) { return Math.min(Math.max(frame, 0), this.times.length - 1); }
-}
-
-export class VideoPlayer extends Player {
-  constructor(video, changed) {
-    super(changed);
-    this.video = video;
-    this.offset = 0; // what the browser calls the time of the first frame
-    this.seeking = false;
-    this.sound = false;
-    this.looked = 0;
-    for (const name of ["timeupdate", "play", "pause", "ended"]) video.addEventListener(name, () => this.count());
-    for (const name of ["play", "pause", "ended", "volumechange"]) video.addEventListener(name, () => changed());
-    video.addEventListener("seeked", () => {
-      this.seeking = false;
-      this.looked = video.currentTime;
-      changed();
-    });
-    if ("requestVideoFrameCallback" in video) {
-      const seen = (_, shown) => {
-        if (this.fresh) this.offset = shown.mediaTime;
-        this.fresh = false;
-        this.saw(shown.mediaTime);
-        video.requestVideoFrameCallback(seen);
-      };
-      video.requestVideoFrameCallback(seen);
-    } else {
-      video.addEventListener("timeupdate", () => this.saw(video.currentTime));
-    }
-  }
 
   get playing() { return !this.video.paused; }
 
@@ -110,9 +97,12 @@ export class VideoPlayer extends Player {
     }
   }
 
+  // Seconds that were played since the last call, with sound and without.
   take() {
     this.count();
-    return super.take();
+    const played = this.played;
+    this.played = { heard: 0, silent: 0 };
+    return played;
   }
 
   load({ src, times, end, sound }) {
@@ -171,53 +161,4 @@ export class VideoPlayer extends Player {
   pause() { this.stop = null; this.video.pause(); }
 
   faster(speed) { this.speed = speed; this.video.playbackRate = speed; }
-}
-
-const FRAMES_A_SECOND = 2;
-
-export class FramesPlayer extends Player {
-  constructor(image, changed) {
-    super(changed);
-    this.image = image;
-    this.timer = null;
-  }
-
-  get playing() { return this.timer !== null; }
-
-  load({ src, times, end, ahead = 3 }) {
-    Object.assign(this, { src, times, end, ahead, frame: 0, stop: null });
-    this.pause();
-    return new Promise((ready, failed) => {
-      this.image.onload = ready;
-      this.image.onerror = () => failed(new Error(say("no_frames")));
-      this.show(0);
-    });
-  }
-
-  show(frame) {
-    this.frame = this.clamp(frame);
-    this.image.src = `${this.src}/${this.frame}`;
-    for (let next = 1; next <= this.ahead; next++) new Image().src = `${this.src}/${this.clamp(this.frame + next)}`;
-    this.changed();
-  }
-
-  play() {
-    clearInterval(this.timer);
-    this.timer = setInterval(() => {
-      if (this.frame + 1 >= this.times.length || (this.stop !== null && this.frame >= this.stop)) this.pause();
-      else this.show(this.frame + 1);
-    }, 1000 / (FRAMES_A_SECOND * this.speed));
-    this.changed();
-  }
-
-  pause() {
-    clearInterval(this.timer);
-    this.timer = this.stop = null;
-    this.changed();
-  }
-
-  faster(speed) {
-    this.speed = speed;
-    if (this.playing) this.play();
-  }
 }

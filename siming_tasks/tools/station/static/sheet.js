@@ -23,8 +23,8 @@ function make(name, attributes = {}, ...children) {
 const key = (letter) => make("kbd", { "aria-hidden": "true" }, letter);
 
 export class Sheet {
-  constructor({ list, card, name, done }, { can, act, give, moment, mark, chosen }) {
-    Object.assign(this, { list, card, name, doneLine: done, can, act, give, moment, mark, chosen });
+  constructor({ list, card, name, done }, { act, give, moment, mark, chosen }) {
+    Object.assign(this, { list, card, name, doneLine: done, act, give, moment, mark, chosen });
     this.learn([]);
     this.current = null;
     this.area = null;
@@ -76,8 +76,8 @@ export class Sheet {
   }
 
   decided(id) {
-    const { points, verdict, applicable } = this.state(id);
-    return applicable === false || points != null || verdict != null;
+    const { points, applicable } = this.state(id);
+    return applicable === false || points != null;
   }
 
   // The first undecided step behind the given one, else the first of all; null if everything is decided.
@@ -135,7 +135,6 @@ export class Sheet {
     this.most = make("span", { class: "chip" });
     this.needs = step.heard ? make("span", { class: "note" }, this.unheard || null) : null;
     const about = make("div", { class: "about" },
-      this.told.task ? make("p", { class: "task" }, this.told.task) : null,
       requirement ? make("p", { class: "requirement" }, requirement) : null,
       make("dl", {}, ...rules.flatMap(([key, text, points]) => [
         make("dt", {}, points === null ? say(key) : `${say(key)} · ${points}`), make("dd", {}, text),
@@ -143,9 +142,8 @@ export class Sheet {
     const work = make("div", { class: "give" });
     if (this.told.scores) work.append(this.both(step.id));
     work.append(this.choices(step, most));
-    if (this.can("start")) work.append(this.marks());
     this.area = null;
-    if (this.can("comment")) work.append(this.words(step));
+    work.append(this.marks(), this.words(step));
     this.name.replaceChildren(make("span", {}, name), ...(other ? [make("span", { class: "other", lang: tongue }, other)] : []), this.most, this.needs || "");
     this.card.replaceChildren(about, work);
     this.card.parentElement.scrollTop = 0;
@@ -173,22 +171,15 @@ export class Sheet {
   choices(step, most) {
     // The second click of a double click is not about the step that came meanwhile.
     const press = (kind, value) => (event) => { if (event.detail < 2) this.give(step.id, kind, value()); };
-    const button = (text, kind, value, letter = null) => make("button", {
-      type: "button", "aria-pressed": "false", "data-kind": kind, "data-value": String(value),
-      onclick: press(kind, () => value),
-    }, text, letter && key(letter));
     const group = make("div", { class: "choices", role: "group", "aria-label": say("points_of", { step: this.title(step.id), most }) });
-    if (this.can("points")) group.append(...step.points.map((points) => button(String(points), "points", points)));
-    if (this.can("verdict")) {
-      group.append(button(say("correct"), "verdict", "correct", "1"), button(say("incorrect"), "verdict", "incorrect", "0"));
-    }
-    this.na = null;
-    if (this.can("applicable")) {
-      const other = () => this.state(step.id).applicable === false;
-      this.na = make("button", { type: "button", "aria-pressed": "false", class: "na", onclick: press("applicable", other) },
-        say("not_applicable"), key("N"));
-      group.append(this.na);
-    }
+    group.append(...step.points.map((points) => make("button", {
+      type: "button", "aria-pressed": "false", "data-kind": "points", "data-value": String(points),
+      onclick: press("points", () => points),
+    }, String(points))));
+    const other = () => this.state(step.id).applicable === false;
+    this.na = make("button", { type: "button", "aria-pressed": "false", class: "na", onclick: press("applicable", other) },
+      say("not_applicable"), key("N"));
+    group.append(this.na);
     this.group = group;
     return group;
   }
@@ -239,17 +230,16 @@ export class Sheet {
     for (const id of this.rows.keys()) this.draw(id);
   }
 
-  // Points or verdict of a step in a few letters.
+  // Points of a step in a few letters.
   given(id) {
-    const { points, verdict, applicable } = this.state(id);
+    const { points, applicable } = this.state(id);
     const most = this.rule(id).points.at(-1);
-    if (applicable === false) return say("na");
-    return verdict != null ? say(verdict).toLowerCase() : this.can("points") ? `${points ?? "–"} / ${most}` : "–";
+    return applicable === false ? say("na") : `${points ?? "–"} / ${most}`;
   }
 
   draw(id) {
     const row = this.rows.get(id);
-    const { points, verdict, applicable, start, end, comment } = this.state(id);
+    const { points, applicable, start, end, comment } = this.state(id);
     row.chip.textContent = this.given(id);
     row.item.classList.toggle("decided", this.decided(id));
     const from = start != null ? clock(start) : "…";
@@ -260,18 +250,17 @@ export class Sheet {
     this.most.textContent = this.given(id);
     this.most.classList.toggle("decided", this.decided(id));
     for (const button of this.group.querySelectorAll("[data-kind]")) {
-      const value = { points, verdict }[button.dataset.kind];
-      button.setAttribute("aria-pressed", String(value != null && String(value) === button.dataset.value));
+      button.setAttribute("aria-pressed", String(points != null && String(points) === button.dataset.value));
     }
-    if (this.na) this.na.setAttribute("aria-pressed", String(applicable === false));
-    if (this.when) this.when.textContent = marked ? say("from_to", { start: from, end: to }) : say("not_marked");
+    this.na.setAttribute("aria-pressed", String(applicable === false));
+    this.when.textContent = marked ? say("from_to", { start: from, end: to }) : say("not_marked");
     const { area, step, saved, away } = this.area || {};
     const untouched = area && step === id && document.activeElement !== area && !away && area.value === saved;
     if (untouched) area.value = this.area.saved = comment || "";
   }
 
   // The line above the card: what was given last, with its undo; or that everything is decided.
-  finished(all, more, unit, last, note) {
+  finished(all, more, last, note) {
     const undo = () => make("button", { type: "button", "data-do": "undo" }, say("undo"), key("U"));
     const line = make("p");
     if (last && this.rules.has(last)) {
@@ -279,7 +268,7 @@ export class Sheet {
     }
     if (all) line.append(make("b", {}, say("all_decided")));
     if (all && note) line.append(make("span", { class: "note" }, note));
-    if (all && more) line.append(make("button", { type: "button", "data-do": "nextExam", class: "main" }, say(`next_${unit}`), key("Shift N")));
+    if (all && more) line.append(make("button", { type: "button", "data-do": "nextExam", class: "main" }, say("next_exam"), key("Shift N")));
     else if (all) line.append(make("span", {}, say("last_one")));
     // What has not changed is not read aloud again, and its buttons stay under the mouse.
     if (line.innerHTML !== this.doneLine.innerHTML) this.doneLine.replaceChildren(...line.childNodes);

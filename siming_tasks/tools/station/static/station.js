@@ -2,7 +2,7 @@
 // Whatever comes from files or people goes into the page as text.
 import { actionOf, describe } from "/keys.js";
 import { Line } from "/line.js";
-import { FramesPlayer, VideoPlayer } from "/player.js";
+import { Player } from "/player.js";
 import { Sheet, clock } from "/sheet.js";
 import { language, languages, learnWords, recall, remember, say, speak } from "/words.js";
 
@@ -11,14 +11,14 @@ const SPEEDS = [0.25, 0.5, 1, 1.5, 2];
 const TYPED_MS = 900; // digits typed within this time are one number
 const PLAYED_SECONDS = 10; // what was played is told in pieces of about this length
 
-let unit = "exam"; // or question: what an item is called
 let work = null; // what the station told at the start
 let number = 0; // the item on screen
 let open = null; // what it told of the item
-let player = null;
 let turn = Promise.resolve(); // what was pressed is done one after the other
 let typed = { text: "", at: 0 };
 let given = null; // the step that was decided last
+let done = []; // acts on this exam since it was opened, each with the one that takes it back
+let undone = [];
 let ahead = null; // what is typed before the comment that it belongs to is on screen
 let advance = null; // timer until the next step comes
 
@@ -31,14 +31,9 @@ const line = new Line(() => {
   $("trouble").hidden = !text;
 });
 
-const can = (kind) => {
-  if (kind === "half") return can("points") && sheet.halves();
-  if (kind === "sound") return Boolean(work && work.mode !== "model");
-  return Boolean(work && work.kinds.includes(kind));
-};
+const can = (kind) => kind !== "half" || sheet.halves();
 
 const sheet = new Sheet({ list: $("sheet"), card: $("step"), name: $("step-name"), done: $("done") }, {
-  can,
   act: (step, kind, value) => act(step, kind, value),
   give: (step, kind, value) => press(() => give(step, kind, value)),
   moment: (span) => playSpan(span),
@@ -62,27 +57,43 @@ function showCard() {
 const press = (action) => { if (!line.stuck) turn = turn.then(action).catch((error) => console.error(error)); };
 
 function perform(name, key) {
-  const at = { time: performance.now(), frame: player && player.frame };
+  const at = { time: performance.now(), frame: player.frame };
   if (LOOKING.includes(name)) return actions[name]();
-  if (MARKS.includes(name) && player) player.pause();
+  if (MARKS.includes(name)) player.pause();
   if (name === "comment" && !line.stuck) ahead = { text: "", ended: false };
   return press(() => actions[name](at, key));
 }
 
+const send = (step, kind, value) =>
+  line.send("/act", { item: work.items[number].id, step, kind, value }, inWords(step, kind, value));
+
 async function act(step, kind, value = null) {
-  const at = number;
-  const told = await line.send("/act", { item: work.items[at].id, step, kind, value }, inWords(step, kind, value));
-  if (told && at === number) show(told);
+  const [at, before] = [number, restoring(step, kind)];
+  const told = await send(step, kind, value);
+  if (!told || at !== number) return told;
+  if (step) {
+    done.push({ step, kind, value, before });
+    undone = [];
+  }
+  show(told);
   return told;
 }
 
-function inWords(step, kind, value) {
-  if (!step) return say(kind === "played" ? "kind_played" : kind);
-  const points = kind === "points" && value !== null ? value : say(kind === "verdict" && value ? value : `kind_${kind}`);
-  return say("gave", { step: sheet.title(step), points });
+// The act that brings what an act sets back to what it is now.
+function restoring(step, kind) {
+  const { points = null, applicable, start = null, end = null, comment } = sheet.state(step);
+  if (kind === "start") return { kind, value: start === null ? null : player.times.indexOf(start) };
+  if (kind === "end") return { kind, value: end === null ? null : [...player.times.slice(1), player.end].indexOf(end) };
+  if (kind === "comment") return { kind, value: comment || null };
+  return applicable === false ? { kind: "applicable", value: false } : { kind: "points", value: points };
 }
 
-// Points, a verdict or "not applicable": once it is saved the next open step comes. A step that was decided before
+function inWords(step, kind, value) {
+  if (!step) return say("kind_played");
+  return say("gave", { step: sheet.title(step), points: kind === "points" && value !== null ? value : say(`kind_${kind}`) });
+}
+
+// Points or "not applicable": once it is saved the next open step comes. A step that was decided before
 // stays, and so does one whose act is refused.
 async function give(step, kind, value, { wasOpen = !sheet.decided(step), wait = 0 } = {}) {
   clearTimeout(advance);
@@ -100,18 +111,22 @@ async function give(step, kind, value, { wasOpen = !sheet.decided(step), wait = 
 
 // What was played is told too: a rater who never had the sound on has not heard the exam.
 function keepPlayed(least = 0.5) {
-  if (!open || !player || player.seconds < least) return;
+  if (!open || player.seconds < least) return;
   const value = Object.fromEntries(Object.entries(player.take()).map(([key, seconds]) => [key, Number(seconds.toFixed(2))]));
   act(null, "played", value);
 }
 
-// The step whose act was taken back comes to the screen.
-async function back(kind) {
-  const told = await act(null, kind);
-  const about = told && (kind === "undo" ? told.redo : told.undo);
+// Take back the last act, or the last taking back, by an act; its step comes to the screen.
+async function back(from, to) {
+  const about = from.at(-1);
   if (!about) return;
-  if (about[0] === given && kind === "undo") given = null;
-  sheet.choose(about[0], true);
+  const { kind, value } = from === done ? about.before : about;
+  const told = await send(about.step, kind, value);
+  if (!told) return;
+  to.push(from.pop());
+  if (about.step === given && from === done) given = null;
+  show(told);
+  sheet.choose(about.step, true);
   drawDone();
 }
 
@@ -140,7 +155,7 @@ function half(at) {
 }
 
 function playSpan(span) {
-  if (span && player) player.span(span[0], span[1]);
+  if (span) player.span(span[0], span[1]);
 }
 
 // ---- what keys and buttons do
@@ -167,16 +182,14 @@ const actions = {
   digit,
   half,
   mute: () => player.sound && player.mute(),
-  correct: () => give(sheet.current, "verdict", "correct"),
-  incorrect: () => give(sheet.current, "verdict", "incorrect"),
   notApplicable: () => give(sheet.current, "applicable", sheet.state().applicable === false),
-  clear: () => setStep(can("verdict") ? "verdict" : "points", null),
+  clear: () => setStep("points", null),
   comment: () => {
     sheet.comment(ahead.text, ahead.ended);
     ahead = null;
   },
-  undo: () => back("undo"),
-  redo: () => back("redo"),
+  undo: () => back(done, undone),
+  redo: () => back(undone, done),
   nextExam: () => visit(number + 1),
   previousExam: () => visit(number - 1),
   help: () => ($("help").open ? $("help").close() : $("help").showModal()),
@@ -236,10 +249,9 @@ function showProgress() {
   const of = work.items.length;
   const left = work.items[number].left;
   const minutes = Math.round((open ? open.seconds : 0) / 60);
-  const done = work.items.filter((item) => !item.left).length;
-  const steps = work.items[number].of;
-  const rest = !left ? say("finished") : steps === 1 ? say("open") : say("steps_left", { left, of: steps });
-  $("progress").textContent = say("progress", { unit: say(unit), number: number + 1, of, rest, minutes, done });
+  const finished = work.items.filter((item) => !item.left).length;
+  const rest = left ? say("steps_left", { left, of: work.items[number].of }) : say("finished");
+  $("progress").textContent = say("progress", { number: number + 1, of, rest, minutes, done: finished });
   const options = $("exams").options;
   work.items.forEach((item, index) => {
     const text = `${index + 1}${item.left ? (item.left < item.of ? ` · ${say("left", { left: item.left })}` : "") : " ✓"}`;
@@ -252,9 +264,9 @@ function show(told) {
   Object.assign(open, told);
   work.items[number].left = told.left;
   sheet.show(open.state);
-  for (const name of ["undo", "redo"]) {
-    $(name).disabled = !open[name];
-    const [step, kind] = open[name] || [];
+  for (const [name, acts] of [["undo", done], ["redo", undone]]) {
+    $(name).disabled = !acts.length;
+    const { step, kind } = acts.at(-1) || {};
     $(name).title = step ? say("act_of", { kind: say(`kind_${kind}`), step: sheet.title(step) }) : "";
   }
   drawMarks();
@@ -263,11 +275,11 @@ function show(told) {
 }
 
 function drawDone() {
-  const { end, kind } = open.player;
+  const { end } = open.player;
   const played = open.played + player.seconds;
   const silent = player.sound && open.heard !== null && open.heard < 0.5 && say("little_heard");
-  const note = kind === "video" && (played < end / 2 ? say("little_played", { played: clock(played, 0), of: clock(end, 0) }) : silent);
-  sheet.finished(!open.left, number + 1 < work.items.length, unit, open.undo && given, note);
+  const note = played < end / 2 ? say("little_played", { played: clock(played, 0), of: clock(end, 0) }) : silent;
+  sheet.finished(!open.left, number + 1 < work.items.length, done.length && given, note);
 }
 
 function drawMarks() {
@@ -284,14 +296,13 @@ function drawMarks() {
 }
 
 function moved() {
-  if (!player) return;
   $("seek").value = player.frame;
   $("seek").setAttribute("aria-valuetext", clock(player.time));
   $("time").textContent = say("time", { at: clock(player.time), frame: player.frame + 1, of: player.times.length });
   $("play").textContent = say(player.playing ? "pause" : "play");
   $("sound").textContent = say(!player.sound ? "no_sound" : player.audible ? "sound_on" : "sound_off");
   $("sound").disabled = !player.sound;
-  sheet.hear(player.audible || !can("sound") ? "" : say(player.sound ? "needs_sound_on" : "needs_sound"));
+  sheet.hear(player.audible ? "" : say(player.sound ? "needs_sound_on" : "needs_sound"));
   if (!line.stuck) keepPlayed(PLAYED_SECONDS);
 }
 
@@ -311,25 +322,22 @@ async function drawWave({ sound }) {
 
 async function visit(to) {
   if (to < 0 || to >= work.items.length) return;
-  if (player) player.pause();
+  player.pause();
   sheet.keepComment();
   keepPlayed();
-  const told = await line.send("/open", { item: work.items[to].id }, `${say(unit)} ${to + 1}`);
+  const told = await line.send("/open", { item: work.items[to].id }, `${say("exam")} ${to + 1}`);
   $("exams").value = told ? to : number;
   if (!told) return;
   number = to;
   open = told;
   given = null;
+  done = [];
+  undone = [];
   nameExam();
   sheet.fill(told);
-  const frames = told.player.kind === "frames";
-  player = frames ? framesPlayer : videoPlayer;
-  $("video").hidden = frames;
-  $("frame").hidden = !frames;
   $("seek").max = told.player.times.length - 1;
   $("wait").hidden = false;
   $("wait").textContent = say("loading");
-  $("sound").hidden = frames;
   show(told);
   drawWave(told.player);
   player.load(told.player).then(
@@ -342,7 +350,7 @@ async function visit(to) {
 function nameExam() {
   const heading = say(work.mode);
   document.title = say("page_title", { number: number + 1, of: work.items.length, heading });
-  $("who").textContent = `${work.rater} · ${open.setting ? say(`setting_${open.setting}`) : open.name}`;
+  $("who").textContent = `${work.rater} · ${open.name}`;
 }
 
 // Everything in another language; the step on screen and what stands in it stay.
@@ -351,7 +359,6 @@ function speakAs(chosen) {
   speak(chosen);
   $("language").value = language();
   $("heading").textContent = say(work.mode);
-  $("unit").textContent = say(unit);
   $("jump").placeholder = `${say("go_to")} 1:23`;
   line.changed();
   describe($("keys"), can);
@@ -366,8 +373,7 @@ function speakAs(chosen) {
   moved();
 }
 
-const videoPlayer = new VideoPlayer($("video"), moved);
-const framesPlayer = new FramesPlayer($("frame"), moved);
+const player = new Player($("video"), moved);
 
 async function begin() {
   const learnWork = async () => { work = await (await fetch("/work")).json(); };
@@ -375,7 +381,6 @@ async function begin() {
   await learnWords();
   document.body.dataset.mode = work.mode;
   sheet.learn(work.skills);
-  unit = work.mode === "model" ? "question" : "exam";
   $("synthetic").hidden = !work.synthetic;
   $("goOn").checked = recall("go_on") !== "no";
   $("language").replaceChildren(...languages().map(([code, name]) => new Option(name, code)));
