@@ -1,7 +1,8 @@
 """Data files of the video viewer: replies, rubric, prompts, frame times, transcripts, reasons of lost points, links.
 
 Pages opened from disk may not fetch(), but they may load scripts; each file is a script of ``SIMING.<function>(...)``
-calls with nothing but JSON in them, and the viewer loads it when it is looked at. A prompt is named by the hash that
+calls with nothing but JSON in them, and the viewer loads it when it is looked at. Replies, nearly all of a report's
+bytes, are packed (JSON, gzip, base64). A prompt is named by the hash that
 the run's records state, so that a prompt of another version is never shown for it. Model text is data: it is cut to a
 bearable length and written so that no page takes it for markup or script. ``media.json`` alone is no script: from it
 ``siming view`` reads the links to the videos again.
@@ -9,13 +10,15 @@ bearable length and written so that no page takes it for markup or script. ``med
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import os
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
@@ -91,7 +94,7 @@ def script_call(function: str, *values: Any) -> str:
 
 
 class ReplyFiles:
-    """Writes ``<folder>/<video_id>.js`` for every video of a run, while the run is read.
+    """Writes ``<folder>/<video_id>.js`` for every video of a run, while the run is read: ``SIMING.packed`` calls.
 
     ``count`` is the number of requests with a reply; one that was asked again has its last. An exam that was asked
     about in parts counts once and has the replies to all of them.
@@ -104,10 +107,10 @@ class ReplyFiles:
         self._written: set[str] = set()
         self._parts: dict[str, dict[str, tuple[Record, str]]] = {}
         self._video = ""
-        self._stream: IO[str] | None = None
+        self._entries: list[tuple[str, str, dict[str, Any]]] = []
 
     def put(self, record: Record, line: Mapping[str, Any]) -> None:
-        """Write the reply of one record, if its line has one; consecutive records of a video share an open file.
+        """Write the reply of one record, if its line has one; consecutive records of a video are written together.
 
         Replies to ablations are left out: no page shows them beside a video that they were not given to.
         """
@@ -128,18 +131,20 @@ class ReplyFiles:
                 self._write(record, None)
 
     def __enter__(self) -> ReplyFiles:
-        """Use in a ``with`` block, which closes the file that is open last."""
+        """Use in a ``with`` block, at whose end the last records are written."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._stream:
-            self._stream.close()
+        if self._entries:
+            packed = gzip.compress(script_json(self._entries).encode("ascii"), 6, mtime=0)
+            with (self.folder / f"{self._video}.js").open("a", encoding="utf-8") as stream:
+                stream.write(script_call("packed", base64.b64encode(packed).decode("ascii")))
+            self._entries = []
 
     def _write(self, record: Record, reply: str | None) -> None:
-        if self._stream is None or record.video_id != self._video:
+        if record.video_id != self._video:
             self.__exit__()
             self._video = record.video_id
-            self._stream = (self.folder / f"{self._video}.js").open("a", encoding="utf-8")
         entry = {
             "status": record.status,
             "answers": record.answers,
@@ -156,7 +161,7 @@ class ReplyFiles:
             # the host's error text, which may hold an address or a header with a secret
             reply = str(redact(reply))
         entry["reply"] = None if reply is None else visible(shorten(reply))
-        self._stream.write(script_call("put", self.slug, record.id, entry))
+        self._entries.append((self.slug, record.id, entry))
         self._written.add(record.id)
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +32,18 @@ HOSTILE = {
     3: None,
 }
 """Replies of the hostile model to its first full-video questions (None: a proper answer)."""
+
+
+def replies_in(path: Path) -> list[Any]:
+    """The run, request and entry of every reply in a packed data file of a report."""
+    calls = [re.fullmatch(r'SIMING\.packed\("([A-Za-z0-9+/=]*)"\);', line) for line in path.read_text().splitlines()]
+    return [each for call in calls for each in json.loads(gzip.decompress(base64.b64decode(call[1])))]
+
+
+def text_of(path: Path) -> str:
+    """All that a file of a report says, replies unpacked."""
+    is_packed = path.suffix == ".js" and path.read_bytes().startswith(b"SIMING.packed(")
+    return json.dumps(replies_in(path), ensure_ascii=False) if is_packed else path.read_bytes().decode("latin-1")
 
 
 @dataclass(frozen=True)

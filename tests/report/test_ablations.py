@@ -17,6 +17,7 @@ from siming_tasks.results.run import read_run
 from siming_tasks.tasks import ABLATION_TASKS, BENCHMARK_TASKS
 from siming_tasks.tools.board.admission import admit
 from siming_tasks.tools.board.submission import ModelCard, pack
+from tests.report.conftest import text_of
 
 FULL = tuple(name for name in ABLATION_TASKS if name.endswith("full_score"))
 
@@ -54,7 +55,7 @@ def test_ablations_are_a_table_of_the_judge_and_nothing_else(
     pages = {path.name: path.read_text() for path in out.rglob("*.html")}
     assert pages["org-watcher.html"].count("<h3>Ablations</h3>") == 1
     assert pages["rater-b.html"].count("<h3>Ablations</h3>") == len(BENCHMARK_TASKS)
-    assert not any("ablation_" in path.read_text() for path in (out / "data").rglob("*.js"))
+    assert not any("ablation_" in text_of(path) for path in (out / "data").rglob("*.js"))
 
 
 def test_ablations_alone_are_no_run_to_report(exams: Dataset, runs: dict[str, Path], tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from siming_tasks.report.viewer_files import ReplyFiles
 from siming_tasks.results.discovery import run_at
 from siming_tasks.results.record import Record
 from tests.records import record_json, write_predictions
+from tests.report.conftest import replies_in
 
 
 def submit(run: Path, exams: Dataset, folder: Path) -> int:
@@ -58,10 +58,9 @@ def test_the_report_has_the_replies_to_all_parts(exams: Dataset, tmp_path: Path)
             line = record_json("full_score", video, None, Parsed("ok", {step: 1.0}), asking="step", part=part)
             keep.put(Record.from_json(line), {"response": text})
     assert keep.count == 1
-    written = (tmp_path / "r" / f"{video}.js").read_text()
-    assert "first words" in written and "second words" in written and "step:cpr_02" in written
-    last = json.loads("[" + written.strip().splitlines()[-1].removeprefix("SIMING.put(").removesuffix(");") + "]")
-    assert last[2]["answers"] == {"cpr_01": 1.0, "cpr_02": 1.0}
+    *_, (_, _, last) = replies_in(tmp_path / "r" / f"{video}.js")
+    assert all(words in last["reply"] for words in ("first words", "second words", "step:cpr_02"))
+    assert last["answers"] == {"cpr_01": 1.0, "cpr_02": 1.0}
 
 
 def test_a_study_knows_the_claimed_spans(exams: Dataset, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import read_run
 from siming_tasks.tasks import BENCHMARK_TASKS
 from tests.records import write_predictions
+from tests.report.conftest import replies_in
 
 OPTIONS = Options()
 
@@ -99,6 +100,8 @@ def test_hostile_text_is_shown_and_never_alive(lab) -> None:
             text = path.read_text(encoding="utf-8")
             assert not re.search(r"(?<!\\)<(img|script>alert)", text), path
             assert not set("\u202e\u2066\u2028\x00\x1b") & set(text), path
+    said = [entry["reply"] or "" for path in lab.out.glob("data/*/*.js") for _, _, entry in replies_in(path)]
+    assert len(said) > 100 and not set("\u202e\u2066\x00\x1b") & set("".join(said))
     page = (lab.out / "models" / "org-img-src-x-onerror-alert-1-gpj.7b.html").read_text()
     assert "&lt;img src=x onerror=alert(1)&gt;⟦U+202E⟧gpj.7B" in page
 
@@ -108,11 +111,7 @@ def test_replies_are_data_of_bounded_size(lab) -> None:
     entries = {}
     for path in sorted(folder.glob("*.js")):
         assert path.stat().st_size < 100_000
-        for line in path.read_text().splitlines():
-            call = re.fullmatch(r"SIMING\.put\((.*)\);", line)
-            assert call
-            _, request, entry = json.loads(f"[{call[1]}]")
-            entries[request] = entry
+        entries |= {request: entry for _, request, entry in replies_in(path)}
     ids = [video.video_id for video in lab.dataset.videos]
     first = entries[f"full_score/{ids[0]}"]
     assert first["reply"].startswith("<script>alert(1)</script>") and first["status"] == "unread"
@@ -160,8 +159,8 @@ def test_a_prediction_file_without_replies(lab, tmp_path: Path) -> None:
     rows = Rows.from_json(found.settings["full_score"]["rows"])
     assert rows.one("answered", "all steps", "coverage").value == pytest.approx(3 / 4)  # the fourth video has no line
     assert found.warnings == ("full_score: the run has replies to 3 of 4 questions; the others count as missing.",)
-    entry = (tmp_path / "data" / "mine" / f"{records[0]['video_id']}.js").read_text()
-    assert '"reply":null' in entry
+    ((_, _, entry),) = replies_in(tmp_path / "data" / "mine" / f"{records[0]['video_id']}.js")
+    assert entry["reply"] is None
 
 
 def test_a_run_that_answered_nothing_says_so(lab, make_run: Callable[..., Path], tmp_path: Path) -> None:

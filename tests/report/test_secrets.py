@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.cli import main
+from tests.report.conftest import text_of
 
 PLACES: dict[str, Any] = {
     "key": lambda s: f"pretrained=m,api_key={s}",
@@ -117,5 +118,5 @@ def test_no_secret_of_a_submission_gets_out(lab, make_run, tmp_path: Path, capsy
 def _nowhere(secret: str, folder: Path, printed: str) -> None:
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert len(files) > 3
-    assert [path for path in files if secret.encode() in path.read_bytes() or secret in str(path)] == []
+    assert [path for path in files if secret in text_of(path) or secret in str(path)] == []
     assert secret not in printed

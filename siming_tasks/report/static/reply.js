@@ -13,7 +13,15 @@ window.SIMING = window.SIMING || {};
   let transcript = []; // what was said: start, end, words, speaker
   let listed = null; // seconds of every frame of the video, where they are not evenly spaced
 
+  const unpacking = []; // of replies: lists of run, request and entry as JSON, gzip, base64
   SIMING.put = (run, request, entry) => stored.set(`${run} ${request}`, entry);
+  SIMING.packed = (text) => unpacking.push(unpack(text));
+
+  async function unpack(text) {
+    const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+    const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    for (const each of await new Response(plain).json()) SIMING.put(...each);
+  }
   SIMING.frames = (times) => { listed = times; };
   SIMING.transcript = (lines) => { transcript = lines; };
   SIMING.spoken = (time) => transcript.filter(([start, end]) => time >= start && time < end).map(([, , words, who]) => (who ? `${who}: ${words}` : words)).join(" ");
@@ -25,7 +33,8 @@ window.SIMING = window.SIMING || {};
     if (!loading.has(path)) {
       loading.set(path, new Promise((done) => {
         const script = make("script");
-        script.onload = script.onerror = done;
+        script.onload = () => Promise.allSettled(unpacking).then(done);
+        script.onerror = done;
         script.src = path;
         document.head.append(script);
       }));
