@@ -248,6 +248,9 @@ class Options:
         "one run",
         "all requests",
     )
+    lmms_eval: Literal["tested", "any"] = _option(
+        "tested", None, "asking", "`any`: run although these tasks were not tested with this version of lmms-eval"
+    )
     prices: str = _option(
         "",
         Text("FILE"),

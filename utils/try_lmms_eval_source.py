@@ -4,15 +4,17 @@ python utils/try_lmms_eval_source.py SOURCE [--tests PATH ...] [--keyword WORDS]
 
 SOURCE is a folder that holds the package ``lmms_eval``, a git repository (also a bare one), or the address of one; its
 newest commit is taken. Without SOURCE: the public repository, if the network allows. The tree stands before the
-installed lmms-eval on the path, with the libraries that are installed here. Three things are printed: the touch points
-(``siming_tasks/plugin/compat.py``) that differ, the behaviour that differs (``siming_tasks/plugin/host_check.py``), and
-the host tests that fail. Exit code 1 if anything broke.
+installed lmms-eval on the path, with the libraries that are installed here. Two things are printed: the names that this
+package touches (``siming_tasks/plugin/host.py``) and that are gone or take other arguments than in the installed
+version, and the host tests that fail. Exit code 1 if anything broke; if nothing did, the version belongs into ``TESTED``
+of that module.
 """
 
 from __future__ import annotations
 
 import argparse
 import io
+import json
 import os
 import subprocess
 import sys
@@ -24,35 +26,31 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).parents[1]
 PUBLIC = "https://github.com/EvolvingLMMs-Lab/lmms-eval"
 
-TRY = """
-import importlib, sys
-import lmms_eval
-import lmms_eval.evaluator, lmms_eval.loggers, lmms_eval.models, lmms_eval.protocol, lmms_eval.tasks
-print("source:", lmms_eval.__path__[0])
-from siming_tasks.plugin import compat, host_check
-from siming_tasks.plugin.compat import TOUCH_POINTS
-found = []
-for point in TOUCH_POINTS.values():
-    place = compat._find(point)
-    marked = isinstance(place, tuple) and getattr(place[2], compat._MARK, False)
-    if isinstance(place, str) and not (point.signature == compat.INHERITED):
-        found.append(("REFUSED " if point.essential else "lost    ") + point.sentence(place))
-print(f"touch points: {len(TOUCH_POINTS) - len(found)} of {len(TOUCH_POINTS)} are as in 0.7.3")
-print(*found, sep="\\n")
-with host_check._quiet():
-    wrong = [host_check.misbehaviour()]
-    for name in ("openai", "async_openai", "gemini"):
-        try:
-            model = lmms_eval.models.get_model(name)(model_version="m", api_key="k")
-        except Exception as error:
-            wrong.append(f"{name} cannot be made: {type(error).__name__}: {error}")
-        else:
-            wrong.append(host_check.misbehaviour_of_class(model))
-wrong = [each for each in wrong if each]
-print("behaviour:", "as in 0.7.3" if not wrong else "")
-print(*(f"  {each}" for each in wrong), sep="\\n")
-sys.exit(1 if found or wrong else 0)
+SIGNATURES = """
+import importlib, inspect, json
+import lmms_eval.evaluator
+from siming_tasks.plugin import host
+found = {}
+for name in host.TOUCH_POINTS:
+    try:
+        importlib.import_module(name.partition(":")[0])
+        found[name] = "there"
+        found[name] = ", ".join(inspect.signature(host.fetch(name)).parameters)
+    except ModuleNotFoundError as error:
+        found[name] = f"not there ({error})"
+    except AttributeError:
+        found[name] = "not there"
+    except (ImportError, TypeError, ValueError):
+        pass  # packages of others, or nothing that is called
+print(json.dumps(found))
 """
+
+
+def signatures(environment: dict[str, str], folder: str) -> dict[str, str]:
+    """Parameters of each name of lmms-eval that this package touches, with the lmms-eval that comes first there."""
+    command = [sys.executable, "-c", SIGNATURES]
+    done = subprocess.run(command, env=environment, cwd=folder, check=True, stdout=subprocess.PIPE, text=True)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
 def tree_of(source: str, folder: Path) -> Path:
@@ -93,8 +91,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         tree = tree_of(flags.source, Path(temporary) / "source")
         path = os.pathsep.join([str(tree), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-        environment = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1"}
-        broke = subprocess.run([sys.executable, "-c", TRY], env=environment, cwd=temporary).returncode != 0
+        here = {**os.environ, "HF_HUB_OFFLINE": "1", "SIMING_LMMS_EVAL": "any"}
+        environment = {**here, "PYTHONPATH": path}
+        before, now = signatures(here, temporary), signatures(environment, temporary)
+        differ = {name: (had, now[name]) for name, had in before.items() if had != now[name]}
+        print(f"source: {tree}\nnames: {len(before) - len(differ)} of {len(before)} are as in the installed version")
+        print(*(f"  {name}: {had} -> {has}" for name, (had, has) in differ.items()), sep="\n")
+        broke = bool(differ)
         if flags.tests:
             report = Path(temporary) / "report.xml"
             command = [sys.executable, "-m", "pytest", "-q", "-m", "host", "--no-header", f"--junitxml={report}"]

@@ -24,7 +24,7 @@ from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy, StoredImage
 from siming_tasks.models.recipes import Service, Weight, service_at, service_of_backend
-from siming_tasks.plugin import compat
+from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.docs import refuse_empty
 from siming_tasks.plugin.hooks.messages import shown_view
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
@@ -85,13 +85,13 @@ def check_data(names: Iterable[Any] = ()) -> tuple[TaskSpec, ...]:
     Names of other tasks and groups than ours, and what is no name, are ignored. Returns the tasks.
 
     Raises:
-        SimingError: the data are wrong, there is nothing to ask, or lmms-eval has changed too much.
+        SimingError: the data are wrong, there is nothing to ask, or this lmms-eval was not tested.
     """
-    compat.refuse_if_changed()
     chosen = [name for name in names if isinstance(name, str)]
     if chosen:
         RUN.public_set = _set_of(chosen)
     RUN.begin()
+    host.refuse_untested(RUN.options.lmms_eval)
     if RUN.options.prices:
         load_prices(RUN.options.prices)
     specs = tuple(dict.fromkeys(spec for name in chosen for spec in tasks_of(name)))

@@ -1,9 +1,8 @@
-"""Entry point by which lmms-eval finds our tasks and models after ``pip install``, and the wrappers of its functions.
+"""Entry point by which lmms-eval finds our tasks and models after ``pip install``, and the checks around a run.
 
 lmms-eval 0.7 has an entry-point group for models (``lmms_eval.models``) and none for tasks. The payload may be a
 callable, which lmms-eval calls while it is being imported and before any task is indexed. This callable hands over our
-models and adds our folder to those that ``TaskManager`` indexes. If a later lmms-eval changes that method, it is left
-as it is, a warning says so, and ``--include_path "$(siming tasks-path)"`` still works.
+models and adds our folder to those that ``TaskManager`` indexes.
 
 ``simple_evaluate`` knows all arguments of a run before a model is loaded: what cannot work is refused there, and the
 model's class gets the arguments that it needs. ``evaluate`` knows the model itself, however it was made (by name, or as
@@ -15,19 +14,17 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError, SimingError
 from siming_tasks.media import Backend, MediaMode, backend_of
-from siming_tasks.plugin import compat, verify_output
+from siming_tasks.plugin import host, saved_run
 from siming_tasks.plugin.hooks.docs import BY_TASK
 from siming_tasks.plugin.hooks.messages import stored_images_sent
 from siming_tasks.plugin.hooks.results import RECORD, process_results
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.plugin.host_check import refuse_if_misbehaving, refuse_misbehaving_class
 from siming_tasks.plugin.kept_timeout import timeout_kept
 from siming_tasks.plugin.preflight import (
     RunArguments,
@@ -50,24 +47,20 @@ MODELS = {
     "siming_nano": "siming_tasks.models.nano.chat_model.SimingNano",
 }
 
-_LOADED_BY_NAME: ContextVar[bool] = ContextVar("_LOADED_BY_NAME", default=False)
-"""True within a ``simple_evaluate`` that loaded the model with the arguments of ``backends.yaml``."""
-
 
 def manifests() -> list[Any]:
     """Payload of the entry point: registers the task folder and returns our models. Never raises."""
     try:
-        compat.replace("lmms_eval.tasks:TaskManager.initialize_tasks", _index_our_folder)
-        compat.replace("lmms_eval.tasks:TaskManager.match_tasks", _check_chosen_tasks)
-        compat.replace("lmms_eval.tasks:TaskManager.load_task_or_group", _check_loaded_tasks)
-        compat.replace("lmms_eval.api.model:lmms.__new__", remember_arguments)
-        compat.after_import("lmms_eval.evaluator", wrap_evaluation)
+        host.replace("lmms_eval.tasks:TaskManager.initialize_tasks", _index_our_folder)
+        host.replace("lmms_eval.tasks:TaskManager.match_tasks", _check_chosen_tasks)
+        host.replace("lmms_eval.api.model:lmms.__new__", remember_arguments)
+        host.after_import("lmms_eval.evaluator", wrap_evaluation)
         # lmms_eval.models is being imported; `lmms-eval models` lists this dictionary
-        listed = compat.fetch("lmms_eval.models:AVAILABLE_CHAT_TEMPLATE_MODELS")
-        for name, path in MODELS.items() if listed is not None else ():
+        listed = host.fetch("lmms_eval.models:AVAILABLE_CHAT_TEMPLATE_MODELS")
+        for name, path in MODELS.items():
             listed.setdefault(name, path)
-        manifest = compat.fetch("lmms_eval.models.registry_v2:ModelManifest")
-        return [manifest(model_id=name, chat_class_path=path) for name, path in MODELS.items()] if manifest else []
+        manifest = host.fetch("lmms_eval.models.registry_v2:ModelManifest")
+        return [manifest(model_id=name, chat_class_path=path) for name, path in MODELS.items()]
     except Exception as error:  # noqa: BLE001 - a changed lmms-eval must not break anybody's other evaluations
         logger.warning('SiMing tasks are not registered (%s); use --include_path "$(siming tasks-path)".', error)
         return []
@@ -75,39 +68,33 @@ def manifests() -> list[Any]:
 
 def wrap_evaluation() -> None:
     """Replace ``simple_evaluate`` and ``evaluate`` of lmms-eval. Does nothing the second time."""
-    compat.replace("lmms_eval.evaluator:simple_evaluate", _checked_simple_evaluate)
-    compat.replace("lmms_eval.evaluator:evaluate", _checked_evaluate)
+    host.replace("lmms_eval.evaluator:simple_evaluate", _checked_simple_evaluate)
+    host.replace("lmms_eval.evaluator:evaluate", _checked_evaluate)
 
 
 def _index_our_folder(initialize_tasks: Any, self: Any, include_path: Any = None, include_defaults: bool = True) -> Any:
     paths = [include_path] if isinstance(include_path, str) else list(include_path or [])
     if include_defaults and tasks_path() not in paths:
         paths.append(tasks_path())
-    if compat.is_imported("lmms_eval.evaluator"):
+    if host.is_imported("lmms_eval.evaluator"):
         wrap_evaluation()
     return initialize_tasks(self, include_path=paths or None, include_defaults=include_defaults)
 
 
+_SAVING = ExitStack()
+"""Replaced savers of the command's present run; the command saves after ``simple_evaluate`` has returned."""
+
+
 def _check_chosen_tasks(match_tasks: Any, self: Any, task_list: Any) -> Any:
     names = match_tasks(self, task_list)
+    _SAVING.close()
     with _one_message(True):  # the command line is the only caller
         check_names(task_list, names, getattr(self, "all_tasks", ()))
-    if any(map(is_siming_task, names)):
-        wrap_evaluation()
-        with _one_message(True):
+        if any(map(is_siming_task, names)):
+            wrap_evaluation()
             check_data(names)
-        verify_output.install()
+            _SAVING.enter_context(host.replaced(saved_run.SAVERS))
     return names
-
-
-def _check_loaded_tasks(load_task_or_group: Any, self: Any, task_list: Any = None, *args: Any, **kwargs: Any) -> Any:
-    names = [task_list] if isinstance(task_list, str) else list(task_list or [])
-    if any(map(is_siming_task, names)):
-        wrap_evaluation()
-        check_data(names)
-        with _downloads_uncounted():
-            return load_task_or_group(self, task_list, *args, **kwargs)
-    return load_task_or_group(self, task_list, *args, **kwargs)
 
 
 @contextmanager
@@ -129,43 +116,39 @@ def _downloads_uncounted() -> Iterator[None]:
 
 def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) -> Any:
     bound = inspect.signature(simple_evaluate).bind_partial(*args, **kwargs).arguments
-    tasks = bound.get("tasks") or []
+    tasks, model = bound.get("tasks") or [], bound.get("model")
     ours = [task for task in ([tasks] if isinstance(tasks, str) else tasks) if is_siming_task(task)]
-    model = bound.get("model")
-    if not ours or not isinstance(model, str):  # of an object, evaluate knows more
+    if not ours:
         return simple_evaluate(*args, **kwargs)
+    added: Mapping[str, Any] = {}
     with _one_message(bound.get("cli_args") is not None):
         specs = check_data(ours)
-        refuse_if_misbehaving(RUN.cache_dir)
-        arguments = arguments_of_command(model, bound)
-        mode = check_run_arguments(arguments, RUN.policy, specs)
-    added = _missing_arguments(arguments.backend, mode, arguments.model_arguments)
+        if isinstance(model, str):  # of an object, evaluate knows more
+            arguments = arguments_of_command(model, bound)
+            mode = check_run_arguments(arguments, RUN.policy, specs)
+            added = _missing_arguments(arguments.backend, mode, arguments.model_arguments)
+    if added:
+        logger.warning("siming-tasks: %s is given %s (%s).", model, _listed(added), see("models"))
 
     def get_model_with_arguments(get_model: Any, model_name: str, force_simple: bool = False) -> Any:
         model_class = get_model(model_name, force_simple)
         return _WithArguments(model_class, added) if added and model_name == model else model_class
 
-    if added:
-        logger.warning("siming-tasks: %s is given %s (%s).", model, _listed(added), see("models"))
-    token = _LOADED_BY_NAME.set(True)
-    try:
-        with compat.replaced({"lmms_eval.models:get_model": get_model_with_arguments}):
-            return simple_evaluate(*args, **kwargs)
-    finally:
-        _LOADED_BY_NAME.reset(token)
+    with host.replaced({"lmms_eval.models:get_model": get_model_with_arguments}), _downloads_uncounted():
+        return simple_evaluate(*args, **kwargs)
 
 
 def arguments_of_command(model: str, arguments: Mapping[str, Any]) -> RunArguments:
     """Arguments of ``simple_evaluate`` that matter here, with the row of the model's class."""
     try:
-        path = compat.fetch("lmms_eval.models:MODEL_REGISTRY_V2.resolve")(
+        path = host.fetch("lmms_eval.models:MODEL_REGISTRY_V2.resolve")(
             model, force_simple=bool(arguments.get("force_simple"))
         ).class_path
     except ValueError:
         path = ""  # there is no such model: lmms-eval lists those that there are
     model_args = arguments.get("model_args") or {}
     if isinstance(model_args, str):
-        model_args = compat.fetch("lmms_eval.utils:simple_parse_args_string")(model_args)
+        model_args = host.fetch("lmms_eval.utils:simple_parse_args_string")(model_args)
     batch_size = str(arguments.get("batch_size") or model_args.get("batch_size") or 1)
     return RunArguments(
         model,
@@ -214,20 +197,16 @@ def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwar
         type(lm).__name__, backend, {"modality": modality}, size if isinstance(size, int) else 1,
         system_instruction=kwargs.get("system_instruction"),
     )  # fmt: skip
-    command_line = kwargs.get("cli_args") is not None
     with (
-        _one_message(command_line), RUN.evaluating(backend, modality), replies_kept(lm),
+        _one_message(kwargs.get("cli_args") is not None), RUN.evaluating(backend, modality), replies_kept(lm),
         timeout_kept(lm, backend, arguments_of(lm)), stored_images_sent(lm),
     ):  # fmt: skip
+        host.refuse_untested(RUN.options.lmms_eval)
         specs = [spec for spec in TASKS.values() if spec.task_name in tasks]
         for spec in specs:
             _check_loaded_now(spec, tasks[spec.task_name])
         mode = check_run_arguments(arguments, RUN.policy, specs)
-        compat.refuse_if_changed()
-        refuse_if_misbehaving(RUN.cache_dir)
-        refuse_misbehaving_class(lm)
-        made_with = None if _LOADED_BY_NAME.get() else arguments_of(lm)
-        if made_with is not None and (missing := _missing_arguments(backend, mode, made_with)):
+        if missing := _missing_arguments(backend, mode, arguments_of(lm) or {}):
             logger.warning(
                 "siming-tasks: this %s was made without %s, which it would be given by its name. "
                 "Results may differ (%s).", type(lm).__name__, _listed(missing), see("models"),

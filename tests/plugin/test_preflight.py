@@ -175,11 +175,3 @@ def test_replies_of_predict_only_can_be_scored(
     assert main(["score", str(short_demo), str(run.folder), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)["settings"]["clip_score"]
     assert number_of(said, "coverage").value == number_of(said, "qwk").value == 1.0
-
-
-@pytest.mark.host
-def test_lmms_eval_lists_our_models(warm: Any, tmp_path: Path) -> None:
-    from tests.lmms_eval_runs import environment
-
-    assert warm.run(["models"], tmp_path, environment(), tmp_path / "log") == 0
-    assert "siming_reference" in (tmp_path / "log").read_text()

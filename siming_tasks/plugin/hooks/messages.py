@@ -1,20 +1,11 @@
 """Messages to a model, and how their images leave: one builder behind all three hooks, for simple and chat models.
 
 lmms-eval 0.7.3 sends every image as PNG unless an environment variable of the whole process says otherwise, which would
-change other tasks of the same run too. During a run of our tasks, the functions that encode treat
-:class:`~siming_tasks.media.StoredImage` differently and all other images as ever:
-
-* ``ChatMessages`` (``openai``, ``async_openai``, ``litellm``, vLLM's chat backend): the run's encoding, under its own
-  media type.
-* ``gemini``: the same; it knows PNG only.
-* ``gpt4v``, ``openai`` and ``reka`` of the simple classes: the same; where a class writes "png" before
-  whatever it sends, its client puts the right media type there.
-* ``claude``: encodes to JPEG, for which our images give their stored bytes; but it also makes a PNG of each to compare
-  its size with the service's limit. The limit concerns what is sent.
-* ``internvl2``: cuts an image in tiles (three of a film's frame, hence 49,152 tokens for 64 frames) and has no argument
-  for their number. Here it is one tile, as its own reader makes of a frame of a video.
-
-Where lmms-eval has changed, nothing is done: its own way is correct, only heavier, and the record says what was sent.
+change other tasks of the same run too. During a run of our tasks, the functions that encode give
+:class:`~siming_tasks.media.StoredImage` its stored bytes and treat all other images as ever; where a class then writes
+"png" before whatever it sends, the message gets the media type of the bytes. ``claude`` also makes a PNG of each image
+to compare its size with the service's limit, which concerns what is sent. ``internvl2`` cuts an image in tiles (three
+of a film's frame) and has no argument for their number; here it is one tile, as a frame of a video is for it.
 """
 
 from __future__ import annotations
@@ -41,7 +32,7 @@ from siming_tasks.media import (
     video_store,
     view,
 )
-from siming_tasks.plugin import compat
+from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
 from siming_tasks.plugin.reply_schema import WrappedClient
 from siming_tasks.tasks import TASKS
@@ -242,60 +233,19 @@ def doc_to_target(doc: Doc) -> str:
 
 @contextmanager
 def stored_images_sent(model: Any = None) -> Iterator[None]:
-    """While the block runs, a model sends stored frames as they are by those of the modules above that are imported."""
-    client = getattr(model, "client", None)
+    """While the block runs, a model sends stored frames as they are."""
     with ExitStack() as stack:
-        for wraps in (_CHAT_MESSAGES, _GEMINI, _CLAUDE, _GPT4V, _OPENAI, _REKA, _INTERNVL2):
-            if all(compat.is_imported(compat.TOUCH_POINTS[name].module) for name in wraps):
-                stack.enter_context(compat.replaced(wraps))
-        if RUN.backend.name in ("simple.gpt4v", "simple.openai") and client is not None:
+        stack.enter_context(host.replaced(_ENCODERS))
+        if RUN.backend.name in ("simple.gpt4v", "simple.openai") and (client := getattr(model, "client", None)):
             stack.callback(setattr, model, "client", client)
             model.client = WrappedClient(client, ("chat", "completions", "create"), _with_media_types)
         yield
 
 
-def _encode_later(encode_image: Any, self: Any, image: Any, *args: Any, **kwargs: Any) -> Any:
-    # the finished message gets the image, because the media type is decided there
-    return "" if isinstance(image, StoredImage) else encode_image(self, image, *args, **kwargs)
-
-
-def _put_into_message(convert: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
-    messages = convert(self, *args, **kwargs)
-    for message, source in zip(messages, self.messages, strict=True):
-        images = [part.url for part in source.content if part.type == "image"]
-        if any(isinstance(image, StoredImage) for image in images):
-            parts = [part["image_url"] for part in message["content"] if part["type"] == "image_url"]
-            for part, image in zip(parts, images, strict=True):
-                if isinstance(image, StoredImage):
-                    part["url"] = image.data_url()
-    return messages
-
-
-def _gemini_bytes(image_to_bytes: Any, img: Any, fmt: str = "PNG") -> Any:
-    return b"" if isinstance(img, StoredImage) else image_to_bytes(img, fmt)
-
-
-def _gemini_contents(convert: Any, chat_messages: Any, upload_fn: Any, system_parts: Any) -> Any:
-    contents = convert(chat_messages, upload_fn, system_parts)
-    sources = [message for message in chat_messages.messages if message.role != "system" and message.content]
-    for content, source in zip(contents, sources, strict=True):
-        for part, item in zip(content.parts, source.content, strict=True):
-            if item.type == "image" and isinstance(item.url, StoredImage):
-                encoding, data = item.url.encoded()
-                part.inline_data.mime_type, part.inline_data.data = encoding.mime, data
-    return contents
-
-
-def _claude_size(get_image_size: Any, self: Any, image: Any) -> Any:
-    return len(image.as_jpeg()) if isinstance(image, StoredImage) else get_image_size(self, image)
-
-
-def _base64(encode_image: Any, self: Any, image: Any) -> Any:
-    return (
-        base64.b64encode(image.encoded()[1]).decode("ascii")
-        if isinstance(image, StoredImage)
-        else encode_image(self, image)
-    )
+def _base64(encode_image: Any, self: Any, image: Any, *args: Any, **kwargs: Any) -> Any:
+    if not isinstance(image, StoredImage):
+        return encode_image(self, image, *args, **kwargs)
+    return base64.b64encode(image.encoded()[1]).decode("ascii")
 
 
 def _data_urls(encode_image: Any, self: Any, image: Any) -> Any:
@@ -306,38 +256,63 @@ def _data_urls(encode_image: Any, self: Any, image: Any) -> Any:
     return urls if isinstance(image, list) else urls[0]
 
 
-def _with_media_types(send: Any) -> Any:
-    """Method of OpenAI's client that names JPEG and WebP images by their beginning, where a class calls all PNG."""
+def _gemini_bytes(image_to_bytes: Any, img: Any, fmt: str = "PNG") -> Any:
+    return img.encoded()[1] if isinstance(img, StoredImage) else image_to_bytes(img, fmt)
 
-    def send_with_media_types(*args: Any, **kwargs: Any) -> Any:
-        for message in kwargs.get("messages") or ():
-            content = message.get("content") if isinstance(message, dict) else None
-            for part in content if isinstance(content, list) else ():
-                image = part.get("image_url") if isinstance(part, dict) else None
-                if isinstance(image, dict) and (known := _MISLABELLED.match(str(image.get("url", "")[:40]))):
-                    media_type = "image/jpeg" if known["data"].startswith("/9j/") else "image/webp"
-                    image["url"] = f"data:{media_type};base64,{image['url'][known.start('data') :]}"
-        return send(*args, **kwargs)
 
-    return send_with_media_types
+def _claude_size(get_image_size: Any, self: Any, image: Any) -> Any:
+    return len(image.as_jpeg()) if isinstance(image, StoredImage) else get_image_size(self, image)
 
 
 def _one_tile(load_image: Any, image: Any, input_size: int = 448, max_num: int = 1) -> Any:
     return load_image(image, input_size=input_size, max_num=1)
 
 
+def _labelled(convert: Any, *args: Any, **kwargs: Any) -> Any:
+    return _with_types_of_bytes(convert(*args, **kwargs))
+
+
+def _with_media_types(send: Any) -> Any:
+    def send_with_media_types(*args: Any, **kwargs: Any) -> Any:
+        _with_types_of_bytes(kwargs.get("messages") or ())
+        return send(*args, **kwargs)
+
+    return send_with_media_types
+
+
+def _with_types_of_bytes(messages: Any) -> Any:
+    """Messages for OpenAI's interface whose data URLs name JPEG and WebP by their first bytes, where they say PNG."""
+    for message in messages:
+        content = message.get("content")
+        for part in content if isinstance(content, list) else ():
+            image = part.get("image_url")
+            if isinstance(image, dict) and (known := _MISLABELLED.match(str(image.get("url", "")[:40]))):
+                media_type = "image/jpeg" if known["data"].startswith("/9j/") else "image/webp"
+                image["url"] = f"data:{media_type};base64,{image['url'][known.start('data') :]}"
+    return messages
+
+
+def _gemini_labelled(convert: Any, *args: Any, **kwargs: Any) -> Any:
+    contents = convert(*args, **kwargs)
+    for part in (part for content in contents for part in content.parts if part.inline_data):
+        media_type = _MEDIA_TYPES.get(part.inline_data.data[:3])
+        if media_type and part.inline_data.mime_type == "image/png":
+            part.inline_data.mime_type = media_type
+    return contents
+
+
 _MISLABELLED = re.compile(r"data:image/png;base64,(?P<data>/9j/|UklGR)")
-_CHAT_MESSAGES: dict[str, compat.Wrap] = {
-    "lmms_eval.protocol:ChatMessages.encode_image": _encode_later,
-    "lmms_eval.protocol:ChatMessages.to_openai_messages": _put_into_message,
-    "lmms_eval.protocol:ChatMessages.to_qwen3_vl_openai_messages": _put_into_message,
-}
-_GEMINI: dict[str, compat.Wrap] = {
+_MEDIA_TYPES = {b"\xff\xd8\xff": "image/jpeg", b"RIF": "image/webp"}
+_ENCODERS: Mapping[str, host.Wrap] = {
+    "lmms_eval.protocol:ChatMessages.encode_image": _base64,
+    "lmms_eval.protocol:ChatMessages.to_openai_messages": _labelled,
+    "lmms_eval.protocol:ChatMessages.to_qwen3_vl_openai_messages": _labelled,
     "lmms_eval.models.chat.gemini:_image_to_bytes": _gemini_bytes,
-    "lmms_eval.models.chat.gemini:_chat_messages_to_gemini_contents": _gemini_contents,
+    "lmms_eval.models.chat.gemini:_chat_messages_to_gemini_contents": _gemini_labelled,
+    "lmms_eval.models.simple.claude:Claude.get_image_size": _claude_size,
+    "lmms_eval.models.simple.gpt4v:GPT4V.encode_image": _base64,
+    "lmms_eval.models.simple.openai:OpenAICompatible.encode_image": _base64,
+    "lmms_eval.models.simple.reka:Reka.encode_image": _data_urls,
+    "lmms_eval.models.simple.internvl2:load_image": _one_tile,
 }
-_CLAUDE: dict[str, compat.Wrap] = {"lmms_eval.models.simple.claude:Claude.get_image_size": _claude_size}
-_GPT4V: dict[str, compat.Wrap] = {"lmms_eval.models.simple.gpt4v:GPT4V.encode_image": _base64}
-_OPENAI: dict[str, compat.Wrap] = {"lmms_eval.models.simple.openai:OpenAICompatible.encode_image": _base64}
-_REKA: dict[str, compat.Wrap] = {"lmms_eval.models.simple.reka:Reka.encode_image": _data_urls}
-_INTERNVL2: dict[str, compat.Wrap] = {"lmms_eval.models.simple.internvl2:load_image": _one_tile}
+"""Functions of lmms-eval that encode or cut images, with their replacements."""

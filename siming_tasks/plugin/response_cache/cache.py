@@ -18,7 +18,7 @@ from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.common.redact import redact
 from siming_tasks.models.recipes.transport import transports
 from siming_tasks.options import Options
-from siming_tasks.plugin import compat
+from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
 from siming_tasks.plugin.preflight import is_siming_task
 from siming_tasks.plugin.response_cache.attempts import Attempt, Ledger, reply_of, usage_of
@@ -90,7 +90,7 @@ def _answer(model: Any, instances: Sequence[Any]) -> list[Any]:
         doc_id, task, split = instance.args[-3:]
         doc = model.task_dict[task][split][doc_id]
         answered.append(text := _as_answered(doc, output, ledger.of(key)))
-        said, _ = compat.fetch("lmms_eval.api.instance:unwrap_generation_output")(text)
+        said, _ = host.fetch("lmms_eval.api.instance:unwrap_generation_output")(text)
         if ledger.of(key) and RUN.parse_reply(doc, said).status == REQUEST_FAILED:
             ledger.settle(key, time.time(), None, error="no reply")
         heard = usage_of(ledger.of(key)) if ledger.of(key) else {}
@@ -115,7 +115,7 @@ def _waits(model: Any) -> dict[str, Any]:
 
 def _as_answered(doc: Doc, output: Any, attempts: Sequence[Attempt]) -> Any:
     """Output of a class for a request about a document, with the reply that its service gave."""
-    said, tokens = compat.fetch("lmms_eval.api.instance:unwrap_generation_output")(output)
+    said, tokens = host.fetch("lmms_eval.api.instance:unwrap_generation_output")(output)
 
     def is_failure(text: str) -> bool:
         return RUN.parse_reply(doc, text).status == REQUEST_FAILED
@@ -123,7 +123,7 @@ def _as_answered(doc: Doc, output: Any, attempts: Sequence[Attempt]) -> Any:
     text = reply_of(said, attempts, is_failure)
     if text == said:
         return output
-    return text if tokens is None else compat.fetch("lmms_eval.api.instance:GenerationResult")(text, tokens)
+    return text if tokens is None else host.fetch("lmms_eval.api.instance:GenerationResult")(text, tokens)
 
 
 def _keeps_replies(model: Any) -> bool:
@@ -251,7 +251,7 @@ class Budget:
     @property
     def exhausted(self) -> bool:
         """True if nothing more may be asked: the money is spent, or lmms-eval's own budget of tokens."""
-        is_exceeded = compat.fetch("lmms_eval.models.model_utils.usage_metrics:is_budget_exceeded")
+        is_exceeded = host.fetch("lmms_eval.models.model_utils.usage_metrics:is_budget_exceeded")
         return self._is_spent or bool(is_exceeded and is_exceeded())
 
     @property
@@ -347,8 +347,8 @@ class _Replies:
         request = self.requests[kept.key]
         output: Any = kept.reply
         if kept.tokens is not None:
-            counts = compat.fetch("lmms_eval.api.instance:TokenCounts")(**kept.tokens)
-            output = compat.fetch("lmms_eval.api.instance:GenerationResult")(kept.reply, counts)
+            counts = host.fetch("lmms_eval.api.instance:TokenCounts")(**kept.tokens)
+            output = host.fetch("lmms_eval.api.instance:GenerationResult")(kept.reply, counts)
         self.outputs[request.key] = output
         if kept.media:
             RUN.record_media(request.doc, dict(kept.media))
@@ -374,7 +374,7 @@ class _Replies:
             self.not_sent += 1
             return
         output = self.outputs[request.key] = _as_answered(request.doc, output, self.ledger.of(request.key))
-        text, tokens = compat.fetch("lmms_eval.api.instance:unwrap_generation_output")(output)
+        text, tokens = host.fetch("lmms_eval.api.instance:unwrap_generation_output")(output)
         if text == NOT_SENT:
             self.not_sent += 1
             return
@@ -447,5 +447,5 @@ def host_cache_for_other_tasks(cache: Any, model: Any) -> Any:
 
 def _log(text: str, *, warn: bool = False) -> None:
     """Write a line into lmms-eval's log."""
-    logger = compat.fetch("lmms_eval.tasks:eval_logger") or logging.getLogger(__name__)
+    logger = host.fetch("lmms_eval.tasks:eval_logger") or logging.getLogger(__name__)
     (logger.warning if warn else logger.info)(f"siming-tasks: {text}")

@@ -36,7 +36,7 @@ from typing import Any
 from siming_tasks.common.errors import SimingError
 from siming_tasks.media import Backend
 from siming_tasks.parsing.parsed_reply import BUDGET_MARKER
-from siming_tasks.plugin import compat
+from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.reply_schema import SCHEMA_ARGUMENT, schemas_sent
 from siming_tasks.plugin.response_cache.attempts import FAILED, REQUEST, Ledger, NotSent
@@ -115,8 +115,8 @@ def _new_connections(model: Any) -> Iterator[None]:
 
 
 def _in_coroutines(model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger, turn: Turn) -> None:
-    generation_result = compat.fetch("lmms_eval.api.instance:GenerationResult")
-    token_counts = compat.fetch("lmms_eval.api.instance:TokenCounts")
+    generation_result = host.fetch("lmms_eval.api.instance:GenerationResult")
+    token_counts = host.fetch("lmms_eval.api.instance:TokenCounts")
     forward = model.maybe_forward_with_tool
 
     async def forward_and_report(instance: Any, number: int) -> Any:

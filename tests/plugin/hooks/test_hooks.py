@@ -20,7 +20,7 @@ from siming_tasks.options import Options
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks import results as results_hook
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.plugin.verify_output import _print_message
+from siming_tasks.plugin.saved_run import _print_next
 from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS, UNALTERED_TASKS
 from siming_tasks.tasks.prompt import build_prompt
@@ -282,10 +282,10 @@ def test_a_run_says_how_many_replies_were_unread_and_many_of_them_first(
         texts = [*said, *['{"score": 0}'] * (len(asked) - len(said))]
         rows = [hooks.process_results(doc, [text]) for doc, text in zip(asked, texts, strict=True)]
         hooks.evaluation([row["siming_stderr"] for row in rows])
-        _print_message()
+        _print_next()
         return capsys.readouterr().err
 
     few, many = printed("No \x1b[2Jidea."), printed(*["No idea."] * len(asked))
-    assert few.index("Nothing of this run is kept") < few.index(f"1 of {len(asked)} replies") and "\x1b" not in few
-    assert many.index(f"{len(asked)} of {len(asked)} replies") < many.index("Nothing of this run is kept")
+    assert few.index("Nothing but the table") < few.index(f"1 of {len(asked)} replies") and "\x1b" not in few
+    assert many.index(f"{len(asked)} of {len(asked)} replies") < many.index("Nothing but the table")
     assert many.count("\n  clip_score/") == 3 and "SIMING_ASK=step" in many

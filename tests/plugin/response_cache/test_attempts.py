@@ -145,8 +145,6 @@ import inspect, sys
 import lmms_eval.models.chat.{model} as module
 source = inspect.getsource(module).replace("[LMMS_EVAL_REQUEST_FAILED after", "Sorry, no answer after")
 exec(compile(source, module.__file__, "exec"), vars(module))
-import siming_tasks.plugin.host_check
-siming_tasks.plugin.host_check.misbehaviour_of_class = lambda model: None  # the trial before a run would refuse it
 from lmms_eval.cli.dispatch import main
 sys.argv[0] = "lmms-eval"
 main()
