@@ -1,4 +1,4 @@
-"""Attempts at a step: which of them is the step's label and clip, and whether an error was mended by a later one."""
+"""Attempts at a step: the one of them that is the step's label and clip."""
 
 from __future__ import annotations
 
@@ -26,14 +26,3 @@ def deciding(attempts: Sequence[Attempt], rule: AttemptRule) -> Attempt:
     if rule == "worst" and wrong:
         return wrong[0]
     return right[-1] if rule == "best" and right else attempts[-1]
-
-
-def is_recovery(attempts: Sequence[Attempt]) -> bool:
-    """True if the last attempt is right and one before it was wrong: the trainee mended the error.
-
-    Example:
-        >>> wrong, right = Attempt(0, 1, False), Attempt(2, 3, True)
-        >>> is_recovery([wrong, right]), is_recovery([right, wrong]), is_recovery([right])
-        (True, False, False)
-    """
-    return bool(attempts) and attempts[-1].correct and not all(attempt.correct for attempt in attempts)

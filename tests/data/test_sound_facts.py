@@ -63,8 +63,7 @@ def test_sound_is_no_finding_where_it_is_meant(
     ("heard_until", "code", "words"),
     [
         (0, "sound-silent", "without any sound in it"),
-        (3, "sound-gaps", "3.0 of its 6.0 s are without any sound, the first from 3.0 s on, and with them 1 steps that "
-                          "need sound (late)."),
+        (3, "sound-gaps", "1 steps that need sound are without any (late), as 3.0 of its 6.0 s, the first from 3.0 s on."),
         (6, "", ""),
     ],
 )  # fmt: skip
@@ -103,9 +102,6 @@ def test_a_build_says_who_cannot_judge_which_steps(tmp_path: Path, capsys: pytes
     found = {problem.code: str(problem) for problem in built.warnings}
     assert "1 of 2 videos have no sound ('IMG_2')" in found["sound-missing"]
     assert "IMG_1.mp4: its sound track is without any sound." in found["sound-silent"]
-    assert (
-        "rater_b did not hear, and gave points for 2 steps that need sound (cpr_02, aed_01)" in found["rater-unheard"]
-    )
     card = (tmp_path / "exams" / "README.md").read_text()
     for line in (
         "* Sound is kept: voices identify people, and what is said can name them.",

@@ -9,13 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.input_kinds import path_of
 from siming_tasks.common.redact import redact
-from siming_tasks.data.check.attempt_checks import attempt_counts
 from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.data.check.media_checks import Inspection, inspect
 from siming_tasks.data.dataset import Dataset, scan
@@ -26,15 +23,13 @@ from siming_tasks.tasks.prompt import EMERGENCY_EXAM, exam_context
 
 NOT_CHECKED = (
     "faces, name badges, screens and other people in the picture",
-    "copies that were cut, mirrored or filmed again",
+    "copies that were encoded anew, cut, mirrored or filmed again",
     "whether the labels are right",
 )
 """What no finding says anything about; printed with every report."""
 
 DIGEST_CODES = ("digest-absent", "digest-mismatch", "media-digest")
 """Findings about digests, which ``--restate`` mends."""
-
-_COPY = 0.9
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,20 +43,12 @@ class CheckReport(ShortRepr):
     @property
     def errors(self) -> tuple[Problem, ...]:
         """Problems that stop a run or make its numbers wrong."""
-        return self._of("error")
+        return tuple(problem for problem in self.problems if problem.severity == "error")
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
         """Problems that deserve a look."""
-        return self._of("warning")
-
-    @property
-    def notes(self) -> tuple[Problem, ...]:
-        """Remarks on what is legal and usual."""
-        return self._of("note")
-
-    def _of(self, severity: str) -> tuple[Problem, ...]:
-        return tuple(problem for problem in self.problems if problem.severity == severity)
+        return tuple(problem for problem in self.problems if problem.severity == "warning")
 
     def to_json(self) -> dict[str, Any]:
         """One JSON object."""
@@ -70,7 +57,6 @@ class CheckReport(ShortRepr):
             "ok": not self.errors,
             "errors": [problem.to_json() for problem in self.errors],
             "warnings": [problem.to_json() for problem in self.warnings],
-            "notes": [problem.to_json() for problem in self.notes],
             "summary": dict(self.summary),
             "not_checked": list(NOT_CHECKED),
         }
@@ -102,9 +88,8 @@ def check_dataset(
         problems += label_problems(dataset)
         inspected = _inspect_all(dataset, broken, quick, jobs or os.cpu_count() or 1, progress)
         problems += [problem for item in inspected.values() for problem in item.problems]
-        problems += _copies(dataset, inspected)
         problems += _digests(dataset, inspected)
-        problems += _about(dataset)
+        problems += _rubric(dataset)
         summary |= {
             "name": dataset.name,
             "digest": dataset.digest,
@@ -116,20 +101,19 @@ def check_dataset(
             "seconds": round(sum(video.duration for video in dataset.videos), 3),
             "raters": dataset.raters_in_words,
             "sound": dataset.sound_facts.sentences if "sound" in dataset.meta else [],
-            "attempts": attempt_counts(dataset),
             "splits": parts_of(dataset.videos),
             "frames": sum(item.frames or 0 for item in inspected.values()) if not quick else None,
         }
     if root.is_dir():
         problems += _strays(root, dataset)
-    rank = {"error": 0, "warning": 1, "note": 2}
-    problems.sort(key=lambda item: (rank[item.severity], item.file or "", item.line or 0, item.code, item.what))
+    problems.sort(key=lambda item: (item.severity != "error", item.file or "", item.line or 0, item.code, item.what))
     return CheckReport(root, tuple(dict.fromkeys(problems)), summary)
 
 
 def _inspect_all(
     dataset: Dataset, broken: set[int | None], quick: bool, jobs: int, progress: bool
 ) -> dict[str, Inspection]:
+    """By video id, what its file shows; of those that could be opened at all."""
     from tqdm import tqdm
 
     videos = [video for video in dataset.videos if dataset.lines[video.video_id] not in broken]
@@ -151,71 +135,38 @@ def _inspect_all(
         return {video_id: future.result() for video_id, future in work.items()}
 
 
-def _copies(dataset: Dataset, inspected: Mapping[str, Inspection]) -> Iterator[Problem]:
-    """Pairs of videos in which the same things move at the same times.
-
-    Exams are filmed by a fixed camera in one room, so that pictures of different exams look alike (and so do their
-    usual perceptual hashes). What is compared is therefore each picture minus the video's mean picture.
-    """
-    names = [name for name, item in inspected.items() if item.pictures is not None]
-    if len(names) < 2:
-        return
-    pictures = np.stack([item.pictures for item in inspected.values() if item.pictures is not None])
-    moving = (pictures - pictures.mean(axis=1, keepdims=True)).reshape(len(names), -1)
-    energy = np.linalg.norm(moving, axis=1)
-    still = energy < 0.5 * np.sqrt(moving.shape[1])
-    unit = moving / np.maximum(energy, 1e-9)[:, None]
-    same = unit @ unit.T
-    means = pictures.mean(axis=1).reshape(len(names), -1)
-    for first, second in zip(*np.triu_indices(len(names), 1), strict=True):
-        if dataset.video(names[first]).media == dataset.video(names[second]).media:
-            continue
-        if still[first] and still[second]:
-            copy = np.abs(means[first] - means[second]).mean() < 1.0
-        else:
-            copy = same[first, second] > _COPY
-        if copy:
-            what = (
-                f"videos {names[first]!r} and {names[second]!r} show the same (similarity {same[first, second]:.2f})."
-            )
-            fix = "Remove one, unless they are meant to be a minimal pair."
-            yield Problem("media-copy", what, fix, "videos.jsonl", dataset.lines[names[second]], "media", "warning")
-
-
 def _digests(dataset: Dataset, inspected: Mapping[str, Inspection]) -> Iterator[Problem]:
+    """Files that are not those stated, or of which nothing is stated; and two of the same content."""
+    real = {dataset.video(name).media: item.sha256 for name, item in inspected.items() if item.sha256}
+    first: dict[str, str] = {}
+    for media, digest in sorted(real.items()):
+        if first.setdefault(digest, media) != media:
+            what, fix = f"{media} and {first[digest]} are the same file.", "Take the right video for each exam."
+            yield Problem("media-copy", what, fix, "videos.jsonl", None, "media", "warning")
     stated: Mapping[str, str] = dataset.meta.get("media_sha256") or {}
+    fix = f"`siming data check {dataset.root} --restate` writes"
     if not stated:
-        fix = (
-            f"`siming data check {dataset.root} --restate` writes them; without them nobody can tell whether two "
-            "copies are the same."
-        )
+        fix = f"{fix} them; without them nobody can tell whether two copies are the same."
         yield Problem("digest-absent", "gives no media_sha256.", fix, "dataset.yaml", severity="warning")
         return
-    real = {dataset.video(name).media: item.sha256 for name, item in inspected.items() if item.sha256}
     for media in sorted(real.keys() & stated.keys()):
         if real[media] != stated[media]:
             yield media_difference(dataset.root, media, stated[media], real[media])
     if lacking := sorted({video.media for video in dataset.videos} - stated.keys()):
-        fix = f"`siming data check {dataset.root} --restate` writes it."
         what = f"{lacking[0]} has no digest."
-        yield Problem("digest-absent", what, fix, "dataset.yaml", None, "media_sha256", "warning")
+        yield Problem("digest-absent", what, f"{fix} it.", "dataset.yaml", None, "media_sha256", "warning")
 
 
-def _about(dataset: Dataset) -> Iterator[Problem]:
-    if not dataset.meta.get("license"):
-        fix = "Write `license:`; without one nobody may use the data."
-        yield Problem("license-absent", "gives no license.", fix, "dataset.yaml", None, "license", "warning")
+def _rubric(dataset: Dataset) -> Iterator[Problem]:
+    """A rubric that does not say what its exam is: the prompts would speak of another one."""
     if dataset.rubric.rubric_id != DEFAULT_ID and exam_context(dataset.rubric) is EMERGENCY_EXAM:
         what = "says neither what the exam is nor where: models are told of emergency skills on a manikin."
         fix = "Write `title:` and `setting:` (such as `on a suture pad`)."
         yield Problem("rubric-untold", what, fix, "rubric.yaml", None, "setting", "warning")
-    if not (dataset.root / "README.md").is_file():
-        fix = "`siming data build` writes one."
-        yield Problem("card-absent", "there is no dataset card.", fix, "README.md", severity="warning")
 
 
 def _strays(root: Path, dataset: Dataset | None) -> Iterator[Problem]:
-    """Links that leave the folder, and files in ``media`` that no row names (originals left behind, say)."""
+    """Links that leave the folder, private tables in it, and files in ``media`` that no row names."""
     home = root.resolve()
     blobs = home.parent.parent / "blobs"  # where a Hugging Face snapshot keeps its files
     named = {video.media for video in dataset.videos} if dataset else set()
@@ -235,6 +186,6 @@ def _strays(root: Path, dataset: Dataset | None) -> Iterator[Problem]:
         if relative.endswith((".names.csv", ".key.json")):
             fix = "Keep it outside the folder."
             yield Problem("private-inside", "looks like a private table of names or labels.", fix, relative)
-    if spare:
+    if spare:  # originals that were left behind, say, with all that they tell
         what = f"{len(spare)} files in media/ belong to no video ({', '.join(spare[:3])}{', ...' * (len(spare) > 3)})."
         yield Problem("media-spare", what, "Remove them, or add their rows.", "media", severity="warning")

@@ -88,7 +88,7 @@ def test_an_instrument_in_the_sheet_is_named_in_the_mapping_file(given: dict[str
     assert dataset.raters == ("consensus", "manikin", "rater_a", "rater_b")
     assert dataset.physicians == ("rater_a", "rater_b")
     assert dataset.rater_facts == {"manikin": Rater("instrument"), "rater_a": Rater(heard=False)}
-    assert {problem.code for problem in check_dataset(tmp_path / "exams").problems} == {"license-absent"}
+    assert not check_dataset(tmp_path / "exams").problems
     mapping.write_text("raters: {manikin: manikin}\nrater_facts: {manikn: {kind: instrument}}\n")
     with pytest.raises(DataError, match="facts about a rater 'manikn', who gave no points"):
         build_dataset(tmp_path / "others", **given, mapping=mapping)
