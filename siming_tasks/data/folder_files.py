@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from siming_tasks.common.files import atomic_write, sha256_file
+from siming_tasks.common.files import atomic_write
 from siming_tasks.common.schema import CONSENSUS, PERSON, Rater, kinds_in_words
 from siming_tasks.data.digest import content_digest
 from siming_tasks.data.sound_facts import SoundFacts
@@ -70,32 +70,6 @@ _GATE = (
 )
 """Text that the Hugging Face Hub shows to people who ask for access, where a public folder is gated."""
 
-_CROISSANT_TERMS: dict[str, Any] = {
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "sc": "https://schema.org/",
-}
-_CROISSANT_NAMES = (
-    "citeAs column conformsTo cr rai data dataType dct equivalentProperty examples extract field fileProperty "
-    "fileObject fileSet format includes isLiveDataset jsonPath key md5 parentField path recordSet references regex "
-    "repeated replace samplingRate sc separator source subField transform"
-)
-_CROISSANT_CONTEXT = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    **{name: _CROISSANT_TERMS.get(name, f"cr:{name}") for name in _CROISSANT_NAMES.split()},
-}
-_CROISSANT_FIELDS = (
-    ("video_id", "sc:Text", "Id of the exam."),
-    ("media", "sc:Text", "Video file, relative to the folder."),
-    ("duration", "sc:Float", "Length in seconds."),
-)
-
 
 def write_folder(
     root: Path,
@@ -104,7 +78,7 @@ def write_folder(
     info: Mapping[str, Any],
     media: Mapping[str, str],
 ) -> None:
-    """Write ``rubric.yaml``, ``videos.jsonl``, ``dataset.yaml``, ``README.md`` and ``croissant.json``.
+    """Write ``rubric.yaml``, ``videos.jsonl``, ``dataset.yaml`` and ``README.md``.
 
     ``rows`` are the objects of ``videos.jsonl``, ``info`` is the content of ``dataset.yaml`` without the digests,
     ``media`` the SHA-256 of each media file by its path relative to the folder.
@@ -119,15 +93,6 @@ def write_folder(
         yaml.safe_dump(info, stream, sort_keys=False, allow_unicode=True)
     with atomic_write(root / "README.md") as stream:
         stream.write(_card(info, rubric, rows))
-    write_croissant(root, info, media)
-
-
-def write_croissant(root: Path, info: Mapping[str, Any], media: Mapping[str, str]) -> None:
-    """Write ``croissant.json`` around the other files; arguments as of :func:`write_folder`."""
-    exams = _exams(load_rubric(root / "rubric.yaml"))
-    files = {name: sha256_file(root / name) for name in ("videos.jsonl", "rubric.yaml", "dataset.yaml")}
-    with atomic_write(root / "croissant.json") as stream:
-        json.dump(_croissant(info, exams, {**files, **media}), stream, indent=1, ensure_ascii=False)
 
 
 def _card(info: Mapping[str, Any], rubric: Rubric, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -216,48 +181,3 @@ def _whose(info: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], clinical
     if raters and all(rater.kind != PERSON for rater in raters):
         return f"the scores of {kinds_in_words(raters)}, no person"
     return "physicians' scores" if clinical else "the annotators' scores"
-
-
-def _croissant(info: Mapping[str, Any], exams: str, files: Mapping[str, str]) -> dict[str, Any]:
-    """The folder in Croissant 1.0 (ML Commons), the metadata format that dataset search engines read."""
-    kinds = {"jsonl": "application/jsonlines", "yaml": "application/yaml", "mp4": "video/mp4"}
-    distribution = [
-        {
-            "@type": "cr:FileObject",
-            "@id": path,
-            "name": path,
-            "contentUrl": path,
-            "encodingFormat": kinds[path.rpartition(".")[2]],
-            "sha256": digest,
-        }
-        for path, digest in sorted(files.items())
-    ]
-    fields = [
-        {
-            "@type": "cr:Field",
-            "@id": f"videos/{name}",
-            "name": name,
-            "description": description,
-            "dataType": kind,
-            "source": {"fileObject": {"@id": "videos.jsonl"}, "extract": {"column": name}},
-        }
-        for name, kind, description in _CROISSANT_FIELDS
-    ]
-    synthetic = "SYNTHETIC data. " if info.get("synthetic") else ""
-    description = f"{synthetic}Videos of {exams}, with scores of steps. {info.get('canary') or ''}"
-    published = {"datePublished": info["created"]} if info.get("created") else {}
-    return {
-        "@context": _CROISSANT_CONTEXT,
-        "@type": "sc:Dataset",
-        "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "name": info["name"],
-        "description": description.strip(),
-        "citeAs": info.get("citation") or f"{info['name']}, version {info['version']}",
-        "license": info.get("license") or "unknown",
-        "url": info.get("url") or "https://schema.org/Dataset",
-        "version": info["version"],
-        **published,
-        "isLiveDataset": False,
-        "distribution": distribution,
-        "recordSet": [{"@type": "cr:RecordSet", "@id": "videos", "name": "videos", "field": fields}],
-    }

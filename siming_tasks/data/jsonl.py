@@ -9,13 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.files import open_regular
 
 MAX_LINE = 4_000_000  # longest line in bytes. A row of 33 steps has about 5,000; a longer line is another kind of file.
-MAX_NESTS = 500  # objects and lists of a line that is read quickly: a row of 33 steps has 67
 
 
 def read_jsonl(
@@ -48,9 +45,8 @@ def read_jsonl(
                 return
             if not line.replace(BOM_UTF8, b"").strip(b" \t\r\n"):  # part of a mark is not blank: it is a damaged line
                 continue
-            row = _quickly(line, strict)
             try:
-                yield number, row or parse_object(line.decode("utf-8-sig" if number == 1 else "utf-8"), strict)
+                yield number, parse_object(line.decode("utf-8-sig" if number == 1 else "utf-8"), strict)
             except UnicodeDecodeError as error:
                 what = f"byte {error.start + 1} of this line is not UTF-8."
                 yield number, Problem("encoding", what, "Save the file as UTF-8.", name, number)
@@ -58,40 +54,6 @@ def read_jsonl(
                 what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
                 fix = "Write one JSON object per line."
                 yield number, Problem("not-json", f"not a JSON object: {what}.", fix, name, number)
-
-
-def _quickly(line: bytes, strict: bool) -> dict[str, Any] | None:
-    """One JSON object, three times as fast as :mod:`json` reads it; None for whatever needs a second, kinder look.
-
-    Of a repeated key this reader keeps the last value in silence. Every key has a colon, so a strict line that shows as
-    many colons as keys repeats none; one with more (a colon in a text, mostly) is read again. So is one that may be
-    nested so deeply that what is read could not be written.
-    """
-    try:
-        value = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return None
-    deep = line.count(b"{") + line.count(b"[") > MAX_NESTS
-    sure = isinstance(value, dict) and not (strict and (deep or _keys(value) != line.count(b":")))
-    return value if sure else None
-
-
-def _keys(value: dict[str, Any]) -> int:
-    """Number of keys at all depths; -1 if a number may have been whole and too large for this reader."""
-    count = 0
-    left: list[Any] = [value]
-    while left:
-        part = left.pop()
-        if type(part) is dict:
-            count += len(part)
-            part = part.values()
-        for item in part:
-            kind = type(item)
-            if kind is dict or kind is list:
-                left.append(item)
-            elif kind is float and not -1e18 < item < 1e18:
-                return -1
-    return count
 
 
 def parse_object(text: str, strict: bool = True) -> dict[str, Any]:
@@ -122,13 +84,12 @@ def parse_value(text: str, strict: bool = True) -> Any:
     return value
 
 
-def unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Keys and values as a dict; ValueError for a key that appears twice. For ``json``'s ``object_pairs_hook``."""
+def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Keys and values as a dict; ValueError for a key that appears twice."""
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
-        seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise ValueError(f"key {twice[:64]!r} appears twice")
+        names = [name for name, _ in pairs]
+        raise ValueError(f"key {max(names, key=names.count)[:64]!r} appears twice")
     return mapping
 
 
@@ -151,7 +112,7 @@ def _no_constant(text: str) -> None:
 
 
 _STRICT: dict[str, Any] = {
-    "object_pairs_hook": unique_pairs,
+    "object_pairs_hook": _unique_pairs,
     "parse_constant": _no_constant,
     "parse_int": _whole,
     "parse_float": _finite,

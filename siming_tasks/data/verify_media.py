@@ -25,7 +25,6 @@ from siming_tasks.common.files import (
 from siming_tasks.common.processes import locked
 from siming_tasks.data.dataset import Dataset, scan
 from siming_tasks.data.digest import content_digest, media_difference
-from siming_tasks.data.folder_files import write_croissant
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import DatasetInfo
 
@@ -69,7 +68,7 @@ def verify_media(dataset: Dataset, cache: Path) -> None:
 
 
 def restate(root: str | Path) -> tuple[str | None, str]:
-    """Make ``dataset.yaml`` (and what repeats it: card, ``croissant.json``) state what the folder holds now.
+    """Make ``dataset.yaml`` (and the card, which repeats it) state what the folder holds now.
 
     The result is the digest stated before (None if there was none) and the new one. DataError: something else than the
     digests is wrong, or the folder is the copy of a hub's.
@@ -94,6 +93,4 @@ def restate(root: str | Path) -> tuple[str | None, str]:
         text = read_text(card, _MAX_CARD)
         with atomic_write(card) as stream:
             stream.write(text.replace(before, now))
-    if (root / "croissant.json").is_file():
-        write_croissant(root, info, media)
     return before, now

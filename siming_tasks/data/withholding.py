@@ -6,24 +6,23 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
-from siming_tasks.common.errors import DataError, Problem
+from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_path, read_bytes, read_yaml, sha256_file, sha256_json
 from siming_tasks.common.output_folder import check_place, output_folder
 from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.digest import media_difference
 from siming_tasks.data.folder_files import write_folder
-from siming_tasks.data.jsonl import read_jsonl
-from siming_tasks.data.row_schema import Number, RaterRow, Sha256, StepRow, problems_of, stated_raters
+from siming_tasks.data.jsonl import parse_object, read_jsonl
+from siming_tasks.data.row_schema import RaterRow, Sha256, StepRow, problems_of, stated_raters
 
-FORMAT = "siming-labels-1"
+FORMAT = "siming-labels-2"
 MAX_KEY = 400_000_000  # largest label file in bytes: 20,000 videos with three raters have 50 million
 _MEND = "Restore the file, or write it anew from the full data set with `siming data split`."
 
@@ -66,20 +65,14 @@ def with_labels(dataset: Dataset, key: str | Path) -> Dataset:
         DataError: not a label file, one of another dataset, or one that was changed; lists what is wrong.
     """
     labels = _read_key(Path(key), dataset)
-
-    def labelled(video: Video) -> Video:
-        points = labels.scores[video.video_id]
-        about = labels.about.get(video.video_id, {})
-        steps = []
-        for step in video.steps:
-            rows = labels.details.get(video.video_id, {}).get(step.step_id)
-            told = rows.label({}) if rows else step
-            details = {name: getattr(told, name) for name in ("errors", "reason", "findings", "attempts")}
-            steps.append(replace(step, scores=dict(points.get(step.step_id, {})), **details))
-        return replace(video, steps=tuple(steps), extra={**video.extra, **about})
-
-    facts = {name: row.rater() for name, row in labels.raters.items()}
-    return replace(dataset, videos=tuple(map(labelled, dataset.videos)), rater_facts=facts)
+    order = {step.id: index for index, step in enumerate(dataset.rubric.steps)}
+    videos = []
+    for video in dataset.videos:
+        told = labels.videos[video.video_id]
+        steps = sorted((row.label({}) for row in told.steps), key=lambda step: order[step.step_id])
+        ties = {name: value for name in _TIES if (value := getattr(told, name)) not in (None, "")}
+        videos.append(replace(video, steps=tuple(steps), extra={**video.extra, **ties}))
+    return replace(dataset, videos=tuple(videos), rater_facts={n: row.rater() for n, row in labels.raters.items()})
 
 
 def check_reference(dataset: Dataset, rater: str) -> None:
@@ -120,7 +113,7 @@ def public_files(dataset: Dataset) -> tuple[str, ...]:
     """
     root = dataset.root
     media = {_public_media(video) for video in dataset.videos}
-    files = {"README.md", "croissant.json", "dataset.yaml", "rubric.yaml", "videos.jsonl", *media}
+    files = {"README.md", "dataset.yaml", "rubric.yaml", "videos.jsonl", *media}
     found = {path.relative_to(root).as_posix() for path in root.rglob("*") if not path.is_dir() or path.is_symlink()}
     rows = [row for _, row in read_jsonl(root / "videos.jsonl")]
     info = read_yaml(root / "dataset.yaml")
@@ -169,72 +162,49 @@ def _public_step(label: StepLabel) -> dict[str, Any]:
     return {"step_id": label.step_id, "start": label.start, "end": label.end, "score": {"consensus": None}}
 
 
-class _Key(BaseModel):
-    """For which public folder, made from which full one, raters, points, and what else labels say of videos and steps.
+class _Labels(BaseModel):
+    """Labels of one video: its steps as the full data set has them, and who was examined."""
 
-    ``digest`` is of all the rest.
-    """
+    student: Any = None
+    performance: Any = None
+    steps: tuple[StepRow, ...]
+
+
+class _Key(BaseModel):
+    """Content of a label file: whose labels they are, the raters, and labels by video; ``digest`` is of all the rest."""
 
     format: str
     public_digest: Sha256
     source_digest: Sha256
-    digest: Sha256 | None = None  # absent from label files of the first releases
+    digest: Sha256
     raters: dict[str, RaterRow] = Field(default_factory=dict)
-    about: dict[str, dict[str, str]] = Field(default_factory=dict)
-    details: dict[str, dict[str, StepRow]] = Field(default_factory=dict)
-    scores: dict[str, dict[str, dict[str, Number | None]]]
+    videos: dict[str, _Labels]
 
 
 def _write_key(path: Path, dataset: Dataset, public_digest: str) -> None:
     """Write the labels of a data set for its public folder into a file that its owner alone can read."""
+    rows = (row for _, row in read_jsonl(dataset.root / "videos.jsonl") if isinstance(row, dict))
     key = {
         "format": FORMAT,
         "public_digest": public_digest,
         "source_digest": dataset.digest,
         **stated_raters(dataset.rater_facts),
-        "about": {
-            video.video_id: ties
-            for video in dataset.videos
-            if (ties := {name: str(video.extra[name]) for name in _TIES if video.extra.get(name)})
-        },
-        "details": {
-            video.video_id: rows
-            for video in dataset.videos
-            if (rows := {step.step_id: row for step in video.applicable if (row := _details(step))})
-        },
-        "scores": {
-            video.video_id: {step.step_id: dict(step.scores) for step in video.applicable} for video in dataset.videos
-        },
+        "videos": {row["video_id"]: {name: row[name] for name in (*_TIES, "steps") if name in row} for row in rows},
     }
     with path.open("w", encoding="utf-8") as stream:
         json.dump({"digest": sha256_json(key), **key}, stream, indent=1)
 
 
-def _details(label: StepLabel) -> dict[str, Any]:
-    """Content of a label beyond its points, as ``videos.jsonl`` has it; empty if there is none."""
-    rows = {
-        "errors": None if label.errors is None else list(label.errors),
-        "reason": label.reason,
-        "findings": {rater: asdict(finding) for rater, finding in label.findings.items()},
-        "attempts": [asdict(attempt) for attempt in label.attempts],
-    }
-    stated = {name: value for name, value in rows.items() if value or (value == [] and name == "errors")}
-    return {"step_id": label.step_id, **stated} if stated else {}
-
-
 def _read_key(path: Path, dataset: Dataset) -> _Key:
-    """A label file, its points by video, step and rater: exactly the applicable steps of a public folder."""
+    """A label file, unchanged since it was written together with this public folder."""
     text = read_bytes(path, MAX_KEY, "Give the file that `siming data split` wrote.")
     try:
-        content = json.loads(text, object_pairs_hook=_once)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: Invalid JSON: {error}. {_MEND}") from None
-    if not isinstance(content, dict):
-        raise DataError(f"{path}: not an object. Give the file that `siming data split` wrote.")
-    try:
+        content = parse_object(text.decode())
         key = _Key.model_validate(content)
     except ValidationError as error:
         raise DataError.of(problems_of(error, str(path))) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: no label file of `siming data split` ({error}). {_MEND}") from None
     if key.format != FORMAT:
         raise DataError(f"{path}: format {key.format[:40]!r}; this version reads {FORMAT!r}. Update siming-tasks.")
     if key.source_digest == dataset.digest:
@@ -244,42 +214,6 @@ def _read_key(path: Path, dataset: Dataset) -> _Key:
             f"{path}: these are the labels of dataset {key.public_digest[:12]}, the folder is {dataset.digest[:12]}."
             " Use the public folder that was written together with this file."
         )
-    if problems := sorted(_problems(key, dataset, str(path)), key=lambda problem: problem.code, reverse=True):
-        raise DataError.of(problems)
-    if key.digest and sha256_json({name: content[name] for name in content if name != "digest"}) != key.digest:
-        raise DataError(f"{path}: changed after it was written: its digest is not that of these points. {_MEND}")
+    if sha256_json({name: content[name] for name in content if name != "digest"}) != key.digest:
+        raise DataError(f"{path}: changed after it was written: its digest is not that of these labels. {_MEND}")
     return key
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object in which no name stands twice; of two values Python would keep the last."""
-    entries: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in entries:
-            raise ValueError(f"{name[:128]!r} stands twice in one object")
-        entries[name] = value
-    return entries
-
-
-def _problems(key: _Key, dataset: Dataset, file: str) -> Iterator[Problem]:
-    """Videos, steps and points that do not fit the folder."""
-    for name in [name for name in key.scores if name not in dataset.by_id]:
-        yield Problem("video-unknown", f"the folder has no video {name[:128]!r}.", _MEND, file)
-    for video in dataset.videos:
-        scores = key.scores.get(video.video_id)
-        if scores is None:
-            yield Problem("labels-missing", f"no labels of video {video.video_id!r}.", _MEND, file)
-            continue
-        asked = {step.step_id for step in video.applicable}
-        for code, names, what in (
-            ("labels-missing", asked - scores.keys(), "no labels of step"),
-            ("step-unknown", scores.keys() - asked, "labels of a step that is not asked,"),
-        ):
-            for name in sorted(names):
-                yield Problem(code, f"video {video.video_id!r}: {what} {name[:64]!r}.", _MEND, file)
-        for step_id in sorted(asked & scores.keys()):
-            top = dataset.rubric.by_id[step_id].max_score
-            for rater, value in scores[step_id].items():
-                if value is not None and not 0 <= value <= top:
-                    what = f"video {video.video_id!r}, step {step_id!r}: {value:g} points are off the step's scale."
-                    yield Problem("score-off-scale", what, _MEND, file, field=rater)

@@ -63,7 +63,7 @@ def test_sound_is_no_finding_where_it_is_meant(
     ("heard_until", "code", "words"),
     [
         (0, "sound-silent", "without any sound in it"),
-        (3, "sound-gaps", "1 steps that need sound are without any (late), as 3.0 of its 6.0 s, the first from 3.0 s on."),
+        (3, "sound-gaps", "1 steps that need sound are without any (late), as 3.0 of its 6.0 s, the first from 3"),
         (6, "", ""),
     ],
 )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import os
 import subprocess
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
-import mlcroissant
 import pytest
 import yaml
 
@@ -26,7 +24,7 @@ from tests.data.test_hub import COMMIT, Handler, Hub, fetch
 
 __all__ = ["_good", "folder"]
 
-FILES = ["README.md", "croissant.json", "dataset.yaml", "rubric.yaml", "videos.jsonl"]
+FILES = ["README.md", "dataset.yaml", "rubric.yaml", "videos.jsonl"]
 
 
 class Writable(Hub):
@@ -185,7 +183,7 @@ def in_info(root: Path) -> None:
         (put("key.json", "{}"), "key.json is there"),
         (put(".ratings.sqlite", "x"), ".ratings.sqlite is there"),
         (put("media/notes.txt", "v001 fails"), "media/notes.txt is there"),
-        (lambda root: (root / "croissant.json").unlink(), "croissant.json is missing"),
+        (lambda root: (root / "README.md").unlink(), "README.md is missing"),
         (in_info, "dataset.yaml has 'label_sources'"),
         (in_first_row(student="s1"), "videos.jsonl holds more"),
         (in_first_row(step={"errors": [], "reason": "too shallow"}), "videos.jsonl holds more"),
@@ -222,17 +220,12 @@ def test_a_failed_push_names_its_reason(
     assert "Traceback" not in done.stderr and "hf_not" not in done.stderr and not list(hub.root.iterdir())
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # mlcroissant's use of rdflib
-def test_viewers_and_croissant_read_a_public_folder(folder: Path, tmp_path: Path) -> None:
+def test_viewers_read_a_public_folder(folder: Path, tmp_path: Path) -> None:
     import datasets
 
     public = withhold(folder, tmp_path / "public", tmp_path / "key.json")
     rows = datasets.load_dataset(str(public.root), cache_dir=str(tmp_path / "cache"))["test"]
     assert len(rows) == len(public.videos)
-    described = mlcroissant.Dataset(jsonld=str(public.root / "croissant.json"))
-    assert "SIMING-BENCH-CANARY-" in described.metadata.description
-    for file in json.loads((public.root / "croissant.json").read_text())["distribution"]:
-        assert hashlib.sha256((public.root / file["contentUrl"]).read_bytes()).hexdigest() == file["sha256"]
 
 
 def test_people_who_ask_for_real_recordings_are_told_what_they_agree_to(folder: Path, tmp_path: Path) -> None:
