@@ -4,46 +4,30 @@ lmms-eval has no place for a task's own options, so they are environment variabl
 same fields by flags (:mod:`siming_tasks.cli.parameters`). Whatever changes a result is written into the results. This
 is the only module that reads the environment.
 
-The reader is our own: pydantic-settings takes 0.21 s of CPU to import and read these fields, this module 0.06 s, and
-``siming --help``, which shows them, has 0.25 s in all.
+The reader is our own: pydantic-settings takes 0.21 s of CPU to import and read these fields, and ``siming --help``,
+which shows them, has 0.25 s in all.
 """
 
 from __future__ import annotations
 
 import logging
+import operator
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal, SupportsFloat, SupportsIndex, get_args, get_type_hints
 
-from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.input_kinds import expect
 from siming_tasks.common.redact import redact
-from siming_tasks.common.value_kinds import Choice, Decimal, ImageFormat, Kind, Refused, Share, Text, Whole
 
-__all__ = [
-    "OPTIONS",
-    "PUBLIC_SETS",
-    "Choice",
-    "Decimal",
-    "ImageFormat",
-    "Kind",
-    "Option",
-    "Options",
-    "Refused",
-    "Share",
-    "Text",
-    "Whole",
-    "lmms_eval_variables",
-    "videos_of_public_set",
-]
+__all__ = ["OPTIONS", "PUBLIC_SETS", "Option", "Options", "shard_of", "videos_of_public_set"]
 
 _log = logging.getLogger(__name__)
-
 
 PUBLIC_SETS = ("egooops", "captaincook4d", "egoems")
 """Names that stand for a public set in place of its folder, each with a variable ``<NAME>_VIDEO_DIR``."""
@@ -58,18 +42,22 @@ class Option:
 
     Attributes:
         name: of the field.
-        default: its value if nothing sets it.
-        kind: the values that it accepts.
+        default: its value if nothing sets it; of the type of every value.
         help: its meaning, without the default.
         changes: what depends on it.
+        words: the words to choose from; empty: any value of the type.
+        metavar: what stands for the value in help and tables.
+        least: smallest number.
         otherwise: the default in words, where an empty value stands for something.
     """
 
     name: str
-    default: object
-    kind: Kind
+    default: Any
     help: str
     changes: Changes
+    words: tuple[str, ...] = ()
+    metavar: str = ""
+    least: float = 1
     otherwise: str = ""
 
     @property
@@ -92,24 +80,45 @@ class Option:
         """Default for help texts and tables."""
         return self.otherwise or (f"{self.default:g}" if isinstance(self.default, float) else str(self.default))
 
-    def check(self, value: object) -> object:
-        """Return the value that the field holds (OptionsError: names the field, the value and what is accepted)."""
+    def check(self, value: object, said: str = "") -> object:
+        """Return the value as plain ``int``, ``float`` or ``str``.
+
+        Raises:
+            OptionsError: names the field and the value (or says what ``said`` does), and what is accepted.
+        """
+        refused = (said or f"{self.name}={value!r}") + " "
+        if self.words:
+            if not isinstance(value, str) or value not in self.words:
+                raise OptionsError(f"{refused}is not one of {', '.join(self.words)}.")
+            return value
+        if isinstance(self.default, str):
+            text = os.fspath(value) if isinstance(value, os.PathLike) else value
+            if not isinstance(text, str):
+                raise OptionsError(f"{refused}is not text.")
+            if self.default and not text:
+                raise OptionsError(f"{refused}must not be empty.")
+            return text
+        whole = isinstance(self.default, int)
+        if isinstance(value, bool | str) or not isinstance(value, SupportsIndex if whole else SupportsFloat):
+            raise OptionsError(f"{refused}is not a {'whole ' * whole}number.")
+        number = operator.index(value) if isinstance(value, SupportsIndex) else float(value)
+        if not self.least <= number <= 1e9:  # nor is NaN
+            raise OptionsError(f"{refused}must be from {self.least:g} to 1,000,000,000.")
+        return type(self.default)(number)
+
+    def read(self, text: str, named: str = "") -> object:
+        """Convert the text of the variable, or of a flag that is ``named`` (OptionsError: as :meth:`check`)."""
         try:
-            return self.kind.check(value)
-        except Refused as refused:
-            raise OptionsError(f"{self.name}={value!r} {refused}") from None
-
-    def read(self, text: str) -> object:
-        """Convert the variable's text (OptionsError: names the variable, the text and what is accepted)."""
-        try:
-            return self.kind.read(text)
-        except Refused as refused:
-            raise OptionsError(f"{self.variable}={text!r} {refused}") from None
+            value = text.strip().lower() if self.words else type(self.default)(text.strip())
+        except ValueError:
+            value = text
+        return self.check(value, f"{named or self.variable}={text!r}")
 
 
-def _option(default: Any, kind: Kind | None, changes: Changes, help: str, otherwise: str = "") -> Any:
-    """Declare a field; without a kind it is one of the words of its ``Literal`` type."""
-    return field(default=default, metadata={"kind": kind, "changes": changes, "help": help, "otherwise": otherwise})
+def _option(default: Any, metavar: str, changes: Changes, help: str, otherwise: str = "", least: float = 1) -> Any:
+    """Declare a field; without a metavar it is one of the words of its ``Literal`` type."""
+    facts = {"metavar": metavar, "changes": changes, "help": help, "otherwise": otherwise, "least": least}
+    return field(default=default, metadata=facts)
 
 
 @dataclass(frozen=True)
@@ -128,144 +137,87 @@ class Options:
         64
         >>> Options(frames=0)
         Traceback (most recent call last):
-        siming_tasks.common.errors.OptionsError: frames=0 must be at least 1.
+        siming_tasks.common.errors.OptionsError: frames=0 must be from 1 to 1,000,000,000.
     """
 
     data: str = _option(
-        "",
-        Text("DIR|ORG/NAME"),
-        "data",
+        "", "DIR|ORG/NAME", "data",
         "dataset folder, Hugging Face dataset (`org/name[@revision]`) or public set (`siming data fetch` lists them)",
         "the folder that a finished run names, else the SYNTHETIC demo that lmms-eval has drawn",
-    )
+    )  # fmt: skip
     split: str = _option(
-        "",
-        Text("[SPLIT:]PART"),
-        "data",
+        "", "[SPLIT:]PART", "data",
         "only the videos of one part of a split: `test` of the main one, `person:test` of a split that has a name",
         "the part that a finished run names, else all videos",
-    )
+    )  # fmt: skip
     media: Literal["auto", "frames", "video", "proxy"] = _option(
-        "auto",
-        None,
-        "shown",
+        "auto", "", "shown",
         "`frames` (our images, each with its time), `video` (a file for the model's own reader), `proxy` (a short file "
         "of just the frames that `frames` would show) or `auto`: frames for every model that takes several images, "
         "a file for the others",
-    )
-    frames: int = _option(64, Whole(), "shown", "frames per full video, except in `video` mode")
-    clip_frames: int = _option(16, Whole(), "shown", "frames per step clip, except in `video` mode")
+    )  # fmt: skip
+    frames: int = _option(64, "N", "shown", "frames per full video, except in `video` mode")
+    clip_frames: int = _option(16, "N", "shown", "frames per step clip, except in `video` mode")
     frame_size: int = _option(
-        896, Whole(metavar="PIXELS"), "shown", "longest side, in pixels, of the images in frames mode; never enlarged"
+        896, "PIXELS", "shown", "longest side, in pixels, of the images in frames mode; never enlarged"
     )
     clip_density: Literal["native", "matched"] = _option(
-        "native",
-        None,
-        "shown",
-        "`matched` samples clips at the full-video rate: a control, not the benchmark",
+        "native", "", "shown", "`matched` samples clips at the full-video rate: a control, not the benchmark"
     )
     sampler: Literal["uniform", "motion", "scene"] = _option(
-        "uniform",
-        None,
-        "shown",
+        "uniform", "", "shown",
         "which frames are taken: `uniform` (evenly), or as many by content: more where the picture moves (`motion`), "
         "or where it shows what was not there before (`scene`)",
-    )
-    image_format: str = _option(
-        "jpeg",
-        ImageFormat(),
-        "shown",
-        "how images are sent to a service: `jpeg` (the stored files as they are, quality 90), `png` (the same pixels, "
-        "about six times the bytes), or encoded again and smaller (`jpeg75`, `webp80`)",
-        "what LMMS_IMAGE_ENCODE_FORMAT and LMMS_IMAGE_JPEG_QUALITY say, else jpeg",
-    )
+    )  # fmt: skip
     prompt: Literal["plain", "reasoned"] = _option(
-        "plain",
-        None,
-        "shown",
+        "plain", "", "shown",
         "`reasoned` asks to think step by step before the JSON object: a control, not comparable with `plain`",
-    )
+    )  # fmt: skip
     ask: Literal["all", "skill", "step"] = _option(
-        "all",
-        None,
-        "shown",
+        "all", "", "shown",
         "what one request about a full video asks about: `all` steps as in the paper, one `skill`, or one `step`; "
         "controls, not comparable with `all`",
-    )
+    )  # fmt: skip
     schema: Literal["off", "json"] = _option(
-        "off",
-        None,
-        "shown",
+        "off", "", "shown",
         "`json`: the service is given a JSON schema of the reply, to which it holds the model; a control, not "
         "comparable with `off`; classes that cannot take one are refused",
-    )
+    )  # fmt: skip
     mapping: Literal["absolute", "proportional", "proportional-3/4"] = _option(
-        "absolute",
-        None,
-        "scored",
-        "points to the four labels of kappa: `absolute` or `proportional`",
+        "absolute", "", "scored", "points to the four labels of kappa: `absolute` or `proportional`"
     )
-    positive: Literal["error", "correct"] = _option(
-        "error",
-        None,
-        "scored",
-        "positive class of precision, recall and F1: `error` or `correct`",
-    )
-    rater: str = _option("consensus", Text("NAME", empty=False), "scored", "whose points are the reference")
+    rater: str = _option("consensus", "NAME", "scored", "whose points are the reference")
     cluster: Literal["auto", "video", "performance", "student", "site"] = _option(
-        "auto",
-        None,
-        "scored",
+        "auto", "", "scored",
         "what is left out at a time for intervals, as videos that share it are not independent: `site`, `student` or "
         "`performance`, each with what lies within, single videos (`video`), or `auto`: the largest of these of which "
         "there are at least five",
-    )
-    cache: str = _option(
-        "", Text("DIR"), "place", "folder for the demo, decoded frames and clips", "the user's cache folder"
-    )
-    cache_gb: float = _option(
-        20.0, Decimal(above=0, metavar="GB"), "place", "upper limit of decoded frames on disk, in gigabytes"
-    )
-    limits: Literal["known", "off"] = _option(
-        "known",
-        None,
-        "place",
-        f"`off`: run although the requests exceed the known limits of a service ({see('recipes')})",
-    )
+    )  # fmt: skip
+    cache: str = _option("", "DIR", "place", "folder for the demo, decoded frames and clips", "the user's cache folder")
+    cache_gb: float = _option(20.0, "GB", "place", "upper limit of decoded frames on disk, in gigabytes", least=0.001)
     replies: str = _option(
-        "",
-        Text("DIR|off"),
-        "asking",
+        "", "DIR|off", "asking",
         "folder where every reply of a model is kept when it arrives, so that a run that was cut short goes on where "
         "it stopped; `off` keeps none",
         "`replies` in the cache folder",
-    )
+    )  # fmt: skip
     shard: str = _option(
-        "",
-        Share(empty=True),
-        "asking",
+        "", "I/N", "asking",
         "only one of several equal parts of each task's requests: `2/5` is the second of five; the folders of all are "
         "one run",
         "all requests",
-    )
+    )  # fmt: skip
     lmms_eval: Literal["tested", "any"] = _option(
-        "tested", None, "asking", "`any`: run although these tasks were not tested with this version of lmms-eval"
+        "tested", "", "asking", "`any`: run although these tasks were not tested with this version of lmms-eval"
     )
     prices: str = _option(
-        "",
-        Text("FILE"),
-        "place",
-        "price table (YAML) of what models cost per million tokens",
-        "costs are not reported",
+        "", "FILE", "place", "price table (YAML) of what models cost per million tokens", "costs are not reported"
     )
     limit_cost: float = _option(
-        0.0,
-        Decimal(least=0, metavar="MONEY"),
-        "asking",
+        0.0, "MONEY", "asking",
         "stop a run when it has cost this much; the replies so far are kept; needs `SIMING_PRICES`",
-        "no limit",
-    )
-    demo_videos: int = _option(16, Whole(), "data", "videos in the synthetic demo")
+        "no limit", least=0,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         for name, option in OPTIONS.items():
@@ -274,6 +226,7 @@ class Options:
             if "://" in getattr(self, name):
                 where = "is an address. Name a folder; a store elsewhere is mounted, or synchronised with it."
                 raise OptionsError(f"{name}={redact(getattr(self, name))!r} {where}")
+        shard_of(self.shard)
         if self.schema != "off" and self.prompt == "reasoned":
             raise OptionsError(
                 "schema='json' and prompt='reasoned' exclude each other: a reply that is held to the schema has no "
@@ -302,9 +255,8 @@ class Options:
         for name in sorted(env):
             if name.startswith("SIMING_") and name not in by_variable:
                 _warn_unknown(name, tuple(by_variable))
-        texts = {name: env.get(name, "").strip() for name in by_variable}
-        texts["SIMING_IMAGE_FORMAT"] = texts["SIMING_IMAGE_FORMAT"] or _image_format_of_lmms_eval(env)
-        return cls(**{option.name: option.read(texts[name]) for name, option in by_variable.items() if texts[name]})  # type: ignore[arg-type]
+        given = {option: env.get(variable, "").strip() for variable, option in by_variable.items()}
+        return cls(**{option.name: option.read(text) for option, text in given.items() if text})  # type: ignore[arg-type]
 
     @property
     def cache_dir(self) -> Path:
@@ -321,23 +273,12 @@ class Options:
         return Path(self.replies).expanduser() if self.replies else self.cache_dir / "replies"
 
 
-def _image_format_of_lmms_eval(env: Mapping[str, str]) -> str:
-    """Image format that lmms-eval's own two variables ask for; empty if neither is set.
-
-    Raises:
-        OptionsError: lmms-eval would fail at, or make something else of, their value.
-    """
-    name, number = "LMMS_IMAGE_ENCODE_FORMAT", "LMMS_IMAGE_JPEG_QUALITY"
-    image_format, quality = (env.get(variable, "").strip() for variable in (name, number))
-    try:
-        quality = str(Whole(1, 100).read(quality)) if quality else ""
-    except Refused as refused:
-        raise OptionsError(f"{number}={quality!r} {refused}") from None
-    if image_format.upper() not in ("", "PNG", "JPEG", "JPG", "WEBP"):
-        raise OptionsError(f"{name}={image_format!r} is not one of PNG, JPEG, WEBP.")
-    if image_format.upper() == "PNG":  # lmms-eval does not look at the quality of a PNG
-        return "png"
-    return f"{image_format or 'jpeg'}{quality}" if image_format or quality else ""
+def shard_of(text: str) -> tuple[int, int]:
+    """Number and count of the parts that a text names, such as ``2/5``; (1, 1) for none (OptionsError: it is none)."""
+    match = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", text or "1/1")
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise OptionsError(f"shard={text!r} is not a part such as 2/5, the second of five.")
+    return int(match[1]), int(match[2])
 
 
 @lru_cache(maxsize=64)  # once a process: every task that is loaded reads the environment
@@ -380,8 +321,9 @@ def _describe_fields() -> dict[str, Option]:
     types = get_type_hints(Options)
     options = {}
     for item in fields(Options):
-        facts: dict[str, Any] = dict(item.metadata)
-        facts["kind"] = facts["kind"] or Choice(get_args(types[item.name]))
+        words = get_args(types[item.name])
+        facts: dict[str, Any] = {**item.metadata, "words": words}
+        facts["metavar"] = facts["metavar"] or "{" + ",".join(words) + "}"
         options[item.name] = Option(item.name, item.default, **facts)
     return options
 

@@ -96,7 +96,7 @@ def commands() -> Iterator[str]:
 
 def flag_of(option: Option) -> str:
     """The flag of an option with the values that it accepts, as code; empty where it has none."""
-    return f"`{option.flag} {cell(option.kind.metavar)}`" if option.has_flag else ""
+    return f"`{option.flag} {cell(option.metavar)}`" if option.has_flag else ""
 
 
 def options() -> Iterator[str]:
@@ -115,7 +115,7 @@ OTHERS = """
 
 | variable | of | what it does here |
 |---|---|---|
-| `LMMS_IMAGE_ENCODE_FORMAT`, `LMMS_IMAGE_JPEG_QUALITY` | lmms-eval | how images are sent |
+| `LMMS_IMAGE_ENCODE_FORMAT`, `LMMS_IMAGE_JPEG_QUALITY` | lmms-eval | nothing: stored files are sent as they are |
 | `LMMS_VIDEO_DECODE...` | lmms-eval | how its models read a video file; recorded in the results |
 | `HF_TOKEN`, `HF_HOME`, `HF_ENDPOINT`, `HF_HUB_OFFLINE` | huggingface_hub | how `SIMING_DATA=org/name` is fetched |
 | `HF_UPDATE_DOWNLOAD_COUNTS` | datasets | nothing: while tasks of this suite are loaded, `datasets` counts no use |

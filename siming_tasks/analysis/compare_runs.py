@@ -115,7 +115,7 @@ def compare(
             names to them, for two runs of one model.
         setting: name of the setting, such as ``full_score``; None: the first that all runs have.
         data: the data set of the folders, or its folder; None: that of a run that is loaded, else as in ``load``.
-        options: rater, label mapping and positive class.
+        options: rater and label mapping.
         allow: differences to accept (:data:`siming_tasks.common.schema.DIFFERENCES`).
         against: compare every other run with this one instead of all pairs.
         margin: difference from the physicians that counts as none.
@@ -178,7 +178,7 @@ def _compare(
         raise DataError(f"Run {silent!r} has nothing to compare: no step has an answer.")
     points = comparison_points(dataset, next(iter(judges.values())))
     made = compare_judges(judges, setting=setting, points=points, against=against, margin=margin,
-                          mapping=options.mapping, positive=options.positive)  # fmt: skip
+                          mapping=options.mapping)  # fmt: skip
     facts = {"dataset": dataset.facts, "synthetic": dataset.synthetic, "reference": options.rater,
-             "allowed": sorted(allow), "mapping": options.mapping, "positive": options.positive}  # fmt: skip
+             "allowed": sorted(allow), "mapping": options.mapping}  # fmt: skip
     return replace(made, facts=facts)

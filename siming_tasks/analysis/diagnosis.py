@@ -40,7 +40,7 @@ def diagnose(
     Args:
         run: one that is loaded, or what :func:`siming_tasks.results.run.load` reads.
         setting: name of the setting.
-        options: rater, label mapping and positive class.
+        options: rater and label mapping.
         pass_mark: share of points that passes the exam.
         margin: difference from the physicians that counts as none.
         again: a second run of the same model over the same exams, for the agreement of the model with itself.
@@ -66,7 +66,7 @@ def diagnose(
     rows += diagnose_matrix(matrix, run, setting, options, pass_mark=pass_mark)
     if again is not None:
         other = load(again, run.dataset).score_matrix(setting, options.rater, options.cluster)
-        rows += repeats([matrix, other], mapping=options.mapping, positive=options.positive)
+        rows += repeats([matrix, other], mapping=options.mapping)
     return rows
 
 
@@ -77,7 +77,7 @@ def compare_one(
     points: dict[str, Any] = rater_points(run.dataset, matrix)
     several = len(points) > 1 and (np.array([~np.isnan(own) for own in points.values()]).sum(axis=0) > 1).any()
     return compare_judges({name: matrix}, setting=setting, points=points if several else None, margin=margin,
-                          mapping=options.mapping, positive=options.positive)  # fmt: skip
+                          mapping=options.mapping)  # fmt: skip
 
 
 def diagnose_matrix(
@@ -87,7 +87,7 @@ def diagnose_matrix(
     if not (matrix.counted & matrix.answered).any():
         return Rows()
     dataset, rubric = run.dataset, run.dataset.rubric
-    points, how = rater_points(dataset, matrix), {"mapping": options.mapping, "positive": options.positive}
+    points, how = rater_points(dataset, matrix), {"mapping": options.mapping}
     rows = steps(matrix, points, mapping=options.mapping)
     rows += severity(matrix, points)
     rows += history(matrix, rubric, points, mapping=options.mapping)
@@ -112,5 +112,5 @@ def _claims(matrix: ScoreMatrix, run: Run, setting: str, options: Options, how: 
     if task.scope == "full" and (clip := other("clip", task.answer)) is not None:
         rows += full_video_and_clip(matrix, clip, **how)
     if task.answer == "score" and (verdicts := other(task.scope, "error")) is not None:
-        rows += points_and_verdicts(matrix, verdicts, positive=options.positive)
+        rows += points_and_verdicts(matrix, verdicts)
     return rows

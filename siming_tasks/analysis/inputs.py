@@ -152,7 +152,7 @@ def run_inputs(run: Run, setting: str, options: Options, allow: Collection[str] 
 
     controls = [TASKS[name] for name in (*ABLATION_TASKS, *SOUND_TASKS) if run.records.get(name)]
     controls = [task for task in controls if task.base_task == setting and run.records.get(setting)]
-    how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
+    how: dict[str, Any] = {"mapping": options.mapping}
     rows = Rows()
     for task in controls:
         name = task.ablation.name or task.modality.name

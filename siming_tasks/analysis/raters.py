@@ -68,7 +68,7 @@ def rater_rows(dataset: Dataset, options: Options | None = None, names: Sequence
         raise DataError(f"No step was scored by two of {', '.join(points)}; their agreement cannot be computed.")
     verdicts = replace(matrix, answer="error", predicted=np.full(matrix.reference.shape, np.nan))
     rows = physician_rows(matrix, points, mapping=options.mapping)
-    rows += (row.at(row=f"verdicts: {row.row}") for row in physician_rows(verdicts, points, positive=options.positive))
+    rows += (row.at(row=f"verdicts: {row.row}") for row in physician_rows(verdicts, points))
     every = np.array(list(points.values()))  # pairs are looked at on steps with a label, whoever gave it
     unlabelled = np.isnan(every).all(axis=0)
     labelled = replace(matrix, reference=np.where(unlabelled, np.nan, np.nan_to_num(every).max(axis=0)))

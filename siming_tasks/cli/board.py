@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import say, show_problems
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.input_kinds import kind_of
-from siming_tasks.options import Decimal, Options, Whole
+from siming_tasks.options import Options
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
@@ -114,10 +116,8 @@ def build(
     folder: Path = cli.word("INBOX", "folder of archives", _INBOX),
     out: Path = cli.option("DIR", "the new folder (default: siming_board)", cli.NEW_FOLDER, Path("siming_board")),
     reruns: Path | None = cli.option("DIR", "the organiser's own runs, SENDER/NAME as the archives", Path),
-    match: float = cli.option(
-        "SHARE", "share of equal answers that verifies a row (default 1)", Decimal(above=0, most=1), 1.0
-    ),
-    most: int = cli.option("N", "submissions of one sender within 30 days (default 3)", Whole(least=1), 3),
+    match: float = cli.option("SHARE", "share of equal answers that verifies a row (default 1)", cli.SHARE, 1.0),
+    most: int = cli.option("N", "submissions of one sender within 30 days (default 3)", click.IntRange(1), 3),
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
 ) -> int:
     """Build the board; 1 if an archive was refused."""

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import click
+
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import say, say_next, show_markdown, show_problems
 from siming_tasks.common.errors import DataError, OptionsError
-from siming_tasks.options import Decimal, Whole
 
 
 @cli.command()
@@ -53,9 +54,7 @@ def build(
         "(aggregated events) or Label Studio (.json), or their folder; may be repeated",
         Path,
     ),
-    spans_fps: float | None = cli.option(
-        "X", "frames per second, where --spans counts frames", Decimal(least=1, most=1000)
-    ),
+    spans_fps: float | None = cli.option("X", "frames per second, where --spans counts frames", cli.Number(1, 1000)),
     list_only: bool = cli.switch("only list what labels --spans has, and build nothing", "--list"),
     draft: Path | None = cli.option("FILE", "with --list: write a mapping file to begin with", cli.NEW_FILE),
     spans_from: str | None = cli.option("NAME", "with an event log: the rater whose marks are the spans"),
@@ -77,7 +76,7 @@ def build(
     keep_ids: bool = cli.switch("keep the sheet's video names as ids"),
     keep_rater_names: bool = cli.switch("keep the sheet's names of raters"),
     synthetic: bool = cli.switch("the videos or labels are simulated"),
-    jobs: int = cli.option("N", "videos worked on at once (default 2)", Whole(), 2),
+    jobs: int = cli.option("N", "videos worked on at once (default 2)", click.IntRange(1), 2),
 ) -> None:
     """Build the folder and name the next command."""
     from siming_tasks.tools.builder import BuildOptions, UseRatings, build_dataset

@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import FOLDED, count_problems, fold_problems, plural, print_json, say
 from siming_tasks.common.errors import OptionsError, Problem, RubricError
-from siming_tasks.options import Whole
 
 if TYPE_CHECKING:
     from siming_tasks.data.check.report import CheckReport
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def check(
     chosen: cli.DatasetChoice = cli.dataset_flags(word=True, split=False),
     quick: bool = cli.switch("open the videos without decoding them"),
-    jobs: int | None = cli.option("N", "videos worked on at once (default: all processors)", Whole()),
+    jobs: int | None = cli.option("N", "videos worked on at once (default: all processors)", click.IntRange(1)),
     restate_digests: bool = cli.switch(
         "write the digests anew, where labels or videos were changed on purpose; not beside other errors", "--restate"
     ),

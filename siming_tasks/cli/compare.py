@@ -8,7 +8,7 @@ from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.study import origin, title
 from siming_tasks.cli.terminal import print_json, show_markdown
 from siming_tasks.common.schema import DIFFERENCES
-from siming_tasks.options import Choice, Decimal, Options
+from siming_tasks.options import Options
 
 if TYPE_CHECKING:
     from siming_tasks.analysis.comparison import Comparison
@@ -25,12 +25,15 @@ def compare(
     ),
     against: str | None = cli.option("NAME", "compare all runs with this one instead of all pairs"),
     allow: tuple[str, ...] = cli.several(
-        "WHAT", f"accept runs that differ in WHAT: {', '.join(DIFFERENCES)}", Choice(DIFFERENCES)
+        "WHAT", f"accept runs that differ in WHAT: {', '.join(DIFFERENCES)}", DIFFERENCES
     ),
     partial: bool = cli.switch("count only requests that have a line (limited runs that do not say so)"),
     repeated: bool = cli.switch("the runs are repeats of one judge; print how much they differ"),
     margin: float = cli.option(
-        "X", "difference from the physicians that counts as none (default 0.05)", Decimal(above=0, below=1), 0.05
+        "X",
+        "difference from the physicians that counts as none (default 0.05)",
+        cli.PROPORTION,
+        0.05,
     ),
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
     as_json: bool = cli.switch("print one JSON object instead of Markdown", "--json"),
@@ -105,7 +108,7 @@ def _print_repeats(runs: Any, settings: Any, options: Options, dataset: Dataset,
     from siming_tasks.analysis.repeats import repeats
     from siming_tasks.report.row_tables import row_section
 
-    how: dict[str, Any] = {"mapping": options.mapping, "positive": options.positive}
+    how: dict[str, Any] = {"mapping": options.mapping}
     found = {
         name: repeats([run.score_matrix(name, options.rater, options.cluster) for run in runs], **how)
         for name in settings

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import click
+
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import marked_name, say
-from siming_tasks.options import Options, Whole
+from siming_tasks.options import Options
 
 
 @cli.command(
@@ -24,11 +26,9 @@ def requests(
     setting: tuple[str, ...] = cli.several("NAME", "full_score, ...; may be repeated (default: the four)", cli.SETTING),
     missing: tuple[Path, ...] = cli.several("RUN", "only what has no answer in this run; may be repeated", cli.RUN),
     files: bool = cli.switch("frames as files beside OUT instead of data URLs"),
-    limit: int | None = cli.option("N", "only the first N requests of each setting", Whole()),
-    batch_mb: int = cli.option("N", "most megabytes of a file (default 190)", Whole(), 190),
-    options: Options = cli.option_flags(
-        *cli.MEDIA_OPTIONS, "media", "prompt", "ask", "schema", "image_format", "cache", "cache_gb"
-    ),
+    limit: int | None = cli.option("N", "only the first N requests of each setting", click.IntRange(1)),
+    batch_mb: int = cli.option("N", "most megabytes of a file (default 190)", click.IntRange(1), 190),
+    options: Options = cli.option_flags(*cli.MEDIA_OPTIONS, "media", "prompt", "ask", "schema", "cache", "cache_gb"),
 ) -> None:
     """Write the job and say how its results are imported."""
     from tqdm import tqdm

@@ -5,10 +5,12 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+import click
+
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import say, say_next, show_markdown, show_problems
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.options import Options, Whole
+from siming_tasks.options import Options
 
 
 @cli.command(
@@ -21,7 +23,7 @@ def fetch(
     annotations: Path | None = cli.option("DIR", "folder with the published annotation files", Path),
     videos: Path | None = cli.option("DIR", "folder with the videos, one file a recording", Path),
     keep_audio: bool = cli.switch("keep the sound (voices identify people)"),
-    jobs: int = cli.option("N", "videos worked on at once (default 2)", Whole(), 2),
+    jobs: int = cli.option("N", "videos worked on at once (default 2)", click.IntRange(1), 2),
     options: Options = cli.option_flags("cache"),
 ) -> None:
     """Make the folder, print what it holds and the next command."""

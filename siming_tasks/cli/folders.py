@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+import click
+
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import marked_name, say
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.options import Options, Whole
+from siming_tasks.options import Options
 
 
 @cli.command()
@@ -56,11 +58,11 @@ def push(
 @cli.command()
 def demo(
     out: Path = cli.word("OUT", "the new folder", cli.NEW_FOLDER),
-    videos: int = cli.option("N", "number of exams (default 16)", Whole(), 16),
-    seed: int = cli.option("S", "of trainees, raters and looks (default 0)", Whole(0), 0),
+    videos: int = cli.option("N", "number of exams (default 16)", click.IntRange(1), 16),
+    seed: int = cli.option("S", "of trainees, raters and looks (default 0)", click.IntRange(0), 0),
     short: bool = cli.switch("half a minute of video per exam instead of three; for tests"),
     pairs: bool = cli.switch("add counterfactual minimal pairs, for the pair metric"),
-    jobs: int = cli.option("J", "worker processes (default 2)", Whole(), 2),
+    jobs: int = cli.option("J", "worker processes (default 2)", click.IntRange(1), 2),
     no_contact: bool = cli.switch("write no contact sheets"),
     sound: bool = cli.switch("add a sound track of synthetic speech and the words as transcript"),
     voice: bool = cli.switch("the same, and no speech bubbles: what is said is heard and not seen"),

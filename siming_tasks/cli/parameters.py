@@ -7,10 +7,14 @@ function's signature, and typer carries a private copy of click whose groups and
 from __future__ import annotations
 
 import inspect
+import math
+import os
 import re
 import shlex
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,9 +27,8 @@ from siming_tasks.cli.terminal import say, say_next
 from siming_tasks.common.errors import OptionsError, SimingError, system_message
 from siming_tasks.common.input_kinds import kind_of
 from siming_tasks.common.redact import redact
-from siming_tasks.common.value_kinds import OutputPath
-from siming_tasks.options import OPTIONS, Kind, Options, Refused
-from siming_tasks.tasks.registry import SettingName
+from siming_tasks.options import OPTIONS, Options
+from siming_tasks.tasks import setting_named
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
@@ -34,41 +37,33 @@ if TYPE_CHECKING:
 SCORING_OPTIONS = tuple(name for name, option in OPTIONS.items() if option.changes == "scored")
 """The options that say how answers are scored."""
 
-MEDIA_OPTIONS = ("demo_videos", "frames", "clip_frames", "frame_size", "clip_density", "sampler")
+MEDIA_OPTIONS = ("frames", "clip_frames", "frame_size", "clip_density", "sampler")
 """The options that say which frames of the videos a model is shown."""
 
 __all__ = [
-    "MEDIA_OPTIONS", "NEW_FILE", "NEW_FOLDER", "REPORT", "RUBRIC", "RUN", "RUNS", "RUN_ON_DATA",
-    "SCORING_OPTIONS", "SETTING", "VIDEOS", "Checked", "Command", "DatasetChoice", "Input", "OptionFlag",
-    "RefusedValueError", "command", "dataset_flags", "next_step", "option", "option_flags", "refusal", "several",
-    "switch", "word",
+    "ABOVE_ZERO", "MEDIA_OPTIONS", "NEW_FILE", "NEW_FOLDER", "PROPORTION", "REPORT", "RUBRIC", "RUN",
+    "RUNS", "RUN_ON_DATA", "SCORING_OPTIONS", "SETTING", "SHARE", "VIDEOS", "Command", "DatasetChoice", "Input",
+    "Number", "OptionFlag", "OutputPath", "RefusedValueError", "command", "dataset_flags", "next_step", "option",
+    "option_flags", "refusal", "several", "switch", "word",
 ]  # fmt: skip
-
-SETTING = SettingName()
-NEW_FILE, NEW_FOLDER = OutputPath(False), OutputPath(True)
-"""Kinds of words and flags that name what a command writes."""
-
-
-class Checked(click.ParamType[Any]):
-    """A parameter type that reads text by a :class:`siming_tasks.options.Kind`; a refusal names flag and text."""
-
-    def __init__(self, kind: Kind) -> None:
-        self.kind = kind
-        self.name = kind.metavar
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The value of a text; defaults, which are no text, stay as they are."""
-        if not isinstance(value, str):
-            return value
-        try:
-            return self.kind.read(value)
-        except Refused as refused:
-            named = param.opts[0] if isinstance(param, click.Option) else getattr(param, "metavar", None)
-            raise RefusedValueError(f"{named} {value!r} {refused}", ctx) from None
 
 
 class RefusedValueError(click.UsageError):
-    """A value that its kind refuses; the message is the whole sentence."""
+    """A value that is refused; the message is the whole sentence."""
+
+
+class OptionType(click.ParamType[Any]):
+    """Value of an option, read and refused by :class:`siming_tasks.options.Option`."""
+
+    def __init__(self, name: str) -> None:
+        self.option, self.name = OPTIONS[name], OPTIONS[name].metavar
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The value of a text; a default, which is None, stays as it is."""
+        try:
+            return self.option.read(value, self.option.flag) if isinstance(value, str) else value
+        except OptionsError as error:
+            raise RefusedValueError(str(error), ctx) from None
 
 
 class OptionFlag(click.Option):
@@ -77,7 +72,75 @@ class OptionFlag(click.Option):
     def __init__(self, name: str) -> None:
         option = OPTIONS[name]
         text = f"{option.help} (default: {option.variable}, else {option.default_text})".replace("`", "")
-        super().__init__([option.flag, name], type=Checked(option.kind), metavar=option.kind.metavar, help=text)
+        super().__init__([option.flag, name], type=OptionType(name), metavar=option.metavar, help=text)
+
+
+class Setting(click.ParamType[Any]):
+    """Name of a setting, as it is or as its task's in lmms-eval."""
+
+    name = "setting"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name; an unknown one is refused and the nearest named."""
+        try:
+            return setting_named(value)
+        except OptionsError as error:
+            raise RefusedValueError(str(error), ctx) from None
+
+
+class Number(click.FloatRange):
+    """A number within bounds; never NaN, which is within all."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number of a text."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number.", param, ctx)
+        return number
+
+
+class OutputPath(click.ParamType[Any]):
+    """File or folder that is written: none yet, or one of that kind; a link stands for what it leads to.
+
+    Refused is what a new file or folder must not take the place of (a pipe, a socket, a device, a folder in place of a
+    file), and a place where none can be made. Nothing is written yet.
+    """
+
+    name = "path"
+
+    def __init__(self, folder: bool) -> None:
+        self.folder = folder
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path of a text, or what it leads to."""
+        if not isinstance(value, str):
+            return value
+        try:
+            path = Path(os.path.realpath(value)) if os.path.islink(value) else Path(value)
+            above = next((parent for parent in path.absolute().parents if os.path.lexists(parent)), path)
+            mode = 0
+            with suppress(FileNotFoundError, NotADirectoryError):
+                mode = path.stat().st_mode
+        except (OSError, ValueError) as error:  # too long, a circle of links, a NUL; the current folder is gone
+            self.fail(f"{value!r} cannot be used: {getattr(error, 'strerror', None) or error}.", param, ctx)
+        is_folder = stat.S_ISDIR(mode)
+        if not value or value == "-":
+            self.fail(f"{value!r} is no name of a {'folder' if self.folder else 'file'}.", param, ctx)
+        if mode and not is_folder and not stat.S_ISREG(mode):
+            self.fail(f"{value!r} is a pipe, a socket or a device, and would be replaced.", param, ctx)
+        if mode and is_folder != self.folder:
+            what = "a folder; name a file in it" if is_folder else "a file; name a folder"
+            self.fail(f"{value!r} is {what}.", param, ctx)
+        if not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
+            what = "is not writable" if above.is_dir() else "is no folder"
+            self.fail(f"{value!r} cannot be made: {above} {what}. Choose another place.", param, ctx)
+        return path
+
+
+SETTING = Setting()
+PROPORTION, SHARE, ABOVE_ZERO = Number(0, 1, True, True), Number(0, 1, True), Number(0, min_open=True)
+NEW_FILE, NEW_FOLDER = OutputPath(False), OutputPath(True)
+"""Types of words and flags that name what a command writes."""
 
 
 @dataclass(frozen=True)
@@ -318,7 +381,7 @@ def command(description: str = "") -> Callable[[Callable[..., Any]], Command]:
     :func:`word`, :func:`option`, :func:`several`, :func:`switch`, :func:`dataset_flags` or :func:`option_flags`::
 
         @command()
-        def steps(chosen: DatasetChoice = dataset_flags(word=True), top: int = option("N", "how many", Whole(), 5)):
+        def steps(chosen: DatasetChoice = dataset_flags(word=True), top: int = option("N", "how many", int, 5)):
             print(*chosen.open().rubric.steps[:top])
     """
 
@@ -340,7 +403,7 @@ def option(metavar: str, help: str, kind: Any = None, default: Any = None, *, fl
     Args:
         metavar: what stands for the value in the help; empty for words to choose from.
         help: its line of help.
-        kind: of its values: a :class:`siming_tasks.options.Kind`, a tuple of words, or a type of click.
+        kind: of its values: a tuple of words, or a type of click.
         default: its value if it is not given.
         flag: its name, or several after blanks, if it is not the parameter's.
         how: further facts for :class:`click.Option`: ``nargs``, ``required``.
@@ -406,6 +469,4 @@ def _flag(name: str) -> str:
 
 
 def _type(kind: Any) -> Any:
-    if isinstance(kind, tuple):
-        return click.Choice(kind)
-    return Checked(kind) if hasattr(kind, "read") else kind
+    return click.Choice(kind) if isinstance(kind, tuple) else kind

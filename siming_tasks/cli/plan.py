@@ -12,7 +12,7 @@ import click
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import show_markdown
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.options import Decimal, Options, Whole
+from siming_tasks.options import Options
 
 if TYPE_CHECKING:
     from siming_tasks.media import Policy
@@ -27,8 +27,8 @@ _DURATION = 168.9
 MOST_NAMED = 33
 """Steps named in a line; a rubric of 24 recipes has 358."""
 
-_BYTES_PER_PIXEL = {"jpeg90": 0.33, "jpeg75": 0.18, "jpeg60": 0.13, "jpeg40": 0.09, "webp80": 0.21, "png": 1.9}
-"""Bytes per pixel of a sharp 720p recording with sensor noise, scaled to 896 x 504; smooth pictures take a third."""
+_BYTES_PER_PIXEL = 0.33
+"""Of a JPEG of quality 90 of a sharp 720p recording with sensor noise, scaled to 896 x 504; smooth: a third."""
 
 
 _SHOWN = {
@@ -66,17 +66,15 @@ def recipe(model: str | None = cli.word("[MODEL]", "one of them; without it, a l
 @cli.command()
 def plan(
     chosen: cli.DatasetChoice = cli.dataset_flags(),
-    options: Options = cli.option_flags(*cli.MEDIA_OPTIONS, "image_format", "limits", "prompt", "ask"),
-    videos: int | None = cli.option("V", "number of videos, to plan without a data set", Whole()),
-    duration: float | None = cli.option(
-        "S", f"length of the videos in seconds (default {_DURATION})", Decimal(above=0)
-    ),
+    options: Options = cli.option_flags(*cli.MEDIA_OPTIONS, "prompt", "ask"),
+    videos: int | None = cli.option("V", "number of videos, to plan without a data set", click.IntRange(1)),
+    duration: float | None = cli.option("S", f"length of the videos in seconds (default {_DURATION})", cli.ABOVE_ZERO),
     model: str | None = cli.option(
         "NAME", "a recipe, a model of the paper or a service; sets its frames and checks its limits"
     ),
     tokens: str = cli.option("F[,F]", "image-token formulas", default="qwen2_5_vl,openai_tiles"),
-    price_in: float | None = cli.option("P", "price of a million input tokens", Decimal(least=0)),
-    price_out: float | None = cli.option("P", "price of a million output tokens", Decimal(least=0)),
+    price_in: float | None = cli.option("P", "price of a million input tokens", cli.Number(0)),
+    price_out: float | None = cli.option("P", "price of a million output tokens", cli.Number(0)),
     canary: bool = cli.switch(
         "plan nothing: ask --model (of lmms-eval, or a recipe) 8 questions whose answers are only heard or only seen"
     ),
@@ -303,25 +301,17 @@ def _print_fit(run_plan: RunPlan, exams: Sequence[ExamFacts], policy: Policy, se
 
 
 def _request_weight(images: int, exams: Sequence[ExamFacts], policy: Policy) -> Weight:
-    """Bytes of a request with so many images of the largest exam, encoded as the policy says."""
+    """Bytes of a request with so many images of the largest exam, as they are stored."""
     from siming_tasks.media.picture import fit_size
     from siming_tasks.models.recipes import Weight
 
-    encoding = policy.encoding.of_stored(policy.quality)
-    share = _BYTES_PER_PIXEL["png"]
-    if encoding.quality is not None:  # the nearest known quality that is not better
-        known = {int(name[4:]): value for name, value in _BYTES_PER_PIXEL.items() if name.startswith("jpeg")}
-        share = known[min((quality for quality in known if quality >= encoding.quality), default=90)]
-        share *= _BYTES_PER_PIXEL["webp80"] / known[75] if encoding.format == "webp" else 1
     sides = [fit_size(exam.width, exam.height, policy.frame_size) for exam in exams]
-    size = max((width * height for width, height in sides), default=0) * share
+    size = max((width * height for width, height in sides), default=0) * _BYTES_PER_PIXEL
     return Weight(images, round(images * size), round(size), max((max(pair) for pair in sides), default=0))
 
 
 def _ways_to_fit(weight: Weight, exams: Sequence[ExamFacts], policy: Policy, service: Service) -> Iterator[str]:
     """Each single change of an option that brings a request within the limits."""
-    from siming_tasks.media.stored_image import Encoding
-
     if (fewer := service.fitting(weight)) > 0 and not service.refuses(_request_weight(fewer, exams, policy)):
         yield f"{fewer} frames"
     scale = math.sqrt(service.request_mb * 1e6 / weight.request)
@@ -329,8 +319,3 @@ def _ways_to_fit(weight: Weight, exams: Sequence[ExamFacts], policy: Policy, ser
     scaled = replace(policy, frame_size=smaller) if smaller >= 224 else None
     if scaled and not service.refuses(_request_weight(weight.images, exams, scaled)):
         yield f"--frame-size {smaller}"
-    for form in ("jpeg", "jpeg75", "jpeg60", "jpeg40"):
-        other = replace(policy, encoding=Encoding.of(form))
-        if other.encoding != policy.encoding and not service.refuses(_request_weight(weight.images, exams, other)):
-            yield f"--image-format {form}"
-            return

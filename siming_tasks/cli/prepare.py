@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
+
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import say
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.options import Options, Share, Whole
+from siming_tasks.options import Options, shard_of
 
 MAX_COMMANDS = 8
 """Commands for missing requests that are printed."""
@@ -17,8 +19,8 @@ MAX_COMMANDS = 8
 def prepare(
     chosen: cli.DatasetChoice = cli.dataset_flags(),
     options: Options = cli.option_flags(*cli.MEDIA_OPTIONS, "media", "cache", "cache_gb"),
-    jobs: int = cli.option("J", "worker processes (default 1)", Whole(), 1),
-    shard: str | None = cli.option("I/N", "only every N-th video from the I-th on", Share()),
+    jobs: int = cli.option("J", "worker processes (default 1)", click.IntRange(1), 1),
+    shard: str | None = cli.option("I/N", "only every N-th video from the I-th on"),
     dry_run: bool = cli.switch("print the estimate and stop"),
 ) -> int:
     """Print the estimate, do the work under a progress bar, list what could not be decoded."""
@@ -28,7 +30,7 @@ def prepare(
     from siming_tasks.media.prefetch import Outcome, estimate
     from siming_tasks.media.prefetch import prepare as run
 
-    part, parts = (int(number) for number in (shard or "1/1").split("/"))
+    part, parts = shard_of(shard or "")
     dataset = chosen.open(media=True)
     policy = Policy.of(options)
     tasks = [

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import click
+
 from siming_tasks.cli import parameters as cli
 from siming_tasks.common.errors import DataError, OptionsError
-from siming_tasks.options import Options, Whole
+from siming_tasks.options import Options
 
 if TYPE_CHECKING:
     from siming_tasks.tools.station.worklist import Work
@@ -19,7 +21,7 @@ def rate(
     rater: str | None = cli.option("NAME", "name of the rater"),
     rubric: Path | None = cli.option("FILE", "rubric.yaml, for plain videos (default: the embedded one)", cli.RUBRIC),
     store: Path | None = cli.option("FILE", "the event log (default: DIR.ratings.sqlite)", cli.NEW_FILE),
-    port: int = cli.option("N", "port of the page (default: a free one)", Whole(0), 0),
+    port: int = cli.option("N", "port of the page (default: a free one)", click.IntRange(0), 0),
     no_browser: bool = cli.switch("print the address only"),
     language: Literal["en", "zh"] | None = cli.option("", "of the page: en or zh (default: as last chosen there)"),
     adjudicate: bool = cli.switch("decide the steps on which two raters differ"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
+import click
+
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import say
 from siming_tasks.common.schema import DIFFERENCES
-from siming_tasks.options import Choice, Options, Whole
+from siming_tasks.options import Options
 
 
 @cli.command(
@@ -27,9 +29,9 @@ def report(
     ),
     title: str | None = cli.option("TEXT", "title of every page (default: SiMing-Bench report)"),
     partial: bool = cli.switch("count only requests that have a line"),
-    allow: tuple[str, ...] = cli.several("WHAT", "rank runs that differ in WHAT (see compare)", Choice(DIFFERENCES)),
+    allow: tuple[str, ...] = cli.several("WHAT", "rank runs that differ in WHAT (see compare)", DIFFERENCES),
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "prices"),
-    jobs: int | None = cli.option("J", "worker processes (default: one for each core)", Whole()),
+    jobs: int | None = cli.option("J", "worker processes (default: one for each core)", click.IntRange(1)),
 ) -> None:
     """Write the report and say where it is."""
     from siming_tasks.report.build import TITLE, available_cores, write_report
@@ -51,7 +53,7 @@ def view(
     chosen: cli.DatasetChoice = cli.dataset_flags(),
     report: Path = cli.word("REPORT", "what `siming report --out` wrote", cli.REPORT),
     options: Options = cli.option_flags("cache"),
-    port: int = cli.option("N", "port of the page (default: a free one)", Whole(0), 0),
+    port: int = cli.option("N", "port of the page (default: a free one)", click.IntRange(0), 0),
     no_browser: bool = cli.switch("print the address only"),
 ) -> None:
     """Serve the report until the process is interrupted."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import print_json, say, show_markdown, show_problems
-from siming_tasks.options import Decimal, Options
+from siming_tasks.options import Options
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
@@ -34,7 +34,7 @@ def score(
         "WHAT", "with the word `dataset`: accept predictions for other labels or media"
     ),
     observable: bool = cli.switch("leave out steps that were not shown well enough"),
-    fps: float | None = cli.option("X", "with --observable: frames a second, if the logs do not say", Decimal(above=0)),
+    fps: float | None = cli.option("X", "with --observable: frames a second, if the logs do not say", cli.ABOVE_ZERO),
     audio: bool = cli.switch("with --observable: the model heard the sound track"),
     validate_only: bool = cli.switch("check the predictions; no labels needed"),
     failed_only: bool = cli.switch(

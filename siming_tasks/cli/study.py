@@ -5,18 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import print_json, show_markdown
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.sanitize import literal
-from siming_tasks.options import Choice, Decimal, Options, Whole
+from siming_tasks.options import Options
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
 
 
 _RATED = cli.Input("data set", "event log", as_path=False)
-_PROPORTION = Decimal(above=0, below=1)
 
 
 @cli.command()
@@ -59,9 +60,12 @@ def diagnose(
     path: Path = cli.word("RUN", "a prediction file, a sample log, or a folder of them", cli.RUN),
     setting: str | None = cli.option("NAME", "one setting (default: every setting of the run)", cli.SETTING),
     partial: bool = cli.switch("the run asked only for the requests it holds (as with --limit)"),
-    pass_mark: float = cli.option("SHARE", "share of points that passes (default 0.8)", Decimal(above=0, most=1), 0.8),
+    pass_mark: float = cli.option("SHARE", "share of points that passes (default 0.8)", cli.SHARE, 0.8),
     margin: float = cli.option(
-        "X", "difference from the physicians that counts as none (default 0.05)", Decimal(above=0, below=1), 0.05
+        "X",
+        "difference from the physicians that counts as none (default 0.05)",
+        cli.PROPORTION,
+        0.05,
     ),
     again: Path | None = cli.option("RUN", "a second run of the same model: its agreement with itself", Path),
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
@@ -117,13 +121,15 @@ def card(
 )
 def power(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    videos: int = cli.option("N", "size of the data set that is planned (default 200)", Whole(5), 200),
+    videos: int = cli.option("N", "size of the data set that is planned (default 200)", click.IntRange(5), 200),
     pilot: tuple[str, str] | None = cli.option("A B", "two runs of a pilot whose difference is to be shown", nargs=2),
-    metric: str = cli.option("NAME", "metric without --pilot: qwk or mcc (default qwk)", Choice(("qwk", "mcc")), "qwk"),
-    prevalence: float = cli.option("X", "without --pilot: share of wrong steps (default 0.186)", _PROPORTION, 0.186),
-    agreement: float = cli.option("X", "without --pilot: the better judge's agreement (default 0.5)", _PROPORTION, 0.5),
-    effect: float | None = cli.option("X", "a difference whose power is wanted", Decimal(above=0, below=1)),
-    comparisons: int = cli.option("N", "tests under Holm's correction (default 1)", Whole(), 1),
+    metric: str = cli.option("NAME", "metric without --pilot: qwk or mcc (default qwk)", ("qwk", "mcc"), "qwk"),
+    prevalence: float = cli.option("X", "without --pilot: share of wrong steps (default 0.186)", cli.PROPORTION, 0.186),
+    agreement: float = cli.option(
+        "X", "without --pilot: the better judge's agreement (default 0.5)", cli.PROPORTION, 0.5
+    ),
+    effect: float | None = cli.option("X", "a difference whose power is wanted", cli.PROPORTION),
+    comparisons: int = cli.option("N", "tests under Holm's correction (default 1)", click.IntRange(1), 1),
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
     as_json: bool = cli.switch("print JSON instead of a table", "--json"),
 ) -> None:

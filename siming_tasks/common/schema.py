@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeGuard, get_args
 
 from siming_tasks.common.display import ShortRepr
 
@@ -45,6 +45,11 @@ DIFFERENCES = (*CONDITIONS, "videos", "steps")
 def verdict_word(value: float) -> str:
     """Name the verdict that a number stands for: 1.0 (true) for ``incorrect`` and 0.0 (false) for ``correct``."""
     return INCORRECT if value else CORRECT
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """True for a number of JSON; its true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def answer_key(answer: Answer, scope: Scope) -> str:

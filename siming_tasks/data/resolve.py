@@ -15,6 +15,7 @@ from siming_tasks.data.verify_media import verify_media
 from siming_tasks.options import Options, videos_of_public_set
 
 _log = logging.getLogger(__name__)
+DEMO_VIDEOS = 16  # of the demo that stands in where no data set is named
 _HUB = re.compile(r"^(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(?P<revision>[\w./-]+))?$")
 
 
@@ -27,7 +28,7 @@ def resolve_dataset(settings: Options, named: str = "SIMING_DATA", *, draw_demo:
     """The dataset folder that ``settings.data`` means, fetched if need be; without a name the demo.
 
     Args:
-        settings: name of the data set, cache, and size of the demo.
+        settings: name of the data set, and the cache.
         named: the variable, flag or word that gave the name, for messages.
         draw_demo: draw the demo if it is not there yet, which takes minutes: for a run of lmms-eval alone.
 
@@ -98,20 +99,20 @@ def _demo(settings: Options, draw: bool) -> Path:
             return False
         return set(dataset.meta["media_sha256"]) == {video.media for video in dataset.videos}
 
-    home = settings.cache_dir / "demo" / f"{simulator.GENERATOR_VERSION}-{settings.demo_videos}"
+    home = settings.cache_dir / "demo" / f"{simulator.GENERATOR_VERSION}-{DEMO_VIDEOS}"
     if not draw and not is_sound():
         raise DataError(
             "no data set is named. Give its folder: --data DIR, or SIMING_DATA=DIR; `siming data demo exams` makes "
             "a SYNTHETIC one."
         )
     home.parent.mkdir(parents=True, exist_ok=True)
-    _log.warning("No SIMING_DATA: using the SYNTHETIC demo (%d simulated exams) in %s", settings.demo_videos, home)
+    _log.warning("No SIMING_DATA: using the SYNTHETIC demo (%d simulated exams) in %s", DEMO_VIDEOS, home)
     if is_sound():  # without a lock: a finished demo serves from a folder that cannot be written
         return home
     with locked(f"{home}.lock"):  # one process generates, the other ranks wait
         if not is_sound():
             shutil.rmtree(home, ignore_errors=True)
-            simulator.make_demo(home, videos=settings.demo_videos, seed=0, jobs=2, progress=True)
+            simulator.make_demo(home, videos=DEMO_VIDEOS, seed=0, jobs=2, progress=True)
     return home
 
 

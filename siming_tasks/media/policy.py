@@ -58,9 +58,8 @@ class Policy:
     @classmethod
     def of(cls, options: Options) -> Policy:
         """Make the policy that a run's options mean."""
-        encoding, density = Encoding.of(options.image_format), options.clip_density
         return cls(
-            options.frames, options.clip_frames, options.frame_size, density, options.media, encoding=encoding,
+            options.frames, options.clip_frames, options.frame_size, options.clip_density, options.media,
             sampler=options.sampler,
         )  # fmt: skip
 

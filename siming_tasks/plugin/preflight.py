@@ -10,6 +10,7 @@ import difflib
 import importlib.metadata
 import importlib.util
 import json
+import logging
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,8 @@ from siming_tasks.plugin.reply_schema import check_takes_schema
 from siming_tasks.results.usage import load_prices
 from siming_tasks.tasks import SET_GROUPS, TaskSpec, tasks_of
 from siming_tasks.tasks.expected_requests import check_shards
+
+_log = logging.getLogger(__name__)
 
 SAMPLE_SIZE = 3
 """Requests of each task that are encoded and weighed."""
@@ -215,15 +218,14 @@ def _check_expert_detection(backend: Backend, arguments: Mapping[str, Any]) -> N
 def check_request_sizes(lm: Any, tasks: Iterable[Any]) -> None:
     """Encode a few requests of each task and compare them with the limits of the service that the model object asks.
 
-    Nothing is checked for a service that is not known. A heavier request than those looked at can still be refused by
-    the service, and counts as failed.
+    A request that is too large is warned of in the log, with what is too much and how many frames fit: limits change,
+    and what a service refuses counts as failed. Nothing is checked for a service that is not known.
 
     Raises:
-        OptionsError: a request is too large; names the task, what is too much, and how many frames fit.
         MediaError: a video cannot be shown.
     """
     service = service_of_model(lm)
-    if service is None or RUN.options.limits == "off":
+    if service is None:
         return
     for task in tasks:
         table = task.lmms_eval_specific_kwargs
@@ -235,10 +237,10 @@ def check_request_sizes(lm: Any, tasks: Iterable[Any]) -> None:
         if heaviest and (reasons := service.refuses(heaviest)):
             name = task.config.task
             variable = "SIMING_CLIP_FRAMES" if "_clip_" in name else "SIMING_FRAMES"
-            raise OptionsError(
-                f"a request of {name} has {'; '.join(reasons)} by {service.title} (as of {service.checked}). "
-                f"{variable}={service.fitting(heaviest)} fits; so may a smaller SIMING_FRAME_SIZE or "
-                "SIMING_IMAGE_FORMAT=jpeg75. If the limits have grown: SIMING_LIMITS=off."
+            _log.warning(
+                "A request of %s has %s by %s (as of %s), and will be refused unless the limits have grown. %s=%d "
+                "fits; so may a smaller SIMING_FRAME_SIZE.",
+                *(name, "; ".join(reasons), service.title, service.checked, variable, service.fitting(heaviest)),
             )
 
 

@@ -61,7 +61,7 @@ def write_report(
             :func:`siming_tasks.results.discovery.find_runs` made of them.
         dataset: what they were asked about, or its folder.
         out: the report's folder.
-        options: label mapping, positive class and rater.
+        options: label mapping and rater.
         media: ``link`` to the dataset's videos (relative), ``copy`` them into the report, or ``none``.
         jobs: worker processes.
         partial: count only the requests that have a record as asked.
@@ -201,7 +201,7 @@ def _report_json(
             "withheld": dataset.withheld,
         },
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
-        "options": {name: getattr(options, name) for name in ("rater", "mapping", "positive")},
+        "options": {name: getattr(options, name) for name in ("rater", "mapping")},
         "runs": [
             {
                 "name": run.source.name,

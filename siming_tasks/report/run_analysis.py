@@ -74,7 +74,7 @@ def analyze_run(
     Args:
         source: the run.
         dataset: what it was asked about.
-        options: label mapping, positive class, rater.
+        options: label mapping, rater.
         out: folder of the report, for the viewer's files of raw replies and the run's answers; None writes none.
         partial: count only the requests that have a record as asked.
         allow: differences between runs to accept (:data:`siming_tasks.common.schema.DIFFERENCES`).

@@ -223,15 +223,13 @@ def stand(
     first = aligned[0].panel
     if not (first.counted & first.answered).any() and not any((m.counted & m.answered).any() for m in judges.values()):
         return Standing(setting, None, apart, held, "The labels are withheld: nothing can be compared here.")
-    made = compare_judges(judges, setting=setting, points=comparison_points(dataset, first), mapping=options.mapping,
-                          positive=options.positive)  # fmt: skip
+    made = compare_judges(judges, setting=setting, points=comparison_points(dataset, first), mapping=options.mapping)
     if any(held[name].role == "model" for name in judges):
         others = {name: NO_MODEL[held[name].role] for name in judges if held[name].role != "model"}
         pairs = tuple(pair for pair in made.pairs if not {pair.a, pair.b} & {*others})
         made = replace(made, pairs=pairs, unranked={**made.unranked, **others})
-    facts = {"reference": options.rater, "mapping": options.mapping, "positive": options.positive,
-             "synthetic": dataset.synthetic, "allowed": sorted(allow)}  # fmt: skip
-    return Standing(setting, replace(made, facts=facts), apart, held)
+    facts = {"reference": options.rater, "mapping": options.mapping, "synthetic": dataset.synthetic}
+    return Standing(setting, replace(made, facts=facts | {"allowed": sorted(allow)}), apart, held)
 
 
 def corrected(standings: Mapping[str, Standing | None]) -> dict[str, Standing]:

@@ -17,8 +17,8 @@ from siming_tasks.common.files import open_regular, read_bytes
 from siming_tasks.common.input_kinds import misplaced, path_of
 from siming_tasks.common.redact import public_arguments, public_name, redact
 from siming_tasks.common.schema import Video
-from siming_tasks.common.value_kinds import Share
 from siming_tasks.data.splits import in_part
+from siming_tasks.options import shard_of
 from siming_tasks.results.record import SUPERVISED, stated_judge
 from siming_tasks.results.run_parts import Result, check_alike, whole_task
 from siming_tasks.tasks import TASKS
@@ -75,7 +75,8 @@ def slices_of(results: Iterable[Mapping[str, Any]]) -> dict[str, tuple[RequestSl
                 parts = bool(json.loads(metadata["siming_options"]).get("ask"))
             except (AttributeError, KeyError, TypeError, ValueError):
                 parts = False
-            shard = Share(empty=True).check(str(metadata.get("shard") or ""))
+            shard = str(metadata.get("shard") or "")
+            shard_of(shard)  # refuses what is none
             split = str(metadata.get("split") or "")
             slices.setdefault(name, []).append(RequestSlice(offset, limit, parts, shard, split))
     for rows in slices.values():

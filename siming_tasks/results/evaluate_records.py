@@ -191,7 +191,7 @@ def evaluate_records(
     Args:
         records: the run's; those of other settings are ignored.
         dataset: with labels.
-        options: rater, mapping and positive class.
+        options: rater and mapping.
         setting: name of the setting.
         asked: as in :func:`build_score_matrix`.
         without: as there.
@@ -200,7 +200,7 @@ def evaluate_records(
     distinct, conflicts = distinct_records(record for record in records if record.setting == setting)
     how: dict[str, Any] = {"cluster": options.cluster, "asked": asked, "without": without}
     matrix = build_score_matrix(distinct, dataset, setting, options.rater, **how)
-    rows = evaluate(matrix, mapping=options.mapping, positive=options.positive) if rows is None else rows
+    rows = evaluate(matrix, mapping=options.mapping) if rows is None else rows
     spec = TASKS[setting]
     statuses = Counter(record.status for record in distinct)
     missing = Counter(reason for record in distinct for reason in record.missing.values())
@@ -233,7 +233,6 @@ def evaluate_records(
         "rows": (rows + format_rows(distinct, dataset, setting, options, asked=asked, without=without)).to_json(),
         "options": {
             "mapping": options.mapping,
-            "positive": options.positive,
             "rater": options.rater,
             "clip_density": options.clip_density,
             "unit": matrix.unit,

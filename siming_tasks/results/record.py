@@ -1,6 +1,6 @@
 """Record of one request: which question was asked under which conditions, and what its reply was read as.
 
-A record holds no label, so that the same records can be scored against any rater, mapping or positive class later.
+A record holds no label, so that the same records can be scored against any rater or mapping later.
 """
 
 from __future__ import annotations

@@ -14,8 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
-from siming_tasks.common.schema import CORRECT, INCORRECT, Video
-from siming_tasks.common.value_kinds import is_number
+from siming_tasks.common.schema import CORRECT, INCORRECT, Video, is_number
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.row_schema import problems_of
 from siming_tasks.parsing import STATUSES, Parsed

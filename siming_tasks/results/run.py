@@ -398,7 +398,7 @@ def score_run(
 
     Args:
         run: on a data set with labels, or what :func:`load` reads.
-        options: label mapping, positive class and reference rater.
+        options: label mapping and reference rater.
         observable: leave out the steps that could not be judged from what the model was shown.
         fps: for that, frames a second that every request showed, if the records do not say.
         has_audio: for that, True if the model heard the sound track.
@@ -441,7 +441,7 @@ def score_predictions(
     Args:
         data: dataset folder, or an opened dataset.
         predictions: prediction file, sample log, or a folder with the parts of a run, or several of these.
-        options: label mapping, positive class and reference rater.
+        options: label mapping and reference rater.
         labels: label file of a folder whose labels are withheld.
         partial: count only the requests that have a line, for a limited run that does not say so. Otherwise every
             request that the run was to make counts as asked, and one without a line as missing.

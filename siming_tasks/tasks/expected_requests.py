@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import Video
+from siming_tasks.options import shard_of
 from siming_tasks.tasks.registry import TaskSpec
 
 Span = tuple[float, float] | None  # part of a video that shows a step, (start, end) in seconds; None: no part is marked
@@ -52,7 +53,7 @@ def shard_slice(share: str, size: int) -> slice:
         >>> [shard_slice(share, 10) for share in ("1/3", "2/3", "3/3", "")]
         [slice(0, 3, None), slice(3, 6, None), slice(6, 10, None), slice(0, 10, None)]
     """
-    number, of = map(int, (share or "1/1").split("/"))
+    number, of = shard_of(share)
     return slice((number - 1) * size // of, number * size // of)
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from siming_tasks.common.display import ShortRepr, ShortTuple
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import ANSWERS, SCOPES, Answer, Scope, answer_key
-from siming_tasks.common.value_kinds import Kind, Refused
 from siming_tasks.options import PUBLIC_SETS
 from siming_tasks.tasks.ablations import INPUT_ABLATIONS, UNALTERED, InputAblation
 from siming_tasks.tasks.answer_formats import ANSWER_FORMATS, BENCHMARK_FORMAT, AnswerFormat
@@ -249,27 +248,14 @@ def list_tasks(group: str = "") -> tuple[TaskSpec, ...]:
     return ShortTuple(tasks)
 
 
-class SettingName(Kind):
-    """Name of a setting, as it is or as its task's in lmms-eval."""
-
-    metavar = "NAME"
-
-    def check(self, value: object) -> str:
-        """Return the name (Refused: there is no such setting; names the nearest)."""
-        text = value.removeprefix("siming_") if isinstance(value, str) else ""
-        if text in TASKS:
-            return text
-        near = get_close_matches(text, TASKS, 1)
-        way_out = f"{near[0]!r} is near" if near else f"those of the benchmark are {', '.join(BENCHMARK_TASKS)}"
-        raise Refused(f"is not a setting; {way_out}.")
-
-
 def setting_named(name: object) -> str:
-    """Name of a setting that a function was given (OptionsError: there is no such setting)."""
-    try:
-        return SettingName().check(name)
-    except Refused as refused:
-        raise OptionsError(f"setting={name!r} {refused}") from None
+    """Name of a setting, from it or its task's in lmms-eval (OptionsError: there is none; names the nearest)."""
+    text = name.removeprefix("siming_") if isinstance(name, str) else ""
+    if text in TASKS:
+        return text
+    near = get_close_matches(text, TASKS, 1)
+    way_out = f"{near[0]!r} is near" if near else f"those of the benchmark are {', '.join(BENCHMARK_TASKS)}"
+    raise OptionsError(f"setting={name!r} is not a setting; {way_out}.")
 
 
 def benchmark_task(scope: Scope, answer: Answer) -> TaskSpec:

@@ -120,18 +120,18 @@ def test_an_unusable_name_of_a_data_set_is_refused(
 
 
 def test_without_any_name_it_is_the_demo_and_that_is_said(short_demo: Path, tmp_path: Path) -> None:
-    home = tmp_path / "demo" / f"{GENERATOR_VERSION}-4"
+    home = tmp_path / "demo" / f"{GENERATOR_VERSION}-16"
     home.parent.mkdir()
     shutil.copytree(short_demo, home)
     env = {name: value for name, value in os.environ.items() if not name.startswith("SIMING_")}
-    env |= {"SIMING_CACHE": str(tmp_path), "SIMING_DEMO_VIDEOS": "4", "SIMING_RATTER": "9"}
+    env |= {"SIMING_CACHE": str(tmp_path), "SIMING_RATTER": "9"}
     code = "import sys; from siming_tasks.cli import main; sys.exit(main(['study', 'raters']))"
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr.splitlines()) == (
         0,
         [
             "SIMING_RATTER is no variable of siming-tasks and changes nothing; did you mean SIMING_RATER?",
-            f"No SIMING_DATA: using the SYNTHETIC demo (4 simulated exams) in {home}",
+            f"No SIMING_DATA: using the SYNTHETIC demo (16 simulated exams) in {home}",
         ],
     )
     assert "SYNTHETIC data" in done.stdout.splitlines()[0]

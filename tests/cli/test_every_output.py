@@ -21,8 +21,7 @@ import pytest
 import yaml
 
 from siming_tasks.cli.main import COMMANDS, find_command
-from siming_tasks.cli.parameters import Checked
-from siming_tasks.common.value_kinds import OutputPath
+from siming_tasks.cli.parameters import OutputPath
 from siming_tasks.data import open_dataset
 from siming_tasks.tools.public_sets import SETS
 from tests.cli.run_cases import run_cases
@@ -37,10 +36,10 @@ NAME = "out.xlsx"
 def outputs() -> dict[tuple[str, str], bool | None]:
     """Every word and flag that names an output: whether it is a folder (None: either)."""
     return {
-        (name, str(param.name)): param.type.kind.folder
+        (name, str(param.name)): param.type.folder
         for name in COMMANDS
         for param in find_command(name).params
-        if isinstance(param.type, Checked) and isinstance(param.type.kind, OutputPath)
+        if isinstance(param.type, OutputPath)
     }
 
 

@@ -14,10 +14,8 @@ import pytest
 from siming_tasks.cli import main
 from siming_tasks.cli.command_table import TABLE, CommandRow
 from siming_tasks.cli.main import COMMANDS, all_commands, find_command
-from siming_tasks.cli.parameters import SCORING_OPTIONS, Checked, next_step
-from siming_tasks.common.value_kinds import OutputPath
-from siming_tasks.options import OPTIONS, Choice, Decimal, ImageFormat, Options, Share, Text, Whole
-from siming_tasks.tasks.registry import SettingName
+from siming_tasks.cli.parameters import SCORING_OPTIONS, OptionType, OutputPath, Setting, next_step
+from siming_tasks.options import OPTIONS, Options
 from tests.cli.command_lines import flags, parse
 
 WORDS = {
@@ -63,34 +61,28 @@ def parameters() -> Iterator[tuple[str, click.Parameter]]:
 
 
 def wrong_texts(kind: object) -> list[str]:
-    if isinstance(kind, Whole):
-        return ["x", "", "1.5", str(kind.least - 1), "-5", "10000000000"]
-    if isinstance(kind, Decimal):
-        least = kind.above if kind.above is not None else kind.least
-        below = [] if kind.below is None else [str(kind.below)]
-        above = [] if kind.most is None else [str(2 * kind.most)]
-        return ["x", "", "nan", "inf", "-inf", str((least or 0) - 1), *below, *above]
-    if isinstance(kind, Choice):
+    if isinstance(kind, click.IntRange):
+        return ["x", "", "1.5", str(int(kind.min or 0) - 1)]
+    if isinstance(kind, click.FloatRange):
+        return ["x", "nan", *([] if kind.max is None else ["inf", str(2 * kind.max)]), str((kind.min or 0) - 1)]
+    if isinstance(kind, click.Choice):
         return ["nonsense", ""]
-    if isinstance(kind, Share):
-        return ["3", "0/2", "3/2", "a/b", "1/", ""]
-    if isinstance(kind, ImageFormat):
-        return ["gif", "", "jpeg0", "jpeg101", "png9"]
     if isinstance(kind, OutputPath):
         return ["", "/dev/null", *(["/"] if kind.folder is False else [])]
-    if isinstance(kind, SettingName):
+    if isinstance(kind, Setting):
         return ["full_scor", "", "siming_"]
-    assert isinstance(kind, Text)
-    return [] if kind.empty else ["", " "]
+    if not isinstance(kind, OptionType) or (kind.option.default == "" and not kind.option.words):
+        return []
+    return ["nonsense", "nan", "-1"] if kind.option.words or isinstance(kind.option.default, int | float) else [""]
 
 
 WRONG = [
     pytest.param(name, flag, text, id=f"{name} {flag} {text!r}")
     for name, parameter in parameters()
-    if isinstance(parameter.type, Checked) and isinstance(parameter, click.Option)
-    for flag in parameter.opts
+    if isinstance(parameter, click.Option)
+    for flag in parameter.opts[:1]
     if flag != "--key"  # what follows it is hidden like a secret
-    for text in wrong_texts(parameter.type.kind)
+    for text in wrong_texts(parameter.type)
 ]
 
 
@@ -149,36 +141,20 @@ def test_a_group_lists_its_commands(group: str, capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize(("name", "flag", "text"), WRONG)
-def test_a_wrong_value_is_refused_in_one_sentence(
+def test_a_wrong_value_is_refused_in_one_line_that_names_it(
     name: str, flag: str, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*name.split(), *WORDS[name], f"{flag}={text}"]) == 2
     out, err = capsys.readouterr()
-    assert out == ""
-    start = f"siming {name}: {flag} {text!r} "
-    assert err.startswith(start)
-    reason = err.removeprefix(start)
-    assert reason.endswith(".\n") and reason.count("\n") == 1 and ". " not in reason
-    assert reason.startswith(("is not ", "must be ", "must not be empty", "is a folder; ", "is a pipe, "))
+    assert out == "" and err.startswith(f"siming {name}: ") and err.count("\n") == 1
+    assert (flag in err or "setting=" in err) and text in err
 
 
 def test_the_wrong_values_above_cover_every_kind_of_flag() -> None:
     """The list of wrong values is not empty by mistake."""
     shown = {param.id for param in WRONG}
-    for name in (*SCORING, "study raters"):
-        assert {f"{name} --mapping 'nonsense'", f"{name} --cluster ''"} <= shown
-    assert {"data check --jobs '0'", "run plan --videos '0'", "study power --comparisons '0'"} <= shown
-    assert {"study diagnose --pass-mark '2'", "study power --prevalence '1'", "compare --margin '0'"} & shown
-    assert "run prepare --frames 'x'" in shown
-
-
-def test_no_number_is_checked_by_click() -> None:
-    """``type=int`` would refuse in other words, and accept -5."""
-    assert not [
-        (name, parameter.name)
-        for name, parameter in parameters()
-        if isinstance(parameter.type, (click.types.IntParamType, click.types.FloatParamType))
-    ]
+    assert {f"{name} --mapping 'nonsense'" for name in (*SCORING, "study raters")} <= shown
+    assert {"data check --jobs '0'", "study power --prevalence '2'", "run prepare --frames '-1'"} <= shown
 
 
 @pytest.mark.parametrize("name", [name for name in WORDS if all_commands()[name].option_names])
@@ -187,7 +163,7 @@ def test_a_wrong_variable_is_refused_in_one_sentence(
 ) -> None:
     monkeypatch.setenv("SIMING_FRAMES", "0")
     assert main([*name.split(), *WORDS[name]]) == 2
-    assert capsys.readouterr() == ("", f"siming {name}: SIMING_FRAMES='0' must be at least 1.\n")
+    assert capsys.readouterr() == ("", f"siming {name}: SIMING_FRAMES='0' must be from 1 to 1,000,000,000.\n")
 
 
 @pytest.mark.parametrize(
@@ -285,7 +261,7 @@ def test_help_lists_the_options_with_their_defaults(name: str, capsys: pytest.Ca
     assert f"Usage: siming {name} " in text and f" {line[0].upper()}{line[1:]}." in text
     for field in all_commands()[name].option_names:
         option = OPTIONS[field]
-        assert f"{option.flag} {option.kind.metavar} " in text
+        assert f"{option.flag} {option.metavar} " in text
         said = f"{option.help.replace('`', '')} (default: {option.variable}, else {option.default_text})"
         assert said.replace(" ", "") in text.replace(" ", "")  # a word with a hyphen may be broken
 
@@ -329,8 +305,8 @@ def test_every_option_of_a_command_is_a_flag_of_the_commands_that_need_it() -> N
 def test_a_flag_overrules_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIMING_RATER", "rater_a")
     monkeypatch.setenv("SIMING_MAPPING", "proportional")
-    values = parse(["score", "p", "--rater", "rater_b", "--positive", "Correct", "--data", "exams"])
-    assert values["options"] == Options(data="exams", rater="rater_b", mapping="proportional", positive="correct")
+    values = parse(["score", "p", "--rater", "rater_b", "--data", "exams"])
+    assert values["options"] == Options(data="exams", rater="rater_b", mapping="proportional")
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ import sys
 from pathlib import Path
 from siming_tasks.tools import simulator
 from siming_tasks.tools import simulator
-from siming_tasks.data import check_dataset, open_dataset, resolve_dataset
+from siming_tasks.data import check_dataset, open_dataset, resolve, resolve_dataset
 from siming_tasks.options import Options
 real = simulator.make_demo
 def counted(out, **options):
@@ -160,7 +160,8 @@ def counted(out, **options):
         stream.write("once\\n")
     return real(out, **{**options, "short": True, "jobs": 1})
 simulator.make_demo = counted
-print(open_dataset(resolve_dataset(Options(cache=sys.argv[1], demo_videos=1), draw_demo=True)).digest)
+resolve.DEMO_VIDEOS = 1
+print(open_dataset(resolve_dataset(Options(cache=sys.argv[1]), draw_demo=True)).digest)
 """
 
 
@@ -183,7 +184,8 @@ def test_the_demo_is_made_once_by_several_processes_and_mended(
         return real(out, **{**options, "short": True, "jobs": 1, "progress": False})
 
     monkeypatch.setattr(simulator, "make_demo", short)
-    settings = Options(cache=str(tmp_path), demo_videos=1)
+    monkeypatch.setattr("siming_tasks.data.resolve.DEMO_VIDEOS", 1)
+    settings = Options(cache=str(tmp_path))
     with caplog.at_level(logging.WARNING):
         home = resolve_dataset(settings, draw_demo=True)
     assert "SYNTHETIC" in caplog.text

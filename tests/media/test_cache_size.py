@@ -180,12 +180,13 @@ def test_a_warm_cache_is_read_without_the_right_to_write(videos: Any, public: Pa
             )
 
 
-def test_a_finished_demo_is_read_without_the_right_to_write(public: Path) -> None:
+def test_a_finished_demo_is_read_without_the_right_to_write(public: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from siming_tasks.data.resolve import resolve_dataset
     from siming_tasks.options import Options
     from siming_tasks.tools.simulator import GENERATOR_VERSION
 
-    options = Options(cache=str(public / "cache"), demo_videos=1)
+    options = Options(cache=str(public / "cache"))
+    monkeypatch.setattr("siming_tasks.data.resolve.DEMO_VIDEOS", 1)
     home = options.cache_dir / "demo" / f"{GENERATOR_VERSION}-1"
     make = "from pathlib import Path; import sys; from siming_tasks.tools.simulator import make_demo\n"
     made = f"{make}make_demo(Path(sys.argv[1]), videos=1, short=True, jobs=1, progress=False)"

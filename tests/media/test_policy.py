@@ -69,11 +69,11 @@ ASKED = ("prompt", "ask", "schema")
 
 def test_media_facts_are_the_options_that_change_the_media() -> None:
     options = Options(media="proxy", frames=7, clip_frames=3, frame_size=100, clip_density="matched")
-    usual = Policy.of(options).facts()  # without the format
+    usual = Policy.of(options).facts()
     assert usual == {"media": "proxy", "frames": 7, "clip_frames": 3, "frame_size": 100, "clip_density": "matched"}
-    options = replace(options, sampler="motion", image_format="jpeg75")
+    options = replace(options, sampler="motion")
     facts = Policy.of(options).facts()
-    assert facts == {**usual, "sampler": "motion-grid/1", "image_format": "jpeg75"}
+    assert facts == {**usual, "sampler": "motion-grid/1"}
     assert list(facts) == [name for name, option in OPTIONS.items() if option.changes == "shown" and name not in ASKED]
     for name in facts:
         other = replace(options, **{name: getattr(Options(), name)})

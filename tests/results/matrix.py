@@ -22,7 +22,7 @@ Lines = list[dict[str, Any]]
 Key = tuple[str, str]
 """Table and metric."""
 
-OTHER = {"mapping": "proportional", "positive": "correct", "rater": "rater_b"}
+OTHER = {"mapping": "proportional", "rater": "rater_b"}
 
 
 def logs(folder: Path) -> dict[str, Path]:

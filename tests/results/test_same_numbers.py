@@ -109,7 +109,7 @@ def test_every_way_of_scoring_a_run_says_the_same(
 
 def test_other_options_are_the_same_for_all(runs: dict[str, Path], exams: Dataset, tmp_path: Path) -> None:
     found = agree(runs["complete"], exams.root, tmp_path, OTHER)
-    assert found["full_score"]["options"].items() >= {"rater": "rater_b", "positive": "correct"}.items()
+    assert found["full_score"]["options"].items() >= {"rater": "rater_b", "mapping": "proportional"}.items()
 
 
 def test_three_physicians_have_the_same_numbers_everywhere(three: Path, tmp_path: Path) -> None:

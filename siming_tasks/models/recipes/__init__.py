@@ -228,7 +228,7 @@ LIMITS = """## What services accept
 
 Before its first request a run encodes a few of its requests, from different videos; if the service that the model
 object asks would refuse one, the run ends with one sentence that says how many frames fit. `siming run plan --model
-NAME` estimates the same without a model. Limits change: `SIMING_LIMITS=off` asks all the same.
+NAME` estimates the same without a model. Limits change: a run that exceeds them is warned, not stopped.
 
 | service | MB a request | images | as of | source |
 |---|---|---|---|---|

@@ -312,7 +312,7 @@ class RunContext:
                 dataset = self.dataset_with_digest(digests[0])
                 about = records[0].setting, options.rater
                 matrix = build_score_matrix(records, dataset, *about, cluster=options.cluster)
-                rows = evaluate(matrix, mapping=options.mapping, positive=options.positive)
+                rows = evaluate(matrix, mapping=options.mapping)
                 self._last_evaluation = (items, options, rows)
             return self._last_evaluation[2]
 

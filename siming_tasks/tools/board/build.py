@@ -50,7 +50,7 @@ def build_board(
         folder: of submissions: a folder a sender; the archives that lie in none are one sender's.
         dataset: with labels.
         out: folder to write to; a board that is there is replaced.
-        options: label mapping, positive class and rater.
+        options: label mapping and rater.
         reruns: folder of the host's own runs, ``<sender>/<archive name without .zip>`` (a folder or ``.jsonl`` file).
         match: share of equal answers from which a re-run verifies a row.
         most: submissions of one sender within 30 days, by the dates of the archives' files; later ones are refused.
@@ -86,7 +86,7 @@ def build_board(
         "dataset": {**dataset.facts, "videos": len(dataset.videos), "steps": len(dataset.rubric.steps),
                     "people": dataset.people, "machines": dataset.machine_raters, "withheld": False},
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
-        "options": {name: getattr(options, name) for name in ("rater", "mapping", "positive")},
+        "options": {name: getattr(options, name) for name in ("rater", "mapping")},
         "match": match,
         "most": most,
         "submissions": [_entry_json(entry) for entry in entries],

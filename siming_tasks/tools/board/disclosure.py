@@ -74,7 +74,7 @@ def _is_better(new: Entrant, old: Entrant, options: Options) -> bool:
     a, b = (entrant.task_run.panel.imputed() for entrant in (new, old))
     if (a.video_ids, a.step_ids) != (b.video_ids, b.step_ids):
         return False
-    measure = statistic(headline(a.answer), mapping=options.mapping, positive=options.positive)
+    measure = statistic(headline(a.answer), mapping=options.mapping)
     low = difference(measure, a, b).low
     return low is not None and low > 0
 

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_text
-from siming_tasks.common.value_kinds import is_number
+from siming_tasks.common.schema import is_number
 from siming_tasks.data.jsonl import parse_value
 from siming_tasks.tools.builder.annotation_marks import (
     MAX_BYTES,
