@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from siming_tasks.options import Options
     from siming_tasks.parsing import parse_reply
     from siming_tasks.report.build import write_report
-    from siming_tasks.results.run import Run, load, read_run, score_predictions, score_run
+    from siming_tasks.results.run import Run, load, read_run, score_run
     from siming_tasks.rubrics import default_rubric
     from siming_tasks.tasks import list_tasks
     from siming_tasks.tasks.prompt import build_prompt
@@ -52,7 +52,6 @@ __all__ = [
     "open_dataset",
     "parse_reply",
     "read_run",
-    "score_predictions",
     "score_run",
     "write_report",
 ]
@@ -70,7 +69,7 @@ _HOME = {
     "compare": "siming_tasks.analysis.compare_runs",
     "diagnose": "siming_tasks.analysis.diagnosis",
     **dict.fromkeys(("Run", "load", "read_run"), "siming_tasks.results.run"),
-    **dict.fromkeys(("score_predictions", "score_run"), "siming_tasks.results.run"),
+    "score_run": "siming_tasks.results.run",
 }
 """Module of each public name (PEP 562: ``import siming_tasks`` loads none of them)."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,19 @@ def write_run(
     }
     (folder / "20260102_030405_results.json").write_text(json.dumps(results))
     return folder
+
+
+def unanswered(log: Path, rows: Iterable[int], status: str = "request_failed") -> None:
+    """Give some replies of a log, by their number, the form of none: failed, empty, or cut."""
+    texts = {"request_failed": "[LMMS_EVAL_REQUEST_FAILED after 5 retries] x", "empty": "", "truncated": '{"sc'}
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for number in rows:
+        record = lines[number]["siming_stderr"]
+        missing = dict.fromkeys([*record["answers"], *record["missing"]], "absent")
+        usage = {"finish_reason": "length"} if status == "truncated" else {}
+        record |= {"status": status, "answers": {}, "missing": missing, "usage": usage}
+        lines[number]["filtered_resps"] = texts[status]
+    log.write_text("".join(json.dumps(line) + "\n" for line in reversed(lines)))  # the order in a log tells nothing
 
 
 @pytest.fixture(scope="session")

@@ -67,7 +67,7 @@ TABLE = tuple(CommandRow(*row) for row in (
     ("run recipe", "plan", "show how to run the paper's models and their successors",
      "qwen3-vl-30b", "siming run plan --data exams --model {model}"),
     ("run missing", "prepare", "count the requests of a run that have no answer yet, and print what asks them",
-     "runs/qwen --data exams --tasks siming", "siming score {folder} --data {dir}"),
+     "runs/qwen --data exams", "siming score {folder} --data {dir}"),
     ("run requests", "exchange", "write the exact requests of a run as a batch job, to be answered without lmms-eval",
      "exams job.jsonl --model gpt-4o", "siming run import RESULTS... replies.jsonl --requests ASKED"),
     ("run import", "exchange", "turn the results of a batch job into a file that can be scored",

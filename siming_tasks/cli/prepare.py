@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import say
+from siming_tasks.cli.terminal import print_json, say, show_problems
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options, shard_of
 
@@ -70,28 +71,45 @@ def missing(
     folder: tuple[Path, ...] = cli.word(
         "DIR...", "output folders of the run or of one shard, as far as they are there", cli.RUN
     ),
-    tasks: str = cli.option("T[,T]", "tasks and groups, as lmms-eval calls them", required=True),
+    tasks: str | None = cli.option("T[,T]", "tasks and groups, as lmms-eval calls them (default: those of the run)"),
+    partial: bool = cli.switch("count only requests that have a line (run with --limit)"),
+    as_json: bool = cli.switch("print one JSON object", "--json"),
 ) -> int:
     """Count the requests (of SIMING_SHARD) without an answer to keep, with the commands that ask them; 1 if any."""
+    from siming_tasks.common.redact import MASK, redact
     from siming_tasks.results.discovery import run_at
     from siming_tasks.results.lmms_eval_commands import missing_requests, retry_commands, settings_named
-    from siming_tasks.results.run import load_run
+    from siming_tasks.results.run import read_run
     from siming_tasks.tasks import TASKS
 
-    dataset, shard = chosen.open(), Options.from_env().shard
-    names = [setting.name for setting in settings_named(tasks.split(","))]
     there = [path for path in folder if path.is_file() or next(path.rglob("*.jsonl"), None)]
-    run = load_run(run_at(there), dataset) if there else None
+    source = run_at(there) if there else None
+    dataset, shard = chosen.open([source] if source else []), Options.from_env().shard
+    run = read_run(source, dataset, partial=partial, allow=["dataset"]) if source else None
+    named = [setting.name for setting in settings_named(tasks.split(","))] if tasks is not None else ()
+    if not (names := named or (run.settings if run else ())):
+        raise OptionsError(f"{folder[0]}: holds no run yet. Name its tasks (--tasks siming).")
     left = missing_requests(run, dataset, names, shard)
-    for name, (count, requests) in left.items():
-        first = [f"{request.id} ({request.reason})" if request.reason else request.id for request in requests[:8]]
-        more = ", ..." * (len(requests) > len(first))
-        shown = f"; {len(requests):,} missing: {', '.join(first)}{more}" if requests else ""
-        say(f"{TASKS[name].task_name}: {count - len(requests):,} of {count:,} requests answered{shown}")
     asked = [request for _, requests in left.values() for request in requests]
     commands = retry_commands(run, asked, shard) if run else []
+    if as_json:
+        counts = {name: count for name, (count, _) in left.items()}
+        print_json(redact({"asked": counts, "missing": [asdict(each) for each in asked], "commands": commands}))
+        return 1 if asked else 0
+    show_problems(run.problems if run else ())
+    for name, (count, requests) in left.items():
+        why = [" ".join(filter(None, (each.status, each.reason))) for each in requests[:8]]
+        first = [f"{each.id} ({said})" if said else each.id for each, said in zip(requests, why, strict=False)]
+        shown = f"; {len(requests):,} missing: {', '.join(first)}{', ...' * (len(requests) > 8)}" if requests else ""
+        say(f"{TASKS[name].task_name}: {count - len(requests):,} of {count:,} requests answered{shown}")
     if commands:
         say("\n".join(["These commands ask exactly those:", *commands[:MAX_COMMANDS]]))
+        if not (source and source.facts.get("model")):
+            say("What was run is not known here (no results file of lmms-eval): fill in MODEL and MODEL_ARGS.")
+        elif any(MASK in command for command in commands):
+            say(f"Secrets are not shown: fill them in where {MASK} stands.")
     if len(commands) > MAX_COMMANDS:
         say(f"... {len(commands) - MAX_COMMANDS:,} more. The command of the run asks what has no kept reply, too.")
+    if run and any((one.conditions.usage or {}).get("stored") is False for row in run.records.values() for one in row):
+        say("SIMING_REPLIES=off: no reply was stored. The command of the run asks and pays everything again.")
     return 1 if asked else 0

@@ -15,7 +15,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.metrics import Rows, ScoreMatrix
 from siming_tasks.options import Options
 from siming_tasks.report.exports import write_answers
-from siming_tasks.report.viewer_files import ReplyFiles, raw_reply
+from siming_tasks.report.viewer_files import ReplyFiles
 from siming_tasks.results.comparable import TaskRun
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.record import Record
@@ -85,10 +85,10 @@ def analyze_run(
     unread = UnreadReplies(dataset)
     with ReplyFiles(source.slug, out / "data" / source.slug) if out else nullcontext() as files:
 
-        def keep_reply(record: Record, line: Mapping[str, Any]) -> None:
+        def keep_reply(record: Record, reply: str | None) -> None:
             if files:
-                files.put(record, line)
-                unread.put(record, raw_reply(line))
+                files.put(record, reply)
+                unread.put(record, reply)
 
         run = read_run(source, dataset, partial=partial, allow=allow, seen=keep_reply if files else None)
         if files:
@@ -149,7 +149,7 @@ def _warnings(run: Run, settings: Mapping[str, Mapping[str, Any]], unread: Unrea
             )
         if failed:
             warnings.append(f"{name}: {failed:,} requests failed before any model answered (counted as missing).")
-    if not unread.count:
+    if not unread.counts:
         return warnings
     note = " ".join([unread.sentence, *unread.remedies()])
     return [note, *warnings] if unread.is_many else [*warnings, note]

@@ -56,15 +56,6 @@ Media = Literal["link", "copy", "none"]
 FrameSpacing = Literal["even", "listed", "unknown"]
 
 
-def raw_reply(line: Mapping[str, Any]) -> str | None:
-    """The reply in a line of a sample log or prediction file, as text; None if the line has none."""
-    keys = ("filtered_resps", "resps", "response")
-    reply = next((line[key] for key in keys if line.get(key) is not None), None)
-    while isinstance(reply, list) and len(reply) == 1:
-        reply = reply[0]
-    return reply if reply is None or isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
-
-
 def shorten(text: str) -> str:
     """At most :data:`HEAD` + :data:`TAIL` characters, saying how many are left out in between."""
     if len(text) <= HEAD + TAIL:
@@ -109,13 +100,12 @@ class ReplyFiles:
         self._video = ""
         self._entries: list[tuple[str, str, dict[str, Any]]] = []
 
-    def put(self, record: Record, line: Mapping[str, Any]) -> None:
-        """Write the reply of one record, if its line has one; consecutive records of a video are written together.
+    def put(self, record: Record, reply: str | None) -> None:
+        """Write the reply of one record, if its line had one; consecutive records of a video are written together.
 
         Replies to ablations are left out: no page shows them beside a video that they were not given to.
         """
-        reply = None if record.setting in ABLATION_TASKS else raw_reply(line)
-        if reply is not None:
+        if reply is not None and record.setting not in ABLATION_TASKS:
             self.count += record.id not in self._written
             if part := record.conditions.part:
                 parts = self._parts.setdefault(record.id, {})

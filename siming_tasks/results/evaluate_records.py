@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from statistics import median
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.common.schema import CONSENSUS, UnitChoice
 from siming_tasks.data import Dataset
 from siming_tasks.data.clusters import clusters_of
-from siming_tasks.media import UNKNOWN_MODE, recorded_mode, unobservable_reason
+from siming_tasks.media import UNKNOWN_MODE, recorded_mode
 from siming_tasks.metrics import Rows, ScoreMatrix, evaluate
 from siming_tasks.options import Options
 from siming_tasks.results.estimand import estimand_of
@@ -22,14 +20,7 @@ from siming_tasks.results.record import Record, distinct_records
 from siming_tasks.results.usage import load_prices, usage_summary
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.answer_formats import FormatInputs
-from siming_tasks.tasks.expected_requests import (
-    Requests,
-    asked_steps,
-    expected_ids,
-    expected_requests,
-    record_id,
-    steps_of,
-)
+from siming_tasks.tasks.expected_requests import Requests, expected_ids, expected_requests, record_id, steps_of
 from siming_tasks.tasks.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.tasks.prompting import PromptOptions
 
@@ -42,7 +33,6 @@ def build_score_matrix(
     *,
     cluster: UnitChoice = "auto",
     asked: Collection[str] | None = None,
-    without: Mapping[str, Collection[str]] | None = None,
 ) -> ScoreMatrix:
     """Reference and predicted judgments of one setting as videos × steps.
 
@@ -55,43 +45,32 @@ def build_score_matrix(
         cluster: what is left out for intervals (:func:`siming_tasks.data.clusters.clusters_of`).
         asked: ids of the requests that were to be made (:func:`siming_tasks.results.discovery.asked_ids`); one without
             a record is a missing answer. None: those of the records.
-        without: by request id, steps to leave out as if they had not been asked about; DataError for an id that is
-            none of the setting's, and for a step that the rubric lacks.
 
     Raises:
         KeyError: a record names a video or step that the data set lacks.
         DataError: the data set does not state ``cluster``.
     """
     spec = TASKS[setting]
-    if unknown := sorted({*(without or ())} - {*expected_ids(spec, dataset.videos)}):
-        raise DataError(f"without={unknown[0]!r} is no request of {setting}: ids are like {setting}/VIDEO.")
-    if unknown := sorted({name for names in (without or {}).values() for name in names} - {*dataset.rubric.by_id}):
-        raise DataError(f"without: no step {unknown[0]!r}. The rubric has {', '.join(dataset.rubric.by_id)}.")
     distinct, _ = distinct_records(record for record in records if record.setting == setting)
+    wanted = {record.id for record in distinct} if asked is None else asked
     row = {video.video_id: index for index, video in enumerate(dataset.videos)}
     column = {step.id: index for index, step in enumerate(dataset.rubric.steps)}
     shape = (len(row), len(column))
     reference, predicted, seen = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
-    wanted = {record.id for record in distinct} if asked is None else asked
-    for index, video in enumerate(dataset.videos):
-        steps = asked_steps(spec, video)
-        requests = [(None, steps)] if spec.scope == "full" else [(step, (step,)) for step in steps]
-        for step_id, names in requests:
-            request = record_id(setting, video.video_id, step_id)
-            left_out = without.get(request, ()) if without else ()
-            for name in names if request in wanted else ():
-                if name not in left_out:
-                    points = video.step(name).scores.get(rater)
-                    seen[index, column[name]] = True
-                    reference[index, column[name]] = np.nan if points is None else points
-    durations, spans = np.array([video.duration for video in dataset.videos]), np.full((*shape, 2), np.nan)
-    for index, video in enumerate(dataset.videos):
-        for label in video.steps if spec.scope == "clip" or spec.shows_step_times else ():
-            spans[index, column[label.step_id]] = label.span or np.nan
+    spans = np.full((*shape, 2), np.nan)
+    for video_id, step_id in expected_requests(spec, dataset.videos):
+        if record_id(setting, video_id, step_id) not in wanted:
+            continue
+        video = dataset.video(video_id)
+        for name in steps_of(spec, video, step_id):
+            label, place = video.step(name), (row[video_id], column[name])
+            seen[place] = True
+            reference[place] = np.nan if (points := label.scores.get(rater)) is None else points
+            if label.span and (spec.scope == "clip" or spec.shows_step_times):
+                spans[place] = label.span
     for record in distinct:
-        index = row[record.video_id]
         for name, value in record.answers.items():
-            predicted[index, column[name]] = value
+            predicted[row[record.video_id], column[name]] = value
     predicted[~seen] = np.nan
     kept = np.flatnonzero(seen.any(axis=1))
     names = tuple(dataset.videos[index].video_id for index in kept)
@@ -106,7 +85,7 @@ def build_score_matrix(
         asked=seen[kept],
         answer=spec.answer,
         spans=spans[kept],
-        durations=durations[kept],
+        durations=np.array([video.duration for video in dataset.videos])[kept],
         sites=_sites(dataset, names),
         clusters=tuple(clusters.names[name] for name in names),
         unit=clusters.unit,
@@ -128,52 +107,6 @@ def build_reference_matrix(
     return build_score_matrix((), dataset, setting, rater, cluster=cluster, asked=every)
 
 
-def unobservable(
-    records: Sequence[Record], dataset: Dataset, setting: str, *, fps: float | None = None, has_audio: bool = False
-) -> dict[str, frozenset[str]]:
-    """By request id, the steps that lack the evidence which the rubric asks for (channel and lowest rate).
-
-    Args:
-        records: of one run.
-        dataset: its rubric says what each step needs.
-        setting: whose requests to look at.
-        fps: frames a second that every request showed; None takes each record's own rate (where frames were chosen by
-            content, each step's own), and the median of them for a request without a record.
-        has_audio: the model heard the sound track; a task that gives sound or a transcript says so by itself.
-
-    Raises:
-        DataError: without ``fps``, a record does not say what the model saw: it had the file (``video`` mode), its
-            reply came from a cache, or it stands in a bare prediction file.
-    """
-    modality = TASKS[setting].modality
-    given = {"has_audio": has_audio or bool(modality.needs), "has_pictures": modality.pictures}
-    rates: dict[str, float] = {}
-    frames: dict[str, Mapping[str, int]] = {}
-    for record in records:
-        if fps is None and record.setting == setting and modality.pictures:
-            media = record.media
-            if not recorded_mode(media).images or not media.get("fps"):
-                raise DataError(
-                    f"{record.id}: no sampled rate is recorded (media mode {media.get('mode', 'unknown')!r}). Give "
-                    "the rate at which the model sampled with --fps."
-                )
-            rates[record.id] = float(media["fps"])
-            frames[record.id] = media.get("steps") or {}
-    usual = fps if fps is not None else median(rates.values()) if rates else 0.0
-    hidden: dict[str, frozenset[str]] = {}
-    for video_id, step_id in expected_requests(TASKS[setting], dataset.videos):
-        name, video = record_id(setting, video_id, step_id), dataset.video(video_id)
-        rate = dict.fromkeys(steps_of(TASKS[setting], video, step_id), rates.get(name, usual))
-        asked = tuple(rate)
-        for step, number in frames.get(name, {}).items():  # chosen by content: each step has a rate of its own
-            if span := video.step(step).span:
-                rate[step] = number / (span[1] - span[0])
-        hidden[name] = frozenset(
-            step for step in asked if unobservable_reason(dataset.rubric.by_id[step], rate[step], **given)
-        )
-    return hidden
-
-
 def evaluate_records(
     records: Sequence[Record],
     dataset: Dataset,
@@ -181,7 +114,6 @@ def evaluate_records(
     setting: str,
     *,
     asked: Collection[str] | None = None,
-    without: Mapping[str, Collection[str]] | None = None,
     rows: Rows | None = None,
 ) -> dict[str, Any]:
     """Evaluate one setting of one run: everything that is known about it, as plain JSON without NaN.
@@ -194,11 +126,10 @@ def evaluate_records(
         options: rater and mapping.
         setting: name of the setting.
         asked: as in :func:`build_score_matrix`.
-        without: as there.
         rows: the metrics of these very records and options, if they were computed already.
     """
     distinct, conflicts = distinct_records(record for record in records if record.setting == setting)
-    how: dict[str, Any] = {"cluster": options.cluster, "asked": asked, "without": without}
+    how: dict[str, Any] = {"cluster": options.cluster, "asked": asked}
     matrix = build_score_matrix(distinct, dataset, setting, options.rater, **how)
     rows = evaluate(matrix, mapping=options.mapping) if rows is None else rows
     spec = TASKS[setting]
@@ -230,7 +161,7 @@ def evaluate_records(
         "media": _media_summary(distinct),
         "usage": usage_summary((record.conditions.usage for record in distinct), prices),
         "counts": _counts(matrix),
-        "rows": (rows + format_rows(distinct, dataset, setting, options, asked=asked, without=without)).to_json(),
+        "rows": (rows + format_rows(distinct, dataset, setting, options, asked=asked)).to_json(),
         "options": {
             "mapping": options.mapping,
             "rater": options.rater,
@@ -278,7 +209,6 @@ def format_rows(
     options: Options,
     *,
     asked: Collection[str] | None = None,
-    without: Mapping[str, Collection[str]] | None = None,
 ) -> Rows:
     """The rows of a task's answer format; empty where it has none or the labels are withheld.
 
@@ -287,7 +217,7 @@ def format_rows(
     task = TASKS[setting]
     if not task.answer_format.adds_rows or dataset.withheld:
         return Rows()
-    how: dict[str, Any] = {"cluster": options.cluster, "asked": asked, "without": without}
+    how: dict[str, Any] = {"cluster": options.cluster, "asked": asked}
     scores = build_score_matrix(records, dataset, setting, options.rater, **how).sorted()
     inputs = FormatInputs(
         records=[record.to_json() for record in records],

@@ -1,4 +1,4 @@
-"""Commands of lmms-eval that make a run again: the whole, or the requests that failed or are missing."""
+"""Requests of a run without an answer to keep, and the commands of lmms-eval that ask them, or make a run again."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from siming_tasks.data import Dataset
 from siming_tasks.data.splits import take_part
 from siming_tasks.options import OPTIONS
 from siming_tasks.results.discovery import RequestSlice
-from siming_tasks.results.record import REQUEST_FAILED, is_asked_again
+from siming_tasks.results.record import is_asked_again
 from siming_tasks.results.run import Run
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS, TaskSpec
-from siming_tasks.tasks.expected_requests import check_shards, expected_ids, record_id
+from siming_tasks.tasks.expected_requests import check_shards, record_id, shard_slice
 from siming_tasks.tasks.prompting import PromptOptions
 
 
@@ -87,98 +87,79 @@ def settings_named(names: Iterable[str]) -> list[TaskSpec]:
 
 
 @dataclass(frozen=True)
-class FailedRequest:
-    """One request that failed, or has no record.
+class MissingRequest:
+    """One request without an answer to keep.
 
     Attributes:
-        id: of its record.
+        id: of its record, with the part where an exam is asked about in parts.
         task: what lmms-eval calls the task.
-        document: its number in the task, from 0, which ``--offset`` counts.
+        document: its number in the task, or in the shard of it, from 0, which ``--offset`` counts.
+        status: of its record; "" without one.
         reason: of its last attempt, with their number; "" where it is not known.
     """
 
     id: str
     task: str
     document: int
+    status: str = ""
     reason: str = ""
 
 
-def failed_requests(run: Run) -> list[FailedRequest]:
-    """The requests of a run with the status ``request_failed``, in the order in which they are asked.
-
-    Empty and truncated replies are not among them: a model wrote these; the command of the run asks them again.
-    """
-    requests = []
-    for name in run.settings:
-        spec, failed = TASKS[name], dict[tuple[str, str], str]()  # how each part's question was put
-        reasons = {record.id: _reason(record.conditions.usage or {}) for record in run.records[name]}
-        for record in run.records[name]:
-            statuses = record.conditions.parts or {"": record.status}
-            parts = [part for part, status in statuses.items() if status == REQUEST_FAILED]
-            failed |= {(record.id, part): record.conditions.asking for part in parts}
-        if not failed:
-            continue
-        prompting = PromptOptions.from_label(list(failed.values())[-1])
-        videos = take_part(run.dataset.whole or run.dataset, run.source.part).videos  # as lmms-eval numbered them
-        asked = prompting.questions(spec, videos, run.dataset.rubric.skill_of)
-        for number, question in enumerate(asked):
-            request = record_id(name, question.video_id, question.step_id)
-            if (request, question.part) in failed:
-                requests.append(FailedRequest(request, spec.task_name, number, reasons[request]))
-    return requests
-
-
 def missing_requests(
-    run: Run | None, dataset: Dataset, settings: Sequence[str], shard: str
-) -> dict[str, tuple[int, list[FailedRequest]]]:
-    """By setting, how many requests a run (or a shard of it) makes, and those without an answer that is kept.
+    run: Run | None, dataset: Dataset, settings: Iterable[str], shard: str = ""
+) -> dict[str, tuple[int, list[MissingRequest]]]:
+    """By setting, how many requests a run makes, and those without an answer that is kept.
 
-    The reason of each is its status, "" without a record. ``run`` is None where nothing was asked yet.
+    A run that was limited, in all that its folders state, was to make those requests alone; every other is to make all
+    of the task, or of a shard of it. ``run`` is None where nothing was asked yet.
 
     Raises:
         OptionsError: the shard has nothing to ask in one of the settings.
     """
     if shard:
         check_shards(dataset.videos, [TASKS[name] for name in settings], int(shard.partition("/")[2]))
-    left = {}
+    videos = take_part(
+        dataset.whole or dataset, run.source.part if run else dataset.part
+    ).videos  # as they were numbered
+    found = {}
     for name in settings:
-        asked = RequestSlice(shard=shard).of(list(expected_ids(TASKS[name], dataset.videos)))
-        again = dict.fromkeys(asked, "")
-        for record in run.records.get(name, ()) if run else ():
-            statuses = [record.status, *(record.conditions.parts or {}).values()]
-            if status := next((one for one in statuses if is_asked_again(one, record.conditions.usage)), None):
-                again |= {record.id: status} if record.id in again else {}
-            else:
-                again.pop(record.id, None)
-        task = TASKS[name].task_name
-        left[name] = len(asked), [FailedRequest(request, task, number, again[request])
-                                  for number, request in enumerate(asked) if request in again]  # fmt: skip
-    return left
+        records = {record.id: record for record in (run.records.get(name, ()) if run else ())}
+        put = PromptOptions.from_label(next((record.conditions.asking for record in records.values()), ""))
+        questions = list(put.questions(TASKS[name], videos, dataset.rubric.skill_of))
+        slices = run.source.slices.get(name, ()) if run else ()
+        limited = bool(slices) and all(part.offset or part.limit is not None for part in slices)
+        wanted = run.asked(name) if run and (limited or run.partial) else None
+        missing, count = [], 0
+        for number, question in enumerate(questions[shard_slice(shard, len(questions))]):
+            request = record_id(name, question.video_id, question.step_id)
+            if wanted is not None and request not in wanted:
+                continue
+            count += 1
+            record = records.get(request)
+            status = (record.conditions.parts or {"": record.status}).get(question.part, "") if record else ""
+            usage = (record.conditions.usage if record else None) or {}
+            if not status or is_asked_again(status, usage):
+                why = f"{usage['error']}, attempt {usage['attempts']}" if usage.get("error") else ""
+                whole = "/".join(filter(None, (request, question.part)))
+                missing.append(MissingRequest(whole, TASKS[name].task_name, number, status, why if status else ""))
+        found[name] = count, missing
+    return found
 
 
-def _reason(usage: Mapping[str, Any]) -> str:
-    attempts = usage.get("attempts")
-    return f"{usage['error']}, attempt {attempts}" if usage.get("error") and attempts else ""
-
-
-def retry_commands(run: Run, failed: Iterable[FailedRequest], shard: str = "") -> list[str]:
+def retry_commands(run: Run, missing: Iterable[MissingRequest], shard: str = "") -> list[str]:
     """One command for each task and unbroken row of documents (of a shard); their logs land beside those of the run.
 
     Each asks these requests and no other: a second answer to an answered one would be a conflict.
     """
     # lmms-eval adds a folder of the model's name to the output, so that the logs lie beside those of the run.
-    output = run.files[-1].parent if run.files else log_folder(run)
+    folder = run.source.path if run.source.path.is_dir() else run.source.path.parent
+    output = run.files[-1].parent if run.files else folder
     if run.source.facts.get("model_name") and output != Path(output.anchor):
         output = output.parent
     commands = []
-    ordered = enumerate(sorted(failed, key=lambda request: (request.task, request.document)))
+    ordered = enumerate(sorted(missing, key=lambda request: (request.task, request.document)))
     for (task, _), row in groupby(ordered, lambda pair: (pair[1].task, pair[1].document - pair[0])):
         numbers = [request.document for _, request in row]
         part = RequestSlice(numbers[0], len(numbers), shard=shard, split=run.source.part)
         commands.append(command_of(run.source.facts, [task], part, data=str(run.dataset.root), output=output))
     return commands
-
-
-def log_folder(run: Run) -> Path:
-    """Folder with the run's logs, where those of the requests that are asked again are joined to them."""
-    return run.source.path if run.source.path.is_dir() else run.source.path.parent

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.files import atomic_write
+from siming_tasks.common.sanitize import well_formed
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.media import UNKNOWN_MODE
 from siming_tasks.results.record import ASKED_AGAIN, REQUEST_FAILED, Record, answered_more, merge_parts, same_answers
-from siming_tasks.results.record_parser import RecordParser
+from siming_tasks.results.record_parser import RecordParser, raw_reply
+from siming_tasks.results.run_parts import condition_problems
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import Requests
 
@@ -29,8 +30,8 @@ MAX_ERRORS = 1_000
 
 _GIVE_A_RUN = "Give a prediction file, or the --output_path of a run with --log_samples."
 
-Seen = Callable[[Record, Mapping[str, Any]], object]
-"""Callback that is given each record with the whole line that it came from."""
+Seen = Callable[[Record, str | None], object]
+"""Callback that is given each record with the text of its reply; None where the file has none."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,8 @@ def load_predictions(
     Args:
         path: the file or folder; several are read as one.
         dataset: what was asked about.
-        seen: called with each record and the whole line that it came from, as it is read; for what is too large to be
-            kept, such as raw replies. A second record of one request takes the place of the first, which had failed.
+        seen: called with each record and its raw reply, which is too large to be kept, as it is read. A second record
+            of one request takes the place of the first, which had failed.
         allow: ``dataset`` accepts predictions that were made on another version of the data set.
 
     Returns:
@@ -160,7 +161,7 @@ def load_predictions(
             if isinstance(row, Problem):
                 problems.append(row)
             elif (record := parser.parse(row, file, line)) and collector.add(record, file, line) and seen:
-                seen(record, row)
+                seen(record, raw_reply(row))
             errors += sum(problem.severity == "error" for problem in problems[n_problems:])
             if errors >= MAX_ERRORS:
                 what = f"{errors:,} errors; the rest of the file was not read."
@@ -172,7 +173,8 @@ def load_predictions(
         what = f"no line holds a prediction about {part}{dataset.name}, {dataset.version}."
         problems.append(Problem("no-predictions", what, fix, shown))
     records = collector.finish()
-    problems += _condition_problems(records, dataset, shown, allow)
+    problems += parser.disagreements
+    problems += condition_problems(records, dataset, shown, allow)
     return Predictions(records, tuple(problems), tuple(files))
 
 
@@ -190,25 +192,6 @@ def _is_same(first: Record, second: Record) -> bool:
     return (first.conditions.prompt, first.media) == (second.conditions.prompt, second.media)
 
 
-def _condition_problems(
-    records: Mapping[str, Sequence[Record]], dataset: Dataset, file: str, allow: Collection[str]
-) -> Iterator[Problem]:
-    """Problems of records that were not made on these data, or not all under one mode of the media."""
-    digests = {record.conditions.dataset for present in records.values() for record in present}
-    if others := digests - {dataset.digest, None}:
-        names = ", ".join(name[:12] for name in sorted(map(str, others)))
-        what = f"made on dataset {names}, scored on {dataset.digest[:12]}."
-        fix = "Give the data set that it was made on, or, if only labels changed, add --allow dataset."
-        severity: Literal["error", "warning"] = "warning" if "dataset" in allow else "error"
-        yield Problem("dataset-differs", what, fix, file, severity=severity)
-    for name, present in records.items():
-        modes = Counter(str(record.media.get("mode")) for record in present)
-        if len(modes) > 1:
-            shown = ", ".join(f"{mode} {count}" for mode, count in modes.items())
-            fix = "Score runs with different settings apart."
-            yield Problem("media-mixed", f"media modes differ ({shown}).", fix, file, None, name, "warning")
-
-
 def write_predictions(records: Iterable[Record], path: Path) -> Path:
     """Write records as a prediction file, from which :func:`load_predictions` gets the same records back.
 
@@ -224,5 +207,5 @@ def write_predictions(records: Iterable[Record], path: Path) -> Path:
             line["media"] = dict(conditions.media)
             line |= {name: value for name in ("asking", "reply_schema", "part") if (value := getattr(conditions, name))}
             line |= {"judge": dict(conditions.judge)} if conditions.judge else {}
-            stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+            stream.write(well_formed(json.dumps(line, ensure_ascii=False)) + "\n")
     return path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,12 +15,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
+from siming_tasks.common.sanitize import well_formed
 from siming_tasks.common.schema import CORRECT, INCORRECT, Video, is_number
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.row_schema import problems_of
 from siming_tasks.parsing import STATUSES, Parsed
 from siming_tasks.parsing.parsed_reply import MISSING
-from siming_tasks.results.record import Conditions, Record, logged_reply, stated_judge
+from siming_tasks.results.record import Conditions, Record, logged_reply, same_answers, stated_judge
 from siming_tasks.results.usage import Short, Usage
 from siming_tasks.rubrics import RubricStep
 from siming_tasks.tasks import ANSWER_FORMATS, RECORD_FIELDS, TASKS, TaskSpec
@@ -88,6 +90,14 @@ class _Line(BaseModel):
     def _put(cls, asking: str | None) -> str | None:
         return PromptOptions.from_label(asking).label if asking else None
 
+    @field_validator("usage", mode="before")
+    @classmethod
+    def _used(cls, usage: Any) -> Any:
+        """Usage without numbers that are no count: what is unknown costs no reply."""
+        if not isinstance(usage, dict):
+            return usage
+        return {name: value for name, value in usage.items() if not isinstance(value, float) or math.isfinite(value)}
+
     @field_validator("media")
     @classmethod
     def _shown(cls, media: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -108,8 +118,6 @@ _LineOfAnyFormat: type[_Line] = create_model("_LineOfAnyFormat", __base__=_Line,
 """A line with the fields that answer formats add."""
 
 _Steps = Mapping[str, RubricStep]
-_BareClip = tuple[str, str, Any, type]
-"""Setting, step, answer and its type of a clip's line that says nothing else."""
 
 
 @dataclass
@@ -125,24 +133,24 @@ class RecordParser:
     problems: list[Problem] = field(default_factory=list)
     _steps: dict[tuple[str, str], _Steps] = field(default_factory=dict, init=False)
     _steps_by_ids: dict[tuple[str, ...], _Steps] = field(default_factory=dict, init=False)
-    _bare_clips: dict[_BareClip, Record] = field(default_factory=dict, init=False)
     _place: tuple[str, int] = field(default=("", 0), init=False)
+    _disagree: dict[str, list[str]] = field(default_factory=dict, init=False)
 
     def parse(self, row: dict[str, Any], file: Path, line: int) -> Record | None:
         """The record of a line; None, and a problem in most cases, if there is none."""
-        # The one shortcut: a million bare clip lines hold a few hundred different answers. Each is parsed once, which
-        # takes a tenth of the time and of the memory.
-        bare = _bare_clip(row)
-        first = self._bare_clips.get(bare) if bare else None
-        video = self.dataset.by_id.get(row["video_id"]) if first else None
-        if first and video and first.step_id in self._steps_of(TASKS[first.setting], video):
-            return Record(first.setting, video.video_id, first.step_id, first.parsed, first.conditions)
-        n_problems = len(self.problems)
         self._place = str(file), line
-        record = self._parse(row)
-        if bare and record is not None and len(self.problems) == n_problems:
-            self._bare_clips[bare] = record
-        return record
+        return self._parse(row)
+
+    @property
+    def disagreements(self) -> list[Problem]:
+        """A warning for each file with replies that read otherwise than their records say."""
+        problems = []
+        for file, names in self._disagree.items():
+            shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+            what = f"{len(names):,} replies read otherwise than their records say ({shown}); the replies count."
+            fix = "The log was made by another version, or somebody edited it: make sure which."
+            problems.append(Problem("reply-disagrees", what, fix, file, severity="warning"))
+        return problems
 
     def _note(
         self, code: str, what: str, fix: str, where: str | None = None, severity: Literal["error", "warning"] = "error"
@@ -167,6 +175,7 @@ class RecordParser:
         parsed = self._parsed_line(row, source, asked) if logged is None else self._parsed_record(logged, source, asked)
         if parsed is None:
             return None
+        reply = raw_reply(row) if logged else None
         conditions = Conditions(
             prompt=sys.intern(source.prompt) if source.prompt else source.prompt,
             dataset=sys.intern(source.dataset) if source.dataset else None if logged else self.dataset.digest,
@@ -180,7 +189,16 @@ class RecordParser:
         )
         setting, video_id = sys.intern(source.setting), self.dataset.video(source.video_id).video_id
         step_id = asked[0].id if TASKS[setting].scope == "clip" else None
-        return (Record if logged else Record.from_reply)(setting, video_id, step_id, parsed, conditions)
+        if logged is None:
+            return Record.from_reply(setting, video_id, step_id, parsed, conditions)
+        record = Record(setting, video_id, step_id, parsed, conditions)
+        if reply is None or conditions.parts:
+            return record
+        anew = TASKS[setting].answer_format.parse(reply, asked, TASKS[setting].answer)
+        read = Record.from_reply(setting, video_id, step_id, anew, conditions)
+        if not same_answers(read, record) or (read.status, read.missing) != (record.status, record.missing):
+            self._disagree.setdefault(self._place[0], []).append(record.id)
+        return read
 
     def _asked(self, source: _Line) -> tuple[RubricStep, ...] | None:
         """The steps that the line's request asks about; None, and a problem, if there is no such request."""
@@ -233,7 +251,7 @@ class RecordParser:
             if (more := len(unknown) - MOST_NAMED) > 0:
                 what = f"{more:,} more steps were not asked of video {source.video_id!r}; they are not counted."
                 self._note("step-unknown", what, "Correct the ids.", key, "warning")
-        reply = row.get("response", json.dumps({key: row.get(key)}))
+        reply = raw_reply(row) if "response" in row else json.dumps({key: row.get(key)})
         form = setting.answer_format
         parsed = _parse_plain_answers(row.get(key), asked, setting) or form.parse(reply, asked, setting.answer)
         if stated := form.stated_details(source.format_fields, {step.id for step in asked}):
@@ -299,14 +317,14 @@ def _parse_plain_answers(value: Any, asked: Sequence[RubricStep], setting: TaskS
     return Parsed("ok", answers)
 
 
-def _bare_clip(row: Mapping[str, Any]) -> _BareClip | None:
-    """Answer of a clip's prediction line that has nothing else; None for any other line."""
-    setting, step_id, video_id = row.get("setting"), row.get("step_id"), row.get("video_id")
-    if len(row) != 4 or not (isinstance(setting, str) and isinstance(step_id, str) and isinstance(video_id, str)):
+def raw_reply(line: Mapping[str, Any]) -> str | None:
+    """The reply in a line of a sample log or prediction file, as text; None if the line has none."""
+    reply = next((line[key] for key in ("filtered_resps", "resps", "response") if line.get(key) is not None), None)
+    while isinstance(reply, list) and len(reply) == 1:
+        reply = reply[0]
+    if reply is None:
         return None
-    spec = TASKS.get(setting)
-    value = row.get(spec.field) if spec and spec.scope == "clip" else None
-    return (setting, step_id, value, type(value)) if isinstance(value, str | int | float) else None
+    return well_formed(reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False))
 
 
 def _is_record(value: Any) -> bool:

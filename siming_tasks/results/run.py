@@ -15,7 +15,7 @@ from siming_tasks.common.input_kinds import kind_of, path_of
 from siming_tasks.common.printed_value import share_text
 from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import CONSENSUS, UnitChoice
-from siming_tasks.data import Dataset, as_dataset, check_reference, with_labels
+from siming_tasks.data import Dataset, as_dataset, check_reference
 from siming_tasks.data.resolve import resolve_dataset
 from siming_tasks.data.splits import take_part
 from siming_tasks.metrics import Rows, ScoreMatrix
@@ -24,10 +24,9 @@ from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
 from siming_tasks.results.discovery import RunSource, asked_ids, dataset_folder, run_at
-from siming_tasks.results.evaluate_records import build_score_matrix, evaluate_records, unobservable
+from siming_tasks.results.evaluate_records import build_score_matrix, evaluate_records
 from siming_tasks.results.read_predictions import Seen, load_predictions
 from siming_tasks.results.record import Record
-from siming_tasks.results.run_parts import condition_problems
 from siming_tasks.tasks import TASKS, setting_named
 from siming_tasks.tasks.expected_requests import expected_ids, expected_requests, record_id, steps_of
 
@@ -108,13 +107,7 @@ class Run(Shown):
         if rater != CONSENSUS and rater not in (self.dataset.whole or self.dataset).raters:
             check_reference(self.dataset, rater)
 
-    def score_matrix(
-        self,
-        setting: str,
-        rater: str = CONSENSUS,
-        cluster: UnitChoice = "auto",
-        without: Mapping[str, Collection[str]] | None = None,
-    ) -> ScoreMatrix:
+    def score_matrix(self, setting: str, rater: str = CONSENSUS, cluster: UnitChoice = "auto") -> ScoreMatrix:
         """Reference and answers of one setting as videos × steps.
 
         Raises:
@@ -124,19 +117,13 @@ class Run(Shown):
         setting = setting_named(setting)
         self._refuse_stranger(rater)
         records, asked = self.records.get(setting, ()), self.asked(setting)
-        return build_score_matrix(records, self.dataset, setting, rater, cluster=cluster, asked=asked, without=without)
+        return build_score_matrix(records, self.dataset, setting, rater, cluster=cluster, asked=asked)
 
-    def evaluate(
-        self,
-        setting: str,
-        options: Options,
-        *,
-        without: Mapping[str, Collection[str]] | None = None,
-        rows: Rows | None = None,
-    ) -> dict[str, Any]:
+    def evaluate(self, setting: str, options: Options) -> dict[str, Any]:
         """Evaluate one setting (:func:`~siming_tasks.results.evaluate_records.evaluate_records`)."""
-        records, asked = self.records.get(setting, ()), self.asked(setting)
-        return evaluate_records(records, self.dataset, options, setting, asked=asked, without=without, rows=rows)
+        return evaluate_records(
+            self.records.get(setting, ()), self.dataset, options, setting, asked=self.asked(setting)
+        )
 
     def to_pandas(self, rater: str = CONSENSUS) -> pandas.DataFrame:
         """Table with one row for each step that was asked; a request without a record has status ``no_line``.
@@ -234,7 +221,7 @@ def load(
     if isinstance(run, Run):
         return run
     if data is not None and not isinstance(run, RunSource):
-        _refuse_swapped(run, data, "load({data!r}, {run!r})")
+        _refuse_swapped(run, data)
     source = run if isinstance(run, RunSource) else run_at(run)
     if data is None:
         options = Options.from_env()
@@ -245,14 +232,13 @@ def load(
     return read_run(source, as_dataset(data), partial=partial)
 
 
-def _refuse_swapped(run: object, data: object, call: str) -> None:
-    """Refuse a data set in the run's place and a run in the data set's (DataError: gives the right ``call``)."""
+def _refuse_swapped(run: object, data: object) -> None:
+    """Refuse a data set in the run's place and a run in the data set's (DataError: gives the right call)."""
     if isinstance(data, Dataset | Run) or isinstance(run, Dataset | Run | list | tuple):
         return  # each is refused where it stands
     there = path_of(run, "run", "run"), path_of(data, "data", "data set")
     if [kind_of(path) for path in there] == ["data set", "run"]:
-        right = call.format(run=str(run), data=str(data))
-        raise DataError(f"{run} is a data set and {data} is a run. Swap them: {right}")
+        raise DataError(f"{run} is a data set and {data} is a run. Swap them: load({str(data)!r}, {str(run)!r})")
 
 
 def load_run(
@@ -279,8 +265,6 @@ def load_run(
     dataset = dataset if dataset.part else take_part(dataset, source.part)
     loaded = load_predictions(source.paths or source.path, dataset, seen, allow=allow)
     run, problems = Run(source, dataset, loaded.records, (), loaded.files, partial), [*loaded.problems]
-    if len(loaded.files) > len(run.settings):  # some setting stands in several files
-        problems += condition_problems(run.records, str(source.path))
     for name, present in run.records.items():
         asked = run.asked(name)
         if len(present) == len(asked):  # every record is of another request, and all of these count as asked
@@ -386,22 +370,12 @@ class Scores(Shown):
         }
 
 
-def score_run(
-    run: Run | str | Path,
-    options: Options | None = None,
-    *,
-    observable: bool = False,
-    fps: float | None = None,
-    has_audio: bool = False,
-) -> Scores:
+def score_run(run: Run | str | Path, options: Options | None = None) -> Scores:
     """Every metric of every setting of a run, as lmms-eval's aggregators compute them.
 
     Args:
-        run: on a data set with labels, or what :func:`load` reads.
+        run: on a data set with labels (:func:`siming_tasks.data.with_labels`), or what :func:`load` reads.
         options: label mapping and reference rater.
-        observable: leave out the steps that could not be judged from what the model was shown.
-        fps: for that, frames a second that every request showed, if the records do not say.
-        has_audio: for that, True if the model heard the sound track.
 
     Raises:
         DataError: the labels are withheld, or there is no such rater.
@@ -413,73 +387,6 @@ def score_run(
         0.0
     """
     options, run = Options.of(options), load(run)
-    dataset = run.dataset
-    check_reference(dataset, options.rater)
-    results = {}
-    for name, records in run.records.items():
-        hidden = unobservable(records, dataset, name, fps=fps, has_audio=has_audio) if observable else None
-        results[name] = run.evaluate(name, options, without=hidden)
-        if hidden is not None:
-            results[name]["unobservable"] = sum(len(hidden[request]) for request in run.asked(name))
-    return Scores(dataset, results, run.problems, run.files)
-
-
-def score_predictions(
-    data: str | Path | Dataset,
-    predictions: str | Path | Sequence[str | Path],
-    options: Options | None = None,
-    *,
-    labels: str | Path | None = None,
-    partial: bool = False,
-    allow: Collection[str] = (),
-    observable: bool = False,
-    fps: float | None = None,
-    has_audio: bool = False,
-) -> Scores:
-    """Score a prediction file, or one or several sample logs, against a dataset; the videos need not be at hand.
-
-    Args:
-        data: dataset folder, or an opened dataset.
-        predictions: prediction file, sample log, or a folder with the parts of a run, or several of these.
-        options: label mapping and reference rater.
-        labels: label file of a folder whose labels are withheld.
-        partial: count only the requests that have a line, for a limited run that does not say so. Otherwise every
-            request that the run was to make counts as asked, and one without a line as missing.
-        allow: ``dataset`` accepts predictions made on another version of the data set.
-        observable: see :func:`score_run`.
-        fps: see there.
-        has_audio: see there.
-
-    Raises:
-        DataError: unusable predictions, withheld labels without ``labels``, or an unknown rater.
-
-    Example:
-        >>> from siming_tasks import Options, score_predictions
-        >>> scores = score_predictions(exams, physician, Options(rater="rater_b"))
-        >>> scores.rows("full_score").one("answered", "all steps", "qwk").value  # against itself
-        1.0
-    """
-    _refuse_swapped(predictions, data, "score_predictions({run!r}, {data!r})")
-    dataset = as_dataset(data)
-    dataset = dataset if labels is None else with_labels(dataset, labels)
-    run = read_run(predictions, dataset, partial=partial, allow=allow)
-    return score_run(run, options, observable=observable, fps=fps, has_audio=has_audio)
-
-
-def validation(run: Run) -> dict[str, Any]:
-    """Content of a run and the problems that keep it from being scored, in plain JSON; its labels may be withheld."""
-    counts = {}
-    for name, records in run.records.items():
-        counts[name] = {
-            "requests": len(records),
-            "expected": len(expected_requests(TASKS[name], run.dataset.videos)),
-            "steps_answered": sum(len(record.answers) for record in records),
-            "steps_in_lines": sum(len(record.answers) + len(record.missing) for record in records),
-            "statuses": dict(Counter(record.status for record in records)),
-        }
-    return {
-        "dataset": run.dataset.facts,
-        "ok": not any(problem.severity == "error" for problem in run.problems),
-        "settings": counts,
-        "problems": [problem.to_json() for problem in run.problems],
-    }
+    check_reference(run.dataset, options.rater)
+    results = {name: run.evaluate(name, options) for name in run.records}
+    return Scores(run.dataset, results, run.problems, run.files)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.redact import redact
+from siming_tasks.data.dataset import Dataset
+from siming_tasks.media import UNKNOWN_MODE, recorded_mode
 from siming_tasks.results.record import Record
+from siming_tasks.tasks import TASKS
 
 TRANSPORT = frozenset({
     "timeout", "max_retries", "retry_backoff_s", "num_concurrent", "num_cpus", "num_processes",
@@ -23,6 +26,9 @@ _PLACE = TRANSPORT | {"base_url", "azure_endpoint", "api_key", "device", "device
                       "tensor_parallel_size", "data_parallel_size", "gpu_memory_utilization"}  # fmt: skip
 """Arguments that may differ between parts: beside how requests travel, where the model is and how many it takes."""
 
+_COMMAND = ("system_instruction", "apply_chat_template", "force_simple")
+"""Flags of lmms-eval that change what a model is sent."""
+
 Result = tuple[Path, Mapping[str, Any]]
 """A results file of lmms-eval, and its content."""
 
@@ -33,11 +39,10 @@ def check_alike(results: Sequence[Result]) -> None:
     for file, result in results:
         for about, facts in _asked_how(result):
             first, before = known.setdefault(about, (file, facts))
-            differ = [name for name in {**before, **facts} if before.get(name) != facts.get(name)]
-            for name in differ[:1]:
+            if differ := next((name for name in {**before, **facts} if before.get(name) != facts.get(name)), None):
                 raise DataError(
-                    f"{file}: {name} of {about} is {facts.get(name)!r}, but {before.get(name)!r} in {first}. They are "
-                    "no parts of one run: give what was asked otherwise apart."
+                    f"{file}: {differ} of {about} is {facts.get(differ)!r}, but {before.get(differ)!r} in {first}. "
+                    "They are no parts of one run: give what was asked otherwise apart."
                 )
 
 
@@ -48,6 +53,8 @@ def _asked_how(result: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
     if not isinstance(arguments, Mapping):
         arguments = dict(part.partition("=")[::2] for part in str(arguments).split(","))
     facts: dict[str, Any] = {str(name): str(value) for name, value in arguments.items() if name not in _PLACE}
+    flags = config.get("resolved_cli_args") or {}
+    facts |= {name: flags[name] for name in _COMMAND if flags.get(name)}
     yield "the model", {"class": config.get("model"), "name": result.get("model_name"), **facts}
     for task, known in (result.get("configs") or {}).items():
         if str(task).startswith("siming_") and isinstance(known, Mapping):
@@ -60,23 +67,55 @@ def _asked_how(result: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
             yield str(task), facts
 
 
-def whole_task(shards: Iterable[str]) -> bool:
-    """True if these shards (``2/5``) are together all of a task."""
-    numbers = {tuple(map(int, shard.split("/"))) for shard in shards if shard}
-    return any(all((number, of) in numbers for number in range(1, of + 1)) for _, of in numbers)
+def condition_problems(
+    records: Mapping[str, Sequence[Record]], dataset: Dataset, path: str, allow: Collection[str]
+) -> Iterator[Problem]:
+    """Problems of records that were not made on these data, or of one setting that were asked or shown otherwise.
 
-
-def condition_problems(records: Mapping[str, Iterable[Record]], path: str) -> Iterator[Problem]:
-    """Problems of parts whose requests of one task were shown otherwise, or asked with another JSON schema."""
+    What a record does not state differs from nothing. ``allow``: ``dataset`` makes a warning of the first.
+    """
+    digests = {record.conditions.dataset for present in records.values() for record in present}
+    if others := digests - {dataset.digest, None}:
+        names = ", ".join(name[:12] for name in sorted(map(str, others)))
+        what = f"made on dataset {names}, scored on {dataset.digest[:12]}."
+        fix = "Give the data set that it was made on, or, if only labels changed, add --allow dataset."
+        severity: Literal["error", "warning"] = "warning" if "dataset" in allow else "error"
+        yield Problem("dataset-differs", what, fix, path, severity=severity)
     for setting, present in records.items():
         seen: dict[str, set[str]] = {}
         for record in present:
-            media, conditions = record.media, record.conditions
-            stated = {"media mode": media.get("mode"), "frame size": media.get("size"), "density": media.get("density")}
-            stated |= {"JSON schema": conditions.reply_schema or ("none" if conditions.prompt else None)}
-            for name, value in stated.items():
+            for name, value in _stated(record).items():
                 seen.setdefault(name, set()).update([] if value is None else [str(value)])
         for name, values in seen.items():
             if len(values) > 1:
                 what = f"parts of the run differ in {name} ({', '.join(sorted(values))})."
                 yield Problem("parts-differ", what, "Give runs that were asked otherwise apart.", path, None, setting)
+
+
+def _stated(record: Record) -> dict[str, Any]:
+    """Facts of a record that are the same in all records of its setting; None where it does not state one."""
+    media, conditions = record.media, record.conditions
+    is_known = bool(conditions.prompt)  # one that states its prompt states all else, too
+    return {
+        "model": (conditions.usage or {}).get("model"),
+        "way of asking": (conditions.asking or "plain") if is_known else None,
+        "media mode": None if media.get("mode") == UNKNOWN_MODE else media.get("mode"),
+        "frame size": media.get("size"),
+        "density": media.get("density"),
+        "number of frames": _frames(record),
+        "JSON schema": (conditions.reply_schema or "none") if is_known and not conditions.parts else None,
+    }
+
+
+def _frames(record: Record) -> int | None:
+    """Number of frames of a full video; None for a clip, whose length decides, and where every frame was shown."""
+    media, indices = record.media, record.media.get("indices") or ()
+    whole = sorted(indices) == list(range(len(indices)))
+    is_full = TASKS[record.setting].scope == "full" and recorded_mode(media).images and media.get("sampler")
+    return media.get("n_frames") if is_full and not whole else None
+
+
+def whole_task(shards: Iterable[str]) -> bool:
+    """True if these shards (``2/5``) are together all of a task."""
+    numbers = {tuple(map(int, shard.split("/"))) for shard in shards if shard}
+    return any(all((number, of) in numbers for number in range(1, of + 1)) for _, of in numbers)

@@ -111,65 +111,68 @@ def takes_schema(model: str) -> bool | None:
 
 @dataclass(frozen=True)
 class UnreadNote:
-    """Number of a run's replies that could not be read, three of them, and the remedy; its text is the note, or empty.
+    """Numbers of a run's replies that could not be read, some of them, and the remedy; its text is the note, or empty.
 
     Attributes:
-        statuses: number of replies by status.
+        statuses: by setting, the number of replies by status.
         examples: lines about some of them (:meth:`UnreadReply.line`).
         schema: whether the model's class takes a JSON schema of the reply; None if unknown.
         asked_with_schema: it was given one.
     """
 
-    statuses: Mapping[str, int]
+    statuses: Mapping[str, Mapping[str, int]]
     examples: Sequence[str] = ()
     schema: bool | None = None
     asked_with_schema: bool = False
 
     @property
-    def count(self) -> int:
-        """Number of replies that leave steps unanswered."""
-        return sum(self.statuses.get(status, 0) for status in UNREAD)
+    def counts(self) -> dict[str, int]:
+        """By setting with any, the number of replies that leave steps unanswered."""
+        found = {name: sum(counts.get(status, 0) for status in UNREAD) for name, counts in self.statuses.items()}
+        return {name: count for name, count in found.items() if count}
 
     @property
     def is_many(self) -> bool:
-        """Test whether these are so many that it must be said first."""
-        return self.count > MANY * sum(self.statuses.values())
+        """Test whether these are so many in some setting that it must be said first."""
+        return any(count > MANY * sum(self.statuses[name].values()) for name, count in self.counts.items())
 
     @property
     def sentence(self) -> str:
-        """The number of replies that could not be read, in a sentence; empty if there are none."""
-        if not self.count:
-            return ""
-        total = sum(self.statuses.values())
-        counts = ", ".join(f"{self.statuses[status]:,} {status}" for status in UNREAD if self.statuses.get(status))
-        return f"{self.count:,} of {total:,} replies ({self.count / total:.1%}) could not be read whole: {counts}."
+        """The number of replies that could not be read, by setting, in a sentence; empty if there are none."""
+        said = []
+        for name, count in self.counts.items():
+            counts, total = self.statuses[name], sum(self.statuses[name].values())
+            kinds = ", ".join(f"{counts[status]:,} {status}" for status in UNREAD if counts.get(status))
+            said.append(f"{name} {count:,} of {total:,} ({count / total:.1%}: {kinds})")
+        return f"Replies that could not be read whole: {'; '.join(said)}." if said else ""
 
     def remedies(self) -> list[str]:
         """Sentences on what a user can do, for the statuses that there are."""
-        found = []
-        if any(self.statuses.get(status) for status in ("unread", "partial", "refused")):
+        found, there = [], {status for counts in self.statuses.values() for status, count in counts.items() if count}
+        if there & {"unread", "partial", "refused"}:
             if self.schema and not self.asked_with_schema:
                 found.append("SIMING_SCHEMA=json holds this class of model to the form.")
             elif self.schema is None and not self.asked_with_schema:
                 found.append("SIMING_SCHEMA=json holds a model to the form where its class takes a schema.")
             else:
                 found.append("SIMING_ASK=step asks about one step at a time, and the plain tasks ask for the least.")
-        if self.statuses.get("truncated"):
+        if "truncated" in there:
             found.append("Give truncated replies more new tokens (--gen_kwargs max_new_tokens=...).")
         return found
 
     def __str__(self) -> str:
-        if not self.count:
+        if not self.counts:
             return ""
         return "\n".join([" ".join([self.sentence, *self.remedies()]), *(f"  {line}" for line in self.examples)])
 
 
 def unread_note(run: Run, examples: Sequence[UnreadReply]) -> UnreadNote:
-    """Note of a run, with the first of its unread replies as examples."""
-    records = [record for present in run.records.values() for record in present]
+    """Note of a run, with the first of its unread replies of every setting in turn as examples."""
+    number = Counter[str]()
+    turns = sorted(examples, key=lambda reply: number.update([reply.setting]) or number[reply.setting])
     return UnreadNote(
-        Counter(record.status for record in records),
-        [reply.line() for reply in examples[:EXAMPLES]],
+        {name: Counter(record.status for record in run.records[name]) for name in run.settings},
+        [reply.line() for reply in turns[:EXAMPLES]],
         takes_schema(str(run.source.facts.get("model", ""))),
-        any("json" in record.conditions.asking.split() for record in records),
+        any("json" in record.conditions.asking.split() for present in run.records.values() for record in present),
     )

@@ -20,7 +20,6 @@ from siming_tasks.analysis.compare_runs import (
     rater_points,
 )
 from siming_tasks.common.errors import DataError, OptionsError
-from siming_tasks.results.evaluate_records import build_score_matrix
 from siming_tasks.rubrics import default_rubric
 
 STEPS = default_rubric().steps
@@ -126,19 +125,9 @@ def test_what_is_refused(runs, dataset):
     assert common_settings([good, weak]) == ["full_score", "full_error"]
 
 
-def test_unknown_names_are_refused_and_not_silently_empty(runs, dataset):
-    run = siming.load(runs["good"], dataset)
-    records = run.records["full_score"]
-    for without, message in (
-        ({"full_score/v99": [STEPS[0].id]}, "without='full_score/v99' is no request of full_score"),
-        ({"full_score/v00": ["cpr_99"]}, "without: no step 'cpr_99'"),
-    ):
-        with pytest.raises(DataError, match=message):
-            build_score_matrix(records, dataset, "full_score", without=without)
-    matrix = build_score_matrix(records, dataset, "full_score", without={"full_score/v00": [STEPS[0].id]})
-    assert not matrix.asked[0, 0] and matrix.asked.sum() == VIDEOS * len(STEPS) - 1
+def test_an_unknown_skill_is_refused_and_not_silently_empty(runs, dataset):
     with pytest.raises(DataError, match="no skill 'CPR'"):
-        matrix.skill("CPR")
+        siming.load(runs["good"], dataset).score_matrix("full_score").skill("CPR")
 
 
 def test_unlike_runs_are_refused(runs, dataset, tmp_path):

@@ -155,7 +155,7 @@ def test_withheld_labels_are_asked_for_and_give_the_same_numbers(
     assert capsys.readouterr() == (
         "",
         f"siming {command}: {folder}: the labels are withheld. Give the label file with --labels, or only check "
-        "the predictions (`siming score --validate-only`) and send them to the keeper of the labels.\n",
+        "the predictions (`siming run missing`) and send them to the keeper of the labels.\n",
     )
     printed = []
     for data in (["--data", str(folder), "--labels", str(key)], ["--data", str(places["flag"])]):

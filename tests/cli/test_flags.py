@@ -30,7 +30,7 @@ WORDS = {
     "run prepare": [],
     "run plan": [],
     "run recipe": [],
-    "run missing": ["a", "--tasks", "siming"],
+    "run missing": ["a"],
     "score": ["p"],
     "compare": ["a", "b"],
     "study raters": [],

@@ -185,9 +185,9 @@ def test_failed_requests_alone_are_asked_again_and_joined(
     broken = False
     whole = host(*common, data=short_demo, name="undisturbed", **options)
 
-    assert main(["score", str(short_demo), str(run.folder), "--list-failed", "--json"]) == 0
+    assert main(["run", "missing", "--data", str(short_demo), str(run.folder), "--json"]) == 1
     report = json.loads(capsys.readouterr().out)
-    assert [request["document"] for request in report["failed"]] == failed
+    assert [request["document"] for request in report["missing"]] == failed
     before = len(server.received)
     for number, command in enumerate(report["commands"]):
         words = shlex.split(command.replace("***", "sk-private"))
@@ -205,10 +205,4 @@ def test_failed_requests_alone_are_asked_again_and_joined(
     joined, undisturbed = scores(run.folder), scores(whole.folder)
     assert joined["rows"] == undisturbed["rows"] and number_of(joined, "coverage").value == 1.0
     assert joined["statuses"] == undisturbed["statuses"]
-    assert listed(short_demo, run.folder, capsys) == []
-
-
-def listed(data: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> list[Any]:
-    """Failed requests that ``score --list-failed`` still lists after the parts are joined."""
-    assert main(["score", str(data), str(folder), "--list-failed", "--json"]) == 0
-    return list(json.loads(capsys.readouterr().out)["failed"])
+    assert main(["run", "missing", "--data", str(short_demo), str(run.folder)]) == 0

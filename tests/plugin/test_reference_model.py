@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.data import open_dataset, withhold
-from siming_tasks.results.run import score_predictions
+from siming_tasks.data import open_dataset, with_labels, withhold
+from siming_tasks.results.run import load, score_run
 from tests.records import number_of
 
 pytestmark = pytest.mark.host
@@ -78,7 +78,7 @@ def test_two_processes_give_the_numbers_of_one(
         ids = [sorted(sample["siming_stderr"]["id"] for sample in run.samples(name)) for run in (single, two)]
         assert ids[0] == ids[1]
     # the same records, scored without lmms-eval, give the same numbers to the last digit
-    scored = score_predictions(short_demo, two.folder)
+    scored = score_run(load(two.folder, short_demo))
     for name in NAMES:
         mine = dict(scored.settings[name])
         assert json.loads(json.dumps(mine)) == single.task(name)["siming_stderr"]
@@ -89,7 +89,7 @@ def test_two_processes_give_the_numbers_of_one(
 def test_withheld_labels_give_predictions_instead_of_metrics(
     host: Callable[..., Any], short_demo: Path, tmp_path: Path
 ) -> None:
-    withhold(short_demo, tmp_path / "public", tmp_path / "labels.jsonl")
+    public = withhold(short_demo, tmp_path / "public", tmp_path / "labels.jsonl")
     run = host(*arguments("all_correct", "siming_full"), data=tmp_path / "public", **FEW)
     for name, metrics in (
         ("full_score", ("plcc", "srcc", "qwk")),
@@ -101,6 +101,6 @@ def test_withheld_labels_give_predictions_instead_of_metrics(
         file = run.folder / task["siming_stderr"]["predictions"]
         assert file.name == f"siming_predictions_{name}.jsonl" and len(file.read_text().splitlines()) == 4
         assert file.name in run.output
-    scored = score_predictions(tmp_path / "public", run.folder, labels=tmp_path / "labels.jsonl")
+    scored = score_run(load(run.folder, with_labels(public, tmp_path / "labels.jsonl")))
     assert number_of(scored.settings["full_score"], "coverage").value == 1.0
     assert number_of(scored.settings["full_score"], "qwk").value == 0.0  # a constant

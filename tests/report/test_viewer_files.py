@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from siming_tasks.common.sanitize import visible
 from siming_tasks.common.schema import Video
-from siming_tasks.report.viewer_files import HEAD, TAIL, raw_reply, script_json, shorten, write_transcript
+from siming_tasks.report.viewer_files import HEAD, TAIL, script_json, shorten, write_transcript
 
 
 @pytest.mark.parametrize(
@@ -44,14 +44,6 @@ def test_script_json_is_json_and_means_nothing_to_html(value: object) -> None:
 @pytest.mark.parametrize("beside", ["ascii", "é", "\ud800"])
 def test_script_json_has_no_nan(beside: str) -> None:
     assert json.loads(script_json([float("nan"), float("-inf"), beside])) == [None, None, beside]
-
-
-def test_replies_are_found_in_logs_and_prediction_files() -> None:
-    assert raw_reply({"setting": "full_score", "video_id": "v1", "response": '{"scores": {}}'}) == '{"scores": {}}'
-    assert raw_reply({"setting": "clip_error", "response": ["wrong"]}) == "wrong"
-    assert raw_reply({"filtered_resps": "last", "resps": [["first"]]}) == "last"
-    assert raw_reply({"resps": [["é", None]]}) == '["é", null]'
-    assert raw_reply({"setting": "clip_error", "video_id": "v1", "verdict": "correct"}) is None
 
 
 def test_what_is_said_is_text_beside_the_player(tmp_path: Path) -> None:

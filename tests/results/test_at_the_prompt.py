@@ -63,7 +63,7 @@ def objects(runs: list[st.Run], short_demo: Path) -> dict[str, Any]:
 
 def test_every_public_name_is_looked_at(objects: dict[str, Any]) -> None:
     """``build_dataset`` returns a data set and a file, ``write_report`` a path, ``build_prompt`` a text."""
-    aliases = {"Rows", "load", "open_dataset", "read_run", "score_predictions"}
+    aliases = {"Rows", "load", "open_dataset", "read_run"}
     assert set(st.__all__) - aliases - {"build_dataset", "build_prompt", "write_report"} <= set(objects)
 
 
@@ -83,7 +83,6 @@ def wrong_arguments(run: st.Run, exams: Path) -> Iterator[tuple[str, Callable[[]
     yield f"{archive}: an archive, and a data set is wanted. Unpack it", lambda: st.open_dataset(archive)
     yield f"{exams} is a data set and {file} is a run. Swap them: load({file!r}, {str(exams)!r})", lambda: st.load(
         str(exams), file)  # fmt: skip
-    yield f"Swap them: score_predictions({str(exams)!r}, {file!r})", lambda: st.score_predictions(file, str(exams))
     yield f"{exams}: a data set, and a run is wanted. Give the predictions", lambda: st.load(exams)
     yield f"{file}: a run, and a data set is wanted.", lambda: st.load(file, file)
     yield "run: the path of a run is wanted, not an int.", lambda: st.load(3, data)  # type: ignore[arg-type]

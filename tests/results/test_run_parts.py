@@ -21,7 +21,7 @@ from siming_tasks.results.lmms_eval_commands import settings_named
 from siming_tasks.results.run import read_run, score_run
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import check_shards, expected_ids
-from tests.runs import write_run
+from tests.runs import unanswered, write_run
 
 
 def names(dataset: Dataset, setting: str) -> list[str]:
@@ -169,6 +169,10 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
         ),
         "system_prompt of the model is 'Be kind', but None",
     ),
+    "system instruction": (
+        lambda results: results["config"].update(resolved_cli_args={"system_instruction": "Be kind"}),
+        "system_instruction of the model is 'Be kind', but None",
+    ),
     "prompt": (told("siming_prompt", "3-A other"), "prompt of siming_clip_score is '3-A other'"),
     "frames": (told("siming_options", '{"frames": 32}'), "frames of siming_clip_score is 32, but "),
 }
@@ -218,14 +222,6 @@ def test_parts_with_two_answers_or_other_frames_of_one_task_are_refused(
         read_run(folders, exams)
 
 
-def states(log: Path, status: str, *rows: int) -> None:
-    """Give these lines of a log a status, without answers."""
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
-    for row in rows:
-        lines[row]["siming_stderr"] |= {"status": status, "answers": {}, "missing": {}}
-    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
-
-
 @pytest.mark.parametrize("status", ["request_failed", "empty", "truncated"])
 def test_what_the_same_command_asks_again_is_missing(
     exams: Dataset, parts: tuple[Path, list[Path]], capsys: pytest.CaptureFixture[str],
@@ -235,7 +231,7 @@ def test_what_the_same_command_asks_again_is_missing(
     whole, folders = parts
     (log,) = folders[1].glob("*_samples_siming_clip_score.jsonl")
     shutil.copy(log, again := folders[1] / f"29990101_{log.name}")
-    states(log, status, 0, 1)
+    unanswered(log, (0, 1), status)
     monkeypatch.setenv("SIMING_SHARD", "2/3")
     command = ["run", "missing", str(folders[1]), "--tasks", "siming_clip_score", "--data", str(exams.root)]
     assert main(command) == 0, "asked again, and answered"
@@ -251,14 +247,74 @@ def test_what_the_same_command_asks_again_is_missing(
     assert scores(exams, *folders) == scores(exams, whole)
 
 
+def test_missing_requests_are_named_with_the_commands_that_ask_exactly_these(
+    exams: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Failed, empty and absent; each by its number in the task, and no secret in a command."""
+    config = {"gen_kwargs": "max_new_tokens=99", "batch_size": 2, "model_args": "model_version=m,api_key=sk-private"}
+    run = write_run(exams, tmp_path / "m", model="m", config=config, settings=("full_score", "clip_error"))
+    clips, full = (run / f"20260102_030405_samples_siming_{name}.jsonl" for name in ("clip_error", "full_score"))
+    unanswered(clips, (20, 7, 5))
+    unanswered(full, (3,), "empty")
+    gone = names(exams, "clip_error")[6]
+    clips.write_text("".join(line for line in clips.read_text().splitlines(True) if f'"{gone}"' not in line))
+    assert main(["run", "missing", str(run), "--data", str(exams.root), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    expected = [("siming_full_score", 3, "empty")]
+    expected += [("siming_clip_error", n, "" if n == 6 else "request_failed") for n in (5, 6, 7, 20)]
+    assert [(one["task"], one["document"], one["status"]) for one in found["missing"]] == expected
+    assert {one["id"] for one in found["missing"]} == {
+        names(exams, "full_score")[3], *(names(exams, "clip_error")[n] for n in (5, 6, 7, 20))
+    }  # fmt: skip
+    asked: set[tuple[str, int]] = set()
+    for command in found["commands"]:
+        words = shlex.split(command)
+        flags = dict(zip(words[2::2], words[3::2], strict=False))
+        begin, many = int(flags.get("--offset", 0)), int(flags["--limit"])
+        asked |= {(flags["--tasks"], number) for number in range(begin, begin + many)}
+        assert "'model_version=m,api_key=***'" in command and "--log_samples" in command
+        assert "--batch_size 2 --gen_kwargs max_new_tokens=99" in command
+    assert asked == {one[:2] for one in expected} and len(found["commands"]) == 3  # 5 to 7 are one row
+    assert main(["run", "missing", str(run), "--data", str(exams.root)]) == 1
+    text = capsys.readouterr().out
+    assert "sk-private" not in text and "fill them in where *** stands" in text
+
+
+def test_missing_counts_what_the_run_was_to_ask(
+    exams: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A limited run lacks nothing of the rest; a prediction file does not say what was run."""
+    run = write_run(exams, tmp_path / "a", model="m", settings=("full_score",), config={"limit": 2})
+    (log,) = run.glob("*samples*")
+    log.write_text("".join(log.read_text().splitlines(True)[:2]))
+    assert main(["run", "missing", str(run), "--data", str(exams.root)]) == 0
+    assert "2 of 2 requests answered" in capsys.readouterr().out
+    row = {"setting": "full_score", "video_id": exams.videos[1].video_id, "response": "[LMMS_EVAL_REQUEST_FAILED] x"}
+    (tmp_path / "p.jsonl").write_text(json.dumps(row) + "\n")
+    assert main(["run", "missing", str(tmp_path / "p.jsonl"), "--data", str(exams.root), "--partial"]) == 1
+    text = capsys.readouterr().out
+    assert "--model MODEL --model_args MODEL_ARGS --tasks siming_full_score --offset 1 --limit 1" in text
+    assert "fill in MODEL and MODEL_ARGS" in text
+
+
+def test_a_run_is_known_by_itself_and_not_by_what_was_asked_again(exams: Dataset, tmp_path: Path) -> None:
+    run = write_run(exams, tmp_path / "run", model="m", settings=("full_score",))
+    results = json.loads((run / "20260102_030405_results.json").read_text())
+    results |= {"date": "20260103", "config": {**results["config"], "limit": 1.0, "offset": 3}}
+    (run / "20260103_030405_results.json").write_text(json.dumps(results))
+    source = run_at(run)
+    assert source.facts["date"] == "20260102_030405" and "limit" not in source.facts
+
+
 def test_missing_refuses_a_shard_of_too_few_requests_and_unknown_tasks(
     exams: Dataset, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    command = ["run", "missing", str(tmp_path), "--data", str(exams.root), "--tasks"]
+    command = ["run", "missing", str(tmp_path), "--data", str(exams.root)]
     monkeypatch.setenv("SIMING_SHARD", "1/5")
-    assert main([*command, "siming_full_score"]) == 2
+    assert main(command) == 2 and "holds no run yet. Name its tasks (--tasks siming)" in capsys.readouterr().err
+    assert main([*command, "--tasks", "siming_full_score"]) == 2
     assert "5 shards of the 4 requests of siming_full_score: some would be empty" in capsys.readouterr().err
-    assert main([*command, "siming_clip_scor"]) == 2
+    assert main([*command, "--tasks", "siming_clip_scor"]) == 2
     said = capsys.readouterr().err
     assert "'siming_clip_scor' is no task and no group. The nearest: siming_clip_score, " in said and len(said) < 250
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
@@ -17,10 +16,18 @@ from siming_tasks.data import check_dataset, open_dataset, with_labels, withhold
 from siming_tasks.options import Options
 from siming_tasks.results.evaluate_records import evaluate_records
 from siming_tasks.results.record import Record
-from siming_tasks.results.run import load_run, score_predictions, validation
-from tests.data.conftest import unstate, video_row, write_video
+from siming_tasks.results.run import Scores, read_run, score_run
+from tests.data.conftest import video_row
 from tests.records import number_of, write_predictions
 from tests.results.test_read import complete_run, lines, logged
+
+
+def scored(
+    folder: Path, path: Path, options: Options | None = None, *, labels: Path | None = None, **how: Any
+) -> Scores:
+    """The numbers of a prediction file; the videos need not be there."""
+    dataset = open_dataset(folder, media=False)
+    return score_run(read_run(path, with_labels(dataset, labels) if labels else dataset, **how), options)
 
 
 @pytest.fixture
@@ -33,7 +40,7 @@ def test_the_numbers_are_those_of_the_aggregators(folder: Path, predictions: Pat
     records = [Record.from_json(record) for record in complete_run(dataset)]
     logged(tmp_path / "logs_samples_a.jsonl", reversed([record.to_json() for record in records]))
     for source in (predictions, tmp_path / "logs_samples_a.jsonl"):
-        scores = score_predictions(folder, source)
+        scores = scored(folder, source)
         for name, result in scores.settings.items():
             assert result == evaluate_records(records, dataset, Options(), name)  # every request has a record
     assert json.loads(json.dumps(scores.to_json(), allow_nan=False))["synthetic"] is True
@@ -54,24 +61,26 @@ def test_verdict_metrics_equal_hand_counts(folder: Path, tmp_path: Path) -> None
             for video, verdict in verdicts.items()
         ],
     )
-    result = score_predictions(folder, path).settings["clip_error"]
+    result = scored(folder, path).settings["clip_error"]
     assert number_of(result, "precision").value == pytest.approx(1 / 2)
     assert number_of(result, "recall").value == pytest.approx(1 / 2)
     assert number_of(result, "coverage").value == pytest.approx(3 / 12)
     assert result["requests"] == {"answered": 3, "asked": 12, "expected": 12, "conflicts": []}
-    partial = score_predictions(folder, path, partial=True).settings["clip_error"]
+    partial = scored(folder, path, partial=True).settings["clip_error"]
     assert number_of(partial, "coverage").value == 1.0
+    other = scored(folder, path, Options(positive="correct")).settings["clip_error"]
+    assert number_of(other, "recall").value == 0.0
 
 
 def test_another_rater_and_mapping(folder: Path, predictions: Path) -> None:
-    base = score_predictions(folder, predictions).settings["full_score"]
-    rater = score_predictions(folder, predictions, options=Options(rater="rater_b")).settings["full_score"]
-    mapped = score_predictions(folder, predictions, options=Options(mapping="proportional"))
+    base = scored(folder, predictions).settings["full_score"]
+    rater = scored(folder, predictions, Options(rater="rater_b")).settings["full_score"]
+    mapped = scored(folder, predictions, Options(mapping="proportional"))
     assert base["options"]["rater"] == "consensus" and rater["options"]["rater"] == "rater_b"
     assert number_of(base, "qwk").value != number_of(rater, "qwk").value
     assert mapped.settings["full_score"]["options"]["mapping"] == "proportional"
     with pytest.raises(DataError, match=r"no rater 'rater_z'; there are consensus, rater_a, rater_b\."):
-        score_predictions(folder, predictions, options=Options(rater="rater_z"))
+        scored(folder, predictions, Options(rater="rater_z"))
 
 
 def test_withheld_labels_leave_no_trace(folder: Path, tmp_path: Path) -> None:
@@ -99,11 +108,11 @@ def test_predictions_made_without_labels_score_as_with_them(folder: Path, tmp_pa
     public = withhold(folder, tmp_path / "public", tmp_path / "labels.json")
     path = write_predictions(complete_run(public), tmp_path / "p.jsonl")
     with pytest.raises(DataError, match=r"the labels are withheld\. Give the label file with --labels"):
-        score_predictions(public.root, path)
-    hosted = score_predictions(public.root, path, labels=tmp_path / "labels.json")
+        scored(public.root, path)
+    hosted = scored(public.root, path, labels=tmp_path / "labels.json")
     with pytest.raises(DataError, match=r"made on dataset \w{12}, scored on \w{12}\. Give the data set"):
-        score_predictions(folder, path)
-    full = score_predictions(folder, path, allow=["dataset"])
+        scored(folder, path)
+    full = scored(folder, path, allow=["dataset"])
     for name in full.settings:
         assert hosted.settings[name]["rows"] == full.settings[name]["rows"]
     assert "dataset-differs" in {problem.code for problem in full.problems}
@@ -146,27 +155,12 @@ def test_withholding_overwrites_nothing(folder: Path, tmp_path: Path) -> None:
 
 def test_scoring_needs_no_videos(folder: Path, predictions: Path) -> None:
     """The keeper of the labels, or a colleague with the logs, need not have the media."""
-    with_media = score_predictions(folder, predictions)
+    with_media = scored(folder, predictions)
     shutil.rmtree(folder / "media")
-    without = score_predictions(folder, predictions)
+    without = scored(folder, predictions)
     assert (without.settings, without.problems) == (with_media.settings, with_media.problems)
     with pytest.raises(DataError, match="media not found"):
         open_dataset(folder)
-
-
-def test_validating_needs_no_labels(folder: Path, tmp_path: Path) -> None:
-    public = withhold(folder, tmp_path / "public", tmp_path / "labels.json")
-    path = write_predictions(complete_run(public), tmp_path / "p.jsonl")
-    summary = validation(load_run(path, open_dataset(public.root, media=False)))
-    assert summary["ok"]
-    assert summary["settings"]["full_score"] == {
-        "requests": 3,
-        "expected": 3,
-        "steps_answered": 12,
-        "steps_in_lines": 12,
-        "statuses": {"ok": 3},
-    }
-    assert summary["settings"]["clip_score"]["statuses"] == {"ok": 11, "refused": 1}
 
 
 def test_the_score_command_equals_the_library(
@@ -177,11 +171,11 @@ def test_the_score_command_equals_the_library(
     timed = {"full_timed_score", "full_timed_error"}
     assert set(printed["settings"]) == {"full_score", "full_error", "clip_score", "clip_error"} | timed
     assert printed["settings"]["full_score"] == json.loads(
-        json.dumps(score_predictions(folder, predictions).settings["full_score"])
+        json.dumps(scored(folder, predictions).settings["full_score"])
     )
     assert main(["score", str(folder), str(predictions)]) == 0
     first, *table = capsys.readouterr().out.splitlines()
-    assert first.startswith("2 of 36 replies (5.6%) could not be read whole: 2 refused. SIMING_SCHEMA=json holds")
+    assert first.startswith("Replies that could not be read whole: clip_score 1 of 12 (8.3%: 1 refused); clip_error 1")
     table = table[table.index("") + 1 :]
     assert table[0] == f"tiny 1 SYNTHETIC, digest {open_dataset(folder).digest[:12]}"
     result, place = printed["settings"]["clip_score"], table.index("## clip_score")
@@ -190,75 +184,10 @@ def test_the_score_command_equals_the_library(
     assert [row[4] for row in rows[:2]] == shown and shown[0] != shown[1], "one of 12 clips is refused: both tables"
     assert any(line == "Fewer than 5 videos: no interval. (all steps)" for line in table)
     assert main(["data", "split", str(folder), str(tmp_path / "pub"), "--key", str(tmp_path / "key.json")]) == 0
-    assert main(["score", str(tmp_path / "pub"), str(predictions), "--validate-only", "--allow", "dataset"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "usable"
+    capsys.readouterr()
+    assert main(["run", "missing", "--data", str(tmp_path / "pub"), str(predictions)]) == 0, "needs no labels"
+    assert "siming_clip_score: 12 of 12 requests answered" in capsys.readouterr().out
     lines(tmp_path / "bad.jsonl", [{"setting": "x", "video_id": "v001"}])
-    assert main(["score", str(folder), str(tmp_path / "bad.jsonl"), "--validate-only", "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["problems"][0]["code"] == "setting-unknown"
-    assert main(["score", str(folder), str(tmp_path / "bad.jsonl")]) == 1
-    assert capsys.readouterr().err.startswith(f"siming score: {tmp_path}/bad.jsonl:1: setting: unknown setting 'x'.")
-
-
-def test_the_check_command_counts_videos_and_names_faults(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["data", "check", str(folder)]) == 0
-    lines_ = capsys.readouterr().out.splitlines()
-    assert lines_[0] == f"{folder}: SYNTHETIC 3 videos, 0.1 min, 12 judged steps, labels present; 60 pictures decoded."
-    assert lines_[1].startswith("0 errors, 0 warnings. Not looked at: faces, name badges")
-    write_video(folder / "media/v001.mp4", seed=9, audio=True)
-    assert main(["data", "check", str(folder), "--json"]) == 1
-    report = json.loads(capsys.readouterr().out)
-    assert (report["ok"], [problem["code"] for problem in report["errors"]]) == (False, ["media-digest"])
-    assert [problem["code"] for problem in report["warnings"]] == ["media-audio"]
-    assert main(["data", "check", str(folder), "--quick"]) == 0
-    assert "headers and timestamps" in capsys.readouterr().out
-    assert main(["data", "check", str(tmp_path / "nowhere")]) == 1
-    assert "error [folder-missing]" in capsys.readouterr().out
-
-
-@pytest.fixture
-def demanding(folder: Path) -> Path:
-    """cpr_01 must be heard, cpr_02 needs 4 frames a second, the others half a frame."""
-    rubric = yaml.safe_load((folder / "rubric.yaml").read_text())
-    steps = rubric["skills"][0]["steps"]
-    steps[0]["evidence"] = {"channel": "audio", "min_fps": 0.5}
-    steps[1]["evidence"] = {"channel": "visual", "min_fps": 4}
-    (folder / "rubric.yaml").write_text(yaml.safe_dump(rubric))
-    unstate(folder)
-    return folder
-
-
-def shown_at(records: list[dict[str, Any]], fps: float) -> list[dict[str, Any]]:
-    return [{**record, "media": {**record["media"], "fps": fps}} for record in records]
-
-
-@pytest.mark.parametrize(
-    ("fps", "has_audio", "seen"),
-    [
-        (1.0, False, {"cpr_03", "aed_01"}),
-        (4.0, False, {"cpr_02", "cpr_03", "aed_01"}),
-        (4.0, True, {"cpr_01", "cpr_02", "cpr_03", "aed_01"}),
-    ],
-)
-def test_metrics_of_what_could_be_seen(
-    demanding: Path, tmp_path: Path, fps: float, has_audio: bool, seen: set[str]
-) -> None:
-    """Leaving steps out is the same as never having asked about them."""
-    records = shown_at(complete_run(open_dataset(demanding)), fps)
-    whole = write_predictions(records, tmp_path / "whole.jsonl")
-    found = score_predictions(demanding, whole, observable=True, has_audio=has_audio).settings
-    clips = [record for record in records if record["step_id"] in seen]
-    only = score_predictions(demanding, write_predictions(clips, tmp_path / "only.jsonl"), partial=True)
-    for name in ("clip_score", "clip_error"):
-        assert found[name]["rows"] == only.settings[name]["rows"]
-    asked = sum(record["setting"] == "clip_score" for record in records)
-    assert found["clip_score"]["unobservable"] == asked - sum(record["setting"] == "clip_score" for record in clips)
-    assert found["full_score"]["unobservable"] == found["clip_score"]["unobservable"]
-
-
-def test_an_unknown_rate_must_be_given(demanding: Path, predictions: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(DataError, match=r"no sampled rate is recorded .*--fps"):
-        score_predictions(demanding, predictions, observable=True)
-    assert main(["score", str(demanding), str(predictions), "--observable", "--fps", "1"]) == 0
-    assert "left out: 6 answers on steps that lack the evidence they need" in capsys.readouterr().out
+    for words in (["score", str(folder)], ["run", "missing", "--data", str(tmp_path / "pub")]):
+        assert main([*words, str(tmp_path / "bad.jsonl")]) == 1
+        assert f"{tmp_path}/bad.jsonl:1: setting: unknown setting 'x'." in capsys.readouterr().err

@@ -14,9 +14,10 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, check_dataset, open_dataset
 from siming_tasks.data.minimal_pairs import read_pairs
 from siming_tasks.data.splits import parts_of, take_part
-from siming_tasks.results.lmms_eval_commands import failed_requests, retry_commands
+from siming_tasks.results.lmms_eval_commands import missing_requests, retry_commands
 from siming_tasks.results.run import read_run, score_run
 from tests.records import number_of
+from tests.runs import unanswered
 
 Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
 SETTINGS = ("full_score", "clip_error")
@@ -109,15 +110,11 @@ def test_a_limit_counts_the_videos_of_the_part(parted: Dataset, make_run: Callab
 def test_what_failed_is_asked_again_in_its_part(parted: Dataset, make_run: Callable[..., Path], tmp_path: Path) -> None:
     train = take_part(parted, "train")
     folder = on_part(make_run(train, tmp_path / "a", settings=("full_score",)), "train")
-    log = next(folder.glob("*_samples_*"))
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
-    record = lines[1]["siming_stderr"]
-    record |= {"status": "request_failed", "missing": dict.fromkeys(record["answers"], "absent"), "answers": {}}
-    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    unanswered(next(folder.glob("*_samples_*")), (1,))
     run = read_run(folder, parted)
-    failed = failed_requests(run)
-    assert [(request.id, request.document) for request in failed] == [("full_score/v003", 1)]
-    (command,) = retry_commands(run, failed)
+    ((count, missing),) = missing_requests(run, run.dataset, ["full_score"]).values()
+    assert count == 2 and [(request.id, request.document) for request in missing] == [("full_score/v003", 1)]
+    (command,) = retry_commands(run, missing)
     assert "SIMING_SPLIT=train " in command and "--offset 1 --limit 1" in command
 
 
@@ -126,9 +123,9 @@ def test_commands_take_the_part_that_they_are_told_or_that_the_run_names(
 ) -> None:
     folder = make_run(parted, tmp_path / "a", "rater_b", settings=("full_score",))
     root = str(parted.root)
-    assert main(["score", root, str(folder), "--split", "person:train", "--validate-only"]) == 0
-    assert "full_score: 1 of 1 requests" in capsys.readouterr().out
-    assert main(["score", root, str(folder), "--split", "dev", "--validate-only"]) == 1
+    assert main(["score", root, str(folder), "--split", "person:train"]) == 0
+    assert "over 1 videos of the split person:train" in capsys.readouterr().out
+    assert main(["score", root, str(folder), "--split", "dev"]) == 1
     assert "no video is in the split 'dev'" in capsys.readouterr().err
     on_part(folder, "person:test")
     assert main(["score", root, str(folder)]) == 0

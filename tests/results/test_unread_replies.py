@@ -47,31 +47,34 @@ def test_classes_that_take_a_schema() -> None:
 
 
 @pytest.mark.parametrize(
-    ("note", "expected"),
+    ("note", "expected", "many"),
     [
-        (UnreadNote({"ok": 9, "abstained": 1, "request_failed": 3}), ""),
+        (UnreadNote({"full_score": {"ok": 9, "abstained": 1, "request_failed": 3}}), "", False),
         (
-            UnreadNote({"ok": 98, "unread": 1, "refused": 1}, ["one", "two"], True),
-            "2 of 100 replies (2.0%) could not be read whole: 1 unread, 1 refused. "
+            UnreadNote({"clip_score": {"ok": 98, "unread": 1, "refused": 1}}, ["one", "two"], True),
+            "Replies that could not be read whole: clip_score 2 of 100 (2.0%: 1 unread, 1 refused). "
             "SIMING_SCHEMA=json holds this class of model to the form.\n  one\n  two",
+            False,
         ),
-        (
-            UnreadNote({"ok": 9, "truncated": 1}, (), True),
-            "1 of 10 replies (10.0%) could not be read whole: 1 truncated. "
+        (  # 3 of 203 together, and three of four exams
+            UnreadNote({"full_score": {"ok": 1, "truncated": 3}, "clip_score": {"ok": 199}}, (), True),
+            "Replies that could not be read whole: full_score 3 of 4 (75.0%: 3 truncated). "
             "Give truncated replies more new tokens (--gen_kwargs max_new_tokens=...).",
+            True,
         ),
         (
-            UnreadNote({"partial": 1}, (), False),
-            "1 of 1 replies (100.0%) could not be read whole: 1 partial. "
-            "SIMING_ASK=step asks about one step at a time, and the plain tasks ask for the least.",
+            UnreadNote({"full_score": {"partial": 1}, "full_error": {"unread": 1, "ok": 1}}, (), False),
+            "Replies that could not be read whole: full_score 1 of 1 (100.0%: 1 partial); full_error 1 of 2 (50.0%: "
+            "1 unread). SIMING_ASK=step asks about one step at a time, and the plain tasks ask for the least.",
+            True,
         ),
     ],
 )
-def test_the_note_says_how_many_and_what_helps(note: UnreadNote, expected: str) -> None:
-    assert str(note) == expected
-    assert note.is_many == ("10" in expected and "(2.0%)" not in expected)
+def test_the_note_counts_by_setting_and_says_what_helps(note: UnreadNote, expected: str, many: bool) -> None:
+    assert (str(note), note.is_many) == (expected, many)
 
 
 def test_a_schema_that_was_given_is_not_advised() -> None:
-    assert "SIMING_SCHEMA" not in str(UnreadNote({"unread": 1}, (), True, asked_with_schema=True))
-    assert "where its class takes a schema" in str(UnreadNote({"unread": 1}))
+    found = {"full_score": {"unread": 1}}
+    assert "SIMING_SCHEMA" not in str(UnreadNote(found, (), True, asked_with_schema=True))
+    assert "where its class takes a schema" in str(UnreadNote(found))

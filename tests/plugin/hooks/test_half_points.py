@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.data import Dataset, check_dataset, withhold
+from siming_tasks.data import Dataset, check_dataset, with_labels, withhold
 from siming_tasks.models.baselines import KINDS
-from siming_tasks.options import Options
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.results.read_predictions import load_predictions
-from siming_tasks.results.run import score_predictions
+from siming_tasks.results.run import read_run, score_run
 from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS
 from tests.plugin.hooks.conftest import aggregated, docs, reply
 from tests.plugin.hooks.half_points import RUBRIC, build
@@ -192,8 +191,7 @@ def test_labels_that_are_kept_apart_score_the_same(halves: Dataset, tmp_path: Pa
     path = write_predictions([row["siming_stderr"] for row in processed("full_score", "rater_b")], tmp_path / "p.jsonl")
     public = withhold(halves.root, tmp_path / "public", tmp_path / "key.json")
     path.write_text(path.read_text().replace(halves.digest, public.digest))
-    options = Options()
-    setting = score_predictions(public.root, path, options, labels=tmp_path / "key.json").settings["full_score"]
+    setting = score_run(read_run(path, with_labels(public, tmp_path / "key.json"))).settings["full_score"]
     assert number_of(setting, "qwk").value == pytest.approx(35 / 38, abs=1e-12)
 
 

@@ -15,7 +15,7 @@ from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
 from siming_tasks.results.comparable import TaskRun, comparable
 from siming_tasks.results.discovery import asked_ids, slices_of
-from siming_tasks.results.lmms_eval_commands import failed_requests
+from siming_tasks.results.lmms_eval_commands import missing_requests
 from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.results.run import read_run
 from siming_tasks.tasks import TASKS
@@ -81,12 +81,13 @@ def test_a_part_that_fails_costs_its_steps_and_no_other(run: Dataset, begin: Any
     read = read_run(path, run)
     assert [dict(record)["answers"] for record in read.records[FULL]] == [record["answers"] for record in merged]
     assert [record["prompt"] for record in read.records[FULL]] == [record["prompt"] for record in merged]
-    assert [(record.document, record.id) for record in failed_requests(read)] == [(1, first["id"])]
+    missing = missing_requests(read, run, [FULL])[FULL][1]
+    assert [(request.document, request.id) for request in missing] == [(1, f"{first['id']}/{asked[1]['part']}")]
     # asked again, in a second log: the answer takes the failure's place
     logged(tmp_path / "2_samples_siming_full_score.jsonl", [results(FULL, run)[1]["siming_stderr"]])
     again = read_run(tmp_path, run)
     assert again.records[FULL][0]["status"] == "ok" and len(again.records[FULL][0]["answers"]) == 33
-    assert failed_requests(again) == []
+    assert missing_requests(again, run, [FULL])[FULL][1] == []
 
 
 def test_parts_are_written_as_one_line_and_read_back(run: Dataset, begin: Any, tmp_path: Path) -> None:

@@ -103,8 +103,9 @@ def test_the_service_decides_the_status(ask: Asked, capsys: pytest.CaptureFixtur
         answered = usage["attempts"] if answer[0] == 200 else 0
         expected = (7 * answered, 11 * answered) if answered else (None, None)
         assert (usage["prompt_tokens"], usage["completion_tokens"]) == expected, record
-    assert main(["score", str(ask.data), str(run.folder), "--partial", "--list-failed", "--json"]) == 0
-    listed, totals = json.loads(capsys.readouterr().out)["failed"], run.task("clip_score")["siming_stderr"]["usage"]
+    assert main(["run", "missing", "--data", str(ask.data), str(run.folder), "--json"]) == 1
+    missing, totals = json.loads(capsys.readouterr().out)["missing"], run.task("clip_score")["siming_stderr"]["usage"]
+    listed = [request for request in missing if request["status"] == "request_failed"]
     assert sorted(totals["errors"]) == ["HTTP 500 server_error", "no choice"]
     assert totals["attempts"]["failed"] == sum(record["usage"]["failed_attempts"] for record in ask.records(run))
     assert {request["reason"].split(",")[0] for request in listed} == {"no choice", "HTTP 500 server_error"}
@@ -223,7 +224,7 @@ def test_odd_answers_of_claude_do_not_end_the_run(ask: Asked, capsys: pytest.Cap
     assert totals["prompt_tokens"] == {"total": 49, "requests": 7}
     assert totals["completion_tokens"] == {"total": 77, "requests": 7}
     assert totals["waits"] == [{"timeout": 600.0, "tries": 15}] and totals["not_stored"] == 7 * bool(off)
-    assert main(["score", str(ask.data), str(run.folder), "--partial", "--list-failed"]) == 0
+    assert main(["run", "missing", "--data", str(ask.data), str(run.folder)]) in (0, 1)
     assert ("SIMING_REPLIES=off: no reply was stored." in capsys.readouterr().out) == bool(off)
 
 

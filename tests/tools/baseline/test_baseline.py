@@ -96,7 +96,7 @@ def test_the_command(shelf: Path, short_demo: Path, tmp_path: Path, capsys: pyte
     assert main([*command, str(shelf / "vit")]) == 0
     said = capsys.readouterr().out
     assert "SYNTHETIC siming-demo, supervised, cross-fitted: 4 folds over 4 clusters (video)." in said
-    assert main(["score", str(short_demo), str(out), "--validate-only"]) == 0
+    assert main(["run", "missing", "--data", str(short_demo), str(out)]) == 0
     assert main(["board", "submit", str(out), "--data", str(short_demo), "--out", str(tmp_path / "a.zip")]) == 1
     assert "a supervised baseline, which learnt from the labels of this very data set" in capsys.readouterr().err
     (tmp_path / "empty").mkdir()

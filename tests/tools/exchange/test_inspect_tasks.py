@@ -18,7 +18,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.plugin import hooks
 from siming_tasks.results.read_predictions import load_predictions
-from siming_tasks.results.run import score_predictions
+from siming_tasks.results.run import read_run, score_run
 from tests.plugin.hooks.conftest import docs, reply
 
 NAME = "siming_tasks/siming_full_score"
@@ -117,7 +117,7 @@ def test_inspect_finds_the_task_asks_the_same_and_prints_the_numbers_of_siming_s
     out = tmp_path / "replies.jsonl"
 
     lines_of(once, out)
-    rows = score_predictions(run, out, Options.from_env()).rows("full_score").of("answered", "all steps")
+    rows = score_run(read_run(out, run), Options.from_env()).rows("full_score").of("answered", "all steps")
     expected = {row.metric: row.value for row in rows} | {f"{row.metric}_stderr": row.stderr for row in rows}
     assert printed == {name: value for name, value in expected.items() if value is not None}
     assert {"plcc", "srcc", "qwk", "coverage"} <= set(printed) and printed["coverage"] == 1
