@@ -22,7 +22,7 @@ from siming_tasks.metrics.jackknife import Jackknifed, holm, jackknife, quantile
 from siming_tasks.metrics.labels import LabelMapping
 from siming_tasks.metrics.no_video import SAME_TOTAL, SAME_TOTAL_WHY, SHUFFLED, no_video_judges, shuffled_self
 from siming_tasks.metrics.score_matrix import ScoreMatrix
-from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, LEVEL, MARGIN, NOISE, POWER
+from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, FEWEST, LEVEL, MARGIN, NOISE, POWER
 
 DIFFERENCES = "differences"
 NO_VIDEO, OVER_NO_VIDEO = "judges that never look", "over the best judge that never looks"
@@ -209,17 +209,30 @@ def pair_sentence(pair: Pair, metric: str, first: str, second: str) -> str:
     return f"It is not shown that {first} agrees better than {second}: a difference of {size} in {metric}{why}"
 
 
-def no_video_sentence(made: Comparison, run: str) -> str:
-    """The results of the tests of a run beside the judges that never look."""
-    if run not in made.rivals:
-        return f"{run} is not held against judges that see no video: it has no value."
-    lead = made.rows.one(OVER_NO_VIDEO, run, made.headline)
-    rival = f"its lead over the best of them, {made.rivals[run].replace('-', ' ')}: {lead}"
-    if made.beats[run]:
-        return f"{run} agrees better with the reference than every judge that sees no video ({rival})."
-    if made.beats[run] is None:
-        return f"{run} is not tested against judges that see no video ({rival})."
-    return f"It is not shown that {run} agrees better than every judge that sees no video ({rival})."
+def no_video_sentence(made: Comparison, runs: Sequence[str]) -> str:
+    """Sentence on the tests of some runs beside the judges that never look; of one run also its lead."""
+    better, others = ([run for run in runs if made.beats.get(run) is beats] for beats in (True, False))
+    than, said = "than every judge that never looks at a video", []
+    if better:
+        said.append(f"{_listed(better)} {'agrees' if len(better) == 1 else 'agree'} better with the reference {than}")
+    if others:
+        shown = f"It is not shown that {_listed(others, 'or')} agrees better {than}"
+        said.append(f"of {_listed(others)} this is not shown" if better else shown)
+    for run in runs:
+        if made.beats.get(run) is None:
+            lead = next(iter(made.rows.of(OVER_NO_VIDEO, run, made.headline)), None)
+            why = made.unranked.get(run) or (lead.why if lead else "") or "None of them has a value here."
+            said.append(f"{run} is not tested against judges that never look: {why[:1].lower()}{why[1:].rstrip('.')}")
+    if len(runs) == 1 and runs[0] in made.rivals:
+        lead = made.rows.one(OVER_NO_VIDEO, runs[0], made.headline)
+        said[-1] += f" (its lead over the best of them, {made.rivals[runs[0]].replace('-', ' ')}: {lead})"
+    return "; ".join(said) + "."
+
+
+def _listed(names: Sequence[str], word: str = "and", most: int = 3) -> str:
+    if len(names) > most:
+        return f"{'any of' if word == 'or' else 'each of'} {len(names)} judges"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
 
 
 def compare_judges(
@@ -259,13 +272,13 @@ def compare_judges(
     rows = list(_values(judges, held, how))
     pairs = []
     for a, b in combinations(judges, 2) if against is None else ((name, against) for name in judges if name != against):
-        ranked = not {a, b} & {*unranked}
-        leads = {metric: (held[a, metric] - held[b, metric]).estimate(tested=ranked) for metric in metrics}
+        share = min(judges[a].answered_share, judges[b].answered_share)
+        leads = {metric: _lead(held[a, metric], held[b, metric], metric, share) for metric in metrics}
         rows += [lead.at(DIFFERENCES, f"{a} minus {b}", metric) for metric, lead in leads.items()]
-        if ranked:
+        if not {a, b} & {*unranked}:
             pairs.append(_pair(a, b, leads[key], judges, how))
     never_look = no_video_judges(next(iter(imputed.values())))
-    unseen_rows, rivals, beats = _over_no_video(imputed, held, never_look, how)
+    unseen_rows, rivals, beats = _over_no_video(judges, held, never_look, how)
     beside, unseen = dict[str, BesidePhysicians](), list[str]()
     if points and len(points) > 1:
         beside, tried = ({name: beside_physicians(matrix, points, margin=margin, **how) for name, matrix in of.items()}
@@ -275,8 +288,7 @@ def compare_judges(
         rows += [row.at(row=f"{name}: {row.row}") for name, each in beside.items() for row in each.rows]
     made = Comparison(
         setting, tuple(judges), first.answer, Rows((*rows, *unseen_rows)), tuple(pairs), {}, unranked, rivals,
-        {name: None if name in unranked else beat for name, beat in beats.items()}, beside, tuple(unseen),
-        videos=len(first.video_ids),
+        beats, beside, tuple(unseen), videos=len(first.video_ids),
     )  # fmt: skip
     return correct({setting: made})[setting]
 
@@ -313,11 +325,16 @@ def _pair(a: str, b: str, found: Estimate, judges: Mapping[str, ScoreMatrix], ho
     return Pair(a, b, found, "tested", leader)
 
 
+def _lead(a: Jackknifed, b: Jackknifed, key: str, share: float) -> Estimate:
+    """One judge minus another in a metric; not tested if one of them answered too small a share."""
+    return flagged((a - b).estimate(tested=share >= COMPARABLE), key, share)
+
+
 def _over_no_video(
-    imputed: Mapping[str, ScoreMatrix], held: Held, never_look: Mapping[str, ScoreMatrix], how: Reading
+    judges: Mapping[str, ScoreMatrix], held: Held, never_look: Mapping[str, ScoreMatrix], how: Reading
 ) -> tuple[list[Estimate], dict[str, str], dict[str, bool | None]]:
     """Rows of the judges that never look and of the lead over the best; by run, that one, and if it beats every one."""
-    answer = next(iter(imputed.values())).answer
+    answer = next(iter(judges.values())).answer
     key, metrics = headline(answer), select(answer, compared=True)
     unseen = {(name, metric): jackknife(statistic(metric, **how), matrix)
               for name, matrix in never_look.items() for metric in metrics}  # fmt: skip
@@ -328,26 +345,33 @@ def _over_no_video(
         rows.append(found.at(NO_VIDEO, name, metric))
     rivals: dict[str, str] = {}
     beats: dict[str, bool | None] = {}
-    for run, matrix in imputed.items():
+    for run, matrix in judges.items():
         others = {name: value for (name, metric), value in unseen.items() if metric == key}
-        own = shuffled_self(matrix, key, **how)
+        own = shuffled_self(matrix.imputed(), key, **how)
         if own is not None:
             others[SHUFFLED] = own
             rows.append(own.estimate().at(NO_VIDEO, f"{SHUFFLED} of {run}", key))
         others = {name: value for name, value in others.items() if not np.isnan(value.value)}
-        leads = {name: (held[run, key] - value).estimate(tested=True) for name, value in others.items()}
+        leads = {name: _lead(held[run, key], value, key, matrix.answered_share) for name, value in others.items()}
         if np.isnan(held[run, key].value) or not leads:
             continue
         rivals[run] = max(others, key=lambda name: others[name].value)
-        rows.append(leads[rivals[run]].at(OVER_NO_VIDEO, run, key))
-        beats[run] = _all_above_0(leads.values())
+        beats[run] = _all_above_0(leads.values()) if matrix.answered_share >= COMPARABLE else None
+        lead = leads[rivals[run]]
+        untested = next((each.why for each in leads.values() if each.low is None), "") if beats[run] is None else ""
+        rows.append(replace(lead, why=lead.why or untested).at(OVER_NO_VIDEO, run, key))
     return rows, rivals, beats
 
 
 def _all_above_0(leads: Iterable[Estimate]) -> bool | None:
-    """True if every lead is above 0 beyond chance; None: one that is above 0 could not be tested."""
-    lowest = [lead.value if lead.low is None and (lead.value or 0.0) <= NOISE else lead.low for lead in leads]
-    if any(low is not None and low <= NOISE for low in lowest):
+    """True if every lead is above 0 beyond chance; None: one could not be tested.
+
+    A lead that never varies needs no test to be none.
+    """
+    lowest = [lead.low for lead in leads]
+    none = [lead for lead in leads if lead.clusters >= FEWEST and lead.stderr is not None
+            and lead.stderr <= NOISE >= (lead.value or 0.0)]  # fmt: skip
+    if none or any(low is not None and low <= NOISE for low in lowest):
         return False
     return None if None in lowest else True
 

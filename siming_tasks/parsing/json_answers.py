@@ -59,11 +59,11 @@ class _Reader:
     def read(self, group: Group) -> tuple[_Readings, _Readings]:
         """The readings of an outermost object: under the key that was asked for, and under a step's name alone."""
         self.asked, bare = {}, _Readings()
-        self._walk(group, self.names.steps[0] if len(self.names.steps) == 1 else None, bare, (), DEEPEST)
+        self._walk(group, None, bare, (), DEEPEST)
         return self.asked, bare
 
     def _walk(self, group: Group, step: RubricStep | None, here: _Readings, tops: Sequence[float], depth: int) -> None:
-        """Read a group that speaks of ``step``.
+        """Read a group under the key of ``step``; None: under no step's.
 
         Values under a step's name alone belong to ``here``; ``tops`` are the maxima that the objects around it name.
         """
@@ -71,9 +71,11 @@ class _Reader:
         tops = [*tops, *(top for key, value in entries if (top := self._scale(key, value)) is not None)]
         told = [value for key, value in entries if self._is_asked(key) and not isinstance(value, Group)]
         named = [value for key, value in entries if key_name(key) in STEP_KEYS and not isinstance(value, Group)]
+        is_clip = len(self.names.steps) == 1
+        if is_clip and any(name and self.names.is_other(name) for name in named):
+            return
         if told:
-            if named:
-                step = self.names.find(named[0]) if isinstance(named[0], str) else None
+            step = self._owner(named, step) if named else self.names.steps[0] if is_clip else step
             if step is not None and group.closed:  # else what is cut off might say which step, or which scale
                 for said in told:
                     _put(self.asked, step, self._read(said, step, tops))
@@ -87,6 +89,14 @@ class _Reader:
                     self._walk(value, owner or step, here, tops, depth - 1)
                 elif key_name(key) in _HOLDERS or self._is_asked(key):
                     self._walk(value, step, self.asked, tops, depth - 1)
+
+    def _owner(self, named: Sequence[str | None], step: RubricStep | None) -> RubricStep | None:
+        """The step that an object names, by its key, id and name; None where they contradict, or name another."""
+        if any(name is None or self.names.is_other(name) for name in named):
+            return None
+        found = {step.id: step} if step is not None else {}
+        found |= {owner.id: owner for name in named if name and (owner := self.names.find(name)) is not None}
+        return found.popitem()[1] if len(found) == 1 else None
 
     def _is_asked(self, key: str) -> bool:
         """Test whether a key is one that was asked for."""

@@ -18,15 +18,15 @@ _OPENING = re.compile(r"""\{(?=\s*(?:\\?["'“{}\[]|\w[\w .-]{0,60}\s*:|//|/\*|\
 """Beginning of an object or a list of objects: a list of bare values is never an answer, ``\\boxed{4}`` is none."""
 _TOKEN = re.compile(
     r"""(?P<blank> \s+ | \\ (?=[{}\[\]_]) | ```\w* | // [^\n]* | (?<![^\s,]) \# [^\n]* | /\* .*? (?: \*/ | \Z ) )
-      | (?P<mark> [{}\[\]:,] )
+      | (?P<mark> [{}\[\]:,] | (?<=["'”0-9}\]]) [：，] )
       | (?P<quote> ["'“] )
-      | (?P<word> (?: [^\s{}\[\]:,"/`\\] | \\(?![{}\[\]_]) | /(?![/*]) | `(?!``) )+ )
+      | (?P<word> (?: [^\s{}\[\]:,"/`\\：，] | (?<!["'”0-9}\]]) [：，] | \\(?![{}\[\]_]) | /(?![/*]) | `(?!``) )+ )
       | (?P<other> . )""",
     re.VERBOSE | re.DOTALL,
 )
 _ENDS = {mark: re.compile(rf"\\.|[{end}]", re.DOTALL) for mark, end in zip("\"'“", "\"'”", strict=True)}
 _AFTER_STRING = re.compile(
-    r"""\s* (?: \\?[}\]:] | \Z | ``` | //|/\* | \# | , \s* (?: [\]}\[{"'“] | -?[0-9] | \w+\s*: | //|/\* | \# | \Z
+    r"""\s* (?: \\?[}\]:：] | \Z | ``` | //|/\* | \# | [,，] \s* (?: [\]}\[{"'“] | -?[0-9] | \w+\s*: | //|/\* | \# | \Z
               | (?:true|false|null|None|True|False)\b ) )
       | [^\S\n]* \n \s* ["'“]""",
     re.VERBOSE,
@@ -140,9 +140,9 @@ class _Reader:
                 return None
             self.stack.append(_Open(Group(mark)))
             self.open[mark] += 1
-        elif mark == ",":
+        elif mark in ",，":
             self.stack[-1].end_entry()
-        elif mark == ":":
+        elif mark in ":：":
             self.stack[-1].colon()
         else:
             # A closing bracket closes what was left open inside; one of a shape that is not open, the innermost group.

@@ -19,13 +19,16 @@ from siming_tasks.parsing.json_answers import read_answers
 from siming_tasks.parsing.json_values import read_json
 from siming_tasks.parsing.parsed_reply import ABSTAINED, BLOCKED_MARKER, BUDGET_MARKER, FAILURE_MARKER, Parsed
 from siming_tasks.parsing.step_details import StepDetail, read_step_details
-from siming_tasks.parsing.steps import Reading, StepNames
+from siming_tasks.parsing.steps import MEASURE, Reading, StepNames, fold
 from siming_tasks.parsing.text_answers import read_text
 from siming_tasks.rubrics import RubricStep
 
 MAX_REPLY = 100_000
 """Characters at the end of a reply that are read: more than models write."""
 
+_ESCAPED = re.compile(r"\{(?:\s|\\n)*\\\"")
+MAX_CORRECTION = 300
+"""Characters behind "Correction:" on a line of its own that may name steps."""
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # characters without width
 
 # lmms-eval 0.7.3: chat/openai.py, async_openai.py, gemini.py; llava_vid.py, oryx.py, llava_onevision_moviechat.py
@@ -45,19 +48,22 @@ _OPEN = re.compile(
     r"|<unused94>thought|<\|channel\|>\s{0,4}(?:analysis|commentary)[^<]{0,64}<\|message\|>",
     re.IGNORECASE,
 )
+_STRAY = re.compile(rf"(?<=[}}`])\s*(?:{_CLOSE.pattern})\s*\Z", re.IGNORECASE)
+"""The end of a thinking that never began, with nothing behind it but JSON before it."""
 _END_OF_TURN = re.compile(
     r"<\|(?:im_start|im_end|eot_id|eom_id|start_header_id|endoftext|end_of_text|user|assistant|return|eos)\|>"
     r"|<\|(?:START|END)_OF_TURN_TOKEN\|>|</s>|<(?:start|end)_of_turn>|<eos>|\[/?INST\]|\[UNUSED_TOKEN_14[56]\]"
 )
 _NEXT_SPEAKER = re.compile(
-    r"^[ \t]*(?:#{1,4}[ \t]*)?\**(?:(?:USER|User|HUMAN|Human|ASSISTANT|Assistant|用户|助手)\**[ \t]*[:：]"
-    r"|(?<=# )(?:Instruction|User|Human|Input|Response|Question)\b)",
-    re.MULTILINE,
+    r"^[ \t]*(?:#{1,4}[ \t]*)?\**(?:(?:user|human|assistant|用户|助手)\**[ \t]*(?:[:：]|$)"
+    r"|(?<=# )(?:instruction|user|human|input|response|question)\b)",
+    re.MULTILINE | re.IGNORECASE,
 )
 _OWN_HEADING = re.compile(
     r"\s*(?:(?:<s>|<\|im_start\|>\s*assistant\b|<start_of_turn>\s*model\b|<\|assistant\|>"
-    r"|<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>|(?:#{1,4} )?\**(?:ASSISTANT|Assistant|助手)\**\s*[:：]"
-    r"|#{1,4} Response\b\s*[:：]?)\s*)+"
+    r"|<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>|(?:#{1,4} )?\**(?:assistant|助手)\**[ \t]*(?:[:：]|\n)"
+    r"|#{1,4} response\b\s*[:：]?)\s*)+",
+    re.IGNORECASE,
 )
 
 
@@ -110,8 +116,8 @@ def parse_reply(
         readings, status = {}, "refused"
     elif is_error and not readings:
         status = "request_failed"
-    elif correction := _CORRECTION.search(text, groups[-1].end if groups else 1):
-        readings |= dict.fromkeys(_named(text[correction.start() :], names) or readings, "corrected")
+    else:
+        readings |= dict.fromkeys(_taken_back(text[groups[-1].end if groups else 1 :], names), "corrected")
     stated = {name: read_step_details(groups, names, detail) for name, detail in (details or {}).items()}
     return replace(_parsed(status, names, readings), details=stated)
 
@@ -127,8 +133,8 @@ def _text_of(reply: object) -> str:
     try:
         if not isinstance(reply, str):
             return json.dumps(reply, ensure_ascii=False)
-        if reply[:1] == reply[-1:] == '"' and "{" in reply[:8]:  # one JSON encoding too many: "{\"score\": 2}"
-            return str(json.loads(reply, strict=False))
+        if '{"' not in reply and _ESCAPED.search(reply):  # one JSON encoding too many: {\"score\": 2}
+            return reply.replace('\\"', '"').replace("\\n", "\n")
     except (TypeError, ValueError, RecursionError):
         pass
     return reply if isinstance(reply, str) else "<no text>"
@@ -146,6 +152,7 @@ def _answer_text(reply: str) -> tuple[str, bool]:
     thought = _CLOSE.search(text)
     if speaker := _NEXT_SPEAKER.search(text, thought.end() if thought else 0):
         text = text[: speaker.start()]
+    text = text if _OPEN.search(text) else _STRAY.sub("", text)
     begin = max((tag.end() for tag in _CLOSE.finditer(text)), default=0)
     text = text[begin:][-MAX_REPLY:]
     opening = _OPEN.search(text)
@@ -157,14 +164,18 @@ def _answer_text(reply: str) -> tuple[str, bool]:
 _MEDIA = r"(?:\w+ )?(?:videos?|clips?|images?|frames?|footage|recordings?|media|attachments?)"
 _CANNOT = r"i(?: can(?:no|')t| can not| could(?:n't| not)| am (?:unable|not able) to|'m (?:unable|not able) to)"
 _DO = r"(?:actually |directly )?(?:see|view|watch|access|open|play|load|process|analy[sz]e|assess|evaluate|judge|score)"
+_A = r"(?:the |your |any |this |an? )?"
 _SORRY = (
     r"(?:^|\":\s*\")[^\w\n]{0,20}(?:(?:(?:i'm |i am )?(?:very |so )?sorry|i apologi[sz]e|unfortunately|(?:please )?note"
-    r"|since|because|as|说明|抱歉|对不起|很抱歉|由于)[,:，：]?\s{0,3}(?:but |that )?)*"
+    r"|it (?:seems|appears|looks)(?: like)?|since|because|as|说明|抱歉|对不起|很抱歉|由于"
+    r"|作为(?:一个|一名)?(?:ai|人工智能|语言模型)[\w ]{0,10})[,:，：]?\s{0,3}(?:but |that )?)*"
 )
 _OVER = r"(?=\s*(?:[.,;:!\"—-]|$)| (?:provided|attached|you|directly|itself|content|from|so|because|since|as|and)\b)"
 _NOT_SEEN = re.compile(
-    rf"{_SORRY}(?:{_CANNOT} {_DO} (?:the |your |any |this )?(?:{_MEDIA}|examination|exam|performance|steps?){_OVER}"
-    rf"|i (?:do|did)(?:n't| not) (?:have|receive) (?:access to )?(?:the |any |an? )?{_MEDIA}\b"
+    rf"{_SORRY}(?:(?:{_CANNOT}|i (?:do|did)(?:n't| not)(?: have the ability to)?) {_DO} {_A}"
+    rf"(?:{_MEDIA}|examination|exam|performance|steps?){_OVER}"
+    rf"|i (?:do|did)(?:n't| not) (?:have|receive) (?:access to )?{_A}{_MEDIA}\b"
+    rf"|please (?:upload|provide|attach|share|send|resend) {_A}{_MEDIA}{_OVER}"
     rf"|(?:there (?:is|are|was|were) )?no {_MEDIA} (?:(?:is|are|was|were|has been|have been) )?"
     r"(?:provided|attached|given|available|included|received|uploaded|shared)\b"
     rf"|(?:the|your) {_MEDIA} (?:(?:can|could)(?: ?not|n't) be (?:loaded|opened|decoded|played|processed|accessed|read)"
@@ -183,16 +194,37 @@ _DECLINED = re.compile(
 )
 """The model declines: so it does where it answers nothing."""
 
+_BEGINS = r"(?:^[^\w\n]{0,20}|[.!?。:：]\s?[\"'“*]{0,3})"
+_THOUGHT = r"on (?:reflection|second thoughts?)\b,?"
 _CORRECTION = re.compile(
-    r"(?:^|[.!?。]\s?)[^\w\n]{0,20}"
-    r"(?:(?:correction|corrected|revised|revision|edit)(?: (?:answer|score|verdict|json|version)s?)?\s?[:：]|更正|修正"
-    r"|(?:please )?(?:disregard|ignore) (?:the|my|that|this|these) (?:\w+ )?(?:above|json|answer|score|verdict|value)"
-    r"|scratch that|on (?:reflection|second thoughts?)\b"
-    r"|i (?:must |need to |have to )?(?:retract|withdraw|take back|take (?:that|this|it) back|correct myself)\b"
-    r"|(?:hmm|hold on|(?:oh,? |no,? )?wait)[,.:])",
+    rf"{_BEGINS}(?:(?:correction|corrected|revised|revision|edit)(?: (?:answer|score|verdict|json|version)s?)?\s?[:：]"
+    rf"|更正|修正|{_THOUGHT}|(?:hmm|hold on|(?:oh,? |no,? )?wait)[,.:]"
+    r"|actually,?(?=[^\n]{0,80}(?:\b(?:score|verdict|answer)\b|[a-z][ _-]?[0-9]{1,2}\b)))(?P<said>[^\n]*)",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Words behind an answer that take it back: of the steps that they name, or else of all."""
+"""Words behind an answer that take it back where their line names a step, or says a value: then of all steps."""
+_RETRACTION = re.compile(
+    rf"{_BEGINS}(?:{_THOUGHT} )?(?:(?:please )?(?:disregard|ignore) (?:the|my|that|this|these) (?:\w+ )?"
+    r"(?:above|json|answer|score|verdict|value)|scratch that"
+    r"|i (?:must |need to |have to )?(?:retract|withdraw|take back|take (?:that|this|it) back|correct myself)\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Words behind an answer that take it back: of the steps that are named then, or else of all."""
+_VALUE = re.compile(
+    r"(?<![\w.,/-])[0-9]{1,2}(?![\w%:-])|(?<=[是为])\W{0,3}(?:[0-9]|不?正确|错误|(?:in)?correct)|\b(?:is|be|to|was|as|:)\W{1,3}(?:in)?correct\b"
+)
+
+
+def _taken_back(text: str, names: StepNames) -> list[str]:
+    """The steps whose answers the words behind them take back."""
+    every, taken = [step.id for step in names.steps], list[str]()
+    for correction in _CORRECTION.finditer(text):
+        said = correction["said"] if correction["said"].strip(" *:：") else text[correction.end() :][:MAX_CORRECTION]
+        says = _VALUE.search(MEASURE.sub("", fold(said)))
+        taken += names.named_in(said) or (every if says else [])
+    if retraction := _RETRACTION.search(text):
+        taken += names.named_in(text[retraction.start() :]) or every
+    return taken
 
 
 def _is_refused(text: str, readings: Mapping[str, Reading], steps: Sequence[RubricStep], answer: Answer) -> bool:
@@ -204,11 +236,6 @@ def _is_refused(text: str, readings: Mapping[str, Reading], steps: Sequence[Rubr
     tops = {step.id: 1.0 if answer == "error" else step.max_score for step in steps}
     alike = len(told) == len(steps) and (not any(told.values()) or told == tops)
     return alike and _NOT_SEEN.search(plain) is not None
-
-
-def _named(text: str, names: StepNames) -> list[str]:
-    """The steps whose ids a text names."""
-    return [step.id for step in names.steps if re.search(rf"(?<!\w){re.escape(step.id)}(?!\w)", text, re.IGNORECASE)]
 
 
 def _parsed(status: str, names: StepNames, readings: Mapping[str, Reading]) -> Parsed:

@@ -21,6 +21,10 @@ _MAXIMUM = re.compile(
     r"[(\[]?\s*(?:maximum|max\.?|满分|out of)\s*:?\s*(?P<top>[0-9]{1,4}(?:\.[0-9]+)?)\s*(?:points?|分)?"
     r"(?:, half points allowed)?\s*[)\]]?\s*$"
 )
+_ANY_ID = re.compile(
+    r"[\W_]{0,9}(?:[0-9]{1,2}[.)]\s)?\W{0,9}(?:(?:step|步骤)[\W_]{1,9})?(?P<id>[^\W\d_]{2,16}[_-][0-9]{1,3})(?![0-9])"
+)
+"""A text that begins with an id as rubrics write them, of a step that was asked about or of another."""
 _Words = tuple[str, ...]
 
 
@@ -50,9 +54,10 @@ class StepNames:
     def __init__(self, steps: Sequence[RubricStep]) -> None:
         self.steps = tuple(steps)
         self._places = _places(tuple((step.id, step.name, step.name_zh or "") for step in steps))
-        ids = "|".join(re.escape(fold(step.id)) for step in sorted(steps, key=lambda step: -len(step.id)))
         self._skills = {words(step.id)[:-1] for step in steps} - {()}
-        self._id = re.compile(rf"(?<!\w)(?:{ids})(?!\w)")
+        spelt = [r"[\s_-]?".join(f"0*{w}" if w.isdecimal() else re.escape(w) for w in words(s.id)) for s in steps]
+        ids = "|".join(sorted(spelt, key=len, reverse=True))
+        self._id = re.compile(rf"(?<![a-z0-9_])(?:{ids})(?![a-z0-9]|[_-][a-z0-9])")  # CPR-01, cpr 1
 
     def find(self, key: str) -> RubricStep | None:
         """The step that a key names, or None."""
@@ -82,11 +87,28 @@ class StepNames:
         ends = before[-1:] in ("(", "[") and after in (")", "]")
         return self.find(named[0][0]) if begins or ends else None
 
+    def is_other(self, text: str) -> bool:
+        """Test whether a text begins with the id of a step that was not asked about."""
+        match = _ANY_ID.match(text)
+        return match is not None and self.find(match["id"]) is None
+
+    def named_in(self, text: str) -> list[str]:
+        """The ids of the steps whose ids a text has."""
+        return [step.id for match in self._id.finditer(fold(text)) if (step := self.find(match[0])) is not None]
+
     def one_a_line(self, text: str) -> str:
-        """A folded text in which every step of an enumeration (``cpr_01: 2, cpr_02: 3``) begins a line."""
+        """A folded text in which every step of an enumeration (``cpr_01: 2, cpr_02: 3``) begins a line.
+
+        Where one is but named (``cpr_01, cpr_02: 2``), it is not said whose the value is.
+        """
         first = re.compile(rf"^[\W_]*{self._id.pattern}.*$", re.MULTILINE)
         following = re.compile(rf"[,;.。]\s*(?=[\[(]?{self._id.pattern})")
-        return first.sub(lambda line: following.sub("\n", line[0]), text)
+
+        def apart(line: re.Match[str]) -> str:
+            parts = following.split(line[0])
+            return line[0] if any(self.find(part) for part in parts) else "\n".join(parts)
+
+        return first.sub(apart, text)
 
     def is_skill(self, key: str) -> bool:
         """Test whether a key is the beginning that ids of one skill share: ``cpr`` of ``cpr_01``."""
@@ -111,24 +133,37 @@ _NUMBER = r"[0-9]{1,4}(?:\.[0-9]{1,4})?"
 _UNIT = r"(?:points?|pts?\.?|marks?|分)"
 POINTS = (
     rf"(?P<points>-?{_NUMBER})(?:\s*{_UNIT})?"
-    rf"(?:\s*\(?\s*(?:/|out of|of|满分)\s*(?P<top>{_NUMBER})(?:\s*{_UNIT})?\s*\)?)?"
+    rf"(?:\s*\(?\s*(?:/|out of|of|max(?:imum)?\.?(?: of)?:?|满分)\s*(?P<top>{_NUMBER})(?:\s*{_UNIT})?\s*\)?)?"
 )
 VERDICT = (
     r"(?P<verdict>(?:performed )?incorrect(?:ly)?|not correct|(?:fully )?correct|performed correctly|不正确|正确|错误)"
 )
+_BESIDE = r"(?:(?:final|my|the|overall|该步骤|本步骤|最终|综合)\s?)*"
+_BEHIND = r"(?:结果)?(?: for (?:this|the) step)?(?: is)?"
+TITLES = {
+    "score": rf"{_BESIDE}(?:score|points(?: awarded)?|rating|answer|得分|分数|评分|答案){_BEHIND}",
+    "error": rf"{_BESIDE}(?:verdict|judge?ment|conclusion|answer|判断|判定|结论|答案){_BEHIND}",
+}
+"""What a value may be called before it."""
 _REASON = r"(?:\s*(?:[(,;:。\n#]|\.\s|\s-+\s|[–—]|\s(?=because\b|due to\b))(?P<reason>.*))?"
+_TITLE = {answer: re.compile(rf"\A{title}\s*[:=]?\s*") for answer, title in TITLES.items()}
 _POINTS = re.compile(POINTS + _REASON, re.DOTALL)
 _VERDICT = re.compile(VERDICT + _REASON, re.DOTALL)
 _CORRECT = ("correct", "fully correct", "performed correctly", "正确")
 _DOUBT = {
     0.0: re.compile(  # of correct
-        r"\b(?:but|however|except|although|though|not|no|wait|actually|or|if|provided|unless|placeholder)\b|n't\b"
-        r"|[但除未没不无]"
+        r"\b(?:but|however|except|although|though|not|no|wait|actually|or|if|provided|unless|placeholder|minor"
+        r"|errors?|mistakes?|incorrect(?:ly)?|incomplete|insufficient|partial(?:ly)?|wrong)\b|n't\b|[但除未没不无错误]"
     ),
     1.0: re.compile(r"\A(?:no|none|not|yes|false|无|没有|否|是|有)\Z|\b(?:wait|actually)\b"),  # of incorrect
     None: re.compile(r"\b(?:or|deducted|lost|wait|actually)\b|[扣或]"),  # of points
 }
 """Words of a reason that may take back what it is a reason for."""
+MEASURE = re.compile(
+    r"(?<![0-9.,])(?:[0-9]{1,2}:[0-9]{2}|[0-9.]{1,5}(?:\s?(?:-|–|to)\s?[0-9.]{1,5})?\s?(?:s|sec|seconds?|min|minutes?|cm"
+    r"|mm|%|bpm|/min|per minute|compressions|breaths|times|秒|厘米|分钟|次))(?![a-z0-9])"
+)
+"""A time or a quantity within a reason, which is no other number of points."""
 _MARKS = " \t\r\n*_`'\"“”‘’。.!\\✅❌✓✔✗✘"
 _NO_VALUE = {"", "null", "none", "n/a", "na", "unknown", "-"}
 _ABSTAINS = re.compile(
@@ -141,14 +176,16 @@ def read_value(text: str, step: RubricStep, answer: Answer, abstain: bool = Fals
     """Read what a value says of a step, or why it says nothing.
 
     Points are ``2``, ``2.0``, ``2 points``, ``2/3``, ``2 out of 3``; a maximum must be the step's. A verdict is
-    ``correct`` or ``incorrect``. Behind either may stand a mark and a reason, without a further number (unless the
-    maximum is told) and without words that may take the value back; of "incorrect" any reason.
+    ``correct`` or ``incorrect``. Before either may stand what it is called (``Score: 2``), behind it a mark and a
+    reason, without words that may take the value back (of "incorrect" any reason) and, unless the maximum is told,
+    without a further number but times and quantities (``1 - only 3 s``).
     """
     written = fold(text[:MAX_VALUE]).strip(_MARKS)
     if written in _NO_VALUE:
         return "absent"
     if abstain and _ABSTAINS.fullmatch(written):
         return ABSTAINED
+    written = _TITLE[answer].sub("", written).strip(_MARKS)
     match = (_VERDICT if answer == "error" else _POINTS).fullmatch(written)
     if match is None:
         return "unreadable"
@@ -158,7 +195,8 @@ def read_value(text: str, step: RubricStep, answer: Answer, abstain: bool = Fals
         again = _VERDICT.fullmatch(reason)
         contradicted = again is not None and (again["verdict"] not in _CORRECT) != bool(wrong)
         return "unreadable" if contradicted or _DOUBT[wrong].search(reason) else wrong
-    if _DOUBT[None].search(reason) or (match["top"] is None and re.search(r"[0-9]", reason)):
+    further = reason[:1].isdecimal() or re.search(r"[0-9]", MEASURE.sub("", reason))
+    if _DOUBT[None].search(reason) or (match["top"] is None and further):
         return "unreadable"
     value, top = float(match["points"]), match["top"]
     allowed = (top is None or float(top) == step.max_score) and step.on_scale(value)

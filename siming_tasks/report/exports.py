@@ -83,7 +83,7 @@ def comparison_table(standing: Standing, *, synthetic: bool, people: str = "phys
              "Beats every such judge", "Better than", "Answered", "Notes"]  # fmt: skip
     lines = []
     for row in rows:
-        mark = {None: None, True: "yes", False: "not shown"}[row.beats]
+        mark = {None: "not tested" if row.over else None, True: "yes", False: "not shown"}[row.beats]
         physicians = [cell_of(row.physicians), cell_of(row.minus, signed=True)] if humans else []
         notes = [*row.notes, *([SYNTHETIC_DATA] if synthetic and alone else [])]
         lines.append([Name(row.name), row.role.replace("_", "-"), row.rank or None, cell_of(row.value), *physicians,

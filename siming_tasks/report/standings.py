@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from siming_tasks.analysis.compare_runs import comparison_points
-from siming_tasks.analysis.comparison import NO_VIDEO, OVER_NO_VIDEO, Comparison, compare_judges, correct
+from siming_tasks.analysis.comparison import (
+    NO_VIDEO,
+    OVER_NO_VIDEO,
+    Comparison,
+    compare_judges,
+    correct,
+    no_video_sentence,
+)
 from siming_tasks.analysis.physicians import EACH_OTHER, MEAN, MINUS, WITH_EACH, physician_sentence
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Rows
@@ -21,7 +28,7 @@ from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED
 from siming_tasks.metrics.no_video import SHUFFLED
 from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
-from siming_tasks.report.words import NO_MODEL, no_video_sentence, say
+from siming_tasks.report.words import NO_MODEL, say
 from siming_tasks.results.comparable import TaskRun, comparison_entries, groups
 from siming_tasks.tasks import TASKS
 
@@ -134,8 +141,8 @@ class Standing:
         best = next((run for run in made.order if run in made.physicians and run in made.ranks), None)
         if best is not None:
             said.append(physician_sentence(made.physicians[best], best, made.answer, made.unseen))
-        if beats := {run: made.beats[run] for run in made.order if run in made.beats and run in made.ranks}:
-            said.append(no_video_sentence(beats))
+        if ranked := [run for run in made.order if run in made.ranks]:
+            said.append(no_video_sentence(made, ranked))
         return said
 
     @property

@@ -103,28 +103,3 @@ def named_people(text: str, people: str) -> str:
     if people == "physicians":
         return text
     return text.replace("physician", people[:-1]).replace("Physician", people[:-1].capitalize())
-
-
-def no_video_sentence(beats: Mapping[str, bool | None]) -> str:
-    """Sentence on the runs, best first, that are better than every judge that never looks.
-
-    Example:
-        >>> no_video_sentence({"a": True, "b": False})
-        'a agrees better with the reference than every judge that never looks at a video; of b this is not shown.'
-        >>> no_video_sentence({"b": None})
-        'It is not shown that b agrees better than every judge that never looks at a video.'
-    """
-    better = [run for run, beat in beats.items() if beat]
-    others = [run for run, beat in beats.items() if not beat]
-    if not better:
-        who = others[0] if len(others) == 1 else "any judge here"
-        return f"It is not shown that {who} agrees better than every judge that never looks at a video."
-    verb = "agrees" if len(better) == 1 else "agree"
-    said = f"{_listed(better)} {verb} better with the reference than every judge that never looks at a video"
-    return said + (f"; of {_listed(others)} this is not shown." if others else ".")
-
-
-def _listed(names: list[str], most: int = 3) -> str:
-    if len(names) > most:
-        return f"{len(names)} judges"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

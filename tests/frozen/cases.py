@@ -50,11 +50,14 @@ _REPLIES_BY_REASON: dict[str, str] = {
         "replies/full_score:90 replies/full_score:107 "
     ),
     'A verdict is "correct" or "incorrect", in English or Chinese, and no other word or sign.': (
-        "fourth_hand/full_error:51 heldout/full_error:34 replies/clip_error:15 replies/clip_error:16 "
+        "heldout/full_error:34 replies/clip_error:15 replies/clip_error:16 "
         "replies/clip_error:17 replies/clip_error:19 replies/clip_error:31 replies/clip_error:81 "
         "replies/clip_error:130 replies/clip_error:138 replies/full_error:11 replies/full_error:12 "
         "replies/full_error:13 replies/full_error:18 replies/full_error:50 replies/full_error:58 "
         "replies/full_error:87 replies/full_error:98 second_hand/full_error:62 third_hand/clip_error:6 "
+    ),
+    'A verdict is "correct" or "incorrect"; a "correct" whose reason has a word of error is unreadable.': (
+        "fourth_hand/full_error:51 "
     ),
     "What stands beside an answer in its object, but for another maximum, does not change it.": (
         "fifth_hand/clip_error:42 fifth_hand/clip_score:51 replies/clip_score:12 replies/clip_score:27 "

@@ -14,13 +14,13 @@ from replyset import FOLDER, replies, verdict_on
 from siming_tasks.parsing import MISSING, STATUSES, parse_reply
 
 SETS = {
-    ("replies", "mixed"): (503, 388, 27),
+    ("replies", "mixed"): (503, 393, 25),
     ("heldout", "natural"): (230, 178, 0),
-    ("heldout", "trap"): (252, 220, 17),
-    ("second_hand", "natural"): (320, 276, 0),
+    ("heldout", "trap"): (252, 221, 17),
+    ("second_hand", "natural"): (320, 277, 0),
     ("third_hand", "trap"): (280, 214, 26),
     ("fourth_hand", "natural"): (140, 125, 0),
-    ("fourth_hand", "trap"): (120, 73, 14),
+    ("fourth_hand", "trap"): (120, 73, 13),
     ("fifth_hand", "natural"): (120, 100, 0),
     ("fifth_hand", "trap"): (120, 78, 12),
     ("sixth_hand", "natural"): (300, 299, 0),
