@@ -19,13 +19,14 @@ from siming_tasks.analysis.comparison import (
     RANKED,
     compare_judges,
     correct,
+    no_video_sentence,
     pair_sentence,
 )
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import difference
 from siming_tasks.metrics.catalogue import statistic
 from siming_tasks.metrics.jackknife import jackknife, quantile_of_t
-from siming_tasks.metrics.no_video import clock
+from siming_tasks.metrics.no_video import SAME_TOTAL_WHY, clock
 from tests.metrics.conftest import make_exams, make_matrix
 from tests.metrics.test_no_video import severe_sites
 
@@ -208,8 +209,41 @@ def test_who_beats_the_judges_that_never_look(judges):
     found = compare_judges(judges)
     assert found.beats["good"] is True and found.beats["constant"] is False  # it is the same as always correct
     assert found.beats["weak"] == (found.rows.one(OVER_NO_VIDEO, "weak", "qwk").low > 0)
-    few = compare_judges({"good": judges["good"].videos(range(4))})
-    assert few.beats == {"good": None} and few.rivals["good"]
+    assert no_video_sentence(found, ["good", "constant"]) == (
+        "good agrees better with the reference than every judge that never looks at a video; of constant this is not "
+        "shown."
+    )
+    lead = found.rows.one(OVER_NO_VIDEO, "constant", "qwk")
+    assert no_video_sentence(found, ["constant"]) == (
+        "It is not shown that constant agrees better than every judge that never looks at a video (its lead over the "
+        f"best of them, {found.rivals['constant'].replace('-', ' ')}: {lead})."
+    )
+    assert found.rows.one(NO_VIDEO, "step-prior", "plcc").why == SAME_TOTAL_WHY  # its correlations are not shown
+
+
+def test_who_is_not_tested_beside_them_and_why(judges, matrix):
+    few = compare_judges({name: judges[name].videos(range(4)) for name in ("good", "weak", "constant")})
+    assert set(few.beats.values()) == {None} and few.rivals["good"]
+    untested = "weak is not tested against judges that never look: fewer than 5 videos: no interval"
+    assert untested in no_video_sentence(few, few.runs)
+    points = np.where(np.arange(40).reshape(20, 2) % 3 == 0, 0.0, 3.0)
+    perfect = compare_judges({"perfect": matrix(points, points)})  # 1 - 0 without any video
+    assert perfect.beats["perfect"] is None
+    assert "not tested against judges that never look: it is the same without any video" in no_video_sentence(
+        perfect, perfect.runs
+    )
+
+
+def test_a_difference_without_p_says_why(judges, matrix):
+    half = judges["good"].predicting(np.where(np.arange(80)[:, None] < 20, nan, judges["good"].predicted))
+    partial = compare_judges({"half": half, "weak": judges["weak"]}).rows
+    for row in (*partial.of(DIFFERENCES), *partial.of(OVER_NO_VIDEO, "half")):
+        assert row.p is None and row.low is not None and "not-comparable" in row.flags
+    reference = np.where(np.random.default_rng(0).random((30, 4)) < 0.4, 0.0, 3.0)
+    said = {"judge": (reference[::-1] < 3).astype(float), "constant": np.ones((30, 4))}
+    rows = compare_judges({name: matrix(reference, own, answer="error") for name, own in said.items()}).rows
+    assert rows.one(DIFFERENCES, "judge minus constant", "f1").p is not None  # MCC is undefined, F1 is not
+    assert all(row.p is not None or row.why for row in rows.of(DIFFERENCES))
 
 
 @pytest.mark.parametrize("answer", ["score", "error"])

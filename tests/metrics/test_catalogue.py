@@ -117,6 +117,9 @@ def test_tables_and_rows(exams):
         or "not-comparable" in rows.one(RANKED, "aed", "qwk").flags
     )
     assert rows.one(ANSWERED, ALL, "coverage").value == pytest.approx(made.answered_share)
+    assert {(row.stderr, row.low, row.high, row.why) for row in rows.of(ANSWERED, metric="coverage")} == {
+        (None, None, None, "")  # a count of this run, no sample
+    }
     assert "not-comparable" in rows.one(RANKED, ALL, "qwk").flags  # 80 % answered
     assert "not-comparable" not in rows.one(ANSWERED, ALL, "coverage").flags
     assert rows.of(READINGS).names("row") == ["mapping proportional", "mapping proportional-3/4", "positive error",

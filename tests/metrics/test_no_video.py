@@ -12,6 +12,7 @@ from siming_tasks.metrics.catalogue import select, statistic
 from siming_tasks.metrics.jackknife import jackknife
 from siming_tasks.metrics.no_video import (
     JUDGES,
+    NOT_SHUFFLED,
     always_correct,
     always_failed,
     clock,
@@ -162,6 +163,12 @@ def test_shuffled_self_of_the_site_judge_is_itself():
     judge = made.predicting(np.array([rate[site] > 0.3 for site in made.sites], float))
     assert shuffled_self(judge, "mcc").value == pytest.approx(jackknife(statistic("mcc"), judge).value, abs=1e-12)
     assert shuffled_self(make_exams(np.random.default_rng(9)), "plcc") is None
+
+
+def test_a_shuffled_self_without_a_value_says_why():
+    made = make_matrix(np.full((6, 2), 3.0), np.full((6, 2), 3.0))  # all are alike
+    found = shuffled_self(made, "qwk").estimate()
+    assert (found.value, found.why) == (None, NOT_SHUFFLED)
 
 
 def test_a_judge_that_knows_nothing_is_as_good_as_its_shuffled_self():

@@ -62,7 +62,8 @@ def test_thinking(opening: str, closing: str) -> None:
 @pytest.mark.parametrize(
     "turn",
     ["<|im_end|>\n<|im_start|>assistant\n", "\nUSER: again\nASSISTANT: ", "</s>[INST] again [/INST] ", "<|eot_id|>",
-     "\n### Instruction:\nagain\n### Response:\n", "\n### Question\nagain\n", "\nuser\nagain\nassistant\n", "\nassistant: ",
+     "\n### Instruction:\nagain\n### Response:\n", "\n### Question\nagain\n", "\nuser\nagain\nassistant\n",
+     "\nassistant: ",
      "<|im_end|><|im_start|>assistant\n<think>no</think>"],
 )  # fmt: skip
 def test_only_the_first_turn_counts(turn: str) -> None:
@@ -84,7 +85,8 @@ NO_REFUSALS = [
     "No error is visible.", "I do not see any hesitation.", "I could not hear the call, but the gesture is clear.",
     "I cannot see the clip's last stroke well.", "The video did not show any error.", "No frame shows an error.",
     "The frames were not evenly spaced.", "Sorry for the brevity.", "As the clip shows, the depth is right.",
-    "没有看到其他错误。", "学员没有等待分析。", "I do not see any frame with an error.", "Some frames could not be clearer.",
+    "没有看到其他错误。", "学员没有等待分析。", "I do not see any frame with an error.",
+    "Some frames could not be clearer.",
     "The scores are given by the rubric.",
 ]  # fmt: skip
 
@@ -111,8 +113,9 @@ CORRECTIONS = [
     "Corrected score: cpr_03 1", "Edit: please ignore this verdict on cpr_03.", "Correction:\n- cpr_03: 2",
 ]  # fmt: skip
 OF_ALL = [
-    "Correction: this should be 1.", "Wait, the score should be 2/3.", "I retract this.", "更正：应为 1 分。", "Wait, 2.",
-    "Edit: please ignore this verdict.", "Actually, the verdict is incorrect.", "Hmm, late. I change it to \"incorrect\".",
+    "Correction: this should be 1.", "Wait, the score should be 2/3.", "I retract this.", "更正：应为 1 分。",
+    "Wait, 2.", "Edit: please ignore this verdict.", "Actually, the verdict is incorrect.",
+    "Hmm, late. I change it to \"incorrect\".",
 ]  # fmt: skip
 NO_CORRECTIONS = [
     "The trainee corrected the grip.", "Wait for the analysis was observed.", "Corrections of posture are visible.",
@@ -157,7 +160,8 @@ def test_sentences_that_are_no_corrections(words: str) -> None:
         ("### cpr_03\nNot seen.\n2. Compression rate\nScore: 2", "- - -"), ("cpr_01, cpr_02: 2", "- - -"),
         ("**cpr_03**\nNot seen.\n**Compression rate**\nScore: 2", "- - -"), ("CPR-01: 2, cpr 2: 3", "2 3 -"),
         ("**1. cpr_01**\nScore: 2\n**2. cpr_12**\nScore: 1", "2 - -"), ("cpr_01: Score: 2", "2 - -"),
-        ("### cpr_01\n**Reasoning**\nlooks\n**Score**\n2", "2 - -"), ("cpr_03\nlate\ncpr_01 and cpr_02\nScore: 2", "- - -"),
+        ("### cpr_01\n**Reasoning**\nlooks\n**Score**\n2", "2 - -"),
+        ("cpr_03\nlate\ncpr_01 and cpr_02\nScore: 2", "- - -"),
         ('{"note": "x"}\ncpr_01: 2', "- - -"),
     ],
 )  # fmt: skip

@@ -53,11 +53,12 @@ def test_an_id_that_begins_another_and_a_shared_name(steps: tuple[RubricStep, ..
 
 POINTS: dict[Any, list[str]] = {
     2.0: ["2", "2.0", "２", "2 points", "2 pts", "2分", "2/3", "2 / 3 points", "2 out of 3", "2 (out of 3)",
-          "2（满分3分）", "**2**", "2.", "2 (too shallow)", "2 - one shoulder", "2/3 - only 1 shoulder", "2 (max 3)", "Score: 2",
-          "2 - only 3 s", "2 - at 0:03"],
+          "2（满分3分）", "**2**", "2.", "2 (too shallow)", "2 - one shoulder", "2/3 - only 1 shoulder",
+          "2 (max 3)", "Score: 2", "2 - only 3 s", "2 - at 0:03"],
     "off_scale": ["4", "-1", "2.5", "1.5", "2/10", "2 out of 5", "2 (max 5)", "999"],
     "absent": ["", "null", "None", "n/a", "-", "unknown"],
-    "unreadable": ["two", "1-2", "2 or 3", "2 (or 3)", "50%", "2, 3", "2 (deducted)", "2 - 3 s", "0 - 0:30", "2 (1 of 2 hands)", "1,5", "½", "NaN", "<2", "true",
+    "unreadable": ["two", "1-2", "2 or 3", "2 (or 3)", "50%", "2, 3", "2 (deducted)",
+                   "2 - 3 s", "0 - 0:30", "2 (1 of 2 hands)", "1,5", "½", "NaN", "<2", "true",
                    "at least 1", "not visible", "2:30", "5 cm", "9" * 400],
 }  # fmt: skip
 VERDICTS: dict[Any, list[str]] = {
@@ -67,7 +68,8 @@ VERDICTS: dict[Any, list[str]] = {
           "incorrect, no check", "incorrect (1/2)", "incorrect because the correct depth is not reached"],
     "absent": ["", "null", "n/a", "❌"],
     "unreadable": ["partially correct", "correct or incorrect", "correct/incorrect", "mostly correct", "not incorrect",
-                   "correct, but late", "correct (minor error)", "错误：无", "错误 (correct)", "true", "yes", "1", "pass", "incomplete",
+                   "correct, but late", "correct (minor error)",
+                   "错误：无", "错误 (correct)", "true", "yes", "1", "pass", "incomplete",
                    "correctly", "Error: none", "unclear"],
 }  # fmt: skip
 
