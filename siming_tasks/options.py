@@ -164,10 +164,9 @@ class Options:
     clip_density: Literal["native", "matched"] = _option(
         "native", "", "shown", "`matched` samples clips at the full-video rate: a control, not the benchmark"
     )
-    sampler: Literal["uniform", "motion", "scene"] = _option(
+    sampler: Literal["uniform", "motion"] = _option(
         "uniform", "", "shown",
-        "which frames are taken: `uniform` (evenly), or as many by content: more where the picture moves (`motion`), "
-        "or where it shows what was not there before (`scene`)",
+        "which frames are taken: `uniform` (evenly), or as many, more of them where the picture moves (`motion`)",
     )  # fmt: skip
     prompt: Literal["plain", "reasoned"] = _option(
         "plain", "", "shown",

@@ -52,7 +52,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("cache_gb", "20", "is not a number."),
     ("media", "images", "is not one of auto, frames, video, proxy."),
     ("clip_density", None, "is not one of native, matched."),
-    ("sampler", "random", "is not one of uniform, motion, scene."),
+    ("sampler", "random", "is not one of uniform, motion."),
     ("prompt", "think", "is not one of plain, reasoned."),
     ("ask", "steps", "is not one of all, skill, step."),
     ("schema", "yaml", "is not one of off, json."),

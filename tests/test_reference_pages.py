@@ -15,7 +15,6 @@ from siming_tasks.analysis.tables import table_texts
 from siming_tasks.common.doc_pages import pages
 from siming_tasks.data import open_dataset
 from siming_tasks.media.request_media import view
-from siming_tasks.media.sampler import Budget
 from siming_tasks.metrics.estimate import FLAGS, Estimate
 from siming_tasks.options import Options
 from siming_tasks.parsing import parse_reply
@@ -73,7 +72,7 @@ def test_the_fields_of_a_record_are_explained(short_demo: Path, tmp_path: Path) 
     for mode in ("frames", "video", "proxy"):
         for span in (None, (0.0, 1.0)):
             path = dataset.root / video.media
-            shown |= view(path, span=span, budget=Budget(4), mode=mode, cache=tmp_path).info().keys()  # type: ignore[arg-type]
+            shown |= view(path, span=span, frames=4, mode=mode, cache=tmp_path).info().keys()  # type: ignore[arg-type]
     more: dict[str, Any] = {
         "media": {"mode": "frames"},
         "usage": {"kept": False},

@@ -29,7 +29,7 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from siming_tasks.media import Budget, Encoding, FrameStore, Job, Request, StoredImage, prepare, read_timeline, view
+from siming_tasks.media import Encoding, FrameStore, Job, Request, StoredImage, prepare, read_timeline, view
 
 STEPS, FULL, CLIP = 33, 64, 16
 QUIET = 1e9
@@ -103,7 +103,7 @@ def clips(path: Path) -> list[tuple[int, int]]:
 def requests(path: Path) -> tuple[Request, ...]:
     """Media requests of the four settings."""
     spans = [(first / 25, (last + 1) / 25) for first, last in clips(path)]
-    return (Request(None, Budget(FULL)), *(Request(span, Budget(CLIP)) for span in spans))
+    return (Request(None, FULL), *(Request(span, CLIP) for span in spans))
 
 
 def fill(path: Path, cache: Path, asked: tuple[Request, ...]) -> None:
@@ -117,13 +117,13 @@ def fill(path: Path, cache: Path, asked: tuple[Request, ...]) -> None:
 def serve(path: Path, cache: Path, asked: tuple[Request, ...]) -> None:
     """The images of all requests of four settings, from the store."""
     for request in asked * 2:
-        view(path, digest="bench", span=request.span, budget=request.budget, cache=cache).images()
+        view(path, digest="bench", span=request.span, frames=request.frames, cache=cache).images()
 
 
 def send(path: Path, cache: Path, asked: tuple[Request, ...]) -> None:
     """The same for a service: the text of every image as it stands in a request, made of the stored file."""
     for request in asked * 2:
-        shown = view(path, digest="bench", span=request.span, budget=request.budget, cache=cache)
+        shown = view(path, digest="bench", span=request.span, frames=request.frames, cache=cache)
         for image in shown.to_send(Encoding(), decode=False)[0]:
             if not isinstance(image, StoredImage) or not image.data_url():
                 raise SystemExit("a service is not sent the stored file")

@@ -178,7 +178,7 @@ def _frames_and_service(name: str) -> tuple[int | None, Service | None]:
         model_recipe = recipe(name)
         frames = model_recipe.full_frames
     except OptionsError:
-        frames = preset(name).frames  # the paper's word for it; refuses what is neither
+        frames = preset(name)  # the paper's word for it; refuses what is neither
         model_recipe = next(each for each in recipes().values() if each.paper and letters(each.paper) == letters(name))
     return frames, services().get(model_recipe.service)
 

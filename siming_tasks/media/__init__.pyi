@@ -21,15 +21,11 @@ from .request_media import ABLATION_RULES as ABLATION_RULES
 from .request_media import Request as Request
 from .request_media import View as View
 from .request_media import ablate as ablate
-from .request_media import video_store as video_store
 from .request_media import view as view
 from .sampler import SAMPLER as SAMPLER
 from .sampler import SAMPLERS as SAMPLERS
-from .sampler import Budget as Budget
-from .sampler import ChangeSignal as ChangeSignal
 from .sampler import frame_range as frame_range
-from .sampler import matched_budget as matched_budget
-from .sampler import sample_count as sample_count
+from .sampler import matched_frames as matched_frames
 from .sampler import sample_indices as sample_indices
 from .sound import Sound as Sound
 from .sound import add_sound as add_sound

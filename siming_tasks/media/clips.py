@@ -1,37 +1,38 @@
-"""Frame-exact video files cut from a longer one: step clips and full-video proxies (H.264, 8-bit 4:2:0, no audio).
+"""Video files for a model's own reader: the exact cut of a clip, and a film of exactly the images of ``frames`` mode.
 
-Every file is encoded alike: the same bytes each time, and nothing but pictures in them. Its first frame is at time 0;
-the last lasts the mean period, so that ``index / average rate`` is right at both ends for readers that compute times
-so. No B-frames: every reader counts and seeks alike. An odd side is padded by one repeated row of pixels. A single
-frame is written twice, because readers with a temporal patch of two refuse less.
+Both are H.264, 8-bit 4:2:0, without sound, and encoded alike: the same bytes each time, and nothing but pictures in
+them. The first frame is at time 0; the last lasts the mean period, so that ``index / average rate`` is right at both
+ends for readers that compute times so. No B-frames: every reader counts and seeks alike. An odd side is padded by one
+repeated row of pixels. A single frame is written twice, because readers with a temporal patch of two refuse less.
 """
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from siming_tasks.common.files import atomic_path
 from siming_tasks.media.container import open_video
 from siming_tasks.media.decode import decode
-from siming_tasks.media.picture import BT601, Colour, copy_colour_tags
+from siming_tasks.media.picture import BT601, Colour, Orientation, copy_colour_tags
 from siming_tasks.media.timeline import Timeline
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
-_Picture: TypeAlias = "tuple[VideoFrame, Colour]"
-"""A frame as it is encoded, and the colours it was decoded with."""
-
 CRF = 16
 """x264's quality: about 45 dB (36 where a camera's noise fills the picture)."""
+
+IMAGE_CLOCK = Fraction(1, 90_000)
+"""Unit of the times in a film of images (s)."""
 
 
 def x264_options(options: Mapping[str, str], params: str = "") -> dict[str, str]:
@@ -39,11 +40,7 @@ def x264_options(options: Mapping[str, str], params: str = "") -> dict[str, str]
 
     Closed captions and whatever else travels beside a camera's pictures are left out. The AVX-512 code of x264 164 for
     macroblock trees decides by what was left in memory: of files of 480 x 272 one in eight differed from the others by
-    a grey level or two. It is not used.
-
-    Args:
-        options: FFmpeg's own.
-        params: x264's, ``name=value`` with colons between them.
+    a grey level or two. It is not used. ``params``: x264's own, ``name=value`` with colons between them.
     """
     asm = _instruction_sets()
     chosen = ":".join(filter(None, (params, asm and f"asm={asm}")))
@@ -61,62 +58,50 @@ def _instruction_sets() -> str:
     return "MMX2,SSE2Fast,SSSE3,SSE4.2,AVX,FMA3,BMI2,AVX2" if cv2.checkHardwareSupport(avx2) else "MMX2,SSE2"
 
 
-def write_frames(
-    source: Path, timeline: Timeline, indices: Sequence[int], target: Path, *, intra: bool = False
-) -> None:
-    """Write exactly the frames ``indices`` of ``source`` as an .mp4.
+def write_clip(source: Path, timeline: Timeline, first: int, last: int, target: Path) -> None:
+    """Write the frames ``first .. last`` (both included) of ``source`` as an .mp4, each at its distance from the first.
 
-    Frame ``i`` of the new file is frame ``indices[i]`` of the source, at its original distance from the first; they
-    are strictly ascending. ``intra`` makes every frame a keyframe (a proxy with few frames far apart).
+    Size, matrix and range stay those of the source; its display matrix is applied.
 
     Raises:
         MediaError: a frame cannot be decoded.
     """
-    pts = timeline.pts[np.asarray(indices)] - timeline.pts[indices[0]]
-    pictures = ((picture, colour) for _, picture, colour in _decode_upright(source, timeline, indices))
-    _encode(source, timeline, pictures, pts, target, "1" if intra else "25")
+    pts = timeline.pts[first : last + 1] - timeline.pts[first]
+    with open_video(source) as (_, original):
+        coded = original.codec_context
+
+        def tag(written: Any, colour: Colour) -> None:
+            copy_colour_tags(coded, written, colour.matrix, colour.full)
+
+        upright = _decode_upright(source, timeline, range(first, last + 1))
+        _encode(upright, pts, timeline.time_base, timeline.rate, target, "25", tag)
 
 
-def write_reordered(
-    source: Path, timeline: Timeline, indices: Sequence[int], pts: NDArray[np.int64], target: Path
-) -> None:
-    """Write frames of ``source`` in any order, a frame as often as it is named, each a keyframe.
+def write_images(images: Iterable[Image.Image], times: Sequence[float], target: Path) -> None:
+    """Write RGB images of one size as an .mp4, each a keyframe, shown at ``times`` (s, ascending) from the first on.
 
-    Decoded in one pass; the pictures wait in a file beside the target, so that memory does not grow with their number.
-
-    Args:
-        source: the video.
-        timeline: its timeline.
-        indices: of its frames, in the order in which the new file shows them.
-        pts: when it shows them, from 0 on, strictly ascending, in the source's time base; shape of ``indices``.
-        target: the file to write (atomic).
-
-    Raises:
-        MediaError: a frame cannot be decoded.
+    The film is tagged BT.601 of limited range, which is how readers take every film.
     """
     import av
 
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryFile(dir=target.parent) as spool:
-        waiting = {}
-        for index, picture, colour in _decode_upright(source, timeline, sorted(set(indices))):
-            planes = picture.to_ndarray()
-            waiting[index] = (spool.tell(), planes.shape, picture.format.name, colour)
-            spool.write(planes.tobytes())
+    pts = np.rint((np.asarray(times) - times[0]) / float(IMAGE_CLOCK)).astype(np.int64)
+    rate = (
+        Fraction((len(pts) - 1) / IMAGE_CLOCK / int(pts[-1])).limit_denominator(1001) if len(pts) > 1 else Fraction(1)
+    )
 
-        def in_order() -> Iterator[_Picture]:
-            for index in indices:
-                place, shape, name, colour = waiting[index]
-                spool.seek(place)
-                planes = np.frombuffer(spool.read(int(np.prod(shape))), np.uint8).reshape(shape)
-                yield av.VideoFrame.from_ndarray(planes, format=name), colour
+    def pictures() -> Iterator[tuple[VideoFrame, Colour]]:
+        for image in images:
+            pixels = np.asarray(image)
+            pixels = np.pad(pixels, ((0, pixels.shape[0] % 2), (0, pixels.shape[1] % 2), (0, 0)), mode="edge")
+            yield av.VideoFrame.from_ndarray(pixels, format="rgb24").reformat(format="yuv420p"), Colour(BT601, False)
 
-        _encode(source, timeline, in_order(), np.asarray(pts), target, "1")
+    def tag(written: Any, colour: Colour) -> None:
+        written.colorspace, written.color_range = colour.matrix, colour.range
+
+    _encode(pictures(), pts, IMAGE_CLOCK, rate, target, "1", tag)
 
 
-def _decode_upright(
-    source: Path, timeline: Timeline, indices: Sequence[int]
-) -> Iterator[tuple[int, VideoFrame, Colour]]:
+def _decode_upright(source: Path, timeline: Timeline, indices: Iterable[int]) -> Iterator[tuple[VideoFrame, Colour]]:
     """Decode frames as upright 8-bit 4:2:0 pictures with even sides; a frame that already is one stays itself.
 
     The numbers keep their matrix and range: FFmpeg leaves the range alone among "j" formats and among others, and takes
@@ -124,57 +109,56 @@ def _decode_upright(
     """
     import av
 
-    for index, frame in decode(source, timeline, indices):
-        colour, name = Colour.of(frame), frame.format.name
-        if name not in ("yuv420p", "yuvj420p") or frame.rotation or frame.width % 2 or frame.height % 2:
+    for _, frame in decode(source, timeline, indices):
+        colour, name, orientation = Colour.of(frame), frame.format.name, Orientation.of(frame)
+        if name not in ("yuv420p", "yuvj420p") or any(orientation) or frame.width % 2 or frame.height % 2:
             planar = "yuvj444p" if name.startswith("yuvj") or colour.grey else "yuv444p"
             matrix = {} if colour.coded else {"src_colorspace": BT601, "dst_colorspace": colour.matrix}
             planes: NDArray[Any] = frame.reformat(format=planar, **matrix).to_ndarray()
             planes = np.pad(planes, ((0, 0), (0, frame.height % 2), (0, frame.width % 2)), mode="edge")
-            planes = np.ascontiguousarray(np.rot90(planes, round(frame.rotation / 90), axes=(1, 2)))
+            upright = np.stack([orientation.apply(plane) for plane in planes])
             kind = "yuvj" if colour.full else "yuv"
-            frame = av.VideoFrame.from_ndarray(planes, format=f"{kind}444p").reformat(format=f"{kind}420p")
-        yield index, frame, colour
+            frame = av.VideoFrame.from_ndarray(upright, format=f"{kind}444p").reformat(format=f"{kind}420p")
+        yield frame, colour
 
 
 def _encode(
-    source: Path,
-    timeline: Timeline,
-    pictures: Iterable[_Picture],
+    pictures: Iterable[tuple[VideoFrame, Colour]],
     pts: NDArray[np.int64],
+    time_base: Fraction,
+    rate: Fraction,
     target: Path,
     group: str,
-    params: str = "",
+    tag: Callable[[Any, Colour], None],
 ) -> None:
-    """Encode pictures at these times, ``group`` of them from keyframe to keyframe; a single one is shown twice."""
+    """Encode pictures at these times, ``group`` of them from keyframe to keyframe; a single one is shown twice.
+
+    ``rate`` is stated, and is the period of a single picture; ``tag`` writes the meaning of the colours.
+    """
     import av
 
     number = len(pts)
-    period = int(pts[-1]) / (number - 1) if number > 1 else float(1 / timeline.rate / timeline.time_base)
+    period = max(1, round(int(pts[-1]) / (number - 1) if number > 1 else float(1 / rate / time_base)))
     if number == 1:
-        pts = np.asarray([0, max(1, round(period))])
+        pts = np.asarray([0, period])
 
     def mux(packets: list[Any]) -> None:
         for packet in packets:
             place = int(np.searchsorted(pts, packet.pts))
-            packet.duration = int(pts[place + 1] - pts[place]) if place + 1 < len(pts) else max(1, round(period))
+            packet.duration = int(pts[place + 1] - pts[place]) if place + 1 < len(pts) else period
             output.mux(packet)
 
-    with (
-        open_video(source) as (_, original),
-        atomic_path(target) as temporary,
-        av.open(str(temporary), "w", format="mp4") as output,
-    ):
+    with atomic_path(target) as temporary, av.open(str(temporary), "w", format="mp4") as output:
         stream: Any = None
         for place, (picture, colour) in enumerate(pictures):
             if stream is None:
-                stream = output.add_stream("libx264", rate=timeline.rate)
+                stream = output.add_stream("libx264", rate=rate)
                 stream.width, stream.height, stream.pix_fmt = picture.width, picture.height, picture.format.name
-                stream.time_base = stream.codec_context.time_base = timeline.time_base
-                copy_colour_tags(original.codec_context, stream.codec_context, colour.matrix, colour.full)
+                stream.time_base = stream.codec_context.time_base = time_base
+                tag(stream.codec_context, colour)
                 options = {"crf": str(CRF), "preset": "veryfast", "bf": "0", "g": group, "forced-idr": "1"}
-                stream.options = x264_options(options, params)
+                stream.options = x264_options(options)
             for at in pts if number == 1 else pts[place : place + 1]:
-                picture.pts, picture.time_base, picture.pict_type = int(at), timeline.time_base, 0
+                picture.pts, picture.time_base, picture.pict_type = int(at), time_base, 0
                 mux(stream.encode(picture))
         mux(stream.encode(None))

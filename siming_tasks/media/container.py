@@ -25,16 +25,6 @@ FORMATS = (
 SAFE = {"format_whitelist": ",".join(FORMATS), "protocol_whitelist": "file"}
 """FFmpeg goes by content: without this, a playlist called .mp4 opens the files and addresses that it names."""
 
-LISTS = {
-    b"ffconcat": "an ffconcat list",
-    b"#extm3u": "an HLS playlist",
-    b"<mpd": "a DASH manifest",
-    b"<smoothstreamingmedia": "a Smooth Streaming manifest",
-    b"<asx": "an ASX playlist",
-    b"[playlist]": "a PLS playlist",
-}
-"""First bytes, in small letters, of playlists: files that name other files to play."""
-
 
 @contextmanager
 def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
@@ -44,24 +34,14 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     opened.
 
     Raises:
-        MediaError: the file is missing, no file, a list of other files, holds no video, is coded in colours that are
-            not read (HDR), or is broken in a way that the decoder library reports.
+        MediaError: the file is missing, no file, of a kind that is not read, holds no video, is coded in colours that
+            are not read (HDR), or is broken in a way that the decoder library reports.
+        OSError: what is written while the video is open does not fit on its disk.
     """
     import av
 
-    try:
-        if not path.is_file():  # a fifo would wait for ever
-            raise MediaError(f"{path}: {'is no file' if path.exists() else 'no such file'}.")
-        with path.open("rb") as stream:
-            head = stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    except OSError as error:
-        raise MediaError(f"{path}: cannot be read ({error.strerror}).") from error
-    for words, kind in LISTS.items():
-        if head.startswith(words) or (words.startswith(b"<") and head.startswith(b"<") and words in head):
-            raise MediaError(
-                f"{path}: is {kind}, which names other files, and no video. "
-                "Those are never opened; ask for the video file itself."
-            )
+    if not path.is_file():  # a fifo would wait for ever
+        raise MediaError(f"{path}: {'is no file' if path.exists() else 'no such file'}.")
     try:
         # An absolute path: "subfile,,..." as a relative name would be read as an address. Options for the container
         # alone: with `options`, PyAV frees memory that it never had where streams only show while the file is probed.
@@ -70,8 +50,8 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
         if error.errno != errno.EINVAL:
             raise _media_error(path, error) from error
         raise MediaError(  # FFmpeg's answer to a kind that is not among FORMATS
-            f"{path}: is of no kind that is read here, or damaged ({error.strerror}). "
-            "Write it as .mp4: ffmpeg -i IN -c:v libx264 OUT.mp4"
+            f"{path}: is of no kind that is read here (a playlist names other files and is no video), or damaged "
+            f"({error.strerror}). Write it as .mp4: ffmpeg -i IN -c:v libx264 OUT.mp4"
         ) from error
     with opened as container:
         chosen = main_stream(container.streams.video)
@@ -81,16 +61,13 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
         try:
             yield container, chosen
         except av.error.FFmpegError as error:
+            if error.errno in DISK_FULL:  # of what is written while the video is open
+                raise OSError(error.errno, error.strerror) from error
             raise _media_error(path, error) from error
 
 
 def _media_error(path: Path, error: FFmpegError) -> MediaError:
-    """Translate an error of the decoder library, or of whoever writes while the video is open."""
-    if error.errno in DISK_FULL:
-        return MediaError(
-            f"{path}: what is made of it cannot be written ({error.strerror}). "
-            "Free some space and run the same command again."
-        )
+    """Translate an error of the decoder library."""
     return MediaError(f"{path}: cannot be read ({error.strerror}): damaged, cut short, or no video.")
 
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from siming_tasks.common.errors import OptionsError
-
-if TYPE_CHECKING:
-    from siming_tasks.media.sampler import Budget
 
 PAPER_FRAMES: Mapping[str, int] = MappingProxyType(
     {
@@ -30,17 +26,16 @@ PAPER_FRAMES: Mapping[str, int] = MappingProxyType(
 """Model name as the table prints it -> input frames. The table does not say what a clip was given."""
 
 
-def preset(model: str) -> Budget:
-    """Look up the paper's frame budget for a model; case, spaces, dashes and dots in its name do not matter.
+def preset(model: str) -> int:
+    """Look up the paper's number of frames for a model; case, spaces, dashes and dots in its name do not matter.
 
     Raises:
         OptionsError: the table does not list the model; names those it lists.
 
     Example:
         >>> preset("qwen3_vl")
-        Budget(frames=64, fps=None)
+        64
     """
-    from siming_tasks.media.sampler import Budget  # and with it arrays, which a list of names does without
 
     def letters(name: str) -> str:
         return "".join(letter for letter in name.casefold() if letter.isalnum())
@@ -48,7 +43,7 @@ def preset(model: str) -> Budget:
     frames = {letters(name): number for name, number in PAPER_FRAMES.items()}
     if letters(model) not in frames:
         raise OptionsError(f"The paper's table 6 has no model {model!r}. It lists {', '.join(PAPER_FRAMES)}.")
-    return Budget(frames=frames[letters(model)])
+    return frames[letters(model)]
 
 
 def qwen2_5_vl(width: int, height: int, max_pixels: int = 1_605_632, factor: int = 28) -> int:

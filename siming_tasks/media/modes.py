@@ -7,24 +7,19 @@ the table ``backends.yaml``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pydantic
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.files import read_yaml
-from siming_tasks.media.sound import has_sound
-
-if TYPE_CHECKING:
-    from siming_tasks.media.store import FrameStore
-    from siming_tasks.media.timeline import Timeline
 
 NOTHING_SHOWN: Mapping[str, Any] = MappingProxyType({"mode": "none", "n_frames": 0})
 """Record of a request that shows no media."""
@@ -75,23 +70,6 @@ class MediaMode:
         """Decide whether a class is only right with ``--batch_size 1``."""
         return backend.batch == "one"
 
-    def needs_file(self, timeline: Timeline, *, whole: bool) -> bool:
-        """Decide whether a file has to be made: ``whole`` says that all of the video is shown."""
-        return False
-
-    def prepare(
-        self, store: FrameStore, indices: Sequence[int], *, whole: bool, others: Callable[[], Sequence[int]]
-    ) -> tuple[Path | None, int]:
-        """Put into the store the frames that are shown (``whole``: all of the video), unless they are there.
-
-        ``others`` tells further frames that are worth storing if something has to be decoded anyway. Returns the file
-        that is shown (None: images), and how much was written: frames or bytes.
-
-        Raises:
-            MediaError: a frame cannot be decoded.
-        """
-        return None, store.fill([*indices, *others()]) if store.missing(indices) else 0
-
 
 class _FileMode(MediaMode):
     """One video file for the model's own reader."""
@@ -118,17 +96,6 @@ class _FileMode(MediaMode):
 
     def needs_single_batches(self, backend: Backend) -> bool:
         return backend.batch in ("one", "file")
-
-    def needs_file(self, timeline: Timeline, *, whole: bool) -> bool:
-        # The source itself is shown only where every reader takes the same frames of it.
-        return self.sampled or not whole or not timeline.standard
-
-    def prepare(
-        self, store: FrameStore, indices: Sequence[int], *, whole: bool, others: Callable[[], Sequence[int]]
-    ) -> tuple[Path | None, int]:
-        if not self.needs_file(store.timeline(), whole=whole) and not has_sound(store.source):
-            return store.source, 0  # a class that reads a file may hear its track, of which no record would know
-        return store.video_file(indices, apart=self.sampled)
 
 
 FRAMES = MediaMode("frames", images=True, sampled=True)

@@ -6,10 +6,10 @@ ranges are those of ITU-T H.273, which FFmpeg uses too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,9 +50,6 @@ TONE_MAP = (
 
 BILINEAR, AREA, EXACT = 0x2, 0x20, 0x40000 | 0x2000
 """FFmpeg's SWS_BILINEAR and SWS_AREA; SWS_ACCURATE_RND with SWS_FULL_CHR_H_INT."""
-
-EIGHT_BITS = ("yuv420p", "yuvj420p", "nv12", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p")
-"""Formats of which any bytes are a picture."""
 
 STRETCH = np.clip(np.round((np.arange(256) - 16) * 255 / 219), 0, 255).astype(np.uint8)
 """From limited to full range."""
@@ -150,6 +147,45 @@ def fit_size(width: int, height: int, size: int | None) -> tuple[int, int]:
     return max(1, round(width * size / longer)), max(1, round(height * size / longer))
 
 
+class Orientation(NamedTuple):
+    """How a stored picture is brought upright: rows and columns swapped, then the order of rows or columns reversed."""
+
+    transposed: bool = False
+    rows: bool = False
+    columns: bool = False
+
+    @classmethod
+    def of(cls, frame: VideoFrame) -> Orientation:
+        """Read the frame's display matrix, which maps ``(x, y)`` to ``(a x + c y, b x + d y)``: turns and flips.
+
+        Angles between quarter turns count as the nearest one.
+        """
+        for data in side_data(frame):
+            if data.type.name == "DISPLAYMATRIX":
+                a, b, _, c, d = np.frombuffer(bytes(data), np.int32)[:5].tolist()
+                if abs(a) + abs(d) >= abs(b) + abs(c):
+                    return cls(False, d < 0, a < 0)
+                return cls(True, b < 0, c < 0)
+        return cls()
+
+    def apply(self, picture: NDArray[Any]) -> NDArray[Any]:
+        """The upright form of ``[height, width, ...]``, a view."""
+        picture = picture.swapaxes(0, 1) if self.transposed else picture
+        return picture[:: -1 if self.rows else 1, :: -1 if self.columns else 1]
+
+    def size(self, width: int, height: int) -> tuple[int, int]:
+        """Width and height of the upright picture."""
+        return (height, width) if self.transposed else (width, height)
+
+
+def side_data(frame: VideoFrame) -> Sequence[Any]:
+    """What lies beside a frame. ``frame.side_data`` would keep every frame until Python looks for unused cycles."""
+    from av.sidedata.sidedata import SideDataContainer
+
+    container: Any = SideDataContainer
+    return list(container(frame))
+
+
 def to_rgb(frame: VideoFrame, size: int | None = None, order: str = "rgb24") -> NDArray[np.uint8]:
     """Convert a frame to the upright picture, uint8 ``[height, width, 3]``, longer side at most ``size`` pixels.
 
@@ -159,7 +195,7 @@ def to_rgb(frame: VideoFrame, size: int | None = None, order: str = "rgb24") -> 
     50).
 
     Args:
-        frame: the decoded frame; its rotation flag is applied, as players do.
+        frame: the decoded frame; its display matrix is applied, as players do.
         size: longest side, None for the original.
         order: ``rgb24`` or ``bgr24``.
     """
@@ -171,36 +207,13 @@ def to_rgb(frame: VideoFrame, size: int | None = None, order: str = "rgb24") -> 
     exact: dict[str, Any] = {"interpolation": (BILINEAR if same else AREA) | (0 if fast else EXACT)}
     arguments = exact | colour.rgb_arguments() | ({} if same else {"width": width, "height": height})
     array: NDArray[Any]
-    if not fast and not same and _planes_agree(name, frame.width, frame.height, width, height, colour):
-        array = _interleave(frame.reformat(format="gbrp", **arguments), order)
-    else:
+    if fast or same:
         array = frame.to_ndarray(format=order, **arguments)
+    else:  # FFmpeg's exact arithmetic writes planes in a third of the time that it takes for interleaved pixels
+        array = _interleave(frame.reformat(format="gbrp", **arguments), order)
     if same and colour.grey and not colour.full and frame.format.components[0].bits == 8:
         array = STRETCH[array]  # FFmpeg copies 8-bit grey as it is
-    if frame.rotation:
-        array = np.rot90(array, round(frame.rotation / 90))
-    return np.ascontiguousarray(array, dtype=np.uint8)
-
-
-@lru_cache(maxsize=64)
-def _planes_agree(name: str, width: int, height: int, to_width: int, to_height: int, colour: Colour) -> bool:
-    """Decide whether scaling into planes that are interleaved afterwards gives the same numbers.
-
-    FFmpeg's exact arithmetic writes planes with vector instructions and interleaved pixels without: the same in a third
-    of the time. Where it takes another way for interleaved pixels (few rows go into one, as in 1080 to 720) some differ
-    by one. Which it is depends on sizes and format alone, so a picture of noise tells, once.
-    """
-    if name not in EIGHT_BITS or min(to_width, to_height) < 32:
-        return False  # of 10 bits not any bytes are a picture; a narrow one tells little, and is quick anyway
-    from av.video.frame import VideoFrame
-
-    noise = VideoFrame(width, height, name)
-    rng = np.random.default_rng(0)
-    for plane in noise.planes:
-        plane.update(rng.bytes(plane.buffer_size))
-    arguments = {"width": to_width, "height": to_height, "interpolation": AREA | EXACT, **colour.rgb_arguments()}
-    planes = _interleave(noise.reformat(format="gbrp", **arguments), "rgb24")
-    return np.array_equal(planes, noise.to_ndarray(format="rgb24", **arguments))
+    return np.ascontiguousarray(Orientation.of(frame).apply(array), dtype=np.uint8)
 
 
 def _interleave(planar: VideoFrame, order: str) -> NDArray[np.uint8]:

@@ -15,8 +15,8 @@ from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import Scope, Video
 from siming_tasks.media.modes import UNKNOWN, Backend, MediaMode
 from siming_tasks.media.request_media import Request
-from siming_tasks.media.sampler import SAMPLERS, UNIFORM, Budget, matched_budget
-from siming_tasks.media.store import QUALITY, SIZE
+from siming_tasks.media.sampler import SAMPLERS, UNIFORM, matched_frames
+from siming_tasks.media.store import SIZE
 from siming_tasks.media.stored_image import AS_STORED, Encoding
 from siming_tasks.options import Options
 from siming_tasks.rubrics import Rubric, RubricStep
@@ -33,7 +33,6 @@ class Policy:
         frame_size: longest side of an image in pixels; None keeps the original.
         density: ``native``, or ``matched``: clips are sampled as densely as the full video (a control).
         mode: name of a media mode, or ``auto`` (the backend's own).
-        quality: JPEG quality of the stored images.
         encoding: how a backend that encodes images is to send them.
         sampler: the rule by which frames are taken: ``uniform``, or by content (:mod:`siming_tasks.media.sampler`).
     """
@@ -43,7 +42,6 @@ class Policy:
     frame_size: int | None = SIZE
     density: str = "native"
     mode: str = "auto"
-    quality: int = QUALITY
     encoding: Encoding = AS_STORED
     sampler: str = UNIFORM
 
@@ -64,7 +62,7 @@ class Policy:
         )  # fmt: skip
 
     def request(self, duration: float, span: tuple[float, float] | None, scope: Scope) -> Request:
-        """Choose the part, budget and sampler of one question.
+        """Choose the part, number of frames and sampler of one question.
 
         Args:
             duration: of the whole video in seconds, as the data set states it.
@@ -75,12 +73,12 @@ class Policy:
             ValueError: a clip without a span.
         """
         if scope == "full":
-            return Request(None, Budget(self.frames), self.sampler)
+            return Request(None, self.frames, self.sampler)
         if span is None:
             raise ValueError("a step without a span has no clip")
         matched = self.density_of(scope) == "matched"
-        budget = matched_budget(duration, self.frames, span) if matched else Budget(self.clip_frames)
-        return Request(span, budget, self.sampler)
+        frames = matched_frames(duration, self.frames, span) if matched else self.clip_frames
+        return Request(span, frames, self.sampler)
 
     def questions(self, setting: TaskSpec, video: Video) -> Iterator[tuple[str | None, Request]]:
         """Yield the questions of a setting about a video: step (None: all of them) and what is shown for it."""

@@ -6,22 +6,22 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from siming_tasks.common.errors import MediaError
-from siming_tasks.common.files import digest_of
 from siming_tasks.common.processes import worker_pool
 from siming_tasks.common.schema import Video
 from siming_tasks.media.decode import decode
 from siming_tasks.media.modes import FRAMES, MediaMode
 from siming_tasks.media.picture import to_jpeg
 from siming_tasks.media.policy import Policy
-from siming_tasks.media.request_media import Request, change_signal, needs_signal, union_of_frames, view
-from siming_tasks.media.sampler import grid_frames
-from siming_tasks.media.store import QUALITY, SIZE, FrameStore, evict
+from siming_tasks.media.request_media import Request, union_of_frames, view
+from siming_tasks.media.sampler import UNIFORM
+from siming_tasks.media.store import QUALITY, SIZE, FrameStore
+from siming_tasks.options import Options
 from siming_tasks.tasks import TaskSpec
 
 
@@ -37,7 +37,6 @@ class Job:
     digest: str | None = None
     mode: MediaMode = FRAMES
     size: int | None = SIZE
-    quality: int = QUALITY
 
     @classmethod
     def of(
@@ -49,22 +48,21 @@ class Job:
         settings: Iterable[TaskSpec] | None = None,
     ) -> Job:
         """Collect all that some settings (all by default) show of a video under a policy."""
-        requests = policy.requests(video, settings)
-        return cls(path, requests, digest, policy.mode_for(), policy.frame_size, policy.quality)
+        return cls(path, policy.requests(video, settings), digest, policy.mode_for(), policy.frame_size)
 
-    def store(self, cache: Path) -> FrameStore:
-        """Frame store of the video."""
-        return FrameStore(cache, self.path, self.digest or digest_of(self.path, cache), self.size, self.quality)
+    def store(self, cache: Path, cache_gb: float = Options.cache_gb) -> FrameStore:
+        """Frame store of the video (MediaError if the file is not there)."""
+        return FrameStore.of(self.path, cache, digest=self.digest, size=self.size, cache_gb=cache_gb)
 
     def missing(self, cache: Path) -> list[int]:
-        """List the frames that still have to be decoded as images; requests that cannot be met do not count."""
+        """List the frames that still have to be decoded as images; spans beyond the video do not count.
+
+        Where frames go by motion that was not measured yet, as many even ones stand for them.
+        """
         store = self.store(cache)
-        timeline, signal = store.timeline(), store.signal()
-        by_content = [request for request in self.requests if needs_signal(request, timeline)]
-        if signal is None and by_content:  # the pass that measures the change stores the whole grid
-            uniform = [request for request in self.requests if request not in by_content]
-            return store.missing([*grid_frames(timeline).tolist(), *union_of_frames(uniform, timeline)[0]])
-        return store.missing(union_of_frames(self.requests, timeline, signal)[0])
+        known = store.motion_file.is_file()
+        requests = [request if known else replace(request, sampler=UNIFORM) for request in self.requests]
+        return store.missing(union_of_frames(requests, store)[0])
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ def estimate(jobs: Sequence[Job], cache: Path, workers: int = 1) -> Workload:
     timeline = job.store(cache).timeline()
     sample = range(0, min(50, timeline.n_frames), 10)
     start = time.perf_counter()
-    sizes = [len(to_jpeg(frame, job.size, job.quality)) for _, frame in decode(job.path, timeline, sample)]
+    sizes = [len(to_jpeg(frame, job.size, QUALITY)) for _, frame in decode(job.path, timeline, sample)]
     per_frame = (time.perf_counter() - start) / (sample[-1] + 1)
     decoded = sum(missing[-1] + 1 for _, missing in todo)
     return Workload(len(todo), frames, round(frames * float(np.mean(sizes))), decoded * per_frame / workers)
@@ -116,7 +114,7 @@ def prepare(
     cache: Path,
     *,
     workers: int = 1,
-    cache_gb: float = 20.0,
+    cache_gb: float = Options.cache_gb,
     done: Callable[[Outcome], object] = lambda outcome: None,
 ) -> list[Outcome]:
     """Carry out the jobs; a video that fails is reported and does not stop the others.
@@ -144,25 +142,25 @@ def prepare(
 
 
 def _carry_out(job: Job, cache: Path, cache_gb: float) -> Outcome:
-    """Store the frames or write the files of one job."""
+    """Store the frames, and write the files, of one job."""
+    count = 0
+    errors: list[str] = []
     try:
-        store = job.store(cache)
-        timeline, requests, signal, count = store.timeline(), job.requests, None, 0
-        if job.mode.sampled:
-            signal, count = change_signal(requests, store, images=job.mode.images)
-        else:
-            requests = tuple(request.uniform() for request in requests)
-        wanted, errors = union_of_frames(requests, timeline, signal)
-        if job.mode.images:
-            count += store.fill(wanted)
-            evict(cache, cache_gb, keep=store.digest)
-        for request in job.requests:
-            if job.mode.needs_file(timeline, whole=request.span is None):
-                clip = view(
-                    job.path, digest=job.digest, span=request.span, budget=request.budget, mode=job.mode, cache=cache,
-                    size=job.size, quality=job.quality, cache_gb=cache_gb, sampler=request.sampler,
+        store = job.store(cache, cache_gb)
+        store.timeline()
+        if job.mode.sampled:  # a proxy is made of the images
+            wanted, errors = union_of_frames(job.requests, store)
+            count = store.fill(wanted)
+        for request in () if job.mode.images else job.requests:
+            try:
+                shown = view(
+                    job.path, digest=store.digest, span=request.span, frames=request.frames, mode=job.mode, cache=cache,
+                    size=job.size, cache_gb=cache_gb, sampler=request.sampler,
                 )  # fmt: skip
-                count += len(clip.indices)
-        return Outcome(job.path, count, tuple(f"{job.path}: {error}" for error in errors))
+            except MediaError as error:
+                errors.append(str(error).removeprefix(f"{job.path}: "))
+            else:
+                count += 0 if shown.path == job.path else len(shown.indices)
     except MediaError as error:
-        return Outcome(job.path, 0, (str(error),))
+        return Outcome(job.path, count, (str(error),))
+    return Outcome(job.path, count, tuple(f"{job.path}: {error}" for error in dict.fromkeys(errors)))

@@ -1,17 +1,14 @@
 """Media of one request: the frames that it takes, shown as images or as a file, and a record of exactly which.
 
-An input ablation alters them: it shows the frames in another order, or those of another exam; nothing is decoded for
-it. A file is altered as a proxy: the frames that ``frames`` mode would show, each a keyframe. A whole recording of 25
-frames a second in random order would be neither cheap nor the question.
+An input ablation alters them: it shows the frames in another order, or those of another exam. A file is altered as a
+proxy: the frames that ``frames`` mode would show. A whole recording of 25 frames a second in random order would be
+neither cheap nor the question.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,40 +16,29 @@ import numpy as np
 from PIL import Image
 
 from siming_tasks.common.errors import MediaError
-from siming_tasks.common.files import digest_of
-from siming_tasks.media.clips import write_reordered
 from siming_tasks.media.modes import FRAMES, MEDIA_MODES, MediaMode
-from siming_tasks.media.sampler import (
-    SAMPLER,
-    SAMPLERS,
-    UNIFORM,
-    Budget,
-    ChangeSignal,
-    choose_by_content,
-    frame_range,
-    grid_frames,
-    offers_choice,
-    sample_count,
-    sample_indices,
-)
-from siming_tasks.media.store import QUALITY, SIZE, FrameStore, evict
+from siming_tasks.media.motion import choose_by_motion, grid_frames, offers_choice
+from siming_tasks.media.sampler import SAMPLER, SAMPLERS, UNIFORM, frame_range, sample_indices
+from siming_tasks.media.sound import has_sound
+from siming_tasks.media.store import QUALITY, SIZE, FrameStore
 from siming_tasks.media.stored_image import Encoding, SentImages
 from siming_tasks.media.timeline import Timeline
+from siming_tasks.options import Options
 from siming_tasks.tasks import InputAblation
 
-ABLATION_RULES = "ablations/2"
+ABLATION_RULES = "ablations/3"
 """Version of what the ablations show; it moves when one shows something else, and is part of every cache key."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """Part of a video (``span`` in seconds, None for all of it), the budget of frames to show, and the sampler.
+    """Part of a video (``span`` in seconds, None for all of it), how many frames to show of it, and the sampler.
 
-    ``sampler`` is ``uniform`` or a rule by content (:mod:`siming_tasks.media.sampler`), which needs the video's signal.
+    ``sampler`` is ``uniform`` or ``motion`` (:mod:`siming_tasks.media.motion`).
     """
 
     span: tuple[float, float] | None
-    budget: Budget
+    frames: int
     sampler: str = UNIFORM
 
     def bounds(self, timeline: Timeline) -> tuple[int, int]:
@@ -63,53 +49,32 @@ class Request:
         """Seconds from the part's first frame to the end of its last, which is taken to last one mean period."""
         return timeline.seconds(*self.bounds(timeline))
 
-    def choose(self, timeline: Timeline, signal: ChangeSignal | None = None) -> tuple[list[int], str]:
-        """Choose the frames that the budget takes of the part; returns them and the rule that took them.
+    def indices(self, timeline: Timeline) -> list[int]:
+        """Choose the frames evenly; the sampler ``motion`` takes as many, other ones (MediaError as :meth:`bounds`)."""
+        indices: list[int] = sample_indices(timeline.n_frames, self.frames, self.bounds(timeline)).tolist()
+        return indices
+
+    def choose(self, store: FrameStore) -> tuple[list[int], str]:
+        """Choose the frames by the sampler; returns them and the rule that took them.
 
         Raises:
-            ValueError: a rule by content, and no signal.
-            MediaError: the span is empty or beyond the video.
+            MediaError: the span is empty or beyond the video, or a frame cannot be decoded.
         """
-        bounds, rate = self.bounds(timeline), float(timeline.rate)
-        if self.is_by_content(timeline):
-            if signal is None:
-                raise ValueError(f"the sampler {self.sampler!r} needs the video's signal")
-            count = sample_count(bounds[1] - bounds[0] + 1, rate, self.budget)
-            if by_content := choose_by_content(signal, self.sampler, bounds, count):
-                return by_content, SAMPLERS[self.sampler]
-        evenly = sample_indices(timeline.n_frames, budget=self.budget, rate=rate, span=bounds)
-        return evenly.tolist(), SAMPLER
-
-    def indices(self, timeline: Timeline, *, signal: ChangeSignal | None = None) -> list[int]:
-        """Choose the frames alone (:meth:`choose`)."""
-        return self.choose(timeline, signal)[0]
-
-    def is_by_content(self, timeline: Timeline) -> bool:
-        """Decide whether its frames depend on what they show: not where the grid offers no choice, as for most clips.
-
-        Raises:
-            MediaError: the span is empty or beyond the video.
-        """
-        if self.sampler == UNIFORM:
-            return False
-        first, last = self.bounds(timeline)
-        count = sample_count(last - first + 1, float(timeline.rate), self.budget)
-        return offers_choice(grid_frames(timeline), (first, last), count)
-
-    def uniform(self) -> Request:
-        """Return the same request by the uniform rule: as many frames, other ones."""
-        return replace(self, sampler=UNIFORM)
+        timeline = store.timeline()
+        indices, grid = self.indices(timeline), grid_frames(timeline)
+        bounds = self.bounds(timeline)
+        if self.sampler == UNIFORM or not offers_choice(grid, bounds, len(indices)):
+            return indices, SAMPLER
+        return choose_by_motion(grid, store.change(), bounds, len(indices)), SAMPLERS[self.sampler]
 
 
-def union_of_frames(
-    requests: Iterable[Request], timeline: Timeline, signal: ChangeSignal | None = None
-) -> tuple[list[int], list[str]]:
+def union_of_frames(requests: Iterable[Request], store: FrameStore) -> tuple[list[int], list[str]]:
     """Collect the frames that the requests take, ascending, and the errors of the requests that cannot be met."""
     wanted: set[int] = set()
     errors = []
     for request in requests:
         try:
-            wanted.update(request.indices(timeline, signal=signal))
+            wanted.update(request.choose(store)[0])
         except MediaError as error:
             errors.append(str(error))
     return sorted(wanted), errors
@@ -125,7 +90,7 @@ class View:
             of the file.
         times: their times in the source video (s); where an ablation shows another frame in one's place, that one's.
         path: the file in video mode: the source itself if readers agree about it, else an .mp4 of exactly its frames;
-            an .mp4 of exactly the span's frames. In proxy mode an all-intra .mp4 of :attr:`indices`.
+            an .mp4 of exactly the span's frames. In proxy mode an all-intra .mp4 of the images of :attr:`indices`.
         rate: shown frames per second of the part that was asked for.
         sampler: name and version of the rule that took them.
     """
@@ -166,7 +131,7 @@ class View:
         """
         first, last = self.indices[0], self.indices[-1]
         whole = self.indices == tuple(range(first, last + 1))
-        images = self.mode.images
+        images, stored = self.mode.images, self.mode.sampled
         number, rate = ("n_frames", "fps") if images else ("file_frames", "file_fps")
         return {
             "mode": self.mode.name,
@@ -175,9 +140,9 @@ class View:
             "start": round(self.times[0], 3),
             "end": round(self.times[-1], 3),
             rate: round(self.rate, 4),
-            "size": self.store.size if images else None,
-            "quality": self.store.quality if images else None,
-            "sampler": self.sampler if self.mode.sampled else None,
+            "size": self.store.size if stored else None,
+            "quality": QUALITY if stored else None,
+            "sampler": self.sampler if stored else None,
             "reader": "siming" if images else "backend",
         }
 
@@ -187,12 +152,11 @@ def view(
     *,
     digest: str | None = None,
     span: tuple[float, float] | None,
-    budget: Budget,
+    frames: int,
     mode: MediaMode | str = FRAMES,
     cache: Path,
     size: int | None = SIZE,
-    quality: int = QUALITY,
-    cache_gb: float = 20.0,
+    cache_gb: float = Options.cache_gb,
     also: Sequence[Request] = (),
     sampler: str = UNIFORM,
     file: bool = True,
@@ -203,65 +167,45 @@ def view(
         path: the video file.
         digest: a name for its content if one is known; else its SHA-256 is computed (once).
         span: ``(start, end)`` in seconds, or None for the whole video.
-        budget: how many frames; where the mode does not sample, the backend's reader decides instead.
+        frames: how many frames; where the mode does not sample, the backend's reader decides instead.
         mode: form in which they are shown, or its name: ``frames``, ``video`` or ``proxy``.
         cache: the cache folder.
         size: longest side of stored frames in pixels (never enlarged); None keeps the original.
-        quality: JPEG quality of stored frames.
         cache_gb: limit of the store in gigabytes; longest unused videos go first.
         also: further requests on the same video: if something must be decoded, their frames are stored in that pass.
-        sampler: by which rule frames are taken; a rule by content looks at the whole video first, once.
+        sampler: ``uniform``, or ``motion``, which looks at the whole video first, once.
         file: make the file of a mode that shows one; False: for those who want only its frames and times.
 
     Raises:
         MediaError: the file or the span cannot be shown; names both.
     """
-    if not os.path.isfile(path):
-        raise MediaError(f"{path}: no such file.")
     mode = MEDIA_MODES[mode] if isinstance(mode, str) else mode
-    store = _store(cache, path, digest or digest_of(path, cache), size, quality)
-    timeline, request = store.timeline(), Request(span, budget, sampler)
-    written, rule, signal = 0, SAMPLER, None
+    store = FrameStore.of(path, cache, digest=digest, size=size, cache_gb=cache_gb)
+    timeline, request, rule = store.timeline(), Request(span, frames, sampler), SAMPLER
     try:
         first, last = request.bounds(timeline)
-        if not mode.sampled:
-            indices = list(range(first, last + 1))
-        else:
-            signal, written = change_signal([request, *also], store, images=mode.images)
-            indices, rule = request.choose(timeline, signal)
     except MediaError as error:
         raise MediaError(f"{path}: {error}") from None
-    shown = None
-    if mode.images or file:
-        shown, new = mode.prepare(
-            store, indices, whole=span is None, others=lambda: union_of_frames(also, timeline, signal)[0]
-        )
-        written += new
-    if written:
-        evict(cache, cache_gb, keep=store.digest)
-    store.touch()
+    if mode.sampled:
+        indices, rule = request.choose(store)
+    else:
+        indices = list(range(first, last + 1))
     times = tuple(timeline.times[indices].tolist())
+    shown = None
+    if mode.images and store.missing(indices):
+        store.fill([*indices, *union_of_frames(also, store)[0]])
+    elif file and not mode.images:
+        if mode.sampled:
+            shown = store.proxy(indices, times)
+        else:
+            # A class that reads a file may take other frames than these, or hear a track of which no record would know.
+            is_source = span is None and timeline.standard and not has_sound(path)
+            shown = path if is_source else store.clip(first, last)
+    store.touch()
     return View(mode, tuple(indices), times, shown, len(indices) / timeline.seconds(first, last), store, rule)
 
 
-_store = lru_cache(maxsize=64)(FrameStore)
-"""Return the same object for all requests of a video: it knows what lies in its folder."""
-
-
-def video_store(path: Path, digest: str, cache: Path) -> FrameStore:
-    """Everything stored about a video, for what does not depend on the size of its frames (sound)."""
-    return _store(cache, path, digest, SIZE, QUALITY)
-
-
-def ablate(
-    plain: View,
-    ablation: InputAblation,
-    request: str,
-    *,
-    own: Sequence[float] = (),
-    cache: Path | None = None,
-    cache_gb: float = 20.0,
-) -> View:
+def ablate(plain: View, ablation: InputAblation, request: str, *, own: Sequence[float] = ()) -> View:
     """Alter a view as an ablation says; one that shows another exam gets the view of that exam.
 
     Args:
@@ -269,8 +213,6 @@ def ablate(
         ablation: what is altered.
         request: id of the question, which with the number of frames decides a shuffled order.
         own: times of the frames that the exam itself would show (s); for an ablation that shows another one.
-        cache: the cache folder, which is kept below ``cache_gb`` gigabytes after a file was written.
-        cache_gb: its limit.
 
     Raises:
         MediaError: a frame cannot be decoded.
@@ -285,47 +227,5 @@ def ablate(
         return plain
     indices = tuple(np.asarray(plain.indices)[places].tolist())
     rate = plain.rate * (len(places) / len(plain.indices))
-    shown = replace(plain, indices=indices, times=times, rate=rate, path=None)
-    if plain.mode.images:
-        return shown
-    store = shown.store
-    timeline = store.timeline()
-    pts = np.rint((np.asarray(shown.times) - shown.times[0]) / float(timeline.time_base)).astype(np.int64)
-    which = hashlib.sha256(repr((shown.indices, pts.tolist())).encode()).hexdigest()[:12]
-    file = store.folder / "ablations" / f"{ablation.name}-{which}.mp4"
-    if store.make_file(file, lambda: write_reordered(store.source, timeline, indices, pts, file)) and cache is not None:
-        evict(cache, cache_gb, keep=store.digest)
-    return replace(shown, path=file)
-
-
-def needs_signal(request: Request, timeline: Timeline) -> bool:
-    """Decide whether a request takes its frames by content; one that cannot be met does not."""
-    try:
-        return request.is_by_content(timeline)
-    except MediaError:
-        return False
-
-
-def change_signal(
-    requests: Sequence[Request], store: FrameStore, *, images: bool = True
-) -> tuple[ChangeSignal | None, int]:
-    """Measure how much a video changes, if any request needs that; returns it and how many frames were stored.
-
-    If it is not known yet, one pass looks at the frames of the grid and stores them, with those that the requests
-    take without a look; then those of the grid that no request takes are removed again.
-    Requests that cannot be met do not count. ``images`` says whether frames are to be stored.
-
-    Raises:
-        MediaError: a frame cannot be decoded.
-    """
-    timeline = store.timeline()
-    if not any(needs_signal(request, timeline) for request in requests):
-        return None, 0
-    if known := store.signal():
-        return known, 0
-    if not images:
-        return store.measure_change([], None)
-    plain = [request for request in requests if not needs_signal(request, timeline)]
-    return store.measure_change(
-        union_of_frames(plain, timeline)[0], lambda signal: union_of_frames(requests, timeline, signal)[0]
-    )
+    path = None if plain.mode.images else plain.store.proxy(indices, times)
+    return replace(plain, indices=indices, times=times, rate=rate, path=path)

@@ -15,7 +15,7 @@ from siming_tasks.common.errors import MediaError
 from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.media.decode import decode
 from siming_tasks.media.model_figures import TOKEN_FORMULAS
-from siming_tasks.media.picture import fit_size
+from siming_tasks.media.picture import Orientation, fit_size
 from siming_tasks.media.policy import Policy, unobservable_reason
 from siming_tasks.media.request_media import Request
 from siming_tasks.media.sampler import SLACK
@@ -48,8 +48,7 @@ class ExamFacts:
         """
         timeline = read_timeline(path)
         ((_, frame),) = decode(path, timeline, [0])
-        size = (frame.height, frame.width) if frame.rotation % 180 else (frame.width, frame.height)
-        return cls(video, timeline, *size)
+        return cls(video, timeline, *Orientation.of(frame).size(frame.width, frame.height))
 
     @property
     def duration(self) -> float:
@@ -63,7 +62,7 @@ class ExamFacts:
             MediaError: the span lies beyond the video; names it.
         """
         try:
-            indices = request.uniform().indices(self.timeline)  # a rule by content takes as many, others
+            indices = request.indices(self.timeline)  # the sampler motion takes as many, others
         except MediaError as error:
             raise MediaError(f"{self.video.media}: {error}") from None
         return tuple(indices), len(indices) / request.seconds(self.timeline)

@@ -15,7 +15,7 @@ import base64
 import hashlib
 import io
 import wave
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.files import atomic_path, atomic_write
 from siming_tasks.media.container import open_video
-from siming_tasks.media.store import FrameStore, evict
-from siming_tasks.options import Options
+from siming_tasks.media.store import FrameStore
 
 if TYPE_CHECKING:
     from av.audio.frame import AudioFrame
@@ -93,48 +92,34 @@ class Sound:
         step = seconds * RATE or len(self.samples) or 1
         return [Sound(self.samples[start : start + step]) for start in range(0, len(self.samples) or 1, step)]
 
-    def to_send(self, form: str, store: FrameStore, cache_gb: float = Options.cache_gb) -> Any:
+    def to_send(self, form: str, store: FrameStore) -> Any:
         """The sound as a model class takes it.
 
         Args:
             form: ``url`` (a data URL of the WAV file), ``path`` (of the WAV file) or ``array`` (a dictionary of
                 ``array``, float32 from -1 to 1, and ``sampling_rate``).
             store: of its video, where a file is put under the name of its samples.
-            cache_gb: limit of the store in gigabytes.
         """
         if form == "array":
             return {"array": self.samples.astype(np.float32) / 32768, "sampling_rate": RATE}
         if form == "url":
             return f"data:audio/wav;base64,{base64.b64encode(self.wav()).decode('ascii')}"
-        return str(_stored(store, f"{self.sha256()[:24]}.wav", self._write_wav, cache_gb))
+        return str(self._stored(store, f"{self.sha256()[:24]}.wav"))
 
-    def _write_wav(self, file: Path) -> None:
-        with atomic_write(file, "wb") as stream:
-            stream.write(self.wav())
-
-    def in_file(self, video: Path, store: FrameStore, cache_gb: float = Options.cache_gb) -> Path:
+    def in_file(self, video: Path, store: FrameStore) -> Path:
         """An .mp4 of a silent one's pictures with this track, in numbers from -1 to 1, which no reader has to scale."""
+        file = store.folder / "sounds" / f"{video.stem}-{self.sha256()[:24]}.mp4"
+        return store.make_file(file, lambda: add_sound(video, self, file, codec="pcm_f32le"))
 
-        def write(file: Path) -> None:
-            import av
+    def _stored(self, store: FrameStore, name: str) -> Path:
+        """The WAV file of this name among a video's sounds, written if it is not there."""
+        file = store.folder / "sounds" / name
 
-            with (
-                open_video(video) as (silent, shown),
-                atomic_path(file) as temporary,
-                av.open(str(temporary), "w", "mp4") as out,
-            ):
-                pictures = out.add_stream_from_template(shown)
-                track: Any = out.add_stream("pcm_f32le", rate=RATE, layout="mono", format="flt")
-                for packet in silent.demux(shown):
-                    if packet.dts is not None:
-                        packet.stream = pictures
-                        out.mux(packet)
-                numbers = self.samples[None].astype(np.float32) / 32768
-                frame = av.AudioFrame.from_ndarray(numbers, format="flt", layout="mono")
-                frame.sample_rate, frame.pts = RATE, 0
-                out.mux([*track.encode(frame), *track.encode(None)])
+        def write() -> None:
+            with atomic_write(file, "wb") as stream:
+                stream.write(self.wav())
 
-        return _stored(store, f"{video.stem}-{self.sha256()[:24]}.mp4", write, cache_gb)
+        return store.make_file(file, write)
 
     def sha256(self) -> str:
         """Hex SHA-256 of the samples, 16-bit little-endian."""
@@ -145,27 +130,16 @@ class Sound:
         return {"seconds": round(len(self.samples) / RATE, 4), "form": FORM, "sha256": self.sha256()}
 
 
-def _stored(store: FrameStore, name: str, write: Callable[[Path], None], cache_gb: float) -> Path:
-    """File of this name among a video's sounds, written if it is not there; the store is kept below its limit."""
-    file = store.folder / "sounds" / name
-    if store.make_file(file, lambda: write(file)):
-        evict(store.cache, cache_gb, keep=store.digest)
-    return file
-
-
 @lru_cache(maxsize=4)
-def sound_of(store: FrameStore, cache_gb: float = Options.cache_gb) -> Sound:
+def sound_of(store: FrameStore) -> Sound:
     """The whole sound of a video, from the store if it is there; the last few are remembered.
 
     Raises:
         MediaError: the video has no sound, or it cannot be decoded.
     """
-    file = _stored(
-        store,
-        "whole.wav",
-        lambda file: decode_sound(store.source, store.timeline().zero)._write_wav(file),
-        cache_gb,
-    )
+    file = store.folder / "sounds" / "whole.wav"
+    if not file.is_file():
+        decode_sound(store.source, store.timeline().zero)._stored(store, file.name)
     with wave.open(str(file), "rb") as stored:
         samples = np.frombuffer(stored.readframes(stored.getnframes()), "<i2").astype(np.int16)
     samples.flags.writeable = False
@@ -256,21 +230,27 @@ class Resampler:
         return [*ready, *(self._current.resample(frame) if frame is not None else [])]
 
 
-def add_sound(video: Path, sound: Sound, out: Path) -> None:
-    """Write a video's pictures, packet by packet as they are, and a sound beside them (MP4, AAC)."""
+def add_sound(video: Path, sound: Sound, out: Path, codec: str = "aac") -> None:
+    """Write a video's pictures, packet by packet as they are, and a sound beside them (MP4; atomic)."""
     import av
     from av.audio.frame import AudioFrame
 
-    with open_video(video) as (read, shown), av.open(str(out), "w", format="mp4") as written:
+    form = "flt" if codec == "pcm_f32le" else "fltp"
+    with (
+        open_video(video) as (read, shown),
+        atomic_path(out) as temporary,
+        av.open(str(temporary), "w", format="mp4") as written,
+    ):
         pictures = written.add_stream_from_template(shown)
-        track = written.add_stream("aac", rate=RATE)
-        resampler = av.AudioResampler("fltp", "mono", RATE)
-        frame = AudioFrame.from_ndarray(sound.samples[None], format="s16", layout="mono")
+        track: Any = written.add_stream(codec, rate=RATE, layout="mono", format=form)
+        numbers = sound.samples[None].astype(np.float32) / 32768
+        frame = AudioFrame.from_ndarray(numbers, format=form, layout="mono")
         frame.sample_rate, frame.pts = RATE, 0
-        for piece in (*resampler.resample(frame), None):
+        resampler = av.AudioResampler(form, "mono", RATE, frame_size=1024)  # what AAC takes at once
+        for piece in (*resampler.resample(frame), *resampler.resample(None), None):
             written.mux(track.encode(piece))
         for packet in read.demux(shown):
-            if packet.size:
+            if packet.dts is not None:
                 packet.stream = pictures
                 written.mux(packet)
 

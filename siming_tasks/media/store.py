@@ -4,18 +4,19 @@
 
     <cache>/media/<LAYOUT>/<digest>/
         timeline.json               every frame's time
-        signal.json                 how much the video changes, if frames were ever chosen by that
-        bytes                       what the folders below hold, for the disk limit; its date is the last use
+        motion.json                 how much the video moves, if frames were ever chosen by that
+        bytes                       what all of this holds, for the disk limit; its date is the last use
         896q90/000123.jpg           frame 123, longer side at most 896 pixels, JPEG quality 90
         clips/000100-000230.mp4     frames 100..230
-        proxies/000000-004224-a1b2c3d4e5f6.mp4   some frames of 0..4224; the digits stand for which
+        proxies/a1b2c3d4e5f6.mp4    a film of images; the digits stand for which, and when each is shown
+        sounds/...                  see :mod:`siming_tasks.media.sound`
     <cache>/media/locks/<digest>.lock
 
-The key is the video's content, not its name. A frame is stored once however many spans and budgets share it. Files
-appear whole or not at all, so an interrupted pass leaves good frames and the next pass decodes only what is missing.
-What a killed process leaves half-written is swept by the next writer; ``bytes`` is absent while somebody writes, so
-what was written before a kill is counted, not forgotten. Reading needs no right to write. The store is kept below a
-limit: the longest unused videos go first.
+The key is the video's content, not its name. A frame is stored once however many requests share it. Files appear whole
+or not at all, so an interrupted pass leaves good frames and the next pass decodes only what is missing. What a killed
+process leaves half-written is swept by the next writer; ``bytes`` is absent while somebody writes, so what was written
+before a kill is counted, not forgotten. Reading needs no right to write. After each writing the store is brought below
+its limit: the longest unused videos go first.
 """
 
 from __future__ import annotations
@@ -24,25 +25,27 @@ import hashlib
 import json
 import os
 import shutil
-import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
-from siming_tasks.common.errors import MediaError
-from siming_tasks.common.files import atomic_write, make_private
+from siming_tasks.common.errors import DISK_FULL, MediaError
+from siming_tasks.common.files import atomic_write, digest_of, make_private
 from siming_tasks.common.processes import locked
-from siming_tasks.media.clips import write_frames
+from siming_tasks.media.clips import write_clip, write_images
 from siming_tasks.media.decode import decode
+from siming_tasks.media.motion import measure_change
 from siming_tasks.media.picture import to_jpeg
-from siming_tasks.media.sampler import ChangeMeter, ChangeSignal, grid_frames
+from siming_tasks.media.sampler import SAMPLERS
 from siming_tasks.media.stored_image import Encoding, SentImages, StoredImage
 from siming_tasks.media.timeline import Timeline, read_timeline
 from siming_tasks.options import Options
@@ -50,7 +53,7 @@ from siming_tasks.options import Options
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
-LAYOUT = "v2"
+LAYOUT = "v3"
 """Layout of the store; moves when the same video gives other pixels, times or names of files."""
 
 NOTE = "bytes"
@@ -60,50 +63,61 @@ SIZE = Options.frame_size
 """Longest side of stored frames in pixels, unless an option says otherwise."""
 
 QUALITY = 90
-"""JPEG quality of stored frames, unless a caller says otherwise.
+"""JPEG quality of stored frames.
 
 38 dB against the decoded frame where a camera's noise fills it, above 45 dB where it is smooth.
 """
 
 READERS = 2  # threads that read JPEG files of one request
 WRITERS = 2  # threads that turn frames into JPEG while the decoder goes on
-USE_COUNTS = 5.0  # seconds for which a use of a video counts for the uses that follow: each request is one
-SETTLED = 2_000_000_000  # ns after which a folder's date stands for its content: file systems' clocks tick as slowly
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True)
 class FrameStore:
-    """Stored frames of one video at one size and quality.
+    """All that is stored about one video.
 
     Attributes:
+        cache: the cache folder.
         source: the video file.
         digest: SHA-256 of its content.
-        size: longest allowed side in pixels; None keeps the original.
-        quality: JPEG quality, 1..100.
+        size: longest allowed side of its frames in pixels; None keeps the original.
+        cache_gb: limit of the cache in gigabytes.
     """
 
     cache: Path
     source: Path
     digest: str
     size: int | None = SIZE
-    quality: int = QUALITY
-    _used_until: float = field(default=0.0, init=False, repr=False)
-    _listed: tuple[tuple[int, int], frozenset[str]] | None = field(default=None, init=False, repr=False)
+    cache_gb: float = Options.cache_gb
 
-    @cached_property
+    @classmethod
+    def of(
+        cls, source: Path, cache: Path, *, digest: str | None = None, size: int | None = SIZE,
+        cache_gb: float = Options.cache_gb,
+    ) -> FrameStore:  # fmt: skip
+        """Store of a video whose digest may not be known yet; it is then computed, once.
+
+        Raises:
+            MediaError: there is no such file.
+        """
+        if not os.path.isfile(source):
+            raise MediaError(f"{source}: no such file.")
+        return cls(cache, source, digest or digest_of(source, cache), size, cache_gb)
+
+    @property
     def folder(self) -> Path:
         """Folder of everything stored about this video."""
         return self.cache / "media" / LAYOUT / self.digest
 
-    @cached_property
+    @property
     def frames(self) -> Path:
         """Folder of the JPEG files."""
-        return self.folder / f"{self.size or 'full'}q{self.quality}"
+        return self.folder / f"{self.size or 'full'}q{QUALITY}"
 
-    @cached_property
-    def _paths(self) -> tuple[str, str, str]:
-        """Paths that every request looks at: as text, which is quicker."""
-        return str(self.folder / "timeline.json"), str(self.folder / NOTE), str(self.frames)
+    @property
+    def motion_file(self) -> Path:
+        """File of what :meth:`change` measured."""
+        return self.folder / "motion.json"
 
     def path(self, index: int) -> Path:
         """Path at which frame ``index`` is or will be."""
@@ -115,135 +129,90 @@ class FrameStore:
         Raises:
             MediaError: see :func:`~siming_tasks.media.timeline.read_timeline`.
         """
-        stored = self._paths[0]
+        stored = self.folder / "timeline.json"
         try:
             stat = os.stat(stored)
             return _timeline(stored, stat.st_ino, stat.st_size, stat.st_mtime_ns)
         except (FileNotFoundError, ValueError, KeyError):
             timeline = read_timeline(self.source)
-            with suppress(OSError), atomic_write(Path(stored)) as stream:  # a store that cannot be written still serves
+            with suppress(OSError), atomic_write(stored) as stream:  # a store that cannot be written still serves
                 json.dump(timeline.to_json(), stream)
             return timeline
 
+    def change(self) -> NDArray[np.float64]:
+        """Read how much each frame of the grid moves (:mod:`siming_tasks.media.motion`), measured if it is not known.
+
+        Raises:
+            MediaError: a frame cannot be decoded.
+        """
+        stored = self.motion_file
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            data = json.loads(stored.read_text())
+            if data["sampler"] == SAMPLERS["motion"]:
+                return np.asarray(data["change"], np.float64)
+        change = measure_change(self.source, self.timeline())
+        with suppress(OSError), atomic_write(stored) as stream:
+            json.dump({"sampler": SAMPLERS["motion"], "change": change.tolist()}, stream)
+        return change
+
     def missing(self, indices: Iterable[int]) -> list[int]:
         """List the wanted indices that are not stored yet, ascending."""
-        # The folder is listed again only when its inode or date differs: every request asks for its video's.
-        try:
-            stat = os.stat(self._paths[2])
-            look, known = (stat.st_ino, stat.st_mtime_ns), self._listed
-            if known is None or known[0] != look:
-                known = (look, frozenset(os.listdir(self._paths[2])))
-                self._listed = known if time.time_ns() - stat.st_mtime_ns > SETTLED else None
-            names = known[1]
-        except FileNotFoundError:
-            self._listed, names = None, frozenset()
-        return [index for index in sorted(set(indices)) if f"{index:06d}.jpg" not in names]
+        folder = str(self.frames)  # every request looks: as text, which is quicker
+        return [index for index in sorted(set(indices)) if not os.path.exists(f"{folder}/{index:06d}.jpg")]
 
-    def fill(self, indices: Iterable[int], progress: Callable[[int], object] = lambda count: None) -> int:
+    def fill(self, indices: Iterable[int]) -> int:
         """Decode and store what is missing of ``indices`` in one pass; returns how many frames were written.
 
         Raises:
-            MediaError: a frame cannot be decoded; the frames before it stay stored.
+            MediaError: a frame cannot be decoded or stored; the frames before it stay stored.
         """
         wanted = list(indices)
         if not self.missing(wanted):
             return 0
         with self.writing():
-            self._listed = None
             missing = self.missing(wanted)  # another process may have been faster
-            self._decode_and_write(missing, set(missing), lambda index, frame: progress(1))
+            pending: deque[Future[None]] = deque()
+            with ThreadPoolExecutor(WRITERS) as writers:
+                for index, frame in decode(self.source, self.timeline(), missing):
+                    pending.append(writers.submit(self._write, index, frame))
+                    if len(pending) > 2 * WRITERS:  # decoded frames are large: never hold more than a few
+                        pending.popleft().result()
+            for future in pending:
+                future.result()
         return len(missing)
 
-    def _decode_and_write(
-        self, indices: Iterable[int], stored: Set[int], look: Callable[[int, VideoFrame], object]
-    ) -> None:
-        """Decode frames in one pass, look at each, and store those of ``stored`` while the decoder goes on."""
-        pending: deque[Future[None]] = deque()
-        with ThreadPoolExecutor(WRITERS) as writers:
-            for index, frame in decode(self.source, self.timeline(), indices):
-                look(index, frame)  # before a writer has it: two threads must not convert the same frame
-                if index in stored:
-                    pending.append(writers.submit(self._write, index, frame))
-                if len(pending) > 2 * WRITERS:  # decoded frames are large: never hold more than a few
-                    pending.popleft().result()
-        for future in pending:
-            future.result()
-
     def _write(self, index: int, frame: VideoFrame) -> None:
-        data = to_jpeg(frame, self.size, self.quality)
         with atomic_write(self.path(index), "wb") as stream:
-            stream.write(data)
+            stream.write(to_jpeg(frame, self.size, QUALITY))
 
-    def signal(self) -> ChangeSignal | None:
-        """Read how much the video changes, if that was measured (:meth:`measure_change`)."""
-        stored = self.folder / "signal.json"
-        try:
-            stat = stored.stat()
-        except OSError:
-            return None
-        return _signal(stored, stat.st_ino, stat.st_size, stat.st_mtime_ns)
-
-    def measure_change(
-        self, also: Iterable[int], keep: Callable[[ChangeSignal], Iterable[int]] | None
-    ) -> tuple[ChangeSignal, int]:
-        """Measure how much the video changes, in one pass over the frames of the grid that stores frames as well.
-
-        Args:
-            also: further frames to store.
-            keep: chooses the frames that are wanted once the change is known: others of the grid are removed again;
-                None: no frame is stored.
-
-        Returns:
-            The signal and the number of frames that were stored and kept.
+    def clip(self, first: int, last: int) -> Path:
+        """Find or write the .mp4 of the frames ``first .. last``.
 
         Raises:
             MediaError: a frame cannot be decoded.
         """
-        with self.writing():
-            if known := self.signal():  # another process may have been faster
-                return known, 0
-            looked_at = set(grid_frames(self.timeline()).tolist())
-            self._listed = None
-            new = set(self.missing([*looked_at, *also])) if keep else set()
-            meter = ChangeMeter()
+        file = self.folder / "clips" / f"{first:06d}-{last:06d}.mp4"
+        return self.make_file(file, lambda: write_clip(self.source, self.timeline(), first, last, file))
 
-            def look(index: int, frame: VideoFrame) -> None:
-                if index in looked_at:
-                    meter.add(index, frame)
+    def proxy(self, indices: Sequence[int], times: Sequence[float]) -> Path:
+        """Find or write the .mp4 of the stored images ``indices``, in this order, each shown at its time (s).
 
-            self._decode_and_write(looked_at | new, new, look)
-            signal = meter.signal()
-            spare = new - set(keep(signal)) if keep else new
-            for index in spare:
-                self.path(index).unlink(missing_ok=True)
-            self._listed = None
-            signal.write(self.folder / "signal.json")
-        return signal, len(new - spare)
-
-    def video_file(self, indices: Sequence[int], *, apart: bool) -> tuple[Path, int]:
-        """Find or write the .mp4 of exactly these frames; returns it and how many bytes had to be written.
-
-        The frames are ascending; ``apart``: some that are far apart, each a keyframe; else all between two of them.
+        Raises:
+            MediaError: a frame cannot be decoded.
         """
-        name = f"{indices[0]:06d}-{indices[-1]:06d}"
-        if apart:
-            name = f"{name}-{hashlib.sha256(repr(list(indices)).encode()).hexdigest()[:12]}"
-        file = self.folder / ("proxies" if apart else "clips") / f"{name}.mp4"
+        which = hashlib.sha256(repr((self.size, list(indices), [round(time, 4) for time in times])).encode())
+        file = self.folder / "proxies" / f"{which.hexdigest()[:12]}.mp4"
+        if not file.is_file():
+            self.fill(indices)  # takes the lock, too
+        return self.make_file(file, lambda: write_images((Image.open(self.path(i)) for i in indices), times, file))
 
-        def write() -> None:
-            write_frames(self.source, self.timeline(), list(dict.fromkeys(indices)), file, intra=apart)
-
-        return file, file.stat().st_size if self.make_file(file, write) else 0
-
-    def make_file(self, file: Path, write: Callable[[], None]) -> bool:
-        """Write a file of the folder unless it is there; returns whether it had to be written."""
-        if file.is_file():
-            return False
-        with self.writing():
-            if file.is_file():  # another process was faster
-                return False
-            write()
-            return True
+    def make_file(self, file: Path, write: Callable[[], None]) -> Path:
+        """Write a file of the folder unless it is there; returns it."""
+        if not file.is_file():
+            with self.writing():
+                if not file.is_file():  # another process may have been faster
+                    write()
+        return file
 
     def images(self, indices: Sequence[int]) -> list[Image.Image]:
         """Read fresh RGB images that the caller owns, in order; decoded now if they are not stored (any more).
@@ -269,7 +238,7 @@ class FrameStore:
         """
 
         def read(path: Path, place: int) -> Image.Image:
-            image = StoredImage(path.read_bytes(), self.quality, encoding, sent, place)
+            image = StoredImage(path.read_bytes(), QUALITY, encoding, sent, place)
             if decode:
                 image.load()
             return image
@@ -281,54 +250,54 @@ class FrameStore:
         for _ in range(3):  # another process may evict the folder between the check and the read
             self.fill(indices)
             self.touch()
-            try:
-                with ThreadPoolExecutor(READERS) as readers:
-                    return list(readers.map(read, map(self.path, indices), range(len(indices))))
-            except FileNotFoundError:
-                self._listed = None
+            with suppress(FileNotFoundError), ThreadPoolExecutor(READERS) as readers:
+                return list(readers.map(read, map(self.path, indices), range(len(indices))))
         raise MediaError(f"{self.frames}: frames vanish as fast as they are written. Raise the limit of the cache.")
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the lock; sweep what a killed writer left; count afterwards what the folder holds.
+        """Hold the lock and sweep what a killed writer left; afterwards note what the folder holds, and evict others.
 
         Raises:
-            MediaError: the cache cannot be written.
+            MediaError: the cache cannot be written, or its disk is full.
         """
-        with ExitStack() as held_lock:
+        with ExitStack() as held:
             try:
-                held_lock.enter_context(lock_video(self.cache, self.digest))
+                held.enter_context(lock_video(self.cache, self.digest))
             except OSError as error:
-                raise MediaError(
-                    f"{self.cache}: the cache cannot be written ({error.strerror}), and not all is in it yet. "
-                    "Set SIMING_CACHE to a folder of your own."
-                ) from error
+                raise self._unwritable(error) from error
             _sweep(self.folder)
             (self.folder / NOTE).unlink(missing_ok=True)
             try:
                 yield
+            except OSError as error:
+                if error.errno in DISK_FULL:
+                    raise self._unwritable(error) from error
+                raise
             finally:
-                _note_bytes(self.folder)
+                with suppress(OSError), atomic_write(self.folder / NOTE) as stream:
+                    stream.write(str(_count_bytes(self.folder)))
+        evict(self.cache, self.cache_gb, keep=self.digest)
+
+    def _unwritable(self, error: OSError) -> MediaError:
+        full = error.errno in DISK_FULL
+        way_out = "Free some space, or set SIMING_CACHE to a folder of another disk." if full else (
+            "Set SIMING_CACHE to a folder of your own."
+        )  # fmt: skip
+        return MediaError(
+            f"{self.cache}: the cache cannot be written ({error.strerror}), and not all is in it yet. {way_out}"
+        )
 
     def touch(self) -> None:
-        """Mark the video as used now; eviction takes the longest unused first. Not again within :data:`USE_COUNTS`."""
-        now = time.monotonic()
-        if now < self._used_until:
-            return
+        """Mark the video as used now; eviction takes the longest unused first."""
         with suppress(OSError):  # absent, or not ours to write
-            os.utime(self._paths[1])
-            self._used_until = now + USE_COUNTS
+            os.utime(self.folder / NOTE)
 
 
 @lru_cache(maxsize=256)
-def _timeline(stored: str, *_look: int) -> Timeline:
+def _timeline(stored: Path, *_look: int) -> Timeline:
     """Read a stored timeline, once as long as its file looks the same: every request asks for its video's."""
-    return Timeline.from_json(json.loads(Path(stored).read_text()))
-
-
-@lru_cache(maxsize=256)
-def _signal(stored: Path, *_look: int) -> ChangeSignal | None:
-    return ChangeSignal.read(stored)
+    return Timeline.from_json(json.loads(stored.read_text()))
 
 
 def lock_video(cache: Path, digest: str, timeout: float = -1) -> AbstractContextManager[None]:
@@ -343,20 +312,21 @@ def evict(cache: Path, limit_gb: float, keep: str | None = None) -> list[str]:
     """Remove the longest unused videos until the store holds at most ``limit_gb`` gigabytes; returns their digests.
 
     Stores of other layouts count too, and go first. A video that another process is filling is left alone, and so is
-    ``keep``. The first call of a process sweeps what killed processes left and checks every folder's note of its size
-    against the disk.
+    ``keep``. What a process that was killed here had set aside is removed.
     """
-    _check_notes(cache)
-    entries = sorted((folder.parent.name == LAYOUT, _last_use(folder), folder) for folder in _video_folders(cache))
-    sizes = {folder: _held_bytes(folder) for *_, folder in entries}
+    media = cache / "media"
+    for trash in media.glob("trash-*"):
+        shutil.rmtree(trash, ignore_errors=True)
+    folders = [folder for folder in media.glob("v*/*") if folder.is_dir()]
+    sizes = {folder: _held_bytes(folder) for folder in folders}
     total = sum(sizes.values())
     removed: list[str] = []
-    for current, _, folder in entries:
+    for current, _, folder in sorted((folder.parent.name == LAYOUT, _last_use(folder), folder) for folder in folders):
         if total <= limit_gb * 1e9:
             break
         if current and folder.name == keep:
             continue
-        trash = cache / "media" / f"trash-{os.getpid()}-{folder.parent.name}-{folder.name}"
+        trash = media / f"trash-{os.getpid()}-{folder.parent.name}-{folder.name}"
         try:
             with lock_video(cache, folder.name, timeout=0):
                 os.replace(folder, trash)  # readers see all of it or none
@@ -368,28 +338,6 @@ def evict(cache: Path, limit_gb: float, keep: str | None = None) -> list[str]:
     return removed
 
 
-@lru_cache(maxsize=16)  # once a process and cache
-def _check_notes(cache: Path) -> None:
-    """Remove what killed processes left, and correct notes that do not say what the disk holds."""
-    for trash in (cache / "media").glob("trash-*"):
-        shutil.rmtree(trash, ignore_errors=True)
-    for folder in _video_folders(cache):
-        try:
-            with lock_video(cache, folder.name, timeout=0):
-                _sweep(folder)
-                if _noted_bytes(folder) != _count_bytes(folder):
-                    used = _last_use(folder)
-                    _note_bytes(folder)
-                    os.utime(folder / NOTE, (used, used))  # a correction is no use of the video
-        except OSError:  # in use (Timeout is one), gone, or not ours
-            continue
-
-
-def _video_folders(cache: Path) -> list[Path]:
-    """Folders of all videos, whatever layout the store had when they were written."""
-    return [folder for folder in (cache / "media").glob("v*/*") if folder.is_dir()]
-
-
 def _last_use(folder: Path) -> float:
     """Time of a video's last use; while it is written, of its folder's last change; 0 if it is gone."""
     for path in (folder / NOTE, folder):
@@ -399,47 +347,34 @@ def _last_use(folder: Path) -> float:
 
 
 def _held_bytes(folder: Path) -> int:
-    noted = _noted_bytes(folder)
-    return _count_bytes(folder) if noted is None else noted
-
-
-def _noted_bytes(folder: Path) -> int | None:
-    """Bytes of a video's folder as its last writer noted them; None while one is at work, or after one was killed."""
+    """Bytes of a video's folder as its last writer noted them; counted while one is at work, or after a kill."""
     try:
         return int((folder / NOTE).read_text())
     except (OSError, ValueError):
-        return None
-
-
-def _note_bytes(folder: Path) -> None:
-    """Note what the folder holds (call it with the lock held)."""
-    total = _count_bytes(folder)
-    with atomic_write(folder / NOTE) as stream:
-        stream.write(str(total))
+        return _count_bytes(folder)
 
 
 def _count_bytes(folder: Path) -> int:
-    """Count the bytes of the files in a video's folders of frames, clips and proxies."""
+    """Count the bytes of all files of a video."""
     total = 0
-    for part in _entries(folder):
-        for file in _entries(part.path) if part.is_dir() else ():
-            with suppress(FileNotFoundError):  # evicted meanwhile
-                total += file.stat().st_size
+    for file in _files(folder):
+        with suppress(FileNotFoundError):  # evicted meanwhile
+            total += file.stat().st_size
     return total
 
 
 def _sweep(folder: Path) -> None:
     """Remove half-written files (call it with the lock held)."""
-    for entry in _entries(folder):
-        for file in (entry, *(_entries(entry.path) if entry.is_dir() else ())):
-            if file.name.startswith("."):
-                Path(file).unlink(missing_ok=True)
+    for file in _files(folder):
+        if file.name.startswith("."):
+            Path(file).unlink(missing_ok=True)
 
 
-def _entries(folder: Path | str) -> list[os.DirEntry[str]]:
-    """List a folder with ``os.scandir``: half the time of ``Path.glob``, and there are hundreds of files a video."""
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except FileNotFoundError:
-        return []
+def _files(folder: Path | str) -> Iterator[os.DirEntry[str]]:
+    """Files in a folder and its folders, by ``os.scandir``: half the time of ``Path.glob``, and there are hundreds."""
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from _files(entry.path)
+            else:
+                yield entry

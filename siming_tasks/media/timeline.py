@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from siming_tasks.common.errors import MediaError
 from siming_tasks.media.container import open_video
+from siming_tasks.media.picture import Orientation
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -41,8 +43,8 @@ class Timeline:
         rate: mean frame rate as the container states it (frames/s).
         reordered: whether frames are stored in another order than shown (the file has B-frames and honest timestamps).
         standard: whether every reader sees the same: an .mp4 of one video stream, whose header counts these frames,
-            with no rotation flag. Readers that believe the header of a trimmed file take wrong frames, some show a
-            rotated one sideways, and they differ in which of several streams they show.
+            to be shown as it is stored. Readers that believe the header of a trimmed file take wrong frames, some show
+            a turned one sideways, and they differ in which of several streams they show.
     """
 
     pts: NDArray[np.int64]
@@ -144,21 +146,21 @@ def timeline_of(path: Path, container: InputContainer, stream: VideoStream) -> T
         at = float((pts[-1] - pts[0]) * time_base)
         raise MediaError(f"{path}: cut short or damaged: the last whole frame is at {at:.3f} s. {REENCODE}")
     alone = len(container.streams.video) == 1
-    standard = path.suffix == ".mp4" and alone and counted == len(pts) and not _rotation(path, stream, start)
+    standard = path.suffix == ".mp4" and alone and counted == len(pts) and _is_upright(path, stream, start)
     keyframes = np.flatnonzero(table[order, 3])
     return Timeline(pts, time_base, keyframes, rate, bool((order != np.arange(len(order))).any()), standard)
 
 
-def _rotation(path: Path, stream: VideoStream, start: Packet | None) -> int:
-    """Degrees by which the first frame is to be turned."""
+def _is_upright(path: Path, stream: VideoStream, start: Packet | None) -> bool:
+    """True if the first frame is shown as it is stored, without a turn or a flip."""
     import av
 
     with suppress(av.error.FFmpegError):
         for packet in (start, None):  # then what the decoder holds back
             for frame in stream.codec_context.decode(packet) if start else ():
-                return frame.rotation
+                return Orientation.of(frame) == Orientation()
     with open_video(path) as (container, again):  # it does not begin with its first keyframe
-        return next((frame.rotation for frame in container.decode(again)), 0)
+        return all(Orientation.of(frame) == Orientation() for frame in itertools.islice(container.decode(again), 1))
 
 
 def _check_order(

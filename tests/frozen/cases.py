@@ -20,7 +20,6 @@ import numpy as np
 
 from siming_tasks import ScoreMatrix, build_prompt, default_rubric, evaluate, list_tasks, parse_reply
 from siming_tasks.media.request_media import view
-from siming_tasks.media.sampler import Budget
 
 EXPECTED = Path(__file__).with_name("expected.json")
 REPLIES = Path(__file__).parents[1] / "parsing"
@@ -170,9 +169,9 @@ def plain_json_answers() -> dict[str, dict[str, float]]:
 
 def shown_frames(video: Path, cache: Path) -> list[list[Any]]:
     """Index, time and SHA-256 of the stored image of eight frames of a recording, and of four of its middle third."""
-    whole = view(video, span=None, budget=Budget(frames=8), cache=cache)
+    whole = view(video, span=None, frames=8, cache=cache)
     third = (whole.times[-1] - whole.times[0]) / 3
-    part = view(video, span=(whole.times[0] + third, whole.times[0] + 2 * third), budget=Budget(frames=4), cache=cache)
+    part = view(video, span=(whole.times[0] + third, whole.times[0] + 2 * third), frames=4, cache=cache)
     return [
         [index, round(time, 6), hashlib.sha256(file.read_bytes()).hexdigest()]
         for shown in (whole, part)

@@ -97,15 +97,32 @@ def remux(source: Path, target: Path, keep: Iterable[int], shift: int = 0) -> Pa
     return target
 
 
-def rotate(path: Path, target: Path, degrees: int) -> Path:
-    """Set the display matrix of an .mp4: players then turn the picture clockwise by ``degrees`` (90, 180 or 270)."""
-    unit = 65536
-    a, b = {90: (0, unit), 180: (-unit, 0), 270: (0, -unit)}[degrees]
+MATRICES_OF_PHONES = {
+    "rotated_90": (0, 1, -1, 0), "rotated_180": (-1, 0, 0, -1), "rotated_270": (0, -1, 1, 0),
+    "mirrored": (-1, 0, 0, 1), "upside_down": (1, 0, 0, -1), "transposed": (0, 1, 1, 0), "transversed": (0, -1, -1, 0),
+}  # fmt: skip
+"""``a b c d`` of a display matrix, which shows the pixel of column x and row y at (a x + c y, b x + d y)."""
+
+
+def turned(path: Path, target: Path, matrix: tuple[int, int, int, int]) -> Path:
+    """Set the display matrix of an .mp4, in its track header."""
+    a, b, c, d = (65536 * value for value in matrix)
     data = bytearray(path.read_bytes())
     at = data.index(b"tkhd") + 4 + 40
-    data[at : at + 36] = struct.pack(">9i", a, b, 0, -b, a, 0, 0, 0, 0x40000000)
+    data[at : at + 36] = struct.pack(">9i", a, b, 0, c, d, 0, 0, 0, 0x40000000)
     target.write_bytes(data)
     return target
+
+
+def upright(picture: np.ndarray, matrix: tuple[int, int, int, int]) -> np.ndarray:
+    """A picture pixel by pixel where the matrix puts it, moved so that it begins at (0, 0)."""
+    a, b, c, d = matrix
+    height, width = picture.shape[:2]
+    y, x = np.mgrid[:height, :width]
+    column, row = a * x + c * y, b * x + d * y
+    shown = np.zeros((height, width, 3) if a else (width, height, 3), picture.dtype)
+    shown[row - row.min(), column - column.min()] = picture
+    return shown
 
 
 def linear(path: Path) -> list[tuple[int, np.ndarray]]:
@@ -153,7 +170,9 @@ def by_hand(frame: av.VideoFrame) -> np.ndarray:
         cb, cr = ((c.repeat(down, 0).repeat(right, 1)[:height, :width] - 128.0 * unit) / colours for c in colour)
     red, blue = y + 2 * (1 - kr) * cr, y + 2 * (1 - kb) * cb
     green = (y - kr * red - kb * blue) / (1 - kr - kb)
-    return np.rot90(np.clip(np.stack([red, green, blue], -1) * 255, 0, 255), round(frame.rotation / 90))
+    image = np.clip(np.stack([red, green, blue], -1) * 255, 0, 255)
+    beside = [np.frombuffer(bytes(data), np.int32) for data in frame.side_data if data.type.name == "DISPLAYMATRIX"]
+    return upright(image, tuple(int(np.sign(beside[0][place])) for place in (0, 1, 3, 4))) if beside else image
 
 
 def shown(path: Path) -> list[np.ndarray]:
@@ -176,7 +195,8 @@ class Videos:
     number = staticmethod(number)
     make = staticmethod(make)
     remux = staticmethod(remux)
-    rotate = staticmethod(rotate)
+    matrices = MATRICES_OF_PHONES
+    upright = staticmethod(upright)
     linear = staticmethod(linear)
     planes = staticmethod(planes)
     by_hand = staticmethod(by_hand)
@@ -249,9 +269,10 @@ SHAPES: dict[str, Any] = {
     "vp9": lambda videos, path: make(path, codec="libvpx-vp9", options={"cpu-used": "8", "deadline": "realtime"}),
     "ts": lambda videos, path: make(path),
     "mkv": lambda videos, path: make(path),
-    "rotated_90": lambda videos, path: rotate(videos.get("plain"), path, 90),
-    "rotated_180": lambda videos, path: rotate(videos.get("plain"), path, 180),
-    "rotated_270": lambda videos, path: rotate(videos.get("plain"), path, 270),
+    **{
+        name: lambda videos, path, matrix=matrix: turned(videos.get("plain"), path, matrix)
+        for name, matrix in MATRICES_OF_PHONES.items()
+    },
     "started_early": lambda videos, path: remux(videos.get("plain"), path, range(60), shift=-5 * 512),
     "trimmed": _trimmed,
     "one_frame": lambda videos, path: make(path, 1),

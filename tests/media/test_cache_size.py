@@ -1,4 +1,4 @@
-"""The store after kills, in folders that cannot be written, and against its own notes."""
+"""The store after kills, on full disks and in folders that cannot be written."""
 
 from __future__ import annotations
 
@@ -19,17 +19,9 @@ import pytest
 
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.files import digest_of
-from siming_tasks.media import Budget, FrameStore, view
-from siming_tasks.media import store as module
+from siming_tasks.media import FrameStore, view
 from siming_tasks.media.store import LAYOUT, _held_bytes, evict
-
-
-def on_disk(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and path.parent != folder)
-
-
-def hidden(root: Path) -> list[Path]:
-    return [path for path in root.rglob("*") if path.name.startswith(".") or path.name.startswith("trash")]
+from tests.media.test_store import hidden, on_disk
 
 
 @contextmanager
@@ -114,47 +106,48 @@ def test_the_limit_holds_after_kills(videos: Any, tmp_path: Path) -> None:
     store = FrameStore(tmp_path, path, digest_of(path))
     with killed(FILL, path, tmp_path, when=lambda: len(list(store.frames.glob("[0-9]*.jpg"))) >= 5):
         pass
-    media = view(other, span=None, budget=Budget(20), cache=tmp_path, cache_gb=1e-6)
+    media = view(other, span=None, frames=20, cache=tmp_path, cache_gb=1e-6)
     assert not store.folder.exists()
     assert media.store.folder.exists()
 
 
-def test_wrong_notes_of_the_size_are_corrected(videos: Any, tmp_path: Path) -> None:
-    """Notes of a version that lost count, or of a hand that deleted files; half-written files and trash go as well."""
-    stores = []
-    for shape in ("plain", "vfr", "no_b"):
-        path = videos.get(shape)
-        store = FrameStore(tmp_path, path, digest_of(path))
-        store.fill(range(0, 60, 3))
-        stores.append(store)
-    (stores[0].folder / "bytes").write_text("0")
-    (stores[1].folder / "bytes").write_text("no number")
-    next(stores[2].frames.iterdir()).unlink()
-    for age, store in enumerate(stores):
-        os.utime(store.folder / "bytes", (1000 + age, 1000 + age))
-    (stores[0].frames / ".000001.abcd.jpg").write_bytes(b"x" * 1000)
-    (tmp_path / "media" / "trash-1-v1-aa" / "896q90").mkdir(parents=True)
-    module._check_notes.cache_clear()
-    assert evict(tmp_path, 20.0) == []
-    assert hidden(tmp_path) == []
-    for age, store in enumerate(stores):
-        assert int((store.folder / "bytes").read_text()) == on_disk(store.folder)
-        assert (store.folder / "bytes").stat().st_mtime == 1000 + age, "looking is not using"
-    total = sum(on_disk(store.folder) for store in stores)
-    assert evict(tmp_path, (total - 1) / 1e9) == [stores[0].digest]
-
-
-def test_stores_of_older_layouts_count_and_go_first(videos: Any, tmp_path: Path) -> None:
+def test_stores_of_older_layouts_and_what_was_set_aside_go_first(videos: Any, tmp_path: Path) -> None:
     path = videos.get("plain")
     store = FrameStore(tmp_path, path, digest_of(path))
     store.fill(range(0, 60, 3))
     old = tmp_path / "media" / "v1" / store.digest
     shutil.copytree(store.folder, old)
     os.utime(store.folder / "bytes", (1000, 1000))
+    (tmp_path / "media" / "trash-1-v1-aa" / "896q90").mkdir(parents=True)
     assert LAYOUT != "v1"
     assert evict(tmp_path, on_disk(store.folder) / 1e9, keep="none") == [store.digest]
     assert not old.exists()
-    assert store.folder.exists()
+    assert store.folder.exists() and hidden(tmp_path) == []
+
+
+FULL = (
+    "import resource, sys; from pathlib import Path; from siming_tasks.media import view\n"
+    "from siming_tasks.common.errors import MediaError\n"
+    "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[4]), resource.RLIM_INFINITY))\n"
+    "asked = {'span': (0.0, 1.0), 'frames': 4, 'mode': sys.argv[3], 'digest': 'd' * 64}\n"
+    "try: view(Path(sys.argv[1]), cache=Path(sys.argv[2]), **asked)\n"
+    "except MediaError as error: print(error)\n"
+)
+"""Ask for media where no file may grow beyond so many bytes: the system then fails as on a full disk."""
+
+
+@pytest.mark.parametrize("mode", ["frames", "video", "proxy"])
+def test_a_full_disk_ends_in_one_sentence(videos: Any, tmp_path: Path, mode: str) -> None:
+    """It was a traceback, after which lmms-eval exits 0."""
+    command = [sys.executable, "-c", FULL, str(videos.get("photo")), str(tmp_path), mode, "2000"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == (
+        f"{tmp_path}: the cache cannot be written (File too large), and not all is in it yet. "
+        "Free some space, or set SIMING_CACHE to a folder of another disk.\n"
+    )
+    assert hidden(tmp_path) == []
+    subprocess.run([*command[:-1], "100000000"], check=True)
+    assert list(tmp_path.rglob("*.jpg")) or list(tmp_path.rglob("*.mp4"))
 
 
 def test_a_warm_cache_is_read_without_the_right_to_write(videos: Any, public: Path) -> None:
@@ -163,17 +156,17 @@ def test_a_warm_cache_is_read_without_the_right_to_write(videos: Any, public: Pa
     shutil.copy(videos.get("plain"), path)
     modes: tuple[Any, ...] = ("frames", "video", "proxy")
     for mode in modes:
-        view(path, span=(0.0, 1.0), budget=Budget(4), mode=mode, cache=cache).images()
+        view(path, span=(0.0, 1.0), frames=4, mode=mode, cache=cache).images()
     with as_nobody(cache):
         for mode in modes:
-            media = view(path, span=(0.0, 1.0), budget=Budget(4), mode=mode, cache=cache)
+            media = view(path, span=(0.0, 1.0), frames=4, mode=mode, cache=cache)
             assert len(media.indices) == (25 if mode == "video" else 4)
             assert media.path is None or media.path.is_file()
-        media = view(path, span=(0.0, 1.0), budget=Budget(4), cache=cache)
+        media = view(path, span=(0.0, 1.0), frames=4, cache=cache)
         assert [videos.number(np.asarray(image)) for image in media.images()] == [0, 8, 16, 24]
         for mode in modes:
             with pytest.raises(MediaError) as caught:
-                view(path, span=(0.0, 2.0), budget=Budget(5), mode=mode, cache=cache)
+                view(path, span=(0.0, 2.0), frames=5, mode=mode, cache=cache)
             assert str(caught.value) == (
                 f"{cache}: the cache cannot be written (Permission denied), and not all is in it yet. "
                 "Set SIMING_CACHE to a folder of your own."

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from siming_tasks.common.errors import MediaError
-from siming_tasks.media import Budget, read_timeline, sample_indices, view
-from siming_tasks.media.clips import write_frames
+from siming_tasks.media import read_timeline, sample_indices, view
+from siming_tasks.media.clips import write_clip
 from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import to_rgb
 
@@ -26,18 +26,15 @@ NOISY = 36.0
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("intra", [False, True], ids=["clip", "proxy"])
-def test_a_clip_is_the_span_frame_by_frame(videos: Any, tmp_path: Path, shape: str, intra: bool) -> None:
+def test_a_clip_is_the_span_frame_by_frame(videos: Any, tmp_path: Path, shape: str) -> None:
     path, target = videos.get(shape), tmp_path / "clip.mp4"
-    timeline = read_timeline(path)
-    indices = list(range(13, 47, 5)) if intra else list(range(13, 37))
-    write_frames(path, timeline, indices, target, intra=intra)
+    timeline, indices = read_timeline(path), range(13, 37)
+    write_clip(path, timeline, 13, 36, target)
     written, clip = videos.shown(target), read_timeline(target)
     assert clip.n_frames == len(indices)
     assert not clip.reordered
-    assert np.allclose(clip.times, timeline.times[indices] - timeline.times[indices[0]], atol=1e-9)
+    assert np.allclose(clip.times, timeline.times[13:37] - timeline.times[13], atol=1e-9)
     assert clip.keyframes[0] == 0
-    assert not intra or clip.keyframes.tolist() == list(range(len(indices)))
     for (_, source), array in zip(decode(path, timeline, indices), written, strict=True):
         expected = videos.by_hand(source)
         height, width = expected.shape[:2]
@@ -45,8 +42,23 @@ def test_a_clip_is_the_span_frame_by_frame(videos: Any, tmp_path: Path, shape: s
         assert videos.psnr(array[:height, :width], expected) > (NOISY if shape == "photo" else FLOOR)
 
 
+@pytest.mark.parametrize("shape", ["photo", "vfr", "odd", "bt709", "rotated_90"])
+def test_a_proxy_is_the_images_of_frames_mode(videos: Any, tmp_path: Path, shape: str) -> None:
+    path = videos.get(shape)
+    media = view(path, span=(0.5, 1.9), frames=7, mode="proxy", cache=tmp_path, size=64)
+    images = view(path, span=(0.5, 1.9), frames=7, cache=tmp_path, size=64)
+    assert media.path is not None and media.indices == images.indices and media.times == images.times
+    proxy = read_timeline(media.path)
+    assert proxy.keyframes.tolist() == list(range(7))
+    assert np.allclose(proxy.times, np.asarray(media.times) - media.times[0], atol=2e-5)
+    for image, array in zip(images.images(), videos.linear(media.path), strict=True):  # as readers show every film
+        height, width = np.asarray(image).shape[:2]
+        assert array[1].shape[:2] == (height + height % 2, width + width % 2)
+        assert videos.psnr(array[1][:height, :width], np.asarray(image)) > 35
+
+
 def test_clips_have_the_codec_and_format_that_every_reader_knows(videos: Any, tmp_path: Path) -> None:
-    media = view(videos.get("ten_bit"), span=(0.5, 1.5), budget=Budget(4), mode="video", cache=tmp_path)
+    media = view(videos.get("ten_bit"), span=(0.5, 1.5), frames=4, mode="video", cache=tmp_path)
     assert media.path is not None
     assert media.path.suffix == ".mp4"
     assert read_timeline(media.path).n_frames == 25
@@ -59,7 +71,7 @@ def test_clips_have_the_codec_and_format_that_every_reader_knows(videos: Any, tm
 
 
 def test_a_clip_of_one_frame_shows_it_twice(videos: Any, tmp_path: Path) -> None:
-    media = view(videos.get("plain"), span=(1.001, 1.002), budget=Budget(16), mode="video", cache=tmp_path)
+    media = view(videos.get("plain"), span=(1.001, 1.002), frames=16, mode="video", cache=tmp_path)
     assert media.indices == (25,)
     assert media.path is not None
     assert [videos.number(array) for _, array in videos.linear(media.path)] == [25, 25]
@@ -68,22 +80,22 @@ def test_a_clip_of_one_frame_shows_it_twice(videos: Any, tmp_path: Path) -> None
 
 def test_a_video_of_one_frame_gives_a_clip_of_it(videos: Any, tmp_path: Path) -> None:
     path = videos.get("one_frame")
-    for budget in (Budget(1), Budget(16), Budget(fps=2)):
-        media = view(path, span=(0.0, 0.04), budget=budget, cache=tmp_path)
+    for frames in (1, 16):
+        media = view(path, span=(0.0, 0.04), frames=frames, cache=tmp_path)
         assert (media.indices, media.times, media.rate) == ((0,), (0.0,), 25.0)
         assert len(media.images()) == 1
 
 
 def test_the_rate_of_one_frame_counts_the_whole_span(videos: Any, tmp_path: Path) -> None:
     """Not the file's own rate: what the step was sampled at decides whether it could be judged."""
-    assert view(videos.get("plain"), span=(0.0, 2.0), budget=Budget(1), cache=tmp_path).info()["fps"] == 0.5
+    assert view(videos.get("plain"), span=(0.0, 2.0), frames=1, cache=tmp_path).info()["fps"] == 0.5
 
 
 def test_a_span_that_cannot_be_shown_names_the_file(videos: Any, tmp_path: Path) -> None:
     path = videos.get("plain")
     for mode in ("frames", "video"):
         with pytest.raises(MediaError) as caught:
-            view(path, span=(2.0, 9.0), budget=Budget(4), mode=mode, cache=tmp_path)
+            view(path, span=(2.0, 9.0), frames=4, mode=mode, cache=tmp_path)
         assert str(caught.value) == f"{path}: span 2-9 s reaches past the last frame at 2.360 s."
 
 
@@ -94,7 +106,7 @@ def test_a_failed_clip_leaves_nothing(videos: Any, tmp_path: Path) -> None:
     timeline = read_timeline(path)
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(MediaError, match=r"the frame at 1\.\d+ s cannot be decoded"):
-        write_frames(path, timeline, range(60), tmp_path / "out" / "clip.mp4")
+        write_clip(path, timeline, 0, 59, tmp_path / "out" / "clip.mp4")
     assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -139,30 +151,32 @@ READERS = [by_decord, by_lmms_eval, by_qwen, by_torchcodec]
 @pytest.mark.parametrize("shape", ["b_pyramid", "open_gop", "vfr", "rotated_180"])
 def test_readers_get_the_frames_of_the_video_from_a_proxy(videos: Any, tmp_path: Path, reader: Any, shape: str) -> None:
     path, frames = videos.get(shape), 10
-    media = view(path, span=None, budget=Budget(frames), mode="proxy", cache=tmp_path)
+    media = view(path, span=None, frames=frames, mode="proxy", cache=tmp_path)
     assert media.path is not None
-    assert media.indices == tuple(sample_indices(60, budget=Budget(frames)))
+    assert media.indices == tuple(sample_indices(60, frames))
     upright = {index: to_rgb(frame) for index, frame in decode(path, read_timeline(path), media.indices)}
     shown = reader(media.path, frames)
     assert len(shown) == frames
     for index, array in zip(media.indices, shown, strict=True):
-        assert videos.psnr(array, upright[index]) > FLOOR - 3  # readers differ in how they enlarge the chroma
+        assert (
+            videos.psnr(array, upright[index]) > FLOOR - 6
+        )  # through JPEG; readers differ in how they enlarge the chroma
 
 
 @pytest.mark.parametrize("reader", [by_decord, by_lmms_eval])
 def test_the_same_pictures_come_from_the_video_itself(videos: Any, tmp_path: Path, reader: Any) -> None:
     path = videos.get("b_pyramid")
-    media = view(path, span=None, budget=Budget(8), mode="proxy", cache=tmp_path)
+    media = view(path, span=None, frames=8, mode="proxy", cache=tmp_path)
     assert media.path is not None
     original, proxy = reader(path, 8), reader(media.path, 8)
     assert [videos.number(array) for array in original] == [videos.number(array) for array in proxy]
     assert [videos.number(array) for array in original] == list(media.indices)
-    assert min(videos.psnr(a, b) for a, b in zip(original, proxy, strict=True)) > FLOOR
+    assert min(videos.psnr(a, b) for a, b in zip(original, proxy, strict=True)) > FLOOR - 6
 
 
 @pytest.mark.parametrize("reader", [by_decord, by_lmms_eval, by_qwen, by_torchcodec])
 def test_readers_count_a_clip_right(videos: Any, tmp_path: Path, reader: Any) -> None:
-    media = view(videos.get("open_gop"), span=(0.52, 1.0), budget=Budget(4), mode="video", cache=tmp_path)
+    media = view(videos.get("open_gop"), span=(0.52, 1.0), frames=4, mode="video", cache=tmp_path)
     assert media.path is not None
     assert media.indices == tuple(range(13, 25))
     assert [videos.number(array) for array in reader(media.path, 12)] == list(range(13, 25))
@@ -173,7 +187,7 @@ def test_index_over_rate_gives_the_true_time_at_both_ends(videos: Any, tmp_path:
     decord = pytest.importorskip("decord")
     from qwen_vl_utils.vision_process import VIDEO_READER_BACKENDS
 
-    media = view(videos.get("plain"), span=None, budget=Budget(8), mode="proxy", cache=tmp_path)
+    media = view(videos.get("plain"), span=None, frames=8, mode="proxy", cache=tmp_path)
     rate = decord.VideoReader(str(media.path)).get_avg_fps()
     error = np.arange(8) / rate - np.asarray(media.times)
     assert abs(error[[0, -1]]).max() < 1e-3
@@ -194,7 +208,7 @@ def test_a_file_that_readers_disagree_about_is_replaced(videos: Any, tmp_path: P
     path = videos.get(shape)
     timeline = read_timeline(path)
     assert not timeline.standard
-    media = view(path, span=None, budget=Budget(5), mode="video", cache=tmp_path)
+    media = view(path, span=None, frames=5, mode="video", cache=tmp_path)
     assert media.path not in (None, path)
     upright = [to_rgb(frame) for _, frame in decode(path, timeline, range(timeline.n_frames))]
     shown = by_lmms_eval(media.path, timeline.n_frames)
@@ -207,12 +221,12 @@ def test_a_file_that_readers_disagree_about_is_replaced(videos: Any, tmp_path: P
 @pytest.mark.parametrize("shape", ["plain", "b_pyramid", "open_gop", "vfr", "hevc", "ten_bit"])
 def test_an_intact_file_is_sent_unchanged(videos: Any, tmp_path: Path, shape: str) -> None:
     path = videos.get(shape)
-    assert view(path, span=None, budget=Budget(5), mode="video", cache=tmp_path).path == path
+    assert view(path, span=None, frames=5, mode="video", cache=tmp_path).path == path
 
 
 def test_info_lists_the_frames_that_were_shown(videos: Any, tmp_path: Path) -> None:
     path = videos.get("plain")
-    frames = view(path, span=(0.5, 1.5), budget=Budget(4), cache=tmp_path).info()
+    frames = view(path, span=(0.5, 1.5), frames=4, cache=tmp_path).info()
     assert frames == {
         "mode": "frames",
         "n_frames": 4,
@@ -225,7 +239,7 @@ def test_info_lists_the_frames_that_were_shown(videos: Any, tmp_path: Path) -> N
         "sampler": "uniform-floor/1",
         "reader": "siming",
     }
-    whole = view(path, span=None, budget=Budget(4), mode="video", cache=tmp_path)
+    whole = view(path, span=None, frames=4, mode="video", cache=tmp_path)
     assert whole.path == path
     assert whole.info() == {
         "mode": "video",
@@ -239,7 +253,7 @@ def test_info_lists_the_frames_that_were_shown(videos: Any, tmp_path: Path) -> N
         "sampler": None,
         "reader": "backend",
     }
-    proxy = view(path, span=None, budget=Budget(4), mode="proxy", cache=tmp_path)
+    proxy = view(path, span=None, frames=4, mode="proxy", cache=tmp_path)
     assert proxy.info()["indices"] == [0, 19, 39, 59]
     assert proxy.info()["file_frames"] == 4 and "n_frames" not in proxy.info()
     assert (proxy.info()["sampler"], proxy.info()["reader"]) == ("uniform-floor/1", "backend")

@@ -12,6 +12,7 @@ import pytest
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.schema import Video
 from siming_tasks.media import read_timeline
+from siming_tasks.media.clips import write_clip
 from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import fit_size, to_jpeg, to_rgb
 from siming_tasks.media.run_plan import ExamFacts
@@ -75,15 +76,19 @@ def test_unwanted_b_frames_are_not_decoded(videos: Any, monkeypatch: pytest.Monk
     assert len(seen) < 45
 
 
-def test_rotation_is_applied_as_players_do(videos: Any) -> None:
-    upright = videos.linear(videos.get("plain"))[30][1]
-    for degrees in (90, 180, 270):
-        path = videos.get(f"rotated_{degrees}")
-        ((_, frame),) = decode(path, read_timeline(path), [30])
-        assert np.array_equal(to_rgb(frame), np.rot90(upright, -degrees // 90))
+def test_the_whole_display_matrix_is_applied_as_players_do(videos: Any, tmp_path: Path) -> None:
+    """Every turn and every flip, in frames, clips and plans; flips were shown mirrored."""
+    stored = videos.linear(videos.get("plain"))[30][1]
+    for name, matrix in videos.matrices.items():
+        path, expected = videos.get(name), videos.upright(stored, matrix)
+        timeline = read_timeline(path)
+        ((_, frame),) = decode(path, timeline, [30])
+        assert np.array_equal(to_rgb(frame), expected), name
         exam = ExamFacts.read(path, Video("v", "v", 1.0, ()))
-        assert (exam.width, exam.height) == ((48, 80) if degrees != 180 else (80, 48))
-        assert frame.rotation % 360 == -degrees % 360
+        assert (exam.height, exam.width) == expected.shape[:2]
+        assert not timeline.standard, "some readers show it as it is stored"
+        write_clip(path, timeline, 25, 35, tmp_path / "clip.mp4")
+        assert videos.psnr(videos.linear(tmp_path / "clip.mp4")[5][1], expected) > 37
 
 
 def test_a_4k_ten_bit_frame_is_scaled_on_the_way(videos: Any) -> None:
@@ -232,7 +237,7 @@ def test_timelines_count_frames_and_ignore_the_header(videos: Any) -> None:
         ("hevc", {"n_frames": 60, "pix_fmt": "yuv420p"}),
         ("vfr", {"n_frames": 60}),
         ("odd", {"width": 81, "height": 49, "pix_fmt": "yuv444p"}),
-        ("ten_bit", {"pix_fmt": "yuv420p10le", "rotation": 0}),
+        ("ten_bit", {"pix_fmt": "yuv420p10le"}),
         ("one_frame", {"n_frames": 1, "duration": 0.04}),
     ],
 )
@@ -241,8 +246,7 @@ def test_the_facts_of_a_file_are_counted(videos: Any, shape: str, expected: dict
     timeline, exam = read_timeline(path), ExamFacts.read(path, Video("v", "v", 1.0, ()))
     ((_, frame),) = decode(path, timeline, [0])
     facts = {"n_frames": timeline.n_frames, "fps": float(timeline.rate), "duration": timeline.duration,
-             "width": exam.width, "height": exam.height, "pix_fmt": frame.format.name,
-             "rotation": frame.rotation}  # fmt: skip
+             "width": exam.width, "height": exam.height, "pix_fmt": frame.format.name}  # fmt: skip
     assert {name: facts[name] for name in expected} == pytest.approx(expected)
 
 

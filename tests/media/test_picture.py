@@ -1,4 +1,4 @@
-"""Colours: every picture means what its tags say, in frames, clips, proxies and builds."""
+"""Colours: every picture means what its tags say, in frames, clips and builds."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from siming_tasks.common.errors import MediaError
-from siming_tasks.media import Budget, read_timeline, view
-from siming_tasks.media.clips import write_frames
+from siming_tasks.media import read_timeline, view
+from siming_tasks.media.clips import write_clip
 from siming_tasks.media.decode import decode
-from siming_tasks.media.picture import BT601, MATRIX_NAMES, Colour, _planes_agree, fit_size, to_rgb
+from siming_tasks.media.picture import BT601, MATRIX_NAMES, Colour, fit_size, to_rgb
 from siming_tasks.tools.builder.transcode import normalise
 
 LIMITED, FULL = 1, 2
@@ -88,7 +88,7 @@ def test_matrix_and_range_are_those_of_the_tags(videos: Any, fmt: str, tag: int,
 
 
 @pytest.mark.parametrize(("fmt", "tag", "range_"), [(fmt, tag, range_) for fmt, tag, _, range_ in CASES])
-def test_planes_on_the_way_change_no_bit(fmt: str, tag: int, range_: int) -> None:
+def test_planes_on_the_way_change_no_pixel_by_more_than_one_level(fmt: str, tag: int, range_: int) -> None:
     """Noise over the whole scale, so that every limit is met; FFmpeg's own interleaved output is the reference."""
     rng = np.random.default_rng(1)
     top = 1024 if fmt.endswith("10le") else 256
@@ -100,18 +100,11 @@ def test_planes_on_the_way_change_no_bit(fmt: str, tag: int, range_: int) -> Non
     for order in ("rgb24", "bgr24"):
         whole = frame.to_ndarray(format=order, interpolation=0x2 | exact, **colour.rgb_arguments())
         assert np.array_equal(to_rgb(frame, None, order), whole)
-        for size in (157, 120, 101, 80, 64):  # of some, FFmpeg rounds interleaved pixels otherwise than planes
-            width, height = fit_size(frame.width, frame.height, size)
-            small = frame.to_ndarray(
-                format=order, width=width, height=height, interpolation=0x20 | exact, **colour.rgb_arguments()
-            )
-            assert np.array_equal(to_rgb(frame, size, order), small)
-
-
-def test_planes_are_taken_where_they_agree() -> None:
-    colour = Colour(BT709, full=False)
-    assert _planes_agree("yuv420p", 1280, 720, 896, 504, colour)
-    assert not _planes_agree("yuv420p", 1920, 1080, 1280, 720, colour)
+        width, height = fit_size(frame.width, frame.height, 101)
+        small = frame.to_ndarray(
+            format=order, width=width, height=height, interpolation=0x20 | exact, **colour.rgb_arguments()
+        )
+        assert np.abs(to_rgb(frame, 101, order).astype(int) - small).max() <= 1
 
 
 @pytest.mark.parametrize("fmt", ["gray", "gray10le"])
@@ -233,7 +226,7 @@ FILES = [(*kind, range_, matrix) for *kind, of, by in KINDS for range_ in of for
 
 
 @pytest.mark.parametrize(("codec", "suffix", "fmt", "range_", "matrix"), FILES)
-def test_frames_clips_proxies_and_builds_show_the_same_colours(
+def test_frames_clips_and_builds_show_the_same_colours(
     videos: Any, tmp_path: Path, codec: str, suffix: str, fmt: str, matrix: int, range_: int, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr("siming_tasks.media.clips.CRF", 1)
@@ -243,12 +236,10 @@ def test_frames_clips_proxies_and_builds_show_the_same_colours(
     timeline = read_timeline(path)
     ((_, frame),) = decode(path, timeline, [2])
     assert videos.psnr(to_rgb(frame), expected) > ENOUGH
-    write_frames(path, timeline, range(5), tmp_path / "clip.mp4")
-    write_frames(path, timeline, range(0, 5, 2), tmp_path / "proxy.mp4", intra=True)
+    write_clip(path, timeline, 0, 4, tmp_path / "clip.mp4")
     normalise(path, tmp_path / "built.mp4")
     floor = 40.0  # what x264 loses included
     assert videos.psnr(videos.shown(tmp_path / "clip.mp4")[2], expected) > floor
-    assert videos.psnr(videos.shown(tmp_path / "proxy.mp4")[1], expected) > floor
     assert videos.psnr(videos.shown(tmp_path / "built.mp4")[2], expected) > floor
     for name in ("clip", "built"):
         with av.open(str(tmp_path / f"{name}.mp4")) as container:
@@ -274,7 +265,7 @@ def test_a_full_range_grey_is_the_same_grey_after_a_build(videos: Any, tmp_path:
 def test_clips_and_builds_keep_primaries_and_curve(tmp_path: Path, suffix: str, primaries: int, curve: int) -> None:
     path = filmed(tmp_path / f"v.{suffix}", primaries=primaries, curve=curve)
     assert normalise(path, tmp_path / "built.mp4").copied == (suffix == "mp4")
-    write_frames(path, read_timeline(path), range(3), tmp_path / "clip.mp4")
+    write_clip(path, read_timeline(path), 0, 2, tmp_path / "clip.mp4")
     for name in ("built", "clip"):
         with av.open(str(tmp_path / f"{name}.mp4")) as container:
             coded = container.streams.video[0].codec_context
@@ -329,7 +320,7 @@ def test_an_untagged_hd_video_is_tagged_when_it_is_written_again(tmp_path: Path)
     ((_, frame),) = decode(path, read_timeline(path), [0])
     assert Colour.of(frame) == Colour(BT709, full=False)
     normalise(path, tmp_path / "built.mp4")
-    write_frames(path, read_timeline(path), range(3), tmp_path / "clip.mp4")
+    write_clip(path, read_timeline(path), 0, 2, tmp_path / "clip.mp4")
     for name in ("built", "clip"):
         with av.open(str(tmp_path / f"{name}.mp4")) as container:
             assert container.streams.video[0].codec_context.colorspace == BT709
@@ -355,7 +346,7 @@ def test_rgb_and_grey_are_tagged_with_a_matrix_when_they_are_written(videos: Any
     ((_, decoded),) = decode(path, read_timeline(path), [2])
     assert np.abs(to_rgb(decoded).astype(int) - image).max() <= 1
     normalise(path, tmp_path / "built.mp4")
-    write_frames(path, read_timeline(path), range(5), tmp_path / "clip.mp4")
+    write_clip(path, read_timeline(path), 0, 4, tmp_path / "clip.mp4")
     for name in ("built", "clip"):
         assert np.abs(videos.shown(tmp_path / f"{name}.mp4")[2] - image).max() <= 4, name
 
@@ -368,7 +359,7 @@ def test_hdr_is_refused_by_name_everywhere(tmp_path: Path, curve: int, name: str
     for act in (
         lambda: read_timeline(path),
         lambda: normalise(path, tmp_path / "built.mp4"),
-        lambda: view(path, span=None, budget=Budget(1), cache=tmp_path / "cache"),
+        lambda: view(path, span=None, frames=1, cache=tmp_path / "cache"),
     ):
         with pytest.raises(MediaError) as caught:
             act()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import StepLabel, Video
-from siming_tasks.media import FRAMES, PROXY, VIDEO, Budget, Job, Policy, Request, Timeline, backends
+from siming_tasks.media import FRAMES, PROXY, VIDEO, Job, Policy, Request, Timeline, backends
 from siming_tasks.media.run_plan import ExamFacts, plan_run
 from siming_tasks.options import OPTIONS, Options
 from siming_tasks.rubrics import default_rubric
@@ -26,14 +26,14 @@ def video(*steps: StepLabel) -> Video:
 
 def test_requests_of_a_video_are_listed_once_each() -> None:
     exam = video(StepLabel("a", 0.0, 10.0), StepLabel("b"), StepLabel("c", 10.0, 20.0, applicable=False))
-    full, clip = Request(None, Budget(64)), Request((0.0, 10.0), Budget(16))
+    full, clip = Request(None, 64), Request((0.0, 10.0), 16)
     assert Policy(64, 16).requests(exam) == (full, clip)
     assert Policy(64, 16).requests(exam, [TASKS["full_timed_score"]]) == (full,)
     assert Policy(64, 16).requests(exam, [TASKS["clip_error"]]) == (clip,)
-    assert Policy(64, 16, density="matched").requests(exam)[1] == Request((0.0, 10.0), Budget(16))
+    assert Policy(64, 16, density="matched").requests(exam)[1] == Request((0.0, 10.0), 16)
     assert Policy(40, 16, density="matched").requests(exam) == (
-        Request(None, Budget(40)),
-        Request((0.0, 10.0), Budget(10)),
+        Request(None, 40),
+        Request((0.0, 10.0), 10),
     )
 
 
@@ -41,7 +41,7 @@ def test_two_steps_of_the_same_seconds_are_shown_twice_and_decoded_once() -> Non
     exam = video(StepLabel("a", 1.0, 2.0), StepLabel("b", 1.0, 2.0))
     policy = Policy(8, 4)
     assert len(list(policy.questions(TASKS["clip_score"], exam))) == 2
-    assert policy.requests(exam, [TASKS["clip_score"]]) == (Request((1.0, 2.0), Budget(4)),)
+    assert policy.requests(exam, [TASKS["clip_score"]]) == (Request((1.0, 2.0), 4),)
 
 
 def test_nothing_is_decoded_of_a_video_that_nobody_asks_about() -> None:

@@ -11,13 +11,13 @@ import pytest
 from siming_tasks.cli import main
 from siming_tasks.common.errors import MediaError
 from siming_tasks.data import open_dataset
-from siming_tasks.media import PROXY, VIDEO, Budget, Job, Request, prepare, view
+from siming_tasks.media import PROXY, VIDEO, Job, Request, prepare, view
 from siming_tasks.media import store as module
 from siming_tasks.media.prefetch import estimate
 
 
 def job(path: Path, **options: Any) -> Job:
-    return Job(path, (Request(None, Budget(8)), Request((0.4, 1.2), Budget(5))), **options)
+    return Job(path, (Request(None, 8), Request((0.4, 1.2), 5)), **options)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -28,15 +28,15 @@ def test_nothing_is_decoded_after_preparation(videos: Any, tmp_path: Path, worke
     assert outcomes[0].frames == 8 + 5 - len({0, 8, 16, 25, 33, 42, 50, 59} & {10, 14, 19, 24, 29})
     monkeypatch.setattr(module, "decode", None)
     for path in paths:
-        assert len(view(path, span=None, budget=Budget(8), cache=tmp_path).images()) == 8
-        assert len(view(path, span=(0.4, 1.2), budget=Budget(5), cache=tmp_path).images()) == 5
+        assert len(view(path, span=None, frames=8, cache=tmp_path).images()) == 8
+        assert len(view(path, span=(0.4, 1.2), frames=5, cache=tmp_path).images()) == 5
     again = prepare([job(path) for path in paths], tmp_path)
     assert [outcome.frames for outcome in again] == [0, 0, 0]
 
 
 def test_one_bad_video_or_span_does_not_stop_the_others(videos: Any, tmp_path: Path) -> None:
     (tmp_path / "bad.mp4").write_text("no video")
-    late = Job(videos.get("vfr"), (Request(None, Budget(2)), Request((90.0, 91.0), Budget(2))))
+    late = Job(videos.get("vfr"), (Request(None, 2), Request((90.0, 91.0), 2)))
     bad, partly, good = prepare([job(tmp_path / "bad.mp4"), late, job(videos.get("plain"))], tmp_path / "c")
     assert bad.errors[0].startswith(f"{tmp_path / 'bad.mp4'}: cannot be read")
     assert partly.errors == (f"{late.path}: span 90-91 s reaches past the last frame at 6.785 s.",)
@@ -96,7 +96,7 @@ def test_the_prepare_command_reports_estimate_and_result(
         dataset.media_path(video),
         digest=dataset.media_digest(video),
         span=video.applicable[0].span,
-        budget=Budget(2),
+        frames=2,
         cache=tmp_path,
     )
     assert media.store.missing(media.indices) == []
@@ -141,4 +141,4 @@ def test_a_damaged_frame_stops_its_video_only(videos: Any, tmp_path: Path) -> No
     (outcome,) = prepare([job(source)], tmp_path / "c")
     assert outcome.errors[0].startswith(f"{source}: the frame at 1.200 s or soon after is damaged")
     with pytest.raises(MediaError, match=r"the frame at 1\.200 s"):
-        view(source, span=None, budget=Budget(8), cache=tmp_path / "c")
+        view(source, span=None, frames=8, cache=tmp_path / "c")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from siming_tasks.media import FRAMES, PROXY, VIDEO, Budget, Policy, View, ablate, backends, read_timeline, view
+from siming_tasks.media import FRAMES, PROXY, VIDEO, Policy, View, ablate, backends, read_timeline, view
 from siming_tasks.options import Options
 from siming_tasks.tasks import INPUT_ABLATIONS, TASKS
 
@@ -16,7 +16,7 @@ SHOWN = ("shuffled_frames", "frozen_frame")
 
 
 def plain(videos: Any, cache: Path, shape: str = "plain", mode: str = "frames", frames: int = 7) -> View:
-    how = {"span": None, "budget": Budget(frames), "mode": mode, "cache": cache, "size": None, "quality": 95}
+    how = {"span": None, "frames": frames, "mode": mode, "cache": cache, "size": None}
     return view(videos.get(shape), file=False, **how)
 
 
@@ -82,15 +82,16 @@ def test_a_file_holds_the_frames_that_images_would_show(videos: Any, tmp_path: P
     media = plain(videos, tmp_path, shape, "proxy")
     shown = ablate(media, INPUT_ABLATIONS[name], "v/")
     assert shown.path is not None and media.path is None
-    assert [file.parent.name for file in tmp_path.rglob("*.mp4")] == ["ablations"]  # no proxy of the true order
+    assert list(tmp_path.rglob("*.mp4")) == [shown.path]  # no proxy of the true order
     timeline, written = read_timeline(shown.path), videos.shown(shown.path)
     count = len(shown.indices)
     assert timeline.n_frames == max(2, count) and timeline.keyframes.tolist() == list(range(max(2, count)))
     assert np.allclose(timeline.times[:count], np.asarray(shown.times) - shown.times[0], atol=1e-4)
     source = videos.shown(videos.get(shape))
-    for index, picture in zip(shown.indices, written[:count], strict=True):
+    for index, image, picture in zip(shown.indices, shown.images(), written[:count], strict=True):
         height, width = source[index].shape[:2]
-        assert videos.psnr(picture[:height, :width], source[index]) > 37
+        assert videos.psnr(picture[:height, :width], np.asarray(image)) > 35
+        assert videos.psnr(picture[:height, :width], source[index]) > 31  # hard colour edges, halved twice
     assert ablate(media, INPUT_ABLATIONS[name], "v/").path == shown.path
 
 
@@ -98,7 +99,7 @@ def test_a_file_is_made_once_and_counts_for_the_limit_of_the_cache(videos: Any, 
     shown = ablate(plain(videos, tmp_path, mode="proxy"), INPUT_ABLATIONS["shuffled_frames"], "v/")
     assert shown.path is not None
     held = int((shown.store.folder / "bytes").read_text())
-    assert held == sum(file.stat().st_size for file in shown.store.folder.rglob("*.mp4"))
+    assert held > sum(file.stat().st_size for file in shown.store.folder.rglob("*.[mj]p[4g]"))
     before = shown.path.stat().st_mtime_ns
     assert ablate(plain(videos, tmp_path, mode="proxy"), INPUT_ABLATIONS["shuffled_frames"], "v/").path == shown.path
     assert shown.path.stat().st_mtime_ns == before

@@ -1,3 +1,5 @@
+"""The even rule: by hand, beside lmms-eval's reader, and at the borders of spans."""
+
 from __future__ import annotations
 
 from fractions import Fraction
@@ -5,14 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lmms_eval.models.model_utils.load_video import _compute_sample_count, _compute_uniform_indices
-from qwen_vl_utils.vision_process import smart_nframes
 
 from siming_tasks.common.errors import MediaError, OptionsError
-from siming_tasks.media import PAPER_FRAMES, Budget, frame_range, matched_budget, preset, sample_count, sample_indices
+from siming_tasks.media import PAPER_FRAMES, frame_range, matched_frames, preset, sample_indices
 
 COUNTS = st.integers(1, 9000)
 FRAMES = st.integers(1, 300)
@@ -22,49 +22,26 @@ def at_25(n_frames: int) -> np.ndarray:
     return np.arange(n_frames) / 25
 
 
-def test_frames_of_a_ten_frame_video_equal_those_worked_out_by_hand() -> None:
-    assert sample_indices(10, budget=Budget(4)).tolist() == [0, 3, 6, 9]
-    assert sample_indices(10, budget=Budget(3)).tolist() == [0, 4, 9]
-    assert sample_indices(10, budget=Budget(3), rounding="nearest").tolist() == [0, 4, 9]
-    assert sample_indices(11, budget=Budget(4)).tolist() == [0, 3, 6, 10]
-    assert sample_indices(11, budget=Budget(4), rounding="nearest").tolist() == [0, 3, 7, 10]
-    assert sample_indices(10, budget=Budget(99)).tolist() == list(range(10))
-    assert sample_indices(10, budget=Budget(1)).tolist() == [0]
-    assert sample_indices(1, budget=Budget(16)).tolist() == [0]
+@pytest.mark.parametrize(
+    ("n_frames", "frames", "expected"),
+    [
+        (10, 4, [0, 3, 6, 9]),
+        (10, 3, [0, 4, 9]),
+        (11, 4, [0, 3, 6, 10]),
+        (10, 99, list(range(10))),
+        (10, 1, [0]),
+        (1, 16, [0]),
+    ],
+)
+def test_frames_equal_those_worked_out_by_hand(n_frames: int, frames: int, expected: list[int]) -> None:
+    assert sample_indices(n_frames, frames).tolist() == expected
 
 
 @settings(deadline=None)
 @given(COUNTS, FRAMES)
 def test_same_frames_as_the_readers_of_lmms_eval(n_frames: int, frames: int) -> None:
     count = _compute_sample_count(n_frames, frames, None, 25.0)
-    assert (
-        sample_indices(n_frames, budget=Budget(frames)).tolist() == _compute_uniform_indices(n_frames, count).tolist()
-    )
-
-
-@settings(deadline=None)
-@given(COUNTS, FRAMES, st.floats(0.05, 30))
-def test_same_frames_as_lmms_eval_at_a_rate(n_frames: int, frames: int, fps: float) -> None:
-    count = _compute_sample_count(n_frames, frames, fps, 25.0)
-    ours = sample_indices(n_frames, budget=Budget(frames, fps), rate=25.0)
-    assert ours.tolist() == _compute_uniform_indices(n_frames, count).tolist()
-
-
-@settings(deadline=None)
-@given(st.integers(2, 9000), st.integers(2, 300))
-def test_same_frames_as_qwen_vl_utils_when_rounded_to_nearest(n_frames: int, frames: int) -> None:
-    frames = min(frames - frames % 2, n_frames - n_frames % 2)
-    count = smart_nframes({"nframes": frames}, n_frames, 25.0)
-    theirs = torch.linspace(0, n_frames - 1, count).round().long().tolist()
-    assert sample_indices(n_frames, budget=Budget(frames), even=True, rounding="nearest").tolist() == theirs
-    assert set(np.asarray(theirs) - sample_indices(n_frames, budget=Budget(frames), even=True)) <= {0, 1}
-
-
-@settings(deadline=None)
-@given(st.integers(100, 9000), st.floats(0.5, 10))
-def test_same_count_as_qwen_vl_utils_at_a_rate(n_frames: int, fps: float) -> None:
-    theirs = smart_nframes({"fps": fps, "min_frames": 2, "max_frames": 10**6}, n_frames, 25.0)
-    assert sample_count(n_frames, 25.0, Budget(fps=fps), even=True) == theirs
+    assert sample_indices(n_frames, frames).tolist() == _compute_uniform_indices(n_frames, count).tolist()
 
 
 @settings(deadline=None)
@@ -74,29 +51,19 @@ def test_any_sample_is_ascending_and_holds_first_and_last_frame(
 ) -> None:
     first = data.draw(st.integers(0, n_frames - 1))
     last = data.draw(st.integers(first, n_frames - 1))
-    taken = sample_indices(n_frames, budget=Budget(frames), span=(first, last))
+    taken = sample_indices(n_frames, frames, span=(first, last))
     assert len(taken) == min(frames, last - first + 1)
     assert taken[0] == first
     assert taken[-1] == last or len(taken) == 1
-    assert (np.diff(taken) > 0).all()
     gaps = np.diff(taken)
+    assert (gaps > 0).all()
     assert len(gaps) == 0 or gaps.max() - gaps.min() <= 2  # floor of even steps, and of a float just below a whole one
 
 
 def test_indices_are_rounded_as_numpy_linspace_rounds() -> None:
     """Exact arithmetic gives 51 here; every reader that calls np.linspace takes 50, and so do we."""
     assert Fraction(21 * 119, 49) == 51
-    assert sample_indices(120, budget=Budget(50))[21] == 50
-
-
-@pytest.mark.parametrize(("frames", "n_frames", "count"), [(5, 100, 4), (4, 100, 4), (9, 7, 6), (9, 1, 2), (1, 50, 2)])
-def test_even_counts_are_rounded_down_and_at_least_two(frames: int, n_frames: int, count: int) -> None:
-    assert sample_count(n_frames, 25.0, Budget(frames), even=True) == count
-    assert len(sample_indices(n_frames, budget=Budget(frames), even=True)) == count
-
-
-def test_a_frame_counts_twice_where_a_pair_is_needed() -> None:
-    assert sample_indices(1, budget=Budget(8), even=True).tolist() == [0, 0]
+    assert sample_indices(120, 50)[21] == 50
 
 
 @pytest.mark.parametrize(
@@ -145,27 +112,21 @@ def test_empty_negative_and_late_spans_are_refused(start: float, end: float, mes
     assert str(caught.value) == message
 
 
-def test_matched_budget_has_the_rate_of_the_full_video() -> None:
-    assert matched_budget(160.0, 64, (10.0, 20.0)) == Budget(frames=4)
-    assert matched_budget(160.0, 64, (10.0, 10.5)) == Budget(frames=1)
-    assert matched_budget(160.0, 64, (0.0, 160.0)) == Budget(frames=64)
+def test_matched_clips_have_the_rate_of_the_full_video() -> None:
+    assert [matched_frames(160.0, 64, span) for span in ((10.0, 20.0), (10.0, 10.5), (0.0, 160.0))] == [4, 1, 64]
 
 
-@pytest.mark.parametrize("arguments", [{}, {"frames": 0}, {"fps": 0.0}, {"fps": float("inf")}, {"fps": float("nan")}])
-def test_budgets_below_one_frame_are_refused(arguments: dict[str, float]) -> None:
-    with pytest.raises(OptionsError, match="frame budget"):
-        Budget(**arguments)  # type: ignore[arg-type]
-
-
-def test_spans_outside_the_video_are_a_programming_error() -> None:
+def test_spans_outside_the_video_and_no_frames_are_programming_errors() -> None:
     with pytest.raises(ValueError, match=r"frames 5\.\.10 do not lie inside 0\.\.9"):
-        sample_indices(10, budget=Budget(4), span=(5, 10))
+        sample_indices(10, 4, span=(5, 10))
+    with pytest.raises(ValueError, match="0 frames show nothing"):
+        sample_indices(10, 0)
 
 
 def test_presets_equal_table_6_of_the_paper() -> None:
-    """Typed from the table in the paper's appendix D: eleven models, six different budgets."""
+    """Typed from the table in the paper's appendix D: eleven models, six different numbers of frames."""
     assert sorted(PAPER_FRAMES.values()) == [30, 30, 30, 50, 50, 60, 64, 64, 64, 120, 240]
-    assert preset("gpt-4o") == preset("GPT-5.2") == Budget(50)
-    assert preset("doubao 1.6 vision") == Budget(240)
+    assert preset("gpt-4o") == preset("GPT-5.2") == 50
+    assert preset("doubao 1.6 vision") == 240
     with pytest.raises(OptionsError, match=r"table 6 has no model 'gpt-9'. It lists LLaVA-Video, "):
         preset("gpt-9")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from siming_tasks.media import Budget, Encoding, SentImages, StoredImage, View, view
+from siming_tasks.media import Encoding, SentImages, StoredImage, View, view
 
 STORED = Encoding("jpeg", 90)
 
@@ -19,7 +19,7 @@ STORED = Encoding("jpeg", 90)
 @pytest.fixture(scope="module")
 def shown(photo_video: Path, tmp_path_factory: pytest.TempPathFactory) -> View:
     cache = tmp_path_factory.mktemp("cache")
-    return view(photo_video, span=None, budget=Budget(frames=4), cache=cache, size=512)
+    return view(photo_video, span=None, frames=4, cache=cache, size=512)
 
 
 def one(shown: View, encoding: str = "jpeg", *, decode: bool = False) -> tuple[StoredImage, SentImages, bytes]:

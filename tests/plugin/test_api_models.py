@@ -14,7 +14,7 @@ import pytest
 
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.media import Budget, view
+from siming_tasks.media import view
 from siming_tasks.models.baselines import judge
 from siming_tasks.parsing import format_answers
 from siming_tasks.tasks import TASKS
@@ -37,7 +37,7 @@ def expected_frames(dataset: Dataset, cache: Path) -> dict[tuple[str, ...], list
             shown = view(
                 dataset.media_path(video), digest=dataset.media_digest(video),
                 span=video.step(step_id).span if step_id else None,
-                budget=Budget(frames=frames), mode="frames", cache=cache, size=SIZE,
+                frames=frames, mode="frames", cache=cache, size=SIZE,
             )  # fmt: skip
             by_frames.setdefault(tuple(map(pixels, shown.images())), []).append((video_id, step_id))
     return by_frames

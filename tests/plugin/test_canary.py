@@ -16,7 +16,7 @@ from PIL import Image
 from siming_tasks.cli import main
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.data import open_dataset
-from siming_tasks.media import sound_of, video_store
+from siming_tasks.media import FrameStore, sound_of
 from siming_tasks.tools.simulator import canary
 from tests.plugin.serving import Server, completion
 from tests.plugin.test_sound import samples_of
@@ -85,7 +85,7 @@ def test_each_answer_is_in_one_channel_alone(tmp_path: Path) -> None:
     numbers = {"sound": (2, 5, 1, 6), "pictures": (9, 4, 7, 1)}
     data = open_dataset(canary.make_canary(tmp_path / "d", numbers))
     (video,) = data.videos
-    store = video_store(data.media_path(video), data.media_digest(video, tmp_path), tmp_path)
+    store = FrameStore(tmp_path, data.media_path(video), data.media_digest(video, tmp_path))
     track = sound_of(store)
     shown = store.images([step * canary.SECONDS * canary.FPS + 3 for step in range(8)])
     wanted = [(channel, number) for channel, row in numbers.items() for number in row]

@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 from PIL import Image
 
 from siming_tasks.data import open_dataset
-from siming_tasks.media import Budget, backends, view
+from siming_tasks.media import backends, view
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_requests
 
@@ -109,7 +109,7 @@ def expected(data: Path, cache: Path) -> dict[str, np.ndarray]:
         video_id, step = expected_requests(TASKS[f"{scope}_score"], dataset.videos)[0]
         video = dataset.video(video_id)
         span = video.step(step).span if step else None
-        shown = view(dataset.media_path(video), span=span, budget=Budget(frames), cache=cache, size=SIZE)
+        shown = view(dataset.media_path(video), span=span, frames=frames, cache=cache, size=SIZE)
         images[scope] = thumbs(shown.images())
     return images
 

@@ -13,7 +13,7 @@ from siming_tasks.common.errors import MediaError, Problem
 from siming_tasks.common.files import sha256_file
 from siming_tasks.common.schema import Video
 from siming_tasks.media.container import open_video
-from siming_tasks.media.picture import WIDE_GAMUTS
+from siming_tasks.media.picture import WIDE_GAMUTS, Orientation, side_data
 from siming_tasks.media.sampler import frame_range
 from siming_tasks.media.sound import decode_sound
 from siming_tasks.media.timeline import Timeline, timeline_of
@@ -180,8 +180,8 @@ def _decode(about: _About, path: Path, timeline: Timeline, problems: list[Proble
         with open_video(path) as (container, stream):
             stream.thread_type = "NONE"  # videos are worked on in parallel instead, which wastes less
             for frame in container.decode(stream):
-                if not frames and frame.rotation:
-                    what = f"is to be shown turned by {frame.rotation:g} degrees, which some readers ignore."
+                if not frames and any(Orientation.of(frame)):
+                    what = "is to be shown turned or mirrored, which some readers ignore."
                     problems.append(about.warning("media-rotated", what))
                 noted = noted or _user_data(frame)
                 if frame.is_corrupt:
@@ -209,6 +209,5 @@ def _decode(about: _About, path: Path, timeline: Timeline, problems: list[Proble
 
 def _user_data(frame: VideoFrame) -> bool:
     """True if the picture carries user data (H.264 or HEVC SEI) other than an encoder's note about its settings."""
-    beside: Any = frame.side_data
-    notes = [bytes(data)[UUID:] for data in beside if data.type.name == "SEI_UNREGISTERED"]
+    notes = [bytes(data)[UUID:] for data in side_data(frame) if data.type.name == "SEI_UNREGISTERED"]
     return any(not note.startswith(ENCODERS) for note in notes)

@@ -101,11 +101,11 @@ def _pieces(messages: Messages) -> list[Mapping[str, Any]]:
 
 def _of_file(path: Path, frames: int) -> Sight:
     from siming_tasks.media.decode import decode
-    from siming_tasks.media.sampler import Budget, sample_indices
+    from siming_tasks.media.sampler import sample_indices
     from siming_tasks.media.timeline import read_timeline
 
     timeline = read_timeline(path)
-    indices = sample_indices(timeline.n_frames, budget=Budget(frames=frames))
+    indices = sample_indices(timeline.n_frames, frames)
     shown = {index: frame.to_ndarray(format="rgb24") for index, frame in decode(path, timeline, indices.tolist())}
     times = timeline.times[indices] - timeline.times[0]
     return Sight([shown[index] for index in indices.tolist()], times.astype(np.float32))

@@ -29,7 +29,6 @@ from siming_tasks.media import (
     View,
     ablate,
     sound_of,
-    video_store,
     view,
 )
 from siming_tasks.plugin import host
@@ -62,11 +61,10 @@ def shown_view(doc: Doc, table: Table) -> View | None:
             dataset.media_path(video),
             digest=dataset.media_digest(video, cache),
             span=request.span,
-            budget=request.budget,
+            frames=request.frames,
             mode=mode,
             cache=cache,
             size=policy.frame_size,
-            quality=policy.quality,
             cache_gb=options.cache_gb,
             also=opened.requests(policy, video.video_id) if mode.images else (),
             sampler=request.sampler,
@@ -84,8 +82,6 @@ def shown_view(doc: Doc, table: Table) -> View | None:
         ablation,
         f"{doc['video_id']}/{doc['step_id']}",
         own=own,
-        cache=cache,
-        cache_gb=options.cache_gb,
     )
 
 
@@ -102,14 +98,16 @@ def heard_sound(doc: Doc) -> Sound | None:
         return None
     store = _store_of(doc)
     store.touch()
-    return sound_of(store, RUN.options.cache_gb).part(*_part_of(doc)[1])
+    return sound_of(store).part(*_part_of(doc)[1])
 
 
 def _store_of(doc: Doc) -> FrameStore:
     """Folder of all that is stored about a document's video."""
     dataset, cache = RUN.dataset_of(doc).dataset, RUN.cache_dir
     video = dataset.video(doc["video_id"])
-    return video_store(dataset.media_path(video), dataset.media_digest(video, cache), cache)
+    return FrameStore(
+        cache, dataset.media_path(video), dataset.media_digest(video, cache), cache_gb=RUN.options.cache_gb
+    )
 
 
 def read_transcript(doc: Doc) -> tuple[Utterance, ...] | None:
@@ -164,11 +162,11 @@ def _media_to_send(doc: Doc, table: Table) -> _Sent:
     RUN.record_media(doc, _media_facts(doc, media), sent)
     file, sounds = media and media.path, []
     if (sound := heard_sound(doc)) is not None:
-        store, form, limit = _store_of(doc), backend.hears or "path", RUN.options.cache_gb
+        store, form = _store_of(doc), backend.hears or "path"
         if form == "file" and file:
-            file = sound.in_file(file, store, limit)
+            file = sound.in_file(file, store)
         else:
-            sounds = [piece.to_send(form, store, limit) for piece in sound.pieces(backend.sound_seconds)]
+            sounds = [piece.to_send(form, store) for piece in sound.pieces(backend.sound_seconds)]
     return _Sent(media, images, str(file) if file else None, sounds)
 
 

@@ -21,9 +21,8 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from siming_tasks.common.errors import OptionsError, SimingError
-from siming_tasks.common.files import atomic_path
 from siming_tasks.common.sanitize import visible
-from siming_tasks.media import VIDEO, Budget, FrameStore, add_sound, has_sound, read_timeline, sound_of, view
+from siming_tasks.media import VIDEO, FrameStore, add_sound, has_sound, read_timeline, sound_of, view
 from siming_tasks.media.container import open_video
 
 _HOST = "127.0.0.1"
@@ -211,7 +210,7 @@ def play(video: Callable[[], tuple[Path, str]], cache: Path, refused: int) -> Re
             plays = known and context.pix_fmt in ("yuv420p", "yuvj420p") and len(container.streams.video) == 1
         if not plays:
             whole = (0.0, read_timeline(path).duration)
-            copy = view(path, digest=digest, span=whole, budget=Budget(1), mode=VIDEO, cache=cache)
+            copy = view(path, digest=digest, span=whole, frames=1, mode=VIDEO, cache=cache)
             assert copy.path is not None
             path, kind = _with_sound(path, copy.path, FrameStore(cache, path, digest)), "video/mp4"
     except SimingError as error:
@@ -224,12 +223,5 @@ def _with_sound(video: Path, copy: Path, store: FrameStore) -> Path:
     if not has_sound(video):
         return copy
     heard = copy.with_name(f"{copy.stem}-sound.mp4")
-    if not heard.is_file():
-        sound = sound_of(store)  # stored under the same lock, hence before
-
-        def write() -> None:
-            with atomic_path(heard) as part:
-                add_sound(copy, sound, part)
-
-        store.make_file(heard, write)
-    return heard
+    sound = sound_of(store)  # stored under the same lock, hence before
+    return store.make_file(heard, lambda: add_sound(copy, sound, heard))

@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 
 from siming_tasks.data import open_dataset
-from siming_tasks.media import Budget, Encoding, View, view
+from siming_tasks.media import Encoding, View, view
 from siming_tasks.options import Options
 from siming_tasks.plugin.hooks import doc_to_messages, doc_to_text, doc_to_visual, process_results
 from siming_tasks.plugin.hooks.messages import stored_images_sent
@@ -50,7 +50,7 @@ def stored(doc: dict[str, str]) -> list[bytes]:
     dataset = open_dataset(doc["root"])
     video = dataset.video(doc["video_id"])
     media = view(
-        dataset.media_path(video), digest=dataset.media_digest(video), span=None, budget=Budget(FRAMES),
+        dataset.media_path(video), digest=dataset.media_digest(video), span=None, frames=FRAMES,
         cache=Options.from_env().cache_dir,
     )  # fmt: skip
     return [media.store.path(index).read_bytes() for index in media.indices]
@@ -168,7 +168,7 @@ def test_a_photographic_request_fits_where_the_hosts_own_does_not(photo_video: P
     """64 frames of 896 x 504: below the limits of the known services as they are stored, above them as PNG."""
     from lmms_eval.protocol import ChatMessages
 
-    shown: View = view(photo_video, span=None, budget=Budget(64), cache=tmp_path)
+    shown: View = view(photo_video, span=None, frames=64, cache=tmp_path)
 
     def weight(images: list[Image.Image]) -> int:
         content = [{"type": "image", "url": image} for image in images]

@@ -138,7 +138,7 @@ def test_the_metadata_of_an_ablation_name_it(run: Dataset) -> None:
         metadata = getattr(hooks, f"metadata_{name}")
         plain = getattr(hooks, f"metadata_{TASKS[name].base_task}")
         ablation = TASKS[name].ablation
-        assert ablation is not None and metadata.pop("siming_ablation") == f"{ablation.name} ablations/2"
+        assert ablation is not None and metadata.pop("siming_ablation") == f"{ablation.name} ablations/3"
         assert metadata.pop("siming_prompt") != plain.pop("siming_prompt") and metadata == plain
 
 

@@ -14,7 +14,7 @@ from PIL import Image
 
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.data import open_dataset
-from siming_tasks.media import Budget, backends, view
+from siming_tasks.media import backends, view
 from siming_tasks.options import Options
 from siming_tasks.plugin.hooks import doc_to_messages, doc_to_text, doc_to_visual
 from siming_tasks.plugin.hooks.run_context import RUN
@@ -42,7 +42,7 @@ def store_frames(doc: dict[str, str]) -> list[np.ndarray]:
     span = video.step(doc["step_id"]).span if doc["step_id"] else None
     shown = view(
         dataset.media_path(video), digest=dataset.media_digest(video), span=span,
-        budget=Budget(frames=16 if span else FRAMES), mode="frames", cache=Options.from_env().cache_dir,
+        frames=16 if span else FRAMES, mode="frames", cache=Options.from_env().cache_dir,
     )  # fmt: skip
     return [np.asarray(image) for image in shown.images()]
 

@@ -12,7 +12,7 @@ import pytest
 from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data.check.media_checks import inspect
 from siming_tasks.media import read_timeline
-from siming_tasks.media.clips import write_frames
+from siming_tasks.media.clips import write_clip
 from siming_tasks.tools.builder.transcode import normalise
 from tests.data.conftest import write_video
 
@@ -115,7 +115,7 @@ def test_the_planting_is_real(tmp_path: Path) -> None:
 
 def test_captions_do_not_travel_into_clips(tmp_path: Path) -> None:
     source = planted(write_video(tmp_path / "plain.mp4"), tmp_path / "v.mp4", KINDS["several"])
-    write_frames(source, read_timeline(source), range(10), tmp_path / "clip.mp4")
+    write_clip(source, read_timeline(source), 0, 9, tmp_path / "clip.mp4")
     assert "A53_CC" not in side_data(tmp_path / "clip.mp4")
     assert SECRET[:8] not in (tmp_path / "clip.mp4").read_bytes()
 
