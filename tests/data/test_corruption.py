@@ -302,7 +302,7 @@ DECODED: dict[str, tuple[Spoil, str, str, str]] = {
         "begins at 0.500 s, not at 0",
         "warning",
     ),
-    "turned": (lambda root: turn(root / "media/v001.mp4"), "media-rotated", "turned by", "warning"),
+    "turned": (lambda root: turn(root / "media/v001.mp4"), "media-rotated", "turned or mirrored", "warning"),
     "odd sides": (media(size=(63, 47), pixels="yuv444p"), "media-odd-size", "has odd sides (63x47)", "warning"),
     "another codec": (media(codec="mpeg4"), "media-codec", "is mpeg4 yuv420p", "warning"),
     "ten bits": (media(pixels="yuv420p10le"), "media-codec", "is h264 yuv420p10le", "warning"),
