@@ -6,8 +6,8 @@ SOURCE is a folder that holds the package ``lmms_eval``, a git repository (also 
 newest commit is taken. Without SOURCE: the public repository, if the network allows. The tree stands before the
 installed lmms-eval on the path, with the libraries that are installed here. Two things are printed: the names that this
 package touches (``siming_tasks/plugin/host.py``) and that are gone or take other arguments than in the installed
-version, and the host tests that fail. Exit code 1 if anything broke; if nothing did, the version belongs into ``TESTED``
-of that module.
+version, and the host tests that fail. Exit code 1 if anything broke; if nothing did, the version belongs into
+``TESTED`` of that module.
 """
 
 from __future__ import annotations

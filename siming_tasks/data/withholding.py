@@ -171,7 +171,7 @@ class _Labels(BaseModel):
 
 
 class _Key(BaseModel):
-    """Content of a label file: whose labels they are, the raters, and labels by video; ``digest`` is of all the rest."""
+    """Content of a label file: whose labels they are, raters, and labels by video; ``digest`` is of all the rest."""
 
     format: str
     public_digest: Sha256
