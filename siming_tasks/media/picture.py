@@ -148,7 +148,7 @@ def fit_size(width: int, height: int, size: int | None) -> tuple[int, int]:
 
 
 class Orientation(NamedTuple):
-    """How a stored picture is brought upright: rows and columns swapped, then the order of rows or columns reversed."""
+    """Steps that bring a stored picture upright: rows and columns swapped, then rows or columns reversed."""
 
     transposed: bool = False
     rows: bool = False
@@ -179,7 +179,7 @@ class Orientation(NamedTuple):
 
 
 def side_data(frame: VideoFrame) -> Sequence[Any]:
-    """What lies beside a frame. ``frame.side_data`` would keep every frame until Python looks for unused cycles."""
+    """Side data of a frame; ``frame.side_data`` would keep every frame until Python looks for unused cycles."""
     from av.sidedata.sidedata import SideDataContainer
 
     container: Any = SideDataContainer
