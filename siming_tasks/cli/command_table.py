@@ -74,7 +74,7 @@ TABLE = tuple(CommandRow(*row) for row in (
      "results.jsonl replies.jsonl --requests job_asked.jsonl", "siming score {out}"),
     ("run baseline", "baseline", "train a baseline on a data set's own labels and predict the exams it has not seen",
      "exams --backbone facebook/dinov2-base", "siming score {out} --data {dir}"),
-    ("study raters", "study", "measure how far the physicians agree, with intervals, also while they rate",
+    ("study raters", "study", "measure how far the physicians agree, with intervals, or how far they are with rating",
      "exams", "siming study power"),
     ("study diagnose", "study", "break a run down by step, severity, history and exam decision",
      "runs/qwen", "siming report {path} --data {dir} --out report"),

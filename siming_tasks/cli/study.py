@@ -33,11 +33,11 @@ def raters(
     if chosen.word and is_event_log(Path(chosen.word)):
         from siming_tasks.tools.station.progress import progress_section, read_progress
 
-        if chosen.labels or chosen.data:
-            raise OptionsError("An event log takes neither --data nor --labels; build the data set first.")
-        progress = read_progress(Path(chosen.word), options, raters)
+        if chosen.labels or chosen.data or raters:
+            raise OptionsError("An event log takes no --data, --labels or --raters; build the data set first.")
+        progress = read_progress(Path(chosen.word))
         if as_json:
-            print_json(progress.to_json())
+            print_json(progress)
         else:
             show_markdown(progress_section(progress))
         return

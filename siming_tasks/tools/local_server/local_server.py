@@ -8,7 +8,7 @@ import secrets
 import socket
 import webbrowser
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
@@ -36,14 +36,8 @@ _HEADERS = {
 }
 _CONTINUE_PAGE = """<!doctype html><html lang="en"><title>{title}</title><link rel="icon" href="{icon}">
 <meta http-equiv="refresh" content="0;url=/">
-<p><a href="/">To the {what}</a></p></html>"""
-_NO_KEY = "This is a {what}, and this browser has not got its key. Open the whole address that `{command}` printed."
-_CODECS = {
-    ".mp4": ("h264", "av1", "vp9"),
-    ".m4v": ("h264",),
-    ".mov": ("h264",),
-    ".webm": ("vp8", "vp9", "av1"),
-}
+<p><a href="/">{title}</a></p></html>"""
+_CODECS = {".mp4": ("h264", "av1", "vp9"), ".m4v": ("h264",), ".mov": ("h264",), ".webm": ("vp8", "vp9", "av1")}
 """Containers and codecs that today's browsers play without help."""
 
 
@@ -53,19 +47,15 @@ class ServedSite:
 
     Attributes:
         title: of the page that takes the key.
-        what: the same in a sentence.
-        command: that starts it.
         icon: its address.
         headers: of every answer, beside the ones that all have.
         no_key: what who has no key is told.
     """
 
     title: str
-    what: str
-    command: str
     icon: str
-    headers: Mapping[str, str] = field(default_factory=dict)
-    no_key: str = _NO_KEY
+    headers: Mapping[str, str]
+    no_key: str
 
 
 @dataclass(frozen=True)
@@ -116,7 +106,7 @@ class _KeyMiddleware:
         own = f"{request.url.scheme}://{request.headers.get('host')}"
         same_origin = request.headers.get("origin", own) == own
         allowed = same_origin and self._is_token(request.cookies.get(self.key.cookie, ""))
-        return self.app if allowed else PlainTextResponse(self.site.no_key.format(**vars(self.site)), 403)
+        return self.app if allowed else PlainTextResponse(self.site.no_key, 403)
 
     def _is_token(self, text: str) -> bool:
         return secrets.compare_digest(text.encode(), self.key.token.encode())
@@ -165,10 +155,9 @@ def serve(
     number = bound.getsockname()[1]
     key = AccessKey.new(f"{name}_{number}")
     address = f"http://{_HOST}:{number}/?token="
-    app = application(key)
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
-        app,
+        application(key),
         log_config=None,
         access_log=False,  # it would hold the token
         lifespan="off",

@@ -20,21 +20,16 @@ from siming_tasks.report.viewer_files import MediaLinks
 from siming_tasks.tools.local_server.local_server import AccessKey, ServedSite, not_found, play, require_key
 
 HEADERS = {"content-security-policy": f"{POLICY}; frame-ancestors 'none'", "cache-control": "no-cache"}
-SITE = ServedSite("Report", "report", "siming view", "/static/icon.svg", HEADERS)
+_NO_KEY = "This is a report, and this browser has not got its key. Open the whole address that `siming view` printed."
+SITE = ServedSite("Report", "/static/icon.svg", HEADERS, _NO_KEY)
 KINDS = {
-    ".html": "text/html",
-    ".css": "text/css",
+    **{f".{name}": f"text/{name}" for name in ("html", "css")},
+    **{f".{name}": f"application/{name}" for name in ("json", "pdf")},
     ".js": "text/javascript",
-    ".json": "application/json",
     ".svg": "image/svg+xml",
-    ".pdf": "application/pdf",
-    ".md": "text/plain",
-    ".csv": "text/plain",
-    ".tex": "text/plain",
-    ".mp4": "video/mp4",
-    ".m4v": "video/mp4",
-    ".mov": "video/mp4",
     ".webm": "video/webm",
+    **dict.fromkeys((".md", ".csv", ".tex"), "text/plain"),
+    **dict.fromkeys((".mp4", ".m4v", ".mov"), "video/mp4"),
 }
 """File types of a report with their media types; other files are not served."""
 ABOVE = 4
@@ -89,16 +84,14 @@ def find_dataset(folder: Path, links: MediaLinks, named: Path | None) -> Dataset
                 f"{links.dataset[:12]}. Give the data set that it was made of."
             )
         return dataset
-    for link in list(links.videos.values())[:1]:
-        video = (folder / "videos" / unquote(link)).resolve()
-        for root in list(video.parents)[:ABOVE]:
-            if (root / "dataset.yaml").is_file():
-                try:
-                    dataset = open_dataset(root, media=False)
-                except DataError:
-                    return None
-                return dataset if dataset.digest == links.dataset else None
-    return None
+    first = next(iter(links.videos.values()), None)
+    parents = (folder / "videos" / unquote(first)).resolve().parents[:ABOVE] if first else ()
+    root = next((root for root in parents if (root / "dataset.yaml").is_file()), None)
+    try:
+        found = open_dataset(root, media=False) if root else None
+    except DataError:
+        return None
+    return found if found and found.digest == links.dataset else None
 
 
 def application(viewed: ViewedReport, *, key: AccessKey) -> Starlette:
@@ -111,9 +104,8 @@ def application(viewed: ViewedReport, *, key: AccessKey) -> Starlette:
         if dataset and address in videos:
             video = dataset.video(videos[address])
             # The digest refuses a file that is not the one stated.
-            return play(
-                lambda: (dataset.media_path(video), dataset.media_digest(video, viewed.cache)), viewed.cache, 404
-            )
+            path = dataset.media_path(video)
+            return play(lambda: (path, dataset.media_digest(video, viewed.cache)), viewed.cache, 404)
         try:
             file = inside(viewed.folder, address.lstrip("/") or "index.html")
         except ValueError:

@@ -26,21 +26,21 @@ POLICY = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS = {"content-security-policy": POLICY, "cache-control": "no-store"}
-_NO_KEY = "\n".join(say("no_key", language) for language in LANGUAGES)
-_SCRIPTS = ("station", "player", "sheet", "keys", "line", "words")
 STATIC = {
-    "/": ("page.html", "text/html"),
-    "/station.css": ("station.css", "text/css"),
-    "/icon.svg": ("icon.svg", "image/svg+xml"),
-    "/words.json": ("words.json", "application/json"),
-    **{f"/{name}.js": (f"{name}.js", "text/javascript") for name in _SCRIPTS},
+    "text/html": ("page.html",),
+    "text/css": ("station.css",),
+    "text/javascript": tuple(f"{name}.js" for name in ("station", "player", "sheet", "keys", "line", "words")),
+    "image/svg+xml": ("icon.svg",),
+    "application/json": ("words.json",),
 }
-"""The page and its parts by address: file and media type."""
+"""The page and its parts by media type; the page's address is ``/``."""
 WAVE = 800
 """Parts of a drawn wave form."""
 MAX_BODY = 20_000
 """Bytes of an event: a comment of 2,000 characters and its keys."""
-SITE = ServedSite("Rating station", "rating station", "siming data rate", "/icon.svg", HEADERS, _NO_KEY)
+ACT = ("id", "step", "kind", "value")
+"""Keys of an event, beside the item that it is about."""
+SITE = ServedSite("Rating station", "/icon.svg", HEADERS, "\n".join(say("no_key", each) for each in LANGUAGES))
 
 
 def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
@@ -75,17 +75,11 @@ def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
             raise Refusal("no_such_exam")
         return work.names.index(str(body["item"]))
 
-    def opened(body: dict[str, Any]) -> dict[str, Any]:
-        return work.open(number_of(body), body.get("id"))
-
-    def acted(body: dict[str, Any]) -> dict[str, Any]:
-        return work.event(number_of(body), *(body.get(name) for name in ("id", "step", "kind", "value")))
-
     routes = [
-        *(Route(path, _static(name, kind)) for path, (name, kind) in STATIC.items()),
+        *(_static(name, kind) for kind, names in STATIC.items() for name in names),
         Route("/work", lambda request: JSONResponse(work.start())),
-        Route("/open", _answer_json(opened), methods=["POST"]),
-        Route("/act", _answer_json(acted), methods=["POST"]),
+        Route("/open", _answer_json(lambda body: work.open(number_of(body), body.get("id"))), methods=["POST"]),
+        Route("/act", _answer_json(lambda body: work.event(number_of(body), *map(body.get, ACT))), methods=["POST"]),
         Route("/news/{number}", news),
         Route("/media/{number}", media),
         Route("/wave/{number}", wave),
@@ -97,9 +91,10 @@ def _language(request: Request) -> str:
     return language_of(request.headers.get("accept-language", ""))
 
 
-def _static(name: str, kind: str) -> Callable[[Request], Response]:
+def _static(name: str, kind: str) -> Route:
     content = (resources.files("siming_tasks.tools.station") / "static" / name).read_bytes()
-    return lambda request: Response(content, media_type=kind)
+    address = "/" if name == "page.html" else f"/{name}"
+    return Route(address, lambda request: Response(content, media_type=kind))
 
 
 def _answer_json(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Request], Awaitable[Response]]:

@@ -200,11 +200,10 @@ class EventLog:
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            is_new = not path.exists()
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         except OSError as error:
             raise DataError(f"{path}: cannot be written ({error.strerror}). Name another file with --store.") from None
-        with _sqlite_messages(path), _unbegun(path, is_new):
+        with _sqlite_messages(path):
             connection = _connect(path, "rw")
             if connection.execute("PRAGMA journal_mode=WAL").fetchone() != ("wal",):
                 what = "lies where SQLite cannot keep its log"
@@ -442,17 +441,6 @@ def _make_tables(connection: sqlite3.Connection, rubric: Rubric, synthetic: bool
     connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
     connection.execute(f"PRAGMA application_id={_APPLICATION}")
     connection.execute(f"PRAGMA user_version={_FORMAT}")
-
-
-@contextmanager
-def _unbegun(path: Path, is_new: bool) -> Iterator[None]:
-    """Remove a new file in which nothing could be written, for want of room."""
-    try:
-        yield
-    except BaseException:
-        if is_new and path.stat().st_size == 0:
-            path.unlink()
-        raise
 
 
 @contextmanager

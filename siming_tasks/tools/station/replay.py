@@ -86,7 +86,7 @@ def replay(events: Iterable[Event]) -> ExamState:
     played = heard + silent
     return ExamState(
         steps,
-        sum(gap for gap, _ in _gaps(events)),
+        _seconds(events),
         played,
         opened[-1] if opened else None,
         heard / played if played else None,
@@ -95,33 +95,14 @@ def replay(events: Iterable[Event]) -> ExamState:
 
 def replay_exams(events: Iterable[Event]) -> dict[tuple[str, str], ExamState]:
     """By rater and exam, what the events of one work come to."""
-    return {key: replay(own) for key, own in events_by_exam(events).items()}
-
-
-def events_by_exam(events: Iterable[Event]) -> dict[tuple[str, str], list[Event]]:
-    """Events by rater and exam."""
     by_exam: dict[tuple[str, str], list[Event]] = {}
     for event in events:
         by_exam.setdefault((event.rater, event.exam), []).append(event)
-    return by_exam
+    return {key: replay(own) for key, own in by_exam.items()}
 
 
-def seconds_by_step(events: Iterable[Event]) -> dict[str, float]:
-    """Seconds of work on each step of one exam: the time before an event goes to the event's step."""
-    seconds: dict[str, float] = {}
-    for gap, event in _gaps(list(events)):
-        if event.step is not None:
-            seconds[event.step] = seconds.get(event.step, 0.0) + gap
-    return seconds
-
-
-def _gaps(events: list[Event]) -> list[tuple[float, Event]]:
-    """Seconds of work before each event but the first; opening an exam begins a new stretch, playing it is no event."""
-    events = [event for event in events if event.kind != "played"]
-    times = [datetime.fromisoformat(event.time) for event in events]
-    gaps = []
-    for (before, after), event in zip(pairwise(times), events[1:], strict=True):
-        gap = (after - before).total_seconds()
-        if event.kind != "open" and 0 <= gap <= _BREAK:
-            gaps.append((gap, event))
-    return gaps
+def _seconds(events: Iterable[Event]) -> float:
+    """Seconds of work: the gaps between events, without breaks; opening an exam begins a new stretch."""
+    kept = [(datetime.fromisoformat(event.time), event.kind) for event in events if event.kind != "played"]
+    gaps = [(after - before).total_seconds() for (before, _), (after, kind) in pairwise(kept) if kind != "open"]
+    return sum(gap for gap in gaps if gap <= _BREAK)

@@ -65,17 +65,13 @@ def find_exams(folder: Path, cache: Path, rubric: Path | None = None) -> Exams:
         DataError: no video, two copies of one, a damaged one, or a data set with another rubric than ``rubric``.
     """
     dataset = open_dataset(folder) if (folder / "dataset.yaml").is_file() else None
-    own_rubric = load_rubric(rubric) if rubric else None
+    chosen = load_rubric(rubric) if rubric else dataset.rubric if dataset else default_rubric()
+    if dataset and rubric_digest(chosen) != rubric_digest(dataset.rubric):
+        raise DataError(f"{rubric}: is not the rubric of the data set {folder}. Leave out --rubric.")
     if dataset:
-        if own_rubric and rubric_digest(own_rubric) != rubric_digest(dataset.rubric):
-            raise DataError(f"{rubric}: is not the rubric of the data set {folder}. Leave out --rubric.")
-        chosen, synthetic = dataset.rubric, dataset.synthetic
-        names = [
-            (video.video_id, dataset.media_path(video), tuple(step.step_id for step in video.steps))
-            for video in dataset.videos
-        ]
+        found = [(video.video_id, dataset.media_path(video), video.steps) for video in dataset.videos]
+        names = [(name, path, tuple(step.step_id for step in steps)) for name, path, steps in found]
     else:
-        chosen, synthetic = own_rubric or default_rubric(), False
         steps = tuple(step.id for step in chosen.steps)
         names = [(path.relative_to(folder).as_posix(), path, steps) for path in VideoFiles(folder).files]
     try:
@@ -91,17 +87,17 @@ def find_exams(folder: Path, cache: Path, rubric: Path | None = None) -> Exams:
     looked = look_at_all(exam.path for exam in exams)
     problems = []
     for exam in exams:
-        if isinstance(found := looked[exam.path], MediaError):
-            problems.append(str(found))
-        elif first.setdefault(exam.digest, exam) is not exam:
-            problems.append(f"{exam.name!r} is the same video as {first[exam.digest].name!r}. Take one of them away.")
-        else:
-            try:
-                read_timeline(exam.path)
-            except MediaError as error:
-                problems.append(str(error))
-            if cut := found.cut():
+        try:
+            if isinstance(recording := looked[exam.path], MediaError):
+                raise recording
+            if first.setdefault(exam.digest, exam) is not exam:
+                other = first[exam.digest].name
+                raise MediaError(f"{exam.name!r} is the same video as {other!r}. Take one of them away.")
+            read_timeline(exam.path)
+            if cut := recording.cut():
                 _log.warning("%s", cut)
+        except MediaError as error:
+            problems.append(str(error))
     if problems:
         raise DataError("\n".join(problems[:20]))
-    return Exams(chosen, tuple(exams), synthetic)
+    return Exams(chosen, tuple(exams), bool(dataset and dataset.synthetic))

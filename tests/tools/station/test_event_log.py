@@ -16,7 +16,7 @@ from siming_tasks.common.errors import DataError, SimingError
 from siming_tasks.rubrics import Rubric, allowed_points, rubric_from
 from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_sheet
 from siming_tasks.tools.station.event_log import Event, EventLog, Known
-from siming_tasks.tools.station.replay import replay, seconds_by_step
+from siming_tasks.tools.station.replay import replay
 from tests.tools.station.conftest import STEPS, rubric_of
 
 EXAM = "a" * 64
@@ -59,7 +59,6 @@ def test_time_is_counted_without_breaks() -> None:
     times = ["10:00:00", "10:00:10", "10:00:30", "10:20:30", "10:20:35"]
     rows = [row._replace(time=f"2026-01-01T{time}+00:00") for row, time in zip(rows, times, strict=True)]
     assert replay(rows).seconds == 10 + 20 + 5
-    assert seconds_by_step(rows) == {"look": 10, "call": 20, "press": 5}
 
 
 def test_half_points_and_odd_scales_are_kept() -> None:
