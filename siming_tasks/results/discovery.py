@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -94,24 +95,18 @@ def asked_ids(
     slices: Collection[RequestSlice] = (),
     partial: bool = False,
 ) -> frozenset[str]:
-    """Ids of the requests that count as asked: the one answer to "is an absent request a missing answer?".
+    """Ids of the requests that count as asked; one of them without a record is a missing answer.
 
-    A run that was not limited was to make every request of the data set, so that what it lacks is missing. A run made
-    with ``--limit`` or ``--offset`` was to make those of its slices: what it lacks *there* is missing, and the rest was
-    never asked. lmms-eval takes the requests of a task in the order of
-    :func:`~siming_tasks.tasks.expected_requests.expected_requests`.
+    A run that was not limited was to make every request of the data set; one made with ``--limit`` or ``--offset``
+    those of its slices, in the order of :func:`~siming_tasks.tasks.expected_requests.expected_requests`.
 
     Args:
         setting: name of the setting.
         videos: of the data set.
-        have: ids of the requests that have a record; they were asked whatever else is known (and without ``slices`` and
-            ``partial`` nothing depends on them).
+        have: ids of the requests that have a record; they were asked whatever else is known.
         slices: those that the run states; none: it was not limited.
-        partial: count only ``have``, for a run that was limited and does not say so.
-
-    Returns:
-        All requests of the data set, those of the slices, or ``have``. A limit below 1 is a share of the *first* task
-        in lmms-eval 0.7.3, so that only ``have`` is known of such a run.
+        partial: count only ``have``, for a run that was limited and does not say so. So it is with a limit below 1, a
+            share of the *first* task in lmms-eval 0.7.3.
     """
     if partial or any(
         (part.limit is not None and 0 < part.limit < 1) or (part.parts and not part.whole) for part in slices
@@ -133,11 +128,10 @@ class RunSource:
     """Path and name of a run, and the facts that its results files state.
 
     Attributes:
-        name: shown to readers; unique within a report.
+        name: shown to readers, without secrets; unique within a report.
         slug: the same as a file name; unique within a report.
         path: prediction file, or folder with sample logs; of several parts the first.
-        facts: model, model_args, date, versions... as far as they are known, without secrets
-            (:func:`siming_tasks.common.redact.redact`; the name has none either).
+        facts: model, model_args, date, versions... as far as they are known, without secrets.
         slices: by setting, which requests the run was told to make; nothing for a prediction file.
         paths: all its parts, files or folders.
     """
@@ -164,21 +158,11 @@ class RunSource:
         return facts
 
     @property
-    def reference(self) -> bool:
-        """True for a judge without a model (``--model siming_reference``)."""
-        return self.facts.get("model") == REFERENCE_MODEL
-
-    @property
-    def kind(self) -> str | None:
-        """Name of the reference judge: ``oracle``, a rater, ...; None for a model or a bare prediction file."""
-        return _arguments(self.facts).get("kind", "oracle") if self.reference else None
-
-    @property
     def role(self) -> str:
-        """Word for its role in tables and charts: ``supervised``, ``reference`` or ``model``."""
+        """Word for its role in tables and charts: ``supervised``, ``reference`` (no model) or ``model``."""
         if self.facts.get("judge") == SUPERVISED:
             return "supervised"
-        return "reference" if self.reference else "model"
+        return "reference" if self.facts.get("model") == REFERENCE_MODEL else "model"
 
 
 def find_runs(arguments: Sequence[str]) -> list[RunSource]:
@@ -215,21 +199,19 @@ def find_runs(arguments: Sequence[str]) -> list[RunSource]:
 def unique_names(sources: Sequence[RunSource]) -> list[RunSource]:
     """The same runs with names and slugs of their own: the file's or folder's name is added where two are alike."""
     counts = Counter(source.name for source in sources)
-    names: set[str] = set()
-    slugs: set[str] = set()
+    taken: set[str] = set()
 
-    def untaken(name: str, taken: set[str], pattern: str) -> str:
-        candidate, number = name, 2
-        while candidate in taken:
-            candidate, number = name + pattern.format(number), number + 1
-        taken.add(candidate)
-        return candidate
+    def untaken(name: str, pattern: str) -> str:
+        numbered = (name + pattern.format(number) for number in count(2))
+        free = next(each for each in chain([name], numbered) if each + pattern not in taken)
+        taken.add(free + pattern)
+        return free
 
     unique = []
     for source in sources:
         name = f"{source.name} ({redact(source.path.stem)})" if counts[source.name] > 1 else source.name
-        name = untaken(name, names, " ({})")
-        unique.append(replace(source, name=name, slug=untaken(slug_of(name), slugs, "-{}")))
+        name = untaken(name, " ({})")
+        unique.append(replace(source, name=name, slug=untaken(slug_of(name), "-{}")))
     return unique
 
 
@@ -312,8 +294,7 @@ def _stated_facts(path: Path) -> dict[str, Any]:
     for file in [path] if path.is_file() else sorted(path.rglob("*.jsonl")):
         try:
             with open_regular(file) as stream:
-                first = stream.readline(MAX_FIRST_LINE)
-            judge = stated_judge(json.loads(first)["judge"]) or {}
+                judge = stated_judge(json.loads(stream.readline(MAX_FIRST_LINE))["judge"]) or {}
         except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             continue  # unreadable: whoever reads the predictions says so
         if judge:
@@ -336,21 +317,14 @@ def _facts(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     arguments = redact(config.get("model_args"))
     if isinstance(arguments, Mapping):  # else as the command line has them
         arguments = ",".join(f"{key}={value}" for key, value in arguments.items())
-    times = [float(result.get("total_evaluation_time_seconds") or 0) for result in (whole[-1:] or results)]
     facts = {
-        "model": config.get("model"),
-        "model_name": newest.get("model_name") or None,
+        **{name: config.get(name) or None for name in ("model", "gen_kwargs", "batch_size", "offset")},
+        **{name: newest.get(name) or None for name in ("model_name", "date", "lmms_eval_version", "git_hash")},
         "model_args": arguments if isinstance(arguments, str) else None,
         "generation": first.get("generation_kwargs"),
-        "gen_kwargs": config.get("gen_kwargs") or None,
-        "batch_size": config.get("batch_size"),
         "seeds": [config.get(f"{kind}_seed") for kind in ("random", "numpy", "torch", "fewshot")],
         "limit": config.get("limit"),
-        "offset": config.get("offset") or None,
-        "date": newest.get("date"),
-        "lmms_eval_version": newest.get("lmms_eval_version"),
-        "git_hash": newest.get("git_hash"),
-        "seconds": sum(times) or None,
+        "seconds": sum(float(one.get("total_evaluation_time_seconds") or 0) for one in whole[-1:] or results) or None,
         "tasks": {name: (task.get("metadata") or {}) for name, task in tasks.items()},
     }
     known = {name: value for name, value in redact(facts).items() if value not in (None, "", {})}

@@ -116,13 +116,10 @@ def _heard(matrix: ScoreMatrix, dataset: Dataset, setting: str) -> str:
     yes, no = len(facts.raters(True)), len(facts.raters(False))
     if not steps or not (yes or no or modality.needs):
         return ""
-    given = " and ".join(
-        {"sound": "gives the sound", "transcript": "gives a transcript"}[need] for need in modality.needs
-    )
     unstated = len(facts.heard) - yes - no
     who = [f"{count} of {len(facts.heard)} {dataset.people} {words}" for count, words in
            ((yes, "heard it"), (no, "did not"), (unstated, "did not state it")) if count]  # fmt: skip
     told = f"{', '.join(who)}; " if who else ""
-    return (
-        f"{len(steps)} of the {len(matrix.step_ids)} steps need sound: {told}this task {given or 'does not give it'}."
-    )
+    words = {"sound": "gives the sound", "transcript": "gives a transcript"}
+    given = " and ".join(words[need] for need in modality.needs) or "does not give it"
+    return f"{len(steps)} of the {len(matrix.step_ids)} steps need sound: {told}this task {given}."

@@ -20,7 +20,7 @@ from siming_tasks.results.record import Record, distinct_records
 from siming_tasks.results.usage import load_prices, usage_summary
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.answer_formats import FormatInputs
-from siming_tasks.tasks.expected_requests import Requests, expected_ids, expected_requests, record_id, steps_of
+from siming_tasks.tasks.expected_requests import expected_ids, expected_requests, record_id, steps_of
 from siming_tasks.tasks.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.tasks.prompting import PromptOptions
 
@@ -155,7 +155,7 @@ def evaluate_records(
         "dataset": dataset.facts,
         "rubric": {"id": dataset.rubric.rubric_id, "version": dataset.rubric.version},
         "prompt": prompt,
-        "requests": {**requests, "expected": Requests(spec, dataset.videos).count, "conflicts": conflicts},
+        "requests": {**requests, "expected": len(expected_requests(spec, dataset.videos)), "conflicts": conflicts},
         "statuses": {name: statuses.get(name, 0) for name in spec.answer_format.statuses},
         "missing": dict(sorted(missing.items())),
         "media": _media_summary(distinct),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +19,7 @@ from siming_tasks.results.record import ASKED_AGAIN, REQUEST_FAILED, Record, ans
 from siming_tasks.results.record_parser import RecordParser, raw_reply
 from siming_tasks.results.run_parts import condition_problems
 from siming_tasks.tasks import TASKS
-from siming_tasks.tasks.expected_requests import Requests
+from siming_tasks.tasks.expected_requests import expected_ids
 
 MAX_LOG_LINE = 256_000_000
 """Longest line of a sample log in bytes: a reply of many megabytes is a model's fault and must still be counted."""
@@ -52,78 +51,56 @@ class Predictions:
 
 @dataclass
 class _Collector:
-    """Records by the number of their request, with the place each came from; a second, different one is a conflict.
+    """Records by request and part, each with the place it came from; a second, different one is a conflict.
 
     What the same command asks again (:data:`~siming_tasks.results.record.ASKED_AGAIN`) is no answer that another part
     of the run could contradict; but who is asked again is asked the same, with the same prompt, data and media.
     """
 
-    dataset: Dataset
     problems: list[Problem]
-    records: dict[str, list[Record | None]] = field(default_factory=dict)
-    _parts: dict[tuple[str, int], dict[str, tuple[Record, Path, int]]] = field(default_factory=dict)
-    _requests: dict[str, Requests] = field(default_factory=dict)
-    # Line and file of a million records as numbers: a tuple for each would take more memory than the records.
-    _lines: dict[str, array[int]] = field(default_factory=dict)
-    _files: dict[str, array[int]] = field(default_factory=dict)
-    _paths: list[Path] = field(default_factory=list)
+    found: dict[str, dict[str, tuple[Record, Path, int]]] = field(default_factory=dict)
 
     def add(self, record: Record, path: Path, line: int) -> bool:
         """Keep a record, unless its request has one already, and note the problems with that; True if it was kept."""
-        last = self._paths[-1] if self._paths else None
-        if last is not path and last != path:  # to compare two paths costs as much as the rest, a million times
-            self._paths.append(path)
-        name, part = record.setting, record.conditions.part
-        if name not in self.records:
-            requests = self._requests[name] = Requests(TASKS[name], self.dataset.videos)
-            self.records[name] = [None] * requests.count
-            self._lines[name], self._files[name] = (array("q", bytes(8 * requests.count)) for _ in range(2))
-        number = self._requests[name].number(record.video_id, record.step_id)
-        first, parts = self.records[name][number], self._parts.get((name, number), {})
-        first_path, first_line = path, 0
-        if first is not None:
-            first_path, first_line = self._paths[self._files[name][number]], self._lines[name][number]
-        elif stored := next(iter(parts.values()), None) if not part else parts.get(part):
-            first, first_path, first_line = stored
-        is_kept = first is None
-        if first is not None and not (first_path != path and _is_same(first, record)):
-            failed_twice = first.status == record.status == REQUEST_FAILED
-            is_kept = first_path != path and (failed_twice or answered_more(record.status, first.status))
+        entries, part = self.found.setdefault(record.id, {}), record.conditions.part
+        known = entries.get(part) or (entries.get("") if part else next(iter(entries.values()), None))
+        if known:
+            first, first_path, first_line = known
+            if first_path != path and _is_same(first, record):
+                return False
             self._note_conflict(first, f"{first_path}:{first_line}", first_path == path, record, path, line)
-        if is_kept and part:
-            self._parts.setdefault((name, number), {})[part] = record, path, line
-        elif is_kept:
-            self.records[name][number] = record
-            self._lines[name][number], self._files[name][number] = line, len(self._paths) - 1
-        return is_kept
+            failed_twice = first.status == record.status == REQUEST_FAILED
+            if first_path == path or not (failed_twice or answered_more(record.status, first.status)):
+                return False
+        entries[part] = record, path, line
+        return True
 
     def _note_conflict(self, first: Record, place: str, same_file: bool, record: Record, path: Path, line: int) -> None:
-        if not same_file and {first.status, record.status} & set(ASKED_AGAIN):
-            asked, unknown = (first.conditions, record.conditions), (None, UNKNOWN_MODE)
-            shown = [stated.media for stated in asked if stated.media.get("mode") not in unknown]
-            differs = {
-                "prompt": len({stated.prompt for stated in asked} - {None, ""}) == 2,
-                "JSON schema": len({stated.reply_schema for stated in asked if stated.prompt}) == 2,
-                "view of the video": len(shown) == 2 and shown[0] != shown[1],
-            }
-            if difference := next((name for name, holds in differs.items() if holds), None):
-                what = f"{record.id} was asked with another {difference} in {place}, where one of the two is no answer."
-                fix = "Ask requests again under the options of their run."
-                self.problems.append(Problem("asked-otherwise", what, fix, str(path), line))
+        if same_file or not {first.status, record.status} & set(ASKED_AGAIN):
+            what = f"{record.id} stands in {place} already{'' if same_file else ', with another answer'}."
+            fix = "Keep one of them." if same_file else "Score two runs apart; of one run, remove the stale file."
+            self.problems.append(Problem("prediction-twice", what, fix, str(path), line))
             return
-        what = f"{record.id} stands in {place} already{'' if same_file else ', with another answer'}."
-        fix = "Keep one of them." if same_file else "Score two runs apart; of one run, remove the stale file."
-        self.problems.append(Problem("prediction-twice", what, fix, str(path), line))
-
-    def finish(self) -> dict[str, Sequence[Record]]:
-        """Records by setting, in dataset order, with one record for each exam that was asked about in parts."""
-        for (name, number), parts in self._parts.items():
-            self.records[name][number] = merge_parts([record for record, _, _ in parts.values()])
-        return {
-            name: [record for record in self.records.pop(name) if record is not None]
-            for name in TASKS
-            if name in self.records
+        asked = (first.conditions, record.conditions)
+        shown = [stated.media for stated in asked if stated.media.get("mode") not in (None, UNKNOWN_MODE)]
+        differs = {
+            "prompt": len({stated.prompt for stated in asked} - {None, ""}) == 2,
+            "JSON schema": len({stated.reply_schema for stated in asked if stated.prompt}) == 2,
+            "view of the video": len(shown) == 2 and shown[0] != shown[1],
         }
+        if difference := next((name for name, holds in differs.items() if holds), None):
+            what = f"{record.id} was asked with another {difference} in {place}, where one of the two is no answer."
+            fix = "Ask requests again under the options of their run."
+            self.problems.append(Problem("asked-otherwise", what, fix, str(path), line))
+
+    def records(self, dataset: Dataset) -> dict[str, Sequence[Record]]:
+        """Records by setting, in dataset order, with one record for each exam that was asked about in parts."""
+        records: dict[str, Sequence[Record]] = {}
+        for name in {request.partition("/")[0] for request in self.found} & TASKS.keys():
+            there = (self.found.get(request) for request in expected_ids(TASKS[name], dataset.videos))
+            parts = [[record for record, _, _ in entries.values()] for entries in there if entries]
+            records[name] = [one[0] if not one[0].conditions.part else merge_parts(one) for one in parts]
+        return {name: records[name] for name in TASKS if name in records}
 
 
 def load_predictions(
@@ -153,7 +130,7 @@ def load_predictions(
         if not logs:
             what = "no *.jsonl file in this folder." if folder.is_dir() else "no such file or folder."
             problems.append(Problem("no-predictions", what, _GIVE_A_RUN, str(folder)))
-    parser, collector = RecordParser(dataset, problems), _Collector(dataset, problems)
+    parser, collector = RecordParser(dataset, problems), _Collector(problems)
     for file in files:
         errors = 0
         for line, row in _lines(file):
@@ -167,12 +144,12 @@ def load_predictions(
                 what = f"{errors:,} errors; the rest of the file was not read."
                 problems.append(Problem("too-many-errors", what, "Correct those first.", str(file), line))
                 break
-    if not collector.records and not any(problem.severity == "error" for problem in problems):
+    if not collector.found and not any(problem.severity == "error" for problem in problems):
         fix = f"Give the data set that they were made on, a prediction file ({see('data')}) or lmms-eval's sample logs."
         part = f"the split {dataset.part!r} of " if dataset.part else ""
         what = f"no line holds a prediction about {part}{dataset.name}, {dataset.version}."
         problems.append(Problem("no-predictions", what, fix, shown))
-    records = collector.finish()
+    records = collector.records(dataset)
     problems += parser.disagreements
     problems += condition_problems(records, dataset, shown, allow)
     return Predictions(records, tuple(problems), tuple(files))

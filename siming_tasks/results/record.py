@@ -49,8 +49,7 @@ def answered_more(status: str, other: str) -> bool:
         >>> answered_more("ok", "truncated"), answered_more("empty", "request_failed"), answered_more("ok", "refused")
         (True, True, False)
     """
-    order = {name: place for place, name in enumerate(ASKED_AGAIN)}
-    return order.get(status, len(order)) > order.get(other, len(order))
+    return other in ASKED_AGAIN and status not in ASKED_AGAIN[: ASKED_AGAIN.index(other) + 1]
 
 
 @dataclass(frozen=True, slots=True)

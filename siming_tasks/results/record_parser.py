@@ -132,14 +132,8 @@ class RecordParser:
     dataset: Dataset
     problems: list[Problem] = field(default_factory=list)
     _steps: dict[tuple[str, str], _Steps] = field(default_factory=dict, init=False)
-    _steps_by_ids: dict[tuple[str, ...], _Steps] = field(default_factory=dict, init=False)
     _place: tuple[str, int] = field(default=("", 0), init=False)
     _disagree: dict[str, list[str]] = field(default_factory=dict, init=False)
-
-    def parse(self, row: dict[str, Any], file: Path, line: int) -> Record | None:
-        """The record of a line; None, and a problem in most cases, if there is none."""
-        self._place = str(file), line
-        return self._parse(row)
 
     @property
     def disagreements(self) -> list[Problem]:
@@ -157,7 +151,9 @@ class RecordParser:
     ) -> None:
         self.problems.append(Problem(code, what, fix, *self._place, where, severity))
 
-    def _parse(self, row: dict[str, Any]) -> Record | None:
+    def parse(self, row: dict[str, Any], file: Path, line: int) -> Record | None:
+        """The record of a line; None, and a problem in most cases, if there is none."""
+        self._place = str(file), line
         logged = row if _is_record(row) else next(filter(_is_record, reversed(row.values())), None)
         if logged is None and "setting" not in row:
             if "doc_id" not in row:  # else a sample of some other task of the same run
@@ -230,9 +226,7 @@ class RecordParser:
         """All steps of a video that the requests of a setting are about, by id."""
         key = setting.scope, video.video_id
         if key not in self._steps:
-            names = asked_steps(setting, video)
-            steps = self._steps_by_ids.setdefault(names, {name: self.dataset.rubric.by_id[name] for name in names})
-            self._steps[key] = steps
+            self._steps[key] = {name: self.dataset.rubric.by_id[name] for name in asked_steps(setting, video)}
         return self._steps[key]
 
     def _parsed_line(self, row: Mapping[str, Any], source: _Line, asked: tuple[RubricStep, ...]) -> Parsed | None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError, Problem
-from siming_tasks.common.input_kinds import kind_of, path_of
 from siming_tasks.common.printed_value import share_text
 from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import CONSENSUS, UnitChoice
@@ -220,8 +219,6 @@ def load(
     """
     if isinstance(run, Run):
         return run
-    if data is not None and not isinstance(run, RunSource):
-        _refuse_swapped(run, data)
     source = run if isinstance(run, RunSource) else run_at(run)
     if data is None:
         options = Options.from_env()
@@ -230,15 +227,6 @@ def load(
             raise DataError(f"{run}: its data set is not stated. Give its folder (data=...), or set SIMING_DATA to it.")
         data = folder
     return read_run(source, as_dataset(data), partial=partial)
-
-
-def _refuse_swapped(run: object, data: object) -> None:
-    """Refuse a data set in the run's place and a run in the data set's (DataError: gives the right call)."""
-    if isinstance(data, Dataset | Run) or isinstance(run, Dataset | Run | list | tuple):
-        return  # each is refused where it stands
-    there = path_of(run, "run", "run"), path_of(data, "data", "data set")
-    if [kind_of(path) for path in there] == ["data set", "run"]:
-        raise DataError(f"{run} is a data set and {data} is a run. Swap them: load({str(data)!r}, {str(run)!r})")
 
 
 def load_run(

@@ -67,24 +67,3 @@ def check_shards(videos: Sequence[Video], settings: Iterable[TaskSpec], number: 
         if number > (size := len(expected_requests(setting, videos))):
             reason = f"{number} shards of the {size:,} requests of {setting.task_name}: some would be empty"
             raise OptionsError(f"{reason}. Ask for fewer, or divide the tasks of clips apart (--tasks siming_clip).")
-
-
-class Requests:
-    """The requests of a task by their number from 0 in the order of :func:`expected_requests`, ``count`` in all."""
-
-    def __init__(self, task: TaskSpec, videos: Iterable[Video]) -> None:
-        self.count = 0
-        self._first: dict[str, int] = {}
-        self._steps: dict[str, dict[str, int]] = {}
-        # Most videos ask about the same steps: one table of places serves them all.
-        shared: dict[tuple[str, ...], dict[str, int]] = {}
-        for video in videos:
-            if names := asked_steps(task, video):
-                self._first[video.video_id] = self.count
-                if task.scope == "clip":
-                    self._steps[video.video_id] = shared.setdefault(names, {name: k for k, name in enumerate(names)})
-                self.count += len(names) if task.scope == "clip" else 1
-
-    def number(self, video_id: str, step_id: str | None) -> int:
-        """The number of the request about a video or, for clips, one step of it; KeyError if it is none."""
-        return self._first[video_id] + (self._steps[video_id][step_id] if step_id else 0)

@@ -32,7 +32,7 @@ def run_with_sound(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> 
         record["answers"] = {
             step: video.step(step).consensus if step in heard else points for step, points in record["answers"].items()
         }
-        lines.append(json.dumps(row))
+        lines.append(json.dumps({**row, "filtered_resps": json.dumps({"scores": record["answers"]})}))
     (plain / log.name).write_text("\n".join(lines) + "\n")
     return plain
 

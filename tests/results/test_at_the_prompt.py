@@ -81,8 +81,7 @@ def wrong_arguments(run: st.Run, exams: Path) -> Iterator[tuple[str, Callable[[]
     archive.touch()
     yield f"{archive}: an archive, and a run is wanted. Unpack it", lambda: st.load(archive, data)
     yield f"{archive}: an archive, and a data set is wanted. Unpack it", lambda: st.open_dataset(archive)
-    yield f"{exams} is a data set and {file} is a run. Swap them: load({file!r}, {str(exams)!r})", lambda: st.load(
-        str(exams), file)  # fmt: skip
+    yield f"{exams}: a data set, and a run is wanted. Give the predictions", lambda: st.load(str(exams), file)
     yield f"{exams}: a data set, and a run is wanted. Give the predictions", lambda: st.load(exams)
     yield f"{file}: a run, and a data set is wanted.", lambda: st.load(file, file)
     yield "run: the path of a run is wanted, not an int.", lambda: st.load(3, data)  # type: ignore[arg-type]

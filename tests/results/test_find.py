@@ -20,7 +20,7 @@ def test_names_come_from_what_was_run(exams: Dataset, make_run: Callable[..., Pa
     sources = find_runs([str(tmp_path / name) for name in "abc"] + [f"mine={tmp_path / 'b'}", str(tmp_path / "b")])
     assert [s.name for s in sources] == ["rater_b", "org/Model-7B (b)", "local-3B", "mine", "org/Model-7B (b) (2)"]
     assert [s.slug for s in sources] == ["rater-b", "org-model-7b-b", "local-3b", "mine", "org-model-7b-b-2"]
-    assert [s.reference for s in sources] == [True, False, False, False, False]
+    assert [s.role for s in sources] == ["reference", *["model"] * 4]
     assert dataset_folder(sources) == exams.root
 
 

@@ -113,7 +113,7 @@ def test_it_is_a_prediction_file_of_its_own_kind(short_demo: Path, mine: Path, t
     assert all(len(run.records[name]) == len(run.asked(name)) for name in SETTINGS)
     media = run.records["clip_score"][0]["media"]
     assert (media["n_frames"], media["mode"], media["size"]) == (2, "frames", 64)
-    assert (run.source.role, run.source.name, run.source.reference) == ("supervised", "mine", False)
+    assert (run.source.role, run.source.name) == ("supervised", "mine")
     assert run.source.facts["trained"] == "backbone=colours, folds=4, unit=video"
     said = {(x["setting"], x["video_id"], x["step_id"]): x for x in lines(mine)}
     tops = {step.id: step.max_score for step in dataset.rubric.steps}
