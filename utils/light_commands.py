@@ -39,7 +39,7 @@ class Missing:
 
 
 def write_inputs(exams: Path, out: Path) -> None:
-    """Write each physician's points as predictions (``rater_a.jsonl``, ...), and a score sheet."""
+    """Write each physician's points as predictions (``rater_a.jsonl``, ...), and a table of labels."""
     from siming_tasks import open_dataset
 
     videos = open_dataset(exams).videos
@@ -49,11 +49,12 @@ def write_inputs(exams: Path, out: Path) -> None:
         (out / f"{rater}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     with open(out / "scores.csv", "w", encoding="utf-8", newline="") as stream:
         sheet = csv.writer(stream)
-        sheet.writerow(("video_id", "step_id", "start", "end", "rater_a", "consensus"))
+        sheet.writerow(("video_id", "step_id", "start", "end", "rater", "points"))
         for video in videos:
             sheet.writerows(
-                (video.video_id, one.step_id, one.start, one.end, one.scores["rater_a"], one.scores["consensus"])
+                (video.video_id, one.step_id, one.start, one.end, rater, one.scores[rater])
                 for one in video.steps
+                for rater in ("rater_a", "consensus")
             )
 
 
@@ -62,7 +63,7 @@ def commands(exams: Path, out: Path) -> Iterator[tuple[str, int, str]]:
     a, b = f"{out}/rater_a.jsonl", f"{out}/rater_b.jsonl"
     rubric, videos = f"--rubric {exams}/rubric.yaml", f"--videos {exams}/media"
     yield f"data check {exams}", 0, "0 errors"
-    yield f"data template {out}/sheet.xlsx {rubric} {videos}", 0, "sheets rater_a, rater_b"
+    yield f"data template {out}/sheet.xlsx {rubric} {videos}", 0, "sheets a, b and spans"
     yield f"data build {out}/built {rubric} {videos} --labels {out}/scores.csv --synthetic", 0, "132 judged steps"
     yield f"data rate {exams} --rater kim --no-browser --store {out}/kim.sqlite", 0, "Every event is kept"
     yield f"run requests {exams} {out}/job.jsonl --model m --setting full_score --limit 1 --frames 2", 0, "1 requests"

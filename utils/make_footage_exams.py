@@ -44,7 +44,7 @@ def read_annotator(name: str) -> dict[tuple[str, str], Row]:
 
 
 def write_sheet(path: Path, recordings: Collection[str] = ()) -> int:
-    """Write the long score sheet: spans of the first annotator, and a consensus where both agree; rows written.
+    """Write the table of labels: spans of the first annotator, and a consensus where both agree; steps written.
 
     ``recordings``: the file names of those wanted; none named: all.
     """
@@ -53,13 +53,14 @@ def write_sheet(path: Path, recordings: Collection[str] = ()) -> int:
         raise ValueError(f"the annotators judged other steps: {sorted(first.keys() ^ second.keys())}")
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
-        writer.writerow(["video_id", "step_id", "start", "end", *RATERS, "consensus", "student"])
+        writer.writerow(["video_id", "step_id", "start", "end", "rater", "points", "student"])
         wanted = {key: row for key, row in first.items() if not recordings or key[0] in recordings}
         for key, row in wanted.items():
             points = [row["points"], second[key]["points"]]
-            agreed = points[0] if points[0] == points[1] else ""
             person = PERSONS.get(key[1].split("_")[0], key[0])
-            writer.writerow([*key, row["start"], row["end"], *points, agreed, person])
+            agreed = [("consensus", points[0])] if points[0] == points[1] else []
+            for given in (*zip(RATERS, points, strict=True), *agreed):
+                writer.writerow([*key, row["start"], row["end"], *given, person])
     return len(wanted)
 
 

@@ -25,8 +25,7 @@ from siming_tasks.data.withholding import with_labels
 from siming_tasks.results.discovery import run_at
 from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.rubrics import default_rubric, load_rubric
-from siming_tasks.tools.builder.mapping import read_mapping
-from siming_tasks.tools.builder.sheet_tables import read_table
+from siming_tasks.tools.builder.label_tables import read_grids
 
 SPECIAL: dict[str, tuple[Callable[[Path], object], str]] = {
     "pipe": (os.mkfifo, "a pipe, and only regular files are read"),
@@ -57,10 +56,8 @@ def test_a_data_set_with_a_special_file_is_refused(data: Path, kind: str, name: 
 READERS: dict[str, Callable[[Path], object]] = {
     "x.yaml": read_yaml,
     "rubric.yaml": load_rubric,
-    "mapping.yaml": read_mapping,
-    "sheet.csv": read_table,
-    "sheet.xlsx": read_table,
-    "sheet.jsonl": read_table,
+    "sheet.csv": read_grids,
+    "sheet.xlsx": read_grids,
 }
 
 
@@ -69,8 +66,6 @@ READERS: dict[str, Callable[[Path], object]] = {
 def test_no_reader_opens_a_special_file(tmp_path: Path, kind: str, name: str) -> None:
     SPECIAL[kind][0](tmp_path / name)
     words = SPECIAL[kind][1]
-    if kind == "folder" and READERS[name] is read_table:
-        words = "a folder that holds no labels"  # one of a release may hold some
     with pytest.raises(SimingError, match=f"{name}: {words}"):
         READERS[name](tmp_path / name)
 
@@ -212,9 +207,9 @@ HEADING = f'<row r="1">{CELL.format("A1", "video_id")}{CELL.format("B1", "step_i
     [
         (
             '<row r="99999999999"><c r="A1"><v>1</v></c></row>',
-            "x.xlsx [Sheet]:2000001: at most 2,000,000 rows",
+            "no row below the headings",
         ),
-        ('<row r="2"><c r="XFD2"><v>1</v></c></row>', "x.xlsx [Sheet]:2: at most 2,000,000 rows and 2,000 columns"),
+        ('<row r="2"><c r="XFD2"><v>1</v></c></row>', "x.xlsx:2: at most 1,000,000 rows and 2,000 columns"),
         ('<row r="2"><c r="A2"><v>1</v>', "not a readable .xlsx file"),
         ('<row r="2"><c r="A2" t="s"><v>9</v></c></row>', "not a readable .xlsx file"),
         ('<row r="x"><c r="?"><v>1</v></c></row>', "not a readable .xlsx file"),
@@ -223,15 +218,14 @@ HEADING = f'<row r="1">{CELL.format("A1", "video_id")}{CELL.format("B1", "step_i
 def test_a_small_workbook_that_means_a_huge_one(tmp_path: Path, rows: str, message: str) -> None:
     start = time.monotonic()
     with pytest.raises(DataError) as caught:
-        read_table(sheet(tmp_path / "x.xlsx", HEADING + rows))
+        read_grids(sheet(tmp_path / "x.xlsx", HEADING + rows))
     assert message in str(caught.value) and time.monotonic() - start < 60
 
 
 def test_the_claimed_size_of_a_sheet_is_not_believed(tmp_path: Path) -> None:
     rows = HEADING + f'<row r="2">{CELL.format("A2", "v1")}{CELL.format("B2", "cpr_01")}</row>'
-    ((table,), _) = read_table(sheet(tmp_path / "x.xlsx", rows))
-    (row,) = table.rows
-    assert row.cells == {"video_id": "v1", "step_id": "cpr_01"}
+    (grid,) = read_grids(sheet(tmp_path / "x.xlsx", rows))
+    assert grid.rows == [(1, ["video_id", "step_id"]), (2, ["v1", "cpr_01"])]
 
 
 def test_a_data_set_of_nothing_but_faults_is_left_after_ten_thousand(data: Path) -> None:

@@ -12,7 +12,6 @@ from siming_tasks.common.errors import DataError, RubricError
 from siming_tasks.common.files import read_yaml, sha256_json
 from siming_tasks.data.row_schema import DatasetInfo
 from siming_tasks.rubrics import default_rubric, load_rubric, rubric_from
-from siming_tasks.tools.builder.mapping import read_mapping
 from tests.rubrics.test_rubrics import SMALL
 
 TEXT = yaml.safe_dump(SMALL, sort_keys=False)
@@ -92,21 +91,6 @@ def test_a_dataset_card_keeps_text_as_written(tmp_path: Path) -> None:
     assert info.license == "off"
 
 
-def test_a_mapping_file_keeps_text_as_written(tmp_path: Path) -> None:
-    path = tmp_path / "mapping.yaml"
-    path.write_text(
-        "steps: {1.10: cpr_01, 010: cpr_02}\nraters: {no: rater_a, 1:30: rater_b}\nnot_applicable: [no, off]\n"
-    )
-    mapping = read_mapping(path)
-    assert (mapping.steps, mapping.raters) == (
-        {"1.10": "cpr_01", "010": "cpr_02"},
-        {"no": "rater_a", "1:30": "rater_b"},
-    )
-    assert mapping.not_applicable == ("no", "off")
-    path.write_text("steps: {1.1: a, 1.10: b}\nrate: 30000/1001\n")
-    assert read_mapping(path).steps == {"1.1": "a", "1.10": "b"}
-
-
 def test_plain_data_is_checked_too() -> None:
     data: dict[str, Any] = {**SMALL, "version": None}
     with pytest.raises(RubricError, match="version: Input should be a valid string"):
@@ -114,7 +98,7 @@ def test_plain_data_is_checked_too() -> None:
 
 
 def test_a_key_that_stands_twice_is_still_refused(tmp_path: Path) -> None:
-    path = tmp_path / "mapping.yaml"
+    path = tmp_path / "table.yaml"
     path.write_text("steps: {1: a, '1': b}\n")
     with pytest.raises(DataError, match="key '1' appears twice"):
-        read_mapping(path)
+        read_yaml(path, DatasetInfo)

@@ -95,10 +95,10 @@ def test_a_build_says_who_cannot_judge_which_steps(tmp_path: Path, capsys: pytes
     (tmp_path / "rubric.yaml").write_text(yaml.safe_dump({**RUBRIC, "skills": HEARD}))
     rows = "".join(f"IMG_{n},rater_{r},{','.join('2' for _ in STEPS)}\n" for n in (1, 2) for r in "ab")
     (tmp_path / "labels.csv").write_text(f"video_id,rater,{','.join(name for name, _ in STEPS)}\n{rows}")
-    (tmp_path / "map.yaml").write_text("rater_facts: {rater_a: {heard: true}, rater_b: {heard: false}}")
+    facts = {"rater_a": Rater(heard=True), "rater_b": Rater(heard=False)}
     built = build_dataset(tmp_path / "exams", rubric=tmp_path / "rubric.yaml", labels=tmp_path / "labels.csv",
-                          videos=tmp_path / "videos", mapping=tmp_path / "map.yaml",
-                          options=BuildOptions(keep_audio=True))  # fmt: skip
+                          videos=tmp_path / "videos",
+                          options=BuildOptions(keep_audio=True, rater_facts=facts))  # fmt: skip
     found = {problem.code: str(problem) for problem in built.warnings}
     assert "1 of 2 videos have no sound ('IMG_2')" in found["sound-missing"]
     assert "IMG_1.mp4: its sound track is without any sound." in found["sound-silent"]

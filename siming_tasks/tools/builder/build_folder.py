@@ -1,4 +1,4 @@
-"""Rubric, score sheet and videos in, a complete dataset folder out: all of it or nothing."""
+"""Rubric, table of labels and videos in, a complete dataset folder out: all of it or nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import io
 import itertools
 import shutil
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,22 +19,21 @@ from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write, read_yaml
 from siming_tasks.common.output_folder import check_place, make_once
 from siming_tasks.common.sanitize import cell
+from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder_files import write_folder
 from siming_tasks.data.row_schema import stated_raters
 from siming_tasks.media.sound import QUIET
-from siming_tasks.rubrics import load_rubric
 from siming_tasks.tools.builder.build_plan import BuildOptions, BuildPlan, Inputs, make_plan
 from siming_tasks.tools.builder.event_log_sheet import UseRatings
-from siming_tasks.tools.builder.label_rows import LabelRow
-from siming_tasks.tools.builder.mapping import VIDEO_FIELDS
-from siming_tasks.tools.builder.read_sheets import label_files
-from siming_tasks.tools.builder.sheet_draft import FOREIGN, write_sheet_draft
+from siming_tasks.tools.builder.label_rows import COLUMNS, VIDEO_FIELDS, LabelRow, table_of
 from siming_tasks.tools.builder.source_gate import Recording
 from siming_tasks.tools.builder.transcode import transcode
-from siming_tasks.tools.builder.video_files import VideoFiles, span_problems
-from siming_tasks.tools.station.event_log import is_event_log
+from siming_tasks.tools.builder.video_files import span_problems
+
+LABELS = "labels.csv"
+"""The copy of the table of labels in a data set, by its names; a public part has none."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,41 +51,33 @@ def build_dataset(
     rubric: str | Path,
     labels: str | Path | Sequence[str | Path],
     videos: str | Path,
-    spans: str | Path | Sequence[str | Path] | None = None,
-    spans_fps: float | None = None,
-    adjudicated: str | Path | None = None,
-    mapping: str | Path | None = None,
-    encoding: str | None = None,
     ratings: UseRatings | None = None,
     transcripts: str | Path | Sequence[str | Path] = (),
+    names: str | Path | None = None,
     options: BuildOptions | None = None,
     jobs: int = 2,
     progress: bool = False,
+    show: Callable[[BuildPlan], None] | None = None,
 ) -> Built:
     """Build a dataset folder. ``out`` appears when everything is done; until then finished videos wait beside it.
 
     Args:
         out: the new folder. If it exists and was built from the same inputs, nothing is done.
         rubric: ``rubric.yaml``.
-        labels: score sheet, long or wide (see :func:`siming_tasks.tools.builder.read_sheets.read_labels`), or one for
-            each physician: ``FILE`` (whose name is the rater's) or ``NAME=FILE``; or the event log of a rating station.
-        videos: folder of the video files that the sheet names.
-        spans: for wide score sheets: a second sheet with ``video_id, step_id, start, end``, or the file of an
-            annotation tool (ELAN, BORIS, Label Studio); several of them, or their folder.
-        spans_fps: frames per second of spans that are counted in frames.
-        adjudicated: the list of undecided rows that an earlier attempt wrote, with the consensus filled in.
-        mapping: mapping file (see :class:`siming_tasks.tools.builder.mapping.SheetMapping`).
-        encoding: of CSV files, if neither UTF-8 nor GB 18030.
+        labels: tables of labels, long or wide, of times, or event logs of a rating station
+            (:mod:`siming_tasks.tools.builder.label_tables`); what several of them say is put together.
+        videos: folder of the video files that the tables name.
         ratings: how the event log of a rating station is read (:mod:`siming_tasks.tools.builder.event_log_sheet`).
-        transcripts: files of what is said (WebVTT, Whisper's JSON), each named like its video;
-            or their folder.
+        transcripts: files of what is said (WebVTT, Whisper's JSON), each named like its video; or their folder.
+        names: CSV file with the columns ``name, replacement``: names that transcripts have, exactly as written there.
         options: the rest.
         jobs: videos worked on at once.
         progress: show a bar on stderr.
+        show: called with the plan before anything is written (see :func:`overview`).
 
     Raises:
         DataError: all findings about the inputs in ``.problems``; rows to adjudicate are also written to
-            ``<out>.adjudicate.csv`` (no existing file is overwritten).
+            ``<out>.adjudicate.csv`` (no existing file is overwritten), a table to fill in and give with the others.
         RubricError: the rubric is wrong.
 
     Example:
@@ -98,51 +89,82 @@ def build_dataset(
     out = Path(out) if Path(out).name not in ("", "..") else Path(out).resolve()
     options = options or BuildOptions()
     options = replace(options, name=options.name or out.name[:200])
-    inputs = Inputs(
-        rubric=Path(rubric),
-        labels=labels,
-        videos=Path(videos),
-        spans=[Path(each) for each in ([spans] if isinstance(spans, str | Path) else spans or [])],
-        spans_fps=spans_fps,
-        adjudicated=Path(adjudicated) if adjudicated else None,
-        mapping=Path(mapping) if mapping else None,
-        encoding=encoding,
-        ratings=ratings or UseRatings(),
-        transcripts=[Path(each) for each in ([transcripts] if isinstance(transcripts, str | Path) else transcripts)],
-    )
+    inputs = _inputs(rubric, labels, videos, ratings, transcripts, names)
     kind = "the data set of these inputs"
     check_place(out, kind, lambda folder: inputs_of(folder) is not None)
-    try:
-        plan, problems = make_plan(inputs, options)
-        _refuse(out, plan, problems)
-    except DataError as error:
-        if drafted := _drafted(out, inputs, error):
-            raise DataError(f"{error}\n{drafted}", [drafted, *error.problems]) from None
-        raise
+    plan, problems = make_plan(inputs, options)
+    _refuse(out, plan, problems)
+    if show:
+        show(plan)
 
     def make(part: Path) -> list[Problem]:
         return _build(out, plan, part, jobs, progress)
 
-    problems += (
-        make_once(out, "the data set of these inputs", lambda folder: inputs_of(folder) == plan.key(), make) or ()
-    )
+    problems += make_once(out, kind, lambda folder: inputs_of(folder) == plan.key(), make) or ()
     dataset = open_dataset(out)
     return Built(dataset, _beside(out, "names"), (*problems, *label_problems(dataset)))
 
 
-def _drafted(out: Path, inputs: Inputs, error: DataError) -> Problem | None:
-    """Write a draft of the mapping file for sheets with words of their own, and say so; None for any other fault."""
-    files = [file.path for file in label_files(inputs.labels) if not is_event_log(file.path)]
-    path = out.with_name(f"{out.name}.mapping.yaml")
-    if inputs.mapping or not files or path.exists() or FOREIGN.isdisjoint(each.code for each in error.problems):
-        return None
-    try:
-        find = VideoFiles(inputs.videos).find
-        write_sheet_draft(path, files, load_rubric(inputs.rubric), find, inputs.encoding)
-    except DataError:
-        return None  # what cannot be read is among the findings
-    what = "a draft of a mapping file for these sheets."
-    return Problem("mapping-drafted", what, f"Look at every line, then add --columns {path}.", str(path))
+def show_table(
+    *,
+    rubric: str | Path,
+    labels: str | Path | Sequence[str | Path],
+    videos: str | Path,
+    show: Callable[[BuildPlan], None],
+    ratings: UseRatings | None = None,
+    transcripts: str | Path | Sequence[str | Path] = (),
+    names: str | Path | None = None,
+    options: BuildOptions | None = None,
+) -> list[Problem]:
+    """Read the inputs of a build, show the plan if nothing is wrong with them, and write nothing; the warnings.
+
+    Raises:
+        DataError: as :func:`build_dataset`, also for steps that somebody must decide.
+    """
+    plan, problems = make_plan(_inputs(rubric, labels, videos, ratings, transcripts, names), options or BuildOptions())
+    if errors := [problem for problem in problems if problem.severity == "error"]:
+        raise DataError(str(DataError.of(errors, shown=20)), problems)
+    show(plan)
+    return problems
+
+
+def _inputs(
+    rubric: str | Path,
+    labels: str | Path | Sequence[str | Path],
+    videos: str | Path,
+    ratings: UseRatings | None,
+    transcripts: str | Path | Sequence[str | Path],
+    names: str | Path | None,
+) -> Inputs:
+    return Inputs(Path(rubric), _paths(labels), Path(videos), ratings or UseRatings(), _paths(transcripts),
+                  Path(names) if names else None)  # fmt: skip
+
+
+def _paths(given: str | Path | Iterable[str | Path]) -> list[Path]:
+    return [Path(each) for each in ([given] if isinstance(given, str | Path) else given)]
+
+
+def overview(plan: BuildPlan) -> tuple[list[str], list[list[str]], list[str]]:
+    """The table of labels in short: headings and a row for each step, by the data set's names, and what to look at.
+
+    A row counts the judgments of each rater, the videos in which the step does not apply or has times, and those that
+    lack it.
+    """
+    raters = list(plan.raters.values())
+    heads = ["step", *raters, CONSENSUS, "N/A", "times", "videos without it"]
+    lines, cut = [], 0
+    for step in plan.rubric.steps:
+        rows = [row for row in plan.rows if row.step_id == step.id]
+        scored = [plan.decision.scores.get((row.video, row.step_id), {}) for row in rows]
+        counts = [sum(scores.get(name) is not None for scores in scored) for name in (*plan.raters, CONSENSUS)]
+        timed = [row for row in rows if row.end is not None]
+        cut += sum(row.end > plan.sources[row.video].duration for row in timed if row.end is not None)
+        counts += [sum(not row.applicable for row in rows), len(timed), len(plan.ids) - len(rows)]
+        lines.append([step.id, *map(str, counts)])
+    notes = [f"{len(plan.ids)} videos, {len(plan.rows)} steps of them, {len(raters)} raters, "
+             f"{len(plan.students)} students."]  # fmt: skip
+    notes += [f"{cut} steps end after their video and are cut back."] if cut else []
+    return heads, lines, notes
 
 
 def _refuse(out: Path, plan: BuildPlan, problems: Sequence[Problem]) -> None:
@@ -150,7 +172,7 @@ def _refuse(out: Path, plan: BuildPlan, problems: Sequence[Problem]) -> None:
     if plan.decision.open:
         sheet = write_undecided(out, plan.decision.open)
         what = f"{len(plan.decision.open)} of {len(plan.rows)} rows have no reference points; listed in {sheet}."
-        fix = "Fill in its last column and give it as --adjudicated, or choose a rule with --consensus."
+        fix = "Fill in the points of `consensus` there and give it as a further --labels, or choose a --consensus rule."
         errors.insert(0, Problem("consensus-open", what, fix, plan.rows[0].file))
     if errors:
         warnings = [problem for problem in problems if problem.severity == "warning"]
@@ -171,9 +193,11 @@ def _build(out: Path, plan: BuildPlan, part: Path, jobs: int, progress: bool) ->
     media = transcode(sources, part, keep_audio=plan.options.keep_audio, jobs=jobs, progress=progress)
     # A string that exists nowhere else: if a model can complete it, these files were in its training data.
     canary = f"SIMING-BENCH-CANARY-{uuid.uuid5(uuid.NAMESPACE_OID, plan.key())}"
-    rows, cut = _rows(plan, {video_id: done["duration"] for video_id, done in media.items()}, canary)
+    rows, table, cut = _rows(plan, {video_id: done["duration"] for video_id, done in media.items()}, canary)
     digests = {f"media/{video_id}.mp4": done["sha256"] for video_id, done in media.items()}
     write_folder(part, plan.rubric_file, rows, _info(plan, canary), digests)
+    with atomic_write(part / LABELS) as stream:
+        csv.writer(stream).writerows([COLUMNS, *([cell(value) for value in row] for row in table)])
     shutil.rmtree(part / "done")
     open_dataset(part)
     _write_names(_beside(out, "names"), plan)
@@ -212,13 +236,16 @@ def _silent(plan: BuildPlan) -> list[Problem]:
     return [Problem("sound-missing", what, fix, severity="warning")]
 
 
-def _rows(plan: BuildPlan, durations: Mapping[str, float], canary: str) -> tuple[list[dict[str, Any]], list[Problem]]:
-    """The objects of ``videos.jsonl``, and a warning for every span that had to be cut back."""
+def _rows(
+    plan: BuildPlan, durations: Mapping[str, float], canary: str
+) -> tuple[list[dict[str, Any]], list[tuple[str, ...]], list[Problem]]:
+    """The objects of ``videos.jsonl``, the copy of the table, and a warning for every span that had to be cut back."""
     if wrong := span_problems(plan.rows, {name: durations[video_id] for name, video_id in plan.ids.items()}):
         raise DataError.of(wrong, shown=20)
     order = {step.id: index for index, step in enumerate(plan.rubric.steps)}
     videos: list[dict[str, Any]] = []
     cut: list[Problem] = []
+    labels: list[LabelRow] = []
     for name, video_id in plan.ids.items():
         rows = sorted((row for row in plan.rows if row.video == name), key=lambda row: order[row.step_id])
         about = {key: value for row in rows for key, value in row.about.items()}
@@ -229,6 +256,7 @@ def _rows(plan: BuildPlan, durations: Mapping[str, float], canary: str) -> tuple
         for row in rows:
             if not row.applicable:
                 steps.append({"step_id": row.step_id, "applicable": False})
+                labels.append(replace(row, video=video_id, scores={}, about=about))
                 continue
             end = row.end
             if end is not None and end > duration:
@@ -240,13 +268,15 @@ def _rows(plan: BuildPlan, durations: Mapping[str, float], canary: str) -> tuple
                 for rater, value in plan.decision.scores[row.video, row.step_id].items()
             }
             steps.append({"step_id": row.step_id, "start": row.start, "end": end, "score": points})
+            given = {rater: float(value) for rater, value in points.items() if value is not None}
+            labels.append(replace(row, video=video_id, end=end, scores=given, about=about))
         video = {"video_id": video_id, "media": f"media/{video_id}.mp4", "duration": duration}
         facts: dict[str, Any] = {key: about[key] for key in VIDEO_FIELDS if key in about}
         if name in plan.transcripts:
             said = [row for row in plan.transcripts[name] if row["start"] < duration]
             facts["transcript"] = [{**row, "end": min(row["end"], duration)} for row in said]
         videos.append({**video, **facts, "steps": steps, "canary": canary})
-    return videos, cut
+    return videos, table_of(labels, [*plan.raters.values(), CONSENSUS]), cut
 
 
 def _info(plan: BuildPlan, canary: str) -> dict[str, Any]:
@@ -281,7 +311,7 @@ def _beside(out: Path, kind: str) -> Path:
 
 
 def _write_names(path: Path, plan: BuildPlan) -> None:
-    """The sheet's names of videos, students and raters, and what they are called in the dataset.
+    """The table's names of videos, students and raters, and what they are called in the dataset.
 
     Private: it lies outside the folder, readable by its owner only.
     """
@@ -297,15 +327,14 @@ def _write_names(path: Path, plan: BuildPlan) -> None:
 
 
 def write_undecided(out: Path, rows: Sequence[LabelRow]) -> Path:
-    """The rows to adjudicate, in the long form, with an empty consensus; never over a list that somebody filled in.
+    """The table to adjudicate: what the raters gave, and rows of the consensus without points.
 
-    Private like the table of names: it has the sheet's own names of videos and raters.
+    Never over a list that somebody filled in; private like the table of names, whose names of videos and raters it has.
     """
-    raters = sorted({rater for row in rows for rater in row.scores})
-    table = [["line", "video_id", "step_id", *raters, "consensus"]]
+    table = [["video_id", "step_id", "rater", "points"]]
     for row in rows:
-        points = [f"{row.scores[rater]:g}" if rater in row.scores else "" for rater in raters]
-        table.append([str(row.lines[0]), row.video, row.step_id, *points, ""])
+        given = [(rater, f"{points:g}") for rater, points in row.scores.items()]
+        table += [[row.video, row.step_id, *each] for each in (*given, (CONSENSUS, ""))]
     text = io.StringIO(newline="")
     csv.writer(text).writerows([cell(value) for value in row] for row in table)
     content = text.getvalue().encode("utf-8-sig")  # the mark makes Excel read it as UTF-8

@@ -4,55 +4,36 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from fractions import Fraction
 from itertools import count, product
 from pathlib import Path
 from string import ascii_lowercase
-from typing import Any, TypeVar
+from typing import Any
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import check_file_name, sha256_json
 from siming_tasks.common.schema import CONSENSUS, Rater, human_raters
 from siming_tasks.data.row_schema import MAX_VIDEO_ID, VIDEO_ID
 from siming_tasks.rubrics import Rubric, load_rubric
-from siming_tasks.tools.builder.annotations import Matcher, read_marks, span_files
 from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_problems, station_raters
-from siming_tasks.tools.builder.label_rows import LabelRow
-from siming_tasks.tools.builder.mapping import Kind, SheetMapping, Words, read_mapping
-from siming_tasks.tools.builder.read_sheets import label_files, read_sheets
+from siming_tasks.tools.builder.label_rows import LabelRow, copied, joined
+from siming_tasks.tools.builder.label_tables import read_labels
 from siming_tasks.tools.builder.transcode import stamp
-from siming_tasks.tools.builder.transcripts import (
-    Names,
-    TranscriptFile,
-    read_transcripts,
-    transcript_rows,
-    unmet_names,
-)
+from siming_tasks.tools.builder.transcripts import Names, read_names, read_transcripts, transcript_rows
 from siming_tasks.tools.builder.video_files import VideoFile, VideoFiles, find_sources, new_ids, span_problems
-from siming_tasks.tools.station.event_log import is_event_log
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """The files that a dataset is built of (see :func:`siming_tasks.tools.builder.build_folder.build_dataset`).
-
-    ``labels`` is one file or several, each ``FILE`` or ``NAME=FILE``.
-    """
+    """The files that a dataset is built of (see :func:`siming_tasks.tools.builder.build_folder.build_dataset`)."""
 
     rubric: Path
-    labels: str | Path | Sequence[str | Path]
+    labels: Sequence[Path]
     videos: Path
-    spans: Path | Sequence[Path] | None = None
-    adjudicated: Path | None = None
-    mapping: Path | None = None
-    encoding: str | None = None
-    spans_fps: float | None = None
     ratings: UseRatings = field(default_factory=UseRatings)
     transcripts: Sequence[Path] = ()
+    names: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -67,10 +48,10 @@ class BuildOptions:
         consensus: ``agree``, ``mean`` or a rater's name (see
             :func:`siming_tasks.tools.builder.build_plan.decide`).
         keep_audio: keep the first audio stream.
-        keep_ids: keep the sheet's names as video ids instead of ``v001``...
-        keep_rater_names: keep the sheet's names of raters instead of ``rater_a``...
+        keep_ids: keep the table's names as video ids instead of ``v001``...
+        keep_rater_names: keep the table's names of raters instead of ``rater_a``...
         synthetic: the videos or labels are simulated.
-        rater_facts: by the sheet's name, what is known of a rater, beside ``rater_facts`` of the mapping file.
+        rater_facts: by the table's name, what is known of a rater; an instrument is a rater of that kind.
     """
 
     name: str = ""
@@ -102,7 +83,7 @@ class Decision:
 class BuildPlan:
     """Plan of a build: all its decisions, before a video is touched.
 
-    ``sources``, ``ids``, ``students`` and ``raters`` are by the names that the sheet has; the consensus is not among
+    ``sources``, ``ids``, ``students`` and ``raters`` are by the names that the table has; the consensus is not among
     the raters. ``rater_facts`` are by the names that the dataset has. ``transcripts`` has the rows of each video that
     has any, ``speakers`` by video those who got a number.
     """
@@ -138,21 +119,20 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
         RubricError: the rubric is wrong.
     """
     rubric = load_rubric(inputs.rubric)
-    rows, videos, transcripts, problems = read_inputs(inputs, rubric)
+    videos, labels, names = _read(inputs, rubric)
+    rows, problems = labels
     unread = any(problem.severity == "error" for problem in problems)
     sources, source_problems = find_sources(videos, rows)
-    sheets = (*(file.path for file in label_files(inputs.labels)), *span_files(inputs.spans), inputs.adjudicated)
-    mapping = read_mapping(inputs.mapping) if inputs.mapping else SheetMapping()
-    facts = {**{name: row.rater() for name, row in mapping.rater_facts.items()}, **options.rater_facts}
+    facts = dict(options.rater_facts)
     problems += _unmet_facts(facts, rows)
-    of_station, station_problems = station_raters(sheets)
+    of_station, station_problems = station_raters(inputs.labels)
     scored = {name for row in rows for name in row.scores}
     facts = {**{name: rater for name, rater in of_station.items() if name in scored}, **facts}
     problems += station_problems
     raters = rater_names(rows, options.keep_rater_names, facts)
     rule = next((name for name, letter in raters.items() if letter == options.consensus), options.consensus)
     if rule not in ("agree", "mean", *raters):
-        what = f"--consensus {rule!r} is neither agree nor mean nor a rater of the sheet."
+        what = f"--consensus {rule!r} is neither agree nor mean nor a rater of the table."
         fix = f"Its raters are {', '.join(raters)}." if raters else "It has no rater's points."
         problems.append(Problem("rater-unknown", what, fix, rows[0].file if rows else None))
     decision = decide(rows, options.consensus if options.consensus in raters else rule, facts)
@@ -161,42 +141,68 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
         decision = replace(decision, problems=open_ones, open=())
     problems += source_problems
     problems += span_problems(rows, {name: source.duration for name, source in sources.items()})
-    first: dict[tuple[str, str], tuple[str, int]] = {}
-    for row in rows:
-        for name, value in row.about.items():
-            known, line = first.setdefault((row.video, name), (value, row.lines[0]))
-            if known != value:
-                what = f"{name} is {value!r} here and {known!r} on line {line}."
-                problems.append(row.problem("video-differs", what, "Write the same in all rows of a video.", name))
-    problems += ratings_problems(sheets, inputs.ratings, videos, options.synthetic)
+    problems += ratings_problems(inputs.labels, inputs.ratings, videos, options.synthetic)
     problems += decision.problems
+    problems += copied(rows, human_raters(raters, facts))
     problems += _unkept_ids(rows) if options.keep_ids else []
     ids = new_ids(dict.fromkeys(row.video for row in rows), options.keep_ids)
     students = new_ids(dict.fromkeys(row.about["student"] for row in rows if "student" in row.about), prefix="s")
-    names = Names(mapping.names)
+    files, transcript_problems = read_transcripts(inputs.transcripts, videos, list(ids))
+    problems += transcript_problems
     said: dict[str, list[dict[str, Any]]] = {}
     speakers: dict[str, dict[str, str]] = {}
-    for name, file in transcripts.items():
+    for name, file in files.items():
         if name in sources:
-            said[name], speakers[name] = transcript_rows(name, file, sources[name], mapping.said_from, names, problems)
-    problems += unmet_names(names)
+            said[name], speakers[name] = transcript_rows(name, file, sources[name], names, problems)
+    problems += names.unmet(inputs.names)
     plan = BuildPlan(rubric, inputs.rubric, tuple(rows), decision, sources, ids, students, raters, options,
                      {raters.get(name, name): rater for name, rater in facts.items()},
                      said, speakers)  # fmt: skip
     return plan, problems
 
 
+def _read(inputs: Inputs, rubric: Rubric) -> tuple[VideoFiles, tuple[list[LabelRow], list[Problem]], Names]:
+    """The videos, the labels with what is wrong with them, and the names to replace.
+
+    Raises:
+        DataError: a file cannot be read at all; ``.problems`` has the findings about the others, too.
+    """
+    failed: list[DataError] = []
+    videos, names = None, Names({})
+    try:
+        videos = VideoFiles(inputs.videos)
+    except DataError as error:
+        failed.append(error)
+    try:
+        names = read_names(inputs.names) if inputs.names else names
+    except DataError as error:
+        failed.append(error)
+    rows: list[LabelRow] = []
+    problems: list[Problem] = []
+    try:
+        judgments, problems = read_labels(inputs.labels, rubric, inputs.ratings)
+        rows, contradictions = joined(judgments, videos.speller() if videos else str)
+        problems += contradictions
+    except DataError as error:
+        failed.append(error)
+    if failed or videos is None:
+        found = [problem for error in failed for problem in error.problems or [Problem("unreadable", str(error), "")]]
+        errors = [problem for problem in problems if problem.severity == "error"]
+        raise DataError(str(DataError.of([*found, *errors], shown=20)), [*found, *problems])
+    return videos, (rows, problems), names
+
+
 def _unmet_facts(facts: Mapping[str, Rater], rows: Sequence[LabelRow]) -> Iterator[Problem]:
-    """Facts about raters whom the sheet lacks: a misspelt name would make a person of an instrument."""
+    """Facts about raters whom the table lacks: a misspelt name would make a person of an instrument."""
     known = {name for row in rows for name in row.scores} | {CONSENSUS}
     for name in facts.keys() - known:
         what = f"facts about a rater {name!r}, who gave no points; there are {', '.join(sorted(known))}."
-        yield Problem("rater-unknown", what, "Write the name as `raters:` has it, or as the sheet does.")
+        yield Problem("rater-unknown", what, "Write the name as the table does.")
 
 
 def _unkept_ids(rows: Sequence[LabelRow]) -> Iterator[Problem]:
     """Names that cannot be ids: an id is part of paths and of prediction files."""
-    fix = "in the sheet and on disk, or leave out --keep-ids."
+    fix = "in the table and on disk, or leave out --keep-ids."
     first: dict[str, str] = {}
     for row in rows:
         if (known := first.setdefault(row.video.casefold(), row.video)) != row.video:
@@ -217,7 +223,7 @@ def _unkept_ids(rows: Sequence[LabelRow]) -> Iterator[Problem]:
 def rater_names(
     rows: Iterable[LabelRow], keep: bool = False, facts: Mapping[str, Rater] | None = None
 ) -> dict[str, str]:
-    """The name in the dataset by the sheet's name, in order of appearance; the consensus is no rater.
+    """The name in the dataset by the table's name, in order of appearance; the consensus is no rater.
 
     Names that are letters or numbers already stay (``rater_li`` may be somebody), and those of instruments, rules and
     models; the others get the letters that are left. ``keep``: all stay.
@@ -234,8 +240,8 @@ def rater_names(
 def decide(rows: Iterable[LabelRow], rule: str = "agree", facts: Mapping[str, Rater] | None = None) -> Decision:
     """Fill in each step's consensus.
 
-    A consensus that the sheet gives stands. Otherwise: the common points of at least two human raters who agree; else
-    what ``rule`` says. A sheet without any points at all is a dataset with withheld labels.
+    A consensus that the table gives stands. Otherwise: the common points of at least two human raters who agree; else
+    what ``rule`` says. A table without any points at all is a dataset with withheld labels.
 
     Args:
         rows: label rows.
@@ -274,130 +280,17 @@ def decide(rows: Iterable[LabelRow], rule: str = "agree", facts: Mapping[str, Ra
 def _undecided(row: LabelRow, rule: str, facts: Mapping[str, Rater]) -> Problem:
     scores = ", ".join(f"{rater} {points:g}" for rater, points in row.scores.items())
     if not row.scores:
-        fix = "Fill in points, or mark the step as not applicable."
+        fix = "Fill in points, or N/A if the step does not apply."
         return row.problem("label-missing", "no rater gave points.", fix)
     if rule != "agree":
         what = f"no points of {rule!r} ({scores})."
-        return row.problem("consensus-missing", what, "Fill in the consensus.", CONSENSUS)
+        return row.problem("consensus-missing", what, f"Add a row of {CONSENSUS}.", "points")
     if not (people := human_raters(row.scores, facts)):
         what = f"no person gave points ({scores})."
-        fix = f"Fill in the consensus, or --consensus {next(iter(row.scores))}."
-        return row.problem("consensus-missing", what, fix, CONSENSUS)
+        fix = f"Add a row of {CONSENSUS}, or --consensus {next(iter(row.scores))}."
+        return row.problem("consensus-missing", what, fix, "points")
     if len(people) == 1:
-        fix = f"Fill in the consensus, or --consensus {people[0]}."
+        fix = f"Add a row of {CONSENSUS}, or --consensus {people[0]}."
         return row.problem("consensus-missing", f"only one rater gave points ({scores}).", fix)
-    fix = "Fill in the consensus column, or say --consensus mean or --consensus RATER."
-    return row.problem("consensus-open", f"the raters differ ({scores}).", fix, CONSENSUS)
-
-
-def read_inputs(
-    inputs: Inputs, rubric: Rubric
-) -> tuple[list[LabelRow], VideoFiles, dict[str, TranscriptFile], list[Problem]]:
-    """The label rows, with the spans and the adjudicated points of further sheets filled in, the videos, transcripts.
-
-    Raises:
-        DataError: a file cannot be read at all; ``.problems`` has the findings about the others, too.
-    """
-    problems: list[Problem] = []
-    failed: list[Problem] = []
-
-    def tried(read: Callable[[], _T]) -> _T | None:
-        try:
-            return read()
-        except DataError as error:
-            failed.extend(error.problems or [Problem("unreadable", str(error), "")])
-            return None
-
-    file, files = inputs.mapping, label_files(inputs.labels)
-    mapping = tried(lambda: read_mapping(file)) if file else SheetMapping()
-    words = Words(mapping or SheetMapping(), str(file) if file else None)
-    if inputs.spans_fps and words.rate is None:
-        words.rate = Fraction(str(inputs.spans_fps))
-    videos = tried(lambda: VideoFiles(inputs.videos))
-    spelling = videos.speller() if videos else None
-    labels = tried(lambda: read_sheets(files, rubric, words, inputs.encoding, "labels", (), spelling, inputs.ratings))
-    rows, sheet_problems = labels or ([], [])
-    problems += sheet_problems
-    known = {(row.video, row.step_id): row for row in rows}
-    raters = {rater for row in rows for rater in row.scores}
-
-    def read_further(path: Path, kind: Kind) -> tuple[list[LabelRow], list[Problem]]:
-        """The rows of a further sheet, or of an annotation tool's file."""
-        tools = kind == "spans" and not is_event_log(path)
-        marks = read_marks(path, words, inputs.spans_fps, inputs.encoding) if tools else None
-        if marks is None:
-            spelling = videos.speller() if videos else None
-            return read_sheets(path, rubric, words, inputs.encoding, kind, raters, spelling, inputs.ratings)
-        matched, findings = Matcher(rubric, words, videos.find if videos else None).rows(marks.marks)
-        return matched, [*marks.problems, *findings]
-
-    spans = tried(lambda: span_files(inputs.spans)) or []
-    adjudicated = [inputs.adjudicated] if inputs.adjudicated else []
-    further: list[tuple[Kind, list[Path]]] = [("spans", spans), ("adjudicated", adjudicated)]
-    for kind, paths in further:
-        more: list[LabelRow] = []
-        for path in paths:
-            further_rows, findings = tried(lambda: read_further(path, kind)) or ([], [])  # noqa: B023
-            more += further_rows
-            problems += findings
-        problems += _fill_in(known, more, videos, kind) if labels else []
-    transcripts: dict[str, TranscriptFile] = {}
-    if inputs.transcripts and videos and labels:
-        labelled = list(dict.fromkeys(video for video, _ in known))
-        read = tried(lambda: read_transcripts(inputs.transcripts, words, videos, labelled))
-        transcripts, findings = read or ({}, [])
-        problems += findings
-    if mapping is not None:
-        problems += words.unmatched([*(file.path for file in files), *spans, *adjudicated, *inputs.transcripts])
-    if failed or labels is None or videos is None:
-        errors = [problem for problem in problems if problem.severity == "error"]
-        raise DataError(str(DataError.of([*failed, *errors], shown=20)), [*failed, *problems])
-    return list(known.values()), videos, transcripts, problems
-
-
-def _fill_in(
-    known: dict[tuple[str, str], LabelRow], more: list[LabelRow], videos: VideoFiles | None, kind: Kind
-) -> list[Problem]:
-    """Fill the rows of a further sheet into the score sheet's; a row that has no partner there is a finding."""
-    problems: list[Problem] = []
-    names = list(dict.fromkeys(video for video, _ in known))
-    same = {name: videos.same(name, names) if videos else name for name in dict.fromkeys(row.video for row in more)}
-    done: dict[tuple[str, str], LabelRow] = {}
-    for row in more:
-        at = (same[row.video] or row.video, row.step_id)
-        if at not in known:
-            lacks = "such row" if any(video == at[0] for video in names) else "such video"
-            fix = "Write the id as it stands there, add its points, or delete this row."
-            problems.append(row.problem("row-unlabelled", f"the score sheet has no {lacks}.", fix))
-        elif (first := done.setdefault(at, row)) is not row:
-            at_line = f" on line {first.lines[0]}" if first.lines[0] else ""
-            where = f"{at_line} already" if first.file == row.file else f" in {first.file}{at_line} already"
-            times = f" ({first.start:g}-{first.end:g} s there)" if None not in (first.start, first.end) else ""
-            what = f"stands{where}, as {first.video!r}{times}."
-            problems.append(row.problem("label-twice", what, "Keep one row per video and step."))
-        else:
-            fill = _with_span if kind == "spans" else _with_consensus
-            known[at] = fill(known[at], row, problems)
-    return problems
-
-
-def _with_span(label: LabelRow, row: LabelRow, problems: list[Problem]) -> LabelRow:
-    for name in ("start", "end"):
-        first, second = getattr(label, name), getattr(row, name)
-        if None not in (first, second) and first != second:
-            what = f"{name} is {second:g} s here and {first:g} s in the score sheet (line {label.lines[0]})."
-            problems.append(row.problem("span-differs", what, "Keep one of the two.", name))
-    start, end = (getattr(row if getattr(row, name) is not None else label, name) for name in ("start", "end"))
-    return replace(label, start=start, end=end)
-
-
-def _with_consensus(label: LabelRow, row: LabelRow, problems: list[Problem]) -> LabelRow:
-    for rater, points in row.scores.items():
-        if rater in label.scores and label.scores[rater] != points:
-            what = f"{rater} has {points:g} points here and {label.scores[rater]:g} in the score sheet."
-            problems.append(row.problem("two-sources", what, "Correct the score sheet, or this row.", rater))
-    if label.applicable != row.applicable:
-        what = "this row and the score sheet do not agree whether the step applies."
-        problems.append(row.problem("applicable-differs", what, "Write the same in both."))
-    consensus = {CONSENSUS: row.scores[CONSENSUS]} if CONSENSUS in row.scores else {}
-    return replace(label, scores={**label.scores, **consensus})
+    fix = f"Add a row of {CONSENSUS}, or say --consensus mean or --consensus RATER."
+    return row.problem("consensus-open", f"the raters differ ({scores}).", fix, "points")

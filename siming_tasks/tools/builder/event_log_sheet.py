@@ -1,4 +1,4 @@
-"""The event log of a rating station as a score sheet: what physicians gave there goes the way of every other sheet."""
+"""The event log of a rating station as a table of labels: what physicians gave there goes the way of every table."""
 
 from __future__ import annotations
 
@@ -6,25 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import digest_of
 from siming_tasks.common.schema import CONSENSUS, Rater
 from siming_tasks.rubrics import Rubric
-from siming_tasks.tools.builder.mapping import Kind
-from siming_tasks.tools.builder.sheet_rows import Column, Sheet, SheetRow
+from siming_tasks.tools.builder.label_rows import Judgment
 from siming_tasks.tools.builder.video_files import VideoFiles
 from siming_tasks.tools.station.event_log import ADJUDICATION, RATING, EventLog, Known, is_event_log, rubric_digest
-from siming_tasks.tools.station.replay import ExamState, replay_exams
+from siming_tasks.tools.station.replay import ExamState, StepState, replay_exams
 
 _WATCHED = 0.5
 """Share of a video that is played at least by who watches it."""
-_COLUMNS: Mapping[Kind, tuple[str, ...]] = {
-    "labels": ("video_id", "step_id", "rater", "points", "start", "end"),
-    "spans": ("video_id", "step_id", "start", "end"),
-    "adjudicated": ("video_id", "step_id", CONSENSUS),
-}
 
 
 @dataclass(frozen=True)
@@ -40,12 +33,12 @@ class UseRatings:
     finished: bool = False
 
 
-def ratings_sheet(path: Path, rubric: Rubric, kind: Kind, use: UseRatings) -> tuple[Sheet, list[Problem]]:
-    """An event log as a long sheet, and what is wrong with it.
+def ratings_labels(path: Path, rubric: Rubric, use: UseRatings) -> tuple[list[Judgment], list[Problem]]:
+    """The judgments of an event log, and what is wrong with it.
 
-    Points are the raters' own; the consensus is what adjudication gave. Where it says that a step does not apply, or
-    that it does, the raters' other opinion is left out. A step's span is the adjudicated one, else that of
-    ``use.spans_from``, else the one that all who marked the step agree about.
+    Points are the raters' own; the consensus is what adjudication gave. A step's span is the adjudicated one, else that
+    of ``use.spans_from``, else the one that all who marked the step agree about. A step that was marked and not scored
+    has a row of times. ``line`` counts the rows that come out.
 
     Raises:
         DataError: it is no event log, or has another rubric than the build.
@@ -63,17 +56,18 @@ def ratings_sheet(path: Path, rubric: Rubric, kind: Kind, use: UseRatings) -> tu
 
     raters = sorted({rater for rater, _ in states} - {CONSENSUS})
     if use.spans_from and use.spans_from not in raters:
-        fix = f"--spans-from takes {', '.join(raters) or 'nobody'}."
-        add("rater-unknown", f"{use.spans_from!r} rated nothing here.", fix)
-    rows: list[dict[str, Any]] = []
+        add("rater-unknown", f"{use.spans_from!r} rated nothing here.",
+            f"--spans-from takes {', '.join(raters) or 'nobody'}.")  # fmt: skip
+    rows: list[Judgment] = []
     differing: list[str] = []
     unmarked: list[str] = []
     undecided = 0
     for exam in exams:
         begun = {rater: states.get((rater, exam.digest), ExamState()) for rater in raters}
         begun = {rater: state for rater, state in begun.items() if state.steps}
-        for rater, state in list(begun.items()) if kind == "labels" else ():
-            if left := state.left(exam.steps):
+        for rater, state in list(begun.items()):
+            left = state.left(exam.steps)
+            if left and len(left) < len(exam.steps):  # who only marked times has scored nothing, and leaves nothing
                 shown = ", ".join(left[:5]) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
                 fix = "Finish it in `siming data rate`, or leave out such exams with --finished."
                 fix = "It is left out." if use.finished else fix
@@ -85,29 +79,27 @@ def ratings_sheet(path: Path, rubric: Rubric, kind: Kind, use: UseRatings) -> tu
             span, wrong = _span(step, begun, agreed, use.spans_from)
             differing += [f"{exam.name} {step}"] if wrong == "differs" else []
             unmarked += [f"{exam.name} {step}"] if wrong == "unmarked" else []
-            where = {"video_id": exam.name, "step_id": step}
-            when = {name: at for name, at in zip(("start", "end"), span, strict=True) if at is not None}
-            points = dict(_given(step, begun, agreed))
-            undecided += CONSENSUS not in points and len(set(points.values())) > 1
-            if kind == "labels":
-                rows += [{**where, **when, "rater": who, "points": what} for who, what in points.items()]
-            elif kind == "spans":
-                rows += [{**where, **when}] if when else []
-            else:
-                rows += [{**where, CONSENSUS: points[CONSENSUS]}] if CONSENSUS in points else []
-    if differing and kind != "adjudicated":
+            given = [
+                (who, at) for who, state in [*begun.items(), (CONSENSUS, agreed)] if (at := state.step(step)).decided
+            ]
+            undecided += not agreed.step(step).decided and len({at.points for _, at in given}) > 1
+            nobody = [("", StepState())] if span != (None, None) else []
+            for who, at in given or nobody:
+                rows.append(
+                    Judgment(exam.name, step, who, at.points, at.applicable, *span, {}, str(path), len(rows) + 1)
+                )
+    if differing:
         what = f"raters marked {len(differing)} steps differently, the first being {differing[0]}."
         add("span-differs", what, f"Say whose marks are the spans: --spans-from {' or '.join(map(repr, raters))}.")
-    if unmarked and kind != "adjudicated":
+    if unmarked:
         what = f"{len(unmarked)} steps are marked by others and not by {use.spans_from!r}, the first being"
         add("span-missing", f"{what} {unmarked[0]}.", "They have no clip.", warning=True)
-    if kind == "labels" and undecided:
+    if undecided:
         what = f"raters differ on {undecided} steps that nobody has adjudicated."
         add("adjudication-open", what, "Decide them with `siming data rate DIR --adjudicate`.", warning=True)
     if not rows and not problems:
-        add("nothing-rated", f"holds no {kind}.", "Is it the right file?")
-    columns = tuple(Column(name, (name,)) for name in _COLUMNS[kind])
-    return Sheet(None, columns, tuple(SheetRow(at, cells) for at, cells in enumerate(rows, 1)), str(path), ()), problems
+        add("nothing-read", "holds no labels.", "Is it the right file?")
+    return rows, problems
 
 
 def _span(
@@ -121,22 +113,6 @@ def _span(
     if spans_from:
         return marked.get(spans_from, (None, None)), "unmarked" if marked and spans_from not in marked else ""
     return next(iter(marked.values()), (None, None)), "differs" if len(set(marked.values())) > 1 else ""
-
-
-def _given(step: str, states: Mapping[str, ExamState], agreed: ExamState) -> Iterator[tuple[str, float | str]]:
-    """Points by rater, ``N/A`` for a step that does not apply; the consensus overrules who applied it otherwise."""
-    decided = agreed.step(step)
-    if decided.decided and not decided.applicable:
-        yield CONSENSUS, "N/A"
-        return
-    for rater, state in states.items():
-        points = state.step(step).points
-        if points is not None:
-            yield rater, points
-        elif not decided.decided:
-            yield rater, "N/A"
-    if decided.points is not None:
-        yield CONSENSUS, decided.points
 
 
 def station_raters(inputs: Iterable[Path | None]) -> tuple[dict[str, Rater], list[Problem]]:
@@ -164,7 +140,7 @@ def station_raters(inputs: Iterable[Path | None]) -> tuple[dict[str, Rater], lis
                 what = (
                     f"{rater} had the sound on in {count} of {len(known)} exams: nothing is stated of what was heard."
                 )
-                fix = "State `heard` in `rater_facts` of a mapping file (--columns), if you know better."
+                fix = "State `heard` under `raters:` in dataset.yaml, if you know better."
                 problems.append(Problem("heard-differs", what, fix, str(path), severity="warning"))
     return facts, problems
 

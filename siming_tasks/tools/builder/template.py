@@ -1,4 +1,4 @@
-"""A workbook for physicians to fill in, which a build reads without a mapping file."""
+"""A workbook for physicians to fill in: wide tables of labels with the allowed points in every cell."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write
-from siming_tasks.common.sanitize import cell, one_line, visible
+from siming_tasks.common.sanitize import cell, cell_text, one_line, visible
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric, RubricStep
-from siming_tasks.tools.builder.cells import folded, trimmed
-from siming_tasks.tools.builder.mapping import rater_named
+from siming_tasks.tools.builder.cells import NOT_APPLICABLE, alike
 from siming_tasks.tools.builder.video_files import VideoFiles
 
-NOT_APPLICABLE = "N/A"
 MAX_LIST = 255
 """Longest list of values that a spreadsheet takes inside a cell's rule."""
 MAX_TITLE, MAX_RATERS = 31, 26
@@ -29,7 +27,7 @@ class Template:
 
     steps: tuple[RubricStep, ...]
     videos: tuple[str, ...]
-    titles: tuple[str, ...]
+    raters: tuple[str, ...]
 
 
 def write_template(
@@ -44,11 +42,11 @@ def write_template(
         out: the new ``.xlsx`` file.
         rubric: whose steps are the columns.
         videos: folder of the video files.
-        raters: names of the physicians; the sheets are called ``rater_<name>``.
+        raters: names of the physicians, which their sheets have, too.
         skills: ids of the skills to take (default: all).
 
     Returns:
-        The steps, the names of the videos, and the titles of the physicians' sheets.
+        The steps, the names of the videos, and those of the physicians.
 
     Raises:
         DataError: ``out`` exists or is no ``.xlsx``; a name that a workbook cannot hold; no such skill.
@@ -61,7 +59,7 @@ def write_template(
     if unknown := [skill for skill in skills if skill not in known]:
         raise DataError(f"Skill {unknown[0]!r} is not in the rubric; it has {', '.join(known)}.")
     steps = tuple(step for step in rubric.steps if not skills or rubric.skill_of[step.id] in skills)
-    template = Template(steps, video_names(VideoFiles(videos)), rater_titles(raters))
+    template = Template(steps, video_names(VideoFiles(videos)), rater_names(raters))
     content = io.BytesIO()  # an archive that cannot be written complains once more when it is thrown away
     _book(template).save(content)
     with atomic_write(out, "wb") as stream:
@@ -82,7 +80,9 @@ def video_names(files: VideoFiles) -> tuple[str, ...]:
         usable = [
             name
             for name in (path.stem, path.name, relative)
-            if files.find(name) == [path] and trimmed(cell(name)) == name == visible(name) and name.isprintable()
+            if files.find(name) == [path]
+            and cell_text(cell(name)) == name.strip() == name == visible(name)
+            and name.isprintable()
         ]
         if usable:
             names.append(usable[0])
@@ -94,33 +94,22 @@ def video_names(files: VideoFiles) -> tuple[str, ...]:
     return tuple(names)
 
 
-def rater_titles(raters: Sequence[str]) -> tuple[str, ...]:
-    """Titles of the physicians' sheets.
+def rater_names(raters: Sequence[str]) -> tuple[str, ...]:
+    """Names of the physicians, as titles of their sheets.
 
     Raises:
-        DataError: a name that a sheet's title cannot have, or two that are one.
-
-    Example:
-        >>> rater_titles(["a", "Li"])
-        ('rater_a', 'rater_li')
+        DataError: a name that a sheet's title cannot have, or two that are taken for one.
     """
-    titles: list[str] = []
-    for name in raters:
-        title = folded(name.strip())
-        title = title if title.startswith("rater_") else f"rater_{title}"
-        if not name.strip() or not title.isprintable() or set(title) & set("[]:*?/\\'") or len(title) > MAX_TITLE:
+    names = [name.strip() for name in raters]
+    for name in names:
+        if not name or not name.isprintable() or set(name) & set("[]:*?/\\'") or len(name) > MAX_TITLE:
             what = f"Rater {one_line(name)!r} cannot be the title of a sheet"
-            raise DataError(f"{what}: at most {MAX_TITLE - 6} characters, none of [ ] : * ? / \\ '. Shorten it.")
-        if rater_named(title) is None:
-            raise DataError(
-                f"Rater {one_line(name)!r}: a sheet of this title is not known as a rater's. Choose another."
-            )
-        if title in titles or title == f"rater_{CONSENSUS}":
-            raise DataError(f"Rater {name!r}: two raters of one name, or the consensus, which is not a rater's sheet.")
-        titles.append(title)
-    if not 1 <= len(titles) <= MAX_RATERS:
-        raise DataError(f"{len(titles)} raters; 1 to {MAX_RATERS} have a sheet.")
-    return tuple(titles)
+            raise DataError(f"{what}: at most {MAX_TITLE} characters, none of [ ] : * ? / \\ '. Shorten it.")
+        if alike(name) in (alike(CONSENSUS), "spans") or [alike(each) for each in names].count(alike(name)) > 1:
+            raise DataError(f"Rater {name!r}: two raters of one name, or the name of another sheet. Choose another.")
+    if not 1 <= len(names) <= MAX_RATERS:
+        raise DataError(f"{len(names)} raters; 1 to {MAX_RATERS} have a sheet.")
+    return tuple(names)
 
 
 def allowed_points(step: RubricStep) -> list[str]:
@@ -142,14 +131,15 @@ def _book(template: Template) -> Any:
     book = Workbook()
     book.remove(book.active)
     last = len(template.videos) + 1
-    for title in template.titles:
-        sheet = book.create_sheet(title)
-        _write_headings(sheet, ["video_id", *(step.id for step in template.steps)], "B2")
+    for name in template.raters:
+        sheet = book.create_sheet(name)
+        _write_headings(sheet, ["video_id", "rater", *(step.id for step in template.steps)], "C2")
         for row, video in enumerate(template.videos, 2):
             _write_locked(sheet, row, 1, video)
-            for column in range(2, len(template.steps) + 2):
+            _write_locked(sheet, row, 2, name)
+            for column in range(3, len(template.steps) + 3):
                 _unlock(sheet, row, column, "General")
-        for column, step in enumerate(template.steps, 2):
+        for column, step in enumerate(template.steps, 3):
             head = sheet.cell(1, column)
             names = " ".join(filter(None, (step.name, step.name_zh)))
             note = f"{step.id} {names} (0 to {step.max_score:g})\n{step.requirement}\n\n" + _criteria(step, "\n")

@@ -1,6 +1,6 @@
 """Transcripts of a build: WebVTT or Whisper's JSON, one file a video, on the video's clock, without the listed names.
 
-Names are replaced by an exact list, ``names`` of the mapping file. Nothing looks for names that are not in it.
+Names are replaced by an exact list. Nothing looks for names that are not in it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from pydantic import BaseModel, Field, ValidationError
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_text
 from siming_tasks.data.row_schema import problems_of
-from siming_tasks.tools.builder.annotation_marks import MAX_BYTES, MAX_SECONDS, short
-from siming_tasks.tools.builder.mapping import Words
+from siming_tasks.tools.builder.label_tables import read_grids
 from siming_tasks.tools.builder.video_files import VideoFile, VideoFiles
 
 SUFFIXES = (".vtt", ".json")
 """Of files that are read as transcripts."""
+MAX_BYTES, MAX_SECONDS = 32_000_000, 1e6
+"""Largest file; latest time: a later one (eleven days) is of another unit."""
 _CLOCK = r"(?:(\d{2,3}):)?([0-5]\d):([0-5]\d\.\d{3})"
 _TIMES = re.compile(rf"\s*{_CLOCK}\s+-->\s+{_CLOCK}(?:\s.*)?")
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^<>]+)>")
@@ -85,6 +86,12 @@ def read_transcript(path: Path) -> TranscriptFile:
     return TranscriptFile(path, said, from_sound=path.suffix.lower() == ".json")
 
 
+def short(text: object) -> str:
+    """A stranger's text as it is quoted in a message."""
+    shown = repr(text)
+    return shown if len(shown) <= 80 else shown[:76] + "...'"
+
+
 def _plain(text: str) -> str:
     """The text on one line in composed letters, without those that nobody sees: they would hide a listed name."""
     seen = (letter for letter in text if letter.isspace() or unicodedata.category(letter) not in ("Cf", "Cc"))
@@ -120,16 +127,15 @@ def _cues(path: Path, text: str) -> Iterator[Said]:
 
 
 def read_transcripts(
-    paths: Sequence[Path], words: Words, videos: VideoFiles, labelled: Sequence[str]
+    paths: Sequence[Path], videos: VideoFiles, labelled: Sequence[str]
 ) -> tuple[dict[str, TranscriptFile], list[Problem]]:
-    """The transcript of each labelled video that has one, by the sheet's name, and what is wrong with any.
+    """The transcript of each labelled video that has one, by the table's name, and what is wrong with any.
 
     Args:
         paths: files, or folders of them. A file is of the video whose name it has, also before a further ending
             (``IMG_1.en.vtt``).
-        words: the mapping, whose ``videos`` say which name means which.
         videos: the video files.
-        labelled: names of the videos that have rows in the sheet.
+        labelled: names of the videos that have rows in the table.
     """
     chosen: dict[str, TranscriptFile] = {}
     problems: list[Problem] = []
@@ -140,15 +146,13 @@ def read_transcripts(
             problems.append(Problem("transcript-form", str(error).removeprefix(f"{path}: "), "", str(path)))
             continue
         stems = [path.name.rsplit(".", cut)[0] for cut in range(1, path.name.count(".") + 1)]
-        names = [words.meaning("videos", stem) or stem for stem in stems]
-        video = next((same for name in names if (same := videos.same(name, labelled))), None)
-        if video is None and any(videos.find(name) for name in names):
-            what = "is of a video that has no row in the sheet, and is left out."
+        video = next((same for name in stems if (same := videos.same(name, labelled))), None)
+        if video is None and any(videos.find(name) for name in stems):
+            what = "is of a video that has no row in the table, and is left out."
             problems.append(Problem("transcript-spare", what, "Add its rows.", str(path), severity="warning"))
         elif video is None:
-            what = f"no video is called {names[-1]!r}."
-            fix = "Call it like its video, or write `videos: {NAME: VIDEO}` in the mapping file (--columns)."
-            problems.append(Problem("transcript-unmatched", what, fix, str(path)))
+            what = f"no video is called {stems[-1]!r}."
+            problems.append(Problem("transcript-unmatched", what, "Call it like its video.", str(path)))
         elif (first := chosen.setdefault(video, file)) is not file:
             what = f"video {video!r} has {first.path}, too."
             problems.append(Problem("transcript-twice", what, "Give one of them.", str(path)))
@@ -202,18 +206,37 @@ class Names:
         forms = (rf"(?<![A-Za-z0-9_]){re.escape(n)}(?![A-Za-z0-9_])" if n.isascii() else re.escape(n) for n in names)
         return re.sub("|".join(forms), place, text) if names else text
 
+    def unmet(self, file: Path | None) -> list[Problem]:
+        """A finding on listed names that nobody says and no speaker is called: a misspelt one replaces nothing."""
+        if not (unmet := [name for name in self.places if name not in self.met]):
+            return []
+        what = f"has {', '.join(map(short, unmet[:4]))}, which nobody says and no speaker is called."
+        fix = "Write the name as it is said, or delete the row."
+        return [Problem("name-unmet", what, fix, str(file) if file else None)]
+
+
+def read_names(path: Path) -> Names:
+    """The list of names to replace: a table with the columns ``name, replacement``.
+
+    Raises:
+        DataError: it cannot be read, or is no such table.
+    """
+    (head, *rows), *more = (grid.rows for grid in read_grids(path))
+    if head[1][:2] != ["name", "replacement"] or more or not all(all(cells[:2]) for _, cells in rows):
+        raise DataError(f"{path}: is no list of names. Give a table of two columns, name and replacement.")
+    return Names({_plain(cells[0]): cells[1] for _, cells in rows})
+
 
 def transcript_rows(
-    video: str, file: TranscriptFile, source: VideoFile, said_from: str | None, names: Names, problems: list[Problem]
+    video: str, file: TranscriptFile, source: VideoFile, names: Names, problems: list[Problem]
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """The ``transcript`` of a video's row, and the number of each speaker who got one.
 
-    Times are counted from where a player begins the video: those of a recogniser are moved by the delay of the sound,
-    unless ``said_from`` says that they begin at the ``start`` or the ``sound``. Ends beyond the video's are cut back.
-    A speaker who is not among the names is called ``speaker 1``, ``speaker 2``, ... in order of appearance.
+    Times are counted from where a player begins the video: those of a recogniser (JSON) are moved by the delay of the
+    sound. Ends beyond the video's are cut back. A speaker who is not among the names is called ``speaker 1``,
+    ``speaker 2``, ... in order of appearance.
     """
-    moved = said_from == "sound" or (said_from is None and file.from_sound)
-    late = (source.sound or 0.0) if moved else 0.0
+    late = (source.sound or 0.0) if file.from_sound else 0.0
     if outside := [line for line in file.said if line.start + late >= source.duration]:
         what = f"{len(outside)} lines begin after the end of video {video!r} ({source.duration:.2f} s), the first at "
         what += f"{outside[0].start:g} s."
@@ -232,11 +255,3 @@ def transcript_rows(
             row["who"] = speakers.setdefault(who, f"speaker {len(speakers) + 1}")
         rows.append({**row, "end": min(row["end"], source.duration)})
     return rows, speakers
-
-
-def unmet_names(names: Names) -> list[Problem]:
-    """A finding on listed names that nobody says and no speaker is called: a misspelt one would replace nothing."""
-    if not (unmet := [name for name in names.places if name not in names.met]):
-        return []
-    what = f"`names:` has {', '.join(map(short, unmet[:4]))}, which nobody says and no speaker is called."
-    return [Problem("mapping-unmatched", what, "Write the name as it is said, or delete the entry.")]

@@ -39,16 +39,17 @@ RUBRIC: dict[str, Any] = {
 
 
 def sheet(path: Path, **other: Any) -> Path:
-    """The score sheet; ``other`` replaces cells: ``b2_cut_rater_b=1.25``."""
+    """The table of labels; ``other`` replaces cells: ``b2_cut_rater_b=1.25``."""
     with path.open("w", newline="") as stream:
         writer = csv.writer(stream)
-        writer.writerow(["video_id", "step_id", "start", "end", "rater_a", "rater_b", "consensus"])
+        writer.writerow(["video_id", "step_id", "start", "end", "rater", "points"])
         for index, video in enumerate(VIDEOS):
             for at, name in enumerate(CONSENSUS):
                 points = {"rater_a": CONSENSUS[name][index], "rater_b": RATER_B[name][index]}
                 points["consensus"] = CONSENSUS[name][index]
-                cells = [other.get(f"{video}_{name}_{rater}", value) for rater, value in points.items()]
-                writer.writerow([video, name, 0.5 * at, 0.5 * at + 0.4, *cells])
+                for rater, value in points.items():
+                    given = other.get(f"{video}_{name}_{rater}", value)
+                    writer.writerow([video, name, 0.5 * at, 0.5 * at + 0.4, rater, given])
     return path
 
 

@@ -19,7 +19,7 @@ import yaml
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Rater
-from siming_tasks.data import check_dataset, open_dataset
+from siming_tasks.data import check_dataset, open_dataset, withhold
 from siming_tasks.tools.builder import BuildOptions, build_dataset
 from siming_tasks.tools.builder.transcode import transcode
 from tests.data.conftest import RUBRIC, STEPS, write_video
@@ -28,15 +28,17 @@ NAMES = ("Zhang San 2024-03-01", "李四", "exam 003")
 
 
 def long_sheet(path: Path, names: tuple[str, ...] = NAMES, differ: bool = False, **more: str) -> Path:
-    """A long sheet whose raters agree (except, on demand, on cpr_02 of the first video)."""
+    """A table of labels whose raters agree (except, on demand, on cpr_02 of the first video)."""
     with path.open("w", encoding="utf-8-sig", newline="") as stream:
         writer = csv.writer(stream)
-        writer.writerow(["video_id", "step_id", "start", "end", "rater_a", "rater_b", "consensus", "student", "site"])
+        writer.writerow(["video_id", "step_id", "start", "end", "rater", "points", "student", "site"])
         for number, name in enumerate(names):
             for index, (step, top) in enumerate(STEPS):
                 a = int(top) - (number + index) % 2
                 b = a - 1 if differ and (number, index) == (0, 1) else a
-                writer.writerow([name, step, 0.5 * index, 0.5 * index + 0.4, a, b, "", f"student of {name}", "A"])
+                for rater, points in (("rater_a", a), ("rater_b", b)):
+                    times = [0.5 * index, 0.5 * index + 0.4]
+                    writer.writerow([name, step, *times, rater, points, f"student of {name}", "A"])
     return path
 
 
@@ -60,10 +62,10 @@ def test_the_folder_is_complete_and_healthy(given: dict[str, Path], tmp_path: Pa
     options = BuildOptions(license="cc0-1.0", languages=("zh",))
     built = build_dataset(tmp_path / "exams", **given, options=options)
     assert tree(built.dataset.root) == [
-        *("README.md", "dataset.yaml"),
+        *("README.md", "dataset.yaml", "labels.csv"),
         *("media/v001.mp4", "media/v002.mp4", "media/v003.mp4", "rubric.yaml", "videos.jsonl"),
     ]
-    assert [str(problem) for problem in built.warnings] == []
+    assert [problem.code for problem in built.warnings] == ["raters-equal"]
     assert [str(problem) for problem in check_dataset(tmp_path / "exams").problems] == []
     first = built.dataset.videos[0]
     assert (first.video_id, first.duration, first.site, first.extra["student"]) == ("v001", 2.0, "A", "s001")
@@ -77,21 +79,38 @@ def test_the_folder_is_complete_and_healthy(given: dict[str, Path], tmp_path: Pa
     }
 
 
-def test_an_instrument_in_the_sheet_is_named_in_the_mapping_file(given: dict[str, Path], tmp_path: Path) -> None:
-    sheet = given["labels"].read_text(encoding="utf-8-sig")
-    lines = [f"{line},{number % 3 if number else 'manikin'}" for number, line in enumerate(sheet.splitlines())]
-    given["labels"].write_text("\n".join(lines))
-    (mapping := tmp_path / "mapping.yaml").write_text(
-        "raters: {manikin: manikin}\nrater_facts: {manikin: {kind: instrument}, rater_a: {heard: false}}\n"
-    )
-    dataset = build_dataset(tmp_path / "exams", **given, mapping=mapping).dataset
+def test_an_instrument_is_a_rater_whose_kind_is_stated(given: dict[str, Path], tmp_path: Path) -> None:
+    with given["labels"].open("a") as sheet:
+        for name in NAMES:
+            sheet.writelines(f"{name},{step},,,manikin,{number % 3},,\n" for number, (step, _) in enumerate(STEPS))
+    facts = {"manikin": Rater("instrument"), "rater_a": Rater(heard=False)}
+    dataset = build_dataset(tmp_path / "exams", **given, options=BuildOptions(rater_facts=facts)).dataset
     assert dataset.raters == ("consensus", "manikin", "rater_a", "rater_b")
     assert dataset.physicians == ("rater_a", "rater_b")
-    assert dataset.rater_facts == {"manikin": Rater("instrument"), "rater_a": Rater(heard=False)}
+    assert dataset.rater_facts == facts
     assert not check_dataset(tmp_path / "exams").problems
-    mapping.write_text("raters: {manikin: manikin}\nrater_facts: {manikn: {kind: instrument}}\n")
+    words = [f"--{name}={path}" for name, path in given.items()]
+    assert main(["data", "build", str(tmp_path / "others"), *words, "--instrument", "manikin"]) == 0
+    assert open_dataset(tmp_path / "others").rater_facts == {"manikin": Rater("instrument")}
     with pytest.raises(DataError, match="facts about a rater 'manikn', who gave no points"):
-        build_dataset(tmp_path / "others", **given, mapping=mapping)
+        build_dataset(tmp_path / "x", **given, options=BuildOptions(rater_facts={"manikn": Rater("instrument")}))
+
+
+def test_the_table_is_kept_by_the_names_of_the_data_set_and_not_published(
+    given: dict[str, Path], tmp_path: Path
+) -> None:
+    built = build_dataset(tmp_path / "exams", **given)
+    kept = list(csv.DictReader((tmp_path / "exams/labels.csv").read_text().splitlines()))
+    assert len(kept) == 3 * 4 * 3 and kept[3] == {
+        "video_id": "v001", "step_id": "cpr_02", "rater": "rater_a", "points": "1", "start": "0.5", "end": "0.9",
+        "student": "s001", "site": "A",
+    }  # fmt: skip
+    (tmp_path / "again").mkdir()
+    again = build_dataset(tmp_path / "again/exams", rubric=given["rubric"], labels=tmp_path / "exams/labels.csv",
+                          videos=tmp_path / "exams/media")  # fmt: skip
+    assert [video.steps for video in again.dataset.videos] == [video.steps for video in built.dataset.videos]
+    withhold(tmp_path / "exams", tmp_path / "public", tmp_path / "key.json")
+    assert not (tmp_path / "public/labels.csv").exists()
 
 
 def test_nothing_of_the_originals_is_left_in_the_folder(given: dict[str, Path], tmp_path: Path) -> None:
@@ -129,18 +148,16 @@ def test_disagreement_is_listed_for_adjudication(given: dict[str, Path], tmp_pat
         build_dataset(tmp_path / "exams", **given)
     codes = [problem.code for problem in caught.value.problems]
     assert codes == ["consensus-open", "consensus-open"]
-    assert "labels.csv:3: consensus: video 'Zhang San 2024-03-01', step 'cpr_02': the raters differ" in str(
-        caught.value
-    )
+    assert "labels.csv:4: points: video 'Zhang San 2024-03-01', step 'cpr_02': the raters differ" in str(caught.value)
     sheet = tmp_path / "exams.adjudicate.csv"
     text = sheet.read_text(encoding="utf-8-sig")
     assert text.splitlines() == [
-        "line,video_id,step_id,rater_a,rater_b,consensus",
-        f"3,{NAMES[0]},cpr_02,1,0,",
+        "video_id,step_id,rater,points",
+        *(f"{NAMES[0]},cpr_02,{rater}" for rater in ("rater_a,1", "rater_b,0", "consensus,")),
     ]
     assert not (tmp_path / "exams").exists()
-    sheet.write_text(text.replace("1,0,", "1,0,1"), encoding="utf-8-sig")
-    built = build_dataset(tmp_path / "exams", **given, adjudicated=sheet)
+    sheet.write_text(text.replace("consensus,", "consensus,1"), encoding="utf-8-sig")
+    built = build_dataset(tmp_path / "exams", **{**given, "labels": [given["labels"], sheet]})
     assert built.dataset.videos[0].step("cpr_02").consensus == 1
     assert built.dataset.meta["label_sources"]["consensus"] == {"raters agree": 11, "given": 1}
 
@@ -148,9 +165,7 @@ def test_disagreement_is_listed_for_adjudication(given: dict[str, Path], tmp_pat
 def test_nobody_decides_while_points_cannot_be_read(given: dict[str, Path], tmp_path: Path) -> None:
     """The cell that is to be mended was also a step with "only one rater", on a list for somebody to fill in."""
     long_sheet(given["labels"], differ=True)
-    head, first, *lines = given["labels"].read_text().splitlines()
-    cells = first.split(",")
-    given["labels"].write_text("\n".join([head, ",".join([*cells[:5], "two", *cells[6:]]), *lines]))
+    edit(given, ",rater_a,2,", ",rater_a,two,", 1)
     with pytest.raises(DataError) as caught:
         build_dataset(tmp_path / "exams", **given)
     assert {problem.code for problem in caught.value.problems if problem.severity == "error"} == {
@@ -164,7 +179,7 @@ def test_what_somebody_filled_in_is_not_overwritten(given: dict[str, Path], tmp_
         with pytest.raises(DataError, match=r"listed in .*exams\.adjudicate\.csv"):
             build_dataset(tmp_path / "exams", **given)
     sheet = tmp_path / "exams.adjudicate.csv"
-    filled = sheet.read_bytes().replace(b"1,0,", b"1,0,1")
+    filled = sheet.read_bytes().replace(b"consensus,", b"consensus,1")
     sheet.write_bytes(filled)
     with pytest.raises(DataError, match=r"listed in .*exams\.adjudicate-2\.csv"):
         build_dataset(tmp_path / "exams", **given)
@@ -179,25 +194,19 @@ def test_a_rule_decides_instead(given: dict[str, Path], tmp_path: Path) -> None:
     assert built.dataset.meta["label_sources"]["consensus"] == {"raters agree": 11, "mean of raters": 1}
 
 
-def test_the_wide_sheet_with_spans_and_a_mapping(given: dict[str, Path], tmp_path: Path) -> None:
-    wide = [["录像", "考官", *(step for step, _ in STEPS)]]
-    wide += [[name, rater, 2, 1, 5, "-"] for name in NAMES for rater in ("王", "赵")]
-    given["labels"].write_bytes("\n".join(",".join(map(str, row)) for row in wide).encode("gbk"))
-    spans = given["labels"].with_name("spans.csv")
-    spans.write_text(
-        f"录像,step_id,start,end\n{NAMES[0]},cpr_01,0:00.0,0:00.5\n{NAMES[0]},cpr_02,0.5,2.3\n", encoding="utf-8"
+def test_the_wide_table_and_one_of_times(given: dict[str, Path], tmp_path: Path) -> None:
+    wide = [["video_id", "rater", *(step for step, _ in STEPS)]]
+    wide += [[name, rater, 2, 1, 5, "N/A"] for name in NAMES for rater in ("王", "赵")]
+    given["labels"].write_text("\n".join(",".join(map(str, row)) for row in wide), encoding="utf-8")
+    times = given["labels"].with_name("times.csv")
+    times.write_text(
+        f"video_id,step_id,start,end\n{NAMES[0]},cpr_01,0:00.0,0:00.5\n{NAMES[0]},cpr_02,0.5,2.3\n", encoding="utf-8"
     )
-    mapping = given["labels"].with_name("mapping.yaml")
-    mapping.write_text("columns: {video_id: 录像, rater: 考官}\nraters: {王: rater_a, 赵: rater_b}\n", encoding="utf-8")
-    built = build_dataset(tmp_path / "exams", **given, spans=spans, mapping=mapping)
+    built = build_dataset(tmp_path / "exams", **{**given, "labels": [given["labels"], times]})
     first = built.dataset.videos[0]
-    assert (first.step("cpr_01").span, first.step("cpr_02").span, first.step("cpr_03").span) == (
-        (0, 0.5),
-        (0.5, 2.0),
-        None,
-    )
+    assert [step.span for step in first.steps] == [(0, 0.5), (0.5, 2.0), None, None]
     assert not first.step("aed_01").applicable
-    assert {"encoding-gbk", "span-cut"} <= {problem.code for problem in built.warnings}
+    assert {problem.code for problem in built.warnings} == {"span-cut"}
     assert built.dataset.raters == ("consensus", "rater_a", "rater_b")
 
 
@@ -211,7 +220,7 @@ def test_the_wide_sheet_with_spans_and_a_mapping(given: dict[str, Path], tmp_pat
             "video '李四' could be 李四.avi or 李四.mp4",
         ),
         (lambda g: (g["videos"] / f"{NAMES[1]}.avi").write_bytes(b"x"), "media-unreadable", "cannot be read"),
-        (lambda g: long_sheet(g["labels"], (NAMES[0], f"{NAMES[0]}.mp4")), "label-twice", "is the same file"),
+        (lambda g: long_sheet(g["labels"], (NAMES[0], f"{NAMES[0]}.mp4")), "video-differs", "student is"),
         (lambda g: long_sheet(g["labels"], ("../../etc/passwd",)), "video-missing", "'../../etc/passwd': no such file"),
         (lambda g: edit(g, ",1.5,1.9,", ",1.5,9,"), "span-outside", "ends at 9 s, but the video at 2.00 s"),
         (lambda g: edit(g, ",1.5,1.9,", ",1.9,1.5,"), "span-invalid", "the span 1.9-1.5 s is not"),
@@ -219,7 +228,7 @@ def test_the_wide_sheet_with_spans_and_a_mapping(given: dict[str, Path], tmp_pat
         (
             lambda g: edit(g, "student of 李四,A", "student of 李四,B", 1),
             "video-differs",
-            "site is 'A' here and 'B' on line 6",
+            "video '李四': site is 'A' here and 'B' on ",
         ),
     ],
 )
@@ -330,7 +339,13 @@ def test_command_builds_a_data_set(given: dict[str, Path], tmp_path: Path, capsy
     options = [part for name in ("rubric", "labels", "videos") for part in (f"--{name}", str(given[name]))]
     assert main(["data", "build", str(tmp_path / "exams"), *options]) == 0
     digest = open_dataset(tmp_path / "exams").digest[:12]
-    assert capsys.readouterr().out.splitlines() == [
+    said = capsys.readouterr().out.splitlines()
+    assert [[cell.strip() for cell in line.split("|")[1:-1]] for line in said[:3:2]] == [
+        ["step", "rater_a", "rater_b", "consensus", "N/A", "times", "videos without it"],
+        ["cpr_01", "3", "3", "3", "0", "3", "0"],
+    ]
+    assert said[-4:] == [
+        "3 videos, 12 steps of them, 2 raters, 3 students.",
         f"{tmp_path}/exams: 3 videos, 12 judged steps, digest {digest}",
         f"{tmp_path}/exams.names.csv: original names and ids. Keep it private.",
         f"Next: siming data check {tmp_path}/exams",
@@ -371,6 +386,6 @@ def test_a_file_that_was_cut_off_is_named(given: dict[str, Path], tmp_path: Path
 
 
 def test_a_rater_who_does_not_exist_decides_nothing(given: dict[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"--consensus 'rater_x' is neither agree nor mean nor a rater of the sheet"):
+    with pytest.raises(DataError, match=r"--consensus 'rater_x' is neither agree nor mean nor a rater of the table"):
         build_dataset(tmp_path / "exams", **given, options=BuildOptions(consensus="rater_x"))
     assert not (tmp_path / "exams").exists()

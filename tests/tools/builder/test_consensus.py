@@ -38,12 +38,12 @@ def test_consensus_rules_decide_as_calculated_by_hand(
 @pytest.mark.parametrize(
     ("scores", "rule", "code", "message"),
     [
-        ({"a": 2.0, "b": 1.0}, "agree", "consensus-open", "the raters differ (a 2, b 1). Fill in the consensus column"),
+        ({"a": 2.0, "b": 1.0}, "agree", "consensus-open", "the raters differ (a 2, b 1). Add a row of consensus"),
         (
             {"a": 2.0},
             "agree",
             "consensus-missing",
-            "only one rater gave points (a 2). Fill in the consensus, or --consensus a.",
+            "only one rater gave points (a 2). Add a row of consensus, or --consensus a.",
         ),
         ({"a": 2.0}, "b", "consensus-missing", "no points of 'b' (a 2)."),
         ({}, "mean", "label-missing", "no rater gave points."),
@@ -87,10 +87,10 @@ def test_an_instrument_has_no_voice_in_a_consensus_unless_it_is_named(
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        ({"a": 2.0, "manikin": 2.0}, "only one rater gave points (a 2, manikin 2). Fill in the consensus, or --co"),
+        ({"a": 2.0, "manikin": 2.0}, "only one rater gave points (a 2, manikin 2). Add a row of consensus, or --co"),
         (
             {"manikin": 2.0, "timing": 2.0},
-            "no person gave points (manikin 2, timing 2). Fill in the consensus, or --co",
+            "no person gave points (manikin 2, timing 2). Add a row of consensus, or --co",
         ),
     ],
 )

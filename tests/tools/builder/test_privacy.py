@@ -25,7 +25,7 @@ WANG, LI = "Dr. Wang Mei", "rater_li"
 
 
 def given(place: Path, raters: tuple[str, ...] = (WANG, LI), differ: bool = False) -> dict[str, Path]:
-    """A long sheet with a column for each rater (and a rater's cell in each row where a name is no heading)."""
+    """A table with a row of each rater for each step."""
     write_video(place / "videos" / "exam of Zhang.mp4")
     (place / "rubric.yaml").write_text(yaml.safe_dump(RUBRIC))
     with (place / "labels.csv").open("w", newline="") as stream:

@@ -1,4 +1,4 @@
-"""The workbook for physicians: made, filled in as they would, and built without a mapping file."""
+"""The workbook for physicians: made, filled in as they would, and built."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import check_dataset
 from siming_tasks.rubrics import rubric_from
 from siming_tasks.tools.builder import BuildOptions, build_dataset
-from siming_tasks.tools.builder.template import allowed_points, rater_titles, video_names, write_template
+from siming_tasks.tools.builder.template import allowed_points, rater_names, video_names, write_template
 from siming_tasks.tools.builder.video_files import VideoFiles
 from tests.data.conftest import RUBRIC, STEPS, write_video
 
@@ -42,29 +42,30 @@ def made(given: tuple[Path, Path], out: Path, *flags: str) -> Any:
 
 def test_workbook_has_a_column_for_every_step(given: tuple[Path, Path], tmp_path: Path) -> None:
     book = made(given, tmp_path / "t.xlsx")
-    assert book.sheetnames == ["rater_a", "rater_b", "spans"]
+    assert book.sheetnames == ["a", "b", "spans"]
     for sheet in book:
         assert sheet.protection.sheet and sheet.protection.password is None
-        frozen = 2 if sheet.title == "spans" else 1
+        frozen = 2
         assert sheet.freeze_panes == sheet.cell(2, frozen + 1).coordinate
         for row in sheet.iter_rows():
             for cell in row:
                 assert cell.protection.locked is (cell.row == 1 or cell.column <= frozen), cell.coordinate
                 assert cell.data_type != "f"
-    sheet = book["rater_b"]
-    assert [cell.value for cell in sheet[1]] == ["video_id", *(step for step, _ in STEPS)]
+    sheet = book["b"]
+    assert [cell.value for cell in sheet[1]] == ["video_id", "rater", *(step for step, _ in STEPS)]
+    assert [cell.value for cell in sheet["B"]] == ["rater", *"bbbb"]
     assert [cell.value for cell in sheet["A"]] == ["video_id", "'=1+1", "'@SUM(1)", "IMG 1", "心肺"]
-    note = sheet["B1"].comment.text
+    note = sheet["C1"].comment.text
     assert note == "cpr_01 cpr_01 环境 (0 to 2)\nDoes it.\n\n2: all\nBetween: some\n0: none"
     rules = {str(rule.sqref): rule for rule in sheet.data_validations.dataValidation}
     assert {place: rule.formula1 for place, rule in rules.items()} == {
-        "B2:B5": '"0,0.5,1,1.5,2,N/A"',
-        "C2:C5": '"0,1,2,N/A"',
-        "D2:D5": '"0,1,2,3,4,5,N/A"',
-        "E2:E5": '"0,1,2,3,N/A"',
+        "C2:C5": '"0,0.5,1,1.5,2,N/A"',
+        "D2:D5": '"0,1,2,N/A"',
+        "E2:E5": '"0,1,2,3,4,5,N/A"',
+        "F2:F5": '"0,1,2,3,N/A"',
     }
     assert all(rule.showErrorMessage and rule.showInputMessage for rule in rules.values())
-    assert rules["B2:B5"].prompt == "2: all Between: some 0: none"
+    assert rules["C2:C5"].prompt == "2: all Between: some 0: none"
     spans = [[cell.value for cell in row] for row in book["spans"].iter_rows(max_col=2)]
     assert spans[:3] == [["video_id", "step_id"], ["'=1+1", "cpr_01"], ["'=1+1", "cpr_02"]] and len(spans) == 1 + 4 * 4
     assert book["spans"]["C2"].number_format == "@"
@@ -75,10 +76,10 @@ def test_workbook_has_a_column_for_every_step(given: tuple[Path, Path], tmp_path
 
 def test_filled_in_built_and_checked(given: tuple[Path, Path], tmp_path: Path) -> None:
     book = made(given, tmp_path / "t.xlsx")
-    points = {"rater_a": [[2, 1, 5, "N/A"]] * 4, "rater_b": [[1.5, 1, 5, "N/A"], *[[2, 1, 5, "n/a"]] * 3]}
+    points = {"a": [[2, 1, 5, "N/A"]] * 4, "b": [[1.5, 1, 5, "N/A"], *[[2, 1, 5, "n/a"]] * 3]}
     for title, rows in points.items():
         for row, values in enumerate(rows, 2):
-            for column, value in enumerate(values, 2):
+            for column, value in enumerate(values, 3):
                 book[title].cell(row, column).value = value
     for row in range(2, 18):
         step = (row - 2) % 4
@@ -92,7 +93,7 @@ def test_filled_in_built_and_checked(given: tuple[Path, Path], tmp_path: Path) -
         rubric=given[0],
         labels=tmp_path / "filled.xlsx",
         videos=given[1],
-        options=BuildOptions(consensus="rater_a", license="cc0-1.0"),
+        options=BuildOptions(consensus="a", license="cc0-1.0"),
     )
     assert [problem for problem in built.warnings if problem.code != "video-unlabelled"] == []
     videos = built.dataset.videos
@@ -114,7 +115,7 @@ def test_a_workbook_for_each_physician(given: tuple[Path, Path], tmp_path: Path)
     for name, first in (("Li", 2), ("Wang", 1)):
         book = made(given, tmp_path / f"{name}.xlsx", "--raters", name, "--skill", "aed")
         for row in range(2, 6):
-            book[f"rater_{name.lower()}"].cell(row, 2).value = first
+            book[name].cell(row, 3).value = first
         if name == "Li":  # the spans are marked once
             book["spans"]["C2"].value, book["spans"]["D2"].value = "0:00.5", "1"
         book.save(tmp_path / f"{name}.xlsx")
@@ -126,26 +127,26 @@ def test_a_workbook_for_each_physician(given: tuple[Path, Path], tmp_path: Path)
         options=BuildOptions(consensus="mean", keep_rater_names=True),
     )
     first = built.dataset.videos[0].steps[0]
-    assert dict(first.scores) == {"rater_li": 2, "rater_wang": 1, "consensus": 1.5} and first.span == (0.5, 1.0)
+    assert dict(first.scores) == {"Li": 2, "Wang": 1, "consensus": 1.5} and first.span == (0.5, 1.0)
     assert [video.steps[0].span for video in built.dataset.videos[1:]] == [None] * 3
 
 
 def test_what_is_filled_in_wrongly_is_said_by_cell(given: tuple[Path, Path], tmp_path: Path) -> None:
     book = made(given, tmp_path / "t.xlsx", "--raters", "1", "--skill", "aed")
-    sheet = book["rater_a"]
-    assert [cell.value for cell in sheet[1]] == ["video_id", "aed_01"]
+    sheet = book["a"]
+    assert [cell.value for cell in sheet[1]] == ["video_id", "rater", "aed_01"]
     for row, value in enumerate((1.5, 9, "gut", 2), 2):
-        sheet.cell(row, 2).value = value
+        sheet.cell(row, 3).value = value
     book["spans"].append(["IMG 1", "cpr_01", "0", "1"])
     book.save(tmp_path / "filled.xlsx")
     with pytest.raises(DataError) as caught:
         build_dataset(tmp_path / "o", rubric=given[0], labels=tmp_path / "filled.xlsx", videos=given[1])
     said = [str(each) for each in caught.value.problems if each.severity == "error"]
     for words in (
-        "1.5 points, but this step has whole points only",
-        "9 is off the step's scale 0-3",
+        "1.5 points, but aed_01 has whole points only",
+        "9 is off the scale of aed_01, 0-3",
         "'gut' is not a number of points",
-        "the sheets with points have no",
+        "no row with points of this step",
     ):
         assert sum(words in each for each in said) == 1, said
 
@@ -153,24 +154,24 @@ def test_what_is_filled_in_wrongly_is_said_by_cell(given: tuple[Path, Path], tmp
 @pytest.mark.parametrize(
     ("raters", "titles"),
     [
-        (["a", "b"], ("rater_a", "rater_b")),
-        (["Li", "Wang Wei"], ("rater_li", "rater_wang_wei")),
-        (["李", "rater_x"], ("rater_李", "rater_x")),
-        (["Li", "ＬＩ"], "Rater 'ＬＩ': two raters of one name"),
-        (["consensus"], "Rater 'consensus': two raters of one name, or the consensus"),
-        (["a/b"], "Rater 'a/b' cannot be the title of a sheet: at most 25 characters"),
-        (["x" * 26], "cannot be the title of a sheet"),
-        ([" "], "Rater ' ' cannot be the title"),
+        (["a", "b"], ("a", "b")),
+        (["李", " Wang Wei "], ("李", "Wang Wei")),
+        (["Li", "ＬＩ"], "Rater 'Li': two raters of one name"),
+        (["Consensus"], "Rater 'Consensus': two raters of one name, or the name of another sheet"),
+        (["spans"], "or the name of another sheet"),
+        (["a/b"], "Rater 'a/b' cannot be the title of a sheet: at most 31 characters"),
+        (["x" * 32], "cannot be the title of a sheet"),
+        ([" "], "Rater '' cannot be the title"),
         (["a\x07"], "cannot be the title of a sheet"),
         ([], "0 raters; 1 to 26 have a sheet."),
     ],
 )
 def test_names_of_raters(raters: list[str], titles: Any) -> None:
     if isinstance(titles, tuple):
-        assert rater_titles(raters) == titles
+        assert rater_names(raters) == titles
     else:
         with pytest.raises(DataError, match=r"\S") as caught:
-            rater_titles(raters)
+            rater_names(raters)
         assert titles in str(caught.value)
 
 
@@ -204,8 +205,8 @@ def test_a_long_scale_gets_a_rule_instead_of_a_list(given: tuple[Path, Path], tm
     rubric["skills"][0]["steps"][0]["max_score"] = 100
     write_template(tmp_path / "t.xlsx", rubric_from(rubric), given[1])
     assert len(allowed_points(rubric_from(rubric).steps[0])) == 102
-    rule = openpyxl.load_workbook(tmp_path / "t.xlsx")["rater_a"].data_validations.dataValidation[0]
-    assert rule.formula1 == 'OR(B2="N/A",AND(ISNUMBER(B2),B2>=0,B2<=100,MOD(B2,1)=0))' and rule.type == "custom"
+    rule = openpyxl.load_workbook(tmp_path / "t.xlsx")["a"].data_validations.dataValidation[0]
+    assert rule.formula1 == 'OR(C2="N/A",AND(ISNUMBER(C2),C2>=0,C2<=100,MOD(C2,1)=0))' and rule.type == "custom"
 
 
 @pytest.mark.parametrize(

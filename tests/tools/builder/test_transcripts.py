@@ -79,18 +79,18 @@ def _exam(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read(
-    exam: Path, place: Path, files: dict[str, str | bytes], mapping: Any = None
+    exam: Path, place: Path, files: dict[str, str | bytes], names: dict[str, str] | None = None
 ) -> tuple[dict[str, list[tuple[Any, ...]]], dict[str, str]]:
     """Transcripts that a build would take, by video, and the findings by code; nothing is encoded."""
     folder = place / "said"
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
-    words = place / "map.yaml"
-    words.write_text(yaml.safe_dump(mapping or {}))
-    inputs = Inputs(
-        exam / "rubric.yaml", exam / "labels.csv", exam / "videos", mapping=words, transcripts=[folder]
-    )  # fmt: skip
+    listed = None
+    if names:
+        listed = place / "names.csv"
+        listed.write_text("\n".join(["name,replacement", *(f"{name},{other}" for name, other in names.items())]))
+    inputs = Inputs(exam / "rubric.yaml", [exam / "labels.csv"], exam / "videos", transcripts=[folder], names=listed)
     try:
         plan, problems = make_plan(inputs, BuildOptions())
         said = plan.transcripts
@@ -114,13 +114,13 @@ def test_listed_names_are_replaced_and_no_others(_exam: Path, tmp_path: Path) ->
     said = "WEBVTT\n\n00:00.100 --> 00:00.900\n<v Anna Bo>Zhang  Wei, Wei? Annabel. An\u200bna! anna\n\n" \
         "00:01.000 --> 00:01.200\n小明，王小明医生\n"  # fmt: skip
     listed = {"Anna": "nurse", "Anna Bo": "examiner", "Zhang Wei": "student", "王小明": "student 2"}
-    lines, found = read(_exam, tmp_path, {"IMG_1.vtt": said}, {"names": listed})
+    lines, found = read(_exam, tmp_path, {"IMG_1.vtt": said}, listed)
     assert [line[2:] for line in lines["IMG_1"]] == [
         ("student, Wei? Annabel. nurse! anna", "examiner"), ("小明，student 2医生", ""),
     ]  # fmt: skip
-    assert "mapping-unmatched" not in found
-    _, found = read(_exam, tmp_path, {"IMG_1.vtt": said}, {"names": {"Otto": "nurse"}})
-    assert "'Otto', which nobody says" in found["mapping-unmatched"]
+    assert "name-unmet" not in found
+    _, found = read(_exam, tmp_path, {"IMG_1.vtt": said}, {"Otto": "nurse"})
+    assert "'Otto', which nobody says" in found["name-unmet"]
 
 
 def test_the_longest_of_two_listed_names_is_replaced() -> None:
@@ -177,15 +177,9 @@ def test_a_recogniser_counts_from_where_the_sound_begins(tmp_path: Path, footage
     (exam / "videos").mkdir(parents=True)
     late_sound(footage / "mdn_friday.mp4", exam / "videos" / "IMG_1.mkv", 0.6)
     (exam / "rubric.yaml").write_text(yaml.safe_dump(RUBRIC))
-    (exam / "labels.csv").write_text("video_id,rater_a,rater_b,step_id\nIMG_1,2,2,cpr_01\n")
-    for name, content, said_from, first in (
-        ("IMG_1.json", whisper(), None, 0.7),
-        ("IMG_1.json", whisper(), "start", 0.1),
-        ("IMG_1.vtt", CUE, None, 0.1),
-        ("IMG_1.vtt", CUE, "sound", 0.7),
-    ):
-        place = tmp_path / f"{name}-{said_from}"
-        lines, _ = read(exam, place, {name: content}, {"said_from": said_from} if said_from else None)
+    (exam / "labels.csv").write_text("video_id,rater,cpr_01\nIMG_1,consensus,2\n")
+    for name, content, first in (("IMG_1.json", whisper(), 0.7), ("IMG_1.vtt", CUE, 0.1)):
+        lines, _ = read(exam, tmp_path / name, {name: content})
         assert lines["IMG_1"][0][0] == pytest.approx(first, abs=0.03)
 
 
@@ -194,9 +188,9 @@ def test_a_folder_with_transcripts_from_the_command_line(_exam: Path, tmp_path: 
     said.mkdir()
     for video in (1, 2):
         (said / f"IMG_{video}.vtt").write_text(VTT.replace("Clear?", f"Clear {video}, Zhang?"))
-    (tmp_path / "map.yaml").write_text("names: {Zhang: student, Trainee: trainee}")
+    (tmp_path / "names.csv").write_text("name,replacement\nZhang,student\nTrainee,trainee\n")
     built = build_dataset(tmp_path / "out", rubric=_exam / "rubric.yaml", labels=_exam / "labels.csv",
-                          videos=_exam / "videos", transcripts=said, mapping=tmp_path / "map.yaml")  # fmt: skip
+                          videos=_exam / "videos", transcripts=said, names=tmp_path / "names.csv")  # fmt: skip
     dataset = open_dataset(tmp_path / "out")
     said_there = transcript_of(dataset.videos[1])
     assert said_there and said_there[2].text == "Clear 2, student?" and said_there[2].who == "speaker 1"

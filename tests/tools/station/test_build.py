@@ -75,14 +75,11 @@ def decided(rated: EventLog, exams: Exams) -> EventLog:
 def make(rubric: Path, videos: Path, tmp_path: Path) -> Callable[..., Any]:
     """Builds of an event log's file."""
 
-    def build(
-        event_log: EventLog, name: str = "exams", *, spans: Path | None = None, labels: Path | None = None, **more: Any
-    ) -> Any:
+    def build(event_log: EventLog, name: str = "exams", *, labels: Any = None, **more: Any) -> Any:
         about = {
             "rubric": rubric,
             "labels": labels or event_log.path,
             "videos": more.pop("videos", videos),
-            "spans": spans,
         }
         use = UseRatings(more.pop("spans_from", None), more.pop("finished", False))
         return build_dataset(tmp_path / name, **about, ratings=use, options=BuildOptions(keep_ids=False, **more))
@@ -139,7 +136,7 @@ def test_who_heard_the_exams_goes_with_the_labels(decided: EventLog, exams: Exam
 
 
 def test_open_disagreements_are_listed(rated: EventLog, make: Callable[..., Any]) -> None:
-    with pytest.raises(DataError, match="one rater says not applicable, another does not") as refused:
+    with pytest.raises(DataError, match=r"says not applicable, Dr\. .. gives points") as refused:
         make(rated)
     assert {problem.code for problem in refused.value.problems} >= {"applicable-differs", "consensus-open"}
     (hint,) = (problem for problem in refused.value.problems if problem.code == "adjudication-open")
@@ -195,16 +192,16 @@ def test_an_event_log_and_a_sheet_are_built_together(
         do(work, exam, "look", "start", first)
         do(work, exam, "look", "end", last)
     sheet = tmp_path / "scores.csv"
-    rows = [f"{exam},{step},{points}" for exam in ("exam a.mp4", "exam b.mp4") for step, points in STEPS.items()]
-    sheet.write_text("\n".join(["video_id,step_id,consensus", *rows]) + "\n")
-    built = make(event_log, labels=sheet, spans=event_log.path).dataset
+    rows = [f"{exam},consensus,{','.join(map(str, STEPS.values()))}" for exam in ("exam a.mp4", "exam b.mp4")]
+    sheet.write_text("\n".join([f"video_id,rater,{','.join(STEPS)}", *rows]) + "\n")
+    built = make(event_log, labels=[sheet, event_log.path]).dataset
     assert [video.step("look").span for video in built.videos] == [(0.0, 0.5), (0.2, 0.64)]
     assert built.videos[0].step("call").consensus == 12
     with pytest.raises(DataError, match="--spans-from and --finished are about the event log"):
         make(event_log, "other", labels=sheet, finished=True)
     do(work, "exam a.mp4", "call", "start", 10)
     with pytest.raises(DataError, match="only one of start and end is given"):
-        make(event_log, "half", labels=sheet, spans=event_log.path)
+        make(event_log, "half", labels=[sheet, event_log.path])
 
 
 def test_other_videos_other_rubrics_and_unstated_simulation_are_refused(

@@ -14,7 +14,7 @@ import pytest
 
 from siming_tasks.common.errors import DataError, SimingError
 from siming_tasks.rubrics import Rubric, allowed_points, rubric_from
-from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_sheet
+from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_labels
 from siming_tasks.tools.station.event_log import Event, EventLog, Known
 from siming_tasks.tools.station.replay import replay
 from tests.tools.station.conftest import STEPS, rubric_of
@@ -194,13 +194,13 @@ def test_spoiled_files_are_refused_in_a_sentence(tmp_path: Path, three: Rubric) 
             data[at] = rng.integers(256)
         (tmp_path / "bad.sqlite").write_bytes(data)
         try:
-            sheet, _ = ratings_sheet(tmp_path / "bad.sqlite", three, "labels", UseRatings())
+            rows, _ = ratings_labels(tmp_path / "bad.sqlite", three, UseRatings())
         except SimingError as error:
             refused += 1
             assert "bad.sqlite" in str(error)
         else:
-            for row in sheet.rows:
-                assert row.cells["points"] in (*allowed_points(three.by_id[row.cells["step_id"]]), "N/A")
+            for row in rows:
+                assert not row.applicable or row.points in allowed_points(three.by_id[row.step_id])
     assert 10 < refused < 80
 
 

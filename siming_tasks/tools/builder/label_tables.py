@@ -1,0 +1,237 @@
+"""Tables of labels: the long one, the wide one of ``data template``, times of steps, or a station's event log.
+
+The first row of a table has its headings, exactly:
+
+* long, a row a judgment: ``video_id, step_id, rater, points`` and optionally ``start, end, student, site``;
+* wide, a row a video and rater: ``video_id, rater``, optionally ``student, site``, and steps by their ids;
+* times, a row a step of a video: ``video_id, step_id`` and optionally ``start, end, student, site``.
+
+A table is a CSV file (UTF-8, commas, decimal points) or one sheet of a workbook. Whatever else is refused, all of it at
+once, each finding with file, row, column, the value and the way out.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from siming_tasks.common.errors import DataError, Problem
+from siming_tasks.common.files import digest_of, open_regular, read_text
+from siming_tasks.common.sanitize import cell_text
+from siming_tasks.rubrics import Rubric, RubricStep
+from siming_tasks.rubrics.rubric import HALF, HALF_POINTS_HINT, is_on_increment, named
+from siming_tasks.tools.builder.cells import NOT_APPLICABLE, number_of, seconds_of, way_out
+from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_labels
+from siming_tasks.tools.builder.label_rows import COLUMNS, VIDEO_FIELDS, Judgment
+from siming_tasks.tools.builder.workbook import MAX_COLUMNS, MAX_ROWS, MAX_UNPACKED, Grid, read_workbook
+from siming_tasks.tools.station.event_log import is_event_log
+
+FORMS = "A table has the headings `video_id, step_id, rater, points` (a row a judgment), or `video_id, rater` and " \
+    "step ids (a row a video and rater), or `video_id, step_id, start, end` (times)."  # fmt: skip
+_WORKBOOKS = (b"PK\x03\x04", b"PK\x05\x06", b"\xd0\xcf\x11\xe0")
+"""How workbooks begin: an archive, or an old or protected one."""
+_SAVE = "Save it as CSV UTF-8 (comma delimited), or as .xlsx."
+
+
+def read_labels(
+    paths: Sequence[Path], rubric: Rubric, ratings: UseRatings | None = None
+) -> tuple[list[Judgment], list[Problem]]:
+    """The judgments of all tables and event logs together, in their order, and what is wrong with them.
+
+    Raises:
+        DataError: a file cannot be read at all, or gives nothing; ``.problems`` has what was found in the others, too.
+    """
+    judgments: list[Judgment] = []
+    problems: list[Problem] = []
+    failed: list[Problem] = []
+    first: dict[str, Path] = {}
+    empty: list[Path] = []
+    for path in paths:
+        try:
+            if is_event_log(path):
+                rows, found = ratings_labels(path, rubric, ratings or UseRatings())
+            else:
+                grids = read_grids(path)
+                found = [problem for grid in grids for problem in grid.problems]
+                rows = [row for grid in grids for row in _Table(grid, rubric, found).judgments()]
+            if (known := first.setdefault(digest_of(path), path)) != path or paths.count(path) > 1:
+                what = f"is the same file as {known}." if known != path else "is given twice."
+                found.append(Problem("file-twice", what, "Give each table once.", str(path)))
+        except DataError as error:
+            failed += error.problems or [Problem("unreadable", str(error), "")]
+            continue
+        if all(row.says_nothing for row in rows) and not any(problem.severity == "error" for problem in found):
+            empty.append(path)
+        judgments += rows
+        problems += found
+    if any(row.points is not None for row in judgments):  # else the labels are withheld
+        fix = "Fill it in, or leave the file out."
+        problems += [Problem("nothing-read", "gives no points and no times.", fix, str(path)) for path in empty]
+    if failed:
+        raise DataError(str(DataError.of([*failed, *problems], shown=20)), [*failed, *problems])
+    return judgments, problems
+
+
+def read_grids(path: Path) -> list[Grid]:
+    """The sheets of a workbook, or the rows of a CSV file, known by its first bytes.
+
+    Raises:
+        DataError: the file as a whole cannot be read, or holds no row.
+    """
+    try:
+        with open_regular(path) as stream:
+            head = stream.read(64)
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}. Give the path of a table of labels.") from None
+    workbook = head.startswith(_WORKBOOKS) or path.suffix.lower() == ".xlsx"
+    if not workbook and path.suffix.lower() != ".csv":
+        raise DataError(f"{path}: a table of labels is .csv or .xlsx. {_SAVE}")
+    grids = read_workbook(path) if workbook else [_csv(path)]
+    if not any(len(grid.rows) > 1 for grid in grids):
+        raise DataError(f"{path}: no row below the headings. Is it the right file?")
+    return grids
+
+
+def _csv(path: Path) -> Grid:
+    text = read_text(path, MAX_UNPACKED, _SAVE)
+    if "\0" in text:
+        raise DataError(f"{path}: holds NUL characters; not a text file. {_SAVE}")
+    head = text.partition("\n")[0]
+    if "," not in head and (mark := next((mark for mark in ";\t|" if mark in head), None)):
+        raise DataError(f"{path}:1: its cells are separated by {mark!r}, not by commas. {_SAVE}")
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    rows: list[tuple[int, list[str]]] = []
+    try:
+        for cells in reader:
+            if reader.line_num > MAX_ROWS or len(cells) > MAX_COLUMNS:
+                most = f"at most {MAX_ROWS:,} rows and {MAX_COLUMNS:,} columns are read"
+                raise DataError(f"{path}:{reader.line_num}: {most}. Delete what lies beyond the table.")
+            rows.append((reader.line_num, [cell_text(cell.strip()) for cell in cells]))
+    except csv.Error as error:
+        raise DataError(f"{path}:{reader.line_num}: not CSV: {error}. Check the quotes of that line.") from None
+    return Grid(str(path), [(number, cells) for number, cells in rows if any(cells)], [])
+
+
+@dataclass
+class _Row:
+    """Cells of a row by their headings."""
+
+    number: int
+    cells: dict[str, str]
+
+    def text(self, heading: str) -> str:
+        return self.cells.get(heading, "")
+
+
+class _Table:
+    """One grid read as a table; what is wrong goes to ``problems``."""
+
+    def __init__(self, grid: Grid, rubric: Rubric, problems: list[Problem]) -> None:
+        self.file, self.grid, self.rubric, self.problems = grid.file, grid, rubric, problems
+        self._unknown: Counter[str] = Counter()
+
+    def _add(self, code: str, what: str, fix: str, row: int | None = None, column: str | None = None) -> None:
+        self.problems.append(Problem(code, what, fix, self.file, row, column))
+
+    def judgments(self) -> Iterator[Judgment]:
+        """The judgments of all rows; none if the headings are not those of a table."""
+        if not self.grid.rows:
+            return
+        (number, heads), *below = self.grid.rows
+        if not self._headings(number, heads):
+            return
+        steps = [head for head in heads if head in self.rubric.by_id]
+        for number, cells in below:
+            if any(cells[len(heads) :]) or any(cell for head, cell in zip(heads, cells, strict=False) if not head):
+                what = f"{len([cell for cell in cells if cell])} cells, and some of them under no heading."
+                fix = "Write decimal points, put quotes around cells with commas, and head each column."
+                self._add("row-too-long", what, fix, number)
+                continue
+            row = _Row(number, {head: cell for head, cell in zip(heads, cells, strict=False) if head})
+            yield from self._row(row, heads, steps)
+
+    def _headings(self, number: int, heads: Sequence[str]) -> bool:
+        """True if rows can be read below these headings; what is wrong with them is a finding either way."""
+        long = "step_id" in heads
+        allowed = {*COLUMNS} if long else {"video_id", "rater", *VIDEO_FIELDS, *self.rubric.by_id}
+        if "video_id" not in heads:
+            self._add("columns-missing", f"{', '.join(map(repr, heads[:12]))} are no headings of a table.",
+                      f"{FORMS} Write them into the first row, and nothing above them.", number)  # fmt: skip
+            return False
+        for at, head in enumerate(heads):
+            if head and heads.index(head) != at:
+                self._add("column-twice", f"two columns are called {head!r}.", "Delete one.", number, head)
+            if head and head not in allowed:
+                near = difflib.get_close_matches(head, allowed, 1, 0.6)
+                like = f"Write {near[0]!r} if its cells are exactly that (points from 0 to the step's maximum)" \
+                    if near else "Write the step's id if its cells are its points"  # fmt: skip
+                what = f"{head!r} is no heading of a {'long' if long else 'wide'} table."
+                self._add("columns-unknown", what, f"{like}, else delete the column.", number, f"column {at + 1}")
+        needed = {"rater", "points"} & {*heads} if long else {"rater"}
+        lacking = ({"rater", "points"} if needed and long else needed) - {*heads}
+        if lacking:
+            fix = "Add it: who judged (`consensus` for agreed points), and in a long table the points."
+            self._add("columns-missing", f"there is no column {' and '.join(sorted(lacking))}.", fix, number)
+        if not long and not set(heads) & set(self.rubric.by_id):
+            self._add("columns-missing", "no column is a step of the rubric.", FORMS, number)
+            return False
+        return not lacking
+
+    def _row(self, row: _Row, heads: Sequence[str], steps: Sequence[str]) -> Iterator[Judgment]:
+        needed = [name for name in ("video_id", "step_id") if name in heads and not row.text(name)]
+        for name in needed:
+            self._add("id-missing", "the cell is empty.", "Fill it in, or delete the row.", row.number, name)
+        points = {row.text("step_id"): "points"} if "step_id" in heads else {step: step for step in steps}
+        if not row.text("rater") and any(row.text(column) for column in points.values()):
+            fix = "Write who judged, or `consensus`."
+            self._add("rater-missing", "the cell is empty.", fix, row.number, "rater")
+            return
+        start, end = self._time(row, "start"), self._time(row, "end")
+        about = {name: row.text(name) for name in VIDEO_FIELDS if row.text(name)}
+        for step_id, column in points.items() if not needed else ():
+            if (step := self.rubric.by_id.get(step_id)) is None:
+                self._unknown_step(row, step_id)
+                continue
+            value, applicable = self._points(row, step, column)
+            yield Judgment(row.text("video_id"), step_id, row.text("rater"), value, applicable, start, end, about,
+                           self.file, row.number)  # fmt: skip
+
+    def _unknown_step(self, row: _Row, step_id: str) -> None:
+        """A finding for each unknown step, however many rows have it."""
+        self._unknown[step_id] += 1
+        if self._unknown[step_id] == 1:
+            near = difflib.get_close_matches(step_id, self.rubric.by_id, 1, 0.6)
+            fix = f"Write the id as the rubric has it{f' ({near[0]!r}?)' if near else ''}."
+            self._add("step-unknown", f"{step_id!r} is no step of the rubric.", fix, row.number, "step_id")
+
+    def _points(self, row: _Row, step: RubricStep, column: str) -> tuple[float | None, bool]:
+        """Points (None: none given, or no points) and whether the step applies."""
+        text = row.text(column)
+        if not text or text.upper() == NOT_APPLICABLE:
+            return None, not text
+        value = number_of(text)
+        if value is None:
+            self._add("not-a-number", f"{text!r} is not a number of points.", way_out(text), row.number, column)
+        elif not 0 <= value <= step.max_score:
+            what = f"{text} is off the scale of {step.id}, 0-{step.max_score:g}."
+            self._add("score-off-scale", what, "Correct the points, or max_score in the rubric.", row.number, column)
+        elif not is_on_increment(value, step.score_increment):
+            what = f"{text} points, but {step.id} has {named(step.score_increment)} points only."
+            fix = f"Correct them. {HALF_POINTS_HINT}" if is_on_increment(value, HALF) else "Correct them."
+            self._add("score-off-increment", what, fix, row.number, column)
+        else:
+            return value, True
+        return None, True
+
+    def _time(self, row: _Row, column: str) -> float | None:
+        if not (text := row.text(column)):
+            return None
+        if (seconds := seconds_of(text)) is None:
+            what = f"{text!r} is not a time."
+            self._add("not-a-time", what, "Write seconds (83.5) or minutes:seconds (1:23.5).", row.number, column)
+        return seconds

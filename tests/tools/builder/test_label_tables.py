@@ -1,0 +1,418 @@
+"""Tables of labels as people have them: read to the last point, or refused with place, value and way out."""
+
+from __future__ import annotations
+
+import datetime
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
+from openpyxl.comments import Comment
+from openpyxl.styles import Color, Font, PatternFill
+
+from siming_tasks.common.errors import DataError, Problem
+from siming_tasks.rubrics import rubric_from
+from siming_tasks.tools.builder.label_rows import COLUMNS, LabelRow, copied, joined, table_of
+from siming_tasks.tools.builder.label_tables import read_labels
+from tests.data.conftest import RUBRIC
+
+TINY = rubric_from(RUBRIC)
+pytestmark = pytest.mark.fast
+
+
+def read(*paths: Path) -> tuple[list[LabelRow], list[Problem]]:
+    judgments, problems = read_labels(paths, TINY)
+    rows, contradictions = joined(judgments)
+    return rows, [*problems, *contradictions]
+
+
+def found(*paths: Path) -> list[Any]:
+    """The labels of tables without errors, else their errors as lines."""
+    try:
+        rows, problems = read(*paths)
+    except DataError as error:
+        return [str(error)]
+    if errors := [f"[{problem.code}] {problem}" for problem in problems if problem.severity == "error"]:
+        return errors
+    return [(row.video, row.step_id, row.start, row.end, dict(row.scores) if row.applicable else None) for row in rows]
+
+
+def judge(got: list[Any], expected: list[Any] | str) -> None:
+    """A refusal must have every part that `` + `` separates on one line."""
+    if isinstance(expected, list):
+        assert got == expected
+    else:
+        assert all(isinstance(line, str) for line in got), f"read as {got}"
+        assert any(all(part in line for part in expected.split(" + ")) for line in got), got
+
+
+def csv(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+LONG = "video_id,step_id,rater,points\nv1,cpr_01,a,2\nv1,cpr_01,b,1\n"
+WIDE = "video_id,rater,cpr_01\nv1,a,2\nv1,b,1\n"
+ONE = [("v1", "cpr_01", None, None, {"a": 2.0, "b": 1.0})]
+POINT = "video_id,step_id,rater,points\nv1,cpr_01,a,{}\n"
+STEP = "video_id,rater,{}\nv1,a,1\n"
+TIMES = "video_id,step_id,rater,points,start,end\nv1,cpr_01,a,2,{},{}\n"
+VIDEO = "video_id,step_id,rater,points,{0}\nv1,cpr_01,a,2,{1}\nv{3},cpr_02,a,2,{2}\n"
+
+TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
+    "long": (LONG, ONE),
+    "wide": (WIDE, ONE),
+    "byte-order mark": ("\ufeff" + LONG, ONE),
+    "line ends of Windows": (LONG.replace("\n", "\r\n"), ONE),
+    "blanks and empty lines": (LONG.replace(",", " , ").replace("\n", "\n\n,,,\n"), ONE),
+    "trailing commas": (LONG.replace("\n", ",,,\n"), ONE),
+    "equal rows count once": (LONG + "v1,cpr_01,b,1\n", ONE),
+    "who gave nothing": (LONG + "v1,cpr_01,c,\n", ONE),
+    "not applicable": ("video_id,rater,cpr_01,aed_01\nv1,a,2,N/A\nv1,b,1,n/a\n",
+                       [*ONE, ("v1", "aed_01", None, None, None)]),
+    "the consensus says that it applies": (LONG + "v1,cpr_01,c,N/A\nv1,cpr_01,consensus,1\n",
+                                           [("v1", "cpr_01", None, None, {"a": 2.0, "b": 1.0, "consensus": 1.0})]),
+    "withheld": ("video_id,step_id\nv1,cpr_01\n", [("v1", "cpr_01", None, None, {})]),
+    "withheld with times": ("video_id,step_id,start,end\nv1,cpr_01,1,2\n", [("v1", "cpr_01", 1.0, 2.0, {})]),
+    **{f"time {text}": (TIMES.format(text, "3723.5"), [("v1", "cpr_01", seconds, 3723.5, {"a": 2.0})])
+       for text, seconds in (("0", 0.0), ("83.5", 83.5), ("1:23.5", 83.5), ("01:02:03", 3723.0), ("75:00", 4500.0))},
+    # --- the file
+    "UTF-16": (b"\xff\xfe" + LONG.encode("utf-16-le"), "not UTF-8 + Save the file as UTF-8"),
+    "GB 18030": (LONG.replace("a,2", "王,2").encode("gbk"), "not UTF-8 + Save the file as UTF-8"),
+    "Western Europe": (LONG.replace("a,2", "Müller,2").encode("cp1252"), "not UTF-8 + Save the file as UTF-8"),
+    "semicolons": (LONG.replace(",", ";"), ":1: its cells are separated by ';' + comma delimited"),
+    "tabs": (LONG.replace(",", "\t"), "separated by '\\t' + comma delimited"),
+    "NUL characters": (LONG.replace("2", "\0"), "NUL characters + Save it"),
+    "no row": ("video_id,rater,cpr_01\n", "no row below the headings"),
+    "nothing": (b"", "no row below the headings"),
+    "an open quote": ('video_id,step_id\n"v1,cpr_01\n', "not CSV + Check the quotes"),
+    # --- the headings
+    "a title above": ("Exam of March\n" + LONG, "[columns-missing] + 'Exam of March' + first row"),
+    "other words": (LONG.replace("video_id", "Video"), "[columns-missing] + 'Video' + `video_id, rater`"),
+    "no rater": ("video_id,cpr_01\nv1,2\n", "[columns-missing] + no column rater + consensus"),
+    "long without points": ("video_id,step_id,rater\nv1,cpr_01,a\n", "[columns-missing] + no column points"),
+    "a column of each rater": ("video_id,step_id,rater_a,rater_b\nv1,cpr_01,2,1\n",
+                               "[columns-unknown] + 'rater_a' + column 3 + long table"),
+    "no step": ("video_id,rater\nv1,a\n", "[columns-missing] + no column is a step"),
+    "a column twice": (STEP.format("cpr_01,cpr_01"), "[column-twice] + 'cpr_01'"),
+    "an index of pandas": ("," + LONG.replace("\nv1", "\n0,v1"), "[row-too-long] + :2 + under no heading"),
+    "cells under no heading": (LONG.replace("a,2", "a,2,x"), "[row-too-long] + :2 + head each column"),
+    "a decimal comma without quotes": (POINT.format("1,5"), "[row-too-long] + :2 + decimal points"),
+    **{f"heading {head}": (STEP.format(head), f"[columns-unknown] + :1: column 3: {head!r} + delete the column")
+       for head in ("cpr_01扣分", "cpr_01 %", "Fehler cpr_01", "cpr_01 (max 10)", "CPR_01", "cpr-01", "ｃｐｒ_01",
+                    "remark", "total", "cpr_1", "cpr_01 [0-10]", "rater_a", "mean", "consensus", "start")},
+    "a heading of a step's points and a remark": ("video_id,rater,cpr_01,remark\nv1,a,9,x\n", "[score-off-scale] + 9"),
+    # --- points
+    **{f"points {text!r}": (POINT.format(f'"{text}"'), f"[not-a-number] + :2: points: {text!r} is not + Write")
+       for text in ("1¹", "2*", "(2)", "1/2", "½", "1-2", "~2", "2 Punkte", "2分", "②", "II", "x", "√", "yes", "true",
+                    "1E1", "0x1", "1_0", "#N/A", "NaN", "inf", "=1+1", "2;1", "–", "-", "fehlt", "١", "２", "1.", ".5",
+                    "+1", "na", "不适用", "1,234")},
+    "a decimal comma": (POINT.format('"1,5"'), "[not-a-number] + '1,5' + Write a decimal point (1.5)"),
+    "a version": (POINT.format("1.2.3"), "[not-a-number] + '1.2.3' is not a number"),
+    "percent": (POINT.format("100%"), "[not-a-number] + '100%' + not a percentage"),
+    "a date": (POINT.format("2026-03-01"), "[not-a-number] + '2026-03-01' + It is a date"),
+    "off the scale": (POINT.format("3"), "[score-off-scale] + :2: points: 3 is off the scale of cpr_01, 0-2"),
+    "below the scale": (POINT.format("-1"), "[score-off-scale] + -1"),
+    "half points without a word": (POINT.format("1.5"), "[score-off-increment] + 1.5 points + score_increment"),
+    # --- rows
+    "no video": (LONG + ",cpr_01,a,1\n", "[id-missing] + :4: video_id"),
+    "no step's cell": (LONG + "v1,,a,1\n", "[id-missing] + :4: step_id"),
+    "a total below": (LONG + "Total,,,3\n", "[id-missing] + :4: step_id"),
+    "the heading again": (LONG + LONG, "[step-unknown] + :4: step_id: 'step_id'"),
+    "a step beside the rubric": (LONG.replace("cpr_01,b", "cpr_1,b"), "[step-unknown] + :3 + 'cpr_1' + ('cpr_01'?)"),
+    "points of nobody": (LONG + "v1,cpr_02,,1\n", "[rater-missing] + :4: rater + consensus"),
+    "two rows that disagree": (LONG + "v1,cpr_01,b,2\n",
+                               "[rows-differ] + :4: points + b gives 2 here and b gives 1 on + :3. Keep"),
+    "one says that it does not apply": (LONG.replace("b,1", "b,N/A"), "[applicable-differs] + :3 + a gives points on"),
+    "two times": (TIMES.format(1, 2) + "v1,cpr_01,b,2,1,3\n", "[span-differs] + :3: end + 3 s here and 2 s on + :2."),
+    "two sites of a video": (VIDEO.format("site", "A", "B", 1), "[video-differs] + :3: site + 'B' here and 'A' on"),
+    "two spellings of a student": (VIDEO.format("student", "T01", "t01", 2), "[name-differs] + 't01' here and 'T01'"),
+    "two spellings of a rater": (LONG + "v2,cpr_01,B,1\n", "[name-differs] + :4: rater + 'B' here and 'b' on"),
+    "a consensus in capitals": (LONG + "v1,cpr_01,Consensus,1\n", "[name-differs] + 'Consensus' + 'consensus'"),
+    # --- times
+    **{f"time {text!r}": (TIMES.format(text, 200), f"[not-a-time] + :2: start: {text!r} + (1:23.5)")
+       for text in ("1:75", "1:75:00", "00:00:01:10", "2 s", "2500ms", "1'30", "soon", "1.5e1")},
+    "a decimal comma of a time": (TIMES.format('"1,5"', 2), "[not-a-time] + '1,5'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_is_read_right_or_refused(tmp_path: Path, name: str) -> None:
+    content, expected = TEXTS[name]
+    judge(found(csv(tmp_path / "labels.csv", content)), expected)
+
+
+def test_all_findings_of_all_tables_in_one_run(tmp_path: Path) -> None:
+    one = csv(tmp_path / "a.csv", "video_id,rater,cpr_01,cpr_02,remark\nv1,a,9,two,x\nv1,,1,1,\n,a,1,1,\n")
+    two = csv(tmp_path / "b.csv", TIMES.format("soon", 2).replace("cpr_01", "cpr_99") + "v1,cpr_03,b,5,x,y\n")
+    _, problems = read(one, two)
+    codes = {*("columns-unknown", "score-off-scale", "not-a-number", "rater-missing", "id-missing"),
+             *("step-unknown", "not-a-time")}  # fmt: skip
+    assert {problem.code for problem in problems} == codes
+    assert {problem.file for problem in problems} == {str(one), str(two)}
+    with pytest.raises(DataError, match=r"(?s)b\.csv.*not by commas.*9 is off the scale"):
+        read(one, csv(two, "video_id;rater\n"))
+
+
+# --- several tables
+
+
+def test_tables_are_put_together_and_their_contradictions_named(tmp_path: Path) -> None:
+    li = csv(tmp_path / "li.csv", "video_id,rater,cpr_01,cpr_02\nv1,Li,2,1\n")
+    wu = csv(tmp_path / "wu.csv", "video_id,step_id,rater,points\nv1,cpr_01,Wu,2\nv1,cpr_02,Wu,0\n")
+    times = csv(tmp_path / "times.csv", "video_id,step_id,start,end\nv1,cpr_01,0,1.5\nv1,cpr_02,,\nv9,cpr_03,,\n")
+    final = csv(tmp_path / "final.csv", "video_id,step_id,rater,points\nv1,cpr_02,consensus,1\nv1,cpr_02,Wu,0\n")
+    assert found(li, wu, times, final) == [
+        ("v1", "cpr_01", 0.0, 1.5, {"Li": 2.0, "Wu": 2.0}),
+        ("v1", "cpr_02", None, None, {"Li": 1.0, "Wu": 0.0, "consensus": 1.0}),
+    ]
+    csv(times, "video_id,step_id,start,end\nv1,cpr_01,0,1\nv1,cpr_03,0,1\nv9,cpr_01,0,1\n")
+    other = csv(tmp_path / "other.csv", "video_id,step_id,start,end\nv1,cpr_01,0,1.5\n")
+    csv(final, "video_id,step_id,rater,points\nv1,cpr_02,Wu,1\n")
+    keep = "Keep the right one of the two."
+    write = "Write the names as they stand in the table with points, add points, or delete the row."
+    assert found(li, wu, times, other, final) == [
+        f"[span-differs] {other}:2: end: video 'v1', step 'cpr_01': 1.5 s here and 1 s on {times}:2. {keep}",
+        f"[rows-differ] {final}:2: points: video 'v1', step 'cpr_02': Wu gives 1 here and Wu gives 0 on {wu}:3. {keep}",
+        f"[row-unlabelled] {times}:3: video 'v1', step 'cpr_03': times, but no row with points of this step. {write}",
+        f"[row-unlabelled] {times}:4: video 'v9', step 'cpr_01': times, but no row with points of this video. {write}",
+    ]  # fmt: skip
+
+
+def test_a_table_that_gives_nothing_or_is_given_twice_is_refused(tmp_path: Path) -> None:
+    points = csv(tmp_path / "points.csv", LONG)
+    times = csv(tmp_path / "times.csv", "video_id,step_id,start,end\nv1,cpr_01,,\n")
+    judge(found(points, times), "[nothing-read] + times.csv: gives no points and no times")
+    judge(found(points, points), "[file-twice] + is given twice")
+    judge(found(points, csv(tmp_path / "copy.csv", LONG)), f"[file-twice] + copy.csv: is the same file as {points}.")
+
+
+def test_raters_who_always_agree_are_said(tmp_path: Path) -> None:
+    rows = [f"v{video},cpr_01,{rater},{video % 3}" for video in range(12) for rater in "ab"]
+    alike, _ = read(csv(tmp_path / "a.csv", "\n".join(["video_id,step_id,rater,points", *rows])))
+    (warning,) = copied(alike, ["a", "b"])
+    assert warning.what == "'a' and 'b' give the same points in all 12 judgments." and warning.severity == "warning"
+    rows[0] = "v0,cpr_01,a,1"
+    assert not list(copied(read(csv(tmp_path / "b.csv", "\n".join(["video_id,step_id,rater,points", *rows])))[0], "ab"))
+
+
+def test_the_table_that_is_kept_says_what_was_read(tmp_path: Path) -> None:
+    text = TIMES.format(1, 2.25).replace("\n", ",student,site\n", 1).replace("2.25\n", "2.25,T1,A\n") + \
+        "v1,cpr_02,a,N/A,,,T1,A\nv1,cpr_03,b,1,,,T1,A\nv1,cpr_03,consensus,2,,,T1,A\n"  # fmt: skip
+    rows, problems = read(csv(tmp_path / "a.csv", text))
+    assert problems == []
+    table = table_of(rows, ["a", "b", "consensus"])
+    lines = [",".join(cells) for cells in [COLUMNS, *table]]
+    back, problems = read(csv(tmp_path / "b.csv", "\n".join(lines)))
+    assert problems == []
+    assert [(row.step_id, (row.start, row.end), dict(row.scores), row.applicable, dict(row.about)) for row in back] == [
+        ("cpr_01", (1.0, 2.25), {"a": 2.0}, True, {"student": "T1", "site": "A"}),
+        ("cpr_02", (None, None), {}, False, {"student": "T1", "site": "A"}),
+        ("cpr_03", (None, None), {"b": 1.0, "consensus": 2.0}, True, {"student": "T1", "site": "A"}),
+    ]  # fmt: skip
+
+
+# --- workbooks
+
+
+def book(path: Path, rows: list[list[Any]], change: Callable[[Any], Any] = lambda sheet: None) -> Path:
+    made = openpyxl.Workbook()
+    for row in rows:
+        made.active.append(row)
+    change(made.active)
+    made.save(path)
+    return path
+
+
+HEAD = ["video_id", "rater", "cpr_01"]
+ROWS = [HEAD, ["v1", "a", 2], ["v1", "b", 1]]
+
+
+def form(text: str, value: Any = 2) -> Callable[[Any], None]:
+    def change(sheet: Any) -> None:
+        sheet["C2"].value, sheet["C2"].number_format = value, text
+
+    return change
+
+
+def look(font: Font, ground: Any = None) -> Callable[[Any], None]:
+    def change(sheet: Any) -> None:
+        sheet["C2"].font = font
+        if ground is not None:
+            sheet["C2"].fill = PatternFill("solid", fgColor=ground)
+
+    return change
+
+
+def value(content: Any, place: str = "C2") -> Callable[[Any], None]:
+    return lambda sheet: setattr(sheet[place], "value", content)
+
+
+def filtered(sheet: Any) -> None:
+    sheet.auto_filter.ref = "A1:C3"
+    sheet.auto_filter.add_filter_column(1, ["a"])
+    sheet.row_dimensions[3].hidden = True
+
+
+UNSEEN = "[cells-unseen] + :2: column C: '2'"
+NOBODY = f"{UNSEEN} is in letters that nobody sees"
+BOOKS: dict[str, tuple[Callable[[Any], Any], list[Any] | str]] = {
+    "as it should be": (lambda sheet: None, ONE),
+    "text": (value("2"), ONE),
+    "formatted as text": (form("@"), ONE),
+    "decimals": (form("0.00", 2.0), ONE),
+    "percent": (form("0%"), f"{UNSEEN} is shown in the number format '0%' + General"),
+    "nothing is shown": (form(";;;"), f"{UNSEEN} is shown in the number format ';;;'"),
+    "zeros are not shown": (form("0;-0;;@", 0), "[cells-unseen] + '0' is shown in the number format '0;-0;;@'"),
+    "another number is shown": (form('"1"0'), f"{UNSEEN} is shown in the number format"),
+    "accounting": (form('_-* #,##0_-;-* #,##0_-;_-* "-"??_-;_-@_-'), f"{UNSEEN} is shown in the number format"),
+    "rounded": (form("0", 1.5), "[cells-unseen] + '1.5' is shown rounded"),
+    "a date": (value(datetime.date(2026, 3, 1)), "[cells-unseen] + '2026-03-01T00:00:00' is a date"),
+    "a clock": (value(datetime.time(1, 23)), "[cells-unseen] + '01:23:00' is a date or a time of day"),
+    "a number in a date's format": (form("yyyy-mm-dd"), "[cells-unseen] + '1900-01-02T00:00:00' is a date"),
+    "true": (value(True), "[not-a-number] + 'TRUE'"),
+    "an error": (value("#DIV/0!"), "[not-a-number] + '#DIV/0!'"),
+    "a formula without a value": (value("=1+1"), "[cells-unseen] + :2 + column C + formula without a value + save it"),
+    "merged cells": (lambda s: s.merge_cells("A2:A3"), "[cells-merged] + :2: cells A2:A3 are merged + fill in every"),
+    "a hidden row": (lambda s: setattr(s.row_dimensions[2], "hidden", True), f"{UNSEEN} is in a hidden row"),
+    "a filtered row": (filtered, "[cells-unseen] + :3: column C: '1' is in a hidden row + remove filters"),
+    "a hidden column": (lambda s: setattr(s.column_dimensions["C"], "hidden", True),
+                        "[cells-unseen] + :1: column C: 'cpr_01' is in a hidden column (and 2 more"),
+    "grouped columns": (lambda s: s.column_dimensions.group("B", "C", hidden=True), "column C + in a hidden column"),
+    "struck out": (look(Font(strike=True)), f"{UNSEEN} is struck out + undo the striking out"),
+    "a struck-out digit": (value(CellRichText(TextBlock(InlineFont(strike=True), "1"), "2")), "'12' has several fonts"),
+    "a raised footnote": (value(CellRichText("2", TextBlock(InlineFont(vertAlign="superscript"), "1"))),
+                          "'21' has several fonts"),
+    "white": (look(Font(color="FFFFFFFF")), NOBODY),
+    "white without transparency": (look(Font(color="FFFFFF")), NOBODY),
+    "nearly white": (look(Font(color="FFF8F8F8")), NOBODY),
+    "white of the theme": (look(Font(color=Color(theme=0, tint=-0.05))), NOBODY),
+    "white of the palette": (look(Font(color=Color(indexed=1))), NOBODY),
+    "red on red": (look(Font(color="FFFF0000"), "FFFF0000"), NOBODY),
+    "red on white": (look(Font(color="FFFF0000")), ONE),
+    "black on a light ground": (look(Font(color=Color(theme=1)), Color(theme=4, tint=0.8)), ONE),
+    "1 pt": (look(Font(size=1)), NOBODY),
+    "6 pt": (look(Font(size=6)), ONE),
+    "a heading in white on blue": (
+        lambda s: (setattr(s["C1"], "font", Font(color="FFFFFFFF")),
+                   setattr(s["C1"], "fill", PatternFill("solid", fgColor="FF1F497D"))), ONE),
+    "a row above": (lambda s: s.insert_rows(1) or value("Exam", "A1")(s), "[columns-missing] + :1: 'Exam'"),
+    "a decimal comma": (value("1,5"), "[not-a-number] + '1,5' + decimal point"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_a_workbook_is_read_right_or_refused(tmp_path: Path, name: str) -> None:
+    change, expected = BOOKS[name]
+    got = found(book(tmp_path / "labels.xlsx", ROWS, change))
+    judge(got, expected)
+    assert "datetime" not in str(got)
+
+
+def test_zeros_that_a_sheet_does_not_show_are_refused(tmp_path: Path) -> None:
+    path = book(tmp_path / "a.xlsx", [HEAD, ["v1", "a", 0]], lambda s: setattr(s.sheet_view, "showZeros", False))
+    judge(found(path), "[cells-unseen] + '0' is a zero, and the sheet does not show zeros")
+
+
+def test_every_sheet_of_a_workbook_is_a_table(tmp_path: Path) -> None:
+    made = openpyxl.load_workbook(book(tmp_path / "a.xlsx", ROWS))
+    made.create_sheet("empty")
+    made.save(tmp_path / "a.xlsx")
+    assert found(tmp_path / "a.xlsx") == ONE
+    times = made.create_sheet("times")
+    for row in (["video_id", "step_id", "start", "end"], ["v1", "cpr_01", 0, "0:01.5"]):
+        times.append(row)
+    made.save(tmp_path / "a.xlsx")
+    assert found(tmp_path / "a.xlsx") == [("v1", "cpr_01", 0.0, 1.5, {"a": 2.0, "b": 1.0})]
+    times.sheet_state = "hidden"
+    made.create_sheet("legend").append(["0", "not done"])
+    made.save(tmp_path / "a.xlsx")
+    got = found(tmp_path / "a.xlsx")
+    judge(got, "[columns-missing] + a.xlsx [legend]:1: '0', 'not done' are no headings")
+    judge(got, "[cells-unseen] + a.xlsx [times]: the sheet is hidden. Show it")
+
+
+def test_comments_are_not_read_and_said(tmp_path: Path) -> None:
+    path = book(tmp_path / "a.xlsx", ROWS, lambda s: setattr(s["C2"], "comment", Comment("or 1?", "Li")))
+    assert found(path) == ONE
+    assert [problem.what for problem in read(path)[1]] == ["comments are not read: C2."]
+
+
+# --- files that are none
+
+
+def odd(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("x.csv", b"\xd0\xcf\x11\xe0" + bytes(600), "an old .xls file or protected by a password."),
+        ("x.xls", b"\xd0\xcf\x11\xe0" + bytes(600), "an old .xls file or protected by a password."),
+        ("x.xlsx", b"", "not a readable .xlsx file"),
+        ("x.xlsx", b"video_id,rater", "not a readable .xlsx file"),
+        ("x.csv", b"PK\x03\x04cut", "not a readable .xlsx file"),
+        ("x.ods", b"text", "a table of labels is .csv or .xlsx."),
+        ("x.tsv", LONG.encode(), "a table of labels is .csv or .xlsx."),
+        ("x.json", b"{}", "a table of labels is .csv or .xlsx."),
+    ],
+)
+def test_files_that_are_no_tables_are_refused(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read(odd(tmp_path / name, content))
+    assert f"{tmp_path / name}: {said}" in str(caught.value)
+
+
+def test_a_workbook_is_known_by_its_content(tmp_path: Path) -> None:
+    path = book(tmp_path / "a.xlsx", ROWS)
+    assert found(path.rename(tmp_path / "a.csv")) == ONE
+
+
+def test_large_files_are_refused_in_time(tmp_path: Path) -> None:
+    start = time.perf_counter()
+    with zipfile.ZipFile(tmp_path / "bomb.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b"0" * 70_000_000)
+    with zipfile.ZipFile(tmp_path / "tags.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", b"<c/>" * 4_000_001)
+    with (tmp_path / "long.csv").open("wb") as stream:
+        stream.truncate(2 << 30)
+    corner = book(tmp_path / "corner.xlsx", ROWS, value("x", "XFD1048576"))
+    for path, said in ((tmp_path / "bomb.xlsx", "unpacks to more than"), (tmp_path / "tags.xlsx", "4,000,000 tags"),
+                       (tmp_path / "long.csv", "2,147,483,648 bytes"), (corner, "1048576: at most")):  # fmt: skip
+        judge(found(path), f"{path} + {said}")
+    assert time.perf_counter() - start < 30
+
+
+def rewritten(path: Path, how: Callable[[bytes], bytes]) -> None:
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, how(data) if name == "xl/worksheets/sheet1.xml" else data)
+
+
+def test_a_workbook_that_states_a_wrong_size_is_read_whole(tmp_path: Path) -> None:
+    path = book(tmp_path / "a.xlsx", ROWS)
+    rewritten(path, lambda xml: xml.replace(b'<dimension ref="A1:C3"', b'<dimension ref="A1"'))
+    assert found(path) == ONE
+
+
+def test_every_byte_of_a_workbook_may_be_wrong(tmp_path: Path) -> None:
+    path = book(tmp_path / "a.xlsx", ROWS)
+    data, refused = path.read_bytes(), 0
+    places = range(0, len(data), 97)
+    for at in places:
+        got = found(odd(path, data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :]))
+        assert got == ONE or (isinstance(got[0], str) and str(path) in got[0]), at
+        refused += got != ONE
+    assert refused > len(places) / 2
+    for keep in (0.3, 0.6, 0.9, 0.99):
+        judge(found(odd(path, data[: int(len(data) * keep)])), "not a readable .xlsx file")
