@@ -49,7 +49,6 @@ def command_lines(given: Path, new: Path) -> dict[tuple[str, str], list[list[Any
     scoring = ["--data", data]
     rate = ["data", "rate", data, "--rater", "x", "--port", "{BUSY PORT}", "--no-browser"]
     built = ["--rubric", given / "rubric.yaml", "--labels", given / "labels.csv", "--videos", media]
-    listed = ["--list", "--rubric", given / "rubric.yaml", "--spans", given / "spans.csv"]
     baseline = ["run", "baseline", data, "--backbone", given / "no-model"]  # what is refused is tried
     requests = ["run", "requests", data, OUT, "--model", "m", "--limit", "1"]
     return {
@@ -57,7 +56,6 @@ def command_lines(given: Path, new: Path) -> dict[tuple[str, str], list[list[Any
         ("data rate", "store"): [[*rate, "--store", OUT]],
         ("data template", "out"): [["data", "template", OUT, "--rubric", given / "rubric.yaml", "--videos", media]],
         ("data build", "out"): [["data", "build", OUT, *built]],
-        ("data build", "draft"): [["data", "build", *listed, "--draft", OUT]],
         ("data split", "out"): [["data", "split", data, OUT, "--key", new / "key.json"]],
         ("data split", "key"): [["data", "split", data, new / "public", "--key", OUT]],
         ("data demo", "out"): [["data", "demo", OUT, "--videos", "1", "--short", "--no-contact", "--jobs", "1"]],
@@ -196,13 +194,8 @@ def given() -> Iterator[Path]:
     data = open_dataset(make_folder(root / "tiny", videos=3))
     run = write_run(data, root / "run", model="org/Model")
     (root / "rubric.yaml").write_text(yaml.safe_dump(RUBRIC))
-    lines = [f"{video.video_id},{step},{top:g},{top:g}" for video in data.videos for step, top in STEPS]
-    (root / "labels.csv").write_text("\n".join(["video_id,step_id,rater_a,rater_b", *lines]) + "\n")
-    boris = [
-        "Observation id,Media file name,Subject,Behavior,Behavior type,Start (s),Stop (s),Comment start,Comment stop"
-    ]
-    boris += ["o,v001.mp4,,cpr_01,STATE,0.1,0.4,,"]
-    (root / "spans.csv").write_text("\n".join(boris) + "\n")
+    lines = [f"{video.video_id},{step},consensus,{top:g}" for video in data.videos for step, top in STEPS]
+    (root / "labels.csv").write_text("\n".join(["video_id,step_id,rater,points", *lines]) + "\n")
     choice = {"message": {"content": "{}"}, "finish_reason": "stop"}
     result = {"custom_id": "full_score/v001#0", "response": {"status_code": 200, "body": {"choices": [choice]}}}
     asked = {"id": "full_score/v001", "asked": "0", "model": "m", "file": "j", "setting": "full_score"}

@@ -37,8 +37,12 @@ def ends() -> Iterator[dict[str, dict[str, Any]]]:
         "run prepare": ["run", "prepare", "--data", str(data)],
         "run requests": ["run", "requests", str(data), str(out / "requests"), "--model", "m", "--limit", "1"],
     }  # fmt: skip
-    rows = (f"{video},{step},2,2\n" for video in ("v001", "v002") for step in ("cpr_01", "cpr_02", "cpr_03", "aed_01"))
-    (root / "labels.csv").write_text("video_id,step_id,rater_a,rater_b\n" + "".join(rows))
+    rows = (
+        f"{video},{step},consensus,2\n"
+        for video in ("v001", "v002")
+        for step in ("cpr_01", "cpr_02", "cpr_03", "aed_01")
+    )
+    (root / "labels.csv").write_text("video_id,step_id,rater,points\n" + "".join(rows))
     cases = [{"argv": words, "cwd": str(out), "plain": True} for words in lines.values()]
     yield dict(zip(lines, run_cases(cases, out / "cache"), strict=True))
     shutil.rmtree(root)

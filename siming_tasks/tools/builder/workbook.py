@@ -11,9 +11,11 @@ import io
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_bytes
@@ -21,12 +23,15 @@ from siming_tasks.common.sanitize import cell_text
 
 MAX_UNPACKED = 64_000_000
 """Bytes of a workbook's parts, unpacked. A sheet of 200 videos of 33 steps has about half a megabyte."""
-MAX_TAGS = 4_000_000
-"""Tags of all parts: a cell has four, and a second reads a hundred thousand."""
+MAX_TAGS, MAX_OTHER = 1_000_000, 200_000
+"""Tags in the sheets and in all other parts: a cell has four, and a shared string as many, which take longer."""
+MAX_COVERED = 100_000
+"""Cells that merged cells and links may cover: each of them is made."""
 MAX_ROWS, MAX_COLUMNS = 1_000_000, 2_000
 
 _OLE = b"\xd0\xcf\x11\xe0"
 """How an old workbook, or one with a password, begins."""
+_SMALLER = "Delete what is no table, or save it as CSV (UTF-8)."
 _BROKEN = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError, SyntaxError, AssertionError),
     *(LookupError, ValueError, TypeError, AttributeError, ArithmeticError),
@@ -74,10 +79,29 @@ def read_workbook(path: Path) -> list[Grid]:
 
 def _check_size(path: Path, archive: zipfile.ZipFile) -> None:
     """Refuse what would take all memory or hours: by the bytes that are stated, then by the tags that are there."""
-    too_large = sum(part.file_size for part in archive.infolist()) > MAX_UNPACKED
-    if too_large or sum(archive.read(part).count(b"<") for part in archive.infolist()) > MAX_TAGS:
-        what = f"unpacks to more than {MAX_UNPACKED:,} bytes or {MAX_TAGS:,} tags"
-        raise DataError(f"{path}: {what}. Delete what is no table, or save it as CSV (UTF-8).")
+    if sum(part.file_size for part in archive.infolist()) > MAX_UNPACKED:
+        raise DataError(f"{path}: unpacks to more than {MAX_UNPACKED:,} bytes. {_SMALLER}")
+    tags = {True: 0, False: 0}
+    covered = 0
+    for part in archive.infolist():
+        data = archive.read(part)
+        tags["/worksheets/" in part.filename] += data.count(b"<")
+        if tags[True] > MAX_TAGS or tags[False] > MAX_OTHER:
+            what = f"more than {MAX_TAGS:,} tags in its sheets, or {MAX_OTHER:,} beside them"
+            raise DataError(f"{path}: {what}. {_SMALLER}")
+        covered += sum(_covered(data)) if b"ref" in data.replace(b"\0", b"") else 0
+    if covered > MAX_COVERED:
+        raise DataError(f"{path}: merged cells or links cover more than {MAX_COVERED:,} cells. {_SMALLER}")
+
+
+def _covered(data: bytes) -> Iterator[int]:
+    """Cells below each merged cell and each link of a part."""
+    from openpyxl.utils import range_boundaries
+
+    for _, tag in ElementTree.iterparse(io.BytesIO(data), ["start"]):
+        if tag.tag.rpartition("}")[2] in ("mergeCell", "hyperlink") and "ref" in tag.attrib:
+            left, top, right, bottom = (int(edge or 0) for edge in range_boundaries(tag.attrib["ref"]))
+            yield (right - left + 1) * (bottom - top + 1)
 
 
 def _grid(file: str, sheet: Any, formulas: Any) -> Grid:

@@ -381,11 +381,11 @@ def test_large_files_are_refused_in_time(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bomb.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/worksheets/sheet1.xml", b"0" * 70_000_000)
     with zipfile.ZipFile(tmp_path / "tags.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("xl/worksheets/sheet1.xml", b"<c/>" * 4_000_001)
+        archive.writestr("xl/worksheets/sheet1.xml", b"<c/>" * 1_000_001)
     with (tmp_path / "long.csv").open("wb") as stream:
         stream.truncate(2 << 30)
     corner = book(tmp_path / "corner.xlsx", ROWS, value("x", "XFD1048576"))
-    for path, said in ((tmp_path / "bomb.xlsx", "unpacks to more than"), (tmp_path / "tags.xlsx", "4,000,000 tags"),
+    for path, said in ((tmp_path / "bomb.xlsx", "unpacks to more than"), (tmp_path / "tags.xlsx", "1,000,000 tags"),
                        (tmp_path / "long.csv", "2,147,483,648 bytes"), (corner, "1048576: at most")):  # fmt: skip
         judge(found(path), f"{path} + {said}")
     assert time.perf_counter() - start < 30

@@ -1,0 +1,141 @@
+"""Every recipe of "Labels from other tools", taken from the page and run on a file of the tool's real shape."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+
+from siming_tasks.rubrics import rubric_from
+from siming_tasks.tools.builder.label_rows import joined
+from siming_tasks.tools.builder.label_tables import read_labels
+from siming_tasks.tools.builder.transcripts import read_transcript
+from tests.data.conftest import RUBRIC
+
+PAGE = Path(__file__).parents[3] / "docs" / "howto" / "from-other-tools.md"
+RECIPES = dict(re.findall(r"<!-- recipe: (\S+) -->\n```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL))
+ELAN = """<?xml version="1.0" encoding="UTF-8"?>
+<ANNOTATION_DOCUMENT AUTHOR="" DATE="2026-01-01T00:00:00+00:00" FORMAT="3.0" VERSION="3.0">
+  <HEADER MEDIA_FILE="" TIME_UNITS="milliseconds">
+    <MEDIA_DESCRIPTOR MEDIA_URL="file:///C:/exams/IMG_1.mp4" MIME_TYPE="video/mp4" TIME_ORIGIN="500"/>
+  </HEADER>
+  <TIME_ORDER><TIME_SLOT TIME_SLOT_ID="ts1" TIME_VALUE="0"/><TIME_SLOT TIME_SLOT_ID="ts2" TIME_VALUE="1250"/>
+  </TIME_ORDER>
+  <TIER LINGUISTIC_TYPE_REF="default" TIER_ID="steps"><ANNOTATION>
+    <ALIGNABLE_ANNOTATION ANNOTATION_ID="a1" TIME_SLOT_REF1="ts1" TIME_SLOT_REF2="ts2">
+      <ANNOTATION_VALUE>cpr_01</ANNOTATION_VALUE></ALIGNABLE_ANNOTATION></ANNOTATION></TIER>
+  <TIER LINGUISTIC_TYPE_REF="default" TIER_ID="notes"><ANNOTATION>
+    <ALIGNABLE_ANNOTATION ANNOTATION_ID="a2" TIME_SLOT_REF1="ts1" TIME_SLOT_REF2="ts2">
+      <ANNOTATION_VALUE>slow</ANNOTATION_VALUE></ALIGNABLE_ANNOTATION></ANNOTATION></TIER>
+</ANNOTATION_DOCUMENT>
+"""
+BORIS = """\
+Observation id,Observation date,Description,Observation type,Source,Time offset (s),Coding duration,\
+Media duration (s),FPS (frame/s),Subject,Observation duration by subject by observation,Behavior,\
+Behavioral category,Modifier #1,Behavior type,Start (s),Stop (s),Duration (s),Media file name,Image index start,\
+Image index stop,Image file path start,Image file path stop,Comment start,Comment stop
+obs 1,2026-01-01 10:00:00,,Media file,player #1:D:/exams/IMG_1.mp4,0.000,2.0,2.0,10.000,No focal subject,2.0,cpr_01,\
+Not defined,,STATE,0.500,1.750,1.25,D:/exams/IMG_1.mp4,NA,NA,NA,NA,,
+obs 1,2026-01-01 10:00:00,,Media file,player #1:D:/exams/IMG_1.mp4,0.000,2.0,2.0,10.000,No focal subject,2.0,shout,\
+Not defined,,POINT,0.700,0.700,NA,D:/exams/IMG_1.mp4,NA,NA,NA,NA,,
+"""
+LAERDAL = """\
+type,msecs,type2,value
+CprSessionInfo,0,totalTime,120
+CprCompEvent,7500,compDepth,20
+CprCompEvent,7700,compDepth,52.5
+CprCompEvent,7700,compReleaseDepth,1.5
+CprVentEvent,8000,ventVolume,500
+CprCompEvent,8200,compDepth,55
+CprCompEvent,8700,compDepth,48
+"""
+SRT = "1\r\n00:00:00,100 --> 00:00:00,450\r\nHelp me!\r\n\r\n2\r\n00:00:01,800 --> 00:00:01,950\r\nClear?\r\n"
+
+
+def label_studio() -> str:
+    def region(value: dict[str, Any], kind: str) -> dict[str, Any]:
+        return {"value": value, "id": kind, "from_name": "t", "to_name": "video", "type": kind}
+
+    marks = [region({"ranges": [{"start": 10, "end": 40}], "timelinelabels": ["cpr_01"]}, "timelinelabels"),
+             region({"text": ["slow"]}, "textarea")]  # fmt: skip
+    done = {"id": 5, "completed_by": 1, "was_cancelled": False, "result": marks}
+    skipped = {"id": 6, "completed_by": 2, "was_cancelled": True, "result": marks[:1]}
+    data = {"video": "/data/upload/1/3d3ad63e-IMG_1.mp4"}
+    return json.dumps([{"id": 7, "annotations": [done, skipped], "data": data, "predictions": []}])
+
+
+def hospital(folder: Path) -> None:
+    book = openpyxl.Workbook()
+    rows = [["心肺复苏考核"], ["2026年3月", None, "第二教室"],
+            ["录像编号", "考官", "现场安全", "判断意识扣分", "呼救 %", "备注"],
+            ["IMG_1", "王", 2, 0, 1, ""], [None, "赵", 1, 1, 0.6, "慢"], ["合计", None, 3, 1, 1.6, ""]]  # fmt: skip
+    for row in rows:
+        book.active.append(row)
+    book.active.merge_cells("A4:A5")
+    for row in (4, 5):
+        book.active.cell(row, 5).number_format = "0%"
+    book.save(folder / "scores.xlsx")
+
+
+def release(folder: Path) -> None:
+    (folder / "labels").mkdir()
+    scores = {"examiner_1": {"CPR 1": 2, "CPR 2": 0}, "examiner_2": {"CPR 1": 1, "CPR 2": 0}}
+    (folder / "labels" / "IMG_1.json").write_text(json.dumps({"seconds": 2.0, "scores": scores}))
+
+
+def elan(folder: Path) -> None:
+    (folder / "elan").mkdir()
+    (folder / "elan" / "IMG_1.eaf").write_text(ELAN)
+
+
+TIMES = ("IMG_1", "cpr_01", 0.5, 1.75, {})
+FILES: dict[str, tuple[str | Callable[[Path], object], str, str, list[Any]]] = {
+    "elan": (elan, "", "times.csv", [TIMES]),
+    "boris": (BORIS, "aggregated.csv", "times.csv", [("IMG_1.mp4", *TIMES[1:])]),
+    "label-studio": (label_studio(), "export.json", "times.csv", [("IMG_1.mp4", "cpr_01", 0.4, 1.6, {})]),
+    "hospital": (hospital, "", "labels.csv", [
+        ("IMG_1", "cpr_01", None, None, {"王": 2.0, "赵": 1.0}),
+        ("IMG_1", "cpr_02", None, None, {"王": 2.0, "赵": 1.0}),
+        ("IMG_1", "cpr_03", None, None, {"王": 5.0, "赵": 3.0})]),
+    "raters": ("video_id,step_id,Li,Wang\nIMG_1,cpr_01,2,1\nIMG_1,cpr_02,,0\n", "raters.csv", "labels.csv", [
+        ("IMG_1", "cpr_01", None, None, {"Li": 2.0, "Wang": 1.0}), ("IMG_1", "cpr_02", None, None, {"Wang": 0.0})]),
+    "manikin": (LAERDAL, "CPREvents.csv", "manikin.csv", [("IMG_0042", "cpr_02", None, None, {"manikin": 1.0})]),
+    "release": (release, "", "labels.csv", [
+        ("IMG_1", "cpr_01", None, None, {"examiner_1": 2.0, "examiner_2": 1.0}),
+        ("IMG_1", "cpr_02", None, None, {"examiner_1": 0.0, "examiner_2": 0.0})]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_recipe_makes_the_table(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made, file, table, expected = FILES[name]
+    if callable(made):
+        made(tmp_path)
+    else:
+        Path(file).write_text(made, encoding="utf-8")
+    assert len(RECIPES[name].splitlines()) <= 10
+    exec(compile(RECIPES[name], name, "exec"), {})
+    judgments, problems = read_labels([Path(table)], rubric_from(RUBRIC))
+    rows, contradictions = joined(judgments)
+    assert [*problems, *contradictions] == []
+    assert [(row.video, row.step_id, row.start, row.end, dict(row.scores)) for row in rows] == expected
+
+
+def test_transcripts_of_other_forms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "said").mkdir()
+    (tmp_path / "cpp").mkdir()
+    Path("said/IMG_1.srt").write_bytes(SRT.encode("utf-8-sig"))
+    line = {"timestamps": {"from": "00:00:00,100"}, "offsets": {"from": 100, "to": 450}, "text": " Help me!"}
+    Path("cpp/IMG_2.json").write_text(json.dumps({"systeminfo": "", "transcription": [line]}))
+    assert len(RECIPES["transcripts"].splitlines()) <= 10 and {*FILES, "transcripts"} == {*RECIPES}
+    exec(compile(RECIPES["transcripts"], "transcripts", "exec"), {})
+    said = [[(line.start, line.end, line.text) for line in read_transcript(Path(name)).said]
+            for name in ("said/IMG_1.vtt", "said/IMG_2.json")]  # fmt: skip
+    assert said == [[(0.1, 0.45, "Help me!"), (1.8, 1.95, "Clear?")], [(0.1, 0.45, "Help me!")]]
