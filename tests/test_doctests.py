@@ -41,10 +41,10 @@ def names(short_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     found["sheet"] = folder / "sheet.csv"
     with Path(str(found["sheet"])).open("w", newline="") as stream:
         write = csv.writer(stream)
-        write.writerow(["video_id", "step_id", "start", "end", "rater_a", "rater_b", "consensus"])
+        write.writerow(["video_id", "step_id", "start", "end", "rater", "points"])
         for step in video.steps:
-            points = [step.scores[name] for name in ("rater_a", "rater_b", "consensus")]
-            write.writerow([video.video_id, step.step_id, step.start, step.end, *points])
+            for name in ("rater_a", "rater_b", "consensus"):
+                write.writerow([video.video_id, step.step_id, step.start, step.end, name, step.scores[name]])
     return found
 
 

@@ -55,7 +55,7 @@ def cells(name: str, heading: str = "") -> list[str]:
 def test_every_code_of_a_finding_is_explained() -> None:
     told = {code for path in PACKAGE.rglob("*.py") for code in codes(path)}
     page = cells("codes")
-    assert len(told) > 120 and told <= set(page)
+    assert len(told) > 100 and told <= set(page)
     assert len(page) == len(set(page))
     source = "\n".join(path.read_text() for path in PACKAGE.rglob("*.py"))
     made = {f"split-{unit}" for unit in ("performance", "student", "site")}  # of f-strings

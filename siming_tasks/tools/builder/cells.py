@@ -29,7 +29,7 @@ def number_of(text: str) -> float | None:
 
 
 def way_out(text: str) -> str:
-    """What to do about a cell that should hold points and does not."""
+    """The way to mend a cell that should hold points and does not."""
     fix = next((fix for form, fix in _WAYS_OUT if form.fullmatch(text)), "")
     return fix or f"Write the points alone (2 or 1.5), {NOT_APPLICABLE}, or nothing."
 

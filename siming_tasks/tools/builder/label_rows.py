@@ -48,7 +48,7 @@ class Judgment:
 
     @property
     def place(self) -> str:
-        """Where it stands."""
+        """File and row."""
         return f"{self.file}:{self.line}"
 
     @property

@@ -168,10 +168,11 @@ class _Table:
                 self._add("column-twice", f"two columns are called {head!r}.", "Delete one.", number, head)
             if head and head not in allowed:
                 near = difflib.get_close_matches(head, allowed, 1, 0.6)
-                like = f"Write {near[0]!r} if its cells are exactly that (points from 0 to the step's maximum)" \
-                    if near else "Write the step's id if its cells are its points"  # fmt: skip
+                like = f"If its cells are points from 0 to the step's maximum, write {near[0]!r}" if near else \
+                    "If its cells are points of a step, write the step's id"  # fmt: skip
+                like = "If its cells are a rater's points, write them into rows of their own" if long else like
                 what = f"{head!r} is no heading of a {'long' if long else 'wide'} table."
-                self._add("columns-unknown", what, f"{like}, else delete the column.", number, f"column {at + 1}")
+                self._add("columns-unknown", what, f"{like}; else delete the column.", number, f"column {at + 1}")
         needed = {"rater", "points"} & {*heads} if long else {"rater"}
         lacking = ({"rater", "points"} if needed and long else needed) - {*heads}
         if lacking:
