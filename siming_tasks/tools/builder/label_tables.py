@@ -59,9 +59,11 @@ def read_labels(
                 grids = read_grids(path)
                 found = [problem for grid in grids for problem in grid.problems]
                 rows = [row for grid in grids for row in _Table(grid, rubric, found).judgments()]
-            if (known := first.setdefault(digest_of(path), path)) != path or paths.count(path) > 1:
-                what = f"is the same file as {known}." if known != path else "is given twice."
-                found.append(Problem("file-twice", what, "Give each table once.", str(path)))
+                if (known := first.setdefault(digest_of(path), path)) != path:
+                    fix = "Give each table once, and every rater's own."
+                    found.append(Problem("file-twice", f"is the same file as {known}.", fix, str(path)))
+            if paths.count(path) > 1:
+                found.append(Problem("file-twice", "is given twice.", "Give it once.", str(path)))
         except DataError as error:
             failed += error.problems or [Problem("unreadable", str(error), "")]
             continue

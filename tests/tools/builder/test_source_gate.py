@@ -49,14 +49,14 @@ def videos(tmp_path: Path) -> Path:
 
 def test_every_fault_of_every_file_is_in_one_report(videos: Path, tmp_path: Path) -> None:
     names = ["good.mp4", *BROKEN]
-    rows = [f"{name},{step['id']},2" for name in names for skill in RUBRIC["skills"] for step in skill["steps"]]
+    rows = [f"{name},{step['id']},consensus,2" for name in names for skill in RUBRIC["skills"] for step in skill["steps"]]
     rows[0] = rows[0].removesuffix("2") + "two"
-    (tmp_path / "labels.csv").write_text("\n".join(["video_id,step_id,consensus", *rows]))
+    (tmp_path / "labels.csv").write_text("\n".join(["video_id,step_id,rater,points", *rows]))
     (tmp_path / "spans.csv").write_text("video_id,step_id,start,end\ngood.mp4,cpr_01,1,99\ngood.mp4,cpr_02,x,1\n")
     (tmp_path / "rubric.yaml").write_text(yaml.safe_dump(RUBRIC))
     with pytest.raises(DataError) as caught:
-        build_dataset(tmp_path / "out", rubric=tmp_path / "rubric.yaml", labels=tmp_path / "labels.csv",
-                      spans=tmp_path / "spans.csv", videos=videos)  # fmt: skip
+        build_dataset(tmp_path / "out", rubric=tmp_path / "rubric.yaml", videos=videos,
+                      labels=[tmp_path / "labels.csv", tmp_path / "spans.csv"])  # fmt: skip
     said = str(caught.value)
     for name, (_, message) in BROKEN.items():
         assert any(name in line and message in line for line in said.splitlines()), (name, said)
