@@ -26,7 +26,9 @@ from tests.records import record_json
 
 PACKAGE = Path(__file__).parents[1] / "siming_tasks"
 CODE = re.compile(r"[a-z]+(?:-[a-z]+)+")
-TELLERS = {"Problem", "_add", "add", "problem", "_problem", "error", "warning", "_warn", "_about", "_note", "problems_of"}
+TELLERS = {"Problem", "_add", "add", "problem", "_problem", "error", "warning"} | {
+    *("_warn", "_about", "_note", "problems_of"),
+}
 
 
 def codes(path: Path) -> Iterator[str]:

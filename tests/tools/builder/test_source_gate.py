@@ -49,7 +49,8 @@ def videos(tmp_path: Path) -> Path:
 
 def test_every_fault_of_every_file_is_in_one_report(videos: Path, tmp_path: Path) -> None:
     names = ["good.mp4", *BROKEN]
-    rows = [f"{name},{step['id']},consensus,2" for name in names for skill in RUBRIC["skills"] for step in skill["steps"]]
+    steps = [step["id"] for skill in RUBRIC["skills"] for step in skill["steps"]]
+    rows = [f"{name},{step},consensus,2" for name in names for step in steps]
     rows[0] = rows[0].removesuffix("2") + "two"
     (tmp_path / "labels.csv").write_text("\n".join(["video_id,step_id,rater,points", *rows]))
     (tmp_path / "spans.csv").write_text("video_id,step_id,start,end\ngood.mp4,cpr_01,1,99\ngood.mp4,cpr_02,x,1\n")
