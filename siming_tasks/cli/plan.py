@@ -268,9 +268,8 @@ def _print_waits(run_plan: RunPlan, chosen: str | None) -> None:
             continue
         row = row.with_arguments(arguments)
         one, all_of_them = row.worst_seconds, row.worst_run_seconds(requests)
-        cells = [name, "not known" if row.timeout is None else f"{row.timeout:g} s", f"{row.tries} x {row.client}"]
-        cells += [str(row.concurrent), "-" if one is None else f"{one / 60:,.1f} min"]
-        cells += ["-" if all_of_them is None else f"{all_of_them / 3600:,.1f} h"]
+        cells = [name, f"{row.timeout:g} s", f"{row.tries} x {row.client}", str(row.concurrent)]
+        cells += [f"{one / 60:,.1f} min", f"{all_of_them / 3600:,.1f} h"]
         rows.append(
             [
                 *cells,

@@ -25,7 +25,6 @@ from siming_tasks.plugin.hooks.docs import BY_TASK
 from siming_tasks.plugin.hooks.messages import stored_images_sent
 from siming_tasks.plugin.hooks.results import RECORD, process_results
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.plugin.kept_timeout import timeout_kept
 from siming_tasks.plugin.preflight import (
     RunArguments,
     backend_with_arguments,
@@ -199,7 +198,7 @@ def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwar
     )  # fmt: skip
     with (
         _one_message(kwargs.get("cli_args") is not None), RUN.evaluating(backend, modality), replies_kept(lm),
-        timeout_kept(lm, backend, arguments_of(lm)), stored_images_sent(lm),
+        stored_images_sent(lm),
     ):  # fmt: skip
         host.refuse_untested(RUN.options.lmms_eval)
         specs = [spec for spec in TASKS.values() if spec.task_name in tasks]

@@ -16,7 +16,7 @@ from typing import Any
 
 from siming_tasks.common.errors import OptionsError, SimingError
 from siming_tasks.media import Backend, backends
-from siming_tasks.plugin.response_cache.attempts import REQUEST
+from siming_tasks.plugin.response_cache.ledger import REQUEST
 
 Schema = Mapping[str, Any]
 Call = Callable[..., Any]

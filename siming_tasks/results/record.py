@@ -28,8 +28,8 @@ REQUEST_FAILED = "request_failed"
 """Status of a request that no model answered."""
 
 ASKED_AGAIN = (REQUEST_FAILED, "empty", "truncated")
-"""Statuses of what is no answer, from the least to the most of one: no such reply is kept, hence the same command asks
-its request again, and of two records of one request the one with more of an answer counts."""
+"""Statuses of what is no answer (:func:`is_asked_again`), from the least to the most of one; of two records of one
+request the one with more of an answer counts."""
 
 SUPERVISED = "supervised, cross-fitted"
 """Kind of judge that a prediction file states whose answers were learnt from the data set's other videos."""
@@ -38,7 +38,12 @@ _MOST_FACTS, _MOST_CHARACTERS = 10, 100
 
 
 def is_asked_again(status: str, usage: Mapping[str, Any] | None = None) -> bool:
-    """Test whether the same command asks a request again whose reply has this status and this usage."""
+    """Test whether the same command asks a request again whose reply has this status and this usage.
+
+    One that was cut at the limit of tokens would be cut there again.
+    """
+    if (usage or {}).get("finish_reason") == "length":
+        return status == REQUEST_FAILED
     return status in ASKED_AGAIN or is_cut_off(status, usage)
 
 

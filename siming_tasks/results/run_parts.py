@@ -22,7 +22,7 @@ TRANSPORT = frozenset({
 })  # fmt: skip
 """Arguments of lmms-eval's models that say how requests travel and change no reply."""
 
-_PLACE = TRANSPORT | {"base_url", "azure_endpoint", "api_key", "device", "device_map", "batch_size",
+PLACE = TRANSPORT | {"base_url", "azure_endpoint", "api_key", "device", "device_map", "batch_size",
                       "tensor_parallel_size", "data_parallel_size", "gpu_memory_utilization"}  # fmt: skip
 """Arguments that may differ between parts: beside how requests travel, where the model is and how many it takes."""
 
@@ -52,7 +52,7 @@ def _asked_how(result: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
     arguments = redact(config.get("model_args")) or ""
     if not isinstance(arguments, Mapping):
         arguments = dict(part.partition("=")[::2] for part in str(arguments).split(","))
-    facts: dict[str, Any] = {str(name): str(value) for name, value in arguments.items() if name not in _PLACE}
+    facts: dict[str, Any] = {str(name): str(value) for name, value in arguments.items() if name not in PLACE}
     flags = config.get("resolved_cli_args") or {}
     facts |= {name: flags[name] for name in _COMMAND if flags.get(name)}
     yield "the model", {"class": config.get("model"), "name": result.get("model_name"), **facts}

@@ -1,4 +1,7 @@
-"""Time-outs and retries of the model classes that ask a service: how long a request that is never answered takes."""
+"""Retries of the model classes that ask a service: how long a request that is never answered takes.
+
+During a run of our tasks every try ends after ``timeout`` seconds, whatever the class tells its client.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import pydantic
 
@@ -20,19 +23,17 @@ from siming_tasks.common.files import read_yaml
 
 @pydantic.dataclasses.dataclass(frozen=True, config={"extra": "forbid"})
 class Transport:
-    """Waiting and asking again of one class; ``transport.yaml`` explains the fields.
+    """Waiting (``timeout``: seconds of a try) and asking again of one class; ``transport.yaml`` explains the rest.
 
     Example: three tries of the client in each of the class's two, at a service that never answers:
-        >>> one = Transport("chat.mine", by="class", tries=2, timeout=10, pause=1, client=3, client_pauses=(0.5, 1))
+        >>> one = Transport("chat.mine", tries=2, timeout=10, pause=1, client=3, client_pauses=(0.5, 1))
         >>> one.most_tries, one.worst_seconds
         (6, 64.0)
     """
 
     name: str
-    by: Literal["class", "siming-tasks", "none"]
     tries: int
-    timeout: float | None = None
-    endless: bool = False
+    timeout: float = 600.0
     pause: float = 0.0
     growing: bool = False
     arguments: bool = False
@@ -40,7 +41,6 @@ class Transport:
     client_pauses: tuple[float, ...] = ()
     at_once: int = 0
     at_once_argument: str = ""
-    measured: bool = False
 
     def with_arguments(self, given: Mapping[str, Any]) -> Transport:
         """As it is with these arguments of the class.
@@ -49,7 +49,7 @@ class Transport:
             OptionsError: one of them is no number, or a time-out that ends every request at once.
         """
         changed: dict[str, Any] = {}
-        if self.by != "none" and given.get("timeout") is not None:
+        if given.get("timeout") is not None:
             changed["timeout"] = _number("timeout", given["timeout"])
             if not changed["timeout"] > 0:
                 raise OptionsError(f"timeout={given['timeout']}: it must be more than 0 seconds.")
@@ -68,13 +68,8 @@ class Transport:
         return self.tries * self.client
 
     @property
-    def worst_seconds(self) -> float | None:
-        """Seconds until a request that is never answered has failed; None where the time-out is not known.
-
-        A service that sends a byte now and then can make it longer: time-outs are of silence, not of a reply.
-        """
-        if self.timeout is None:
-            return None
+    def worst_seconds(self) -> float:
+        """Seconds until a request that is never answered has failed."""
         between = range(1, self.tries)
         pauses = sum(self.pause * (number if self.growing else 1) for number in between)
         return self.most_tries * self.timeout + self.tries * sum(self.client_pauses) + pauses
@@ -84,10 +79,9 @@ class Transport:
         """Requests under way at a time."""
         return self.at_once or max(1, (os.cpu_count() or 2) // 2)
 
-    def worst_run_seconds(self, requests: int) -> float | None:
-        """Seconds until so many requests have failed, if the service answers none; None where it is not known."""
-        worst = self.worst_seconds
-        return None if worst is None else math.ceil(requests / self.concurrent) * worst
+    def worst_run_seconds(self, requests: int) -> float:
+        """Seconds until so many requests have failed, if the service answers none."""
+        return math.ceil(requests / self.concurrent) * self.worst_seconds
 
 
 def _number(name: str, value: Any) -> float:

@@ -13,7 +13,7 @@ Classes of lmms-eval 0.7.3 do not always return one reply for each request, in t
 request; their first failure raises. Most local classes take the task of a whole batch from its first request and look
 up the others' documents in that task's list. Here such classes are asked in a way that is safe.
 A class that ends with an error over an answer that it does not expect ends the run; here the request counts as answered
-as its service answered it (:mod:`siming_tasks.plugin.response_cache.attempts`).
+as its service answered it (:mod:`siming_tasks.plugin.response_cache.ledger`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from siming_tasks.common.errors import SimingError
 from siming_tasks.media import Backend
@@ -39,19 +40,17 @@ from siming_tasks.parsing.parsed_reply import BUDGET_MARKER
 from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.reply_schema import SCHEMA_ARGUMENT, schemas_sent
-from siming_tasks.plugin.response_cache.attempts import FAILED, REQUEST, Ledger, NotSent
-from siming_tasks.plugin.response_cache.key import Request
+from siming_tasks.plugin.response_cache.ledger import FAILED, REQUEST, Ledger, NotSent
 from siming_tasks.plugin.unread_media import unread_media
+
+if TYPE_CHECKING:
+    from siming_tasks.plugin.response_cache.key import Request
 
 logger = logging.getLogger(__name__)
 
-OnReply = Callable[[int, Any, float | None], None]
-"""Gets the number of a request, what the class returned for it, and the seconds of its call (None where it was one of a
-batch, in which lmms-eval's classes count padding as tokens)."""
-
-Turn = Callable[[int], AbstractContextManager[bool]]
-"""Turn of the request with this number, in which no other process asks it and its reply is handed over; False: it is
-not to be asked, since another process is asking it or has its reply."""
+OnReply = Callable[["Request", Any, float | None], None]
+"""Gets a request, what the class returned for it, and the seconds of its call (None where it was one of a batch, in
+which lmms-eval's classes count padding as tokens)."""
 
 NOT_SENT = f"{BUDGET_MARKER}]"
 """Reply that lmms-eval itself writes for a request that was not sent because too much was spent; it is never kept."""
@@ -59,28 +58,17 @@ NOT_SENT = f"{BUDGET_MARKER}]"
 MAX_SLICE = 64
 """Requests of a slice: what a killed process loses at most."""
 
-LONG_SLICE = 120.0
-"""Seconds that a slice of several batches may take; the next slices are shorter if it took longer."""
-
 
 def dispatch(
-    model: Any,
-    requests: Sequence[Request],
-    on_reply: OnReply,
-    ledger: Ledger,
-    turn: Turn,
-    spare: Request | None = None,
+    model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger, spare: Request | None = None
 ) -> None:
     """Have a model answer requests; each reply is handed over when it arrives.
 
     Args:
         model: lmms-eval's model object.
         requests: to be answered.
-        on_reply: see :data:`OnReply`. A request that is not sent because the ledger's limit is reached gets
-            :data:`NOT_SENT`.
+        on_reply: see :data:`OnReply`. A request that is not sent because the run is to stop gets :data:`NOT_SENT`.
         ledger: gets all attempts.
-        turn: see :data:`Turn`; nothing is handed over for a request that is not to be asked. A model that lies over
-            several processes asks without turns, since all of them must take part in every batch.
         spare: request that this process asks where it has none and other processes need it to take part; its reply is
             dropped.
     """
@@ -89,11 +77,11 @@ def dispatch(
     schemas = {request.key: request.schema for request in (*requests, *filter(None, [spare])) if request.schema}
     with ledger.listening(), _new_connections(model), schemas_sent(model, RUN.backend, schemas):
         if inspect.iscoroutinefunction(getattr(type(model), "maybe_forward_with_tool", None)):
-            _in_coroutines(model, requests, on_reply, ledger, turn)
+            _in_coroutines(model, requests, on_reply, ledger)
         elif isinstance(threads, int) and threads > 0 and not varies and requests:
-            _in_threads(model, requests, on_reply, ledger, turn, threads)
+            _in_threads(model, requests, on_reply, ledger, threads)
         else:
-            _in_slices(model, requests, on_reply, ledger, turn, spare)
+            _in_slices(model, requests, on_reply, ledger, spare)
 
 
 @contextmanager
@@ -114,7 +102,7 @@ def _new_connections(model: Any) -> Iterator[None]:
         model.client = client
 
 
-def _in_coroutines(model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger, turn: Turn) -> None:
+def _in_coroutines(model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger) -> None:
     generation_result = host.fetch("lmms_eval.api.instance:GenerationResult")
     token_counts = host.fetch("lmms_eval.api.instance:TokenCounts")
     forward = model.maybe_forward_with_tool
@@ -122,44 +110,30 @@ def _in_coroutines(model: Any, requests: Sequence[Request], on_reply: OnReply, l
     async def forward_and_report(instance: Any, number: int) -> Any:
         if ledger.stopped():
             return NOT_SENT, number, token_counts()
-        with turn(number) as ours:
-            if not ours:
-                passed_over.add(number)
-                return NOT_SENT, number, token_counts()
-            began = time.monotonic()
-            text, place, tokens = await forward(instance, number)
-            on_reply(number, generation_result(text, tokens), time.monotonic() - began)
+        began = time.monotonic()
+        text, place, tokens = await forward(instance, number)
+        on_reply(requests[number], generation_result(text, tokens), time.monotonic() - began)
         return text, place, tokens
-
-    passed_over: set[int] = set()
 
     model.maybe_forward_with_tool = forward_and_report
     try:
         outputs = _call(model, requests, ledger)
     finally:
         del model.maybe_forward_with_tool
-    for number, output in enumerate(outputs):  # those that failed after all retries were not reported
-        if number not in passed_over:
-            on_reply(number, output, None)
+    for request, output in zip(requests, outputs, strict=True):  # those that failed or were not sent are not reported
+        on_reply(request, NOT_SENT if getattr(output, "text", output) is NOT_SENT else output, None)
 
 
-def _in_threads(
-    model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger, turn: Turn, threads: int
-) -> None:
-    def ask(number: int) -> None:
-        if ledger.stopped():
-            return on_reply(number, NOT_SENT, None)
-        with turn(number) as ours:
-            if ours:
-                began = time.monotonic()
-                (output,) = _call(_copy_for_call(model), [requests[number]], ledger)
-                on_reply(number, output, time.monotonic() - began)
+def _in_threads(model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger, threads: int) -> None:
+    def ask(request: Request) -> None:
+        began = time.monotonic()
+        (output,) = [NOT_SENT] if ledger.stopped() else _call(_copy_for_call(model), [request], ledger)
+        on_reply(request, output, time.monotonic() - began)
         bar.update()
-        return None
 
     pool = ThreadPoolExecutor(threads, "siming-asks")
     with _progress_bar(model, len(requests)) as bar:
-        futures = [pool.submit(ask, number) for number in range(len(requests))]
+        futures = [pool.submit(ask, request) for request in requests]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
         finally:  # at an error or an interrupt, what is under way is still waited for and kept
@@ -178,45 +152,39 @@ def _copy_for_call(model: Any) -> Any:
     return copied
 
 
-def _in_slices(
-    model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger, turn: Turn, spare: Request | None
-) -> None:
-    wanted = len(requests)
-    # one model that lies over several processes: all of them must take part in every batch
+def lies_over_processes(model: Any) -> bool:
+    """Test whether one model lies over several processes, so that all of them must take part in every batch."""
     kind = str(getattr(getattr(model, "accelerator", None), "distributed_type", "")).rpartition(".")[2]
     sharded = kind in ("FSDP", "DEEPSPEED", "MEGATRON_LM") or getattr(model, "_tp_world_size", 1) > 1
-    sharded = sharded and getattr(model, "world_size", 1) > 1
+    return sharded and getattr(model, "world_size", 1) > 1
+
+
+def _in_slices(
+    model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger, spare: Request | None
+) -> None:
+    wanted, sharded = len(requests), lies_over_processes(model)
     numbers = _same_count_in_all_processes(wanted) if sharded else list(range(wanted))
     requests = requests or ([spare] if spare else [])
     try:  # vLLM's classes have no batch_size
-        batch = min(MAX_SLICE, max(1, int(getattr(model, "batch_size", getattr(model, "batch_size_per_gpu", 1)))))
+        size = min(MAX_SLICE, max(1, int(getattr(model, "batch_size", getattr(model, "batch_size_per_gpu", 1)))))
     except (TypeError, ValueError):
-        batch = 1
-    # A class that works on several requests at once needs several in a call; the slices grow as long as they are quick.
-    concurrent = RUN.backend.concurrent or getattr(model, "concurrent", False) is True
-    most = MAX_SLICE if concurrent and batch == 1 and not sharded else batch
-    size = min(8, most) if most > batch else batch
-    done = 0
+        size = 1
+    if (RUN.backend.concurrent or getattr(model, "concurrent", False) is True) and size == 1 and not sharded:
+        size = MAX_SLICE  # a class that works on several requests at once needs several in a call
     with _progress_bar(model, len(requests)) as bar:
-        while done < len(numbers):
-            chosen = numbers[done : done + size]
+        while numbers:
+            chosen = numbers[:size]
             if not sharded:  # lmms-eval's classes take a batch's first task for all of it
                 _, same = next(groupby(chosen, key=lambda number: requests[number].instance.task_name))
                 chosen = list(same)
-            done += len(chosen)
-            seconds = 0.0
-            with ExitStack() as turns:
-                ours = [number for number in chosen if sharded or turns.enter_context(turn(number))]
-                outputs = [NOT_SENT] * len(ours)
-                if ours and not ledger.stopped():
-                    began = time.monotonic()
-                    outputs = _call(model, [requests[number] for number in ours], ledger)
-                    seconds = time.monotonic() - began
-                    grown = size * 2 if seconds < LONG_SLICE / 2 else size // 2 if seconds > LONG_SLICE else size
-                    size = max(batch, min(most, grown))
-                for number, output in zip(ours, outputs, strict=True):
-                    if number < wanted:
-                        on_reply(number, output, seconds if len(ours) == 1 else None)
+            numbers = numbers[len(chosen) :]
+            began, outputs = time.monotonic(), [NOT_SENT] * len(chosen)
+            if not ledger.stopped():
+                outputs = _call(model, [requests[number] for number in chosen], ledger)
+            seconds = time.monotonic() - began
+            for number, output in zip(chosen, outputs, strict=True):
+                if number < wanted:
+                    on_reply(requests[number], output, seconds if len(chosen) == 1 else None)
             bar.update(len(chosen))
 
 
@@ -254,27 +222,12 @@ def _progress_bar(model: Any, total: int) -> Iterator[Any]:
     """One progress bar over all calls. Those of the model's own module, one a call, are not shown meanwhile."""
     from tqdm import tqdm
 
-    modules = {sys.modules[base.__module__] for base in type(model).__mro__}
-    shown = {module: vars(module)["tqdm"] for module in modules if isinstance(vars(module).get("tqdm"), type)}
-    for module, bar_class in shown.items():
-
-        class Hidden(bar_class):  # type: ignore[misc, valid-type]
-            # counts as ever and is not shown; a disabled bar would lack some attributes
-            def __init__(self, *args: Any, **kwargs: Any) -> None:
-                super().__init__(*args, **{**kwargs, "file": _Discard()})
-
-        setattr(module, "tqdm", Hidden)  # noqa: B010 - mypy knows no such attribute of a module
-    try:
-        with tqdm(total=total, disable=getattr(model, "rank", 0) != 0, desc="Model Responding") as bar:
-            yield bar
-    finally:
-        for module, bar_class in shown.items():
-            setattr(module, "tqdm", bar_class)  # noqa: B010
-
-
-class _Discard(io.TextIOBase):
-    def write(self, text: str) -> int:
-        return len(text)
+    hidden = functools.partial(tqdm, file=io.StringIO())  # a disabled bar would lack some attributes
+    with ExitStack() as stack:
+        for module in {sys.modules[base.__module__] for base in type(model).__mro__}:
+            if isinstance(vars(module).get("tqdm"), type):
+                stack.enter_context(patch.object(module, "tqdm", hidden))
+        yield stack.enter_context(tqdm(total=total, disable=getattr(model, "rank", 0) != 0, desc="Model Responding"))
 
 
 def one_reply_per_request(

@@ -1,14 +1,15 @@
 """Key of a request: a hash of everything that decides its reply. A request that differs in anything is asked anew.
 
-Of the model that is its class, its arguments, the files that they name and the libraries that run it. Secrets are no
-part of it. How requests travel (timeouts, retries, how many at once) is none either: a run that was cut short because a
-server was overloaded goes on with fewer requests at once.
+That is its prompt, the bytes that are shown, its generation arguments and the identity of the model: of a service the
+name and arguments of its model, of weights their files too and the libraries that compute with them. Secrets, places
+and the way in which requests travel (addresses, devices, time-outs, how many at once) are no part of it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import inspect
+import os
 import re
 import sys
 from abc import ABC
@@ -16,77 +17,71 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Generic
 
 from siming_tasks.common.files import sha256_json
 from siming_tasks.common.redact import MASK, redact
+from siming_tasks.models.recipes.transport import transports
 from siming_tasks.options import lmms_eval_variables
+from siming_tasks.plugin.hooks.messages import heard_sound, shown_view
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
-from siming_tasks.plugin.response_cache.named_files import UnidentifiedModel, file_stamps
-from siming_tasks.results.run_parts import TRANSPORT
+from siming_tasks.results.run_parts import PLACE
+
+CONTENT_BYTES = 2**20
+"""A file of a model up to this size is known by what it holds; a larger one by its name, size and date."""
 
 _LIBRARIES = ("lmms_eval", "torch", "transformers", "vllm", "sglang")
+_MODEL_FILE = re.compile(r".*\.(safetensors|bin|pt|pth|gguf|model|jinja|json|txt|py)")
+_RESULT_FILE = re.compile(r".*_(results|samples_.*)\.jsonl?")
+_WRITTEN = re.compile(r"(^|_)(cache|logs?|offload|output|save|te?mp|work)(_|$)")
+"""Part of the name of an argument that says where a run writes, which decides no reply."""
+
+
+class UnidentifiedModel(Exception):
+    """Reason why a model's replies may depend on something that cannot be read: another model could look the same."""
 
 
 def remember_arguments(_: Any, cls: type, *args: Any, **kwargs: Any) -> Any:
     """Replacement of ``lmms.__new__``, so that every model object remembers the arguments of its class."""
     model = super(sys.modules["lmms_eval.api.model"].lmms, cls).__new__(cls)
-    model.__dict__["_siming_made"] = (args, kwargs)
-    with suppress(UnidentifiedModel):  # it is said when the key is made
-        # now, because the class reads them now: who edits a prompt while weights are loaded changes nothing any more
-        model.__dict__["_siming_files"] = file_stamps(_named(args, kwargs), hub=False)
+    model.__dict__["_siming_made"] = {**{str(number): value for number, value in enumerate(args)}, **kwargs}
     return model
 
 
 def arguments_of(model: object) -> Mapping[str, Any] | None:
-    """Named arguments that a model object was made with; None if that is not known."""
-    made: tuple[Any, Mapping[str, Any]] | None = vars(model).get("_siming_made")
-    return made[1] if made else None
+    """Arguments that a model object was made with, by name or number; None if that is not known."""
+    made: Mapping[str, Any] | None = vars(model).get("_siming_made")
+    return made
 
 
-def fingerprint_of(model: object) -> dict[str, Any]:
+def identity_of(model: object) -> dict[str, Any]:
     """Everything about a model that decides its replies, as plain JSON without secrets.
 
-    Args:
-        model: an object of one of lmms-eval's classes that remembers its arguments (:func:`remember_arguments`).
-
     Raises:
-        UnidentifiedModel: an argument is an object or a folder of too many files, or the class has no source.
+        UnidentifiedModel: an argument is an object, or the class says neither how it was made nor where its source is.
     """
-    made = vars(model).get("_siming_made")
+    made = arguments_of(model)
     if made is None:
         raise UnidentifiedModel("its class does not say how it was made")
-    plain = {name: _plain(name, value) for name, value in sorted(_named(*made).items()) if name not in TRANSPORT}
-    redacted: dict[str, Any] = redact(plain)
-    arguments = {name: value for name, value in redacted.items() if value != MASK and plain[name] is not None}
-    environment = lmms_eval_variables()
-    files = file_stamps({name: plain[name] for name in arguments} | environment)
-    at_first: Mapping[str, str] = vars(model).get("_siming_files", {})
-    versions: dict[str, str] = {}
+    plain = {name: _plain(name, value) for name, value in sorted(made.items()) if name not in PLACE}
+    arguments = {name: value for name, value in redact(plain).items() if value != MASK and plain[name] is not None}
+    if isinstance(system := getattr(model, "system_prompt", None), str):  # some classes read it from a file
+        arguments["system_prompt"] = system
+    identity = {"class": f"{type(model).__module__}.{type(model).__qualname__}", "arguments": arguments}
+    if RUN.backend.name in transports():
+        return identity
+    versions = {"source": _source_hash(type(model))}
     for name in _LIBRARIES:
         with suppress(metadata.PackageNotFoundError):
             versions |= {name: metadata.version(name)} if name in sys.modules else {}
-    return {
-        "class": f"{type(model).__module__}.{type(model).__qualname__}",
-        "source": _source_hash(type(model)),
-        "arguments": arguments,
-        "files": {name: at_first.get(name, stamp) for name, stamp in files.items()},
-        "address": _address(model),
-        "versions": versions,
-        "environment": environment,
-    }
-
-
-def _named(args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    return {**{str(number): value for number, value in enumerate(args)}, **kwargs}
+    return {**identity, "files": _weights(plain), "versions": versions, "environment": lmms_eval_variables()}
 
 
 def _plain(name: str, value: Any) -> Any:
     """Argument as JSON holds it (UnidentifiedModel: it is an object)."""
-    if name == "device" and isinstance(value, str):
-        return value.partition(":")[0]  # which of several equal cards it is does not matter
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Path):
@@ -102,22 +97,44 @@ def _source_hash(cls: type) -> str:
     """Hash of the files that define a class and those that it builds on: code that was edited answers otherwise."""
     digest = hashlib.sha256()
     for base in cls.__mro__:
-        if base in (object, ABC, Generic):
-            continue
-        try:
-            digest.update(Path(inspect.getfile(base)).read_bytes())
-        except (OSError, TypeError):
-            raise UnidentifiedModel(f"the source of its class {base.__qualname__} cannot be read") from None
+        if base not in (object, ABC, Generic):
+            try:
+                digest.update(Path(inspect.getfile(base)).read_bytes())
+            except (OSError, TypeError):
+                raise UnidentifiedModel(f"the source of its class {base.__qualname__} cannot be read") from None
     return digest.hexdigest()[:16]
 
 
-def _address(model: object) -> str | None:
-    """Address of requests without user, password and query: another server may have another model of that name."""
-    for holder in (getattr(model, "client", None), model):
-        for name in ("base_url", "api_url", "url"):
-            value = getattr(holder, name, None)
-            if value is not None and re.match(r"https?://", str(value)):
-                return re.sub(r"(?<=://)[^/@]*@|\?.*", "", str(value)).rstrip("/")
+def _weights(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """Hash of each file or folder that an argument is the path of, or the commit of a model of the Hugging Face hub."""
+    stamps = {}
+    for name, value in arguments.items():
+        if isinstance(value, str) and not _WRITTEN.search(name):
+            path = Path(os.path.expanduser(value))  # Path.expanduser raises where there is no such user
+            with suppress(OSError, ValueError):  # what cannot be read, or be a path, is no file of a model
+                files = sorted(file for file in path.rglob("*") if _MODEL_FILE.fullmatch(file.name) and file.is_file())
+                files = [path] if path.is_file() else [file for file in files if not _RESULT_FILE.fullmatch(file.name)]
+                stamp = sha256_json([[file.name, *_stamp(file)] for file in files])[:16] if files else None
+                if stamp := stamp or _commit_in_hub_cache(value, arguments.get("revision")):
+                    stamps[name] = stamp
+    return stamps
+
+
+def _stamp(file: Path) -> tuple[int, int | str]:
+    """Size of a file, with the hash of what it holds or, of a large one, its date."""
+    stat = file.stat()
+    is_large = stat.st_size > CONTENT_BYTES
+    return stat.st_size, stat.st_mtime_ns if is_large else hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _commit_in_hub_cache(name: str, revision: Any) -> str | None:
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+        return None
+    from huggingface_hub import try_to_load_from_cache
+
+    for file in ("config.json", "adapter_config.json", "tokenizer_config.json"):
+        if isinstance(path := try_to_load_from_cache(name, file, revision=revision), str):
+            return Path(path).parent.name
     return None
 
 
@@ -138,17 +155,17 @@ class Request:
     schema: Mapping[str, Any] | None = None
 
 
-def requests_with_keys(model: Any, instances: Sequence[Any], fingerprint: str) -> Iterator[Request]:
+def requests_with_keys(model: Any, instances: Sequence[Any], identity: Mapping[str, Any] | None) -> Iterator[Request]:
     """Requests behind lmms-eval's objects, in their order.
 
-    The model object holds the documents; ``fingerprint`` is the hash of :func:`fingerprint_of` it.
+    The model object holds the documents. Without an ``identity`` of the model (:func:`identity_of`), nothing is kept
+    under the keys: they only tell the requests of this run apart, and no media are read for them.
 
     Raises:
-        UnidentifiedModel: a generation argument names a folder of too many files.
+        MediaError: a video cannot be shown.
     """
     times: Counter[tuple[str, int]] = Counter()
     docs: dict[tuple[str, str], Sequence[Doc]] = {}
-    stamps: dict[str, dict[str, str]] = {}  # of the files that generation arguments name: one look-up for a task
     for instance in instances:
         doc_id, task, split = instance.args[-3:]
         if (task, split) not in docs:
@@ -160,25 +177,43 @@ def requests_with_keys(model: Any, instances: Sequence[Any], fingerprint: str) -
         # lmms-eval's task object has the settings that the task files have for this model
         build = next((argument for argument in instance.args if callable(argument)), None)
         settings = getattr(getattr(build, "__self__", None), "lmms_eval_specific_kwargs", None)
-        task_facts = {name: fact for name, fact in instance.metadata.items() if name.startswith(("siming_", "version"))}
-        facts = {
-            "model": fingerprint,
+        schema = RUN.reply_schema(doc)
+        key = sha256_json({
             "request": doc["id"],
-            "task": task_facts,
-            "text": instance.args[0],
-            "media": RUN.media_mode(settings).name,
-            "arguments": {name: str(value) for name, value in arguments.items()},
-        }
-        if (text := str(arguments)) not in stamps:
-            stamps[text] = file_stamps(arguments)
-        if stamps[text]:
-            facts["files"] = stamps[text]
-        if schema := RUN.reply_schema(doc):
-            facts["schema"] = sha256_json(schema)
-        key = sha256_json(facts)
+            "prompt": [instance.metadata.get("version"), instance.args[0]],  # times of frames stand in the text
+            "shown": _shown(doc, settings) if identity else task,
+            "generation": {name: str(value) for name, value in arguments.items()},
+            "schema": schema,
+            "model": identity,
+        })  # fmt: skip
         # lmms-eval repeats an object where a sample is to be drawn again (--repeats): each has a key of its own. Two
         # objects are one request: of a group and its member, or a copy that makes processes have equally many.
         times[key, id(instance)] += 1
         if (number := times[key, id(instance)]) > 1 and not instance.metadata.get("__padding_only__"):
             key = f"{key}#{number}"
         yield Request(instance, doc, arguments, key, schema)
+
+
+def _shown(doc: Doc, settings: Mapping[str, Any] | None) -> list[str]:
+    """Digests of all that a request shows: of each stored image, with the encoding in which it leaves, or of a file."""
+    media, sound = shown_view(doc, settings), heard_sound(doc)
+    digests = [sound.sha256()] if sound else []
+    if media is None:
+        return digests
+    files = [media.path] if media.path else media.files()
+    if not media.path:
+        digests.append(str(RUN.policy.encoding.of_stored(RUN.policy.quality)))
+    for file in files:
+        stat = file.stat()
+        digests.append(_digest(str(file), stat.st_size, stat.st_mtime_ns))
+    return digests
+
+
+@lru_cache(maxsize=2**18)
+def _digest(path: str, size: int, date: int) -> str:
+    """Hash of a file that looks like this; the two tasks about a clip show the same images."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as stream:
+        while block := stream.read(2**22):
+            digest.update(block)
+    return digest.hexdigest()

@@ -17,11 +17,12 @@ from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import backends
 from siming_tasks.models.recipes import recipes
 from siming_tasks.models.recipes.transport import Transport, transport_of, transports
-from siming_tasks.plugin.kept_timeout import timeout_kept
+from siming_tasks.plugin.response_cache.dispatch import one_reply_per_request
+from siming_tasks.plugin.response_cache.ledger import Attempt, Ledger
 from tests.plugin.serving import Server
 
 TIMEOUT = 0.3
-MEASURED = sorted(name for name, row in transports().items() if row.measured and name != "simple.claude")
+MEASURED = ("chat.async_openai", "chat.gemini", "chat.openai", "simple.gemini", "simple.openai")
 ARGUMENTS: dict[str, Any] = {"timeout": TIMEOUT, "max_retries": 2, "retry_backoff_s": 0.1}
 
 
@@ -47,7 +48,7 @@ def test_worst_cases_by_hand() -> None:
     assert gemini.worst_run_seconds(65) == 3 * 3010  # 32 at once
     assert openai.with_arguments({"num_concurrent": 4}).worst_run_seconds(9) == 3 * 9011.5
     reka = transport_of("reka")
-    assert reka is not None and reka.worst_seconds is None and reka.worst_run_seconds(9) is None
+    assert reka is not None and reka.worst_seconds == 5 * 600 + 4 * 30
 
 
 @pytest.mark.parametrize("value", ["soon", "nan", "inf", 0, -1, [1]])
@@ -68,7 +69,6 @@ def measure(ask: Callable[[], Any], server: Server, row: Transport) -> Any:
     reply = ask()
     seconds = time.monotonic() - began
     assert len(server.received) == row.most_tries
-    assert row.worst_seconds is not None
     # the client draws its pauses: they are up to a quarter shorter; and each try costs a little to send
     least = row.worst_seconds - 0.25 * row.tries * sum(row.client_pauses)
     assert least <= seconds <= row.worst_seconds + 0.15 * row.most_tries + 0.5
@@ -83,6 +83,21 @@ def request(*, simple: bool = False) -> Any:
     message = [{"role": "user", "content": [{"type": "text", "text": "well?"}]}]
     arguments: tuple[Any, ...] = ("well?", {}, lambda _: []) if simple else ("well?", lambda _: message, {})
     return Instance("generate_until", (*arguments, 0, "t", "test"), 0, facts)
+
+
+def asking(model: Any, row: Transport, *, simple: bool) -> Callable[[], Any]:
+    """The class asks as in a run: its tries end after the row's time-out."""
+    model.task_dict["t"] = {"test": [{}]}
+    attempts: list[Attempt] = []
+    ledger = Ledger(attempts.append, lambda: False, row.timeout)
+
+    def ask() -> Any:
+        with ledger.listening():
+            (reply,) = one_reply_per_request(model, backends()[row.name], [request(simple=simple)], ["k"], ledger)
+        assert [attempt.error for attempt in attempts] == ["ReadTimeout"] * row.most_tries
+        return str(getattr(reply, "text", reply))
+
+    return ask
 
 
 @pytest.mark.host
@@ -104,41 +119,24 @@ def test_a_class_asks_as_often_and_as_long_as_its_row_says(
     monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", silent.url.removesuffix("/v1"))
     address = {} if name == "gemini" else {"base_url": silent.url}
     model = get_model(name, force_simple=simple)(model_version="m", **ARGUMENTS, **address)
-    model.task_dict["t"] = {"test": [{}]}
-    before = model.client
-    with timeout_kept(model, backends()[row_name], ARGUMENTS):
-        row = transports()[row_name].with_arguments(ARGUMENTS)
-        (reply,) = measure(lambda: model.generate_until([request(simple=simple)]), silent, row)
-    assert str(getattr(reply, "text", reply)).startswith("[LMMS_EVAL_REQUEST_FAILED after 2 retries]")
-    assert model.client is before
+    row = transports()[row_name].with_arguments(ARGUMENTS)
+    reply = measure(asking(model, row, simple=simple), silent, row)
+    assert reply.startswith("[LMMS_EVAL_REQUEST_FAILED after 2 retries]")
 
 
 @pytest.mark.host
 @pytest.mark.filterwarnings("ignore")
-def test_claude_asks_fifteen_times(
-    silent: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Its time-out cannot be given: here its client's and its pauses are shortened from outside."""
+def test_claude_asks_fifteen_times(silent: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its class has no argument for a time-out, and ends with an error after a first request that failed."""
     anthropic = pytest.importorskip("anthropic")
     module = pytest.importorskip("lmms_eval.models.simple.claude")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     address = silent.url.removesuffix("/v1")
-    monkeypatch.setattr(anthropic, "Anthropic", functools.partial(anthropic.Anthropic, timeout=0.1, base_url=address))
+    monkeypatch.setattr(anthropic, "Anthropic", functools.partial(anthropic.Anthropic, base_url=address))
     monkeypatch.setattr(module, "NUM_SECONDS_TO_SLEEP", 0.1)
-    model = module.Claude(model_version="m", **ARGUMENTS)
-    model.task_dict["t"] = {"test": [{}]}
-    asked = request(simple=True)
-    row = transports()["simple.claude"]
-    assert row.with_arguments(ARGUMENTS) == row
-
-    def ask() -> None:
-        with pytest.raises(UnboundLocalError):  # what the class does after a first request that failed
-            model.generate_until([asked])
-
-    with timeout_kept(model, backends()["simple.claude"], ARGUMENTS):
-        measure(ask, silent, replace(row, timeout=0.1, pause=0.1))
+    row = replace(transports()["simple.claude"].with_arguments(ARGUMENTS), pause=0.1)
+    assert measure(asking(module.Claude(model_version="m"), row, simple=True), silent, row)
     assert len(silent.received) == 15
-    assert "timeout=0.3 is ignored by simple.claude" in caplog.text
 
 
 @pytest.mark.host
@@ -152,7 +150,8 @@ def test_the_time_out_of_a_command_reaches_the_client(
     )  # fmt: skip
     assert run.task("clip_score")["siming_stderr"]["statuses"]["request_failed"] == 1
     assert len(silent.received) == 6
-    assert "the client of chat.openai waits 0.3 s a try" in run.output and "fails after 6 tries" in run.output
+    (wait,) = run.task("clip_score")["siming_stderr"]["usage"]["waits"]
+    assert wait == {"timeout": TIMEOUT, "tries": 6}
 
 
 def test_the_plan_prints_what_a_silent_service_costs(capsys: pytest.CaptureFixture[str]) -> None:

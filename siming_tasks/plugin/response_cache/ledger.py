@@ -1,28 +1,36 @@
-"""Ledger of attempts: everything that was sent to a service for a request, and what the service answered.
+"""Ledger of attempts: everything that was sent to a model for a request, what came back, and what it costs.
 
-lmms-eval's classes retry, lose answers on the way and word failures as they like. The ledger is written where all
-clients of services end: in ``send`` of the HTTP libraries. Money, limits, retries and statuses follow it. Which request
-an attempt belongs to is a context variable, set when a class asks for the request's media. Coroutines inherit it, and
-so do the threads of executors while the ledger listens. A local model sends nothing: each of its replies is entered as
-one attempt, with the token counts of its class.
+lmms-eval's classes retry, lose answers on the way and word failures as they like. So the ledger is written where all
+clients of services end: in ``send`` of the HTTP libraries. Money, limits, time-outs and statuses follow it. Which
+request an attempt belongs to is a context variable, set when a class asks for the request's media; coroutines inherit
+it, and so do the threads of executors while the ledger listens. A local model sends nothing: each of its replies is one
+attempt, with the token counts of its class.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TooLate
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass, replace
-from threading import Lock
+from dataclasses import replace
 from typing import Any
 
+import pydantic
+
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.redact import redact
+from siming_tasks.options import Options
 from siming_tasks.parsing.parsed_reply import BLOCKED_MARKER, FAILURE_MARKER
+from siming_tasks.plugin import host
+from siming_tasks.results.usage import Number, Prices, Tokens, load_prices
 
 FAILED = f"{FAILURE_MARKER} by the model's class] "
 """Beginning of the reply of a request that failed, as lmms-eval's own classes write it: status ``request_failed``."""
@@ -38,7 +46,10 @@ SENDERS = (
 of OpenAI, whose newer clients have httpx2), requests for DashScope."""
 
 UNKNOWN_FORM = "unknown form"
-"""Error of an answer of no known form (``{}``, a page of HTML), after which the request was sent once more."""
+"""Error of an answer of no known form (``{}``), after which the request was sent once more."""
+
+BROKEN = ("error", "abort", "aborted", "cancelled")
+"""Finish reasons with which a service or an engine says that it broke off: there is no reply, whatever text stands."""
 
 FINISH_REASONS = {
     **dict.fromkeys(("max_tokens", "model_context_window_exceeded"), "length"),
@@ -53,7 +64,7 @@ FILTERED = re.compile(r"content_?(filter|policy)|responsible_?ai|data_?inspectio
 ``InputImageSensitiveContentDetected``."""
 
 
-@dataclass(frozen=True)
+@pydantic.dataclasses.dataclass(frozen=True, config={"extra": "forbid"})
 class Attempt:
     """One sending of a request and its answer; what is unknown is None.
 
@@ -61,7 +72,6 @@ class Attempt:
         key: of the request.
         sent: when, in seconds since 1970.
         latency: seconds until the answer, or until the client gave up.
-        number: 1 for the first attempt of its request in this run, 2 for the first retry, ...
         http_status: of the answer; None: no answer came, or there is no service.
         error: why there is no reply: type of the exception, code or type of the service's error; "": there is one.
         text: the reply as the service gave it, without thinking; None where the answer has no known form.
@@ -70,23 +80,19 @@ class Attempt:
         prompt_tokens: read.
         completion_tokens: written, thinking included.
         served: model that answered.
-        cost: in ``currency``, by the price table of the run.
     """
 
     key: str
-    sent: float
-    latency: float | None = None
-    number: int = 1
+    sent: Number
+    latency: Number | None = None
     http_status: int | None = None
     error: str = ""
     text: str | None = None
     refusal: str = ""
     finish_reason: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: Tokens | None = None
+    completion_tokens: Tokens | None = None
     served: str | None = None
-    cost: float | None = None
-    currency: str | None = None
 
     @property
     def unread(self) -> bool:
@@ -104,47 +110,102 @@ class Attempt:
 
     def to_json(self) -> dict[str, Any]:
         """One JSON object without what is unknown and without texts: the reply is stored with its request."""
-        facts = {name: value for name, value in vars(self).items() if name not in ("text", "refusal")}
+        facts = {name: value for name, value in vars(self).items() if name in _STORED}
         return {name: value for name, value in facts.items() if value not in (None, "")}
 
 
+_STORED = frozenset(Attempt.__dataclass_fields__) - {"text", "refusal"}
+
+
+class Budget:
+    """Money that one process may spend on a model, by the name it is asked for; processes share a limit equally.
+
+    Attributes:
+        spent: so far, in the currency of the prices: by this process, and on its requests by earlier commands.
+        unknown: a paid reply came without token counts, so that a limit cannot be kept.
+
+    Raises:
+        OptionsError: there is a limit and no price of this model.
+        DataError: the price table cannot be read.
+    """
+
+    def __init__(self, options: Options, model: str | None, processes: int = 1) -> None:
+        self.prices: Prices | None = load_prices(options.prices) if options.prices else None
+        self.model, self.limit = model, options.limit_cost / max(1, processes)
+        self.spent, self.unknown, self._lock = 0.0, False, threading.Lock()
+        if self.limit and (self.prices is None or self.prices.of(model) is None):
+            reason = f"{options.prices} has no price of {model!r}, the name that is asked" if self.prices else None
+            reason = reason or "SIMING_PRICES names no price table"
+            raise OptionsError(f"SIMING_LIMIT_COST={options.limit_cost:g} cannot be kept: {reason}.")
+
+    def cost(self, attempt: Attempt) -> float | None:
+        """What an attempt has cost; None where its tokens or the price are not known."""
+        return self.prices.cost({**vars(attempt), "model": self.model}) if self.prices else None
+
+    def charge(self, attempts: Sequence[Attempt]) -> None:
+        """Add what the billed ones of these attempts have cost."""
+        for attempt in attempts:
+            if attempt.billed and self.prices:
+                cost = self.cost(attempt)
+                with self._lock:
+                    self.spent, self.unknown = self.spent + (cost or 0.0), self.unknown or cost is None
+
+    @property
+    def reason(self) -> str:
+        """Why nothing more may be asked, and the way out: the money is spent, or lmms-eval's tokens; "": it may."""
+        if self.limit and self.unknown:
+            return (
+                "SIMING_LIMIT_COST: the service does not report the tokens of every reply, so that the limit cannot be "
+                "kept. Unset the limit"
+            )
+        if self.limit and self.spent >= self.limit and self.prices:
+            return (
+                f"SIMING_LIMIT_COST: {self.spent:.4g} of {self.limit:.4g} {self.prices.currency} are spent, earlier "
+                "commands included. Raise it"
+            )
+        is_exceeded = host.fetch("lmms_eval.models.model_utils.usage_metrics:is_budget_exceeded")
+        return "--max_tokens: lmms-eval's budget of tokens is used up. Raise it" * bool(is_exceeded and is_exceeded())
+
+
 class NotSent(Exception):
-    """Raised in place of sending where the limit of a run is reached."""
+    """Raised in place of sending where a run is to stop."""
 
 
 class Ledger:
     """Attempts of one run by request.
 
     Args:
-        enter: gets each attempt and returns it with its cost; called by several threads.
+        entered: gets each attempt once it is known; called by several threads.
         stopped: returns True if nothing more may be sent.
+        seconds: that one attempt may take, from sending to the last byte of its answer; None: what its client waits.
     """
 
-    def __init__(self, enter: Callable[[Attempt], Attempt], stopped: Callable[[], bool]) -> None:
-        self.stopped = stopped
-        self._enter = enter
+    def __init__(
+        self, entered: Callable[[Attempt], object], stopped: Callable[[], object], seconds: float | None = None
+    ) -> None:
+        self.stopped, self._entered, self._seconds = stopped, entered, seconds
         self._attempts: dict[str, list[Attempt]] = {}
         self._held_back: set[str] = set()
-        self._lock = Lock()
+        self._lock = threading.Lock()
 
     def of(self, key: str) -> Sequence[Attempt]:
         """Attempts of a request, in the order of their answers."""
         return self._attempts.get(key, ())
 
     def was_held_back(self, key: str) -> bool:
-        """Test whether a request was not sent, or not once more, because the limit was reached, and has no answer."""
+        """Test whether a request was not sent, or not once more, because the run is to stop, and has no answer."""
         return key in self._held_back and all(attempt.error for attempt in self.of(key))
 
     def add(self, attempt: Attempt) -> None:
         """Enter an attempt; one whose tokens the class of the model may know waits for :meth:`settle`."""
         with self._lock:
             attempts = self._attempts.setdefault(attempt.key, [])
-            attempts.append(replace(attempt, number=len(attempts) + 1))
-            number = len(attempts) - 1
-        if number and attempts[number - 1].unread:  # the class could not read it either: it asks once more
-            attempts[number - 1] = self._enter(replace(attempts[number - 1], error=UNKNOWN_FORM))
+            attempts.append(attempt)
+        if len(attempts) > 1 and attempts[-2].unread:  # the class could not read it either: it asks once more
+            attempts[-2] = replace(attempts[-2], error=UNKNOWN_FORM)
+            self._entered(attempts[-2])
         if not attempt.unread:
-            attempts[number] = self._enter(attempts[number])
+            self._entered(attempt)
 
     def settle(self, key: str, sent: float, seconds: float | None, **facts: Any) -> None:
         """Enter what only the model's class knows of a reply: of a local model, or of a service of unknown form."""
@@ -152,23 +213,26 @@ class Ledger:
             self.add(Attempt(key, sent, seconds if seconds is None else round(seconds, 3)))
         attempts = self._attempts[key]
         if attempts[-1].unread:
-            attempts[-1] = self._enter(replace(attempts[-1], **facts))
+            attempts[-1] = replace(attempts[-1], **facts)
+            self._entered(attempts[-1])
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """While the block runs, everything that is sent for a request is entered."""
-        classes = [getattr(sys.modules[module], name) for module, name in SENDERS if module in sys.modules]
-        before = [(owner, "send", vars(owner)["send"]) for owner in classes]
-        before.append((ThreadPoolExecutor, "submit", ThreadPoolExecutor.submit))
-        for owner, name, original in before:
-            setattr(owner, name, _in_this_context(original) if name == "submit" else self._heard(original))
+        """While the block runs, everything that is sent for a request is entered, and takes no longer than it may."""
+        senders = [getattr(sys.modules[module], name) for module, name in SENDERS if module in sys.modules]
+        before = [(owner, vars(owner)["send"]) for owner in senders]
+        submit = ThreadPoolExecutor.submit
+        for owner, send in before:
+            owner.send = self._heard(send, sys.modules[owner.__module__.partition(".")[0]])
+        ThreadPoolExecutor.submit = _in_this_context(submit)  # type: ignore[method-assign]
         try:
             yield
         finally:
-            for owner, name, original in before:
-                setattr(owner, name, original)
+            ThreadPoolExecutor.submit = submit  # type: ignore[method-assign]
+            for owner, send in before:
+                owner.send = send
 
-    def _heard(self, send: Callable[..., Any]) -> Callable[..., Any]:
+    def _heard(self, send: Callable[..., Any], library: Any) -> Callable[..., Any]:
         """``send`` of a class of clients, whose requests and answers are entered."""
 
         def send_and_enter(client: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
@@ -177,42 +241,73 @@ class Ledger:
                 return send(client, request, *args, **kwargs)
             if self.stopped():
                 self._held_back.add(key)
-                raise NotSent("the limit of this run is reached")
-            sending = Attempt(key, round(time.time(), 3))
-            began = time.monotonic()
-            try:
-                answer = send(client, request, *args, **kwargs)
-            except BaseException as error:
-                self._lost(sending, began, error)
-                raise
-            if not isinstance(answer, Awaitable):
-                self._came(sending, began, answer)
+                raise NotSent("this run is to stop")
+            if self._seconds and hasattr(request, "extensions"):  # httpx: its own limits are of silence
+                request.extensions = {**request.extensions, "timeout": dict.fromkeys(_PHASES, self._seconds)}
+            elif self._seconds:
+                kwargs["timeout"] = self._seconds
+            sending, began = Attempt(key, round(time.time(), 3)), time.monotonic()
+
+            def lost(error: BaseException) -> BaseException:
+                if isinstance(error, (asyncio.TimeoutError, TooLate)):  # the library's own, which its clients know
+                    error = library.ReadTimeout(f"no whole answer in {self._seconds:g} s", request=request)
+                self.add(replace(sending, latency=_since(began), error=type(error).__name__))
+                return error
+
+            def came(answer: Any) -> Any:
+                facts = facts_of_answer(answer.status_code, _body(answer))
+                self.add(replace(sending, latency=_since(began), http_status=answer.status_code, **facts))
                 return answer
 
-            async def await_and_enter() -> Any:
+            async def in_time(answer: Awaitable[Any]) -> Any:
                 try:
-                    awaited = await answer
+                    awaited = await asyncio.wait_for(answer, self._seconds)
                 except BaseException as error:
-                    self._lost(sending, began, error)
-                    raise
-                self._came(sending, began, awaited)
-                return awaited
+                    raise lost(error) from error
+                return came(awaited)
 
-            return await_and_enter()
+            try:
+                answer = _in_time(self._seconds, send, client, request, *args, **kwargs)
+            except BaseException as error:
+                raise lost(error) from error
+            return in_time(answer) if isinstance(answer, Awaitable) else came(answer)
 
         return send_and_enter
 
-    def _lost(self, sending: Attempt, began: float, error: BaseException) -> None:
-        self.add(replace(sending, latency=round(time.monotonic() - began, 3), error=type(error).__name__))
 
-    def _came(self, sending: Attempt, began: float, answer: Any) -> None:
+_PHASES = ("connect", "read", "write", "pool")
+
+
+def _since(began: float) -> float:
+    return round(time.monotonic() - began, 3)
+
+
+def _in_time(seconds: float | None, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Result of a call that blocks, or TimeoutError: a service that sends a byte now and then is left to its thread."""
+    if not seconds:
+        return call(*args, **kwargs)
+    result: Future[Any] = Future()
+
+    def work() -> None:
         try:
-            body = json.loads(answer.content)
-        except Exception:  # noqa: BLE001 - whatever a service answers, and a stream that was not read yet
-            body = None
-        seconds = round(time.monotonic() - began, 3)
-        status = answer.status_code
-        self.add(replace(sending, latency=seconds, http_status=status, **facts_of_answer(status, body)))
+            result.set_result(call(*args, **kwargs))
+        except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
+            result.set_exception(error)
+
+    threading.Thread(target=work, name="siming-sends", daemon=True).start()
+    return result.result(seconds)
+
+
+def _body(answer: Any) -> Any:
+    """JSON of an answer; None for a stream that was not read yet, "" for what is no whole JSON."""
+    try:
+        content = answer.content
+    except Exception:  # noqa: BLE001 - of any library
+        return None
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return ""
 
 
 def _in_this_context(submit: Callable[..., Any]) -> Callable[..., Any]:
@@ -235,6 +330,8 @@ def facts_of_answer(status: int, body: Any) -> dict[str, Any]:
         >>> facts_of_answer(400, {"error": {"code": "content_filter", "message": "filtered"}})["finish_reason"]
         'content_filter'
     """
+    if isinstance(body, str) and 200 <= status < 300:
+        return {"error": "no JSON"}
     body = body if isinstance(body, Mapping) else {}
     used = _mapping(body, "usage", "usageMetadata")
     prompt = _number(used, "prompt_tokens", "input_tokens", "promptTokenCount", "inputTokens")
@@ -246,14 +343,16 @@ def facts_of_answer(status: int, body: Any) -> dict[str, Any]:
         "completion_tokens": completion + (thought or 0) if completion is not None else thought,
         "served": served[:200] if isinstance(served, str) else None,
     }
+    error = _mapping(body, "error")
     if not 200 <= status < 300:
-        error = _mapping(body, "error")
         word = next((word for name in ("code", "status", "type") if isinstance(word := error.get(name), str)), "")
         if 400 <= status < 500 and FILTERED.search(word):
             said = error.get("message")
             words = str(redact(said[:500])) if isinstance(said, str) else word
             return {**facts, "text": "", "refusal": words, "finish_reason": "content_filter"}
-        return {**facts, "error": f"HTTP {status} {re.sub(r'[^A-Za-z0-9_.-]+', '_', word[:60])}".strip()}
+        return {**facts, "error": f"HTTP {status} {_word(word)}".strip()}
+    if body.get("error"):
+        return {**facts, "error": f"error {_word(error.get('code') or error.get('type') or 'in the answer')}"}
     choices = next((body[name] for name in ("choices", "candidates") if isinstance(body.get(name), list)), None)
     if blocked := _mapping(body, "promptFeedback").get("blockReason"):
         return {**facts, "text": "", "finish_reason": _finish_reason(blocked)}
@@ -262,22 +361,30 @@ def facts_of_answer(status: int, body: Any) -> dict[str, Any]:
     if choices is not None and not (choices and isinstance(choices[0], Mapping)):
         return {**facts, "error": "no choice"}
     choice = choices[0] if choices else body
+    reason = next((choice[name] for name in ("finish_reason", "finishReason", "stop_reason") if choice.get(name)), None)
+    if choice.get("error") or _finish_reason(reason) in BROKEN:
+        return {**facts, "error": f"error {_word(_mapping(choice, 'error').get('code') or reason or 'in the answer')}"}
     message = _mapping(choice, "message")
     content = message.get("content") if choices and message else choice.get("content")
     if isinstance(content, Mapping):
         content = content.get("parts")
-    reason = next((choice[name] for name in ("finish_reason", "finishReason", "stop_reason") if choice.get(name)), None)
     unsaid = choices and "choices" in body and not isinstance(choice.get("message"), Mapping) and content is None
     if unsaid and (reason is None or _finish_reason(reason) == "stop"):  # a filter or a limit leave it out too
         return {**facts, "error": "no message"}
     known = choices or reason is not None
-    refusal = message.get("refusal")
+    text, refusal = _text(content) if known else None, message.get("refusal")
+    if not prompt or (text and not facts["completion_tokens"]):  # no request is read without a token, no text written
+        facts |= {"prompt_tokens": prompt or None, "completion_tokens": facts["completion_tokens"] or None}
     return {
         **facts,
-        "text": _text(content) if known else None,
+        "text": text,
         "refusal": refusal if isinstance(refusal, str) else "",
         "finish_reason": _finish_reason(reason) if reason is not None else None,
     }
+
+
+def _word(code: Any) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]+", "_", str(code)[:60])
 
 
 def _text(content: Any) -> str:
@@ -306,23 +413,30 @@ def _number(source: Mapping[str, Any], *names: str) -> int | None:
     return next(whole, None)
 
 
-def usage_of(attempts: Sequence[Attempt]) -> dict[str, Any]:
+def usage_of(attempts: Sequence[Attempt], budget: Budget) -> dict[str, Any]:
     """Usage of a request (:class:`siming_tasks.results.usage.Usage`) from its attempts.
 
     Tokens and costs are those of all answers together: a reply that was lost afterwards is paid as well.
     """
     last = attempts[-1] if attempts else None
     billed = [attempt for attempt in attempts if attempt.billed]
+    costs = [budget.cost(attempt) for attempt in billed]
 
-    def total(name: str) -> Any:
-        values = [getattr(attempt, name) for attempt in billed]
+    def total(values: Sequence[Any]) -> Any:
         return None if None in values or not values else sum(values)
 
-    usage = {name: getattr(last, name, None) for name in ("finish_reason", "served", "latency", "http_status")}
-    usage |= {name: total(name) for name in ("prompt_tokens", "completion_tokens", "cost")}
-    failed = sum(bool(attempt.error) for attempt in attempts)
-    usage |= {"attempts": len(attempts), "failed_attempts": failed, "error": last.error or None if last else None}
-    return usage | {"currency": next((attempt.currency for attempt in billed if attempt.currency), None)}
+    cost = total(costs)
+    return {
+        **{name: getattr(last, name, None) for name in ("finish_reason", "served", "latency", "http_status")},
+        "error": (last and last.error) or None,
+        "prompt_tokens": total([attempt.prompt_tokens for attempt in billed]),
+        "completion_tokens": total([attempt.completion_tokens for attempt in billed]),
+        "attempts": len(attempts),
+        "failed_attempts": sum(bool(attempt.error) for attempt in attempts),
+        "cost": cost,
+        "currency": budget.prices.currency if budget.prices and cost is not None else None,
+        "model": budget.model,
+    }
 
 
 def reply_of(said: Any, attempts: Sequence[Attempt], failed: Callable[[str], bool]) -> str:

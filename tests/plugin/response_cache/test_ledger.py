@@ -1,0 +1,160 @@
+"""The ledger: what the JSON of a service says, what it costs, and how long an answer may take."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from siming_tasks.options import Options
+from siming_tasks.parsing.parsed_reply import BLOCKED_MARKER, FAILURE_MARKER
+from siming_tasks.plugin.response_cache.ledger import (
+    FAILED,
+    REQUEST,
+    Attempt,
+    Budget,
+    Ledger,
+    facts_of_answer,
+    reply_of,
+    usage_of,
+)
+
+USED = {"prompt_tokens": 7, "completion_tokens": 3}
+SAID = {"role": "assistant", "content": '{"score": 1}'}
+
+
+@pytest.mark.parametrize(("stated", "read"), [(1000.0, 1000), (7, 7), (1.5, None), (math.nan, None), (math.inf, None),
+                                              (True, None), (-1, None), ("7", None), (0, None)])  # fmt: skip
+def test_counts_may_be_whole_floats_and_no_request_is_read_without_a_token(stated: Any, read: int | None) -> None:
+    choice = {"message": SAID, "finish_reason": "stop"}
+    facts = facts_of_answer(200, {"choices": [choice], "usage": {**USED, "prompt_tokens": stated}})
+    assert facts["prompt_tokens"] == read and type(facts["prompt_tokens"]) is type(read)
+
+
+def test_no_text_is_written_without_a_token() -> None:
+    used = {"prompt_tokens": 7, "completion_tokens": 0}
+    for content, written in (("2", None), ("", 0)):
+        choice = {"message": {"content": content}, "finish_reason": "stop"}
+        assert facts_of_answer(200, {"choices": [choice], "usage": used})["completion_tokens"] == written
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ({"choices": [{"message": SAID, "finish_reason": "stop"}]}, None),
+        ({"choices": [{"message": SAID, "finish_reason": "length"}]}, None),
+        ({"choices": [{"message": SAID, "finish_reason": "error"}]}, "error error"),
+        ({"choices": [{"message": SAID, "finish_reason": "abort"}]}, "error abort"),
+        ({"choices": [{"message": SAID, "error": {"code": 502, "message": "x"}}]}, "error 502"),
+        (
+            {"choices": [{"message": SAID, "finish_reason": "stop"}], "error": {"code": "overloaded"}},
+            "error overloaded",
+        ),
+        ({"choices": [{"message": SAID, "finish_reason": "stop"}], "error": "out"}, "error in_the_answer"),
+        ({"choices": []}, "no choice"),
+        ({"choices": [{"index": 0}]}, "no message"),
+        ({"choices": [{"index": 0, "message": None, "finish_reason": "stop"}]}, "no message"),
+        ({"choices": [{"index": 0, "finish_reason": "content_filter"}]}, None),  # Azure leaves the message out
+        ({"choices": [{"message": {"content": None}, "finish_reason": "stop"}]}, None),
+        ("", "no JSON"),  # half a body, or a page of HTML
+    ],
+)
+def test_what_a_service_broke_off_is_a_failure_whatever_prose_stands_beside_it(body: Any, error: str | None) -> None:
+    assert facts_of_answer(200, body).get("error") == error
+
+
+def failed(text: str) -> bool:
+    return text.startswith(FAILURE_MARKER)
+
+
+@pytest.mark.parametrize(
+    ("said", "last", "reply"),
+    [
+        ("2", Attempt("k", 0, text="2"), "2"),
+        ("Error: can only concatenate str", Attempt("k", 0, text=""), ""),
+        ("Sorry, no answer after 2 tries", Attempt("k", 0, error="HTTP 500"), f"{FAILED}HTTP 500: Sorry, no answer"),
+        (f"{FAILURE_MARKER} after 5 retries] index", Attempt("k", 0, text='{"score": 1}'), '{"score": 1}'),
+        (None, Attempt("k", 0, text="", refusal="I will not."), f"{BLOCKED_MARKER}:finish_reason=None] I will not."),
+        (None, Attempt("k", 0), f"{FAILED}NoneType in place of a text"),  # of a form that nobody knows
+    ],
+)
+def test_the_services_words_count_where_the_class_says_something_else(said: Any, last: Attempt, reply: str) -> None:
+    assert reply_of(said, [last], failed).startswith(reply)
+
+
+def test_answers_of_unknown_form_before_another_attempt_have_failed() -> None:
+    entered: list[Attempt] = []
+    ledger = Ledger(entered.append, lambda: False)
+    for text in (None, None, "2"):
+        ledger.add(Attempt("k", 0.0, http_status=200, text=text, prompt_tokens=7 if text else None))
+    usage = usage_of(ledger.of("k"), Budget(Options(), "m"))
+    assert (usage["attempts"], usage["failed_attempts"], usage["prompt_tokens"]) == (3, 2, 7)
+    assert [attempt.error for attempt in entered] == ["unknown form", "unknown form", ""]
+
+
+ANSWER = json.dumps({"choices": [{"message": SAID, "finish_reason": "stop"}], "usage": USED}).encode()
+
+
+@pytest.fixture
+def dripping() -> Iterator[str]:
+    """Address of a service that sends a byte of its answer every 50 ms, so that it is never silent for long."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=drip, args=(connection,), daemon=True).start()
+
+    def drip(connection: socket.socket) -> None:
+        with connection:
+            connection.recv(65536)
+            head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(ANSWER)}\r\n\r\n"
+            try:
+                connection.sendall(head.encode())
+                for place in range(len(ANSWER)):
+                    connection.sendall(ANSWER[place : place + 1])
+                    time.sleep(0.05)
+            except OSError:
+                return
+
+    threading.Thread(target=serve, daemon=True).start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+    listener.close()
+
+
+@pytest.mark.parametrize("client", ["OpenAI", "AsyncOpenAI", "requests"])
+def test_the_time_out_bounds_the_whole_answer(dripping: str, client: str) -> None:
+    """A read time-out alone would wait 5 s here: a byte comes every 50 ms."""
+    attempts: list[Attempt] = []
+    ledger, raised = Ledger(attempts.append, lambda: False, seconds=0.5), ""
+    began = time.monotonic()
+    token = REQUEST.set("k")
+    try:
+        if client == "requests":
+            requests = pytest.importorskip("requests")
+            with ledger.listening():
+                requests.Session().post(f"{dripping}/chat/completions", json={})
+        else:
+            openai = pytest.importorskip("openai")
+            asked = {"model": "m", "messages": [{"role": "user", "content": "well?"}]}
+            one = getattr(openai, client)(base_url=dripping, api_key="k", max_retries=0)
+            with ledger.listening():
+                done = one.chat.completions.create(**asked)
+                asyncio.run(done) if client == "AsyncOpenAI" else None
+    except Exception as error:  # noqa: BLE001 - of each library
+        raised = type(error).__name__
+    finally:
+        REQUEST.reset(token)
+    assert raised == ("ReadTimeout" if client == "requests" else "APITimeoutError")
+    assert 0.4 < time.monotonic() - began < 2.5
+    assert [(attempt.key, attempt.error) for attempt in attempts] == [("k", "ReadTimeout")]

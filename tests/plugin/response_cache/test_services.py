@@ -1,0 +1,283 @@
+"""Real classes of services against a server on loopback: statuses, money and retries follow what the service said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.lmms_eval_runs import files_end_at
+from tests.plugin.serving import Server, completion, generated
+
+pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]
+
+GOOD = '{"score": 1}'
+USED = {"prompt_tokens": 7, "completion_tokens": 11, "total_tokens": 18}
+PRICES = "date: 2026-11-01\nmodels: {m: {input: 1.0e6, output: 1.0e6}}\n"  # 18 USD an answer
+CLASSES = ("async_openai", "openai")
+
+
+def said(content: Any, *, used: Any = USED, top: Any = None, message: Any = None, **choice: Any) -> tuple[int, Any]:
+    """A completion of 7 tokens in and 11 out."""
+    status, body = completion(content, **choice)
+    body["choices"][0]["message"] |= message or {}
+    return status, {**body, **(top or {}), "usage": used}
+
+
+class Service:
+    """A server that answers the first questions by its ``faults``, whoever asks how often, and all others well."""
+
+    def __init__(self, serve: Callable[..., Server], good: Any) -> None:
+        self.good, self.faults, self.asked = good, [], dict[str, int]()  # type: ignore[var-annotated]
+        self.server = serve(self.answer)
+
+    def answer(self, _: tuple[str, ...], text: str, __: int) -> Any:
+        number = self.asked.setdefault(text, len(self.asked))
+        return self.faults[number] if number < len(self.faults) else self.good
+
+    @property
+    def sent(self) -> int:
+        return len(self.server.received)
+
+    def model(self, name: str, **more: Any) -> Any:
+        from lmms_eval.models import get_model
+
+        arguments = {"model_version": "m", "max_retries": 2, "retry_backoff_s": 0, "num_concurrent": 1}
+        if name != "gemini" and name != "claude":
+            arguments |= {"base_url": self.server.url, "api_key": "k"}
+        if name == "async_openai":
+            arguments |= {"num_cpus": arguments.pop("num_concurrent"), "prefix_aware_queue": False}
+        return get_model(name)(**{**arguments, **more})
+
+
+@pytest.fixture
+def service(serve: Callable[..., Server]) -> Service:
+    return Service(serve, said(GOOD))
+
+
+AZURE = (400, {"error": {  # as Microsoft's page on content filtering shows it
+    "message": "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+    "type": None, "param": "prompt", "code": "content_filter", "status": 400,
+    "innererror": {"code": "ResponsibleAIPolicyViolation"},
+}})  # fmt: skip
+PARTS = [{"type": "text", "text": '{"score"'}, {"type": "text", "text": ": 1}"}]
+NOTHING = (200, {**completion("")[1], "choices": [], "usage": USED})
+OPENAI = [
+    # answer of the service; status; kept
+    (said(None, finish_reason="length"), "truncated", True),
+    (said("I would say", finish_reason="length"), "truncated", True),
+    (said('{"score": 1} and so', finish_reason="length"), "ok", True),
+    (said(None, message={"refusal": "I will not."}), "refused", True),
+    (said("The hands are placed", finish_reason="content_filter"), "truncated", False),
+    (said(None, finish_reason="content_filter"), "refused", True),
+    (said(GOOD, finish_reason="content_filter"), "ok", True),
+    (AZURE, "refused", True),
+    (said(PARTS), "ok", True),
+    (said("I cannot judge this."), "refused", True),  # the model's own word
+    (said("{}\n half \ud800 a pair" + GOOD), "ok", True),
+    (said(None), "empty", False),
+    (said("  "), "empty", False),
+    (said('The trainee did well. {"score": '), "truncated", False),
+    (said("[LMMS_EVAL_REQUEST_FAILED after 5 retries] x"), "request_failed", False),
+    (said("[LMMS_EVAL_BUDGET_EXCEEDED]"), "request_failed", False),  # in a model's mouth: no reason to stop
+    (said(GOOD, finish_reason="error"), "request_failed", False),
+    (said(GOOD, finish_reason="abort"), "request_failed", False),
+    (said(GOOD, error={"code": 502, "message": "gone"}), "request_failed", False),
+    (said(GOOD, top={"error": {"code": "overloaded"}}), "request_failed", False),
+    (NOTHING, "request_failed", False),
+    ((200, {}), "request_failed", False),
+    (None, "request_failed", False),  # the connection is dropped
+    ((500, {"error": {"message": "broken", "type": "server_error"}}), "request_failed", False),
+]
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_service_decides_the_status_and_what_is_no_answer_is_asked_again(
+    ask: Callable[..., Any], service: Service, kept: Callable[[], Any], name: str
+) -> None:
+    service.faults, limit = [answer for answer, _, _ in OPENAI], len(OPENAI) + 1
+    first = ask(service.model(name), limit=limit)
+    assert first.statuses == [status for _, status, _ in OPENAI] + ["ok"]
+    for (answer, _, _), usage in zip(OPENAI, first.usages, strict=False):
+        answered = (
+            usage["attempts"] if answer and "usage" in answer[1] else 0
+        )  # paid, whatever the host made of the answer
+        expected = (7 * answered, 11 * answered) if answered else (None, None)
+        assert (usage["prompt_tokens"], usage["completion_tokens"]) == expected, answer
+        assert usage["tries"] == 6 and usage["timeout"] == 600
+    failed = first.usages[len(OPENAI) - 1]
+    assert failed["error"] == "HTTP 500 server_error" and failed["attempts"] == failed["failed_attempts"] >= 2
+    ids = [record["id"] for record, (_, _, keep) in zip(first.records, [*OPENAI, (0, 0, True)], strict=True) if keep]
+    assert sorted(entry["id"] for entry in kept()) == sorted(ids)
+    "".join(first.replies).encode()  # UTF-8: the run can be saved
+    service.faults, before = [], service.sent
+    again = ask(service.model(name), limit=limit)
+    assert service.sent - before == limit - len(ids) == again.new
+    assert again.statuses == [status if keep else "ok" for _, status, keep in OPENAI] + ["ok"]
+    third = ask(service.model(name), limit=limit)
+    assert third.new == 0 and third.replies == again.replies
+    assert [record["media"] for record in third.records] == [record["media"] for record in first.records]
+    for usage, earlier, last in zip(again.usages, first.usages, third.usages, strict=True):
+        paid = (earlier["prompt_tokens"] or 0) + (0 if usage.get("kept") else 7)
+        assert usage["prompt_tokens"] == last["prompt_tokens"] == (paid or None)  # lost answers stay paid
+        assert usage["attempts"] == last["attempts"] == earlier["attempts"] + (not usage.get("kept"))
+
+
+def candidate(finish: str, *parts: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    _, body = generated("")
+    return 200, {**body, "candidates": [{"content": {"role": "model", "parts": list(parts)}, "finishReason": finish}]}
+
+
+THOUGHT = {"text": "I think", "thought": True}
+GEMINI = [
+    ((200, {"usageMetadata": {"promptTokenCount": 1, "totalTokenCount": 1}, "modelVersion": "m"}), "request_failed"),
+    (candidate("OTHER"), "empty"),
+    (candidate("SAFETY"), "refused"),
+    (candidate("MAX_TOKENS"), "truncated"),
+    (candidate("MAX_TOKENS", THOUGHT), "truncated"),
+    (candidate("STOP", THOUGHT, {"text": GOOD}), "ok"),
+    ((200, {**generated("")[1], "candidates": [], "promptFeedback": {"blockReason": "SAFETY"}}), "refused"),
+    (candidate("SAFETY", {"text": "The hands"}), "truncated"),
+]
+
+
+def message(*content: dict[str, Any], stop: str = "end_turn") -> tuple[int, dict[str, Any]]:
+    """An answer of Anthropic's service."""
+    return 200, {
+        "id": "x", "type": "message", "role": "assistant", "model": "m", "stop_reason": stop, "content": list(content),
+        "usage": {"input_tokens": 7, "output_tokens": 11},
+    }  # fmt: skip
+
+
+TEXT, THINKING = {"type": "text", "text": GOOD}, {"type": "thinking", "thinking": "I see hands.", "signature": "s"}
+CLAUDE = [
+    (message(), "empty"),
+    (message(THINKING, TEXT), "ok"),
+    (message(stop="refusal"), "refused"),
+    (message(THINKING, stop="max_tokens"), "truncated"),
+    (message(THINKING), "empty"),
+]
+
+
+@pytest.mark.parametrize(("name", "faults"), [("gemini", GEMINI), ("claude", CLAUDE)])
+@pytest.mark.parametrize("replies", ["kept", "off"])
+def test_odd_answers_of_other_services(
+    ask: Callable[..., Any], service: Service, monkeypatch: pytest.MonkeyPatch, name: str, faults: Any, replies: str
+) -> None:
+    """Gemini without a reply is no refusal, and Claude's forms end no run; what was heard is recorded, kept or not."""
+    pytest.importorskip("google.genai" if name == "gemini" else "anthropic")
+    address = service.server.url.removesuffix("/v1")
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", address)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
+    for variable in ("GOOGLE_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(variable, "k")
+    for variable in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(variable, "127.0.0.1")
+    service.faults, service.good = (
+        [answer for answer, _ in faults],
+        generated(GOOD) if name == "gemini" else message(TEXT),
+    )
+    off = {"REPLIES": "off"} if replies == "off" else {}
+    run = ask(service.model(name), limit=len(faults) + 1, **off)
+    assert run.statuses == [status for _, status in faults] + ["ok"]
+    assert all(usage.get("stored") == (False if off else None) for usage in run.usages)
+    if name == "claude":
+        assert {(usage["prompt_tokens"], usage["completion_tokens"]) for usage in run.usages} == {(7, 11)}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_limit_of_cost_stops_a_run_that_then_goes_on(
+    ask: Callable[..., Any], service: Service, tmp_path: Path, name: str
+) -> None:
+    """Three requests are under way at once, so that at most two more than the limit allows are paid."""
+    (prices := tmp_path / "prices.yaml").write_text(PRICES)
+    env = {"PRICES": str(prices), "LIMIT_COST": "60"}
+
+    def model() -> Any:
+        return service.model(name, **{"num_cpus" if name == "async_openai" else "num_concurrent": 3})
+
+    with pytest.raises(SystemExit) as stopped:
+        ask(model(), limit=12, **env)
+    sent = service.sent
+    assert 4 <= sent <= 4 + 2 and f"the {12 - sent} requests that are left" in str(stopped.value)
+    assert f"SIMING_LIMIT_COST: {18 * sent} of 60 USD are spent" in str(stopped.value)
+    with pytest.raises(SystemExit):
+        ask(model(), limit=12, **env)
+    assert service.sent == sent  # what is kept counts
+    run = ask(model(), limit=12, **{**env, "LIMIT_COST": "1000"})
+    assert service.sent == 12 and {usage["cost"] for usage in run.usages} == {18} and run.new == 12 - sent
+    with pytest.raises(SystemExit, match="SIMING_PRICES names no price table"):
+        ask(model(), limit=13, PRICES="", LIMIT_COST="1")
+
+
+@pytest.mark.parametrize("used", [None, {**USED, "completion_tokens": 0}, {**USED, "prompt_tokens": 0}, {}])
+def test_a_service_that_reports_no_tokens_stops_a_run_that_has_a_limit(
+    ask: Callable[..., Any], service: Service, tmp_path: Path, used: Any
+) -> None:
+    (prices := tmp_path / "prices.yaml").write_text(PRICES)
+    service.good = said(GOOD, used=used)
+    with pytest.raises(SystemExit, match="does not report the tokens of every reply"):
+        ask(service.model("openai"), limit=6, PRICES=str(prices), LIMIT_COST="50")
+    assert service.sent == 1
+
+
+def test_lost_answers_are_paid_and_count_in_the_limit_of_the_next_command(
+    ask: Callable[..., Any], service: Service, tmp_path: Path
+) -> None:
+    (prices := tmp_path / "prices.yaml").write_text(PRICES)
+    service.good = NOTHING
+    for _ in range(2):
+        with pytest.raises(SystemExit, match="54 of 50 USD are spent, earlier commands included"):
+            ask(service.model("openai"), limit=6, PRICES=str(prices), LIMIT_COST="50")
+        assert service.sent == 3
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_line_that_cannot_be_written_ends_the_run_and_what_came_is_kept(
+    ask: Callable[..., Any], service: Service, tmp_path: Path, name: str
+) -> None:
+    ask(service.model(name), limit=12, REPLIES=str(tmp_path / "other"))  # the frames are there now
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(SystemExit, match="Not a directory"):
+        ask(service.model(name), limit=12, REPLIES=str(tmp_path / "file" / "kept"))
+    assert service.sent == 12  # nothing is asked that could not be kept
+    with files_end_at(2500), pytest.raises(SystemExit, match="File too large"):
+        ask(service.model(name), limit=12)
+    assert 12 < (sent := service.sent) < 24
+    run = ask(service.model(name), limit=12)
+    assert run.statuses == ["ok"] * 12 and service.sent == 24 + 1 and run.new == 24 - sent + 1
+
+
+def test_other_tasks_keep_the_hosts_cache(tmp_path: Path) -> None:
+    """A real cache, and requests of two tasks in turn: each reply in its place, ours neither stored nor found there."""
+    from lmms_eval.api.instance import Instance
+    from lmms_eval.caching.response_cache import ResponseCache
+
+    from siming_tasks.plugin.hooks.run_context import RUN
+    from siming_tasks.plugin.response_cache.cache import host_cache_for_other_tasks
+
+    class Echo:
+        asked = 0
+        _siming_made: dict[str, Any] = {}  # noqa: RUF012
+
+        def generate_until(self, requests: list[Any]) -> list[str]:
+            self.asked += len(requests)
+            return [f"{request.task_name} {request.doc_id} of {self.asked}" for request in requests]
+
+    def request(task: str, number: int) -> Any:
+        facts = {"task": task, "doc_id": number, "repeats": 1}
+        return Instance("generate_until", ("text", None, {"temperature": 0}, number, task, "test"), 0, facts)
+
+    RUN.begin()
+    (model := Echo())._siming_made = {}
+    cache = host_cache_for_other_tasks(ResponseCache.create(str(tmp_path), model="echo"), model)
+    requests = [request(task, number) for number in range(2) for task in ("siming_clip_score", "mme")]
+    replies = [cache.execute(model, "generate_until", requests) for _ in range(2)]
+    assert replies == [
+        ["siming_clip_score 0 of 4", "mme 0 of 2", "siming_clip_score 1 of 4", "mme 1 of 2"],
+        ["siming_clip_score 0 of 6", "mme 0 of 2", "siming_clip_score 1 of 6", "mme 1 of 2"],
+    ]
+    assert cache.get_stats()["total_cached_entries"] == 2
+    cache.finalize(success=True)
