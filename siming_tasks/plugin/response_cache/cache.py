@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import logging
 import re
 import sys
 import time
@@ -258,5 +257,5 @@ def _address(model: object) -> str:
 
 def _log(text: str, *, warn: bool = False) -> None:
     """Write a line into lmms-eval's log."""
-    logger = host.fetch("lmms_eval.tasks:eval_logger") or logging.getLogger(__name__)
+    logger = host.fetch("lmms_eval.tasks:eval_logger")
     (logger.warning if warn else logger.info)(f"siming-tasks: {text}")

@@ -195,14 +195,12 @@ def requests_with_keys(model: Any, instances: Sequence[Any], identity: Mapping[s
 
 
 def _shown(doc: Doc, settings: Mapping[str, Any] | None) -> list[str]:
-    """Digests of all that a request shows: of each stored image, with the encoding in which it leaves, or of a file."""
+    """Digests of all that a request shows: of its sound, and of each stored image or of a file."""
     media, sound = shown_view(doc, settings), heard_sound(doc)
     digests = [sound.sha256()] if sound else []
     if media is None:
         return digests
     files = [media.path] if media.path else media.files()
-    if not media.path:
-        digests.append(str(RUN.policy.encoding.of_stored(RUN.policy.quality)))
     for file in files:
         stat = file.stat()
         digests.append(_digest(str(file), stat.st_size, stat.st_mtime_ns))

@@ -164,7 +164,7 @@ class Budget:
                 "commands included. Raise it"
             )
         is_exceeded = host.fetch("lmms_eval.models.model_utils.usage_metrics:is_budget_exceeded")
-        return "--max_tokens: lmms-eval's budget of tokens is used up. Raise it" * bool(is_exceeded and is_exceeded())
+        return "--max_tokens: lmms-eval's budget of tokens is used up. Raise it" * bool(is_exceeded())
 
 
 class NotSent(Exception):

@@ -82,7 +82,6 @@ def test_the_same_request_hits_and_any_other_does_not(
         (Echo(), {"CLIP_FRAMES": "3"}),
         (Echo(), {"FRAME_SIZE": "64"}),
         (Echo(), {"MEDIA": "video"}),
-        (Echo(), {"IMAGE_FORMAT": "png"}),
         (Echo(), {"PROMPT": "reasoned"}),
         (Echo(), {"LMMS_VIDEO_DECODE_BACKEND": "decord"}),
         (Echo(), {"tasks": ("siming_clip_error",)}),
