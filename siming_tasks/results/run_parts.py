@@ -23,7 +23,7 @@ TRANSPORT = frozenset({
 """Arguments of lmms-eval's models that say how requests travel and change no reply."""
 
 PLACE = TRANSPORT | {"base_url", "azure_endpoint", "api_key", "device", "device_map", "batch_size",
-                      "tensor_parallel_size", "data_parallel_size", "gpu_memory_utilization"}  # fmt: skip
+                     "tensor_parallel_size", "data_parallel_size", "gpu_memory_utilization"}  # fmt: skip
 """Arguments that may differ between parts: beside how requests travel, where the model is and how many it takes."""
 
 _COMMAND = ("system_instruction", "apply_chat_template", "force_simple")
