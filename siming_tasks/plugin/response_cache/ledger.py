@@ -139,7 +139,7 @@ class Budget:
             raise OptionsError(f"SIMING_LIMIT_COST={options.limit_cost:g} cannot be kept: {reason}.")
 
     def cost(self, attempt: Attempt) -> float | None:
-        """What an attempt has cost; None where its tokens or the price are not known."""
+        """Cost of an attempt; None where its tokens or the price are not known."""
         return self.prices.cost({**vars(attempt), "model": self.model}) if self.prices else None
 
     def charge(self, attempts: Sequence[Attempt]) -> None:
@@ -152,7 +152,7 @@ class Budget:
 
     @property
     def reason(self) -> str:
-        """Why nothing more may be asked, and the way out: the money is spent, or lmms-eval's tokens; "": it may."""
+        """Reason to ask nothing more, with the way out: the money is spent, or lmms-eval's tokens; "": there is none."""
         if self.limit and self.unknown:
             return (
                 "SIMING_LIMIT_COST: the service does not report the tokens of every reply, so that the limit cannot be "
