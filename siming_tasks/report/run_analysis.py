@@ -127,7 +127,7 @@ def _reasons(records: Sequence[Record]) -> dict[tuple[str, str], str]:
 def _claimed(run: Run, setting: str) -> Mapping[tuple[str, str], Spans]:
     """The seconds of the video that answers rest on, by video and step; of formats that ask for them."""
     task, records = TASKS[setting], run.records[setting]
-    fields = [record.to_json() for record in records] if task.answer_format.adds_rows else []
+    fields = [record.to_json() for record in records] if task.answer_format.metrics else []
     return dict(task.answer_format.video_spans(fields, run.dataset.by_id, task.scope))
 
 

@@ -215,7 +215,7 @@ def format_rows(
     The arguments are those of :func:`evaluate_records`.
     """
     task = TASKS[setting]
-    if not task.answer_format.adds_rows or dataset.withheld:
+    if not task.answer_format.metrics or dataset.withheld:
         return Rows()
     how: dict[str, Any] = {"cluster": options.cluster, "asked": asked}
     scores = build_score_matrix(records, dataset, setting, options.rater, **how).sorted()

@@ -39,7 +39,7 @@ class InputAblation:
 
 
 def _shuffled(number: int, request: str) -> NDArray[np.int64]:
-    """A random order that is not the true one, where there is another; the request and the number decide it."""
+    """A random order that is not the true one, where there is another; request and number decide it."""
     import numpy as np
 
     rng = np.random.default_rng(list(hashlib.sha256(f"{request}/{number}".encode()).digest()))
@@ -58,42 +58,27 @@ def _first(number: int, _: str) -> NDArray[np.int64]:
 
 UNALTERED = InputAblation("")  # the input as it is
 
-INPUT_ABLATIONS: Mapping[str, InputAblation] = MappingProxyType(
-    {
-        ablation.name: ablation
-        for ablation in (
-            InputAblation(
-                "no_video",
-                "no video",
-                "Nothing is shown: the rubric alone.",
-                "without any video",
-                shows_media=False,
-                changes=("prompt", "media", "frames", "size", "density", "encoding", "sampler"),
-            ),
-            InputAblation(
-                "shuffled_frames",
-                "frames in random order",
-                "The same frames are shown in random order, and not when each was.",
-                "with the frames in random order",
-                shows_times=False,
-                frame_order=_shuffled,
-                changes=("prompt",),
-            ),
-            InputAblation(
-                "frozen_frame",
-                "standing still",
-                "The first frame is shown in place of every frame.",
-                "with a standing picture",
-                frame_order=_first,
-            ),
-            InputAblation(
-                "mismatched_video",
-                "another exam at this one's times",
-                "The frames of another exam are shown, as many as this one has and at its times.",
-                "with another exam at the times of this one",
-                shows_other_exam=True,
-            ),
-        )
-    }
-)
+_ABLATIONS = (
+    InputAblation(
+        "no_video", "no video", "Nothing is shown: the rubric alone.", "without any video", shows_media=False,
+        changes=("prompt", "media", "frames", "size", "density", "encoding", "sampler"),
+    ),
+    InputAblation(
+        "shuffled_frames", "frames in random order",
+        "The same frames are shown in random order, and not when each was.",
+        "with the frames in random order", shows_times=False, frame_order=_shuffled, changes=("prompt",),
+    ),
+    InputAblation(
+        "frozen_frame", "standing still",
+        "The first frame is shown in place of every frame.", "with a standing picture",
+        frame_order=_first,
+    ),
+    InputAblation(
+        "mismatched_video", "another exam at this one's times",
+        "The frames of another exam are shown, as many as this one has and at its times.",
+        "with another exam at the times of this one", shows_other_exam=True,
+    ),
+)  # fmt: skip
+
+INPUT_ABLATIONS: Mapping[str, InputAblation] = MappingProxyType({ablation.name: ablation for ablation in _ABLATIONS})
 """Every ablation by name."""

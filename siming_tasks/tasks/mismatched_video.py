@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Video
 
 MismatchedVideo = tuple[Video, tuple[float, float] | None]
 """Another exam, and the part of it that is shown (seconds); None: all of it."""
-
-_Circle = tuple[Sequence[Video], dict[str, int]]
-"""Videos in their order, the first after the last, and the place of each by its id."""
 
 
 class MismatchedVideos:
@@ -24,13 +21,12 @@ class MismatchedVideos:
 
     def __init__(self, videos: Sequence[Video], minimal_pairs: Collection[frozenset[str]] = ()) -> None:
         self._minimal_pairs = frozenset(minimal_pairs)
-        sites: dict[str | None, list[Video]] = {None: list(videos)}
+        self._videos: dict[str | None, list[Video]] = {None: list(videos)}
         for video in videos:
             if video.site is not None:
-                sites.setdefault(video.site, []).append(video)
-        self._circles: dict[str | None, _Circle] = {
-            site: (members, {video.video_id: place for place, video in enumerate(members)})
-            for site, members in sites.items()
+                self._videos.setdefault(video.site, []).append(video)
+        self._places = {
+            site: {video.video_id: at for at, video in enumerate(members)} for site, members in self._videos.items()
         }
 
     def of(self, video: Video, step: str | None = None) -> MismatchedVideo:
@@ -39,26 +35,20 @@ class MismatchedVideos:
         Raises:
             DataError: there is no other exam.
         """
-
-        def has_step(other: Video) -> bool:
-            return step is None or step in other.timed_ids
-
-        def is_unrelated(other: Video) -> bool:
-            student = video.extra.get("student")
-            return has_step(other) and (student is None or other.extra.get("student") != student)
-
-        everywhere = self._circles[None]
-        rules: tuple[tuple[_Circle, Callable[[Video], bool]], ...] = (
-            (self._circles.get(video.site, everywhere), is_unrelated),
-            (everywhere, is_unrelated),
-            (everywhere, has_step),
-            (everywhere, lambda _: True),
-        )
-        for (members, places), fits in rules:
+        student = video.extra.get("student")
+        for site, same_step, other_student in (
+            (video.site, True, True), (None, True, True), (None, True, False), (None, False, False),
+        ):  # fmt: skip
+            members, place = self._videos[site], self._places[site][video.video_id]
             for distance in range(1, len(members)):
-                other = members[(places[video.video_id] + distance) % len(members)]
-                if fits(other) and frozenset((video.video_id, other.video_id)) not in self._minimal_pairs:
-                    return other, _shown_part(video, other, step)
+                other = members[(place + distance) % len(members)]
+                if frozenset((video.video_id, other.video_id)) in self._minimal_pairs:
+                    continue
+                if same_step and step is not None and step not in other.timed_ids:
+                    continue
+                if other_student and student is not None and other.extra.get("student") == student:
+                    continue
+                return other, _shown_part(video, other, step)
         raise DataError(
             f"{video.video_id}: the ablation `mismatched_video` shows another exam, and there is none. "
             "Leave its tasks out, or use a data set of several exams."

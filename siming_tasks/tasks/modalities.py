@@ -39,36 +39,23 @@ PICTURES = Modality("")
 _FULL = " one complete examination{called}, in which a trainee performs the procedure below{where}."
 _CLIP = " an examination{called}, in which a trainee performs a procedure{where}."
 
-MODALITIES: Mapping[str, Modality] = MappingProxyType(
-    {
-        modality.name: modality
-        for modality in (
-            Modality(
-                "video_audio",
-                "video and sound",
-                "The video is shown and its sound is given.",
-                sound=True,
-                of_full=f"The video and its sound are of{_FULL}",
-                of_clip=f"The video clip and its sound are cut from{_CLIP} They are of the one step below.",
-            ),
-            Modality(
-                "audio",
-                "sound alone",
-                "The sound is given and nothing is shown.",
-                pictures=False,
-                sound=True,
-                of_full=f"The sound recording, without any picture, is of{_FULL}",
-                of_clip=f"The sound recording, without any picture, is cut from{_CLIP} It is of the one step below.",
-            ),
-            Modality(
-                "video_transcript",
-                "video and transcript",
-                "The video is shown, and what is said is given in writing.",
-                transcript=True,
-                of_full=f"The video and the transcript of what is said are of{_FULL}",
-                of_clip=f"The video clip and the transcript are cut from{_CLIP} They are of the one step below.",
-            ),
-        )
-    }
-)
+_MODALITIES = (
+    Modality(
+        "video_audio", "video and sound", "The video is shown and its sound is given.", sound=True,
+        of_full=f"The video and its sound are of{_FULL}",
+        of_clip=f"The video clip and its sound are cut from{_CLIP} They are of the one step below.",
+    ),
+    Modality(
+        "audio", "sound alone", "The sound is given and nothing is shown.", pictures=False, sound=True,
+        of_full=f"The sound recording, without any picture, is of{_FULL}",
+        of_clip=f"The sound recording, without any picture, is cut from{_CLIP} It is of the one step below.",
+    ),
+    Modality(
+        "video_transcript", "video and transcript", "The video is shown, and what is said is given in writing.",
+        transcript=True, of_full=f"The video and the transcript of what is said are of{_FULL}",
+        of_clip=f"The video clip and the transcript are cut from{_CLIP} They are of the one step below.",
+    ),
+)  # fmt: skip
+
+MODALITIES: Mapping[str, Modality] = MappingProxyType({modality.name: modality for modality in _MODALITIES})
 """Every modality beside the benchmark's, by its name."""

@@ -35,12 +35,9 @@ class Question:
 class PromptOptions:
     """The options that change how a task's questions are put."""
 
-    # ``plain``: the JSON object and nothing else; ``reasoned``: think step by step, then the object
-    style: str = "plain"
-    # what one request about a full video asks about: ``all`` of its steps, one ``skill``, one ``step``
-    unit: str = "all"
-    # ``json``: the service is given the reply's JSON schema, to which it holds the model
-    schema: str = "off"
+    style: str = "plain"  # or ``reasoned``: think step by step, then the JSON object
+    unit: str = "all"  # what one request about a full video asks about: all its steps, one ``skill``, one ``step``
+    schema: str = "off"  # or ``json``: the service is given the reply's JSON schema, to which it holds the model
 
     @classmethod
     def from_options(cls, options: Options) -> PromptOptions:
@@ -87,11 +84,9 @@ class PromptOptions:
                 if unit == "all":
                     yield Question(video.video_id, step_id, "", names)
                     continue
-                groups: dict[str, list[str]] = {}
-                for name in names:
-                    groups.setdefault(name if unit == "step" else skill_of[name], []).append(name)
-                for group, members in groups.items():
-                    yield Question(video.video_id, step_id, f"{unit}:{group}", tuple(members))
+                for group in dict.fromkeys(name if unit == "step" else skill_of[name] for name in names):
+                    part = f"{unit}:{group}"
+                    yield Question(video.video_id, step_id, part, steps_in_part(part, names, skill_of))
 
 
 DEFAULT_PROMPTING = PromptOptions()  # the benchmark's own prompt options

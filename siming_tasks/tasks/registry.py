@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -81,128 +81,88 @@ class TaskSpec(ShortRepr):
         return f"siming_{self.name}"
 
 
-_TITLES: Mapping[tuple[Scope, Answer], tuple[str, str]] = {
+_BENCHMARK: Mapping[tuple[Scope, Answer], tuple[str, str]] = {
     ("full", "score"): ("Full video, scores", "The whole exam is shown; how many points does each step deserve?"),
     ("full", "error"): ("Full video, errors", "The whole exam is shown; which steps were not fully correct?"),
     ("clip", "score"): (
-        "Step clips, scores",
-        "Only the step’s own seconds are shown; how many points does it deserve?",
+        "Step clips, scores", "Only the step’s own seconds are shown; how many points does it deserve?",
     ),
     ("clip", "error"): ("Step clips, errors", "Only the step’s own seconds are shown; was the step fully correct?"),
-}
-_QUESTIONS_WITH_TIMES: Mapping[Answer, str] = {
+}  # fmt: skip
+_WITH_TIMES: Mapping[Answer, str] = {
     "score": "how many points does each deserve?",
     "error": "which were not fully correct?",
 }
 
 
 def _benchmark(scope: Scope, answer: Answer) -> TaskSpec:
-    title, description = _TITLES[scope, answer]
+    title, description = _BENCHMARK[scope, answer]
+    texts = [
+        (question_text(scope, answer, half), reply_text(scope, answer, half) + WHAT_COUNTS) for half in (False, True)
+    ]
     return TaskSpec(
-        name=f"{scope}_{answer}",
-        title=title,
-        description=description,
-        scope=scope,
-        answer=answer,
-        role=ROLES[scope],
-        question=question_text(scope, answer),
-        reply=reply_text(scope, answer) + WHAT_COUNTS,
-        half_point_texts=(question_text(scope, answer, True), reply_text(scope, answer, True) + WHAT_COUNTS),
-        group=f"siming_{scope}",
+        f"{scope}_{answer}", title, description, scope, answer, ROLES[scope], *texts[0], texts[1], f"siming_{scope}"
     )
 
 
-def _with_step_times(base: TaskSpec) -> TaskSpec:
-    shown = "The whole exam is shown, and when it shows each step is told"
-    return replace(
-        base,
-        name=f"full_timed_{base.answer}",
-        title=f"Full video with step times, {base.answer}s",
-        description=f"{shown}; {_QUESTIONS_WITH_TIMES[base.answer]}",
-        role=FULL_ROLE_WITH_TIMES,
-        group="siming_timed",
-        folder="controls",
-        is_benchmark=False,
-        shows_step_times=True,
-    )
-
-
-def _with_format(base: TaskSpec, form: AnswerFormat) -> TaskSpec:
-    """The same question in another answer format: the reply alone differs in the prompt."""
-    return replace(
-        base,
-        name=f"{base.name}_{form.name}",
-        title=f"{base.title}{form.title}",
-        description=f"{base.description}{form.question}",
-        reply=form.reply_text(base.scope, base.answer) + WHAT_COUNTS,
-        half_point_texts=(base.half_point_texts[0], form.reply_text(base.scope, base.answer, True) + WHAT_COUNTS),
-        group=f"siming_{form.name}",
-        folder="formats",
-        is_benchmark=False,
-        answer_format=form,
-    )
-
-
-def _ablated(base: TaskSpec, ablation: InputAblation) -> TaskSpec:
-    """The same question on altered input; asked in the same words, unless there is no video to speak of."""
-    return replace(
-        base,
-        name=f"ablation_{ablation.name}_{base.name}",
-        title=f"Ablation, {ablation.title}: {base.title[0].lower()}{base.title[1:]}",
-        description=f"{ablation.shown} {base.description}",
-        role=base.role if ablation.shows_media else NO_VIDEO_ROLES[base.scope],
-        group="siming_ablations",
-        folder="ablations",
-        is_benchmark=False,
-        ablation=ablation,
-        base_task=base.name,
-    )
-
-
-def _in_modality(base: TaskSpec, modality: Modality) -> TaskSpec:
-    """The same question about the same part of an exam, of which something else is given."""
-    return replace(
-        base,
-        name=f"sound_{modality.name}_{base.name}",
-        title=f"{modality.title[0].upper()}{modality.title[1:]}: {base.title[0].lower()}{base.title[1:]}",
-        description=f"{modality.given} {base.description}",
-        role=role_text(base.scope, modality.of_full if base.scope == "full" else modality.of_clip),
-        group="siming_sound",
-        folder="sound",
-        is_benchmark=False,
-        modality=modality,
-        base_task=base.name,
-    )
+def _control(base: TaskSpec, name: str, title: str, description: str, group: str, folder: str, **more: Any) -> TaskSpec:
+    """A task that differs from a benchmark's by what is named, and in no other word."""
+    names: dict[str, Any] = {"name": name, "title": title, "description": description}
+    return replace(base, **names, group=f"siming_{group}", folder=folder, is_benchmark=False, **more)
 
 
 def _all_tasks() -> Iterator[TaskSpec]:
     benchmark = [_benchmark(scope, answer) for scope in SCOPES for answer in ANSWERS]
     yield from benchmark
-    yield from (_with_step_times(task) for task in benchmark if task.scope == "full")
+    for task in benchmark[:2]:
+        told = f"The whole exam is shown, and when it shows each step is told; {_WITH_TIMES[task.answer]}"
+        yield _control(
+            task, f"full_timed_{task.answer}", f"Full video with step times, {task.answer}s", told, "timed", "controls",
+            role=FULL_ROLE_WITH_TIMES, shows_step_times=True,
+        )  # fmt: skip
     for form in ANSWER_FORMATS.values():
-        yield from (_with_format(task, form) for task in benchmark if task.answer in form.answers)
+        for task in benchmark:
+            whole, half = (form.reply_text(task.scope, task.answer, half) + WHAT_COUNTS for half in (False, True))
+            yield _control(
+                task, f"{task.name}_{form.name}", task.title + form.title, task.description + form.question, form.name,
+                "formats", reply=whole, half_point_texts=(task.half_point_texts[0], half), answer_format=form,
+            )  # fmt: skip
     for ablation in INPUT_ABLATIONS.values():
-        yield from (_ablated(task, ablation) for task in benchmark)
+        for task in benchmark:
+            role = task.role if ablation.shows_media else NO_VIDEO_ROLES[task.scope]
+            yield _control(
+                task, f"ablation_{ablation.name}_{task.name}", f"Ablation, {ablation.title}: {_small(task.title)}",
+                f"{ablation.shown} {task.description}", "ablations", "ablations",
+                role=role, ablation=ablation, base_task=task.name,
+            )  # fmt: skip
     for modality in MODALITIES.values():
-        yield from (_in_modality(task, modality) for task in benchmark)
+        for task in benchmark:
+            given = modality.of_full if task.scope == "full" else modality.of_clip
+            yield _control(
+                task, f"sound_{modality.name}_{task.name}",
+                f"{modality.title[0].upper()}{modality.title[1:]}: {_small(task.title)}",
+                f"{modality.given} {task.description}", "sound", "sound",
+                role=role_text(task.scope, given), modality=modality, base_task=task.name,
+            )  # fmt: skip
+
+
+def _small(title: str) -> str:
+    return f"{title[0].lower()}{title[1:]}"
 
 
 TASKS: dict[str, TaskSpec] = {task.name: task for task in _all_tasks()}
 """Every task by name: the benchmark's first, then the controls, other answer formats, ablations and modalities."""
 
-BENCHMARK_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if task.is_benchmark)
-"""Names of the paper's four tasks."""
 
-STANDARD_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if task.is_standard)
-"""Names of the tasks with the benchmark's answer format and unaltered input, which cost and show the same."""
+def _names(holds: Callable[[TaskSpec], object]) -> tuple[str, ...]:
+    return tuple(name for name, task in TASKS.items() if holds(task))
 
-UNALTERED_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if not task.ablation)
-"""Names of the tasks that show an exam as it was: all but the ablations."""
 
-SOUND_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if task.modality)
-"""Names of the tasks that give sound or a transcript."""
-
-ABLATION_TASKS: tuple[str, ...] = tuple(name for name, task in TASKS.items() if task.ablation)  # names of the ablations
+BENCHMARK_TASKS = _names(lambda task: task.is_benchmark)  # the paper's four
+STANDARD_TASKS = _names(lambda task: task.is_standard)  # benchmark's answer format and input: they cost the same
+UNALTERED_TASKS = _names(lambda task: not task.ablation)  # an exam as it was
+SOUND_TASKS = _names(lambda task: task.modality)  # sound or a transcript is given
+ABLATION_TASKS = _names(lambda task: task.ablation)
 
 SET_GROUPS: dict[str, str] = {f"siming_{name}": name for name in PUBLIC_SETS}
 """Group of lmms-eval tasks that is the benchmark on a public set -> the set, whatever ``SIMING_DATA`` leaves open."""

@@ -33,7 +33,6 @@ class AbstentionFormat(AnswerFormat):
     question = " It may be called not visible."
     statuses = STATUSES
     record_fields: ClassVar[Mapping[str, type]] = {"abstained": list}
-    adds_rows = True
     metrics: ClassVar[Mapping[str, FormatMetric]] = {
         "abstained": FormatMetric("abstained", False),
         "accuracy": FormatMetric("accuracy", True),
@@ -75,11 +74,7 @@ class AbstentionFormat(AnswerFormat):
 
         from siming_tasks.metrics.formats import abstention
 
-        scores = inputs.scores
-        row = {name: index for index, name in enumerate(scores.video_ids)}
-        column = {name: index for index, name in enumerate(scores.step_ids)}
-        away = np.zeros(scores.asked.shape, dtype=np.bool_)
-        for record in inputs.records:
-            for step_id in record.get("abstained") or () if record["video_id"] in row else ():
-                away[row[record["video_id"]], column[step_id]] = True
-        return abstention(scores, away, mapping=inputs.mapping)
+        away = np.zeros(inputs.scores.asked.shape, dtype=np.bool_)
+        for cell, _ in inputs.stated("abstained"):
+            away[cell] = True
+        return abstention(inputs.scores, away, mapping=inputs.mapping)

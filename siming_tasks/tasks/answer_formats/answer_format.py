@@ -1,17 +1,17 @@
 """An answer format: all that the suite needs to know of what a reply must state, in one object.
 
-The folders of the road ask this object and never its name: prompts ask what the reply looks like, the hooks how it is
-read and which metrics it adds, records which fields they have, scores what is computed of them, reports what is
-printed. A format is one module: a subclass of :class:`AnswerFormat` that overrides what differs from the benchmark's.
+Other folders ask this object and never its name. A format is one module: a subclass of :class:`AnswerFormat` that
+overrides what differs from the benchmark's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from siming_tasks.common.schema import CONSENSUS, CORRECT, INCORRECT, Answer, Scope, Video, answer_key
+from siming_tasks.common.schema import CONSENSUS, CORRECT, INCORRECT, Answer, Scope, StepLabel, Video, answer_key
 from siming_tasks.parsing.parsed_reply import ABSTAINED, STATUSES, Parsed
 from siming_tasks.tasks.prompt_text import reply_text
 
@@ -47,6 +47,30 @@ class FormatInputs:
     mapping: Any
     rater: str = CONSENSUS
 
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """Row of each video of ``scores``."""
+        return {name: index for index, name in enumerate(self.scores.video_ids)}
+
+    @cached_property
+    def columns(self) -> dict[str, int]:
+        """Column of each step of ``scores``."""
+        return {name: index for index, name in enumerate(self.scores.step_ids)}
+
+    def labels(self) -> Iterator[tuple[tuple[int, int], StepLabel]]:
+        """Row and column of every applicable step, and its label."""
+        for row, video in enumerate(self.videos):
+            yield from (((row, self.columns[label.step_id]), label) for label in video.applicable)
+
+    def stated(self, field: str) -> Iterator[tuple[tuple[int, int], Any]]:
+        """Row and column of every step of which a record has this field, and what it states (None in a list)."""
+        for record in self.records:
+            if record["video_id"] in self.rows:
+                steps = record.get(field) or {}
+                for step in steps:
+                    value = steps[step] if isinstance(steps, Mapping) else None
+                    yield (self.rows[record["video_id"]], self.columns[step]), value
+
 
 class AnswerFormat:
     """The benchmark's answer format: one answer for every asked step; the base of all others."""
@@ -54,15 +78,14 @@ class AnswerFormat:
     name: ClassVar[str] = ""  # ends the names of its tasks (``siming_full_score_<name>``); empty for the benchmark's
     title: ClassVar[str] = ""  # ends the titles of its tasks
     question: ClassVar[str] = ""  # ends the sentence that says what its tasks ask
-    answers: ClassVar[tuple[Answer, ...]] = ("score", "error")  # the kinds of answer that it is made for
     # the statuses that a reply can have
     statuses: ClassVar[tuple[str, ...]] = tuple(status for status in STATUSES if status != ABSTAINED)
     # names of the fields that it adds to records, each a list of step ids or a dict by step id
     record_fields: ClassVar[Mapping[str, type]] = {}
     # of the fields that are details, the key under which a reply states them beside every answer
     reply_keys: ClassVar[Mapping[str, str]] = {}
-    adds_rows: ClassVar[bool] = False  # whether it computes rows of its own beside the metrics
-    metrics: ClassVar[Mapping[str, FormatMetric]] = {}  # the metrics that it adds, by their names in lmms-eval's table
+    # the metrics that it adds, by their names in lmms-eval's table; with any it computes rows of its own
+    metrics: ClassVar[Mapping[str, FormatMetric]] = {}
     # what a prompt says of a step beyond the rubric's criteria; part of the prompt's hash
     step_template: ClassVar[str] = ""
 
@@ -75,10 +98,7 @@ class AnswerFormat:
         return None
 
     def reply_schema(self, scope: Scope, answer: Answer, steps: Sequence[RubricStep]) -> dict[str, Any]:
-        """JSON schema of the reply to a question about these steps (draft 2020-12), as a fresh object.
-
-        Every asked step and every further key is required and nothing else is allowed; a step's points are those that
-        the rubric allows.
+        """JSON schema of the reply about these steps (draft 2020-12): every key is required, and nothing else allowed.
 
         Example:
             >>> from siming_tasks import default_rubric
@@ -154,8 +174,8 @@ class AnswerFormat:
         return {name: record.get(name) or kind() for name, kind in self.record_fields.items()}
 
     def compute_results(self, inputs: FormatInputs) -> Rows:
-        """Rows of the format's own numbers; only called where it ``adds_rows``."""
-        raise NotImplementedError(f"{type(self).__name__} says that it adds rows and computes none")
+        """Rows of the format's own numbers; only called where it adds metrics."""
+        raise NotImplementedError
 
     def video_spans(self, records: Sequence[Record], videos: Mapping[str, Video], scope: Scope) -> dict[Any, Spans]:
         """By (video id, step id), parts that an answer rests on in seconds of the video, for the pages of videos."""

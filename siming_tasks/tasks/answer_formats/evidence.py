@@ -25,7 +25,6 @@ class EvidenceFormat(AnswerFormat):
     question = " Which seconds show it?"
     record_fields: ClassVar[Mapping[str, type]] = {"evidence": dict}
     reply_keys: ClassVar[Mapping[str, str]] = {"evidence": "evidence"}
-    adds_rows = True
     metrics: ClassVar[Mapping[str, FormatMetric]] = {
         "evidence": FormatMetric("claimed", True),
         "evidence_iou": FormatMetric("iou", True),
@@ -84,20 +83,16 @@ class EvidenceFormat(AnswerFormat):
 
         from siming_tasks.metrics.formats import evidence
 
-        scores = inputs.scores
-        column = {name: index for index, name in enumerate(scores.step_ids)}
-        row = {name: index for index, name in enumerate(scores.video_ids)}
-        spans = np.full((*scores.asked.shape, 2), np.nan)
-        for index, video in enumerate(inputs.videos):
-            for label in video.applicable:
-                if label.span:
-                    spans[index, column[label.step_id]] = label.span
+        spans = np.full((*inputs.scores.asked.shape, 2), np.nan)
+        for cell, label in inputs.labels():
+            if label.span:
+                spans[cell] = label.span
         videos = {video.video_id: video for video in inputs.videos}
         claims = {
-            (row[video_id], column[step_id]): parts
+            (inputs.rows[video_id], inputs.columns[step_id]): parts
             for (video_id, step_id), parts in self.video_spans(inputs.records, videos, inputs.scope).items()
         }
-        rows = evidence(scores, claims, spans, np.array([video.duration for video in inputs.videos]))
+        rows = evidence(inputs.scores, claims, spans, np.array([video.duration for video in inputs.videos]))
         return rows.of(metric="claimed") if inputs.scope == "clip" else rows
 
     def video_spans(self, records: Sequence[Record], videos: Mapping[str, Video], scope: Scope) -> dict[Any, Spans]:

@@ -31,7 +31,6 @@ class NamedErrorsFormat(AnswerFormat):
     question = " Which of the rubric’s errors were made, and why?"
     record_fields: ClassVar[Mapping[str, type]] = {"named_errors": dict, "reasons": dict}
     reply_keys: ClassVar[Mapping[str, str]] = {"named_errors": "errors", "reasons": "reason"}
-    adds_rows = True
     metrics: ClassVar[Mapping[str, FormatMetric]] = {
         "named_error_f1": FormatMetric("f1", True),
         "named_error_precision": FormatMetric("precision", True),
@@ -101,59 +100,43 @@ class NamedErrorsFormat(AnswerFormat):
         """
         from siming_tasks.metrics.formats import named_errors
 
-        scores = inputs.scores
-        row = {name: index for index, name in enumerate(scores.video_ids)}
-        column = {name: index for index, name in enumerate(scores.step_ids)}
-        named: dict[tuple[int, int], Collection[str]] = {}
-        for record in inputs.records:
-            for step_id, ids in (record.get("named_errors") or {}).items() if record["video_id"] in row else ():
-                named[row[record["video_id"]], column[step_id]] = ids
         stated: dict[tuple[int, int], Collection[str]] = {}
-        for index, video in enumerate(inputs.videos):
-            for label in video.applicable:
-                cell, errors = (index, column[label.step_id]), label.errors_by(inputs.rater)
-                known = {error.id for error in inputs.steps[cell[1]].errors}
-                if errors is not None and set(errors) <= known and scores.answered[cell]:
-                    stated[cell] = errors
-        return named_errors(scores, stated, named)
+        for cell, label in inputs.labels():
+            errors, known = label.errors_by(inputs.rater), {error.id for error in inputs.steps[cell[1]].errors}
+            if errors is not None and set(errors) <= known and inputs.scores.answered[cell]:
+                stated[cell] = errors
+        return named_errors(inputs.scores, stated, dict(inputs.stated("named_errors")))
 
 
 def read_error_ids(value: Value, step: RubricStep) -> tuple[str, ...] | None:
     """The ids of a step's errors that a value names, in the rubric's order; empty for none.
 
-    Read are a list of ids, one id, ids separated by commas or semicolons, objects with ``id`` or ``error``, and an id
-    with a remark after a colon or in brackets. An id counts with and without its step, in any case. One entry that is
-    none of the step's errors makes all of the value unreadable (None): what it means must not be guessed.
+    Read are a list of ids, and ids in a text separated by commas or semicolons. An id counts with and without its step,
+    in any case, and with a remark after a colon or in brackets. One entry that is none of the step's errors makes all
+    of the value unreadable (None): what it means must not be guessed.
     """
     from siming_tasks.parsing.json_values import Group
 
     if isinstance(value, str):
-        written = re.split(r"[,;，；、\n]", value)
+        written: list[Any] = re.split(r"[,;，；、\n]", value)
     elif isinstance(value, Group) and value.closed and value.bracket == "[":
-        written = []
-        for _, item in value.entries:
-            if isinstance(item, Group) and item.bracket == "{":
-                named = [inner for key, inner in item.entries if key in ("id", "error", "error_id")]
-                item = named[0] if len(named) == 1 else item
-            if not isinstance(item, str):
-                return None
-            written.append(item)
+        written = [item for _, item in value.entries]
     else:
         return None
+    if len(written) == 1 and isinstance(written[0], str) and _folded(written[0]) in _NO_ERROR:
+        return ()
     by_name: dict[str, set[str]] = {}
     for error in step.errors:
         for name in {_folded(error.id), _folded(error.name)}:
             by_name.setdefault(name, set()).add(error.id)
-    named_ids: set[str] = set()
+    named: set[str] = set()
     for text in written:
-        candidates = (_folded(text), _folded(re.split(r"[:：(（]", text, maxsplit=1)[0]))
-        if candidates[0] in _NO_ERROR and len(written) == 1:
-            return ()
-        ids = next((by_name[name] for name in candidates if name in by_name), set())
+        bare = re.split(r"[:：(（]", text, maxsplit=1)[0] if isinstance(text, str) else ""
+        ids = by_name.get(_folded(text), by_name.get(_folded(bare), set())) if bare else set()
         if len(ids) != 1:
             return None
-        named_ids |= ids
-    return tuple(error.id for error in step.errors if error.id in named_ids)
+        named |= ids
+    return tuple(error.id for error in step.errors if error.id in named)
 
 
 def read_reason(value: Value, _: RubricStep | None = None) -> str | None:
