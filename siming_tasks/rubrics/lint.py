@@ -1,4 +1,4 @@
-"""Warnings about a valid rubric: criteria that overlap, points that nobody can get, texts that say nothing."""
+"""Warnings about a valid rubric: texts and names that say the same, points that nobody can get, idle requirements."""
 
 from __future__ import annotations
 
@@ -9,22 +9,6 @@ from itertools import combinations
 from siming_tasks.common.errors import Problem
 from siming_tasks.rubrics.load import line_of
 from siming_tasks.rubrics.rubric import Place, Rubric, RubricStep, allowed_points
-
-_BLANK = re.compile(r"(?i)^\W*(?:to ?do|tbd|tba|fixme|x+|n/?a|待定|同上|ditto)?\W*$")
-_NO_PARTIAL = re.compile(
-    r"(?i)\b(?:not available|not applicable|none|never|no partial|all or nothing|n/a)\b|无|不适用|没有"
-)
-_UNIT = r"\s*(?!(?:or|and|to|und|oder|bis)\b)(?P<unit>%|[^\W\d_]{1,12}(?:/[^\W\d_]{1,6})?)"
-_NUMBER = r"\d{1,6}(?:[.,]\d{1,3})?"
-_BETWEEN = re.compile(rf"(?P<low>{_NUMBER})\s*(?:-|–|−|~|～|to|bis|至|到)\s*(?P<high>{_NUMBER}){_UNIT}")
-_BOUND = re.compile(
-    r"(?i)(?P<word>at least|more than|over|above|>=|≥|>|至少|at most|less than|under|below|up to|<=|≤|<|不足)"
-    rf"\s*(?P<number>{_NUMBER}){_UNIT}"
-)
-_LOWER = ("at least", "more than", "over", "above", ">=", "≥", ">", "至少")
-_POINTS = re.compile(
-    r"(?i)(?:\(\s*[-−–]\s*(\d{1,4}(?:[.,]\d)?)\s*\)|(?<![\d.,/-])(\d{1,4}(?:[.,]\d)?)\s*(?:points?\b|分))"
-)
 
 
 def lint_rubric(rubric: Rubric, source: str, lines: Mapping[Place, int] | None = None) -> list[Problem]:
@@ -39,7 +23,7 @@ def lint_rubric(rubric: Rubric, source: str, lines: Mapping[Place, int] | None =
     for s, skill in enumerate(rubric.skills):
         for n, step in enumerate(skill.steps):
             place: Place = ("skills", s, "steps", n)
-            for at, code, what, fix in (*_texts(step), *_overlaps(step), *_points(step), *_needs(step)):
+            for at, code, what, fix in (*_texts(step), *_points(step), *_needs(step)):
                 findings.append(((*place, *at), code, f"step {step.id!r}: {what}", fix))
     where = lines or {}
     problems = [
@@ -54,58 +38,18 @@ Found = Iterator[tuple[Place, str, str, str]]
 
 
 def _texts(step: RubricStep) -> Found:
-    """Texts that say nothing, and texts that say the same."""
-    texts: dict[Place, str] = {("name",): step.name, ("requirement",): step.requirement}
+    """Criteria, and errors, that say the same."""
     criteria: dict[Place, str] = {("criteria", name): text for name, text in step.criteria.model_dump().items()}
     observed: dict[Place, str] = {("errors", i, "observable"): error.observable for i, error in enumerate(step.errors)}
-    for place, text in {**texts, **criteria, **observed}.items():
-        single = step.max_score <= step.score_increment and place == ("criteria", "partial")
-        if _BLANK.match(text) and not (single and _NO_PARTIAL.search(text)):
-            yield place, "text-empty", f"{text!r} says nothing.", "Write what an observer sees."
     for kind, group in (("criteria", criteria), ("errors", observed)):
         for (_, first), (place, second) in combinations(group.items(), 2):
-            if _plain(first) == _plain(second) and not _BLANK.match(first):
+            if _plain(first) == _plain(second):
                 what = f"two {kind} say the same: {second[:60]!r}."
                 yield place, f"{kind}-same", what, "Write what tells them apart, or delete one."
 
 
 def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
-
-
-def _overlaps(step: RubricStep) -> Found:
-    """Ranges of one unit in two criteria that have more than an end in common."""
-    ranges = {name: stated_ranges(text) for name, text in step.criteria.model_dump().items()}
-    for first, second in combinations(ranges, 2):
-        for unit in ranges[first].keys() & ranges[second].keys():
-            (low, high), (from_, to) = ranges[first][unit], ranges[second][unit]
-            if max(low, from_) < min(high, to):
-                both = " and ".join(
-                    f"over {a:g}" if b == float("inf") else f"{a:g}-{b:g}" for a, b in ((low, high), (from_, to))
-                )
-                what = f"`{first}` and `{second}` overlap: {both} {unit}."
-                yield ("criteria", second), "criteria-overlap", what, "Let one end where the other begins."
-
-
-def stated_ranges(text: str) -> dict[str, tuple[float, float]]:
-    """The range of each unit that a criterion names exactly once.
-
-    Example:
-        >>> stated_ranges("5-6 cm deep"), stated_ranges("less than 5 cm, 100-120/min, 30 s or 40-50 s, over 60 s")
-        ({'cm': (5.0, 6.0)}, {'cm': (0.0, 5.0)})
-    """
-    ranges: dict[str, list[tuple[float, float]]] = {}
-    for match in _BETWEEN.finditer(text):
-        ranges.setdefault(match["unit"].casefold(), []).append((_value(match["low"]), _value(match["high"])))
-    for match in _BOUND.finditer(_BETWEEN.sub(" ", text)):
-        value = _value(match["number"])
-        span = (value, float("inf")) if match["word"].casefold() in _LOWER else (0.0, value)
-        ranges.setdefault(match["unit"].casefold(), []).append(span)
-    return {unit: spans[0] for unit, spans in ranges.items() if len(spans) == 1 and spans[0][0] < spans[0][1]}
-
-
-def _value(text: str) -> float:
-    return float(text.replace(",", "."))
 
 
 def reachable(step: RubricStep) -> set[float]:
@@ -123,21 +67,12 @@ def reachable(step: RubricStep) -> set[float]:
 
 
 def _points(step: RubricStep) -> Found:
-    """Points that no combination of errors leaves, and points in the criteria that the step does not have."""
+    """Points that no combination of errors leaves."""
     left = reachable(step)
     if step.errors and (missing := [f"{level:g}" for level in allowed_points(step) if level not in left]):
         shown = ", ".join(missing[:6]) + (", ..." if len(missing) > 6 else "")
         what = f"no combination of its errors leaves {shown} of {step.max_score:g} points."
         yield ("errors",), "points-unreachable", what, "Add an error for what costs that much, or correct a deduction."
-    for name, text in step.criteria.model_dump().items():
-        values = {_value(loss or points) for loss, points in _POINTS.findall(text)}
-        for value in sorted(value for value in values if value > step.max_score):
-            what = f"`{name}` speaks of {value:g} points; the step has {step.max_score:g}."
-            yield ("criteria", name), "points-above", what, "Correct the text, or `max_score`."
-    if step.max_score <= step.score_increment and not _NO_PARTIAL.search(step.criteria.partial):
-        what = f"`partial` can never be given: there is nothing between 0 and {step.max_score:g}."
-        fix = "Write `Not available: one-point item.`, or raise `max_score` (or state `score_increment: 0.5`)."
-        yield ("criteria", "partial"), "partial-unreachable", what, fix
 
 
 def _needs(step: RubricStep) -> Found:

@@ -16,6 +16,7 @@ from siming_tasks.common.errors import DataError, Problem, RubricError
 from siming_tasks.common.files import read_yaml, yaml_lines
 from siming_tasks.rubrics.rubric import (
     Conflict,
+    Conflicts,
     Criteria,
     Evidence,
     Place,
@@ -24,7 +25,6 @@ from siming_tasks.rubrics.rubric import (
     RubricStep,
     Skill,
     StepError,
-    conflicts,
 )
 
 MODELS: Mapping[str, type[BaseModel]] = {
@@ -57,23 +57,25 @@ def rubric_from(data: Any, source: str = "rubric", lines: Callable[[], Mapping[P
     except ValidationError as error:
         items = error.errors(include_url=False)
     deeper = {item["loc"][:depth] for item in items for depth in range(len(item["loc"]))}
-    faults = list(conflicts(data))
-    named = {conflict.what for conflict in faults}
+    faults: list[Conflict] = []
     for item in items:
-        what, value = item["msg"].removeprefix("Value error, "), item.get("input")
-        # a list whose entries are wrong is also called too short
-        if what not in named and (item["loc"] not in deeper or item["type"] == "value_error"):
-            if item["type"] not in ("value_error", "missing", "extra_forbidden") and isinstance(
-                value, str | int | float
-            ):
-                what += f", found {str(value)[:60]!r}"  # where pydantic's words do not give the wrong value
-            faults.append(Conflict(item["loc"], what, _fix(item)))
+        if item["type"] == "too_short" and item["loc"] in deeper:
+            continue  # a list whose entries are wrong
+        cause = item.get("ctx", {}).get("error")
+        faults += cause.found if isinstance(cause, Conflicts) else [Conflict(item["loc"], _what(item), _fix(item))]
     where = lines() if lines else {}
     problems = []
     for place, what, fix in faults:
         field = ".".join(map(str, place)) or None
         problems.append(Problem("rubric-invalid", f"{what}.", fix, source, line_of(place, where), field))
     raise RubricError.of(sorted(problems, key=lambda problem: problem.line or 0), shown=20) from None
+
+
+def _what(item: Any) -> str:
+    """A problem in pydantic's words, with the value that was found."""
+    what, value = item["msg"].removeprefix("Value error, "), item.get("input")
+    shown = item["type"] not in ("value_error", "missing", "extra_forbidden") and isinstance(value, str | int | float)
+    return f"{what}, found {str(value)[:60]!r}" if shown else what
 
 
 def line_of(place: Place, lines: Mapping[Place, int]) -> int | None:
@@ -91,10 +93,6 @@ def _fix(item: Any) -> str:
         known = {field.alias or key for key, field in MODELS.get(around, Rubric).model_fields.items()}
         near = difflib.get_close_matches(name, known, 1)
         return f"Write `{near[0]}`, or delete it." if near else "Delete it, or correct its name."
-    if item["loc"][-2:-1] == ("requires",) and isinstance(item["input"], str):
-        return f"Write `{{id: {item['input'][:64]}}}`."
-    if kind == "string_type" and isinstance(item["input"], int | float):
-        return f"Put it in quotes, such as '{item['input']}'."
     return "Correct that entry; siming_tasks/rubrics/default.yaml is a complete example."
 
 

@@ -1,21 +1,20 @@
 """The rubric as frozen, self-checking models (file contract: ``schema_version: 1``), and what its entries contradict.
 
-A rubric may state the score increment (``score_increment: 0.5`` for the rubric, for a step). Where it does not, half
-points are taken from what can be seen of them: a maximum, a deduction or a cap with a half in it, or criteria that
-speak of them ("-0.5 each").
+A rubric may state the score increment (``score_increment: 0.5`` for the rubric, for a step). Where it does not, a step
+has half points if its maximum, a deduction or a cap has a half in it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from siming_tasks.common.display import short_repr
-from siming_tasks.common.files import MAX_NUMBER, check_file_name
+from siming_tasks.common.files import check_file_name
 
 WHOLE, HALF = 1.0, 0.5
 HALF_POINTS_HINT = (
@@ -23,12 +22,6 @@ HALF_POINTS_HINT = (
 )
 """Way out of a message where a half point meets whole ones."""
 
-_HALVES = re.compile(
-    r"(?<![0-9.,])[0-9]{0,3}[.,]50?\s*-?\s*(?:(?:points?|pts?|marks?)\b|分)"  # 0.5 points, 1.5分
-    r"|(?<![0-9.])[-\u2212\u2013][0-9]{0,2}[.,]50?(?=\s*(?:each\b|[)）,;]))"  # (-0.5), -0.5 each
-    r"|\bhalf an? (?:point|mark)\b|半分",
-    re.IGNORECASE,
-)
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 Place = tuple[str | int, ...]
@@ -48,19 +41,6 @@ def is_on_increment(points: float, score_increment: float) -> bool:
 def named(score_increment: float) -> str:
     """``whole``, or ``whole and half``."""
     return "whole" if score_increment == WHOLE else "whole and half"
-
-
-def visible_score_increment(numbers: Iterable[float], texts: Iterable[str]) -> float:
-    """The score increment that a step shows by its points and its criteria.
-
-    Example:
-        >>> visible_score_increment([2, 1], ["(-1)"]), visible_score_increment([2.5], [])
-        (1.0, 0.5)
-        >>> visible_score_increment([2], ["Late: -0.5 each."])
-        0.5
-    """
-    halves = not all(is_on_increment(number, WHOLE) for number in numbers) or any(map(_HALVES.search, texts))
-    return HALF if halves else WHOLE
 
 
 def _parse_number(value: Any) -> Any:
@@ -178,12 +158,13 @@ class RubricStep(_Model):
 
     @cached_property
     def score_increment(self) -> float:
-        """1.0 (whole points) or 0.5 (half points): stated for the step or the rubric, else what the step shows."""
-        if self.stated_score_increment is not None:
-            return self.stated_score_increment
-        caps = [need.cap for need in self.requires if need.cap is not None]
-        numbers = [self.max_score, *(error.deduct for error in self.errors), *caps]
-        return visible_score_increment(numbers, self.criteria.model_dump().values())
+        """1.0 (whole points) or 0.5 (half points): stated for the step or the rubric, else what its numbers show."""
+        return self.stated_score_increment or min((is_on_increment(n, WHOLE) and WHOLE) or HALF for n in self._numbers)
+
+    @property
+    def _numbers(self) -> tuple[float, ...]:
+        caps = (need.cap for need in self.requires if need.cap is not None)
+        return (self.max_score, *(error.deduct for error in self.errors), *caps)
 
     def on_scale(self, points: float) -> bool:
         """Test whether these are points that the step can be given: from 0 to its maximum, on its score increment."""
@@ -245,8 +226,8 @@ class Rubric(_Model):
 
     @model_validator(mode="after")
     def _consistent(self) -> Rubric:
-        for conflict in conflicts(self.model_dump()):
-            raise ValueError(conflict.what)
+        if found := list(_conflicts(self)):
+            raise Conflicts(found)
         return self
 
     @cached_property
@@ -263,11 +244,6 @@ class Rubric(_Model):
     def skill_of(self) -> dict[str, str]:
         """Skill id of each step id."""
         return {step.id: skill.id for skill in self.skills for step in skill.steps}
-
-    @cached_property
-    def ordered_by_graph(self) -> frozenset[str]:
-        """Ids of the skills whose order is a graph: some step states what it requires (``requires``)."""
-        return frozenset(skill.id for skill in self.skills if any(step.requires for step in skill.steps))
 
     @property
     def max_score(self) -> float:
@@ -294,113 +270,48 @@ class Conflict(NamedTuple):
     fix: str
 
 
-_Entries = list[tuple[Place, Mapping[str, Any]]]
+class Conflicts(ValueError):
+    """All contradictions between the entries of a rubric whose entries are each well formed."""
+
+    def __init__(self, found: Sequence[Conflict]) -> None:
+        super().__init__("; ".join(conflict.what for conflict in found))
+        self.found = found
 
 
-def conflicts(data: Any) -> Iterator[Conflict]:
-    """All contradictions between the entries of a rubric, also in a file that has other faults.
+def _conflicts(rubric: Rubric) -> Iterator[Conflict]:
+    """Names that are given twice or to nothing, and points that do not go together."""
+    known: dict[tuple[str, str], str] = {}
+    every, earlier = {step.id for step in rubric.steps}, set[str]()
 
-    Args:
-        data: what a rubric file holds, or the dump of a rubric; entries of a wrong type are passed over.
-    """
-    skills = _entries(data, "skills", ())
-    steps = [entry for place, skill in skills for entry in _entries(skill, "steps", place)]
-    errors = [entry for place, step in steps for entry in _entries(step, "errors", place)]
-    for kind, entries in (("skill id", skills), ("step id", steps), ("error id", errors)):
-        seen: set[str] = set()
-        for place, entry in entries:
-            if isinstance(name := entry.get("id"), str):
-                if name in seen:
-                    yield Conflict((*place, "id"), f"{kind} {name!r} appears twice", "Rename one.")
-                seen.add(name)
-    first: dict[str, str] = {}
-    for place, step in steps:
-        if isinstance(name := step.get("id"), str):
-            known = first.setdefault(name.casefold().replace("-", "_"), name)
-            if known != name:
-                what = f"step ids {[known, name]!r} differ only in case or dashes; replies could not be told apart"
-                yield Conflict((*place, "id"), what, "Rename one.")
-    yield from _requirements(steps)
-    sources = data.get("sources") if isinstance(data, Mapping) else None
-    for place, step in steps:
-        yield from _points(place, step, data)
-        for at, fact in _entries(step, "facts", place):
-            if fact.get("source") not in (sources if isinstance(sources, Mapping) else {}):
-                what = f"step {step.get('id')!r} cites source {fact.get('source')!r}, which `sources` lacks"
-                yield Conflict((*at, "source"), what, "Add it there, or correct the name.")
+    def repeated(kind: str, name: str, place: Place) -> Iterator[Conflict]:
+        key = (kind, name.casefold().replace("-", "_"))  # as replies are read
+        if key in known:
+            what = f"{kind}s {[known[key], name]!r} differ only in case or dashes; replies could not be told apart"
+            what = f"{kind} {name!r} appears twice" if known[key] == name else what
+            yield Conflict((*place, "id"), what, "Rename one.")
+        known.setdefault(key, name)
 
-
-def _entries(owner: Any, key: str, place: Place) -> _Entries:
-    """The entries of a list that are mappings, with their places."""
-    entries = owner.get(key) if isinstance(owner, Mapping) else None
-    listed = enumerate(entries if isinstance(entries, list | tuple) else ())
-    return [((*place, key, index), entry) for index, entry in listed if isinstance(entry, Mapping)]
-
-
-def _requirements(steps: _Entries) -> Iterator[Conflict]:
-    """Requirements of steps that do not come before the step that names them."""
-    names = [step.get("id") for _, step in steps]
-    needs = {
-        str(step.get("id")): [str(need.get("id")) for _, need in _entries(step, "requires", place)]
-        for place, step in steps
-    }
-    earlier: set[Any] = set()
-    for place, step in steps:
-        name = step.get("id")
-        for at, need in _entries(step, "requires", place):
-            target = need.get("id")
-            if not isinstance(target, str) or target in earlier:
-                continue
-            what = f"step {name!r} requires {target!r}, which is "
-            if target not in names:
-                yield Conflict((*at, "id"), f"{what}no step of this rubric", "Correct the id, or delete the entry.")
-                continue
-            circle = _circle(str(name), needs)
-            what += "a later step or itself" + (f" (a circle: {' → '.join(circle)})" if circle else "")
-            yield Conflict((*at, "id"), what, "Only what was done before can be required: name an earlier step.")
-        if isinstance(name, str):
-            earlier.add(name)
-
-
-def _circle(start: str, needs: Mapping[str, list[str]]) -> list[str]:
-    """The way along requirements from a step back to itself, if there is one."""
-    ways, seen = [[start]], {start}
-    while ways:
-        way = ways.pop(0)
-        for target in needs.get(way[-1], []):
-            if target == start:
-                return [*way, start]
-            if target in needs and target not in seen:
-                seen.add(target)
-                ways.append([*way, target])
-    return []
-
-
-def _points(place: Place, step: Mapping[str, Any], data: Any) -> Iterator[Conflict]:
-    """Deductions above the maximum, and half points where whole ones are stated."""
-    most = _number(step.get("max_score"))
-    points = [((*place, "max_score"), "max_score", most)]
-    for at, error in _entries(step, "errors", place):
-        cost = _number(error.get("deduct"))
-        points.append(((*at, "deduct"), f"the deduction of {error.get('id')!r}", cost))
-        if most is not None and cost is not None and cost > most > 0:
-            what = f"error {error.get('id')!r} deducts {cost:g} of {most:g} points"
-            yield Conflict((*at, "deduct"), what, "Deduct at most `max_score`.")
-    points += [((*at, "cap"), "a cap", _number(need.get("cap"))) for at, need in _entries(step, "requires", place)]
-    of_all = data.get("score_increment") if isinstance(data, Mapping) else None
-    stated = step.get("score_increment", step.get("stated_score_increment")) or of_all
-    for at, name, value in points if _number(stated) == WHOLE else ():
-        if value is not None and not is_on_increment(value, WHOLE):
-            what = f"score_increment is {WHOLE:g}, but {name} is {value:g}; state `score_increment: 0.5` for this step"
-            yield Conflict(at, what, "Or write whole points.")
-
-
-def _number(value: Any) -> float | None:
-    """A number, also one that is still text, as a file has it; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str) or len(str(value)) > MAX_NUMBER:
-        return None
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return number if abs(number) < 1e9 else None
+    for s, skill in enumerate(rubric.skills):
+        yield from repeated("skill id", skill.id, ("skills", s))
+        for n, step in enumerate(skill.steps):
+            place: Place = ("skills", s, "steps", n)
+            yield from repeated("step id", step.id, place)
+            for e, error in enumerate(step.errors):
+                yield from repeated("error id", error.id, (*place, "errors", e))
+                if error.deduct > step.max_score:
+                    what = f"error {error.id!r} deducts {error.deduct:g} of {step.max_score:g} points"
+                    yield Conflict((*place, "errors", e, "deduct"), what, "Deduct at most `max_score`.")
+            for r, need in enumerate(step.requires):
+                if need.id not in earlier:
+                    which = "a later step or itself" if need.id in every else "no step of this rubric"
+                    what = f"step {step.id!r} requires {need.id!r}, which is {which}"
+                    yield Conflict((*place, "requires", r, "id"), what, "Name an earlier step, or delete the entry.")
+            for f, fact in enumerate(step.facts):
+                if str(fact.get("source")) not in rubric.sources:
+                    what = f"step {step.id!r} cites source {fact.get('source')!r}, which `sources` lacks"
+                    yield Conflict((*place, "facts", f, "source"), what, "Add it there, or correct the name.")
+            for value in step._numbers if step.stated_score_increment == WHOLE else ():
+                if not is_on_increment(value, WHOLE):
+                    what = f"score_increment is 1, but step {step.id!r} has {value:g} points"
+                    yield Conflict(place, what, "State `score_increment: 0.5` for it, or write whole points.")
+            earlier.add(step.id)

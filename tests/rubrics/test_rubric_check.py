@@ -52,7 +52,7 @@ def test_the_docs_name_every_field_and_every_warning() -> None:
     assert fields - named == set() and len(fields) > 30
     source = Path(lint_rubric.__code__.co_filename).read_text()
     codes = set(re.findall(r'"([a-z]+-[a-z]+)"', source)) | {"criteria-same", "errors-same"}
-    assert codes <= set(re.findall(r"`([a-z]+-[a-z]+)`", PAGE)) and len(codes) >= 11
+    assert codes <= set(re.findall(r"`([a-z]+-[a-z]+)`", PAGE)) and len(codes) >= 8
 
 
 def test_the_embedded_rubric_has_no_warning() -> None:
@@ -64,74 +64,27 @@ def test_the_embedded_rubric_has_no_warning() -> None:
     ("old", "new", "line", "message"),
     [
         ("max_score: 2", "maxscore: 2", 15, "0.maxscore: Extra inputs are not permitted. Write `max_score`"),
-        (
-            "max_score: 2",
-            "maxscore: 2",
-            12,
-            "skills.0.steps.0.max_score: Field required. Add it; `siming docs rubric` lists",
-        ),
+        ("max_score: 2", "maxscore: 2", 12, "0.max_score: Field required. Add it; `siming docs rubric` lists"),
         ("max_score: 2", "max_score: yes", 15, "max_score: `yes` is not a number; write points such as 2 or 2.5."),
-        ("max_score: 2", "max_score: 1.25", 15, "1.25 is neither whole nor half points"),
-        (
-            "max_score: 2",
-            "max_score: 1.5",
-            15,
-            "score_increment is 1, but max_score is 1.5; state `score_increment: 0.5` for this step.",
-        ),
+        ("max_score: 2", "max_score: 1.5", 12, "score_increment is 1, but step 'su_01' has 1.5 points. State `score_"),
         ("version: '1'", "version: ''", 3, "version: String should have at least 1 character, found ''."),
         ("su_02\n", "su_01\n", 23, "skills.0.steps.1.id: step id 'su_01' appears twice. Rename one."),
         ("id: su_02\n", "id: SU-01\n", 23, "step ids ['su_01', 'SU-01'] differ only in case or dashes"),
         ("su_02.slip", "su_01.near", 32, "skills.0.steps.1.errors.0.id: error id 'su_01.near' appears twice."),
-        (
-            "near, observable: needle enters within 5 mm of the edge, deduct: 1",
-            "near, observable: n, deduct: 3",
-            21,
-            "errors.0.deduct: error 'su_01.near' deducts 3 of 2 points. Deduct at most `max_score`.",
-        ),
-        (
-            "{id: su_01, effect",
-            "{id: su_02, effect",
-            34,
-            "step 'su_02' requires 'su_02', which is a later step or itself (a circle: su_02 → su_02).",
-        ),
-        (
-            "{id: su_01, effect",
-            "{id: su_09, effect",
-            34,
-            "requires 'su_09', which is no step of this rubric. Correct the id",
-        ),
+        ("5 mm of the edge, deduct: 1", "5 mm, deduct: 3", 21, "error 'su_01.near' deducts 3 of 2 points. Deduct at"),
+        ("{id: su_01, effect", "{id: su_02, effect", 34, "requires 'su_02', which is a later step or itself. Name an"),
+        ("{id: su_01, effect", "{id: su_09, effect", 34, "requires 'su_09', which is no step of this rubric. Name"),
         (
             "effect: void",
             "effect: cap",
             34,
-            "skills.0.steps.1.requires.0: give `cap` with `effect: cap`, and only there.",
+            "requires.0: give `cap` with `effect: cap`, and only there.",
         ),
-        (
-            "effect: void",
-            "effect: avoid",
-            34,
-            "requires.0.effect: Input should be 'void', 'cap' or 'context', found 'avoid'.",
-        ),
-        ("          fail: One edge only.\n", "", 16, "skills.0.steps.0.criteria.fail: Field required."),
-        (
-            "full: Three throws in turn, flat.",
-            "full: ''",
-            28,
-            "criteria.full: String should have at least 1 character, found ''.",
-        ),
-        (
-            "critical: true",
-            "facts: [{value: 1, source: AHA}]",
-            36,
-            "facts.0.source: step 'su_02' cites source 'AHA', which `sources` lacks. Add it there",
-        ),
-        ("schema_version: 1", "schema_version: 2", 1, "schema_version: Input should be 1, found '2'."),
+        ("effect: void", "effect: avoid", 34, "effect: Input should be 'void', 'cap' or 'context', found 'avoid'."),
+        ("critical: true", "facts: [{value: 1, source: AHA}]", 36, "cites source 'AHA', which `sources` lacks. Add it"),
         ("skills:", "skills: []\nskill:", 8, "skill: Extra inputs are not permitted. Write `skills`, or delete it."),
-        ("score_increment: 1", "score_increment: 0.25", 6, "score_increment: 0.25 is no score_increment"),
-        ("min_fps: 5", "min_fps: -1", 35, "evidence.min_fps: Input should be greater than 0, found '-1'."),
         ("        max_score: 1\n", "        max_score: 1\n       name: x\n", 27, "not valid YAML: "),
         ("name: Bite\n", "name: Bite\n        name: Bite\n", 14, "not valid YAML: key 'name' appears twice."),
-        ("name: Bite\n", "name: *bite\n", 13, "not valid YAML: aliases (*name) are not accepted here."),
     ],
 )
 def test_an_error_has_its_line_and_its_fix(
@@ -144,105 +97,41 @@ def test_an_error_has_its_line_and_its_fix(
         load_rubric(tmp_path / "r.yaml")
 
 
-def test_all_faults_at_once_in_the_order_of_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = SMALL.replace("{id: su_01, effect", "{id: su_03, effect").replace("version: '1'", "version: ''") + (
+def test_all_contradictions_at_once_in_the_order_of_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = SMALL.replace("{id: su_01, effect", "{id: su_03, effect") + (
         THIRD + "        requires: [{id: su_02}]\n        errors: [{id: su_01.near, observable: x, deduct: 4}]\n"
     )
-    code, lines = check(tmp_path / "r.yaml", text.replace("max_score: 2", "max_score: -2"), capsys)
+    code, lines = check(tmp_path / "r.yaml", text, capsys)
     assert code == 1 and [re.search(r"\] (\d+): ([\w.]+): ", line).groups() for line in lines[:-1]] == [  # type: ignore[union-attr]
-        ("3", "version"),
-        ("15", "skills.0.steps.0.max_score"),
         ("34", "skills.0.steps.1.requires.0.id"),
         ("43", "skills.0.steps.2.errors.0.id"),
         ("43", "skills.0.steps.2.errors.0.deduct"),
     ]
-    assert "(a circle: su_02 → su_03 → su_02)" in lines[2] and lines[-1].startswith("5 errors, 0 warnings.")
+    assert lines[-1].startswith("3 errors, 0 warnings.")
 
 
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
-        (
-            "but 3-5 mm or 8-10 mm",
-            "but 7-10 mm",
-            18,
-            "[criteria-overlap] 18: skills.0.steps.0.criteria.partial: step 'su_01': `full` and `partial` "
-            "overlap: 5-8 and 7-10 mm.",
-        ),
-        ("5-8 mm", "over 4 mm", 0, ""),  # partial names two ranges: nothing can be said
-        ("One edge only.", "less than 6 mm.", 19, "`full` and `fail` overlap: 5-8 and 0-6 mm."),
-        ("One edge only.", "less than 5 mm.", 0, ""),
-        (
-            "A slip knot, or fewer than three throws.",
-            "Three throws in turn; FLAT",
-            30,
-            "[criteria-same] 30: skills.0.steps.1.criteria.fail: step 'su_02': two criteria say the same",
-        ),
-        (
-            "one edge is left out",
-            "Needle enters within 5 mm of the edge!",
-            22,
-            "[errors-same] 22: skills.0.steps.0.errors.1.observable: step 'su_01': two errors say the same",
-        ),
-        (
-            "One edge only.",
-            "TODO",
-            19,
-            "[text-empty] 19: skills.0.steps.0.criteria.fail: step 'su_01': 'TODO' says nothing.",
-        ),
-        ("One edge only.", "'   '", 19, "[text-empty] 19:"),
-        ("name: Bite", "name: X-ray", 0, ""),
+        ("A slip knot, or fewer than three throws.", "Three throws in turn; FLAT", 30, "two criteria say the same"),
+        ("one edge is left out", "Needle enters within 5 mm of the edge!", 22, "two errors say the same"),
         (
             "of the edge, deduct: 1}",
             "of the edge, deduct: 2}",
             20,
-            "[points-unreachable] 20: skills.0.steps.0.errors: step 'su_01': no combination of its errors leaves "
-            "1 of 2 points.",
+            "no combination of its errors leaves 1 of 2",
         ),
-        (
-            "wound (-1).",
-            "wound (-3).",
-            18,
-            "[points-above] 18: skills.0.steps.0.criteria.partial: step 'su_01': `partial` speaks of 3 points; "
-            "the step has 2.",
-        ),
-        ("Three throws in turn, flat.", "Three throws, 2 points.", 28, "`full` speaks of 2 points; the step has 1."),
-        (
-            "'Not available: one-point item.'",
-            "Two throws.",
-            29,
-            "[partial-unreachable] 29: skills.0.steps.1.criteria.partial: step 'su_02': `partial` can never be "
-            "given: there is nothing between 0 and 1.",
-        ),
-        (
-            "effect: void",
-            "effect: cap, cap: 1",
-            34,
-            "[cap-idle] 34: skills.0.steps.1.requires.0.cap: step 'su_02': a cap of 1 of 1 points changes nothing.",
-        ),
-        (
-            "- {id: su_01, effect: void}",
-            "- {id: su_01, effect: void}\n          - {id: su_01}",
-            35,
-            "[requires-twice] 35: skills.0.steps.1.requires.1: step 'su_02': requires 'su_01' twice.",
-        ),
-        (
-            "Square knot",
-            "BITE.",
-            24,
-            "[name-twice] 24: skills.0.steps.1.name: two steps have one name: 'Bite' and 'BITE.'.",
-        ),
-        (
-            "su_02.slip",
-            "su_01.slip",
-            32,
-            "[error-elsewhere] 32: skills.0.steps.1.errors.0.id: error 'su_01.slip' stands in step 'su_02'.",
-        ),
+        ("effect: void", "effect: cap, cap: 1", 34, "a cap of 1 of 1 points changes nothing."),
+        ("- {id: su_01, effect: void}", "- {id: su_01, effect: void}\n          - {id: su_01}", 35, "'su_01' twice."),
+        ("Square knot", "BITE.", 24, "[name-twice] 24: skills.0.steps.1.name: two steps have one name: 'Bite' and"),
+        ("su_02.slip", "su_01.slip", 32, "error 'su_01.slip' stands in step 'su_02'."),
         (
             "name: Bite\n",
             "name: Bite\n        name_zh: 进针\n",
             24,
-            "[name-untranslated] 24: skills.0.steps.1: 1 of 2 steps lack `name_zh`, the first is 'su_02'.",
+            "1 of 2 steps lack `name_zh`, the first",
         ),
     ],
 )
@@ -251,9 +140,7 @@ def test_an_unlikely_entry_is_a_warning(
 ) -> None:
     assert old in SMALL
     code, lines = check(tmp_path / "r.yaml", SMALL.replace(old, new, 1), capsys)
-    assert code == 0, lines
-    assert len(lines) == (3 if message else 2), lines
-    assert message in lines[0] and (not line or f"] {line}: " in lines[0])
+    assert code == 0 and len(lines) == 3 and message in lines[0] and f"] {line}: " in lines[0], lines
 
 
 def test_half_points_can_be_reached_or_not() -> None:

@@ -15,8 +15,6 @@ from siming_tasks.common.errors import RubricError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.rubrics import default_rubric, in_chinese, load_rubric, rubric_from
 
-DIGEST_WITHOUT_KINDS = "a4dee87bf40e969b0670bf5222209b1c61538226c21b2f6fb19c569f6827e151"
-
 SMALL: dict[str, Any] = {
     "schema_version": 1,
     "rubric_id": "small",
@@ -128,22 +126,7 @@ def test_a_wrong_rubric_is_refused_with_place_and_problem(data: Any, message: st
         ({"requires": [{"id": "s_01", "effect": "cap", "cap": 1.5}]}, 0.5),
         ({"score_increment": 0.5}, 0.5),
         ({"score_increment": 1}, 1),
-        *(
-            ({"criteria": {"full": "All.", "partial": text, "fail": "None."}}, score_increment)
-            for text, score_increment in (
-                ("Late: -0.5 each.", 0.5),
-                ("Late (\u22120.5).", 0.5),
-                ("1.5 points if late.", 0.5),
-                ("costs half a point", 0.5),
-                ("每处扣0.5分", 0.5),
-                ("扣半分", 0.5),
-                ("One missing (-1), two -2 each.", 1),
-                ("Depth 4.5 cm; 0.5 s pause; every 2.5 minutes.", 1),
-                ("Compressions at 2-2.5 (per second).", 1),
-                ("No half points.", 1),
-            )
-        ),
-        ({"score_increment": 1, "criteria": {"full": "All.", "partial": "-0.5 each.", "fail": "None."}}, 1),
+        ({"criteria": {"full": "All.", "partial": "-0.5 each.", "fail": "None."}}, 1),
     ],
 )
 def test_the_score_increment_is_stated_or_seen(changes: dict[str, Any], score_increment: float) -> None:
@@ -158,10 +141,7 @@ def test_the_rubrics_score_increment_holds_where_a_step_states_none() -> None:
     assert [
         step.score_increment for step in rubric_from({**broken(score_increment=1), "score_increment": 0.5}).steps
     ] == [0.5, 1]
-    with pytest.raises(
-        RubricError,
-        match=r"steps\.1\.max_score: score_increment is 1, but max_score is 2\.5; state `score_increment: 0\.5`",
-    ):
+    with pytest.raises(RubricError, match=r"steps\.1: score_increment is 1, but step 's_02' has 2\.5 points"):
         rubric_from({**broken(max_score=2.5), "score_increment": 1})
 
 
@@ -188,7 +168,7 @@ def test_unused_fields_do_not_change_the_digest() -> None:
         ({"score_increment": True}, "`yes` is not a number; write points such as 2 or 2.5"),
         (
             {"score_increment": 1, "max_score": 2.5},
-            "score_increment is 1, but max_score is 2.5; state `score_increment: 0.5` for this step",
+            "score_increment is 1, but step 's_02' has 2.5 points. State `score_increment: 0.5` for it",
         ),
         ({"max_score": 3.3}, "3.3 is neither whole nor half points; write the scale in larger points"),
         ({"requires": [{"id": "s_01", "effect": "cap", "cap": 0.25}]}, "0.25 is neither whole nor half points"),
