@@ -41,11 +41,13 @@ ROLES: dict[str, Role] = {
 LEAST_SCALE = (0.0, 0.5)
 """Stretch of the axis that is always shown, so that noise does not fill the figure."""
 WIDE, PHONE = 940.0, 344.0
+HEADING, GAP = 26.0, 8.0
+"""Height of a panel's heading, and what is left free below its last row."""
 _PAPER = """text{font:12px Helvetica,Arial,sans-serif;fill:#1b1c1e}.tick,.axis{fill:#555;text-anchor:middle}
 .label{text-anchor:end}.said,.name{text-anchor:start}.head{font-weight:bold}path{fill:none}.rule{stroke:#ddd}
 .zero{stroke:#777}.dot{fill:currentColor}.reach{stroke:currentColor;stroke-width:1.8}.thin{opacity:.4}
-.zone rect{fill:#747474;opacity:.13}.band rect{fill:#007a59;opacity:.16}text.zone{fill:#555}
-text.band{fill:#007a59}""" + "".join(f".{role}{{color:{row.colour}}}" for role, row in ROLES.items())
+.zone rect{fill:#747474;opacity:.13}.band rect{fill:#007a59;opacity:.16}text.of-zone{fill:#555}
+text.of-band{fill:#007a59}""" + "".join(f".{role}{{color:{row.colour}}}" for role, row in ROLES.items())
 
 
 @dataclass(frozen=True)
@@ -95,12 +97,13 @@ class Mark:
 
 @dataclass(frozen=True)
 class Panel:
-    """Judges against one kind of labels, best first; ``band`` is the physicians with each other, ``zone`` an end."""
+    """Judges against one kind of labels, best first; ``band`` or ``zone`` lies behind them and ``key`` names it."""
 
     heading: str
     marks: Sequence[Mark]
     band: tuple[float, float] | None = None
     zone: float | None = None
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -135,15 +138,18 @@ class ForestPlot:
         left = 8.0 if narrow else min(330.0, 24 + 6.9 * max(map(columns, names.values())))
         axis = Axis.around(self.scale, left, width - (14.0 if narrow else 170.0))
         parts: list[Markup] = []
+        rows: list[tuple[float, float]] = []  # where those of each panel begin and end
         y = 6.0
         for panel in self.panels:
             drawn, height = _draw_panel(panel, axis, y, row, names, width, narrow)
             parts += drawn
+            rows.append((y + HEADING, y + height - GAP))
             y += height
         foot = [_text("axis", (axis.start + axis.stop) / 2, y + 32, self.axis)]
         for value, name in axis.ticks(6 if narrow else 9):
             x = axis.at(value)
-            foot += [_line("zero" if value == 0 else "rule", x, 6.0, x, y), _text("tick", x, y + 15, name)]
+            foot += [_line("zero" if value == 0 else "rule", x, first, x, last) for first, last in rows]
+            foot.append(_text("tick", x, y + 15, name))
         form = Markup('<svg xmlns="http://www.w3.org/2000/svg" class="chart {}" role="img" width="{:g}" height="{:g}" '
                       'viewBox="0 0 {:g} {:g}" aria-label="{}">')  # fmt: skip
         alt = f"{self.title}: {self.axis} of every judge with its interval; the numbers are in the table below."
@@ -161,12 +167,13 @@ def forest_plot(standing: Standing, *, synthetic: bool, people: str = "physician
     values = [_mark(row, row.value) for row in judges if row.value and row.value.value is not None]
     if not values:
         return None
-    panels = [Panel("Agreement with the reference", values, zone=zone)]
+    panels = [Panel("Agreement with the reference", values, zone=zone, key="judges that never look at a video")]
     among = next((row.physicians for row in rows if row.role == "human"), None)
     with_each = [_mark(row, row.physicians) for row in judges if row.physicians and row.physicians.value is not None]
     if among is not None and among.value is not None and with_each:
         low, high = (among.value if end is None else end for end in (among.low, among.high))
-        panels.insert(0, Panel(f"Agreement with each {people[:-1]}", with_each, band=(low, high)))
+        key = f"{people} with each other"
+        panels.insert(0, Panel(f"Agreement with each {people[:-1]}", with_each, band=(low, high), key=key))
     axis = standing.metric + (", SYNTHETIC data" if synthetic else "")
     return ForestPlot(TASKS[standing.setting].title, axis, panels)
 
@@ -179,16 +186,21 @@ def _draw_panel(
     panel: Panel, axis: Axis, top: float, row: float, names: dict[str, str], width: float, narrow: bool
 ) -> tuple[list[Markup], float]:
     """A panel: its heading, what lies behind the marks, a line for each judge; and its height."""
-    first = top + 26.0
+    first = top + HEADING
     height = row * len(panel.marks)
     parts = [_text("said head", 4, top + 16, panel.heading)]
+    kind = "zone" if panel.zone is not None else "band"
+    if panel.key and not narrow:  # on a phone the caption alone says it
+        parts.append(
+            _text(f"label of-{kind}", axis.stop, top + 16, f"{'grey' if kind == 'zone' else 'green'}: {panel.key}")
+        )
     if panel.zone is not None:
         end = max(axis.at(panel.zone), axis.start)
-        tip = f"judges that never look at a video: up to {page_number(panel.zone)}"
+        tip = f"{panel.key}: up to {page_number(panel.zone)}"
         parts.append(_area("zone", axis.start, first, end - axis.start, height, tip))
     if panel.band is not None:
         low, high = panel.band
-        tip = f"physicians with each other: {page_number(low)} to {page_number(high)}"
+        tip = f"{panel.key}: {page_number(low)} to {page_number(high)}"
         parts.append(_area("band", axis.at(low), first, max(2.0, axis.at(high) - axis.at(low)), height, tip))
     for place, mark in enumerate(panel.marks):
         y = first + row * (place + (0.72 if narrow else 0.5))
@@ -203,7 +215,7 @@ def _draw_panel(
                 _text("said", axis.stop + 12, y + 4, value),
             ]
         parts.append(_judge(mark, axis, y, value))
-    return parts, 26.0 + height + 8.0
+    return parts, HEADING + height + GAP
 
 
 def _judge(mark: Mark, axis: Axis, y: float, value: str) -> Markup:
