@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -16,10 +14,9 @@ from siming_tasks.metrics.classification import Positive, ratio
 from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.estimate import Rows
 from siming_tasks.metrics.jackknife import Counted, jackknife
-from siming_tasks.metrics.labels import LabelMapping, ordinal_labels
+from siming_tasks.metrics.labels import LabelMapping
 from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
 
-PARTS = ("prior", "video", "local", "total")
 _METRICS = {key: CATALOGUE[key].label for key in select(compared=True)}
 
 TABLES: Mapping[str, TableText] = {
@@ -28,12 +25,6 @@ TABLES: Mapping[str, TableText] = {
         "Correlation of totals with {reference}, the correlation that the agreement on the steps implies if errors are "
         "independent, and the excess: above 0 an overall impression, below 0 errors that pile up within a video.",
         {"plcc": "PLCC", "implied": "implied by the steps", "excess": "excess"},
-    ),
-    "parts of the agreement": TableText(
-        "Parts of the agreement",
-        "Kappa (of verdicts MCC) with {reference} as a sum: what is known of each step without any video (prior), an "
-        "overall impression of each video, and the rest, this step in this video (local).",
-        {"prior": "prior", "video": "video", "local": "local", "total": "sum"},
     ),
     "full video and clip": TableText(
         "Full video against clip",
@@ -50,15 +41,13 @@ TABLES: Mapping[str, TableText] = {
 }
 
 
-def totals_and_steps(matrix: ScoreMatrix, *, mapping: LabelMapping = "absolute") -> Rows:
-    """Tables ``totals and steps`` (points only) and ``parts of the agreement`` of a judge."""
-    rows = Rows()
-    if matrix.answer == "score":
-        plcc, implied = (jackknife(each, matrix) for each in (TotalsCorrelation(ranks=False), implied_by_steps(matrix)))
-        rows += table_row("totals and steps", "judge", {"plcc": plcc, "implied": implied})
-        rows += table_row("totals and steps", "judge", {"excess": plcc - implied}, tested=True)
-    parts = {part: jackknife(part_of_agreement(matrix, part, mapping), matrix) for part in PARTS}
-    return rows + table_row("parts of the agreement", "judge", parts)
+def totals_and_steps(matrix: ScoreMatrix) -> Rows:
+    """Table ``totals and steps`` of a judge; none for verdicts, which have no totals."""
+    if matrix.answer != "score":
+        return Rows()
+    plcc, implied = (jackknife(each, matrix) for each in (TotalsCorrelation(ranks=False), implied_by_steps(matrix)))
+    rows = table_row("totals and steps", "judge", {"plcc": plcc, "implied": implied})
+    return rows + table_row("totals and steps", "judge", {"excess": plcc - implied}, tested=True)
 
 
 def implied_by_steps(matrix: ScoreMatrix) -> Counted:
@@ -90,39 +79,6 @@ def implied_by_steps(matrix: ScoreMatrix) -> Counted:
 
     why = "The reference or the judge does not vary: 0/0."
     return Counted(lambda m: counts, implied, lambda sums: why if sums.any() else NOTHING)
-
-
-def part_of_agreement(matrix: ScoreMatrix, part: str, mapping: LabelMapping = "absolute") -> Counted:
-    """One of :data:`PARTS` of kappa (points) or MCC (verdicts), which are covariances over one denominator.
-
-    *prior* is the expectation when the answers to each step are shuffled between videos, *video* when the answers of
-    each video are shuffled between steps, *local* the rest. Without missing answers they are the between-step,
-    between-video and interaction parts of a two-way analysis of covariance; with missing ones the sum is still exact.
-    """
-    both = matrix.counted & matrix.answered
-    sides: list[Any] = [matrix.reference_wrong, matrix.predicted_wrong]
-    if matrix.answer == "score":
-        sides = [ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted)]
-    x, y = (np.where(both, side, 0).astype(np.float64) for side in sides)
-    n, sum_x, sum_y = both.sum(axis=1).astype(np.float64), x.sum(axis=1), y.sum(axis=1)
-    impression = np.nan_to_num(ratio(sum_x * sum_y, n))
-    products = [(a * b).sum(axis=1) for a, b in ((x, x), (y, y), (x, y))]
-    counts = np.concatenate([np.stack([n, sum_x, sum_y, *products, impression], axis=1), both, x, y], axis=1)
-    function = partial(_part, part=part, is_kappa=matrix.answer == "score")
-    return Counted(
-        lambda m: counts, function, lambda sums: "A side has one and the same label: 0/0." if sums.any() else NOTHING
-    )
-
-
-def _part(sums: FloatArray, part: str, is_kappa: bool) -> FloatArray:
-    n, x, y, xx, yy, xy, impression = np.moveaxis(sums[..., :7], -1, 0)
-    of_n, of_x, of_y = np.split(sums[..., 7:], 3, axis=-1)
-    chance, by_step = x * y / n, np.nan_to_num(ratio(of_x * of_y, of_n)).sum(axis=-1)
-    var_x, var_y = n * xx - x * x, n * yy - y * y
-    scale = (var_x + var_y + (x - y) ** 2) / 2 if is_kappa else np.sqrt(var_x) * np.sqrt(var_y)
-    prior, video = by_step - chance, impression - chance
-    covariance = {"prior": prior, "video": video, "local": xy - chance - prior - video, "total": xy - chance}[part]
-    return ratio(n * covariance, scale)
 
 
 def full_video_and_clip(

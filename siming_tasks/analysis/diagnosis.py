@@ -93,7 +93,7 @@ def diagnose_matrix(
     rows += history(matrix, rubric, points, mapping=options.mapping)
     rows += pass_decisions(matrix, rubric, points, pass_mark=pass_mark)
     rows += groups(matrix, stated_columns(dataset.video(name) for name in matrix.video_ids))
-    rows += totals_and_steps(matrix, mapping=options.mapping)
+    rows += totals_and_steps(matrix)
     rows += minimal_pairs(matrix, list(read_pairs(dataset)))
     rows += run_inputs(run, setting, options)
     return rows + _claims(matrix, run, setting, options, how)

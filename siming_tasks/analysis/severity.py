@@ -30,8 +30,8 @@ TABLES: Mapping[str, TableText] = {
         "Severity",
         "The judge minus {reference}, and beside it each physician minus another: totals as shares of a video's "
         "points, and shares of steps; the limits hold 95 % of the differences if these are near normal.",
-        {"bias": "bias of totals", "sd": "sd", "lower": "lower limit", "upper": "upper limit", "slope": "slope",
-         "icc": "ICC(A,1)", "concordance": "Lin's concordance", "called_wrong": "called wrong",
+        {"bias": "bias of totals", "sd": "sd", "lower": "lower limit", "upper": "upper limit",
+         "icc": "ICC(A,1)", "called_wrong": "called wrong",
          "prevalence": "wrong in the reference", "offset": "difference"},
     )
 }  # fmt: skip
@@ -41,9 +41,8 @@ def severity(matrix: ScoreMatrix, raters: Raters | None = None) -> Rows:
     """Table ``severity``: a row for the judge and one for each pair of physicians, second minus first.
 
     Of totals (shares of the points; verdicts have none): ``bias`` and ``sd`` of the differences, their limits of
-    agreement bias -+ 1.96 sd (Bland & Altman 1999), ``slope`` of the difference on the mean of both (below 0: the first
-    spreads the examinees less), ``icc``: ICC(A,1) (McGraw & Wong 1996), ``concordance`` (Lin 1989). Of the steps that
-    both sides judged: ``called_wrong``, ``prevalence`` (wrong in the reference) and ``offset``, their difference.
+    agreement bias -+ 1.96 sd (Bland & Altman 1999) and ``icc``: ICC(A,1) (McGraw & Wong 1996). Of the steps that both
+    sides judged: ``called_wrong``, ``prevalence`` (wrong in the reference) and ``offset``, their difference.
     """
     rows = Rows()
     for name, side in {JUDGE: matrix, **rater_pairs(matrix, raters or {})}.items():
@@ -66,7 +65,7 @@ def _of_totals(matrix: ScoreMatrix) -> dict[str, Counted]:
 
     def why(whole: FloatArray) -> str:
         few = whole[0] < 3
-        return "Fewer than three videos have both totals." if few else "The totals do not vary as this needs: 0/0."
+        return "Fewer than three videos have both totals." if few else "The totals do not vary: 0/0."
 
     return {name: Counted(lambda m: sums, partial(_value, name=name), why, bounds) for name, bounds in _BOUNDS.items()}
 
@@ -77,7 +76,7 @@ def _value(sums: FloatArray, name: str) -> FloatArray:
     n = np.where(n > 2, n, np.nan)
     vx, vy, cov = (sxx - sx * sx / n) / (n - 1), (syy - sy * sy / n) / (n - 1), (sxy - sx * sy / n) / (n - 1)
     vx, vy = (np.where(variance < _NOISE, 0.0, variance) for variance in (vx, vy))
-    bias, square, part = (sx - sy) / n, vx + vy - 2 * cov, (n - 1) / n  # Lin's variances are over n
+    bias, square = (sx - sy) / n, vx + vy - 2 * cov
     sd = np.sqrt(np.where(square < _NOISE, 0.0, square))
     varies, rows, rest, columns = vx + vy > 0, (vx + vy) / 2 + cov, (vx + vy) / 2 - cov, n * bias**2 / 2
     values: dict[str, FloatArray] = {
@@ -85,15 +84,12 @@ def _value(sums: FloatArray, name: str) -> FloatArray:
         "sd": sd,
         "lower": bias - WIDTH * sd,
         "upper": bias + WIDTH * sd,
-        "slope": ratio((vx - vy) / 2, np.where(rows < _NOISE, 0.0, rows / 2)),
         "icc": np.where(varies, ratio(rows - rest, rows + rest + 2 / n * (columns - rest)), np.nan),
-        "concordance": np.where(varies, ratio(2 * part * cov, part * (vx + vy) + bias**2), np.nan),
     }
     return values[name]
 
 
 _ANY = (-np.inf, np.inf)
 _BOUNDS: Mapping[str, tuple[float, float]] = {
-    "bias": (-1.0, 1.0), "sd": (0.0, np.inf), "lower": _ANY, "upper": _ANY, "slope": (-2.0, 2.0), "icc": (-1.0, 1.0),
-    "concordance": (-1.0, 1.0),
+    "bias": (-1.0, 1.0), "sd": (0.0, np.inf), "lower": _ANY, "upper": _ANY, "icc": (-1.0, 1.0),
 }  # fmt: skip

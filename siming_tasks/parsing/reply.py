@@ -117,7 +117,8 @@ def parse_reply(
     elif is_error and not readings:
         status = "request_failed"
     else:
-        readings |= dict.fromkeys(_taken_back(text[groups[-1].end if groups else 1 :], names), "corrected")
+        taken = _taken_back(text[groups[-1].end if groups else 1 :], names)
+        readings |= {name: "corrected" for name in taken if name in readings}
     stated = {name: read_step_details(groups, names, detail) for name, detail in (details or {}).items()}
     return replace(_parsed(status, names, readings), details=stated)
 

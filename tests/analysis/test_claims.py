@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import permutations
 
 import numpy as np
 import pytest
@@ -16,21 +15,6 @@ from siming_tasks.metrics.catalogue import statistic
 from tests.analysis.exams import drawn, exams, in_loops
 
 
-def kappa(reference, predicted):
-    """Scikit-learn's, of points 0..3 on steps of three points, which are their own labels."""
-    return sk.cohen_kappa_score(np.ravel(reference), np.ravel(predicted), weights="quadratic", labels=range(4))
-
-
-def parts(matrix):
-    return {each.metric: each.value for each in totals_and_steps(matrix).of("parts of the agreement")}
-
-
-@pytest.fixture
-def small():
-    """Five videos, four steps of three points, two of them seldom wrong."""
-    return exams(*(np.random.default_rng(0).integers(0, 4, (2, 5, 4)) | np.array([0, 0, 2, 3])).clip(0, 3))
-
-
 @pytest.fixture
 def both():
     """A judge's points, and its verdicts, which are right more often."""
@@ -39,73 +23,6 @@ def both():
     wrong = np.where(rng.random(points.reference.shape) < 0.8, points.reference_wrong, rng.random((50, 8)) < 0.2)
     said = np.where(rng.random(wrong.shape) < 0.02, np.nan, wrong)
     return points, replace(points, answer="error", predicted=said)
-
-
-class TestParts:
-    """Kappa as the sum of prior, video and local."""
-
-    def test_they_equal_all_permutations(self, small):
-        """Shuffle whole videos in all 5! ways; shuffle the steps of every video alike in all 4! ways."""
-        x, y = small.reference, small.predicted
-        prior = np.mean([kappa(x, y[list(order)]) for order in permutations(range(5))])
-        video = np.mean([kappa(x, y[:, list(order)]) for order in permutations(range(4))])
-        total = kappa(x, y)
-        expected = {"prior": prior, "video": video, "local": total - prior - video, "total": total}
-        assert parts(small) == pytest.approx(expected, abs=1e-12)
-
-    def test_local_is_the_interaction(self, small):
-        a, b = small.reference, small.predicted
-        x, y = (s - s.mean(axis=0) - s.mean(axis=1, keepdims=True) + s.mean() for s in (a, b))
-        expected = 2 * (x * y).mean() / (a.var() + b.var() + (a.mean() - b.mean()) ** 2)
-        assert parts(small)["local"] == pytest.approx(expected, abs=1e-12)
-
-    def test_of_verdicts_they_are_parts_of_mcc(self):
-        rng = np.random.default_rng(2)
-        verdicts = exams(rng.integers(0, 4, (5, 4)), rng.integers(0, 2, (5, 4)), answer="error")
-        truth, said = verdicts.reference_wrong, verdicts.predicted == 1
-        mcc = [sk.matthews_corrcoef(truth.ravel(), said[list(order)].ravel()) for order in permutations(range(5))]
-        found = parts(verdicts)
-        assert (found["total"], found["prior"]) == pytest.approx((mcc[0], np.mean(mcc)), abs=1e-12)
-
-    @pytest.mark.parametrize("answer", ["score", "error"])
-    def test_with_missing_answers_the_sum_is_exact(self, answer):
-        matrix = drawn(np.random.default_rng(3), missing=0.1, answer=answer)
-        found = parts(matrix)
-        headline = evaluate(matrix).one("answered", "all steps", "qwk" if answer == "score" else "mcc")
-        assert found["prior"] + found["video"] + found["local"] == pytest.approx(found["total"], abs=1e-12)
-        assert found["total"] == pytest.approx(headline.value, abs=1e-12)
-        total = totals_and_steps(matrix).one(metric="total")
-        assert (total.low, total.high) == pytest.approx((headline.low, headline.high))
-
-    def test_the_interval_of_a_part_is_the_jackknifes(self):
-        rng = np.random.default_rng(4)
-        x, y = rng.integers(0, 4, (2, 30, 3))
-
-        def prior(kept):
-            a, b = x[kept].astype(float), y[kept].astype(float)
-            covariance = (a.mean(axis=0) * b.mean(axis=0)).mean() - a.mean() * b.mean()
-            return 2 * covariance / (a.var() + b.var() + (a.mean() - b.mean()) ** 2)
-
-        found = totals_and_steps(exams(x, y)).one(metric="prior")
-        assert (found.value, found.stderr, found.low, found.high) == pytest.approx(in_loops(prior, 30))
-
-    def test_each_source_shows_in_its_own_part(self):
-        rng = np.random.default_rng(5)
-        truth = rng.integers(0, 4, (300, 30)).astype(float)
-        by_step, by_video = np.array([0.0, 3.0]).repeat(15), rng.permutation(np.array([0.0, 3.0]).repeat(150))[:, None]
-        for source, reference, said in (
-            ("prior", np.where(rng.random(truth.shape) < 0.7, by_step, truth), by_step),
-            ("video", np.where(rng.random(truth.shape) < 0.7, by_video, truth), by_video),
-            ("local", truth, truth),
-        ):
-            found = parts(exams(reference, said + 0 * truth))
-            assert found[source] > 0.5
-            assert all(abs(found[name]) < 0.05 for name in {"prior", "video", "local"} - {source})
-
-    def test_a_constant_has_none_of_them(self):
-        found = totals_and_steps(exams([[3, 3], [3, 3], [3, 3]], np.full((3, 2), 3.0)))
-        assert {each.value for each in found} == {None}
-        assert found.one(metric="prior").why == "A side has one and the same label: 0/0."
 
 
 class TestTotals:
