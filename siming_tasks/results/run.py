@@ -161,12 +161,10 @@ class Run(Shown):
                 video = self.dataset.video(record.video_id)
                 about = {"run": self.name, "setting": name, "video_id": video.video_id,
                          "student": video.extra.get("student"), "site": video.site}  # fmt: skip
-                shown = {
-                    "media_mode": record.media.get("mode"),
-                    **{key: record.media.get(key) for key in ("n_frames", "fps")},
-                }
-                usage = record.conditions.usage or {}
-                shown |= {key: usage.get(key) for key in ("prompt_tokens", "completion_tokens")}
+                shown = {"media_mode": record.media.get("mode")}
+                shown |= {key: record.media.get(key) for key in ("n_frames", "fps")}
+                used = record.conditions.usage or {}
+                shown |= {key: used.get(key) for key in ("prompt_tokens", "completion_tokens")}
                 for step in steps_of(spec, video, record.step_id):
                     label, top = video.step(step), rubric.by_id[step].max_score
                     reference = label.scores.get(rater)
@@ -229,15 +227,16 @@ def load(
     return read_run(source, as_dataset(data), partial=partial)
 
 
-def load_run(
+def read_run(
     source: RunSource | str | Path | Sequence[str | Path],
-    dataset: Dataset,
+    dataset: Dataset | str | Path,
     *,
     partial: bool = False,
     allow: Collection[str] = (),
     seen: Seen | None = None,
+    strict: bool = True,
 ) -> Run:
-    """A run with every problem of its files in :attr:`Run.problems`.
+    """A run, if nothing is wrong that would make its numbers untrue.
 
     A run of one part of a split is read on that part, unless ``dataset`` is a part already: what both have then counts.
 
@@ -247,39 +246,12 @@ def load_run(
         dataset: what it was asked about.
         partial: count only the requests that have a record (a limited run that does not say so).
         allow: ``dataset`` accepts a run that was made on another version of the data set.
-        seen: called with each record and the line that it came from, as it is read.
-    """
-    source = source if isinstance(source, RunSource) else run_at(source)
-    dataset = dataset if dataset.part else take_part(dataset, source.part)
-    loaded = load_predictions(source.paths or source.path, dataset, seen, allow=allow)
-    run, problems = Run(source, dataset, loaded.records, (), loaded.files, partial), [*loaded.problems]
-    for name, present in run.records.items():
-        asked = run.asked(name)
-        if len(present) == len(asked):  # every record is of another request, and all of these count as asked
-            continue
-        have = {record.id for record in present}
-        every = expected_ids(TASKS[name], dataset.videos)
-        if lacking := [request.partition("/")[2] for request in every if request in asked and request not in have]:
-            shown = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
-            what = f"{len(lacking)} of {len(asked)} requests have no line ({shown}); they count as missing."
-            fix = "Add them, or accept the coverage."
-            problems.append(Problem("prediction-missing", what, fix, str(source.path), None, name, "warning"))
-    return replace(run, problems=tuple(problems))
-
-
-def read_run(
-    source: RunSource | str | Path | Sequence[str | Path],
-    dataset: Dataset | str | Path,
-    *,
-    partial: bool = False,
-    allow: Collection[str] = (),
-    seen: Seen | None = None,
-) -> Run:
-    """:func:`load_run`, if nothing is wrong that would make its numbers untrue.
+        seen: called with each record and its raw reply, as it is read.
+        strict: False returns the run whatever is wrong; all is in :attr:`Run.problems`.
 
     Raises:
         DataError: nothing to read, a line that is not JSON, two different answers to one request, answers off the
-            scale, or a run of another data set; every error is in ``.problems``.
+            scale, parts that were asked otherwise, or a run of another data set; every error is in ``.problems``.
 
     Example:
         >>> from siming_tasks import open_dataset, read_run
@@ -287,10 +259,22 @@ def read_run(
         >>> run.name, run.settings, len(run.records["full_score"])
         ('physician', ('full_score', 'full_error'), 4)
     """
-    run = load_run(source, as_dataset(dataset, "dataset"), partial=partial, allow=allow, seen=seen)
-    if errors := [problem for problem in run.problems if problem.severity == "error"]:
+    source = source if isinstance(source, RunSource) else run_at(source)
+    dataset = as_dataset(dataset, "dataset")
+    dataset = dataset if dataset.part else take_part(dataset, source.part)
+    loaded = load_predictions(source.paths or source.path, dataset, seen, allow=allow)
+    run, problems = Run(source, dataset, loaded.records, (), loaded.files, partial), [*loaded.problems]
+    for name, present in run.records.items():
+        asked, have = run.asked(name), {record.id for record in present}
+        every = expected_ids(TASKS[name], dataset.videos)
+        if lacking := [request.partition("/")[2] for request in every if request in asked and request not in have]:
+            shown = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
+            what = f"{len(lacking)} of {len(asked)} requests have no line ({shown}); they count as missing."
+            fix = "Add them, or accept the coverage."
+            problems.append(Problem("prediction-missing", what, fix, str(source.path), None, name, "warning"))
+    if strict and (errors := [problem for problem in problems if problem.severity == "error"]):
         raise DataError.of(errors)
-    return run
+    return replace(run, problems=tuple(problems))
 
 
 def partial_notes(settings: Mapping[str, Mapping[str, Any]]) -> list[str]:

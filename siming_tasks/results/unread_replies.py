@@ -89,18 +89,12 @@ class UnreadReplies:
 
 
 def unread_reply(record: Record, reply: str, asked: int) -> UnreadReply:
-    """Entry of a record whose reply was asked about so many steps."""
+    """Entry of a record whose reply was asked about so many steps; of a long one, both ends are kept."""
     name = "/".join(filter(None, (record.id, record.conditions.part)))
-    missing = dict(record.missing)
-    return UnreadReply(
-        name, record.setting, record.video_id, record.step_id, record.status, missing, asked, _cut(reply)
-    )
-
-
-def _cut(text: str) -> str:
-    """Both ends of a long reply, saying how much is left out in between."""
-    left_out = len(text) - 2 * ENDS
-    return f"{text[:ENDS]}\n⟦{left_out:,} characters left out⟧\n{text[-ENDS:]}" if left_out > 0 else text
+    if (left_out := len(reply) - 2 * ENDS) > 0:
+        reply = f"{reply[:ENDS]}\n⟦{left_out:,} characters left out⟧\n{reply[-ENDS:]}"
+    about = record.setting, record.video_id, record.step_id, record.status
+    return UnreadReply(name, *about, dict(record.missing), asked, reply)
 
 
 def takes_schema(model: str) -> bool | None:

@@ -178,10 +178,3 @@ def test_a_comparison_is_a_sentence(runs: list[st.Run], objects: dict[str, Any])
     text = str(found)
     assert f"{first} ({values[first]})" in text and f"{second} ({values[second]})" in text
     assert "are not tested: fewer than 5 videos" in text and text.endswith("over 4 SYNTHETIC exams.")
-
-
-def test_runs_are_compared_by_their_paths(
-    runs: list[st.Run], short_demo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SIMING_DATA", str(short_demo))
-    assert str(st.compare(*(run.source.path for run in runs))) == str(st.compare(*runs))

@@ -51,11 +51,6 @@ def test_the_first_difference_is_named_and_all_are_counted():
     assert comparable(*runs, allow=["prompt"]) == []
 
 
-def test_a_difference_in_every_request_is_named_so():
-    (reason,) = comparable(entrant("a", ["x"] * 3), entrant("b", ["y"] * 3))
-    assert "x against y (full_score/v0; every request)" in reason
-
-
 def record(**media: object) -> Record:
     shown = {"mode": "frames", "n_frames": 8, "quality": 90, **media}
     return Record.from_json({"id": "full_score/v0", "answers": {}, "media": shown})

@@ -180,22 +180,6 @@ def test_unlike_runs_are_refused(runs: dict[str, Path], exams: Dataset) -> None:
         assert refused([runs[one], runs[other]], exams.root) is not together, (one, other)
 
 
-@pytest.mark.parametrize(
-    ("other", "allowed", "taken"),
-    [
-        ("frames", "frames", True),
-        ("prompt", "prompt", True),
-        ("limited", "videos", True),
-        ("frames", "prompt", False),
-        ("limited", "frames", False),
-    ],
-)
-def test_only_the_difference_that_is_named_is_allowed(
-    other: str, allowed: str, taken: bool, runs: dict[str, Path], exams: Dataset
-) -> None:
-    assert refused([runs["complete"], runs[other]], exams.root, allowed) is not taken
-
-
 @pytest.mark.host
 def test_the_command_of_the_host_says_the_same(host: Any, exams: Dataset, tmp_path: Path) -> None:
     words = ["--model", "siming_reference", "--model_args", "kind=random", "--tasks", "siming_full_score"]

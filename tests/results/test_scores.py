@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
-from siming_tasks.data import check_dataset, open_dataset, with_labels, withhold
+from siming_tasks.data import open_dataset, with_labels, withhold
 from siming_tasks.options import Options
 from siming_tasks.results.evaluate_records import evaluate_records
 from siming_tasks.results.record import Record
@@ -81,27 +80,6 @@ def test_another_rater_and_mapping(folder: Path, predictions: Path) -> None:
         scored(folder, predictions, Options(rater="rater_z"))
 
 
-def test_withheld_labels_leave_no_trace(folder: Path, tmp_path: Path) -> None:
-    dataset = open_dataset(folder)
-    (folder / "events").mkdir()
-    (folder / "events/v001.json").write_text('{"lost": 2}')
-    public = withhold(folder, tmp_path / "public", tmp_path / "keys/labels.json")
-    assert public.withheld and not dataset.withheld
-    assert public.raters == ("consensus",)
-    assert check_dataset(public.root).errors == ()
-    rows = [json.loads(line) for line in (public.root / "videos.jsonl").read_text().splitlines()]
-    assert rows[0]["steps"][0] == {"step_id": "cpr_01", "start": 0.0, "end": 0.4, "score": {"consensus": None}}
-    names = {path.relative_to(public.root).as_posix() for path in public.root.rglob("*") if path.is_file()}
-    assert names == {
-        *("README.md", "dataset.yaml", "rubric.yaml", "videos.jsonl"),
-        *(f"media/v00{number}.mp4" for number in (1, 2, 3)),
-    }
-    for name in ("README.md", "dataset.yaml", "videos.jsonl"):
-        text = (public.root / name).read_text()
-        assert "rater_a" not in text and dataset.digest not in text and "lost points" not in text, name
-    assert stat.S_IMODE((tmp_path / "keys/labels.json").stat().st_mode) == 0o600
-
-
 def test_predictions_made_without_labels_score_as_with_them(folder: Path, tmp_path: Path) -> None:
     public = withhold(folder, tmp_path / "public", tmp_path / "labels.json")
     path = write_predictions(complete_run(public), tmp_path / "p.jsonl")
@@ -115,27 +93,6 @@ def test_predictions_made_without_labels_score_as_with_them(folder: Path, tmp_pa
         assert hosted.settings[name]["rows"] == full.settings[name]["rows"]
     assert "dataset-differs" in {problem.code for problem in full.problems}
     assert "dataset-differs" not in {problem.code for problem in hosted.problems}
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("{}", "public_digest: Field required"),
-        ("[", "no label file of"),
-        (None, "no such file. Give the file that `siming data split` wrote."),
-        ({"public_digest": "0" * 64}, "these are the labels of dataset 000000000000, the folder is"),
-    ],
-)
-def test_a_label_file_that_does_not_fit(folder: Path, tmp_path: Path, content: Any, message: str) -> None:
-    public = withhold(folder, tmp_path / "public", tmp_path / "labels.json")
-    path = tmp_path / "other.json"
-    if isinstance(content, dict):
-        content = json.dumps({**json.loads((tmp_path / "labels.json").read_text()), **content})
-    if content is not None:
-        path.write_text(content)
-    with pytest.raises(DataError) as caught:
-        with_labels(public, path)
-    assert message in str(caught.value) and str(path) in str(caught.value)
 
 
 def test_withholding_overwrites_nothing(folder: Path, tmp_path: Path) -> None:

@@ -154,14 +154,3 @@ def test_names_that_cannot_be_asked_for_are_refused(folder: Path, edit: Callable
 def test_a_split_that_says_no_part_is_refused(parted: Dataset, part: str) -> None:
     with pytest.raises(DataError, match="is neither PART nor SPLIT:PART"):
         take_part(parted, part)
-
-
-def test_a_run_of_another_data_set_is_no_empty_table(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = tmp_path / "other.jsonl"
-    line = {"setting": "full_score", "video_id": "elsewhere", "answers": {"cpr_01": 1}}
-    run.write_text(json.dumps(line) + "\n")
-    assert main(["score", str(folder), str(run)]) == 1
-    said = capsys.readouterr()
-    assert said.out == "" and f"{run}: no line holds a prediction about tiny, 1." in said.err

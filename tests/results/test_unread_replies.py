@@ -7,7 +7,7 @@ import pytest
 from siming_tasks.data import Dataset
 from siming_tasks.parsing import parse_reply
 from siming_tasks.results.record import Record
-from siming_tasks.results.unread_replies import ENDS, UnreadNote, UnreadReplies, _cut, takes_schema
+from siming_tasks.results.unread_replies import ENDS, UnreadNote, UnreadReplies, takes_schema
 from tests.records import record_json
 
 
@@ -36,10 +36,10 @@ def test_the_last_reply_to_a_request_counts(exams: Dataset) -> None:
     assert len(collected(exams, ['{"score": 1}', "No idea."]).all()) == 1
 
 
-def test_a_long_reply_keeps_its_ends() -> None:
-    cut = _cut("start " + "x" * 80_000 + " end")
-    assert len(cut) < 2 * ENDS + 50 and cut.startswith("start ") and cut.endswith(" end")
-    assert "⟦77,010 characters left out⟧" in cut and _cut("short") == "short"
+def test_a_long_reply_keeps_its_ends(exams: Dataset) -> None:
+    (cut,) = collected(exams, ["start " + "x" * 80_000 + " end"]).all()
+    assert len(cut.reply) < 2 * ENDS + 50 and cut.reply.startswith("start ") and cut.reply.endswith(" end")
+    assert "⟦77,010 characters left out⟧" in cut.reply
 
 
 def test_classes_that_take_a_schema() -> None:

@@ -31,7 +31,7 @@ from siming_tasks.data import Dataset
 from siming_tasks.data.jsonl import parse_object
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.results.read_predictions import write_predictions
-from siming_tasks.results.run import Run, load_run
+from siming_tasks.results.run import Run, read_run
 from siming_tasks.tasks import STANDARD_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import expected_requests
 
@@ -248,7 +248,9 @@ def predictions_of(received: Received, dataset: Dataset) -> Run:
         path = Path(folder) / "predictions.jsonl"
         path.write_bytes(received.predictions)
         try:
-            run = load_run(path, dataset, allow=("dataset",))  # said below, once, by the archive's own digest
+            run = read_run(
+                path, dataset, allow=("dataset",), strict=False
+            )  # said below, once, by the archive's own digest
         except DataError as error:
             raise DataError(f"{received.path}: {str(error).replace(str(path), path.name)}") from None
     problems = [

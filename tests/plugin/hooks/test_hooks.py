@@ -286,6 +286,6 @@ def test_a_run_says_how_many_replies_were_unread_and_many_of_them_first(
         return capsys.readouterr().err
 
     few, many = printed("No \x1b[2Jidea."), printed(*["No idea."] * len(asked))
-    assert few.index("Nothing but the table") < few.index(f"1 of {len(asked)} replies") and "\x1b" not in few
-    assert many.index(f"{len(asked)} of {len(asked)} replies") < many.index("Nothing but the table")
+    assert few.index("Nothing but the table") < few.index(f"clip_score 1 of {len(asked)} (") and "\x1b" not in few
+    assert many.index(f"clip_score {len(asked)} of {len(asked)} (100.0%") < many.index("Nothing but the table")
     assert many.count("\n  clip_score/") == 3 and "SIMING_ASK=step" in many

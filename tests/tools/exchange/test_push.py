@@ -181,11 +181,9 @@ def in_info(root: Path) -> None:
     ("change", "why"),
     [
         (put("key.json", "{}"), "key.json is there"),
-        (put(".ratings.sqlite", "x"), ".ratings.sqlite is there"),
         (put("media/notes.txt", "v001 fails"), "media/notes.txt is there"),
         (lambda root: (root / "README.md").unlink(), "README.md is missing"),
         (in_info, "dataset.yaml has 'label_sources'"),
-        (in_first_row(student="s1"), "videos.jsonl holds more"),
         (in_first_row(step={"errors": [], "reason": "too shallow"}), "videos.jsonl holds more"),
         (in_first_row(step={"score": {"consensus": None, "rater_a": None}}), "videos.jsonl holds more"),
     ],
