@@ -376,6 +376,20 @@ DECODED: dict[str, tuple[Spoil, str, str, str]] = {
         "student s1 appears in more than one part of the split",
         "warning",
     ),
+    "findings of nobody": (
+        step(findings={"ghost": {"reason": "slow"}}),
+        "finding-rater",
+        "findings of 'ghost' in 1 steps, who gave no points",
+        "warning",
+    ),
+    "a performance of two students": (
+        rows(
+            lambda c: [r.update(performance="p", student=name) for r, name in zip(c, ("s1", "s2", "s2"), strict=True)]
+        ),
+        "performance-student",
+        "one performance has several students: p (s1, s2).",
+        "warning",
+    ),
     "one student in two spellings": (
         rows(lambda c: [r.update(student=name) for r, name in zip(c, ("T01", "t01", "T02"), strict=True)]),
         "name-case",
@@ -421,12 +435,6 @@ def test_check_finds_each_corruption(folder: Path, name: str) -> None:
     assert found, [(problem.code, str(problem)) for problem in check_dataset(folder).problems]
     assert any(words in str(problem) for problem in found), [str(problem) for problem in found]
     assert {problem.severity for problem in found} == {severity}
-
-
-def test_every_corruption_says_something_else() -> None:
-    words = [entry[1:3] for entry in (*ERRORS.values(), *DECODED.values())]
-    assert len(ERRORS) + len(DECODED) >= 40
-    assert len({code for code, _ in words}) >= 40
 
 
 def test_all_findings_come_in_one_run(folder: Path) -> None:

@@ -70,72 +70,16 @@ def test_strict_reader_agrees_with_json(value: Any) -> None:
         assert not isinstance(value, dict) or not finite or "\\ud" in text
 
 
-@FEW
-@given(st.dictionaries(st.text(max_size=10), JSON, max_size=4))
-def test_lenient_reader_agrees_with_json(root: Path, value: dict[str, Any]) -> None:
-    """Logs are read by another library; what it declines is read by :mod:`json`. Whole numbers up to 64 bits."""
-    path = root.parent / "log.jsonl"
-    path.write_text(json.dumps(value) + "\n")
-    ((_, row),) = read_jsonl(path, strict=False)
-    expected = json.loads(json.dumps(value), parse_constant=lambda _: None)
-    large = [number for number in numbers(value) if abs(number) >= 2**63]
-    assert row == expected or large
-
-
-TOKENS = st.sampled_from(
-    [
-        *["18446744073709551615", "18446744073709551616", "-9223372036854775809", "99999999999999999999", "-0", "1e18"],
-        *["123456789012345678901", "1e999", "-1e-999", "NaN", "-Infinity", "01", "1.", "0.30000000000000004", "tru"],
-        *['"a:b"', '"\\u003a"', '"\\ud800"', '"\\ud83d\\ude00"', '"\\u0000"', '"\x1f"', '"\x7f"', '"é"', "null"],
-    ]
-)
-KEYS = st.sampled_from(['"a"', '"b"', '"\\u0061"', '"a:"', '":"', '""'])
-TEXTS = st.recursive(
-    TOKENS,
-    lambda inner: (
-        st.lists(inner, max_size=3).map(lambda items: f"[{', '.join(items)}]")
-        | st.lists(st.tuples(KEYS, st.sampled_from([":", " : "]), inner), max_size=3).map(
-            lambda items: f"{{{','.join(map(''.join, items))}}}"
-        )
-    ),
-    max_leaves=6,
-)
-
-
-@settings(FEW, max_examples=400)
-@given(TEXTS, st.sampled_from(["", " ", "\x00", "}", "\r"]))
-def test_strict_lines_are_read_as_the_strict_reader_reads_them(root: Path, value: str, end: str) -> None:
-    """Repeated keys, whole numbers beyond 64 bits, colons in texts: the fast reader must leave these alone."""
-    text = f'{{"x":{value}}}{end}'
-    path = root.parent / "strict.jsonl"
-    path.write_text(text + "\n", encoding="utf-8", newline="")
-    ((_, row),) = read_jsonl(path)
-    try:
-        expected: Any = parse_object(text)
-    except ValueError as error:
-        expected = str(error)
-    if isinstance(row, Problem):
-        assert row.what == f"not a JSON object: {expected}."
-    else:
-        assert repr(row) == repr(expected)  # also -0.0 and the kind of every number
-
-
-@pytest.mark.parametrize("depth", [400, 990, 1010, 1030, 5000])
-def test_deep_lines_are_refused_where_they_could_not_be_written(tmp_path: Path, depth: int) -> None:
-    path = tmp_path / "deep.jsonl"
-    path.write_text('{"a":' * depth + "1" + "}" * depth + "\n")
-    ((_, row),) = read_jsonl(path)
-    if isinstance(row, Problem):
-        assert "nested too deeply" in row.what and depth > 400
-    else:
-        assert json.loads(json.dumps(row)) == row and depth < 1030
-
-
-def numbers(value: Any) -> list[float]:
-    """Every number in a JSON value."""
-    if isinstance(value, dict | list):
-        return [n for inner in (value.values() if isinstance(value, dict) else value) for n in numbers(inner)]
-    return [value] if isinstance(value, int | float) else []
+def test_lines_from_strangers_are_refused_by_name(tmp_path: Path) -> None:
+    """Whole numbers beyond 64 bits, what is nested too deeply, and a log's NaN, which is nothing."""
+    path = tmp_path / "lines.jsonl"
+    path.write_text('{"x": 123456789012345678901}\n{"x": 1e999}\n' + '{"a":' * 5000 + "1" + "}" * 5000 + "\n")
+    reasons = [row.what for _, row in read_jsonl(path) if isinstance(row, Problem)]
+    assert [
+        any(word in reason for word in ("21 digits", "beyond every scale", "too deeply")) for reason in reasons
+    ] == [True] * 3
+    path.write_text('{"x": NaN, "y": 1, "y": 2}\n')
+    assert list(read_jsonl(path, strict=False)) == [(1, {"x": None, "y": 2})]
 
 
 @FEW

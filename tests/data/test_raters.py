@@ -16,7 +16,7 @@ from siming_tasks.analysis.raters import rater_rows
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Rater, human_raters
-from siming_tasks.data import Dataset, check_dataset, open_dataset, with_labels, withhold
+from siming_tasks.data import Dataset, open_dataset, with_labels, withhold
 from siming_tasks.results.evaluate_records import build_reference_matrix
 
 Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
@@ -127,17 +127,3 @@ def test_what_raters_heard_stands_where_they_are_compared(
     text = " ".join(capsys.readouterr().out.split())
     assert "manikin: instrument; rater" in text and "_a: person, was present, with sound; rater" in text
     assert "_b: not stated" in text
-
-
-def test_findings_of_nobody_and_a_performance_of_two_students_are_found(folder: Path, edit: Edit) -> None:
-    def spoil(rows: list[dict[str, Any]]) -> None:
-        rows[0]["steps"][0]["findings"] = {"ghost": {"reason": "too slow"}, "rater_a": {"reason": "slow"}}
-        rows[0] |= {"performance": "p1", "student": "s1"}
-        rows[1] |= {"performance": "p1", "student": "s2"}
-        rows[2] |= {"performance": "p2", "student": "s2"}
-
-    edit(spoil)
-    found = {problem.code: problem.what for problem in check_dataset(folder, quick=True).warnings}
-    assert found["finding-rater"] == "findings of 'ghost' in 1 steps, who gave no points; they are never used."
-    assert found["performance-student"] == "one performance has several students: p1 (s1, s2)."
-    assert "performance-site" not in found

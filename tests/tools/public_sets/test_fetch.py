@@ -233,14 +233,6 @@ class serve:
         self.server.server_close()
 
 
-def test_other_files_than_the_published_ones_are_refused(annotations: Path, tmp_path: Path) -> None:
-    file = annotations / "meta" / "metadata.json"
-    file.write_text(file.read_text().replace("2.0", "2.5"))
-    with pytest.raises(DataError, match=r"are not the files of .* at 538e4be4.*\. Check out that commit"):
-        public_sets.fetch("egooops", tmp_path / "out", annotations=annotations)
-    assert not (tmp_path / "out").exists()
-
-
 def test_recordings_without_a_video_are_left_out(
     annotations: Path, videos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
