@@ -79,18 +79,13 @@ def _keys(dataset: Dataset) -> Iterator[Problem]:
 
 
 def _ids(dataset: Dataset) -> Iterator[Problem]:
-    """Ids of which some systems make one file, and performances that tie what is not one act."""
-    folded = Counter(video.video_id.casefold() for video in dataset.videos)
-    for video in dataset.videos:
-        if folded[video.video_id.casefold()] > 1:
-            what = "another id differs only in case; their files are one file on some systems."
-            yield _problem(dataset, video, "video-case", what, "Rename one.", "video_id")
-    for key in ("student", "performance", "site"):
+    """Names that differ only in case, and performances that tie what is not one act."""
+    for key in ("video_id", "student", "performance", "site"):
         names = {value for video in dataset.videos if (value := _about(video, key))}
         often = Counter(name.casefold() for name in names)
         if alike := sorted(name for name in names if often[name.casefold()] > 1):
-            what = f"{_shown(alike)} are several {key}s that differ only in case."
-            yield _problem(dataset, None, "name-case", what, f"Write one {key} in one way.", key)
+            what = f"{_shown(alike)} differ only in case: are they one, or several?"
+            yield _problem(dataset, None, "name-case", what, "Write one in one way, several apart.", key)
     for key in ("student", "site"):
         stated: defaultdict[str, set[str]] = defaultdict(set)
         for video in dataset.videos:
@@ -103,7 +98,7 @@ def _ids(dataset: Dataset) -> Iterator[Problem]:
 
 
 def _about(video: Video, key: str) -> str | None:
-    value = video.site if key == "site" else video.extra.get(key)
+    value = video.site if key == "site" else video.video_id if key == "video_id" else video.extra.get(key)
     return None if value in (None, "") else str(value)
 
 

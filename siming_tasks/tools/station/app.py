@@ -63,7 +63,7 @@ def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
         item = item_of(request)
         if item is None or not has_sound(item.exam.path):
             return not_found()
-        sound = sound_of(FrameStore(cache, item.exam.path, item.exam.digest)).part(0, frames_of(item.exam).end)
+        sound = sound_of(FrameStore(cache, item.exam.path, item.exam.digest)).part(0, frames_of(item.exam)[1])
         return JSONResponse([round(peak, 3) for peak in sound.peaks(WAVE).tolist()])
 
     def news(request: Request) -> Response:

@@ -132,18 +132,16 @@ def check_event(rubric: Rubric, step: str | None, kind: str, value: Any) -> Sent
         return Sentence("not_in_rubric", {"step": f"{step!r:.80}"})
     if value is None:
         return None
+    if kind == "comment":
+        fits = isinstance(value, str) and len(value) <= MAX_COMMENT
+        return None if fits else Sentence("not_comment", {"most": f"{MAX_COMMENT:,}"})
+    if kind == "applicable":
+        return None if isinstance(value, bool) else Sentence("bad_value", {"kind": kind})
     number = is_number(value) and 0 <= value <= MAX_SECONDS  # no NaN
-    if kind == "points":
-        if not number or value > rule.max_score or value % rule.score_increment:
-            scale = ", ".join(f"{each:g}" for each in allowed_points(rule))
-            return Sentence("off_scale", {"value": f"{value!r:.40}", "step": rule.id, "scale": scale})
-    elif kind in ("start", "end") and not number:
-        return Sentence("not_seconds", {"kind": kind, "value": f"{value!r:.40}"})
-    elif kind == "applicable" and not isinstance(value, bool):
-        return Sentence("not_bool", {"value": f"{value!r:.40}"})
-    elif kind == "comment" and not (isinstance(value, str) and len(value) <= MAX_COMMENT):
-        return Sentence("not_comment", {"most": f"{MAX_COMMENT:,}"})
-    return None
+    if kind == "points" and (not number or value > rule.max_score or value % rule.score_increment):
+        scale = ", ".join(f"{each:g}" for each in allowed_points(rule))
+        return Sentence("off_scale", {"value": f"{value!r:.40}", "step": rule.id, "scale": scale})
+    return None if number else Sentence("bad_value", {"kind": kind})
 
 
 def is_event_log(path: Path) -> bool:

@@ -58,19 +58,11 @@ class Item:
     steps: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Frames:
-    """Start of each frame of an exam, and end of the last one; seconds from the first."""
-
-    times: tuple[float, ...]
-    end: float
-
-
 @lru_cache(maxsize=8)
-def frames_of(exam: Exam) -> Frames:
-    """Times of all frames of an exam; the last few exams are kept."""
+def frames_of(exam: Exam) -> tuple[tuple[float, ...], float]:
+    """Start of each frame of an exam, and end of the last one; seconds from the first. The last few exams are kept."""
     timeline = read_timeline(exam.path)
-    return Frames(tuple(round(time, 6) for time in timeline.times.tolist()), round(timeline.duration, 6))
+    return tuple(round(time, 6) for time in timeline.times.tolist()), round(timeline.duration, 6)
 
 
 def rater_name(text: str) -> str:
@@ -144,11 +136,8 @@ class Work:
                 "zh": skill.name_zh,
                 "steps": [
                     {
-                        "id": step.id,
-                        "name": step.name,
+                        **step.model_dump(include={"id", "name", "requirement", "criteria"}),
                         "zh": step.name_zh,
-                        "requirement": step.requirement,
-                        "criteria": step.criteria.model_dump(),
                         "chinese": in_chinese(step),
                         "points": allowed_points(step),
                         "heard": step.evidence.is_heard,
@@ -173,9 +162,9 @@ class Work:
     def open(self, number: int, name: Any) -> dict[str, Any]:
         """Data that the page needs of one exam; opening it is an event."""
         item = self._item(number)
-        frames = frames_of(item.exam)
-        self._append(item, name, None, "open", {"seconds": frames.end})
-        player = {**asdict(frames), "src": f"/media/{number}", "sound": has_sound(item.exam.path)}
+        times, end = frames_of(item.exam)
+        self._append(item, name, None, "open", {"seconds": end})
+        player = {"times": times, "end": end, "src": f"/media/{number}", "sound": has_sound(item.exam.path)}
         about = {"name": visible(item.exam.name), "steps": item.steps, "player": player}
         return {**about, **self.shown(item), **self.news(item)}
 
@@ -223,10 +212,10 @@ class Work:
 
     def _seconds(self, item: Item, step: str | None, kind: str, frame: Any) -> float:
         """Seconds at which a marked frame begins (start) or ends (end), so that the span holds both frames whole."""
-        shown = frames_of(item.exam)
-        if isinstance(frame, bool) or not isinstance(frame, int) or not 0 <= frame < len(shown.times):
+        times, end = frames_of(item.exam)
+        if isinstance(frame, bool) or not isinstance(frame, int) or not 0 <= frame < len(times):
             raise Refusal("no_such_frame", frame=f"{frame!r:.40}")
-        at = (*shown.times, shown.end)[frame + (kind == "end")]
+        at = (*times, end)[frame + (kind == "end")]
         now = self.state(item).step(step or "")
         other, wrong = (now.end, "start_too_late") if kind == "start" else (now.start, "end_too_early")
         if other is not None and (at >= other if kind == "start" else at <= other):
@@ -305,12 +294,7 @@ class Adjudication(Work):
             # The order is as by a coin for every step of every exam, and the same whenever it is asked for.
             coin = hashlib.sha256(f"{item.exam.digest}/{step}".encode()).digest()[0] % 2
             scores[step] = [
-                {
-                    "points": state.points,
-                    "applicable": state.applicable,
-                    "comment": visible(state.comment),
-                    "span": state.span,
-                }
+                {**asdict(state), "comment": visible(state.comment), "span": state.span}
                 for state in both[:: 1 if coin else -1]
             ]
             if spans := [state.span for state in both if state.span]:
