@@ -225,8 +225,10 @@ def _print_plan(run_plan: RunPlan, rubric: Rubric, formulas: list[str], reply: i
     print(f"one pass over all videos: {run_plan.decode_seconds / 60:.0f} min on two cores")
     controls = [name for name in STANDARD_TASKS if name not in BENCHMARK_TASKS]
     for names, words in ((BENCHMARK_TASKS, "the four settings"), (controls, ", ".join(controls))):
+        expected = run_plan.cost(names, expected=True)
         for name, cost in run_plan.cost(names).items():
-            print(f"API cost of {words}, {name}: at most {cost:,.2f} at the prices given")
+            print(f"API cost of {words}, {name}: about {expected[name]:,.2f} with short answers,", end=" ")
+            print(f"at most {cost:,.2f} at the prices given")
     for scope in SCOPES:  # what can be seen does not depend on what is asked
         setting = next(item for item in run_plan.settings if TASKS[item.setting].scope == scope)
         always = {step: why for step, (share, why) in setting.unobservable.items() if share == 1}

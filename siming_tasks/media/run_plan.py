@@ -28,6 +28,11 @@ BYTES_PER_PIXEL = 0.12  # stored JPEG (quality 90) of a noisy 720p recording; sm
 DECODE_PIXELS = 650e6  # pixels a second that a linear decode of H.264 passes on two cores; one-pass preparation too
 CAPTION_TOKENS = 16  # upper bound for the time before each frame and the markers around it
 
+SHORT_ANSWER = 9
+"""Tokens of a short answer for each step that is asked about: {"scores": {...}} of 33 steps has 291 of OpenAI's cl100k,
+{"verdict": "incorrect"} has 7."""
+EXPECTED_CAPTION, PROMPT_BYTES_PER_TOKEN = 8, 4  # measured with the same tokenizer on the prompts of the four settings
+
 
 @dataclass(frozen=True, eq=False)
 class ExamFacts:
@@ -82,6 +87,7 @@ class SettingPlan:
         gap_max: longest time between two frames of a request (s).
         unseen: (steps with a span of which no frame is shown, steps with a span), all requests together.
         cost: formula name -> upper bound in the currency of the prices; empty without prices.
+        expected: the same with a short answer (:data:`SHORT_ANSWER`) and the mean tokens of text.
     """
 
     setting: str
@@ -95,6 +101,7 @@ class SettingPlan:
     gap_max: float
     unseen: tuple[int, int]
     cost: Mapping[str, float]
+    expected: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -106,9 +113,9 @@ class RunPlan:
     disk: float
     decode_seconds: float
 
-    def cost(self, names: Iterable[str] = BENCHMARK_TASKS) -> dict[str, float]:
-        """Sum the costs of these settings: formula name -> upper bound in the currency of the prices; empty without."""
-        costs = [item.cost for item in self.settings if item.setting in set(names)]
+    def cost(self, names: Iterable[str] = BENCHMARK_TASKS, *, expected: bool = False) -> dict[str, float]:
+        """Sum the costs of these settings: formula name -> upper bound (or expected), in the currency of the prices."""
+        costs = [item.expected if expected else item.cost for item in self.settings if item.setting in set(names)]
         return {name: sum(cost[name] for cost in costs) for name in (costs[0] if costs else ())}
 
 
@@ -212,7 +219,8 @@ def _plan_setting(
 
     frames_max, frames = most_and_sum([len(question.indices) for question in questions])
     requests = sum(question.times for question in questions)
-    tokens, context, cost = {}, {}, {}
+    tokens, context, cost, expected = {}, {}, {}, {}
+    short = sum(SHORT_ANSWER * len(question.steps) * question.times for question in questions)
     for formula in formulas:
         image = TOKEN_FORMULAS[formula]
         most, total = most_and_sum([len(question.indices) * image(*question.size) for question in questions])
@@ -221,6 +229,8 @@ def _plan_setting(
         if prices:
             read = total + CAPTION_TOKENS * frames + requests * prompt
             cost[formula] = (read * prices[0] + requests * reply * prices[1]) / 1e6
+            likely = total + EXPECTED_CAPTION * frames + requests * prompt / PROMPT_BYTES_PER_TOKEN
+            expected[formula] = (likely * prices[0] + short * prices[1]) / 1e6
 
     reasons: dict[str, Counter[str | None]] = {step.id: Counter() for step in rubric.steps}
     for question in questions:
@@ -237,5 +247,5 @@ def _plan_setting(
     unseen = sum(question.unseen * question.times for question in questions)
     timed = sum(len(question.spans) * question.times for question in questions)
     return SettingPlan(
-        name, requests, frames, frames_max, fps, tokens, context, unobservable, gap, (unseen, timed), cost
+        name, requests, frames, frames_max, fps, tokens, context, unobservable, gap, (unseen, timed), cost, expected
     )

@@ -100,6 +100,8 @@ def test_a_plan_equals_the_figures_worked_out_by_hand() -> None:
     assert plan.stored == 2 * (20 + 3 * 5 - 1), "both begin with frame 0"
     assert plan.cost()["qwen2_5_vl"] == pytest.approx(2 * (70 * (391 + 16) * 1e-6 + 8 * 100 * 1e-5))
     assert plan.cost(["full_score"])["qwen2_5_vl"] == pytest.approx(40 * (391 + 16) * 1e-6 + 2 * 100 * 1e-5)
+    # 4 steps about each of 2 videos and 6 clips of one, 9 tokens each; 8 before each of 40 + 30 frames; both answers
+    assert plan.cost(expected=True)["qwen2_5_vl"] == pytest.approx(2 * (70 * (391 + 8) * 1e-6 + (8 + 6) * 9 * 1e-5))
     assert timed == replace(full, setting="full_timed_score"), "the same pictures; prompts were not counted here"
 
 
