@@ -44,7 +44,7 @@ WIDE, PHONE = 940.0, 344.0
 HEADING, GAP = 26.0, 8.0
 """Height of a panel's heading, and what is left free below its last row."""
 _PAPER = """text{font:12px Helvetica,Arial,sans-serif;fill:#1b1c1e}.tick,.axis{fill:#555;text-anchor:middle}
-.label{text-anchor:end}.said,.name{text-anchor:start}.head{font-weight:bold}path{fill:none}.rule{stroke:#ddd}
+.label,.key{text-anchor:end}.said,.name{text-anchor:start}.head{font-weight:bold}path{fill:none}.rule{stroke:#ddd}
 .zero{stroke:#777}.dot{fill:currentColor}.reach{stroke:currentColor;stroke-width:1.8}.thin{opacity:.4}
 .zone rect{fill:#747474;opacity:.13}.band rect{fill:#007a59;opacity:.16}text.of-zone{fill:#555}
 text.of-band{fill:#007a59}""" + "".join(f".{role}{{color:{row.colour}}}" for role, row in ROLES.items())
@@ -192,7 +192,7 @@ def _draw_panel(
     kind = "zone" if panel.zone is not None else "band"
     if panel.key and not narrow:  # on a phone the caption alone says it
         parts.append(
-            _text(f"label of-{kind}", axis.stop, top + 16, f"{'grey' if kind == 'zone' else 'green'}: {panel.key}")
+            _text(f"key of-{kind}", axis.stop, top + 16, f"{'grey' if kind == 'zone' else 'green'}: {panel.key}")
         )
     if panel.zone is not None:
         end = max(axis.at(panel.zone), axis.start)
