@@ -29,14 +29,14 @@ def _shown(row: Backend) -> str:
 
 def _reader(row: Backend) -> str:
     arguments = ", ".join(f"{key}={str(value).lower()}" for key, value in row.arguments.items())
-    refused = " (refused)" if row.file else ""
-    return (row.video or "-") + refused + (f" [`{arguments}`]" if arguments else "")
+    reads = "-" if not row.video else "refused" if row.file else "yes"
+    return reads + (f" [`{arguments}`]" if arguments else "")
 
 
 def _heard(row: Backend) -> str:
     if row.hears:
         return HEARS[row.hears] + (f", {row.sound_seconds} s each" if row.sound_seconds else "")
-    return "-" if row.refused else "no" + (f": {row.deaf}" if row.deaf else "")
+    return "no" + (f": {row.deaf}" if row.deaf else "")
 
 
 def _notes(row: Backend) -> str:
@@ -59,18 +59,15 @@ def page() -> str:
     lines = []
     for registry, title in TITLES.items():
         rows = [row for row in (*backends().values(), *OURS.values()) if row.name.startswith(f"{registry}.")]
-        lines.append(
-            f"## {title}\n\n| `--model` | shown | own reader | hears | verdict | |\n|---|---|---|---|---|---|\n"
-        )
+        lines.append(f"## {title}\n\n| `--model` | shown | own reader | hears | |\n|---|---|---|---|---|\n")
         refused: dict[str, list[str]] = {}
         for row in sorted(rows, key=lambda row: row.name.lower()):
             name = row.name.removeprefix(f"{registry}.")
-            cells = [f"`{name}`", _shown(row), _reader(row), _heard(row), row.verdict, _notes(row)]
-            cells = [cell.replace("|", "\\|") for cell in cells]
-            if cells[4].startswith("refused: ") and {*cells[1:4], cells[5]} <= {"-", "no", ""}:
-                refused.setdefault(cells[4].removeprefix("refused: "), []).append(cells[0])
+            cells = [f"`{name}`", _shown(row), _reader(row), _heard(row), _notes(row)]
+            if row.why_refused:
+                refused.setdefault(row.why_refused, []).append(cells[0])
             else:
-                lines.append(f"| {' | '.join(cells)} |\n")
+                lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n")
         lines.append("\n| refused, because | `--model` |\n|---|---|\n")
         lines.extend(f"| {reason} | {', '.join(names)} |\n" for reason, names in refused.items())
         lines.append("\n")

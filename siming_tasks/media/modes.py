@@ -8,7 +8,7 @@ the table ``backends.yaml``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -126,11 +126,14 @@ _WHY_REFUSED = {
 
 @pydantic.dataclasses.dataclass(frozen=True, config={"extra": "forbid"})
 class Backend:
-    """One model class, named like ``chat.qwen3_vl`` (registry, module); ``backends.yaml`` explains the fields."""
+    """One model class, named like ``chat.qwen3_vl`` (registry, module); ``backends.yaml`` explains the fields.
+
+    A class that no row names takes several pictures, as far as anybody knows: its name is that of its module.
+    """
 
     name: str
-    images: Literal["several", "paths", "one", "none"] = "none"
-    video: str = ""
+    images: Literal["several", "paths", "one", "none"] = "several"
+    video: bool = False
     arguments: Mapping[str, Any] = field(default_factory=dict)
     frames: Mapping[str, Any] = field(default_factory=dict)
     prefer: Literal["video"] | None = None
@@ -150,7 +153,6 @@ class Backend:
     needs: tuple[str, ...] = ()
     video_needs: tuple[str, ...] = ()
     refused: str = ""
-    measured: Literal["weights", "stand-in", "service"] | None = None
     hears: Literal["url", "path", "array", "file"] | None = None
     sound_seconds: int = 0
     deaf: str = ""
@@ -174,13 +176,17 @@ class Backend:
         return self.media is None and not self.refused and self.hears is not None
 
     @property
-    def verdict(self) -> str:
-        """``measured (how)`` or ``read``, and ``guarded`` if a fault is kept from harm; or ``refused: reason``."""
-        if self.media is None and not self.listens:
-            return f"refused: {self.refused or _WHY_REFUSED[self.images]}"
-        faults = self.file, self.alone, self.unread, self.experts, self.batch, self.own_arguments, self.failed
-        guarded = any(faults) or self.needs or self.video_needs or self.sound_seconds
-        return (f"measured ({self.measured})" if self.measured else "read") + (", guarded" if guarded else "")
+    def why_refused(self) -> str:
+        """Reason why it cannot judge here, as the end of a sentence; empty if it can."""
+        return "" if self.media or self.listens else self.refused or _WHY_REFUSED[self.images]
+
+    def is_verified(self, cache: Path) -> bool:
+        """True if a test runs a class of this name, or the canary has passed with it on this machine."""
+        return self.name in backends() or self.name in _OUR_NAMES or self.canary_note(cache).exists()
+
+    def canary_note(self, cache: Path) -> Path:
+        """File in the cache folder which says that the canary has passed with this class."""
+        return cache / "verified" / self.name
 
     def mode(self, wanted: str, modality: str | None = None) -> MediaMode:
         """Choose how it gets its media.
@@ -195,7 +201,7 @@ class Backend:
         if self.listens:
             return FRAMES  # of which it is shown none
         if self.media is None:
-            raise OptionsError(f"{self.name} cannot judge here: {self.verdict.removeprefix('refused: ')}.")
+            raise OptionsError(f"{self.name} cannot judge here: {self.why_refused}.")
         default = self.media
         if self.modality:
             modality = modality or self.modality
@@ -211,15 +217,15 @@ class Backend:
 
 
 OURS = {
-    "siming_tasks.models.nano.chat_model": Backend(
-        "chat.siming_nano", images="several", video="64 evenly, 16 of a clip", blind=True, measured="weights",
-        note="trained on drawings, useless on real exams",
-    )
-}  # fmt: skip
-"""Model classes of this package, by module. They are not in the table, which is part of every cache key."""
+    "siming_tasks.models.nano.chat_model": Backend("chat.siming_nano", video=True, blind=True),
+    "siming_tasks.plugin.reference_model": Backend("chat.siming_reference", video=True, blind=True, hears="path"),
+}
+"""Model classes of this package, by module."""
 
-UNKNOWN = Backend("unknown", images="several", video="unknown", blind=True, hears="path")
-"""A class of a user's: our frames, and sound as a file, which lmms-eval hands on as they are."""
+_OUR_NAMES = {row.name for row in OURS.values()}
+
+UNKNOWN = Backend("unknown", video=True, blind=True, hears="path")
+"""A class that no row names: our frames, and sound as a file, which lmms-eval hands on as they are."""
 
 
 @cache
@@ -231,10 +237,10 @@ def backends() -> Mapping[str, Backend]:
 
 def backend_of(modules: Iterable[str]) -> Backend:
     """Find the row of a class by the modules of itself and its bases in the order of inheritance."""
-    prefix = "lmms_eval.models."
+    modules, prefix = list(modules), "lmms_eval.models."
     for module in modules:
         if row := OURS.get(module) or (
             backends().get(module.removeprefix(prefix)) if module.startswith(prefix) else None
         ):
             return row
-    return UNKNOWN
+    return replace(UNKNOWN, name=modules[0].removeprefix(prefix) or UNKNOWN.name)

@@ -50,6 +50,7 @@ DURING_A_RUN: Mapping[str, str] = {
     f"{_MODELS}.simple.openai:OpenAICompatible.encode_image": "the same",
     f"{_MODELS}.simple.reka:Reka.encode_image": "the same",
     f"{_MODELS}.simple.internvl2:load_image": "an image is one tile, as a frame of its videos is",
+    f"{_MODELS}.simple.video_llava:read_video": "the class gives by place what its reader takes by name",
 }
 """Functions that are replaced while a task of ours runs, and why."""
 

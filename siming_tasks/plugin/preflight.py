@@ -146,10 +146,9 @@ def check_run_arguments(arguments: RunArguments, policy: Policy, specs: Iterable
         OptionsError: it cannot work; says why, and what to do.
     """
     backend, name = arguments.backend, arguments.model
-    if backend.media is None and not backend.listens:
+    if backend.why_refused:
         raise OptionsError(
-            f"--model {name} cannot judge here: {backend.verdict.removeprefix('refused: ')}. "
-            f"{see('models')} lists the models that can."
+            f"--model {name} cannot judge here: {backend.why_refused}. {see('models')} lists the models that can."
         )
     modality = arguments.model_arguments.get("modality")
     mode = policy.mode_for(backend, modality)

@@ -23,12 +23,12 @@ def test_modes_declare_image_output_and_frame_sampling() -> None:
 @pytest.mark.parametrize(
     ("takes", "refused"),
     [
-        ({"images": "several", "video": "32"}, []),
-        ({"images": "one", "video": "32"}, ["frames"]),
-        ({"images": "none", "video": "32"}, ["frames"]),
+        ({"images": "several", "video": True}, []),
+        ({"images": "one", "video": True}, ["frames"]),
+        ({"images": "none", "video": True}, ["frames"]),
         ({"images": "several"}, ["video", "proxy"]),
-        ({"images": "several", "video": "32", "file": "faulty"}, ["video", "proxy"]),
-        ({"images": "several", "video": "32", "file": "short"}, ["video", "proxy"]),
+        ({"images": "several", "video": True, "file": "faulty"}, ["video", "proxy"]),
+        ({"images": "several", "video": True, "file": "short"}, ["video", "proxy"]),
     ],
 )
 def test_a_mode_refuses_classes_that_cannot_take_it(takes: dict[str, Any], refused: list[str]) -> None:

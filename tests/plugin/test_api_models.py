@@ -48,6 +48,9 @@ MODEL_ARGS = {
     "async_openai": "model_version=m,api_key=k,max_retries=1,retry_backoff_s=0,num_cpus=4,timeout=2,base_url=",
 }
 
+SERVICES = ("chat.async_openai", "chat.gemini", "chat.openai", "simple.claude", "simple.gpt4v", "simple.openai")
+"""Rows whose classes ask a service, which stands on loopback here, in ``test_image_encoding`` and in ``recipes``."""
+
 
 @pytest.mark.parametrize("model", MODEL_ARGS)
 def test_every_frame_arrives_once_in_order_and_the_answers_come_back(

@@ -5,11 +5,16 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from siming_tasks.media import backends
 from siming_tasks.plugin.register import MODELS
+from tests.plugin.test_api_models import SERVICES
+from tests.plugin.test_model_classes import CASES, HEARING
 
 
 def classes() -> dict[str, str]:
@@ -25,13 +30,30 @@ def classes() -> dict[str, str]:
     return by_name
 
 
-def test_every_class_of_the_host_is_in_the_table_and_no_other() -> None:
-    assert set(backends()) == set(classes())
+def test_rows_are_of_classes_of_the_host() -> None:
+    assert backends().keys() <= set(classes())
+
+
+def test_every_row_is_run_or_refused() -> None:
+    """By tiny weights, a server on loopback, or the class's own code with a stand-in for its weights."""
+    sys.path.insert(0, str(Path(__file__).parents[2] / "utils"))
+    from stand_ins.cases import CASES as STAND_INS
+
+    weights = {case.name for case in (*CASES, *HEARING)}
+    refused = {name for name, row in backends().items() if row.why_refused}
+    assert {*STAND_INS, *weights, *SERVICES} == backends().keys() - refused
 
 
 def test_modules_reported_as_missing_are_the_missing_ones() -> None:
     missing = {name for name in classes() if importlib.util.find_spec(f"lmms_eval.models.{name}") is None}
     assert missing == {name for name, row in backends().items() if "no such module" in row.refused}
+
+
+@pytest.mark.host
+def test_concurrent_classes_are_those_that_use_threads_or_coroutines() -> None:
+    found = {name for name in classes() if re.search(r"\b(?:threading|ThreadPool|asyncio)\b", source(name))}
+    rows = {name for name, row in backends().items() if row.media}
+    assert {name for name in rows if backends()[name].concurrent} == found & rows
 
 
 def source(name: str) -> str:
@@ -54,7 +76,8 @@ def test_classes_that_cannot_be_made_are_refused() -> None:
 def test_classes_that_insist_on_a_batch_of_one_are_so_in_the_table() -> None:
     """They end in an AssertionError, which lmms-eval's command turns into exit code 0."""
     insist = r"^ +assert (?:self\.batch_size_per_gpu|batch_size|batch_size_int) == 1"
-    found = {name for name in classes() if re.search(insist, source(name), re.MULTILINE) and backends()[name].media}
+    rows = [name for name, row in backends().items() if row.media]
+    found = {name for name in rows if re.search(insist, source(name), re.MULTILINE)}
     assert len(found) > 10
     assert {name for name in found if backends()[name].batch != "one"} == set()
 

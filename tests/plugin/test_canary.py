@@ -51,14 +51,16 @@ def replies(server: Server, hears: bool, sees: bool) -> Callable[..., Any]:
     return answer
 
 
-@pytest.mark.parametrize(("hears", "sees"), [(True, False), (False, True)])
+@pytest.mark.parametrize(("hears", "sees"), [(True, False), (False, True), (True, True)])
 def test_what_a_server_drops_is_found(
-    serve: Callable[..., Server], warm: Any, monkeypatch: pytest.MonkeyPatch, hears: bool, sees: bool
+    serve: Callable[..., Server], warm: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hears: bool, sees: bool
 ) -> None:
+    """Only where everything arrives is the class noted as verified."""
     server = serve(lambda *_: None)
     server.answer = replies(server, hears, sees)
     arguments = f"model_version=m,api_key=k,max_retries=1,retry_backoff_s=0,num_cpus=1,timeout=5,base_url={server.url}"
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("SIMING_CACHE", str(tmp_path))
     found = canary.ask("async_openai", arguments, seed=3, command=(warm.command(),))
     assert found.task == "siming_sound_video_audio_clip_score" and not found.refused
     assert found.requests == 8 == len(server.received)
@@ -67,6 +69,7 @@ def test_what_a_server_drops_is_found(
     for verdict in found.verdicts:
         assert len(set(verdict.wanted)) == 4 and verdict.by_guessing == pytest.approx(1 / chances[verdict.channel])
         assert verdict.arrives or verdict.got == (3, 3, 3, 3)
+    assert (tmp_path / "verified" / "chat.async_openai").exists() == (hears and sees)
 
 
 def test_a_class_is_asked_about_what_it_takes() -> None:

@@ -200,13 +200,6 @@ def test_the_processor_receives_the_samples_that_the_record_states(
     assert all(any("pixel" in name for name in tensors) == bool(beside) for tensors in heard)
 
 
-def test_rows_measured_with_weights_are_the_cases() -> None:
-    hearing = {case.name for case in HEARING if backends()[case.name].measured == "weights"}
-    assert {case.name for case in CASES} | hearing == {
-        name for name, row in backends().items() if row.measured == "weights"
-    }
-
-
 @pytest.mark.matrix
 def test_a_batch_never_mixes_tasks(
     host: Callable[..., Any], model: Callable[[Case], Path], short_demo: Path, tmp_path: Path

@@ -60,7 +60,7 @@ def test_a_batch_that_a_class_would_mix_up_is_refused() -> None:
 
 
 def test_a_missing_package_is_named_where_it_is_needed() -> None:
-    reader = Backend("x", images="several", video="32", video_needs=("no-such-package",))
+    reader = Backend("x", images="several", video=True, video_needs=("no-such-package",))
     assert mode(run_of("it", reader), POLICY) is FRAMES
     message = refusal(run_of("it", reader), Policy.of(Options(media="video")))
     assert message.startswith("--model it needs no-such-package, and it is not installed: pip install")

@@ -151,6 +151,47 @@ def _plm(module: ModuleType, notes: Notes) -> None:
     )  # fmt: skip
 
 
+def _ovis(module: ModuleType, notes: Notes) -> None:
+    class OvisWeights(Weights):
+        """Weights that prepare their own inputs."""
+
+        text_tokenizer = Tokenizer()
+
+        def preprocess_inputs(self, text_or_conversations: str, images: Any) -> Any:
+            notes.note(text_or_conversations, images)
+            return "", packages.tokenized(text_or_conversations), None, None
+
+    _replaced(module, AutoModelForCausalLM=lambda: OvisWeights(notes, echoes=False))
+
+
+def _llama_vid(module: ModuleType, notes: Notes) -> None:
+    class Halves(ImageProcessor):
+        """Processor whose pictures are sent to a graphics card as half numbers."""
+
+        def preprocess(self, images: Any, **_: Any) -> BatchFeature:
+            pixels = super().preprocess(list(map(Image.fromarray, images)))["pixel_values"]
+            return BatchFeature({"pixel_values": pixels})
+
+    weights = Weights(notes)
+    weights.update_prompt = lambda prompts: None
+    parts = Tokenizer(), weights, Halves(), 8192
+    vars(module).update(load_pretrained_model=lambda *_, **__: parts, snapshot_download=lambda path: path,
+                        subprocess=Anything())  # fmt: skip
+
+
+def _video_llava(module: ModuleType, notes: Notes) -> None:
+    class VideoProcessor(Processor):
+        """Processor that gives the pixels of a video, one by one."""
+
+        def __call__(self, text: str, videos: Any, **_: Any) -> BatchFeature:
+            notes.note(text, videos)
+            return BatchFeature(
+                {**Tokenizer.__call__(self, [text]), "pixel_values_videos": torch.zeros(1, len(videos), 1)}
+            )
+
+    _replaced(module, VideoLlavaProcessor=lambda: VideoProcessor(notes))
+
+
 def _salmonn(module: ModuleType, notes: Notes) -> None:
     vars(module)["PeftModel"] = _loader("PeftModel", lambda *_, **__: Weights(notes))
 
@@ -283,9 +324,11 @@ CASES = {
         Case("simple.llava_onevision1_5", CPU),
         Case("simple.llava_vid", echoes=False),
         Case("simple.longva", echoes=False),
+        Case("simple.llama_vid", prepare=_llama_vid),
         Case("simple.mantis"),
         Case("simple.minicpm_o"),
         Case("simple.omnivinci", echoes=False, prepare=_omnivinci),
+        Case("simple.ovis_u1", "pretrained=stand-in,device=cpu", prepare=_ovis),
         Case("simple.penguinvl", CPU),
         Case("simple.phi3v", "model_id_name=stand-in,device=cpu"),
         Case("simple.phi4_multimodal"),
@@ -298,6 +341,7 @@ CASES = {
         Case("simple.slime", echoes=False),
         Case("simple.tinyllava", prepare=_tinyllava),
         Case("simple.uni_moe_2_omni", "pretrained=stand-in,device=cpu", prepare=_uni_moe),
+        Case("simple.video_llava", prepare=_video_llava),
         Case("simple.video_salmonn_2", CPU, prepare=_salmonn),
         Case("simple.videochat2", prepare=_videochat2),
         Case("simple.videollama3", echoes=False),

@@ -266,6 +266,10 @@ def _one_tile(load_image: Any, image: Any, input_size: int = 448, max_num: int =
     return load_image(image, input_size=input_size, max_num=1)
 
 
+def _frames_by_place(read_video: Any, path: Any, num_frm: int = 8, **kwargs: Any) -> Any:
+    return read_video(path, num_frm=num_frm, **kwargs)
+
+
 def _labelled(convert: Any, *args: Any, **kwargs: Any) -> Any:
     return _with_types_of_bytes(convert(*args, **kwargs))
 
@@ -312,5 +316,6 @@ _ENCODERS: Mapping[str, host.Wrap] = {
     "lmms_eval.models.simple.openai:OpenAICompatible.encode_image": _base64,
     "lmms_eval.models.simple.reka:Reka.encode_image": _data_urls,
     "lmms_eval.models.simple.internvl2:load_image": _one_tile,
+    "lmms_eval.models.simple.video_llava:read_video": _frames_by_place,
 }
 """Functions of lmms-eval that encode or cut images, with their replacements."""

@@ -42,7 +42,7 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
     conditions = Conditions(
         prompt=opened.prompt(doc, RUN.options.prompt)[1],
         dataset=opened.dataset.digest,
-        media=RUN.media_of(doc),
+        media=RUN.media_of(doc) | ({} if RUN.verified else {"verified": False}),
         usage=RUN.usage_of(doc),
         asking=RUN.prompting_of(setting).label,
         reply_schema=sha256_json(schema)[:12] if (schema := RUN.reply_schema(doc)) else "",
@@ -134,6 +134,12 @@ def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str
                 "The labels of %s are withheld: no metrics. Predictions are in %s", dataset.name, redact(str(path))
             )
             result["predictions"] = path.name
+    if not RUN.verified:
+        result["media"]["verified"] = False
+        logger.warning(
+            "%s: NOT VERIFIED: no test of siming-tasks runs this class of lmms-eval. Ask it once with `siming run plan "
+            "--canary --model ...`; when it has read what is shown, its runs no longer say so.", setting
+        )  # fmt: skip
     _warn_of_missing(setting, rows)
     return result
 

@@ -121,6 +121,7 @@ class RunContext:
     _last_evaluation: tuple[list[Item], Options, Rows] | None = None
     _model: tuple[Backend, str | None] = (UNKNOWN, None)
     last_backend: Backend = UNKNOWN  # row of the model class that was evaluated last
+    verified: bool = True  # a test runs the class that is evaluated, or the canary has passed with it
     _lock: RLock = field(default_factory=RLock)
 
     def begin(self, options: Options | None = None) -> None:
@@ -178,10 +179,11 @@ class RunContext:
         ``modality`` is the model's argument of this name.
         """
         before, self._model, self.last_backend = self._model, (backend, modality), backend
+        self.verified = backend.is_verified(self.cache_dir)
         try:
             yield
         finally:
-            self._model = before
+            self._model, self.verified = before, True
 
     @property
     def backend(self) -> Backend:

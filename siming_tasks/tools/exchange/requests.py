@@ -18,7 +18,7 @@ from siming_tasks.plugin.hooks.messages import doc_to_messages
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
 from siming_tasks.tasks import TASKS
 
-ANYBODY = Backend("requests", images="several", video="as it likes", blind=True, encodes=True, hears="path")
+ANYBODY = Backend("requests", video=True, blind=True, encodes=True, hears="path")
 """Backend of an unknown model: it takes frames unless an option says otherwise, encoded as the run says."""
 
 

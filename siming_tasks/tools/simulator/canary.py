@@ -193,6 +193,11 @@ def ask(
             raise OptionsError(
                 f"no question was answered. The end of lmms-eval's output:\n{redact(done.stdout[-2000:])}"
             )
+    if all(verdict.arrives for verdict in verdicts):
+        arguments = arguments_of_command(model, {"model_args": model_args, "force_simple": force_simple})
+        note = arguments.backend.canary_note(Options.from_env().cache_dir)
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.touch()
     return Canary(f"siming_{setting}", DRAWS * len(wanted), verdicts, tuple(refused))
 
 
