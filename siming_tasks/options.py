@@ -14,8 +14,7 @@ import logging
 import operator
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
@@ -186,12 +185,6 @@ class Options:
         "absolute", "", "scored", "points to the four labels of kappa: `absolute` or `proportional`"
     )
     rater: str = _option("consensus", "NAME", "scored", "whose points are the reference")
-    cluster: Literal["auto", "video", "performance", "student", "site"] = _option(
-        "auto", "", "scored",
-        "what is left out at a time for intervals, as videos that share it are not independent: `site`, `student` or "
-        "`performance`, each with what lies within, single videos (`video`), or `auto`: the largest of these of which "
-        "there are at least five",
-    )  # fmt: skip
     cache: str = _option("", "DIR", "place", "folder for the demo, decoded frames and clips", "the user's cache folder")
     cache_gb: float = _option(20.0, "GB", "place", "upper limit of decoded frames on disk, in gigabytes", least=0.001)
     replies: str = _option(
@@ -304,16 +297,6 @@ def videos_of_public_set(name: str) -> Path | None:
     """Folder that the variable of a public set's videos names, as lmms-eval has such: ``EGOOOPS_VIDEO_DIR``."""
     folder = os.environ.get(f"{name.upper()}_VIDEO_DIR", "").strip()
     return Path(folder).expanduser() if folder else None
-
-
-@contextmanager
-def one_process() -> Iterator[None]:
-    """While the block runs, lmms-eval takes this process for the only one of the run."""
-    before = {name: os.environ.pop(name) for name in ("WORLD_SIZE", "RANK", "LOCAL_RANK") if name in os.environ}
-    try:
-        yield
-    finally:
-        os.environ.update(before)
 
 
 def _describe_fields() -> dict[str, Option]:

@@ -58,7 +58,6 @@ WRONG: list[tuple[str, Any, str]] = [
     ("schema", "yaml", "is not one of off, json."),
     ("mapping", "Absolute", "is not one of absolute, proportional, proportional-3/4."),
     ("rater", "", "must not be empty."),
-    ("cluster", "ward", "is not one of auto, video, performance, student, site."),
     ("data", 3, "is not text."),
     ("split", 3, "is not text."),
     ("cache", None, "is not text."),
@@ -125,12 +124,12 @@ def test_a_misspelt_variable_is_warned_of_once(caplog: pytest.LogCaptureFixture)
 
 
 def test_options_are_at_most_twenty_and_agree_with_what_other_modules_define() -> None:
-    assert len(OPTIONS) <= 21
+    assert len(OPTIONS) <= 20
     assert OPTIONS["media"].words == ("auto", *MEDIA_MODES)
     assert OPTIONS["mapping"].words == get_args(LabelMapping)
     by = {kind: [o.name for o in OPTIONS.values() if o.changes == kind] for kind in ("shown", "scored")}
     media = ["media", "frames", "clip_frames", "frame_size", "clip_density", "sampler"]
-    assert by == {"shown": [*media, "prompt", "ask", "schema"], "scored": ["mapping", "rater", "cluster"]}
+    assert by == {"shown": [*media, "prompt", "ask", "schema"], "scored": ["mapping", "rater"]}
     assert all(option.check(option.default) == option.default for option in OPTIONS.values())
 
 

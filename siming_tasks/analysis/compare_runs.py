@@ -171,7 +171,7 @@ def _compare(
 ) -> Comparison:
     check_allowed(allow)
     dataset = runs[0].dataset
-    entries = comparison_entries([TaskRun.of(run, setting, options.rater, options.cluster) for run in runs], allow)
+    entries = comparison_entries([TaskRun.of(run, setting, options.rater) for run in runs], allow)
     judges = {entry.name: entry.panel for entry in align(entries, allow)}
     if len(runs) > 1 and sum(matrix.answered.any() for matrix in judges.values()) < 2:
         silent = next(name for name, matrix in judges.items() if not matrix.answered.any())

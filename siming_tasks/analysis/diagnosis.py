@@ -61,11 +61,11 @@ def diagnose(
     run, setting, options = load(run), setting_named(setting), Options.of(options)
     if not run.records.get(setting):
         raise DataError(f"{run.name} has no record of {setting}; it has {', '.join(run.settings) or 'none'}.")
-    matrix = run.score_matrix(setting, options.rater, options.cluster)
+    matrix = run.score_matrix(setting, options.rater)
     rows = compare_one(run.name, matrix, run, setting, options, margin).rows
     rows += diagnose_matrix(matrix, run, setting, options, pass_mark=pass_mark)
     if again is not None:
-        other = load(again, run.dataset).score_matrix(setting, options.rater, options.cluster)
+        other = load(again, run.dataset).score_matrix(setting, options.rater)
         rows += repeats([matrix, other], mapping=options.mapping)
     return rows
 
@@ -107,7 +107,7 @@ def _claims(matrix: ScoreMatrix, run: Run, setting: str, options: Options, how: 
 
     def other(scope: Any, answer: Any) -> ScoreMatrix | None:
         name = benchmark_task(scope, answer).name
-        return run.score_matrix(name, options.rater, options.cluster) if run.records.get(name) else None
+        return run.score_matrix(name, options.rater) if run.records.get(name) else None
 
     if task.scope == "full" and (clip := other("clip", task.answer)) is not None:
         rows += full_video_and_clip(matrix, clip, **how)

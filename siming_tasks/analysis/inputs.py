@@ -146,7 +146,7 @@ def run_inputs(run: Run, setting: str, options: Options, allow: Collection[str] 
     from siming_tasks.tasks import ABLATION_TASKS, SOUND_TASKS, TASKS
 
     def asked(name: str, called: str) -> TaskRun:
-        found = TaskRun.of(run, name, options.rater, options.cluster)
+        found = TaskRun.of(run, name, options.rater)
         conditions = {request.partition("/")[2]: each for request, each in found.conditions.items()}
         return replace(found, name=called, conditions=conditions)  # requests of two tasks differ in the task alone
 

@@ -50,7 +50,7 @@ def audit(dataset: Dataset, options: Options, *, media: bool = True) -> Rows:
     from siming_tasks.results.evaluate_records import build_reference_matrix
     from siming_tasks.tasks import benchmark_task
 
-    matrix = build_reference_matrix(dataset, benchmark_task("full", "score").name, options.rater, options.cluster)
+    matrix = build_reference_matrix(dataset, benchmark_task("full", "score").name, options.rater)
     videos = [dataset.video(name) for name in matrix.video_ids]
     facts, unread = stated_facts(videos, matrix.step_ids), Rows()
     try:

@@ -58,7 +58,7 @@ def rater_rows(dataset: Dataset, options: Options | None = None, names: Sequence
             raise DataError(f"{dataset.name} has no rater {name!r}; it has {', '.join(dataset.raters) or 'none'}.")
     setting = benchmark_task("full", "score").name
     raters = names or dataset.physicians
-    labels = {name: build_reference_matrix(dataset, setting, name, options.cluster) for name in raters}
+    labels = {name: build_reference_matrix(dataset, setting, name) for name in raters}
     if len(labels) < 2:
         found = sorted([*labels, *([] if dataset.withheld else [CONSENSUS])])
         raise DataError(NO_PAIR.format(found=", ".join(found) or "none"))
@@ -74,7 +74,7 @@ def rater_rows(dataset: Dataset, options: Options | None = None, names: Sequence
     labelled = replace(matrix, reference=np.where(unlabelled, np.nan, np.nan_to_num(every).max(axis=0)))
     rows += (row for row in severity(labelled, points) if row.row != JUDGE)
     rows += _by_step(matrix, pairs, mapping=options.mapping)
-    consensus = build_reference_matrix(dataset, setting, CONSENSUS, options.cluster)
+    consensus = build_reference_matrix(dataset, setting, CONSENSUS)
     return rows + (_with_consensus(consensus, points, mapping=options.mapping) if consensus.counted.any() else Rows())
 
 

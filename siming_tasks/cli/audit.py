@@ -11,7 +11,7 @@ from siming_tasks.options import Options
 def audit(
     chosen: cli.DatasetChoice = cli.dataset_flags(word=True, labels=True),
     quick: bool = cli.switch("open no video: what the files tell is left out"),
-    options: Options = cli.option_flags("rater", "cluster"),
+    options: Options = cli.option_flags("rater"),
     as_json: bool = cli.switch("print one JSON object instead of Markdown", "--json"),
 ) -> int:
     """Print how well each kind of fact tells the labels, learnt from the other exams; 1 if a video cannot be read."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from siming_tasks.data import Dataset
     from siming_tasks.results.discovery import RunSource
 
-_INBOX = cli.Input("folder of archives")
-_SENT = cli.Input("run", "archive", as_path=False)
 _SHOWN = 10
 """Problems of one kind that are printed."""
 
@@ -31,7 +29,7 @@ _SHOWN = 10
 )
 def submit(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    run_path: str = cli.word("RUN", "lmms-eval output folder, prediction file, or (--check) archive", _SENT),
+    run_path: str = cli.word("RUN", "lmms-eval output folder, prediction file, or (--check) archive"),
     out: Path | None = cli.option("FILE", "the archive (default: <model>.zip)", cli.NEW_FILE),
     check: bool = cli.switch("validate an archive instead of writing one"),
     name: str | None = cli.option("", "the model's name (default: the run's)"),
@@ -113,7 +111,7 @@ def _pack(
 )
 def build(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    folder: Path = cli.word("INBOX", "folder of archives", _INBOX),
+    folder: Path = cli.word("INBOX", "folder of archives", Path),
     out: Path = cli.option("DIR", "the new folder (default: siming_board)", cli.NEW_FOLDER, Path("siming_board")),
     reruns: Path | None = cli.option("DIR", "the organiser's own runs, SENDER/NAME as the archives", Path),
     match: float = cli.option("SHARE", "share of equal answers that verifies a row (default 1)", cli.SHARE, 1.0),

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 @cli.command()
 def template(
     out: Path = cli.word("OUT", "the new .xlsx file", cli.NEW_FILE),
-    rubric: Path = cli.option("FILE", "rubric.yaml", cli.RUBRIC, required=True),
-    videos: Path = cli.option("DIR", "folder of the video files", cli.VIDEOS, required=True),
+    rubric: Path = cli.option("FILE", "rubric.yaml", Path, required=True),
+    videos: Path = cli.option("DIR", "folder of the video files", Path, required=True),
     raters: str = cli.option("N|NAMES", "how many physicians (default 2), or names: Li,Wang", default="2"),
     skill: tuple[str, ...] = cli.several("ID", "only this skill; may be repeated"),
 ) -> None:
@@ -44,13 +44,13 @@ def template(
 @cli.command()
 def build(
     out: Path | None = cli.word("[OUT]", "the new folder; without it the table is only shown", cli.NEW_FOLDER),
-    rubric: Path = cli.option("FILE", "rubric.yaml", cli.RUBRIC, required=True),
+    rubric: Path = cli.option("FILE", "rubric.yaml", Path, required=True),
     labels: tuple[Path, ...] = cli.several(
         "FILE",
         "table of labels (.csv, .xlsx) or of times, or event log of `siming data rate`; may be repeated",
         Path,
     ),
-    videos: Path | None = cli.option("DIR", "folder of the video files", cli.VIDEOS),
+    videos: Path | None = cli.option("DIR", "folder of the video files", Path),
     spans_from: str | None = cli.option("NAME", "with an event log: the rater whose marks are the spans"),
     finished: bool = cli.switch("with an event log: leave out exams that are not finished"),
     instrument: tuple[str, ...] = cli.several(

@@ -87,7 +87,7 @@ def _restate(report: CheckReport) -> CheckReport:
 @cli.command()
 def rubric(
     action: str = cli.word("", "check: list errors and doubtful entries; show: print a sheet", ("check", "show")),
-    file: Path | None = cli.word("[FILE]", "rubric.yaml (default: the embedded one)", cli.RUBRIC),
+    file: Path | None = cli.word("[FILE]", "rubric.yaml (default: the embedded one)", Path),
     as_json: bool = cli.switch("check: print one JSON object", "--json"),
     html: Path | None = cli.option("OUT", "show: write a page to print, one sheet per skill", cli.NEW_FILE),
     skill: tuple[str, ...] = cli.several("ID", "show: only this one; may be repeated"),

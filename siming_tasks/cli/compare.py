@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @cli.command()
 def compare(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    run_paths: tuple[str, ...] = cli.word("RUN...", "prediction file, sample log or folder; or NAME=PATH", cli.RUNS),
+    run_paths: tuple[str, ...] = cli.word("RUN...", "prediction file, sample log or folder; or NAME=PATH"),
     only_settings: tuple[str, ...] = cli.several(
         "NAME", "only this setting; may be repeated", cli.SETTING, flag="--setting"
     ),
@@ -109,10 +109,7 @@ def _print_repeats(runs: Any, settings: Any, options: Options, dataset: Dataset,
     from siming_tasks.report.row_tables import row_section
 
     how: dict[str, Any] = {"mapping": options.mapping}
-    found = {
-        name: repeats([run.score_matrix(name, options.rater, options.cluster) for run in runs], **how)
-        for name in settings
-    }
+    found = {name: repeats([run.score_matrix(name, options.rater) for run in runs], **how) for name in settings}
     if as_json:
         print_json(origin(dataset) | {"repeated": {name: rows.to_json() for name, rows in found.items()}})
         return

@@ -24,7 +24,7 @@ def requests(
     out: Path = cli.word("OUT", "the new file (.jsonl)", cli.NEW_FILE),
     model: str = cli.option("MODEL", "name of the model that is asked", required=True),
     setting: tuple[str, ...] = cli.several("NAME", "full_score, ...; may be repeated (default: the four)", cli.SETTING),
-    missing: tuple[Path, ...] = cli.several("RUN", "only what has no answer in this run; may be repeated", cli.RUN),
+    missing: tuple[Path, ...] = cli.several("RUN", "only what has no answer in this run; may be repeated", Path),
     files: bool = cli.switch("frames as files beside OUT instead of data URLs"),
     limit: int | None = cli.option("N", "only the first N requests of each setting", click.IntRange(1)),
     batch_mb: int = cli.option("N", "most megabytes of a file (default 190)", click.IntRange(1), 190),

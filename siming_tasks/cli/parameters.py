@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from siming_tasks.cli.command_table import CommandRow
-from siming_tasks.cli.inputs import DATASET, REPORT, RUBRIC, RUN, RUN_ON_DATA, RUNS, VIDEOS, Input, refuse_misplaced
 from siming_tasks.cli.terminal import say, say_next
 from siming_tasks.common.errors import OptionsError, SimingError, system_message
 from siming_tasks.common.input_kinds import kind_of
@@ -39,13 +38,6 @@ SCORING_OPTIONS = tuple(name for name, option in OPTIONS.items() if option.chang
 
 MEDIA_OPTIONS = ("frames", "clip_frames", "frame_size", "clip_density", "sampler")
 """The options that say which frames of the videos a model is shown."""
-
-__all__ = [
-    "ABOVE_ZERO", "MEDIA_OPTIONS", "NEW_FILE", "NEW_FOLDER", "PROPORTION", "REPORT", "RUBRIC", "RUN",
-    "RUNS", "RUN_ON_DATA", "SCORING_OPTIONS", "SETTING", "SHARE", "VIDEOS", "Command", "DatasetChoice", "Input",
-    "Number", "OptionFlag", "OutputPath", "RefusedValueError", "command", "dataset_flags", "next_step", "option",
-    "option_flags", "refusal", "several", "switch", "word",
-]  # fmt: skip
 
 
 class RefusedValueError(click.UsageError):
@@ -250,30 +242,16 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words and flags; a refusal always knows of which command it is."""
-        words = tuple(args)  # click takes them out of the list
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
-            if "unexpected extra" in error.message and (quoted := self._unquoted(words)):
-                hint = f"{error.message}; several words are one value in quotes: {quoted}"
-                raise click.UsageError(hint, ctx) from None
             raise
-
-    def _unquoted(self, words: Sequence[str]) -> str | None:
-        """The first flag with a text behind which another word stands, with both as one: ``--rater 'Dr. Li'``."""
-        texts = {flag for param in self.params if isinstance(param, click.Option) and param.type is click.STRING
-                 and not param.is_flag and param.nargs == 1 for flag in param.opts}  # fmt: skip
-        for flag, first, second in zip(words, words[1:], words[2:], strict=False):
-            if flag in texts and not second.startswith("-"):
-                return f"{flag} {shlex.quote(f'{first} {second}')}"
-        return None
 
     def invoke(self, ctx: click.Context) -> int:
         """Run the command and return its exit code."""
         try:
             given, ctx.params = ctx.params, self.gather(ctx.params)
-            refuse_misplaced(ctx.command_path, self.params, given)
             code = int(super().invoke(ctx) or 0)
             if not code and not given.get("as_json") and sys.stderr.isatty():
                 chosen = ctx.params.get("chosen")
@@ -435,14 +413,13 @@ def option_flags(*names: str) -> Any:
     return lambda name: [OptionFlag(field) for field in names]
 
 
-def dataset_flags(*, word: bool = False, labels: bool = False, split: bool = True, word_kind: Input = DATASET) -> Any:
+def dataset_flags(*, word: bool = False, labels: bool = False, split: bool = True) -> Any:
     """Declare ``--data`` and ``--split``; the parameter must be called ``chosen``.
 
     Args:
         word: whether the word DIR in front of the other words names the data set, too.
         labels: whether the command takes ``--labels``, a file of labels that are withheld.
         split: False for a command that is always about the whole folder.
-        word_kind: what DIR may be.
     """
 
     def at_most_one(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str | None:
@@ -453,7 +430,7 @@ def dataset_flags(*, word: bool = False, labels: bool = False, split: bool = Tru
     def declare(name: str) -> Iterator[click.Parameter]:
         if word:  # several values, so that a single word is left to the required one behind it
             text = "the data set, as with --data"
-            yield click.Argument(["dir"], nargs=-1, metavar="[DIR]", callback=at_most_one, help=text, type=word_kind)
+            yield click.Argument(["dir"], nargs=-1, metavar="[DIR]", callback=at_most_one, help=text)
         yield OptionFlag("data")
         if split:
             yield OptionFlag("split")

@@ -69,7 +69,7 @@ def prepare(
 def missing(
     chosen: cli.DatasetChoice = cli.dataset_flags(),
     folder: tuple[Path, ...] = cli.word(
-        "DIR...", "output folders of the run or of one shard, as far as they are there", cli.RUN
+        "DIR...", "output folders of the run or of one shard, as far as they are there", Path
     ),
     tasks: str | None = cli.option("T[,T]", "tasks and groups, as lmms-eval calls them (default: those of the run)"),
     partial: bool = cli.switch("count only requests that have a line (run with --limit)"),

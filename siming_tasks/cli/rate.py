@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @cli.command()
 def rate(
-    dir: Path = cli.word("DIR", "folder of videos, or a built data set", cli.VIDEOS),
+    dir: Path = cli.word("DIR", "folder of videos, or a built data set", Path),
     rater: str | None = cli.option("NAME", "name of the rater"),
-    rubric: Path | None = cli.option("FILE", "rubric.yaml, for plain videos (default: the embedded one)", cli.RUBRIC),
+    rubric: Path | None = cli.option("FILE", "rubric.yaml, for plain videos (default: the embedded one)", Path),
     store: Path | None = cli.option("FILE", "the event log (default: DIR.ratings.sqlite)", cli.NEW_FILE),
     port: int = cli.option("N", "port of the page (default: a free one)", click.IntRange(0), 0),
     no_browser: bool = cli.switch("print the address only"),

@@ -19,7 +19,7 @@ from siming_tasks.options import Options
 )
 def report(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    runs: tuple[str, ...] = cli.word("RUN...", "PATH or NAME=PATH; a folder with several models is split", cli.RUNS),
+    runs: tuple[str, ...] = cli.word("RUN...", "PATH or NAME=PATH; a folder with several models is split"),
     out: Path = cli.option("DIR", "the new folder (default: siming_report)", cli.NEW_FOLDER, Path("siming_report")),
     video_files: Literal["link", "copy", "none"] = cli.option(
         "",
@@ -51,7 +51,7 @@ def report(
 )
 def view(
     chosen: cli.DatasetChoice = cli.dataset_flags(),
-    report: Path = cli.word("REPORT", "what `siming report --out` wrote", cli.REPORT),
+    report: Path = cli.word("REPORT", "what `siming report --out` wrote", Path),
     options: Options = cli.option_flags("cache"),
     port: int = cli.option("N", "port of the page (default: a free one)", click.IntRange(0), 0),
     no_browser: bool = cli.switch("print the address only"),

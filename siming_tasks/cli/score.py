@@ -20,7 +20,7 @@ def score(
     predictions: tuple[Path, ...] = cli.word(
         "PREDICTIONS...",
         "prediction files, sample logs or folders that are one run; before them, the data set",
-        cli.RUN_ON_DATA,
+        Path,
     ),
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "prices"),
     partial: bool = cli.switch("count only requests that have a line (run with --limit)"),

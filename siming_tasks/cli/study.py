@@ -17,14 +17,11 @@ if TYPE_CHECKING:
     from siming_tasks.data import Dataset
 
 
-_RATED = cli.Input("data set", "event log", as_path=False)
-
-
 @cli.command()
 def raters(
-    chosen: cli.DatasetChoice = cli.dataset_flags(word=True, labels=True, word_kind=_RATED),
+    chosen: cli.DatasetChoice = cli.dataset_flags(word=True, labels=True),
     raters: tuple[str, str] | None = cli.option("A B", "these two raters (default: every pair of physicians)", nargs=2),
-    options: Options = cli.option_flags("mapping", "cluster"),
+    options: Options = cli.option_flags("mapping"),
     as_json: bool = cli.switch("print one JSON object instead of Markdown", "--json"),
 ) -> None:
     """Print the inter-rater table of every pair, or how far the rating in an event log is."""
@@ -57,7 +54,7 @@ def raters(
 @cli.command()
 def diagnose(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    path: Path = cli.word("RUN", "a prediction file, a sample log, or a folder of them", cli.RUN),
+    path: Path = cli.word("RUN", "a prediction file, a sample log, or a folder of them", Path),
     setting: str | None = cli.option("NAME", "one setting (default: every setting of the run)", cli.SETTING),
     partial: bool = cli.switch("the run asked only for the requests it holds (as with --limit)"),
     pass_mark: float = cli.option("SHARE", "share of points that passes (default 0.8)", cli.SHARE, 0.8),
@@ -104,7 +101,7 @@ def diagnose(
 @cli.command("Markdown for a model's README: the values of the report's tables, how they were made, and their limits.")
 def card(
     chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    path: Path = cli.word("RUN", "a prediction file, a sample log, or a folder of them", cli.RUN),
+    path: Path = cli.word("RUN", "a prediction file, a sample log, or a folder of them", Path),
     partial: bool = cli.switch("the run asked only for the requests it holds (as with --limit)"),
     options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
 ) -> None:

@@ -100,7 +100,7 @@ def analyze_run(
         what += "--output_path." if run.settings else ""
         why = what if run.settings else f"answers no question of {dataset.name}. Is it the right dataset (--data)?"
         raise DataError(f"{source.path}: {why}")
-    task_runs = {name: TaskRun.of(run, name, options.rater, options.cluster) for name in names}
+    task_runs = {name: TaskRun.of(run, name, options.rater) for name in names}
     settings = {name: run.evaluate(name, options) for name in names}
     if out:
         write_answers(out, run, task_runs)

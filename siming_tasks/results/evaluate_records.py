@@ -129,7 +129,7 @@ def evaluate_records(
         rows: the metrics of these very records and options, if they were computed already.
     """
     distinct, conflicts = distinct_records(record for record in records if record.setting == setting)
-    how: dict[str, Any] = {"cluster": options.cluster, "asked": asked}
+    how: dict[str, Any] = {"asked": asked}
     matrix = build_score_matrix(distinct, dataset, setting, options.rater, **how)
     rows = evaluate(matrix, mapping=options.mapping) if rows is None else rows
     spec = TASKS[setting]
@@ -217,7 +217,7 @@ def format_rows(
     task = TASKS[setting]
     if not task.answer_format.metrics or dataset.withheld:
         return Rows()
-    how: dict[str, Any] = {"cluster": options.cluster, "asked": asked}
+    how: dict[str, Any] = {"asked": asked}
     scores = build_score_matrix(records, dataset, setting, options.rater, **how).sorted()
     inputs = FormatInputs(
         records=[record.to_json() for record in records],

@@ -138,11 +138,6 @@ def build_prompt(
     return f"{exam_context(rubric, steps).fill(task.role)}\n\nRubric:\n\n{rubric_text}\n\n{question}\n\n{reply}"
 
 
-def prompt_frame(task: TaskSpec, steps: Sequence[RubricStep], rubric: Rubric | None = None) -> str:
-    """The words of :func:`build_prompt` around the rubric's steps, for people who answer on a page."""
-    return f"{exam_context(rubric, steps).fill(task.role)}\n\n{task.texts(_allow_half_points(steps))[0]}"
-
-
 def _allow_half_points(steps: Sequence[RubricStep]) -> bool:
     return any(step.score_increment != WHOLE for step in steps)
 

@@ -231,7 +231,6 @@ def test_an_unknown_command_is_refused_and_the_nearest_one_named(
         ("run miss out", "siming run missing"),
         ("stdy", "siming study"),
         ("score run --mappin absolute", "--mapping"),
-        ("score run --clsuter video", "--cluster"),
         ("report run --clip_frames 5", None),
         ("run plan --clip_frames 5", "--clip-frames"),
         ("data build out --lables x", "--labels"),

@@ -7,14 +7,12 @@ last digit, with its interval, its size and its flags.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import siming_tasks as st
 from siming_tasks.data import Dataset, open_dataset, withhold
@@ -193,19 +191,3 @@ def test_the_command_of_the_host_says_the_same(host: Any, exams: Dataset, tmp_pa
         assert metric == "coverage" or task[f"{metric}_stderr"] == row["stderr"]
         (line,) = [line for line in run.output.splitlines() if f"|{metric}" in line.replace(" ", "")]
         assert f"{row['value']:.4f}" in line
-
-
-@pytest.mark.parametrize("cluster", ["video", "student"])
-def test_the_host_leaves_out_the_unit_that_is_named(exams: Dataset, tmp_path: Path, cluster: str) -> None:
-    """SIMING_CLUSTER reaches lmms-eval's table as it reaches the score."""
-    root = tmp_path / "paired"
-    shutil.copytree(exams.root, root)
-    rows = [json.loads(line) for line in (root / "videos.jsonl").read_text().splitlines()]
-    rows = [{**row, "student": f"s{number // 2}"} for number, row in enumerate(rows)]
-    (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    about = yaml.safe_load((root / "dataset.yaml").read_text())
-    (root / "dataset.yaml").write_text(yaml.safe_dump({k: v for k, v in about.items() if "digest" not in k}))
-    run = write_run(open_dataset(root), tmp_path / "run", "rater_a", settings=("full_score",))
-    found = agree(run, root, tmp_path / "cache", {"cluster": cluster})["full_score"]
-    kappa = number_of(found, "qwk")
-    assert (kappa.clusters, kappa.unit) == ({"video": 4, "student": 2}[cluster], cluster)

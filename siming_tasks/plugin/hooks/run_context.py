@@ -313,7 +313,7 @@ class RunContext:
                 records = records_of(items)
                 dataset = self.dataset_with_digest(digests[0])
                 about = records[0].setting, options.rater
-                matrix = build_score_matrix(records, dataset, *about, cluster=options.cluster)
+                matrix = build_score_matrix(records, dataset, *about)
                 rows = evaluate(matrix, mapping=options.mapping)
                 self._last_evaluation = (items, options, rows)
             return self._last_evaluation[2]

@@ -230,7 +230,7 @@ def _settings(
     apart: dict[str, dict[str, str]] = {}
     for setting in TASKS:
         candidates = [
-            Candidate(Entrant(replace(TaskRun.of(entry.run, setting, options.rater, options.cluster), name=entry.name),
+            Candidate(Entrant(replace(TaskRun.of(entry.run, setting, options.rater), name=entry.name),
                               str(place), "model", entry.settings[setting]), entry.sender)
             for place, entry in enumerate(entries) if setting in entry.run.records
         ]  # fmt: skip
