@@ -27,7 +27,7 @@ from siming_tasks.options import Options
 from siming_tasks.tasks import InputAblation
 
 ABLATION_RULES = "ablations/3"
-"""Version of what the ablations show; it moves when one shows something else, and is part of every cache key."""
+"""Version of what the ablations show; it moves when one shows something else."""
 
 
 @dataclass(frozen=True)

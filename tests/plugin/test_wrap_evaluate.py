@@ -26,7 +26,7 @@ def test_every_image_arrives_once(
     server = serve(lambda *_: completion("{}"))
     env = environment(
         SIMING_DATA=str(short_demo), SIMING_CACHE=str(shared / "siming-cache"), SIMING_FRAME_SIZE="256",
-        SIMING_FRAMES=str(FRAMES),
+        SIMING_FRAMES=str(FRAMES), SIMING_REPLIES=str(tmp_path / "replies"),
     )  # fmt: skip
     argv = [how, MODEL_ARGS["async_openai"] + server.url, "siming_full_score", "1", str(tmp_path / "out.json")]
     code = warm.run(argv, tmp_path, env, tmp_path / "log", script=SCRIPT)

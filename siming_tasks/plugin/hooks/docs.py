@@ -132,7 +132,7 @@ def _alias(setting: TaskSpec) -> str:
 
 
 def _metadata(setting: TaskSpec) -> dict[str, Any]:
-    """Version, data, prompt and options that a result depends on; they are part of the key of every kept reply."""
+    """Version, data, prompt and options that a result depends on; lmms-eval's own cache has them in its key."""
     RUN.begin()
     dataset = RUN.current_dataset()
     default_modes = {name: backend.media and backend.media.name for name, backend in backends().items()}
@@ -143,7 +143,6 @@ def _metadata(setting: TaskSpec) -> dict[str, Any]:
         "siming_prompt": f"{PROMPT_VERSION} {template_hash(setting, dataset.rubric, RUN.options.prompt)}",
         "siming_options": json.dumps({**RUN.policy.facts(), **RUN.prompting_of(setting).changed_options()}),
         "siming_media": sha256_json(default_modes)[:12],
-        # Not part of the key of a kept reply: the same question in another part has the same answer.
         **{name: fact for name, fact in dataset.facts.items() if name in ("split", "attempts")},
         **({"shard": RUN.options.shard} if RUN.options.shard else {}),
         **({"siming_ablation": f"{setting.ablation.name} {ABLATION_RULES}"} if setting.ablation else {}),

@@ -19,6 +19,7 @@ from siming_tasks.models.recipes.transport import transports
 from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.preflight import is_siming_task
+from siming_tasks.plugin.response_cache.attempt import Attempt, reply_of
 from siming_tasks.plugin.response_cache.dispatch import NOT_SENT, dispatch, lies_over_processes, one_reply_per_request
 from siming_tasks.plugin.response_cache.key import (
     Request,
@@ -27,7 +28,7 @@ from siming_tasks.plugin.response_cache.key import (
     identity_of,
     requests_with_keys,
 )
-from siming_tasks.plugin.response_cache.ledger import Attempt, Budget, Ledger, reply_of, usage_of
+from siming_tasks.plugin.response_cache.ledger import Budget, Ledger, usage_of
 from siming_tasks.plugin.response_cache.store import KeptReply, ReplyStore
 from siming_tasks.results.record import REQUEST_FAILED, is_asked_again
 from siming_tasks.results.usage import add_usage

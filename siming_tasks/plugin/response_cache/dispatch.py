@@ -13,7 +13,7 @@ Classes of lmms-eval 0.7.3 do not always return one reply for each request, in t
 request; their first failure raises. Most local classes take the task of a whole batch from its first request and look
 up the others' documents in that task's list. Here such classes are asked in a way that is safe.
 A class that ends with an error over an answer that it does not expect ends the run; here the request counts as answered
-as its service answered it (:mod:`siming_tasks.plugin.response_cache.ledger`).
+as its service answered it (:mod:`siming_tasks.plugin.response_cache.attempt`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ from siming_tasks.parsing.parsed_reply import BUDGET_MARKER
 from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.reply_schema import SCHEMA_ARGUMENT, schemas_sent
-from siming_tasks.plugin.response_cache.ledger import FAILED, REQUEST, Ledger, NotSent
+from siming_tasks.plugin.response_cache.attempt import FAILED
+from siming_tasks.plugin.response_cache.ledger import REQUEST, Ledger, NotSent
 from siming_tasks.plugin.unread_media import unread_media
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 import os
 import re
 import sys
@@ -66,7 +67,8 @@ def identity_of(model: object) -> dict[str, Any]:
     made = arguments_of(model)
     if made is None:
         raise UnidentifiedModel("its class does not say how it was made")
-    plain = {name: _plain(name, value) for name, value in sorted(made.items()) if name not in PLACE}
+    plain = {name: value for name, value in sorted(made.items()) if name not in PLACE}
+    plain = json.loads(json.dumps(plain, default=_text_of))
     arguments = {name: value for name, value in redact(plain).items() if value != MASK and plain[name] is not None}
     if isinstance(system := getattr(model, "system_prompt", None), str):  # some classes read it from a file
         arguments["system_prompt"] = system
@@ -80,17 +82,11 @@ def identity_of(model: object) -> dict[str, Any]:
     return {**identity, "files": _weights(plain), "versions": versions, "environment": lmms_eval_variables()}
 
 
-def _plain(name: str, value: Any) -> Any:
-    """Argument as JSON holds it (UnidentifiedModel: it is an object)."""
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
+def _text_of(value: object) -> str:
+    """Path as text, for the JSON encoder (UnidentifiedModel: it is another object)."""
     if isinstance(value, Path):
         return str(value)
-    if isinstance(value, list | tuple):
-        return [_plain(name, entry) for entry in value]
-    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {key: _plain(key, entry) for key, entry in value.items()}
-    raise UnidentifiedModel(f"its argument {name!r} is an object ({type(value).__name__})")
+    raise UnidentifiedModel(f"an argument is an object ({type(value).__name__})")
 
 
 def _source_hash(cls: type) -> str:

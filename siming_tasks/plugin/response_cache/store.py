@@ -23,7 +23,7 @@ import pydantic
 
 from siming_tasks.common.files import open_regular
 from siming_tasks.common.processes import locked
-from siming_tasks.plugin.response_cache.ledger import Attempt
+from siming_tasks.plugin.response_cache.attempt import Attempt
 from siming_tasks.results.usage import Number
 
 

@@ -19,7 +19,7 @@ from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import well_formed
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.parsing.parsed_reply import FAILURE_MARKER
-from siming_tasks.plugin.response_cache.ledger import Attempt, facts_of_answer, reply_of
+from siming_tasks.plugin.response_cache.attempt import Attempt, facts_of_answer, reply_of
 
 USAGE = ("finish_reason", "served", "http_status", "prompt_tokens", "completion_tokens")
 """Facts of an answer that go into the usage of its record."""

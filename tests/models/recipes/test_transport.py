@@ -17,8 +17,9 @@ from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import backends
 from siming_tasks.models.recipes import recipes
 from siming_tasks.models.recipes.transport import Transport, transport_of, transports
+from siming_tasks.plugin.response_cache.attempt import Attempt
 from siming_tasks.plugin.response_cache.dispatch import one_reply_per_request
-from siming_tasks.plugin.response_cache.ledger import Attempt, Ledger
+from siming_tasks.plugin.response_cache.ledger import Ledger
 from tests.plugin.serving import Server
 
 TIMEOUT = 0.3

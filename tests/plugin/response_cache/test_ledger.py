@@ -15,16 +15,8 @@ import pytest
 
 from siming_tasks.options import Options
 from siming_tasks.parsing.parsed_reply import BLOCKED_MARKER, FAILURE_MARKER
-from siming_tasks.plugin.response_cache.ledger import (
-    FAILED,
-    REQUEST,
-    Attempt,
-    Budget,
-    Ledger,
-    facts_of_answer,
-    reply_of,
-    usage_of,
-)
+from siming_tasks.plugin.response_cache.attempt import FAILED, Attempt, facts_of_answer, reply_of
+from siming_tasks.plugin.response_cache.ledger import REQUEST, Budget, Ledger, usage_of
 
 USED = {"prompt_tokens": 7, "completion_tokens": 3}
 SAID = {"role": "assistant", "content": '{"score": 1}'}

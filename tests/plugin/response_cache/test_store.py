@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.plugin.response_cache.ledger import Attempt
+from siming_tasks.plugin.response_cache.attempt import Attempt
 from siming_tasks.plugin.response_cache.store import KeptReply, ReplyStore
 from tests.lmms_eval_runs import files_end_at
 
