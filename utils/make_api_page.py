@@ -19,7 +19,7 @@ HEAD = """# Python interface
 
 `import siming_tasks as st` offers these names and loads each when it is first used. Everything else is a room of the
 house (see `CONTRIBUTING.md`) or private. In the examples `exams` is a dataset folder, `physician`
-and `constant` are prediction files, `sheet` is a score sheet and `out` a new folder; a test runs them all.
+and `constant` are prediction files, `sheet` is a table of labels and `out` a new folder; a test runs them all.
 
 This page is made by `utils/make_api_page.py` of the docstrings.
 """

@@ -44,7 +44,7 @@ TABLE = tuple(CommandRow(*row) for row in (
     ("data template", "build", "make a workbook in which physicians enter points and spans",
      "sheet.xlsx --rubric rubric.yaml --videos videos",
      "siming data build exams --rubric {rubric} --labels {out} --videos {videos}"),
-    ("data build", "build", "make a data set folder from a rubric, a score sheet and videos",
+    ("data build", "build", "make a data set folder from a rubric, a table of labels and videos",
      "exams --rubric rubric.yaml --labels sheet.xlsx --videos videos", "siming data check {out}"),
     ("data fetch", "fetch", "make a data set folder of a public set of real procedures (EgoOops, EgoEMS, ...)",
      "egooops exams --videos recordings", "siming data check {out}"),

@@ -200,18 +200,18 @@ def test_the_folder_is_sound(halves: Dataset) -> None:
 
 
 WHOLE = (
-    "1.5 points, but this step has whole points only. Correct them. If half points are meant, write "
+    "1.5 points, but gloves has whole points only. Correct them. If half points are meant, write "
     "`score_increment: 0.5` in"
 )
-HALVES = "1.25 points, but this step has whole and half points only. Correct them."
+HALVES = "1.25 points, but cut has whole and half points only. Correct them."
 
 
 @pytest.mark.parametrize(
     ("cell", "value", "message"),
     [
-        ("b2_gloves_rater_b", 1.5, f"labels.csv:7: rater_b: video 'b2', step 'gloves': {WHOLE}"),
-        ("b2_gloves_consensus", 1.5, f"labels.csv:7: consensus: video 'b2', step 'gloves': {WHOLE}"),
-        ("b2_cut_rater_b", 1.25, f"labels.csv:5: rater_b: video 'b2', step 'cut': {HALVES}"),
+        ("b2_gloves_rater_b", 1.5, f"labels.csv:18: points: {WHOLE}"),
+        ("b2_gloves_consensus", 1.5, f"labels.csv:19: points: {WHOLE}"),
+        ("b2_cut_rater_b", 1.25, f"labels.csv:12: points: {HALVES}"),
     ],
 )
 def test_labels_between_the_points_are_refused_by_row(tmp_path: Path, cell: str, value: float, message: str) -> None:
