@@ -75,7 +75,8 @@ def build(
 ) -> None:
     """Show the table of labels, build the folder and name the next command."""
     from siming_tasks.common.schema import Rater
-    from siming_tasks.tools.builder import BuildOptions, UseRatings, build_dataset, show_table
+    from siming_tasks.tools.builder import BuildOptions, UseRatings, build_dataset
+    from siming_tasks.tools.builder.build_plan import Inputs, make_plan
 
     needed: dict[str, Any] = {"--labels": labels, "--videos": videos}
     if missing := [flag for flag, value in needed.items() if not value]:
@@ -93,20 +94,16 @@ def build(
         synthetic=synthetic,
         rater_facts={each: Rater("instrument") for each in instrument},
     )
-    given: dict[str, Any] = {
-        "rubric": rubric,
-        "labels": labels,
-        "videos": videos,
-        "ratings": UseRatings(spans_from, finished),
-        "transcripts": transcripts,
-        "names": names,
-        "options": options,
-    }
+    inputs = Inputs(rubric, labels, videos, UseRatings(spans_from, finished), transcripts, names)
+    if out is None:
+        plan, problems = make_plan(inputs, options)
+        _show(plan)
+        show_problems(problem for problem in problems if problem.severity == "warning")
+        if errors := [problem for problem in problems if problem.severity == "error"]:
+            raise DataError.of(errors, shown=20)
+        return
     try:
-        if out is None:
-            show_problems(show_table(show=_show, **given))
-            return
-        built = build_dataset(out, **given, jobs=jobs, progress=True, show=_show)
+        built = build_dataset(out, **vars(inputs), options=options, jobs=jobs, progress=True, show=_show)
     except DataError as error:
         show_problems(problem for problem in error.problems if problem.severity == "warning")
         raise

@@ -89,7 +89,8 @@ def build_dataset(
     out = Path(out) if Path(out).name not in ("", "..") else Path(out).resolve()
     options = options or BuildOptions()
     options = replace(options, name=options.name or out.name[:200])
-    inputs = _inputs(rubric, labels, videos, ratings, transcripts, names)
+    inputs = Inputs(Path(rubric), _paths(labels), Path(videos), ratings or UseRatings(), _paths(transcripts),
+                    Path(names) if names else None)  # fmt: skip
     kind = "the data set of these inputs"
     check_place(out, kind, lambda folder: inputs_of(folder) is not None)
     plan, problems = make_plan(inputs, options)
@@ -103,41 +104,6 @@ def build_dataset(
     problems += make_once(out, kind, lambda folder: inputs_of(folder) == plan.key(), make) or ()
     dataset = open_dataset(out)
     return Built(dataset, _beside(out, "names"), (*problems, *label_problems(dataset)))
-
-
-def show_table(
-    *,
-    rubric: str | Path,
-    labels: str | Path | Sequence[str | Path],
-    videos: str | Path,
-    show: Callable[[BuildPlan], None],
-    ratings: UseRatings | None = None,
-    transcripts: str | Path | Sequence[str | Path] = (),
-    names: str | Path | None = None,
-    options: BuildOptions | None = None,
-) -> list[Problem]:
-    """Read the inputs of a build, show the plan if nothing is wrong with them, and write nothing; the warnings.
-
-    Raises:
-        DataError: as :func:`build_dataset`, also for steps that somebody must decide.
-    """
-    plan, problems = make_plan(_inputs(rubric, labels, videos, ratings, transcripts, names), options or BuildOptions())
-    if errors := [problem for problem in problems if problem.severity == "error"]:
-        raise DataError(str(DataError.of(errors, shown=20)), problems)
-    show(plan)
-    return problems
-
-
-def _inputs(
-    rubric: str | Path,
-    labels: str | Path | Sequence[str | Path],
-    videos: str | Path,
-    ratings: UseRatings | None,
-    transcripts: str | Path | Sequence[str | Path],
-    names: str | Path | None,
-) -> Inputs:
-    return Inputs(Path(rubric), _paths(labels), Path(videos), ratings or UseRatings(), _paths(transcripts),
-                  Path(names) if names else None)  # fmt: skip
 
 
 def _paths(given: str | Path | Iterable[str | Path]) -> list[Path]:
@@ -157,13 +123,15 @@ def overview(plan: BuildPlan) -> tuple[list[str], list[list[str]], list[str]]:
         rows = [row for row in plan.rows if row.step_id == step.id]
         scored = [plan.decision.scores.get((row.video, row.step_id), {}) for row in rows]
         counts = [sum(scores.get(name) is not None for scores in scored) for name in (*plan.raters, CONSENSUS)]
-        timed = [row for row in rows if row.end is not None]
-        cut += sum(row.end > plan.sources[row.video].duration for row in timed if row.end is not None)
+        timed = [(row.end, plan.sources.get(row.video)) for row in rows if row.end is not None]
+        cut += sum(end > source.duration for end, source in timed if source)
         counts += [sum(not row.applicable for row in rows), len(timed), len(plan.ids) - len(rows)]
         lines.append([step.id, *map(str, counts)])
     notes = [f"{len(plan.ids)} videos, {len(plan.rows)} steps of them, {len(raters)} raters, "
              f"{len(plan.students)} students."]  # fmt: skip
-    notes += [f"{cut} steps end after their video and are cut back."] if cut else []
+    notes += (
+        [f"{cut} steps end after their video: by half a second they are cut back, beyond it refused."] if cut else []
+    )
     return heads, lines, notes
 
 

@@ -65,7 +65,7 @@ def alike(name: str) -> str:
     """A name without the differences that people overlook: two names of which it is the same are one, misspelt.
 
     Example:
-        >>> alike("T01") == alike("t 01"), alike("Ｌi") == alike("li"), alike("rater_a") == alike("rater_b")
+        >>> alike("T01") == alike("t 01"), alike("Ｌi") == alike("li"), alike("1.1") == alike("11")
         (True, True, False)
     """
-    return re.sub(r"[\s_.-]+", "", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(unicodedata.normalize("NFKC", name).casefold().split())

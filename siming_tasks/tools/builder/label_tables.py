@@ -169,7 +169,7 @@ class _Table:
             if head and heads.index(head) != at:
                 self._add("column-twice", f"two columns are called {head!r}.", "Delete one.", number, head)
             if head and head not in allowed:
-                near = difflib.get_close_matches(head, allowed, 1, 0.6)
+                near = difflib.get_close_matches(head, self.rubric.by_id, 1, 0.6)
                 like = f"If its cells are points from 0 to the step's maximum, write {near[0]!r}" if near else \
                     "If its cells are points of a step, write the step's id"  # fmt: skip
                 like = "If its cells are a rater's points, write them into rows of their own" if long else like

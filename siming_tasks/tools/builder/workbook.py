@@ -122,26 +122,31 @@ def _grid(file: str, sheet: Any, formulas: Any) -> Grid:
         fix = "If they say something about points, write it into the cells."
         what = f"comments are not read: {', '.join(noted[:8])}{' and more' if noted[8:] else ''}."
         problems.append(Problem("comments-left-out", what, fix, file, severity="warning"))
+    for area, rules in ((each.sqref, each.rules) for each in sheet.conditional_formatting):
+        looks = [rule.dxf for rule in rules if rule.dxf]
+        if any(each.numFmt or (each.font and _is_light(each.font.color)) for each in looks):
+            what = f"a conditional format of {area} can hide cells."
+            problems.append(Problem("cells-unseen", what, "Delete it, and look at the cells.", file))
     hidden = _hidden_columns(sheet)
     for (number, column), cell in sorted(sheet._cells.items()):
         text = _text(cell.value)
         if not text and formulas.cell(number, column).value in (None, ""):
             continue
         rows.setdefault(number, {})[column] = text
-        looks = _seen(sheet, cell) if text else [("is a formula without a value", "Open the file in a spreadsheet "
+        found = _seen(sheet, cell) if text else [("is a formula without a value", "Open the file in a spreadsheet "
                       "program and save it, or write the values")]  # fmt: skip
         row = sheet.row_dimensions.get(number)  # a filter hides rows, too
         if column in hidden or (row and row.hidden):
             place = "column" if column in hidden else "row"
-            looks.append((f"is in a hidden {place}", "Show it (and remove filters) if it counts, else delete it"))
-        for how, fix in looks:
+            found.append((f"is in a hidden {place}", "Show it (and remove filters) if it counts, else delete it"))
+        for how, fix in found:
             unseen.setdefault((how, cell.column_letter), []).append((number, text, fix))
-    for (how, letter), found in unseen.items():
-        number, text, fix = found[0]
-        more = f" (and {len(found) - 1:,} more of the column)" if len(found) > 1 else ""
+    for (how, letter), cells in unseen.items():
+        number, text, fix = cells[0]
+        more = f" (and {len(cells) - 1:,} more of the column)" if len(cells) > 1 else ""
         problems.append(Problem("cells-unseen", f"{text!r} {how}{more}.", f"{fix}.", file, number, f"column {letter}"))
-    width = max((column for cells in rows.values() for column in cells), default=0)
-    lines = [(number, [cells.get(at, "") for at in range(1, width + 1)]) for number, cells in rows.items()]
+    width = max((column for texts in rows.values() for column in texts), default=0)
+    lines = [(number, [texts.get(at, "") for at in range(1, width + 1)]) for number, texts in rows.items()]
     return Grid(file, lines, problems)
 
 

@@ -350,6 +350,16 @@ def test_command_builds_a_data_set(given: dict[str, Path], tmp_path: Path, capsy
         f"{tmp_path}/exams.names.csv: original names and ids. Keep it private.",
         f"Next: siming data check {tmp_path}/exams",
     ]
+    assert main(["data", "build", *options]) == 0
+    assert capsys.readouterr().out.splitlines() == said[:-3], (
+        "without a folder's name the table is shown, and nothing more"
+    )
+    edit(given, ",rater_a,2,", ",rater_a,9,", 1)
+    edit(given, ",1.5,1.9,", ",1.5,2.3,", 1)
+    (given["videos"] / f"{NAMES[1]}.avi").unlink()
+    assert main(["data", "build", *options]) == 1
+    shown = capsys.readouterr()
+    assert "1 steps end after their video" in shown.out and "9 is off the scale" in shown.err and "no such" in shown.err
     os.rename(given["videos"], given["videos"].with_name("elsewhere"))
     assert main(["data", "build", str(tmp_path / "exams"), *options]) == 1
     assert capsys.readouterr().err.startswith(f"siming data build: {given['videos']}: no such folder.")

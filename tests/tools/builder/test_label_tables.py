@@ -14,6 +14,7 @@ import pytest
 from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 from openpyxl.comments import Comment
+from openpyxl.formatting.rule import CellIsRule
 from openpyxl.styles import Color, Font, PatternFill
 
 from siming_tasks.common.errors import DataError, Problem
@@ -297,6 +298,11 @@ BOOKS: dict[str, tuple[Callable[[Any], Any], list[Any] | str]] = {
     "red on red": (look(Font(color="FFFF0000"), "FFFF0000"), NOBODY),
     "red on white": (look(Font(color="FFFF0000")), ONE),
     "black on a light ground": (look(Font(color=Color(theme=1)), Color(theme=4, tint=0.8)), ONE),
+    "white by a condition": (
+        lambda s: s.conditional_formatting.add("C2:C3", CellIsRule("equal", ["0"], font=Font(color="FFFFFFFF"))),
+        "[cells-unseen] + a conditional format of C2:C3 can hide cells"),
+    "colours by a condition": (
+        lambda s: s.conditional_formatting.add("C2:C3", CellIsRule("equal", ["0"], font=Font(color="FFFF0000"))), ONE),
     "1 pt": (look(Font(size=1)), NOBODY),
     "6 pt": (look(Font(size=6)), ONE),
     "a heading in white on blue": (
