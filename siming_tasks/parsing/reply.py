@@ -212,7 +212,8 @@ _RETRACTION = re.compile(
 )
 """Words behind an answer that take it back: of the steps that are named then, or else of all."""
 _VALUE = re.compile(
-    r"(?<![\w.,/-])[0-9]{1,2}(?![\w%:-])|(?<=[是为])\W{0,3}(?:[0-9]|不?正确|错误|(?:in)?correct)|\b(?:is|be|to|was|as|:)\W{1,3}(?:in)?correct\b"
+    r"(?<![\w.,/-])[0-9]{1,2}(?![\w%:-])|(?<=[是为])\W{0,3}(?:[0-9]|不?正确|错误|(?:in)?correct)"
+    r"|\b(?:is|be|to|was|as|:)\W{1,3}(?:in)?correct\b"
 )
 
 
@@ -221,6 +222,7 @@ def _taken_back(text: str, names: StepNames) -> list[str]:
     every, taken = [step.id for step in names.steps], list[str]()
     for correction in _CORRECTION.finditer(text):
         said = correction["said"] if correction["said"].strip(" *:：") else text[correction.end() :][:MAX_CORRECTION]
+        said = said if names.named_in(said) else re.sub(r"(?i)\A\W*(?:none|nothing|no\b|无|没有).*", "", said)
         says = _VALUE.search(MEASURE.sub("", fold(said)))
         taken += names.named_in(said) or (every if says else [])
     if retraction := _RETRACTION.search(text):

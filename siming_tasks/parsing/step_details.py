@@ -67,9 +67,8 @@ _TIME = (
     r"(?P<{0}s>[0-9]{{1,6}}(?:\.[0-9]{{1,20}})?)\s*(?:s|sec|secs|seconds?|秒)?"
 )
 _RANGE = re.compile(
-    rf"(?:from\s+)?\[?\s*{_TIME.format('a')}\s*(?:-|–|—|~|to|until|,|至|到)\s*{_TIME.format('b')}\s*\]?", re.IGNORECASE
+    rf"\[?\s*{_TIME.format('a')}\s*(?:-|–|—|~|to|until|,|至|到)\s*{_TIME.format('b')}\s*\]?", re.IGNORECASE
 )
-_MOMENT = re.compile(_TIME.format("a"), re.IGNORECASE)
 
 
 def read_time_spans(value: Value, _: RubricStep | None = None) -> TimeSpans | None:
@@ -80,42 +79,29 @@ def read_time_spans(value: Value, _: RubricStep | None = None) -> TimeSpans | No
     more than :data:`MAX_SPANS` parts are none.
     """
     items: Sequence[Value] = [value]
-    if isinstance(value, Group):
+    if isinstance(value, Group) and _span(value) is None:
         items = [item for _, item in value.entries]
-        if not value.closed or len(items) > MAX_SPANS:
+        if not value.closed or len(items) > MAX_SPANS or value.bracket == "{":
             return None
         if not items:
             return ()
-        if value.bracket == "{" or _pair(items) is not None:
-            items = [value]
-    texts = [item for item in items if isinstance(item, str)]
-    if len(texts) < len(items):
-        parts = [_span(item) for item in items]
-    else:  # "31.0-46.5 s", several in one text separated by semicolons or "and"
-        pieces = [p for text in texts for p in re.split(r"[;；]|\band\b|(?<=[\]s])\s*,", fold(text)[:2000])]
-        pieces = [piece.strip() for piece in pieces if piece.strip() not in ("", "null", "none", "n/a")]
-        if len(pieces) > MAX_SPANS:
-            return None
-        ranges = [_RANGE.fullmatch(piece.strip("[]() ")) for piece in pieces]
-        parts = [(_seconds(match, "a"), _seconds(match, "b")) if match else None for match in ranges]
+    parts = [_span(item) for item in items]
     known = sorted({part for part in parts if part is not None and part[0] <= part[1]})
     return tuple(known) if known and len(known) == len(set(parts)) else None
 
 
 def _span(value: Value) -> tuple[float, float] | None:
-    """``[31.0, 46.5]`` or ``{"start": 31.0, "end": 46.5}``."""
-    if not isinstance(value, Group) or not value.closed:
-        return None
-    if value.bracket == "[":
-        return _pair([item for _, item in value.entries])
-    named = {words(key)[:1]: item for key, item in value.entries if key is not None}
-    return _pair([named[side] for side in (("start",), ("end",)) if side in named])
-
-
-def _pair(items: Sequence[Value]) -> tuple[float, float] | None:
-    moments = [_MOMENT.fullmatch(fold(item).strip()) if isinstance(item, str) else None for item in items]
-    start, end = moments if len(moments) == 2 else (None, None)
-    return None if start is None or end is None else (_seconds(start, "a"), _seconds(end, "a"))
+    """``[31.0, 46.5]``, ``{"start": 31.0, "end": 46.5}`` or ``"31.0-46.5 s"``."""
+    if isinstance(value, Group):
+        named = {words(key)[:1]: item for key, item in value.entries if key is not None}
+        ends = (
+            [item for _, item in value.entries] if value.bracket == "[" else [*map(named.get, (("start",), ("end",)))]
+        )
+        if not value.closed or len(ends) != 2 or not all(isinstance(end, str) for end in ends):
+            return None
+        value = f"{ends[0]}-{ends[1]}"
+    match = _RANGE.fullmatch(fold(value)[:100].strip("[]() ")) if value is not None else None
+    return None if match is None else (_seconds(match, "a"), _seconds(match, "b"))
 
 
 def _seconds(match: re.Match[str], side: str) -> float:

@@ -22,7 +22,8 @@ _MAXIMUM = re.compile(
     r"(?:, half points allowed)?\s*[)\]]?\s*$"
 )
 _ANY_ID = re.compile(
-    r"[\W_]{0,9}(?:[0-9]{1,2}[.)]\s)?\W{0,9}(?:(?:step|步骤)[\W_]{1,9})?(?P<id>[^\W\d_]{2,16}[_-][0-9]{1,3})(?![0-9])"
+    r"[\W_]{0,9}(?:[0-9]{1,2}[.)]\s)?\W{0,9}(?:(?:step|步骤)[\W_]{1,9})?"
+    r"(?P<id>(?!step|frame|clip|video|part)[^\W\d_]{2,16}[_-][0-9]{1,3})(?![0-9])"
 )
 """A text that begins with an id as rubrics write them, of a step that was asked about or of another."""
 _Words = tuple[str, ...]

@@ -69,22 +69,6 @@ def test_any_json_with_a_wound(value: Any, asked: str, answer: Kind, place: int,
         check(parse_reply(reply, ASKED[asked], answer), ASKED[asked], answer)
 
 
-def drawn(asked: str, answer: Kind) -> st.SearchStrategy[dict[str, float]]:
-    tops = {step.id: int(step.max_score) if answer == "score" else 1 for step in ASKED[asked]}
-    return st.fixed_dictionaries({name: st.integers(0, top).map(float) for name, top in tops.items()})
-
-
-@given(st.data(), ASKS, ANSWER)
-@settings(max_examples=60)
-def test_json_is_read_within_any_words(data: st.DataObject, asked: str, answer: Kind) -> None:
-    truth = data.draw(drawn(asked, answer))
-    kept = format_answers(truth, ASKED[asked], answer)
-    around = [data.draw(st.sampled_from(lines)) for lines in (OPENINGS, CLOSINGS)]
-    fence, gap = data.draw(st.sampled_from(["", "```", "```json\n"])), data.draw(st.sampled_from(["\n", "\n\n", " "]))
-    reply = gap.join([around[0], f"{fence}{kept}{fence[:3]}", around[1]])
-    assert parse_reply(reply, ASKED[asked], answer) == Parsed("ok", truth), reply
-
-
 def test_no_opening_and_no_closing_costs_an_answer() -> None:
     steps = STEPS[:3]
     cases: list[tuple[Kind, dict[str, float]]] = [

@@ -122,6 +122,7 @@ NO_CORRECTIONS = [
     "Correction of the hand position: good.", "Actually, a solid performance.", "The depth should be 5 to 6 cm.",
     "Ignoring the noise, the call is loud.", "Changes in rhythm are small.", "Sorry if this is strict.",
     "Scratches on the manikin do not matter.", "动作修正及时。", "Editing of the clip is tight.", "Correction: none.",
+    "Correction: none of the 33 steps.",
     "On reflection, the trainee did well.", "Edit: format\n\ncpr_01 is fine.", "Actually, all strokes are 5 cm deep.",
 ]  # fmt: skip
 
@@ -180,7 +181,8 @@ def test_lines_tables_and_blocks(reply: str, expected: str) -> None:
         ("80", None), ("Frame 3", None), ("-3", None), ("Score: 4%", None), ("Score: <4", None), ("4, or 5", None),
         ('{"cpr_12": 4}', None), ('{"scores": {"depth": 4}}', None), ('{"scores": {"cpr_11": 4}}', 4),
         ("### cpr_12 Rate\nScore: 4", None), ("cpr_12\nScore: 4", None), ("Step: cpr_12\nScore: 4", None),
-        ("[cpr_12]\n4", None), ("[cpr_11]\nUnlike cpr_10 it is late. Score: 4", 4), ("cpr_12: 3\ncpr_11: 4", 4),
+        ("[cpr_12]\n4", None), ("Step-11: depth\nScore: 4", 4),
+        ("[cpr_11]\nUnlike cpr_10 it is late. Score: 4", 4), ("cpr_12: 3\ncpr_11: 4", 4),
         ('{"step_id": "cpr_12", "result": {"score": 4}}', None), ('{"name": "depth", "score": 4}', None),
         ('{"step": 11, "step_id": "cpr_11", "score": 4}', 4), ('{"score": 4}</think>', 4), ('{“score”：4，}', 4),
         ('{"score": "Score: 4"}', 4), ('Here:\n{\\"score\\":\\n 4}\nBye.', 4), ('a {"score": 4} or less</think>', None),
