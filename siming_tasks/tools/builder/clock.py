@@ -1,4 +1,4 @@
-"""Times of a recording's pictures, and the constant rate at which all of them survive."""
+"""Times of a recording's pictures, and the constant rate at which they are written: their average."""
 
 from __future__ import annotations
 
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
 HIGHEST = Fraction(60)
 """Pictures per second that are written at most."""
-MOVED = float(1 / HIGHEST / 2) + 1e-4
-"""Seconds by which a picture may be moved for a constant rate: half a period of the highest, and a bit of rounding."""
-_RATES = sorted([*map(Fraction, (5, 10, 12, 15, 20, 24, 25, 30, 48, 50, 60)),
-                 *(Fraction(n * 1000, 1001) for n in (24, 30, 60))])  # fmt: skip
 VP8_SHOWN = 16
 """Bit of a VP8 packet's first byte: its picture is shown, and not only referred to."""
 
@@ -35,7 +31,7 @@ class Clock:
             shown, and guesses wrong where some are stored in another order. The n-th picture that a decoder returns
             is shown at the n-th of these times.
         first: how many pictures precede the one with which decoding can start.
-        stated_rate: pictures per second, as the container says.
+        rate: pictures per second to write: the average from the first to the last, from 1 to :data:`HIGHEST`.
     """
 
     pts: NDArray[np.int64]
@@ -43,7 +39,7 @@ class Clock:
     start: int
     by_order: bool
     first: int
-    stated_rate: Fraction
+    rate: Fraction
 
     @classmethod
     def read(cls, container: InputContainer, stream: VideoStream) -> Clock:
@@ -67,7 +63,12 @@ class Clock:
         base = stream.time_base or Fraction(1, av.time_base)
         start = round(Fraction(max(0, container.start_time or 0), av.time_base) / base)  # below 0: sound's priming
         pts = np.array(sorted(stored if by_order else shown), np.int64)
-        return cls(pts, base, start, by_order, first or 0, stream.average_rate or Fraction(25))
+        rate = stream.average_rate or Fraction(25)
+        if len(pts) > 1 and pts[-1] > pts[0]:
+            rate = Fraction(len(pts) - 1, int(pts[-1] - pts[0])) / base
+        # a denominator of 1001 is that of 30000/1001, and takes out what containers round
+        rate = min(max(rate.limit_denominator(1001), Fraction(1)), HIGHEST)
+        return cls(pts, base, start, by_order, first or 0, rate)
 
     def shown_at(self, number: int, pts: int | None) -> int | None:
         """Time of the decoded picture of this number, for which the decoder says ``pts``; None if unknown."""
@@ -75,31 +76,7 @@ class Clock:
             return pts
         return int(self.pts[number]) if number < len(self.pts) else None
 
-    def slots(self, pts: NDArray[np.int64], rate: Fraction) -> NDArray[np.int64]:
-        """Number of the picture at a constant rate that each of these becomes: the nearest one, halves upwards."""
-        step = rate * self.time_base
+    def slots(self, pts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Number of the picture at the constant rate that each of these becomes: the nearest one, halves upwards."""
+        step = self.rate * self.time_base
         return (2 * (pts - self.start) * step.numerator + step.denominator) // (2 * step.denominator)
-
-    def rate(self) -> Fraction:
-        """The constant rate to write: the first one at which every picture survives and is moved by ``MOVED`` at most.
-
-        Looked at in this order: the common rate within 3 % of the recording's own, its own, common ones above its mean
-        (these alone where the rate varies). If none keeps all, the one that loses fewest.
-        """
-        if len(self.pts) < 2 or self.pts[0] == self.pts[-1]:
-            return min(max(self.stated_rate, Fraction(1)), HIGHEST)
-        steps = np.diff(self.pts)
-        mean = Fraction(len(steps), int(self.pts[-1] - self.pts[0])) / self.time_base
-        common = [rate for rate in _RATES if rate >= mean]
-        if np.ptp(steps) <= 0.2 * np.median(steps):
-            near = min(_RATES, key=lambda rate: abs(rate / mean - 1))
-            own = [near] if abs(near / mean - 1) < Fraction(3, 100) else []
-            common = [*own, mean.limit_denominator(1000), *common]
-        candidates = [min(max(rate, Fraction(1)), HIGHEST) for rate in [*common, HIGHEST]]
-
-        def harm(rate: Fraction) -> tuple[int, bool]:
-            slots = self.slots(self.pts, rate)
-            moved = slots * float(1 / rate) - (self.pts - self.start) * float(self.time_base)
-            return len(slots) - len(np.unique(slots)), bool(np.abs(moved).max() > MOVED)
-
-        return min(candidates, key=harm)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -24,14 +25,16 @@ MAX_GAP = 3600
 class Recording:
     """Lengths of a video file that can be decoded, in seconds.
 
-    ``stated`` is what its header says (None: nothing), ``end`` when its last picture ends and ``sound`` when its first
-    sound track begins (None: it has none), counted from where a player begins.
+    ``stated`` is what its header says (None: nothing), ``end`` when its last picture ends and ``sound`` when the first
+    packet of its first sound track is heard (None: it has none), counted from where a player begins; ``tracks`` is the
+    number of sound tracks.
     """
 
     path: Path
     stated: float | None
     end: float
     sound: float | None = None
+    tracks: int = 0
 
     def cut(self) -> Problem | None:
         """A warning if the pictures end long before the header says: the file may have been cut off."""
@@ -43,33 +46,37 @@ class Recording:
 
 
 def look_at(path: Path) -> Recording:
-    """Read every packet's time and decode every keyframe (about a second for a minute of 1080p).
+    """Read every packet's time, and decode until the first picture comes.
 
     Raises:
         MediaError: it is no video that is read here, has no picture that can be decoded, or its times jump.
     """
+    import av
+
+    spans: list[tuple[float, float]] = []
+    heard: list[float] = []
     with open_video(path) as (container, stream):
         stated = container.duration / 1e6 if container.duration else None
         start = max(0, container.start_time or 0) / 1e6  # negative: audio priming, not shown
-        track = next(iter(container.streams.audio), None)
-        sound = float((track.start_time or 0) * (track.time_base or 0)) - start if track is not None else None
-        stream.codec_context.skip_frame = "NONKEY"
-        base = float(stream.time_base or 0)
-        spans: list[tuple[float, float]] = []
-        pictures = 0
-        for packet in container.demux(stream):
-            at = packet.pts if packet.pts is not None else packet.dts
-            if packet.size and at is not None:
-                spans.append((at * base, (packet.duration or 0) * base))
-            pictures += len(packet.decode())
-    if not pictures:
+        tracks, decodes = container.streams.audio, False
+        for packet in container.demux([stream, *tracks[:1]]):
+            time, base = packet.pts if packet.pts is not None else packet.dts, float(packet.time_base)
+            if packet.stream.type == "audio":
+                if packet.size and time is not None and not heard:
+                    heard.append(time * base)  # Matroska's header says 0 also where the sound begins late
+                continue
+            if packet.size and time is not None:
+                spans.append((time * base, (packet.duration or 0) * base))
+            if not decodes:  # not from keyframes alone: a film that was cut may have none behind the cut
+                with suppress(av.error.InvalidDataError):
+                    decodes = bool(packet.decode())
+    if not decodes:
         raise MediaError(f"{path}: holds no picture that can be decoded.")
-    times = sorted(at for at, _ in spans)
-    for before, after in pairwise(times):
+    for before, after in pairwise(sorted(time for time, _ in spans)):
         if after - before > MAX_GAP:
             raise MediaError(f"{path}: its times jump from {before:.0f} s to {after:.0f} s.")
-    end = max((at + length for at, length in spans), default=0.0)
-    return Recording(path, stated, max(0.0, end - start), sound)
+    end = max((time + length for time, length in spans), default=0.0)
+    return Recording(path, stated, max(0.0, end - start), heard[0] - start if heard else None, len(tracks))
 
 
 def look_at_all(paths: Iterable[Path]) -> Mapping[Path, Recording | MediaError]:

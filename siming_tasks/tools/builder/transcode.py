@@ -1,6 +1,7 @@
 """Any video to the one kind that every reader takes: H.264 .mp4, constant rate, upright, even sides, no metadata.
 
-All videos of a build are made in parallel, interruptible, and each only once.
+Where readers agree about a file, its packets are copied as they are; any other is decoded, and encoded once at its
+average rate. All videos of a build are made in parallel, interruptible, and each only once.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from siming_tasks import __version__
-from siming_tasks.common.errors import DISK_FULL, DataError, MediaError, Problem
+from siming_tasks.common.errors import DataError, MediaError, Problem
 from siming_tasks.common.files import atomic_path, atomic_write, sha256_file, sha256_json
 from siming_tasks.media.clips import x264_options
 from siming_tasks.media.container import open_video
-from siming_tasks.media.picture import BT709, WIDE_GAMUTS, Colour, copy_colour_tags, to_bt709_filter
+from siming_tasks.media.picture import BT709, WIDE_GAMUTS, Colour, Orientation, copy_colour_tags, to_bt709_filter
 from siming_tasks.media.timeline import REENCODE, read_timeline
 from siming_tasks.tools.builder.clock import Clock
 from siming_tasks.tools.builder.kept_sound import SoundWriter, sound_rate
@@ -58,7 +59,7 @@ class Normalised:
         height: pixels.
         copied: whether the coded pictures were copied unchanged.
         stored: pictures that the source holds.
-        lost: how many of these are not among those written: nothing to decode them from, or two within one period.
+        lost: how many of these are not among those written: not to be decoded, or two within one period.
         damaged: how many of those written the decoder reported errors for, or (of a copy) gave no picture for.
         unheard: packets of sound that cannot be decoded; silence stands for each.
         loudest: loudest sample of the sound that is kept, of 32,768; None without sound.
@@ -131,9 +132,6 @@ def transcode(
                 try:
                     done[work[future]] = future.result()
                 except MediaError as error:
-                    cause = error.__cause__
-                    if isinstance(cause, OSError) and cause.errno in DISK_FULL:  # not the video's fault
-                        raise OSError(cause.errno, cause.strerror) from error
                     source = str(sources[work[future]])
                     what = str(error).removeprefix(f"{source}: ")
                     problems.append(Problem("media-unreadable", what, "Export that video again.", source))
@@ -170,9 +168,10 @@ def normalise(
 ) -> Normalised:
     """Write ``source`` as a plain H.264 ``.mp4`` whose time 0 is where a player starts the source.
 
-    Coded pictures that are already as they should be are copied; anything else is decoded (honouring rotation, pixel
-    shape and interlacing), brought to a constant rate and encoded. Container and stream metadata, supplemental
-    information inside the video stream, audio (unless ``keep_audio``), subtitle and data streams do not travel.
+    Coded pictures that are already as they should be are copied; anything else is decoded (honouring the display
+    matrix, pixel shape and interlacing), brought to its average rate and encoded. Container and stream metadata,
+    supplemental information inside the video stream, audio (unless ``keep_audio``), subtitle and data streams do not
+    travel.
 
     Args:
         source: any video that FFmpeg reads.
@@ -181,39 +180,32 @@ def normalise(
         check: called for every picture; raise from it to stop.
 
     Raises:
-        MediaError: the source cannot be read or breaks off.
+        MediaError: the source cannot be read or breaks off, or what was written is not what was meant.
     """
     import av
 
-    with (
-        open_video(source) as (container, stream),
-        atomic_path(target) as temporary,
-        av.open(str(temporary), "w", format="mp4", options=_muxer_options(container, keep_audio)) as output,
-    ):
-        if not keep_audio and (container.start_time or 0) <= 0 and (rate := _rate_to_copy(source, stream)):
-            frames, damaged = _copy(container, stream, output, check)
-            size = stream.width, stream.height
-            result = Normalised(frames, str(rate), *size, copied=True, stored=frames, damaged=damaged)
-        else:
-            with open_video(source) as (packets, pictures):
-                clock = Clock.read(packets, pictures)
-            if not len(clock.pts):
-                raise MediaError(f"{source}: none of its pictures has a time. {REENCODE}")
-            writer = _Writer(output, clock)
-            sound = _encode(container, stream, writer, keep_audio, check)
-            if not writer.frames:
-                raise MediaError(f"{source}: holds no picture that can be decoded.")
-            result = writer.result()
-            if sound is not None:
-                result = replace(result, unheard=sound.damaged, loudest=sound.loudest)
+    with open_video(source) as (container, stream), atomic_path(target) as temporary:
+        options = {"movflags": "+faststart", "fflags": "+bitexact"}
+        if keep_audio and container.streams.audio:  # else the beginning of the sound is rounded to a millisecond
+            options["movie_timescale"] = str(sound_rate(container.streams.audio[0]))
+        with av.open(str(temporary), "w", format="mp4", options=options) as output:
+            if not keep_audio and (container.start_time or 0) <= 0 and (rate := _rate_to_copy(source, stream)):
+                frames, damaged = _copy(container, stream, output, check)
+                size = stream.width, stream.height
+                result = Normalised(frames, str(rate), *size, copied=True, stored=frames, damaged=damaged)
+            else:
+                result = _encode(source, container, stream, output, keep_audio, check)
+        _verify(source, temporary, result)
     return result
 
 
-def _muxer_options(container: InputContainer, keep_audio: bool) -> dict[str, str]:
-    options = {"movflags": "+faststart", "fflags": "+bitexact"}
-    if keep_audio and container.streams.audio:  # else the beginning of the sound is rounded to a millisecond
-        options["movie_timescale"] = str(sound_rate(container.streams.audio[0]))
-    return options
+def _verify(source: Path, written: Path, result: Normalised) -> None:
+    """Compare what was written with what was meant: a picture every period from 0 on, and no stream too many."""
+    timeline = read_timeline(written)
+    steps = np.diff(timeline.pts) * timeline.time_base
+    constant = len(steps) == 0 or max(abs(float(step) - 1 / Fraction(result.rate)) for step in np.unique(steps)) < 1e-4
+    if timeline.n_frames != result.frames or timeline.pts[0] != 0 or not constant or not timeline.standard:
+        raise MediaError(f"{source}: could not be written at a constant rate. {REENCODE}")
 
 
 def _rate_to_copy(source: Path, stream: VideoStream) -> Fraction | None:
@@ -237,7 +229,7 @@ def _rate_to_copy(source: Path, stream: VideoStream) -> Fraction | None:
         return None
     with open_video(source) as (container, video):
         first = next(container.decode(video), None)
-        if first is None or first.rotation or first.interlaced_frame:
+        if first is None or any(Orientation.of(first)) or first.interlaced_frame:
             return None
     with open_video(source) as (container, video):
         setup = video.codec_context.extradata or b""
@@ -284,67 +276,117 @@ def _copy(
     return frames, frames - whole
 
 
+def _encode(
+    source: Path,
+    container: InputContainer,
+    stream: VideoStream,
+    output: OutputContainer,
+    keep_audio: bool,
+    check: Callable[[], None],
+) -> Normalised:
+    """Encode the pictures, and the sound if there is one to be kept."""
+    import av
+
+    with open_video(source) as (packets, pictures):
+        clock = Clock.read(packets, pictures)
+    if not len(clock.pts):
+        raise MediaError(f"{source}: none of its pictures has a time. {REENCODE}")
+    stream.thread_type = "AUTO"
+    start = clock.start * clock.time_base
+    tracks = container.streams.audio[:1] if keep_audio else ()
+    sound = SoundWriter(output, tracks[0], start) if tracks else None
+    writer: _Writer | None = None
+    last, decoded = float(start), clock.first
+    for packet in container.demux([stream, *tracks]):
+        if sound is not None and packet.stream.type == "audio":
+            for heard in sound.decode(packet):
+                sound.write(heard)
+            continue
+        frames: Any = ()
+        with suppress(av.error.InvalidDataError):  # counted among the lost
+            frames = packet.decode()
+        for frame in frames:
+            check()
+            frame.pts = clock.shown_at(decoded, frame.pts)
+            decoded += 1
+            if frame.pts is None:
+                continue  # the filter of the rate would fill up from the beginning of time
+            if abs(frame.time - last) > MAX_GAP:
+                raise MediaError(f"{source}: its times jump from {last:.0f} s to {frame.time:.0f} s.")
+            last = frame.time
+            if writer is None:
+                writer = _Writer(output, clock, stream, frame)
+                if sound is not None:
+                    sound.open()
+            writer.write(frame)
+    if writer is None:
+        raise MediaError(f"{source}: holds no picture that can be decoded.")
+    writer.write(None)
+    result = writer.result()
+    if sound is not None:
+        sound.write(None)
+        result = replace(result, unheard=sound.damaged, loudest=sound.loudest)
+    return result
+
+
 class _Writer:
-    """The output's video stream and the filters before it, opened when the first picture is known."""
+    """The output's video stream and the filters before it, made for the first picture."""
 
-    def __init__(self, output: OutputContainer, clock: Clock) -> None:
-        self.output, self.clock, self.rate = output, clock, clock.rate()
-        self.frames, self.damaged, self.size = 0, 0, (0, 0)
+    def __init__(self, output: OutputContainer, clock: Clock, source: VideoStream, first: VideoFrame) -> None:
+        self.output, self.clock, self.rate = output, clock, clock.rate
+        self.frames, self.damaged = 0, 0
         self.given: list[int] = []
-        self.stream: Any = None
-        self.graph: Any = None
-
-    def open(self, source: VideoStream, first: VideoFrame) -> None:
-        """FFmpeg filters from the decoder's pictures to ours, and the stream of what comes out."""
-        import av
-
-        turn = round(first.rotation / 90) % 4
+        orientation, colour = Orientation.of(first), Colour.of(first)
         aspect = source.sample_aspect_ratio or Fraction(1)
-        width, height = round(first.width * aspect), first.height
-        if turn % 2:
-            width, height = height, width
+        width, height = orientation.size(round(first.width * aspect), first.height)
         width, height = self.size = max(2, width // 2 * 2), max(2, height // 2 * 2)
-        coded, colour = source.codec_context, Colour.of(first)
-        # The matrix stays, the range becomes limited, RGB gets the matrix of its size.
-        colours = f"out_color_matrix={colour.matrix}:out_range=limited"
-        if colour.coded:
-            full = "full" if colour.full else "limited"
-            colours = f"in_color_matrix={colour.matrix}:in_range={full}:{colours}"
-        turns = {0: [], 1: [("transpose", "cclock")], 2: [("hflip", ""), ("vflip", "")], 3: [("transpose", "clock")]}
-        steps = [("yadif", "deint=interlaced")] if first.interlaced_frame else []
-        steps += [*turns[turn], ("scale", f"{width}:{height}:flags=area:{colours}"), ("setsar", "1")]
-        if wide := to_bt709_filter(coded, colour.matrix):
-            steps += [("format", "yuv420p10le"), ("colorspace", wide)]
-        start = float(self.clock.start * self.clock.time_base)
-        steps += [
-            ("format", "yuv420p"),
-            ("fps", f"fps={self.rate}:start_time={start}"),
-        ]  # last: copies are made of these
-        self.graph = av.filter.Graph()
-        node = self.graph.add_buffer(template=source)
-        for name, arguments in steps:
-            following = self.graph.add(name, arguments) if arguments else self.graph.add(name)
-            node.link_to(following)
-            node = following
-        node.link_to(self.graph.add("buffersink"))
-        self.graph.configure()
+        self.graph = self._filters(source, first, orientation, colour)
 
-        self.stream = self.output.add_stream("libx264", rate=self.rate)
+        self.stream: Any = output.add_stream("libx264", rate=self.rate)
         self.stream.width, self.stream.height, self.stream.pix_fmt = width, height, "yuv420p"
         # No B-frames and a keyframe every two seconds: every reader counts alike and seeks cheaply.
         gop = str(max(1, round(2 * self.rate)))
         how = {"crf": str(CRF), "preset": "veryfast", "bf": "0", "g": gop, "threads": str(THREADS)}
         self.stream.options = x264_options(how)
-        written = self.stream.codec_context
+        coded, written = source.codec_context, self.stream.codec_context
         copy_colour_tags(coded, written, colour.matrix, full=False)
         if coded.color_primaries in WIDE_GAMUTS:
             written.colorspace = written.color_primaries = written.color_trc = BT709
+
+    def _filters(self, source: VideoStream, first: VideoFrame, orientation: Orientation, colour: Colour) -> Any:
+        """FFmpeg's filters from the decoder's pictures to ours."""
+        import av
+
+        # The matrix stays, the range becomes limited, RGB gets the matrix of its size.
+        colours = f"out_color_matrix={colour.matrix}:out_range=limited"
+        if colour.coded:
+            full = "full" if colour.full else "limited"
+            colours = f"in_color_matrix={colour.matrix}:in_range={full}:{colours}"
+        steps = [("yadif", "deint=interlaced")] if first.interlaced_frame else []
+        steps += [("transpose", "cclock_flip")] if orientation.transposed else []  # rows become columns, and no more
+        steps += [("vflip", "")] if orientation.rows else []
+        steps += [("hflip", "")] if orientation.columns else []
+        steps += [("scale", "{}:{}:flags=area:{}".format(*self.size, colours)), ("setsar", "1")]
+        if wide := to_bt709_filter(source.codec_context, colour.matrix):
+            steps += [("format", "yuv420p10le"), ("colorspace", wide)]
+        start = float(self.clock.start * self.clock.time_base)
+        steps += [("format", "yuv420p"), ("fps", f"fps={self.rate}:start_time={start}")]  # last: it makes copies
+        graph = av.filter.Graph()
+        node = graph.add_buffer(template=source)
+        for name, arguments in steps:
+            following = graph.add(name, arguments) if arguments else graph.add(name)
+            node.link_to(following)
+            node = following
+        node.link_to(graph.add("buffersink"))
+        graph.configure()
+        return graph
 
     def write(self, frame: VideoFrame | None) -> None:
         """Encode what is ready after this picture (None: the last one was given)."""
         import av
 
         if frame is not None:
+            assert frame.pts is not None
             self.given.append(frame.pts)
             self.damaged += frame.is_corrupt
         self.graph.push(frame)
@@ -361,44 +403,7 @@ class _Writer:
 
     def result(self) -> Normalised:
         """Count what was written, and what became of the source's pictures."""
-        slots = self.clock.slots(np.array(self.given, np.int64), self.rate)
+        slots = self.clock.slots(np.array(self.given, np.int64))
         stored, kept = len(self.clock.pts), len(np.unique(slots[(slots >= 0) & (slots < self.frames)]))
         lost = max(0, stored - kept)
         return Normalised(self.frames, str(self.rate), *self.size, False, stored, lost, self.damaged)
-
-
-def _encode(
-    container: InputContainer, stream: VideoStream, writer: _Writer, keep_audio: bool, check: Callable[[], None]
-) -> SoundWriter | None:
-    """Encode the pictures, and the sound if there is one to be kept; returns what wrote it."""
-    stream.thread_type = "AUTO"
-    clock = writer.clock
-    start = clock.start * clock.time_base
-    audio = container.streams.audio[0] if keep_audio and container.streams.audio else None
-    sound = SoundWriter(writer.output, audio, start) if audio is not None else None
-    last, decoded = float(start), clock.first
-    for packet in container.demux([stream, *([audio] if audio is not None else [])]):
-        of_sound = sound if packet.stream.type == "audio" else None
-        frames: Any = of_sound.decode(packet) if of_sound is not None else packet.decode()
-        for frame in frames:
-            check()
-            if packet.stream.type == "video":
-                frame.pts = clock.shown_at(decoded, frame.pts)
-                decoded += 1
-                if frame.pts is None:
-                    continue  # the filter of the rate would fill up from the beginning of time
-                if abs(frame.time - last) > MAX_GAP:
-                    raise MediaError(f"{container.name}: its times jump from {last:.0f} s to {frame.time:.0f} s.")
-                last = frame.time
-                if writer.graph is None:
-                    writer.open(stream, frame)
-                    if sound is not None:
-                        sound.open()
-                writer.write(frame)
-            elif of_sound is not None:
-                of_sound.write(frame)
-    if writer.graph is not None:
-        writer.write(None)
-        if sound is not None:
-            sound.write(None)
-    return sound
