@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,3 +49,18 @@ def test_the_report_is_json(folder: Path) -> None:
 def test_check_refuses_what_is_no_folder(tmp_path: Path, make: Callable[[Path], Any]) -> None:
     make(tmp_path / "x")
     assert check_dataset(tmp_path / "x").errors
+
+
+def test_memory_of_the_check_does_not_grow_with_the_film(tmp_path: Path) -> None:
+    """Sixty frames of 4K are 750 MB; all of them were held, since what lies beside each was looked at."""
+    film = write_video(tmp_path / "film.mp4", frames=60, size=(3840, 2160), options={"preset": "ultrafast"})
+    code = (
+        "import sys; from pathlib import Path; from siming_tasks.data.check import media_checks as module\n"
+        "from siming_tasks.common.schema import StepLabel, Video\n"
+        "def peak(): return int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]) / 1024\n"
+        "path, video = Path(sys.argv[1]), Video('v', 'film.mp4', 6.0, (StepLabel('s', 0.0, 6.0),))\n"
+        "module.inspect(path, video, 1, quick=True); before = peak()\n"
+        "module.inspect(path, video, 1); print(peak() - before)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(film)], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 300

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from siming_tasks.cli import main
+from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Rater, StepLabel, Video
 from siming_tasks.data import check_dataset, open_dataset
 from siming_tasks.data.check.media_checks import inspect
@@ -63,7 +64,7 @@ def test_sound_is_no_finding_where_it_is_meant(
     ("heard_until", "code", "words"),
     [
         (0, "sound-silent", "without any sound in it"),
-        (3, "sound-gaps", "1 steps that need sound are without any (late), as 3.0 of its 6.0 s, the first from 3"),
+        (3, "sound-gaps", "1 steps that need sound are without any (late), as 2.9 of its 6.0 s, the first from 3.1"),
         (6, "", ""),
     ],
 )  # fmt: skip
@@ -96,12 +97,16 @@ def test_a_build_says_who_cannot_judge_which_steps(tmp_path: Path, capsys: pytes
     rows = "".join(f"IMG_{n},rater_{r},{','.join('2' for _ in STEPS)}\n" for n in (1, 2) for r in "ab")
     (tmp_path / "labels.csv").write_text(f"video_id,rater,{','.join(name for name, _ in STEPS)}\n{rows}")
     facts = {"rater_a": Rater(heard=True), "rater_b": Rater(heard=False)}
-    built = build_dataset(tmp_path / "exams", rubric=tmp_path / "rubric.yaml", labels=tmp_path / "labels.csv",
-                          videos=tmp_path / "videos",
-                          options=BuildOptions(keep_audio=True, rater_facts=facts))  # fmt: skip
+    how: dict[str, Any] = {
+        "rubric": tmp_path / "rubric.yaml", "labels": tmp_path / "labels.csv", "videos": tmp_path / "videos",
+        "options": BuildOptions(keep_audio=True, rater_facts=facts),
+    }  # fmt: skip
+    with pytest.raises(DataError, match=r"1 of 2 videos have no sound \('IMG_2'\), which `sound: true` would say"):
+        build_dataset(tmp_path / "exams", **how)
+    write_video(tmp_path / "videos" / "IMG_2.mp4", seed=2, audio=True)
+    built = build_dataset(tmp_path / "exams", **how)
     found = {problem.code: str(problem) for problem in built.warnings}
-    assert "1 of 2 videos have no sound ('IMG_2')" in found["sound-missing"]
-    assert "IMG_1.mp4: its sound track is without any sound." in found["sound-silent"]
+    assert "IMG_2.mp4: its sound track is without any sound." in found["sound-silent"]
     card = (tmp_path / "exams" / "README.md").read_text()
     for line in (
         "* Sound is kept: voices identify people, and what is said can name them.",

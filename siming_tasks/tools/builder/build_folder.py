@@ -169,7 +169,7 @@ def _build(out: Path, plan: BuildPlan, part: Path, jobs: int, progress: bool) ->
     shutil.rmtree(part / "done")
     open_dataset(part)
     _write_names(_beside(out, "names"), plan)
-    return [*_not_whole(plan, media), *_silent(plan), *cut]
+    return [*_not_whole(plan, media), *cut]
 
 
 def _not_whole(plan: BuildPlan, media: Mapping[str, Mapping[str, Any]]) -> list[Problem]:
@@ -192,16 +192,6 @@ def _not_whole(plan: BuildPlan, media: Mapping[str, Mapping[str, Any]]) -> list[
             what, fix = "its sound track is without any sound.", "Take a recording whose microphone was on."
             problems.append(Problem("sound-silent", what, fix, str(source.path), severity="warning"))
     return problems
-
-
-def _silent(plan: BuildPlan) -> list[Problem]:
-    """A warning for videos without sound where it is to be kept: the tasks that give it are refused for all."""
-    names = [name for name, source in plan.sources.items() if source.sound is None]
-    if not plan.options.keep_audio or not names:
-        return []
-    what = f"{len(names)} of {len(plan.sources)} videos have no sound ({', '.join(map(repr, names[:4]))})."
-    fix = "Give recordings with sound, or leave out --keep-audio: tasks that give sound are refused."
-    return [Problem("sound-missing", what, fix, severity="warning")]
 
 
 def _rows(

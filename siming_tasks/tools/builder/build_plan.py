@@ -21,7 +21,14 @@ from siming_tasks.tools.builder.label_rows import LabelRow, copied, joined
 from siming_tasks.tools.builder.label_tables import read_labels
 from siming_tasks.tools.builder.transcode import stamp
 from siming_tasks.tools.builder.transcripts import Names, read_names, read_transcripts, transcript_rows
-from siming_tasks.tools.builder.video_files import VideoFile, VideoFiles, find_sources, new_ids, span_problems
+from siming_tasks.tools.builder.video_files import (
+    VideoFile,
+    VideoFiles,
+    find_sources,
+    new_ids,
+    sound_problems,
+    span_problems,
+)
 
 
 @dataclass(frozen=True)
@@ -123,6 +130,7 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     rows, problems = labels
     unread = any(problem.severity == "error" for problem in problems)
     sources, source_problems = find_sources(videos, rows)
+    source_problems += sound_problems(sources) if options.keep_audio else []
     facts = dict(options.rater_facts)
     problems += _unmet_facts(facts, rows)
     of_station, station_problems = station_raters(inputs.labels)

@@ -332,7 +332,7 @@ def _encode(
 class _Writer:
     """The output's video stream and the filters before it, made for the first picture."""
 
-    def __init__(self, output: OutputContainer, clock: Clock, source: VideoStream, first: VideoFrame) -> None:
+    def __init__(self, output: Any, clock: Clock, source: VideoStream, first: VideoFrame) -> None:
         self.output, self.clock, self.rate = output, clock, clock.rate
         self.frames, self.damaged = 0, 0
         self.given: list[int] = []
@@ -342,7 +342,7 @@ class _Writer:
         width, height = self.size = max(2, width // 2 * 2), max(2, height // 2 * 2)
         self.graph = self._filters(source, first, orientation, colour)
 
-        self.stream: Any = output.add_stream("libx264", rate=self.rate)
+        self.stream = output.add_stream("libx264", rate=self.rate)
         self.stream.width, self.stream.height, self.stream.pix_fmt = width, height, "yuv420p"
         # No B-frames and a keyframe every two seconds: every reader counts alike and seeks cheaply.
         gop = str(max(1, round(2 * self.rate)))

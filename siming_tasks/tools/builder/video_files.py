@@ -91,13 +91,14 @@ class VideoFiles:
 class VideoFile:
     """A video file, the name the sheet has for it, and when its last picture ends and its sound begins (seconds).
 
-    ``sound`` is None where it has none.
+    ``sound`` is None where it has none; ``tracks`` is the number of its sound tracks.
     """
 
     name: str
     path: Path
     duration: float
     sound: float | None = None
+    tracks: int = 0
 
 
 def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str, VideoFile], list[Problem]]:
@@ -124,7 +125,7 @@ def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str
         elif isinstance(recording := looked[match[0]], MediaError):
             code, what, fix = "media-unreadable", str(recording), "Export the video again."
         else:
-            sources[name] = VideoFile(name, match[0], recording.end, recording.sound)
+            sources[name] = VideoFile(name, match[0], recording.end, recording.sound, recording.tracks)
             problems += [cut] if (cut := recording.cut()) else []
         if code:
             problems.append(Problem(code, what, fix, row.file, row.lines[0], "video_id"))
@@ -134,6 +135,22 @@ def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str
         what = f"{len(spare)} video files have no row in the sheet ({shown}) and are left out."
         problems.append(Problem("video-unlabelled", what, "Add their rows.", str(videos.folder), severity="warning"))
     return sources, problems
+
+
+def sound_problems(sources: Mapping[str, VideoFile]) -> list[Problem]:
+    """What is wrong with the sound that is to be kept: none of a video, or tracks of it that are left out."""
+    problems: list[Problem] = []
+    if silent := [name for name, source in sources.items() if source.sound is None]:
+        what = f"{len(silent)} of {len(sources)} videos have no sound ({', '.join(map(repr, silent[:4]))}), which "
+        what += "`sound: true` would say of all."
+        fix = "Leave them out, give recordings with sound, or build without --keep-audio."
+        problems.append(Problem("sound-missing", what, fix))
+    for source in sources.values():
+        if source.tracks > 1:
+            what = f"has {source.tracks} sound tracks, of which the first is kept."
+            fix = "If another is meant, make it the first: ffmpeg -i IN -map 0:v -map 0:a:1 -c copy OUT."
+            problems.append(Problem("sound-tracks", what, fix, str(source.path), severity="warning"))
+    return problems
 
 
 def new_ids(names: Iterable[str], keep: bool = False, prefix: str = "v") -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import av
 import pytest
 import yaml
 
@@ -12,8 +13,10 @@ from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.tools.builder import build_dataset
 from siming_tasks.tools.builder.source_gate import look_at
 from siming_tasks.tools.builder.transcode import normalise
+from siming_tasks.tools.builder.video_files import VideoFile, sound_problems
 from siming_tasks.tools.station.station_exams import find_exams
 from tests.data.conftest import RUBRIC, write_video
+from tests.tools.builder.conftest import film_with_tone, late_sound
 
 
 def no_pictures(path: Path) -> None:
@@ -30,7 +33,7 @@ def jumps(path: Path) -> None:
 BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "empty.mp4": (lambda path: path.write_bytes(b""), "cannot be read"),
     "text.mp4": (lambda path: path.write_bytes(b"hello" * 1000), "cannot be read"),
-    "list.mp4": (lambda path: path.write_text("#EXTM3U\nhttp://127.0.0.1/x"), "HLS playlist"),
+    "list.mp4": (lambda path: path.write_text("#EXTM3U\nhttp://127.0.0.1/x"), "list.mp4"),
     "black.avi": (no_pictures, "black.avi"),
     "jumps.mkv": (jumps, "its times jump from"),
     "head.mp4": (lambda path: path.write_bytes(write_video(path).read_bytes()[:300]), "head.mp4"),
@@ -89,6 +92,40 @@ def test_a_file_that_was_cut_off_is_named_before_it_is_encoded(tmp_path: Path) -
     assert recording.stated == pytest.approx(8, abs=0.11) and recording.end < 5
     problem = recording.cut()
     assert problem and problem.code == "media-cut" and "says 8.0 s, and its pictures end after" in problem.what
+
+
+@pytest.mark.parametrize("suffix", [".mkv", ".mp4"])
+def test_sound_begins_with_its_first_packet(tmp_path: Path, suffix: str) -> None:
+    """Matroska's header says 0: every line of a transcript was 4 s too early."""
+    source = late_sound(film_with_tone(tmp_path / "a.mkv", "mono", codec="aac"), tmp_path / f"b{suffix}", 4.0)
+    recording = look_at(source)
+    assert recording.sound == pytest.approx(4.0, abs=0.03) and recording.tracks == 1
+    assert look_at(write_video(tmp_path / "silent.mp4")).sound is None
+
+
+def test_sound_that_is_to_be_kept_is_there_in_every_video_and_further_tracks_are_named(tmp_path: Path) -> None:
+    silent, heard = write_video(tmp_path / "silent.mp4"), film_with_tone(tmp_path / "a.mkv", "mono", codec="aac")
+    two = tmp_path / "two.mkv"
+    with av.open(str(heard)) as old, av.open(str(two), "w") as new:
+        picture, first, second = (new.add_stream_from_template(old.streams[index]) for index in (0, 1, 1))
+        for packet in old.demux():
+            if packet.dts is None:
+                continue
+            again = av.Packet(bytes(packet))
+            again.pts, again.dts, again.time_base = packet.pts, packet.dts, packet.time_base
+            packet.stream = picture if packet.stream.index == 0 else first
+            new.mux(packet)
+            if packet.stream is first:
+                again.stream = second
+                new.mux(again)
+    files = {path.stem: look_at(path) for path in (silent, heard, two)}
+    sources = {name: VideoFile(name, file.path, file.end, file.sound, file.tracks) for name, file in files.items()}
+    missing, tracks = sound_problems(sources)
+    assert (missing.code, missing.severity, tracks.code, tracks.severity) == (
+        "sound-missing", "error", "sound-tracks", "warning",
+    )  # fmt: skip
+    assert missing.what == "1 of 3 videos have no sound ('silent'), which `sound: true` would say of all."
+    assert tracks.file == str(two) and tracks.what == "has 2 sound tracks, of which the first is kept."
 
 
 SHARED = Path(__file__).parents[4] / "shared" / "footage"
