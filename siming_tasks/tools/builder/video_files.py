@@ -138,7 +138,7 @@ def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str
 
 
 def sound_problems(sources: Mapping[str, VideoFile]) -> list[Problem]:
-    """What is wrong with the sound that is to be kept: none of a video, or tracks of it that are left out."""
+    """Problems with the sound that is to be kept: none of a video, or tracks of it that are left out."""
     problems: list[Problem] = []
     if silent := [name for name, source in sources.items() if source.sound is None]:
         what = f"{len(silent)} of {len(sources)} videos have no sound ({', '.join(map(repr, silent[:4]))}), which "
