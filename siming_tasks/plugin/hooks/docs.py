@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from siming_tasks.common.errors import DataError, OptionsError
@@ -19,9 +18,6 @@ from siming_tasks.tasks.expected_requests import expected_requests, record_id, s
 from siming_tasks.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.tasks.prompt import PROMPT_VERSION, template_hash
 from siming_tasks.tasks.prompting import MAX_TOKENS, MAX_TOKENS_REASONED
-
-ROWS = 1000
-"""Rows taken out of a table at a time: one by one, each costs as much as making a request of it."""
 
 
 def refuse_empty(settings: Iterable[TaskSpec], dataset: Dataset) -> None:
@@ -71,26 +67,11 @@ def _docs(setting: TaskSpec) -> Callable[[Any], Any]:
     # Labels stay out of the documents; hooks look them up by id. lmms-eval has loaded only the list of lines: no schema
     # is guessed from a file that other people wrote.
     def process_docs(_: Any) -> Any:
-        return _table_class().from_list(documents(setting, RUN.current_dataset()))
+        import datasets
+
+        return datasets.Dataset.from_list(documents(setting, RUN.current_dataset()))
 
     return process_docs
-
-
-@functools.cache
-def _table_class() -> Any:
-    """Class of tables of documents: a ``datasets.Dataset`` whose rows are gone through as fast as a list."""
-    import datasets
-
-    class Documents(datasets.Dataset):  # type: ignore[misc]
-        def __iter__(self) -> Iterator[dict[str, Any]]:
-            if self.format["type"] is not None:
-                yield from super().__iter__()
-                return
-            for columns in self.iter(ROWS):
-                for row in zip(*columns.values(), strict=True):
-                    yield dict(zip(columns, row, strict=True))
-
-    return Documents
 
 
 def documents(setting: TaskSpec, dataset: Dataset) -> list[dict[str, str]]:

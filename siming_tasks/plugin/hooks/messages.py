@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -271,40 +270,37 @@ def _frames_by_place(read_video: Any, path: Any, num_frm: int = 8, **kwargs: Any
 
 
 def _labelled(convert: Any, *args: Any, **kwargs: Any) -> Any:
-    return _with_types_of_bytes(convert(*args, **kwargs))
+    return _named_as_jpeg(convert(*args, **kwargs))
 
 
 def _with_media_types(send: Any) -> Any:
     def send_with_media_types(*args: Any, **kwargs: Any) -> Any:
-        _with_types_of_bytes(kwargs.get("messages") or ())
+        _named_as_jpeg(kwargs.get("messages") or ())
         return send(*args, **kwargs)
 
     return send_with_media_types
 
 
-def _with_types_of_bytes(messages: Any) -> Any:
-    """Messages for OpenAI's interface whose data URLs name JPEG and WebP by their first bytes, where they say PNG."""
+def _named_as_jpeg(messages: Any) -> Any:
+    """Messages for OpenAI's interface whose data URLs name JPEG by its first bytes, where they say PNG."""
     for message in messages:
         content = message.get("content")
         for part in content if isinstance(content, list) else ():
             image = part.get("image_url")
-            if isinstance(image, dict) and (known := _MISLABELLED.match(str(image.get("url", "")[:40]))):
-                media_type = "image/jpeg" if known["data"].startswith("/9j/") else "image/webp"
-                image["url"] = f"data:{media_type};base64,{image['url'][known.start('data') :]}"
+            if isinstance(image, dict) and str(image.get("url", "")).startswith(_JPEG_NAMED_PNG):
+                image["url"] = image["url"].replace("image/png", "image/jpeg", 1)
     return messages
 
 
 def _gemini_labelled(convert: Any, *args: Any, **kwargs: Any) -> Any:
     contents = convert(*args, **kwargs)
     for part in (part for content in contents for part in content.parts if part.inline_data):
-        media_type = _MEDIA_TYPES.get(part.inline_data.data[:3])
-        if media_type and part.inline_data.mime_type == "image/png":
-            part.inline_data.mime_type = media_type
+        if part.inline_data.data.startswith(b"\xff\xd8\xff"):
+            part.inline_data.mime_type = "image/jpeg"
     return contents
 
 
-_MISLABELLED = re.compile(r"data:image/png;base64,(?P<data>/9j/|UklGR)")
-_MEDIA_TYPES = {b"\xff\xd8\xff": "image/jpeg", b"RIF": "image/webp"}
+_JPEG_NAMED_PNG = "data:image/png;base64,/9j/"
 _ENCODERS: Mapping[str, host.Wrap] = {
     "lmms_eval.protocol:ChatMessages.encode_image": _base64,
     "lmms_eval.protocol:ChatMessages.to_openai_messages": _labelled,

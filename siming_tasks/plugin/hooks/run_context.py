@@ -42,8 +42,6 @@ Item = Mapping[str, Any]
 """Part of a record that an aggregator gets: its id, its answers, and the beginning of its data set's digest."""
 
 MAX_OPEN_DATASETS = 4  # the least recently used one is opened again when it is needed
-MAX_PARSED_REPLIES = 20_000
-MAX_REMEMBERED_CHARACTERS = 2_000  # longer replies are parsed again each time
 MAX_REMEMBERED_REQUESTS = 100_000  # their media and usage are remembered until they are scored
 
 
@@ -116,8 +114,6 @@ class RunContext:
     _datasets: OrderedDict[str, OpenDataset] = field(default_factory=OrderedDict)
     _media: OrderedDict[tuple[str, str], tuple[dict[str, Any], SentImages | None]] = field(default_factory=OrderedDict)
     _usage: OrderedDict[tuple[str, str], dict[str, Any]] = field(default_factory=OrderedDict)
-    _parsed: OrderedDict[tuple[str, ...], Parsed] = field(default_factory=OrderedDict)
-    _last_dataset: tuple[str, OpenDataset] | None = None
     _last_evaluation: tuple[list[Item], Options, Rows] | None = None
     _model: tuple[Backend, str | None] = (UNKNOWN, None)
     last_backend: Backend = UNKNOWN  # row of the model class that was evaluated last
@@ -134,8 +130,8 @@ class RunContext:
                 options = replace(options, data=self.public_set)
             if options != self._options:
                 self._options, self._root = options, None
-            self._cache_dir, self._last_dataset, self._last_evaluation = options.cache_dir, None, None
-            for remembered in (self._media, self._usage, self._parsed):
+            self._cache_dir, self._last_evaluation = options.cache_dir, None
+            for remembered in (self._media, self._usage):
                 remembered.clear()
             for root, opened in list(self._datasets.items()):
                 if opened.stamp != OpenDataset.stamp_of(Path(root)) or opened.dataset.part != options.split:
@@ -217,9 +213,6 @@ class RunContext:
 
     def open_dataset(self, root: str) -> OpenDataset:
         """Data set in a folder, opened and checked once (DataError if it is wrong)."""
-        last = self._last_dataset
-        if last is not None and last[0] == root:  # without the lock: this is called several times for each request
-            return last[1]
         with self._lock:
             if root not in self._datasets:
                 _remember(
@@ -229,7 +222,6 @@ class RunContext:
                     MAX_OPEN_DATASETS,
                 )
             self._datasets.move_to_end(root)
-            self._last_dataset = root, self._datasets[root]
             return self._datasets[root]
 
     def dataset_of(self, doc: Doc) -> OpenDataset:
@@ -282,21 +274,9 @@ class RunContext:
         return self._usage.get(self._key_of(doc))
 
     def parse_reply(self, doc: Doc, reply: Any) -> Parsed:
-        """Parsed reply to a document; do not change it."""
-        # Each reply is parsed when it arrives and when it is scored, and most replies about one step are one of a few
-        # texts: short ones are parsed once.
-        opened, setting = self.dataset_of(doc), doc["setting"]
-        key = None
-        if type(reply) is str and len(reply) <= MAX_REMEMBERED_CHARACTERS:
-            key = (opened.dataset.digest, setting, doc["step_id"] or doc["id"], reply)
-            if (known := self._parsed.get(key)) is not None:
-                return known
-        task = TASKS[setting]
-        parsed = task.answer_format.parse(reply, opened.steps(doc), task.answer)
-        if key is not None:
-            with self._lock:
-                _remember(self._parsed, key, parsed, MAX_PARSED_REPLIES)
-        return parsed
+        """Parsed reply to a document."""
+        task = TASKS[doc["setting"]]
+        return task.answer_format.parse(reply, self.dataset_of(doc).steps(doc), task.answer)
 
     def evaluate_items(self, items: list[Item]) -> Rows:
         """Metrics of one task's items. lmms-eval hands equal items to one aggregator after the other.
