@@ -219,10 +219,6 @@ def distinct_records(records: Iterable[Record]) -> tuple[list[Record], list[str]
     Several processes may deliver a request twice; the same answer twice is one answer, different answers are none. The
     parts of an exam become one record of it.
     """
-    records = list(records)
-    ids = [record.id for record in records]
-    if len(set(ids)) == len(ids) and not any(record.conditions.part for record in records):  # as in every joined run
-        return [records[index] for index in sorted(range(len(ids)), key=ids.__getitem__)], []
     by_key: dict[tuple[str, str], Record] = {}
     conflicts: set[tuple[str, str]] = set()
     for record in records:

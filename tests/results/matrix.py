@@ -38,18 +38,6 @@ def rewrite(folder: Path, change: Callable[[Lines], Lines]) -> Path:
     return folder
 
 
-def recorded(**changes: Any) -> Callable[[Lines], Lines]:
-    """A change of every record: what was shown (``media``), or any other of its entries."""
-
-    def change(lines: Lines) -> Lines:
-        for line in lines:
-            record = line["siming_stderr"]
-            record |= {**changes, "media": {**record["media"], **changes.get("media", {})}}
-        return lines
-
-    return change
-
-
 @contextlib.contextmanager
 def loaded(data: Path, cache: Path, options: Mapping[str, str]) -> Iterator[None]:
     """Set the environment of a run and load a task of it, as lmms-eval does before the first request."""

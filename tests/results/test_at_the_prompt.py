@@ -153,28 +153,3 @@ def test_show_prints_the_card_where_there_is_no_notebook(
     objects["score_run"].show()
     kappa = objects["score_run"].rows("full_score").one("ranked", "all steps", "qwk")
     assert re.search(rf"^full_score  qwk +{kappa.value:.3f} ", capsys.readouterr().out, re.MULTILINE)
-
-
-def test_scores_and_steps_are_tables_of_pandas(runs: list[st.Run], objects: dict[str, Any]) -> None:
-    scores = objects["score_run"]
-    frame = scores.to_pandas()
-    assert len(frame) == len(scores.rows("full_score")) and set(frame.setting) == {"full_score"}
-    kappa = frame[(frame.table == "answered") & (frame.row == "all steps") & (frame.metric == "qwk")]
-    assert kappa.value.item() == scores.rows("full_score").one("answered", "all steps", "qwk").value
-    assert {"stderr", "low", "high", "n", "clusters", "unit", "why"} <= set(frame.columns)
-    steps = runs[0].to_pandas()
-    labels = {(v.video_id, s.step_id): s for v in runs[0].dataset.videos for s in v.applicable}
-    assert len(steps) == len(labels) and set(steps.run) == {"rater_a"}
-    for row in steps.itertuples():
-        label, rubric = labels[row.video_id, row.step_id], runs[0].dataset.rubric
-        assert (row.skill, row.max_score) == (rubric.skill_of[row.step_id], rubric.by_id[row.step_id].max_score)
-        assert (row.answer, row.points_rater_b) == (label.scores["rater_a"], label.scores["rater_b"])
-
-
-def test_a_comparison_is_a_sentence(runs: list[st.Run], objects: dict[str, Any]) -> None:
-    found = objects["compare"]
-    values = {run.name: st.evaluate(run.score_matrix("full_score")).one("ranked", "all steps", "qwk") for run in runs}
-    first, second = sorted(values, key=lambda run: -(values[run].value or 0))
-    text = str(found)
-    assert f"{first} ({values[first]})" in text and f"{second} ({values[second]})" in text
-    assert "are not tested: fewer than 5 videos" in text and text.endswith("over 4 SYNTHETIC exams.")

@@ -7,8 +7,7 @@ last digit, with its interval, its size and its flags.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from itertools import combinations
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,6 @@ import pytest
 import siming_tasks as st
 from siming_tasks.data import Dataset, open_dataset, withhold
 from siming_tasks.results.discovery import run_at
-from siming_tasks.results.evaluate_records import build_score_matrix
-from siming_tasks.results.run import Run
 from tests.records import number_of
 from tests.results.matrix import (
     OTHER,
@@ -28,7 +25,6 @@ from tests.results.matrix import (
     host_rows,
     loaded,
     printed,
-    recorded,
     rewrite,
     scored,
     siming,
@@ -37,12 +33,10 @@ from tests.results.matrix import (
 from tests.runs import write_run
 
 NAMES = ("full_score", "clip_error")
-WHOLE = ("complete", "second", "frames", "prompt", "partial")
+WHOLE = ("complete", "partial")
 """Runs that were to make every request, of four exams each."""
 ASKED = {"limited": slice(3), "offset": slice(1, 3), "clips": slice(70)}
 """Limits of the other runs, in requests of a task: exams, exams, clips of more than two exams."""
-GROUPS = ({"complete", "second", "partial"}, {"frames"}, {"prompt"}, {"limited"}, {"offset"}, {"clips"})
-"""Runs that may stand side by side."""
 
 
 def a_run(data: Dataset, folder: Path, seed: int, settings: tuple[str, ...] = NAMES, **how: Any) -> Path:
@@ -54,12 +48,7 @@ def a_run(data: Dataset, folder: Path, seed: int, settings: tuple[str, ...] = NA
 @pytest.fixture(scope="module")
 def runs(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("matrix")
-    made = {
-        name: a_run(exams, root / name, seed, NAMES if name in ("complete", "partial") else NAMES[:1])
-        for seed, name in enumerate(WHOLE)
-    }
-    rewrite(made["frames"], recorded(media={"n_frames": 8}))
-    rewrite(made["prompt"], recorded(prompt="another"))
+    made = {name: a_run(exams, root / name, seed) for seed, name in enumerate(WHOLE)}
     rewrite(made["partial"], lambda lines: lines[:-1])
     for seed, (name, part) in enumerate(ASKED.items(), len(WHOLE)):
         config = {"limit": part.stop - (part.start or 0), "offset": part.start}
@@ -139,43 +128,6 @@ def test_withheld_labels_give_the_same_numbers_everywhere(exams: Dataset, tmp_pa
     assert values == {**dict.fromkeys(("plcc", "srcc", "qwk")), "coverage": coverage}
     for command in (("score", run), ("compare", f"a={run}", f"b={run}"), ("study", "diagnose", run)):
         assert "the labels are withheld" in siming(*command, *flags(public, {}), code=1)
-
-
-def test_another_idea_of_what_was_asked_is_noticed(
-    runs: dict[str, Path], exams: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The test of the tests: commands that take an absent request for one that was not asked disagree with the rest."""
-
-    def only_what_is_there(run: Run, setting: str, rater: str = "consensus", cluster: Any = "auto") -> Any:
-        return build_score_matrix(run.records[setting], run.dataset, setting, rater, cluster=cluster)
-
-    monkeypatch.setattr(Run, "score_matrix", only_what_is_there)
-    agree(runs["complete"], exams.root, tmp_path / "complete", {})
-    with pytest.raises(AssertionError, match="full_score"):
-        agree(runs["partial"], exams.root, tmp_path / "partial", {})
-
-
-PAIRS = [*combinations(("complete", "frames", "prompt", "partial", "limited"), 2), ("complete", "second"),
-         ("limited", "offset")]  # fmt: skip
-"""Runs that have ``full_score``."""
-
-
-def refused(runs: Sequence[Path], data: Path, *allowed: str) -> bool:
-    """Return True if ``siming compare`` refuses to put runs side by side."""
-    words = [f"{path.name}={path}" for path in runs]
-    how = [*flags(data, {}), "--setting", "full_score", *(f"--allow={name}" for name in allowed)]
-    try:
-        siming("compare", *words, "--json", *how)
-    except AssertionError as error:
-        assert "siming compare: Runs " in str(error)
-        return True
-    return False
-
-
-def test_unlike_runs_are_refused(runs: dict[str, Path], exams: Dataset) -> None:
-    for one, other in PAIRS:
-        together = any({one, other} <= group for group in GROUPS)
-        assert refused([runs[one], runs[other]], exams.root) is not together, (one, other)
 
 
 @pytest.mark.host
