@@ -1,8 +1,7 @@
-"""What a build is told beside the points: file names, times, decisions; and paths that lead nowhere."""
+"""What a build is told beside the points: file names, times, decisions."""
 
 from __future__ import annotations
 
-import os
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 import yaml
 
-from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.tools.builder import BuildOptions
 from siming_tasks.tools.builder.build_plan import BuildPlan, Inputs, make_plan
@@ -137,59 +135,3 @@ def test_two_raters_of_one_table_who_always_agree_are_said(given: Inputs, tmp_pa
     )
     _, problems = plan(given, labels=[sheet])
     assert [problem.code for problem in problems] == ["raters-equal"]
-
-
-# --- dead ends
-
-
-def build(given: Inputs, out: Path | str, **more: Path) -> int:
-    paths = {"rubric": given.rubric, "labels": given.labels[0], "videos": given.videos, **more}
-    return main(
-        ["data", "build", str(out), *(part for name, path in paths.items() for part in (f"--{name}", str(path)))]
-    )
-
-
-@pytest.mark.parametrize("flag", ["rubric", "labels", "names"])
-@pytest.mark.parametrize("kind", ["folder", "fifo", "loop", "nothing"])
-def test_a_path_that_is_no_file(
-    given: Inputs, tmp_path: Path, flag: str, kind: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "odd.csv"
-    if kind == "folder":
-        path.mkdir()
-    elif kind == "fifo":
-        os.mkfifo(path)
-    elif kind == "loop":
-        path.symlink_to(path)
-    assert build(given, tmp_path / "out", **{flag: path}) == 1
-    said = capsys.readouterr().err
-    words = {"folder": "a folder", "fifo": "a pipe", "loop": "symbolic links", "nothing": "no such file"}
-    assert words[kind] in said.lower() and str(path) in said
-
-
-@pytest.mark.parametrize(
-    ("out", "message"),
-    [
-        ("file", "is a file; name a folder"),
-        ("file/below", "is no folder. Choose another place."),
-        ("/proc/exams", "cannot be "),
-        ("loop/exams", "cannot be used: Too many levels of symbolic links"),
-        ("/", "exists and is not the data set of these inputs"),
-        (".", "exists and is not the data set of these inputs"),
-        ("x" * 300, "cannot be used: File name too long"),
-    ],
-)
-def test_a_place_that_cannot_be_written(
-    given: Inputs,
-    tmp_path: Path,
-    out: str,
-    message: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    (tmp_path / "file").write_text("precious")
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    monkeypatch.chdir(tmp_path)
-    assert build(given, out) in (1, 2)
-    assert message in capsys.readouterr().err
-    assert (tmp_path / "file").read_text() == "precious"

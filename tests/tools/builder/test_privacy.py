@@ -16,9 +16,12 @@ from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_path, atomic_write
 from siming_tasks.data import open_dataset, withhold
+from siming_tasks.rubrics import rubric_from
 from siming_tasks.tools.builder import BuildOptions, build_dataset
+from siming_tasks.tools.builder.build_folder import write_undecided
 from siming_tasks.tools.builder.build_plan import rater_names
 from siming_tasks.tools.builder.label_rows import LabelRow
+from siming_tasks.tools.builder.label_tables import read_labels
 from tests.data.conftest import RUBRIC, STEPS, write_video
 
 WANG, LI = "Dr. Wang Mei", "rater_li"
@@ -130,3 +133,18 @@ def test_a_private_file_is_nobody_elses_at_any_moment(tmp_path: Path, modes: dic
         assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
     assert modes == {"open.csv": 0o600, "open.txt": 0o600}
     assert stat.S_IMODE((tmp_path / "open.csv").stat().st_mode) == 0o600
+
+
+EVIL = ('=HYPERLINK("http://x",1)', "+1+cmd|' /C calc'!A0", "@SUM(A1)", "-2+3", "'=already", "O'Brien", "-1.5")
+
+
+def test_the_list_to_adjudicate_holds_no_formula_and_reads_back(tmp_path: Path) -> None:
+    rows = [LabelRow(name, "cpr_01", "sheet.csv", (2,), scores={"=cmd": 1.0, "rater_b": 0.0}) for name in EVIL]
+    path = write_undecided(tmp_path / "exams", rows)
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        cells = [cell for line in csv.reader(stream) for cell in line]
+    assert [cell for cell in cells if cell[:1] in tuple("=+@\t\r") or (cell[:1] == "-" and cell != "-1.5")] == []
+    judgments, problems = read_labels([path], rubric_from(RUBRIC))
+    assert problems == [] and [(row.video, row.rater, row.points) for row in judgments] == [
+        (name, *given) for name in EVIL for given in (("=cmd", 1.0), ("rater_b", 0.0), ("consensus", None))
+    ]
