@@ -11,9 +11,8 @@ from typing import Any
 import yaml
 
 from siming_tasks.common.files import atomic_write
-from siming_tasks.common.schema import CONSENSUS, PERSON, Rater, kinds_in_words
+from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.digest import content_digest
-from siming_tasks.data.sound_facts import SoundFacts
 from siming_tasks.rubrics import DEFAULT_ID, Rubric, load_rubric
 
 _OPEN = "*Not stated. To be answered by the owner of the data.*"
@@ -92,11 +91,12 @@ def write_folder(
     with atomic_write(root / "dataset.yaml") as stream:
         yaml.safe_dump(info, stream, sort_keys=False, allow_unicode=True)
     with atomic_write(root / "README.md") as stream:
-        stream.write(_card(info, rubric, rows))
+        stream.write(_card(open_dataset(root, media=False), info))
 
 
-def _card(info: Mapping[str, Any], rubric: Rubric, rows: Sequence[Mapping[str, Any]]) -> str:
+def _card(dataset: Dataset, info: Mapping[str, Any]) -> str:
     """The dataset card: a Hugging Face header and the datasheet questions, answered as far as the files tell."""
+    rubric, videos = dataset.rubric, dataset.videos
     clinical = rubric.examiner is None  # the prompt's is a physician
     tags = {"clinical-skills": clinical, "synthetic": info.get("synthetic")}
     head: dict[str, Any] = {
@@ -109,14 +109,14 @@ def _card(info: Mapping[str, Any], rubric: Rubric, rows: Sequence[Mapping[str, A
     }
     if info.get("labels") == "withheld" and not info.get("synthetic"):
         head["extra_gated_prompt"] = _GATE
-    steps = [step for row in rows for step in row["steps"]]
-    judged = [step for step in steps if step.get("applicable", True)]
-    known = [(step["step_id"], step.get("score", {}).get(CONSENSUS)) for step in judged]
-    missed = [points < rubric.by_id[name].max_score for name, points in known if points is not None]
+    judged = [step for video in videos for step in video.applicable]
+    missed = [step.consensus < rubric.by_id[step.step_id].max_score for step in judged if step.consensus is not None]
     reference = "The labels are withheld: models can be run, and their prediction files scored by the labels' keeper."
     if missed:
         reference = f"{100 * sum(missed) / len(missed):.1f} % of the judged steps with a consensus lost points."
-    durations = [row["duration"] for row in rows]
+    whose = "physicians' scores" if clinical else "the annotators' scores"
+    whose = f"the scores of {dataset.machine_raters}, no person" if dataset.machine_raters else whose
+    durations = [video.duration for video in videos]
     sources = info.get("label_sources") or {}
     origins = ", ".join(f"{how}: {count}" for how, count in (sources.get("consensus") or {}).items())
     text = _TEXT.format(
@@ -125,16 +125,16 @@ def _card(info: Mapping[str, Any], rubric: Rubric, rows: Sequence[Mapping[str, A
         synthetic="**SYNTHETIC: no real exam, person or score.** " if info.get("synthetic") else "",
         canary=f"Please keep this canary with every copy: {info['canary']}" if info.get("canary") else "",
         open=_OPEN,
-        videos=len(rows),
+        videos=len(videos),
         hours=sum(durations) / 3600,
         shortest=min(durations),
         longest=max(durations),
-        sites=len({row["site"] for row in rows if row.get("site")}) or "unstated number of",
+        sites=len({video.site for video in videos if video.site}) or "unstated number of",
         steps=len(rubric.steps),
         skills=len(rubric.skills),
         judged=len(judged),
-        clips=sum(step.get("start") is not None for step in judged),
-        skipped=len(steps) - len(judged),
+        clips=sum(step.span is not None for step in judged),
+        skipped=sum(len(video.steps) for video in videos) - len(judged),
         raters=", ".join(sources.get("raters", ())) or "none named",
         origins=origins or (sources.get("rule") or "origin not stated" if missed else "withheld"),
         reference=reference,
@@ -142,27 +142,10 @@ def _card(info: Mapping[str, Any], rubric: Rubric, rows: Sequence[Mapping[str, A
         license=info.get("license") or "not stated",
         citation=info.get("citation") or "not stated",
         exams=_exams(rubric),
-        whose=_whose(info, steps, clinical),
-        sound=_sound(info, rubric, rows),
+        whose=whose,
+        sound="".join(f"\n* {line}" for line in dataset.sound_facts.sentences) if "sound" in info else "",
     )
     return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---\n\n{text}"
-
-
-def _sound(info: Mapping[str, Any], rubric: Rubric, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Lines of the card on sound; none where ``dataset.yaml`` does not state it."""
-    if info.get("sound") is None:
-        return ""
-    facts = SoundFacts.of(
-        rubric,
-        kept=info["sound"],
-        videos=len(rows),
-        transcripts=sum(row.get("transcript") is not None for row in rows),
-        raters={name for row in rows for step in row["steps"] for name in step.get("score", ())},
-        facts={
-            name: Rater(row.get("kind", PERSON), row.get("heard")) for name, row in (info.get("raters") or {}).items()
-        },
-    )
-    return "".join(f"\n* {line}" for line in facts.sentences)
 
 
 def _exams(rubric: Rubric) -> str:
@@ -171,13 +154,3 @@ def _exams(rubric: Rubric) -> str:
         return "clinical skill exams"
     title, where = (" ".join((text or "").split()) for text in (rubric.title, rubric.setting))
     return " ".join(filter(None, (f"“{title}”" if title else "exams", where)))
-
-
-def _whose(info: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], clinical: bool) -> str:
-    """Whose scores the reference is: physicians', other people's, or those of raters who are no persons, by kind."""
-    given = {name for step in steps for name in step.get("score", ())}
-    facts = info.get("raters") or {}
-    raters = [Rater(facts.get(name, {}).get("kind", PERSON)) for name in sorted(given - {CONSENSUS} or given)]
-    if raters and all(rater.kind != PERSON for rater in raters):
-        return f"the scores of {kinds_in_words(raters)}, no person"
-    return "physicians' scores" if clinical else "the annotators' scores"
