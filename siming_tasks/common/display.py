@@ -7,11 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from html import escape
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from siming_tasks.common.sanitize import one_line
-
-_T = TypeVar("_T")
 
 LONGEST = 400
 """Characters of a repr."""
@@ -33,16 +31,6 @@ class ShortRepr:
         return short_repr(type(self).__name__, shown)
 
 
-class ShortTuple(tuple[_T, ...]):
-    """Tuple whose repr names the first few of many."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        more = f", ... {len(self)} in all" if len(self) > 4 else ""
-        return f"({', '.join(map(_brief, self[:4]))}{more})"
-
-
 def short_repr(name: str, values: Mapping[str, Any]) -> str:
     """``Name(field=value, ...)`` in at most :data:`LONGEST` characters.
 
@@ -60,21 +48,16 @@ def _same(value: Any, default: Any) -> bool:
 
 
 def _brief(value: Any) -> str:
-    """A value in a few characters."""
-    if isinstance(value, Path):
-        value = str(value)
-    if isinstance(value, str):
-        return repr(value if len(value) <= 60 else f"{value[:57]}...")
+    """A value in a few characters: texts are cut, arrays give their shape, containers their number."""
+    if isinstance(value, str | Path):
+        text = str(value)
+        return repr(text if len(text) <= 60 else f"{text[:57]}...")
     if hasattr(value, "shape"):
         return f"<{' x '.join(map(str, value.shape)) or value}>"
     if isinstance(value, Mapping | Sequence | Set):
-        parts = [*value.values()] if isinstance(value, Mapping) else [*value]
-        few = len(parts) <= 4 and all(isinstance(each, str | int | float | None) for each in parts)
+        few = len(value) <= 4 and not isinstance(value, Mapping) and all(isinstance(each, str | int) for each in value)
         return text if few and len(text := repr(value)) <= 60 else f"<{len(value)}>"
-    if isinstance(value, bool | int | float | None):
-        return repr(value)
-    name = getattr(value, "name", "")
-    return f"<{type(value).__name__}{f' {name!r}' if isinstance(name, str) and name else ''}>"
+    return repr(value) if isinstance(value, bool | int | float | None) else f"<{type(value).__name__}>"
 
 
 @dataclass(frozen=True)

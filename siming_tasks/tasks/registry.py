@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from siming_tasks.common.display import ShortRepr, ShortTuple
+from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import ANSWERS, SCOPES, Answer, Scope, answer_key
 from siming_tasks.options import PUBLIC_SETS
@@ -205,7 +205,7 @@ def list_tasks(group: str = "") -> tuple[TaskSpec, ...]:
         near = get_close_matches(group, (*TASK_GROUPS, *(task.task_name for task in TASKS.values())), 1)
         way_out = f"Did you mean {near[0]!r}?" if near else f"Groups are {', '.join(TASK_GROUPS)}."
         raise OptionsError(f"There is no group or task {group!r}. {way_out}")
-    return ShortTuple(tasks)
+    return tasks
 
 
 def setting_named(name: object) -> str:

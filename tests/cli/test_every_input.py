@@ -169,15 +169,15 @@ def replaced(table: str, columns: str) -> str:
 
 
 LOGS: dict[str, str | Callable[[Path], object]] = {
-    "endless acts": replaced("acts", "seq id time work rater exam step kind value"),
+    "endless acts": replaced("acts", "id time work rater exam step kind value"),
     "endless about": replaced("about", "key value"),
     "endless exams": replaced("exams", "digest name steps"),
     "endless settled": f"CREATE VIEW settled AS {ENDLESS} SELECT i AS id, i AS time, i AS target FROM n",
     "a trigger": "CREATE TRIGGER t AFTER INSERT ON acts BEGIN INSERT INTO about VALUES (new.id, 1); END",
     "a computed column": "ALTER TABLE acts ADD COLUMN more AS (zeroblob(100000000)) VIRTUAL",
     "a virtual table": "CREATE VIRTUAL TABLE words USING fts5 (text)",
-    "numbers for texts": "INSERT INTO acts VALUES (7, 1, 2, 'rate', 3, (SELECT digest FROM exams), 4, 5, 6)",
-    "blobs for texts": "INSERT INTO acts SELECT 7, x'ff', x'00', x'ff', x'ff', digest, 's', 'points', 1 FROM exams",
+    "numbers for texts": "INSERT INTO acts VALUES (1, 2, 'rate', 3, (SELECT digest FROM exams), 4, 5, 6)",
+    "blobs for texts": "INSERT INTO acts SELECT x'ff', x'00', x'ff', x'ff', digest, 's', 'points', 1 FROM exams",
     "deep JSON": "UPDATE about SET value = replace(hex(zeroblob(200000)), '00', '[') WHERE key = 'rubric'",
     "a rubric of 100 MB": "UPDATE about SET value = hex(zeroblob(50000000)) WHERE key = 'rubric'",
     "no about": "DELETE FROM about",

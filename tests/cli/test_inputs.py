@@ -42,8 +42,8 @@ def test_each_kind_is_told_by_its_files(things: None) -> None:
         ("report report", 1, "report: a report, and a run is wanted. `siming view report` shows it; "
          "give the runs that it was made of."),
         ("study raters --data exams.zip", 1,
-         "--data 'exams.zip': a file, not a folder, and not a Hugging Face dataset (org/name[@revision]). Give a folder "
-         "with dataset.yaml; `siming data demo exams` makes one."),
+         "--data 'exams.zip': a file, not a folder, and not a Hugging Face dataset (org/name[@revision]). "
+         "Give a folder with dataset.yaml; `siming data demo exams` makes one."),
         ("data rate /nowhere --rater Li", 1,
          "/nowhere: no such folder. Give a folder of videos, or a built data set."),
         ("compare runs/qwen --setting full_scor", 2, "setting='full_scor' is not a setting; 'full_score' is near."),

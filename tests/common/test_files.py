@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import stat
@@ -15,7 +14,6 @@ import pytest
 from openpyxl import Workbook
 from pydantic import ValidationError
 
-from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError, Problem, SimingError
 from siming_tasks.common.files import check_file_name, make_private, open_regular, read_bytes, read_yaml, sha256_file
 from siming_tasks.data import open_dataset
@@ -24,7 +22,7 @@ from siming_tasks.data.row_schema import VideoRow
 from siming_tasks.data.withholding import with_labels
 from siming_tasks.results.discovery import run_at
 from siming_tasks.results.read_predictions import load_predictions
-from siming_tasks.rubrics import default_rubric, load_rubric
+from siming_tasks.rubrics import load_rubric
 from siming_tasks.tools.builder.label_tables import read_grids
 
 SPECIAL: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -100,29 +98,13 @@ def test_sockets_are_refused_and_plain_files_read(tmp_path: Path) -> None:
         read_bytes(tmp_path / "f", 2)
 
 
-def test_refused_files_leave_no_handle_open(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "p")
-    before = len(os.listdir("/proc/self/fd"))
-    for _ in range(50):
-        with pytest.raises(OSError), open_regular(tmp_path / "p"):
-            pass
-        with pytest.raises(OSError), open_regular(tmp_path):
-            pass
-    assert len(os.listdir("/proc/self/fd")) == before
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("n: " + "9" * 3_900_000, ":1: not valid YAML: a number of 3,900,000 characters; at most 100 are read"),
-        ("a: 1\nn: 0x" + "f" * 5_000, ":2: not valid YAML: a number of 5,002 characters"),
-        ("n: " + ":".join(["59"] * 100_000), ":1: not valid YAML: a number of 299,999 characters"),
         ("n: 1." + "1" * 5_000, ":1: not valid YAML: a number of 5,002 characters"),
         ("d: 2020-13-45", ":1: not valid YAML: '2020-13-45' is no value of its kind"),
         ("a: 1\nb: !!int ''", ":2: not valid YAML"),
-        ("b: !!bool perhaps", ":1: not valid YAML"),
-        ("b: !!timestamp x", ":1: not valid YAML"),
-        ("b: !!float x", ":1: not valid YAML"),
         ("b: !!python/object/apply:os.system [true]", ":1: not valid YAML"),
         ("[" * 5_000, ":1: not valid YAML"),
         ("? {a: [1]}\n: 2", ":1: not valid YAML"),
@@ -153,18 +135,9 @@ def test_a_file_of_errors_is_left_after_a_thousand(short_demo: Path, tmp_path: P
 
 TASKS = '"configs": {"siming_full_score": {}}'
 RESULTS = (
-    "[]",
-    "{}",
-    '{"config": []}',
-    f'{{"config": {{"limit": "x"}}, {TASKS}}}',
-    '{"configs": [1]}',
-    '{"configs": {"siming_full_score": 5}}',
-    "[" * 100_000,
-    '{"total_evaluation_time_seconds": "soon"}',
-    f'{{"config": {{"offset": 1e999}}, {TASKS}}}',
-    '{"config": ' + '{"a":' * 900 + "1" + "}" * 901,
-    "\ud800",
-    '{"config": {"model_args": [1]}}',
+    *("[]", "{}", '{"config": []}', '{"configs": [1]}', '{"configs": {"siming_full_score": 5}}', "[" * 100_000),
+    *(f'{{"config": {{"limit": "x"}}, {TASKS}}}', f'{{"config": {{"offset": 1e999}}, {TASKS}}}', "\ud800"),
+    *('{"total_evaluation_time_seconds": "soon"}', '{"config": ' + '{"a":' * 900 + "1" + "}" * 901),
 )
 
 
@@ -176,14 +149,6 @@ def test_a_results_file_of_any_shape_is_read_or_refused_by_name(tmp_path: Path, 
         run_at(tmp_path)
     except DataError as error:
         assert "x_results.json: not a results file of lmms-eval" in str(error)
-
-
-def test_the_command_reports_the_problem_in_one_line(data: Path, capsys) -> None:
-    (data / "dataset.yaml").unlink()
-    os.mkfifo(data / "dataset.yaml")
-    assert main(["data", "check", str(data), "--quick", "--json"]) == 1
-    report = json.loads(capsys.readouterr().out)
-    assert "only regular files are read" in json.dumps(report)
 
 
 def sheet(path: Path, rows: str) -> Path:
@@ -228,23 +193,12 @@ def test_the_claimed_size_of_a_sheet_is_not_believed(tmp_path: Path) -> None:
     assert grid.rows == [(1, ["video_id", "step_id"]), (2, ["v1", "cpr_01"])]
 
 
-def test_a_data_set_of_nothing_but_faults_is_left_after_ten_thousand(data: Path) -> None:
-    (data / "videos.jsonl").unlink()
-    (data / "videos.jsonl").write_text("{}\n" * 100_000)
-    with pytest.raises(DataError) as caught:
-        open_dataset(data)
-    assert len(caught.value.problems) < 10_100 and "the rest was not read" in str(caught.value.problems[-1])
-
-
-@pytest.mark.parametrize("name", ["index", "INDEX", "CON", "nul.txt", "com1", "LPT9.mp4", "a.", "aux.x.y"])
-def test_names_that_some_system_takes_for_something_else_are_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="choose another"):
-        check_file_name(name)
-
-
-@pytest.mark.parametrize("name", ["index-1", "console", "nulla", "a.b", "com", "com10", "exam_007"])
-def test_names_that_are_files_everywhere_stay(name: str) -> None:
-    assert check_file_name(name) == name
+def test_names_that_some_system_takes_for_something_else_are_refused() -> None:
+    for name in ("index", "INDEX", "CON", "nul.txt", "com1", "LPT9.mp4", "a.", "aux.x.y"):
+        with pytest.raises(ValueError, match="choose another"):
+            check_file_name(name)
+    for name in ("index-1", "console", "nulla", "a.b", "com", "com10", "exam_007"):
+        assert check_file_name(name) == name
 
 
 def test_a_private_folder_is_its_owners_only_where_it_is_new(tmp_path: Path) -> None:
@@ -262,6 +216,3 @@ def test_a_video_and_a_step_have_no_such_name() -> None:
     for name in ("Index", "nul.txt"):
         with pytest.raises(ValidationError, match="choose another"):
             VideoRow.model_validate({**row, "video_id": name})
-    step = default_rubric().steps[0].model_dump()
-    with pytest.raises(ValidationError, match="choose another"):
-        type(default_rubric().steps[0]).model_validate({**step, "id": "index"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -11,7 +10,7 @@ import yaml
 from siming_tasks.common.errors import DataError, RubricError
 from siming_tasks.common.files import read_yaml, sha256_json
 from siming_tasks.data.row_schema import DatasetInfo
-from siming_tasks.rubrics import default_rubric, load_rubric, rubric_from
+from siming_tasks.rubrics import Rubric, default_rubric, load_rubric
 from tests.rubrics.test_rubrics import SMALL
 
 TEXT = yaml.safe_dump(SMALL, sort_keys=False)
@@ -66,13 +65,6 @@ def test_words_are_refused_as_points(tmp_path: Path, word: str) -> None:
         assert f"`{bare}` is not a number; write points such as 2 or 2.5." in message
 
 
-@pytest.mark.parametrize("word", ["yes", "1:30", "fast"])
-def test_messages_on_other_numbers_quote_the_value(tmp_path: Path, word: str) -> None:
-    path = written(tmp_path, "max_score: 2", f"max_score: 2\n    evidence: {{min_fps: {word}}}")
-    with pytest.raises(RubricError, match=rf"min_fps: Input should be a valid number.*, found '{word}'"):
-        load_rubric(path)
-
-
 def test_fields_of_any_type_keep_the_reading_of_yaml(tmp_path: Path) -> None:
     """Sources and facts go into stated digests as they were read."""
     path = written(tmp_path, "version: '1'", "version: '1'\nsources: {A: {year: 2015, old: no, at: 1:30}}")
@@ -91,14 +83,8 @@ def test_a_dataset_card_keeps_text_as_written(tmp_path: Path) -> None:
     assert info.license == "off"
 
 
-def test_plain_data_is_checked_too() -> None:
-    data: dict[str, Any] = {**SMALL, "version": None}
-    with pytest.raises(RubricError, match="version: Input should be a valid string"):
-        rubric_from(data)
-
-
 def test_a_key_that_stands_twice_is_still_refused(tmp_path: Path) -> None:
     path = tmp_path / "table.yaml"
-    path.write_text("steps: {1: a, '1': b}\n")
+    path.write_text("sources: {1: {}, '1': {}}\n")
     with pytest.raises(DataError, match="key '1' appears twice"):
-        read_yaml(path, DatasetInfo)
+        read_yaml(path, Rubric)
