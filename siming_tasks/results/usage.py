@@ -4,8 +4,8 @@ A record holds, under ``usage``, what is known of its request: ``prompt_tokens``
 included), ``finish_reason`` (``length``: cut at the limit of tokens), ``model`` (asked) and ``served`` (the one that
 has answered, as the service says), ``latency`` in seconds, ``cost`` and ``currency``, ``at`` (when the reply came,
 seconds since 1970), ``kept`` (true: another command got it), ``attempts`` (how often it was sent), of which
-``failed_attempts``, ``http_status`` of the last one, ``error`` (why that failed), ``timeout`` (seconds of silence after
-which a try was given up) and ``tries`` (how often it would have been sent at most), ``stored`` (false: the run stored
+``failed_attempts``, ``http_status`` of the last one, ``error`` (why that failed), ``timeout`` (seconds that a try may
+take) and ``tries`` (how often it would have been sent at most), ``stored`` (false: the run stored
 no replies). Tokens and cost are those of all attempts together. What is unknown is null, never 0. Prices are a table
 that the user gives.
 """

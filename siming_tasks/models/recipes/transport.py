@@ -104,3 +104,9 @@ def transports() -> Mapping[str, Transport]:
 def transport_of(model: str) -> Transport | None:
     """Row of a ``--model`` of lmms-eval (its chat class, where it has one); None for a model that asks no service."""
     return transports().get(f"chat.{model}") or transports().get(f"simple.{model}")
+
+
+def transport_of_class(model_class: type) -> Transport | None:
+    """Row of a class of lmms-eval, by the modules of it and its bases; None for one that asks no service."""
+    names = (".".join(base.__module__.split(".")[-2:]) for base in model_class.__mro__)
+    return next((transports()[name] for name in names if name in transports()), None)

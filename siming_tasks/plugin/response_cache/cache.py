@@ -15,7 +15,7 @@ from siming_tasks.common.errors import SimingError
 from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import well_formed
-from siming_tasks.models.recipes.transport import transports
+from siming_tasks.models.recipes.transport import transport_of_class
 from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.preflight import is_siming_task
@@ -112,7 +112,7 @@ class _Run:
         name = next((str(redact(name)) for name in names if isinstance(name, str)), None)
         self.budget = Budget(RUN.options, name, getattr(model, "world_size", 1))
         self.waits: dict[str, Any] = {}
-        if service := transports().get(RUN.backend.name):
+        if service := transport_of_class(type(model)):
             service = service.with_arguments(given)
             self.waits = {"timeout": service.timeout, "tries": service.most_tries}
         self.ledger = Ledger(self._entered, self._reason_to_stop, self.waits.get("timeout"))

@@ -25,7 +25,7 @@ from typing import Any, Generic
 
 from siming_tasks.common.files import sha256_json
 from siming_tasks.common.redact import MASK, redact
-from siming_tasks.models.recipes.transport import transports
+from siming_tasks.models.recipes.transport import transport_of_class
 from siming_tasks.options import lmms_eval_variables
 from siming_tasks.plugin.hooks.messages import heard_sound, shown_view
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
@@ -73,7 +73,7 @@ def identity_of(model: object) -> dict[str, Any]:
     if isinstance(system := getattr(model, "system_prompt", None), str):  # some classes read it from a file
         arguments["system_prompt"] = system
     identity = {"class": f"{type(model).__module__}.{type(model).__qualname__}", "arguments": arguments}
-    if RUN.backend.name in transports():
+    if transport_of_class(type(model)):
         return identity
     versions = {"source": _source_hash(type(model))}
     for name in _LIBRARIES:
