@@ -74,15 +74,13 @@ class MediaAddresses:
             sound = {"data": base64.b64encode(data).decode("ascii"), "format": suffix}
             return {"type": "input_audio", "input_audio": sound}
         if self.folder is None:
-            return _media(kind, f"data:{mime};base64,{base64.b64encode(data).decode('ascii')}")
-        file = self.folder / f"{digest[:32]}.{suffix}"
-        if not file.is_file():
-            file.write_bytes(data)
-        return _media(kind, f"{self.name}/{file.name}")
-
-
-def _media(kind: str, url: str) -> dict[str, Any]:
-    return {"type": f"{kind}_url", f"{kind}_url": {"url": url}}
+            address = f"data:{mime};base64,{base64.b64encode(data).decode('ascii')}"
+        else:
+            file = self.folder / f"{digest[:32]}.{suffix}"
+            address = f"{self.name}/{file.name}"
+            if not file.is_file():
+                file.write_bytes(data)
+        return {"type": f"{kind}_url", f"{kind}_url": {"url": address}}
 
 
 @dataclass(frozen=True)
