@@ -29,7 +29,7 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from siming_tasks.media import Encoding, FrameStore, Job, Request, StoredImage, prepare, read_timeline, view
+from siming_tasks.media import FrameStore, Job, Request, StoredImage, prepare, read_timeline, view
 
 STEPS, FULL, CLIP = 33, 64, 16
 QUIET = 1e9
@@ -124,7 +124,7 @@ def send(path: Path, cache: Path, asked: tuple[Request, ...]) -> None:
     """The same for a service: the text of every image as it stands in a request, made of the stored file."""
     for request in asked * 2:
         shown = view(path, digest="bench", span=request.span, frames=request.frames, cache=cache)
-        for image in shown.to_send(Encoding(), decode=False)[0]:
+        for image in shown.to_send(decode=False)[0]:
             if not isinstance(image, StoredImage) or not image.data_url():
                 raise SystemExit("a service is not sent the stored file")
 

@@ -32,7 +32,6 @@ from .sound import add_sound as add_sound
 from .sound import has_sound as has_sound
 from .sound import sound_of as sound_of
 from .store import FrameStore as FrameStore
-from .stored_image import Encoding as Encoding
 from .stored_image import SentImages as SentImages
 from .stored_image import StoredImage as StoredImage
 from .timeline import Timeline as Timeline

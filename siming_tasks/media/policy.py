@@ -17,7 +17,6 @@ from siming_tasks.media.modes import UNKNOWN, Backend, MediaMode
 from siming_tasks.media.request_media import Request
 from siming_tasks.media.sampler import SAMPLERS, UNIFORM, matched_frames
 from siming_tasks.media.store import SIZE
-from siming_tasks.media.stored_image import AS_STORED, Encoding
 from siming_tasks.options import Options
 from siming_tasks.rubrics import Rubric, RubricStep
 from siming_tasks.tasks import STANDARD_TASKS, TASKS, TaskSpec
@@ -26,14 +25,13 @@ from siming_tasks.tasks.expected_requests import expected_requests
 
 @dataclass(frozen=True)
 class Policy:
-    """Rule of what a run shows: which frames of which part, how large, how encoded, and in what form.
+    """Rule of what a run shows: which frames of which part, how large, and in what form.
 
     Attributes:
         frames: of a full video; ``clip_frames``: of a clip.
         frame_size: longest side of an image in pixels; None keeps the original.
         density: ``native``, or ``matched``: clips are sampled as densely as the full video (a control).
         mode: name of a media mode, or ``auto`` (the backend's own).
-        encoding: how a backend that encodes images is to send them.
         sampler: the rule by which frames are taken: ``uniform``, or by content (:mod:`siming_tasks.media.sampler`).
     """
 
@@ -42,7 +40,6 @@ class Policy:
     frame_size: int | None = SIZE
     density: str = "native"
     mode: str = "auto"
-    encoding: Encoding = AS_STORED
     sampler: str = UNIFORM
 
     def __hash__(self) -> int:
@@ -133,7 +130,7 @@ class Policy:
     def facts(self) -> dict[str, Any]:
         """List the options that change what is shown, under their own names; part of every cache key of a run.
 
-        The sampler is left out where it is uniform, and the encoding where the stored files are sent.
+        The sampler is left out where it is uniform,.
         """
         return {
             "media": self.mode,
@@ -142,7 +139,6 @@ class Policy:
             "frame_size": self.frame_size,
             "clip_density": self.density,
             **({} if self.sampler == UNIFORM else {"sampler": SAMPLERS[self.sampler]}),
-            **({} if self.encoding == AS_STORED else {"image_format": str(self.encoding)}),
         }
 
 

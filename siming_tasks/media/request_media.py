@@ -21,7 +21,7 @@ from siming_tasks.media.motion import choose_by_motion, grid_frames, offers_choi
 from siming_tasks.media.sampler import SAMPLER, SAMPLERS, UNIFORM, frame_range, sample_indices
 from siming_tasks.media.sound import has_sound
 from siming_tasks.media.store import QUALITY, SIZE, FrameStore
-from siming_tasks.media.stored_image import Encoding, SentImages
+from siming_tasks.media.stored_image import SentImages
 from siming_tasks.media.timeline import Timeline
 from siming_tasks.options import Options
 from siming_tasks.tasks import InputAblation
@@ -112,15 +112,13 @@ class View:
         self.store.fill(self.indices)
         return [self.store.path(index) for index in self.indices]
 
-    def to_send(self, encoding: Encoding, *, decode: bool = True) -> tuple[list[Image.Image], SentImages]:
+    def to_send(self, *, decode: bool = True) -> tuple[list[Image.Image], SentImages]:
         """Read the images for a model or a service; returns them and where they note how they were encoded.
 
-        Args:
-            encoding: how a backend that encodes them is to send them.
-            decode: now; False leaves it to whoever looks at their pixels, for backends that never look.
+        ``decode``: now; False leaves it to whoever looks at their pixels, for backends that never look.
         """
         sent = SentImages(len(self.indices))
-        return self.store.to_send(self.indices, encoding, sent, decode=decode), sent
+        return self.store.to_send(self.indices, sent, decode=decode), sent
 
     def info(self) -> dict[str, Any]:
         """Describe what was shown, as small JSON for the record of the request.

@@ -46,7 +46,7 @@ from siming_tasks.media.decode import decode
 from siming_tasks.media.motion import measure_change
 from siming_tasks.media.picture import to_jpeg
 from siming_tasks.media.sampler import SAMPLERS
-from siming_tasks.media.stored_image import Encoding, SentImages, StoredImage
+from siming_tasks.media.stored_image import SentImages, StoredImage
 from siming_tasks.media.timeline import Timeline, read_timeline
 from siming_tasks.options import Options
 
@@ -228,17 +228,15 @@ class FrameStore:
 
         return self._read(indices, read)
 
-    def to_send(
-        self, indices: Sequence[int], encoding: Encoding, sent: SentImages, *, decode: bool
-    ) -> list[Image.Image]:
+    def to_send(self, indices: Sequence[int], sent: SentImages, *, decode: bool) -> list[Image.Image]:
         """:meth:`images` that know their files (:class:`~siming_tasks.media.stored_image.StoredImage`).
 
-        They are to be sent in ``encoding``, and note in ``sent`` how they were. ``decode``: now, on several threads;
+        They note in ``sent`` how they were encoded. ``decode``: now, on several threads;
         else when somebody looks at their pixels.
         """
 
         def read(path: Path, place: int) -> Image.Image:
-            image = StoredImage(path.read_bytes(), QUALITY, encoding, sent, place)
+            image = StoredImage(path.read_bytes(), QUALITY, sent, place)
             if decode:
                 image.load()
             return image

@@ -231,7 +231,7 @@ def check_request_sizes(lm: Any, tasks: Iterable[Any]) -> None:
         docs = task.test_docs()  # a few of different parts of the data set
         places = {round(part * (len(docs) - 1) / (SAMPLE_SIZE - 1)) for part in range(SAMPLE_SIZE)} if docs else ()
         sample = [docs[place] for place in sorted(places)]
-        weights = [weight for doc in sample if (weight := _weight(doc, table, jpeg=service.name == "anthropic"))]
+        weights = [weight for doc in sample if (weight := _weight(doc, table))]
         heaviest = max(weights, key=lambda weight: (weight.total, weight.images), default=None)
         if heaviest and (reasons := service.refuses(heaviest)):
             name = task.config.task
@@ -253,12 +253,12 @@ def service_of_model(lm: Any) -> Service | None:
     return service_of_backend(type(lm).__module__.rpartition(".")[2])
 
 
-def _weight(doc: Doc, table: Mapping[str, Any] | None, *, jpeg: bool) -> Weight | None:
-    """Weight of a document's images as the model gets them (``jpeg``: whatever the run's format); None without any."""
+def _weight(doc: Doc, table: Mapping[str, Any] | None) -> Weight | None:
+    """Weight of a document's images as the model gets them; None without any."""
     view = shown_view(doc, table) if RUN.media_mode(table).images and not RUN.backend.listens else None
     if view is None:
         return None
-    images, _ = view.to_send(RUN.policy.encoding, decode=False)
-    sizes = [len(image.as_jpeg() if jpeg else image.encoded()[1]) for image in images if isinstance(image, StoredImage)]
+    images, _ = view.to_send(decode=False)
+    sizes = [len(image.as_jpeg()) for image in images if isinstance(image, StoredImage)]
     side = max(max(image.size) for image in images)
     return Weight(len(images), sum(sizes), max(sizes, default=0), side)

@@ -157,7 +157,7 @@ def _media_to_send(doc: Doc, table: Table) -> _Sent:
     if media and not media.path and backend.images == "paths":  # the model opens the files itself
         images = list(map(str, media.files()))
     elif media and not media.path:
-        images, sent = media.to_send(RUN.policy.encoding, decode=not backend.encodes)
+        images, sent = media.to_send(decode=not backend.encodes)
     RUN.record_media(doc, _media_facts(doc, media), sent)
     file, sounds = media and media.path, []
     if (sound := heard_sound(doc)) is not None:
@@ -242,7 +242,7 @@ def stored_images_sent(model: Any = None) -> Iterator[None]:
 def _base64(encode_image: Any, self: Any, image: Any, *args: Any, **kwargs: Any) -> Any:
     if not isinstance(image, StoredImage):
         return encode_image(self, image, *args, **kwargs)
-    return base64.b64encode(image.encoded()[1]).decode("ascii")
+    return base64.b64encode(image.as_jpeg()).decode("ascii")
 
 
 def _data_urls(encode_image: Any, self: Any, image: Any) -> Any:
@@ -254,7 +254,7 @@ def _data_urls(encode_image: Any, self: Any, image: Any) -> Any:
 
 
 def _gemini_bytes(image_to_bytes: Any, img: Any, fmt: str = "PNG") -> Any:
-    return img.encoded()[1] if isinstance(img, StoredImage) else image_to_bytes(img, fmt)
+    return img.as_jpeg() if isinstance(img, StoredImage) else image_to_bytes(img, fmt)
 
 
 def _claude_size(get_image_size: Any, self: Any, image: Any) -> Any:

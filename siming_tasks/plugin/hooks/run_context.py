@@ -155,7 +155,7 @@ class RunContext:
 
     @property
     def policy(self) -> Policy:
-        """Frames and encoding that the run shows."""
+        """Frames that the run shows."""
         return _policy(self.options)
 
     def prompting_of(self, setting: TaskSpec) -> PromptOptions:

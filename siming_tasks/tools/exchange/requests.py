@@ -64,8 +64,7 @@ class MediaAddresses:
             self.sent.append(content["text"])
             return dict(content)
         if isinstance(url, StoredImage):
-            encoding, data = url.encoded()
-            suffix, mime = "jpg" if encoding.format == "jpeg" else encoding.format, encoding.mime
+            data, suffix, mime = url.as_jpeg(), "jpg", "image/jpeg"
         else:
             data, suffix, mime = Path(str(url)).read_bytes(), Path(str(url)).suffix[1:], "video/mp4"
         digest = hashlib.sha256(data).hexdigest()

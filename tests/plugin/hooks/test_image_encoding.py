@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 
 from siming_tasks.data import open_dataset
-from siming_tasks.media import Encoding, View, view
+from siming_tasks.media import View, view
 from siming_tasks.options import Options
 from siming_tasks.plugin.hooks import doc_to_messages, doc_to_text, doc_to_visual, process_results
 from siming_tasks.plugin.hooks.messages import stored_images_sent
@@ -175,6 +175,6 @@ def test_a_photographic_request_fits_where_the_hosts_own_does_not(photo_video: P
         with stored_images_sent():
             return len(json.dumps(ChatMessages(messages=[{"role": "user", "content": content}]).to_openai_messages({})))
 
-    ours, host = weight(shown.to_send(Encoding(), decode=False)[0]), 8 * weight(shown.images()[::8])
+    ours, host = weight(shown.to_send(decode=False)[0]), 8 * weight(shown.images()[::8])
     assert ours < 20e6 < 50e6 < host
     assert host > 4 * ours
