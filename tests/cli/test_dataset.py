@@ -223,7 +223,7 @@ def test_shards_of_prepare_are_disjoint_and_together_everything(short_demo: Path
     for part in ("1/3", "2/3", "3/3"):
         cache = tmp_path / part.replace("/", "of")
         assert main([*common, str(cache), "--shard", part]) == 0
-        made.append({path.parent.parent.name for path in (cache / "media" / "v2").glob("*/*/*.jpg")})
+        made.append({path.parent.parent.name for path in (cache / "media").glob("*/*/*/*.jpg")})
     assert main([*common, str(tmp_path / "all")]) == 0
-    every = {path.parent.parent.name for path in (tmp_path / "all" / "media" / "v2").glob("*/*/*.jpg")}
+    every = {path.parent.parent.name for path in (tmp_path / "all" / "media").glob("*/*/*/*.jpg")}
     assert sorted(name for names in made for name in names) == sorted(every) and len(every) == 4
