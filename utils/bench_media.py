@@ -197,10 +197,10 @@ def report(path: Path, wall: dict[str, float], cpu: dict[str, float], stored: in
     timeline = read_timeline(path)
     with av.open(str(path)) as container:
         picture = container.streams.video[0]
-        size = f"{picture.width} x {picture.height}"
+        shape = f"{picture.width} x {picture.height}"
     floor, full, _, clip, once, again, least, sent = wall
     rate = float(timeline.rate)
-    print(f"{size}, {timeline.duration:.0f} s at {rate:g} frames/s, {os.cpu_count()} cores")
+    print(f"{shape}, {timeline.duration:.0f} s at {rate:g} frames/s, {os.cpu_count()} cores")
     print(f"{'':44}{'wall s':>8}{'cpu s':>8}{'x floor':>9}")
     for name in wall:
         print(f"{name:44}{wall[name]:8.2f}{cpu[name]:8.2f}{wall[name] / wall[floor]:9.2f}")
