@@ -50,7 +50,6 @@ def objects(runs: list[st.Run], short_demo: Path) -> dict[str, Any]:
         "difference": st.difference(right, matrix, matrix),
         "estimate": st.estimate(right, matrix),
         "evaluate": st.evaluate(matrix),
-        "list_tasks": st.list_tasks(),
         "task": st.list_tasks()[0],
         "parse_reply": run.records["full_score"][0].parsed,
         "score_run": st.score_run(run),
@@ -68,7 +67,7 @@ def test_every_public_name_is_looked_at(objects: dict[str, Any]) -> None:
 
 
 def test_reprs_are_short_and_on_one_line(objects: dict[str, Any]) -> None:
-    """83,222 characters were a run of four exams, 125,886 the list of tasks."""
+    """83,222 characters were a run of four exams."""
     long = {name: text for name, each in objects.items() if len(text := repr(each)) >= 500 or "\n" in text}
     assert not long
     run = repr(objects["Run"])
@@ -81,8 +80,8 @@ def wrong_arguments(run: st.Run, exams: Path) -> Iterator[tuple[str, Callable[[]
     archive.touch()
     yield f"{archive}: an archive, and a run is wanted. Unpack it", lambda: st.load(archive, data)
     yield f"{archive}: an archive, and a data set is wanted. Unpack it", lambda: st.open_dataset(archive)
-    yield f"{exams}: a data set, and a run is wanted. Give the predictions", lambda: st.load(str(exams), file)
-    yield f"{exams}: a data set, and a run is wanted. Give the predictions", lambda: st.load(exams)
+    yield f"{exams}: a data set, and a run is wanted. It is given as --data", lambda: st.load(str(exams), file)
+    yield f"{exams}: a data set, and a run is wanted. It is given as --data", lambda: st.load(exams)
     yield f"{file}: a run, and a data set is wanted.", lambda: st.load(file, file)
     yield "run: the path of a run is wanted, not an int.", lambda: st.load(3, data)  # type: ignore[arg-type]
     yield "There is no run to read.", lambda: st.load([], data)

@@ -222,7 +222,7 @@ def test_parts_with_two_answers_or_other_frames_of_one_task_are_refused(
         read_run(folders, exams)
 
 
-@pytest.mark.parametrize("status", ["request_failed", "empty", "truncated"])
+@pytest.mark.parametrize("status", ["request_failed", "empty"])
 def test_what_the_same_command_asks_again_is_missing(
     exams: Dataset, parts: tuple[Path, list[Path]], capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: str,
