@@ -22,12 +22,13 @@ UNIMPORTED = {"decord": "lmms-eval's video readers import it and do not require 
 """Declared, though the package never imports them, and why."""
 COMMANDS = {"black", "build", "isort", "setuptools", "pytest-timeout", "pytest-xdist", "twine"}
 """What the tests need without importing it: builder and checker of the files, formatters, pytest's plugins."""
-FRAMEWORK = {"openai", "qwen-vl-utils", "requests", "tokenizers", "torch", "transformers"}
+FRAMEWORK = {"openai", "qwen-vl-utils", "tokenizers", "torch", "transformers"}
 """What tests and utils import and leave to lmms-eval to bring."""
 OPTIONAL = {
     "torchcodec",
     "inspect-ai",
     "pandas",
+    "requests",
     "vllm",
 }
 """What a test looks at where it happens to be installed."""
@@ -43,8 +44,9 @@ def imported(folder: str) -> set[str]:
             elif isinstance(node, ast.ImportFrom):
                 found.add(node.module or "")
             elif isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.importorskip":
-                either = [node.args[0].body, node.args[0].orelse] if isinstance(node.args[0], ast.IfExp) else node.args[:1]
-                found |= {ast.literal_eval(name) for name in either}
+                name = node.args[0]
+                either = (name.body, name.orelse) if isinstance(name, ast.IfExp) else (name,)
+                found |= set(map(ast.literal_eval, either))
     beside = {path.stem for path in (ROOT / "utils").iterdir()} if folder == "utils" else set()
     return {name.partition(".")[0] for name in found} - set(sys.stdlib_module_names) - OURS - beside
 

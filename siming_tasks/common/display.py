@@ -57,7 +57,10 @@ def _brief(value: Any) -> str:
     if isinstance(value, Mapping | Sequence | Set):
         few = len(value) <= 4 and not isinstance(value, Mapping) and all(isinstance(each, str | int) for each in value)
         return text if few and len(text := repr(value)) <= 60 else f"<{len(value)}>"
-    return repr(value) if isinstance(value, bool | int | float | None) else f"<{type(value).__name__}>"
+    if isinstance(value, bool | int | float | None):
+        return repr(value)
+    name = getattr(value, "name", None)
+    return f"<{type(value).__name__} {_brief(name)}>" if isinstance(name, str) else f"<{type(value).__name__}>"
 
 
 @dataclass(frozen=True)

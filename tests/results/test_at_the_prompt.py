@@ -50,6 +50,7 @@ def objects(runs: list[st.Run], short_demo: Path) -> dict[str, Any]:
         "difference": st.difference(right, matrix, matrix),
         "estimate": st.estimate(right, matrix),
         "evaluate": st.evaluate(matrix),
+        "list_tasks": st.list_tasks("siming_full")[:1],
         "task": st.list_tasks()[0],
         "parse_reply": run.records["full_score"][0].parsed,
         "score_run": st.score_run(run),
