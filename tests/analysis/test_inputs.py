@@ -190,7 +190,7 @@ def test_a_control_of_a_run_that_was_asked_otherwise_is_refused_with_the_reason(
 
     class TaskRun:
         @staticmethod
-        def of(run, setting, rater, cluster):
+        def of(run, setting, rater):
             return Asked(run.name, panel, {f"{setting}/v000": ("data",)}, {})
 
     def comparable(a, b, allow):
