@@ -302,6 +302,8 @@ def test_an_output_or_a_sentence(ends: dict[Key, Ended], case: Key) -> None:
             left = {name: seen for name, seen in left.items() if not name.startswith(kept)}
         if output == ("data rate", "store") and ended.code == 2 and "--port" in last:
             left = {}  # the event log was begun, and only then the port was found taken
+        if output == ("data rate", "store") and kind == "no room":  # an empty log is begun the next time
+            left = {name: seen for name, seen in left.items() if seen[1]}
         assert left == {}
         assert set(ended.before) <= set(ended.after)
     else:
