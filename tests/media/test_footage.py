@@ -77,7 +77,7 @@ def test_a_data_set_of_real_steps_is_built_checked_and_its_frames_are_those_reco
         path = built.root / video.media
         seen, timeline = foreign(path), read_timeline(path)
         for span, count in [(None, 16), *((step.span, 8) for step in video.steps if step.span)]:
-            how = {"span": span, "budget": count, "mode": "frames", "size": None, "quality": 95}
+            how = {"span": span, "frames": count, "mode": "frames", "size": None}
             media = view(path, file=False, cache=tmp_path / "cache", **how)  # type: ignore[arg-type]
             at = [timeline.times[index] for index in media.indices]
             np.testing.assert_allclose([seen.times[index] for index in media.indices], at, atol=0.001)

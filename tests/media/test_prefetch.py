@@ -103,9 +103,9 @@ def test_the_prepare_command_reports_estimate_and_result(
 
 
 def test_the_prepare_command_refuses_more_than_the_cache_limit(short_demo: Path, tmp_path: Path, capsys: Any) -> None:
-    command = ["run", "prepare", "--data", str(short_demo), "--cache", str(tmp_path), "--cache-gb", "0.0001"]
+    command = ["run", "prepare", "--data", str(short_demo), "--cache", str(tmp_path), "--cache-gb", "0.001"]
     assert main(command) == 2
-    assert "more than the limit of 0.0001 GB" in capsys.readouterr().err
+    assert "more than the limit of 0.001 GB" in capsys.readouterr().err
     assert not list(tmp_path.rglob("*.jpg"))
 
 

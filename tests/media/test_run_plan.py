@@ -156,10 +156,10 @@ def test_the_plan_command_plans_200_videos_without_a_dataset(capsys: pytest.Capt
         (["--tokens", "abacus"], "--tokens 'abacus' is not one of qwen2_5_vl, "),
         (["--model", "gpt-9"], "table 6 has no model 'gpt-9'"),
         (["--price-in", "2"], "Give --price-in and --price-out together."),
-        (["--frames", "0"], "--frames '0' must be at least 1."),
+        (["--frames", "0"], "--frames='0' must be from 1 to"),
         (["--frames", "8", "--model", "qwen3-vl"], "--model stands for a number of frames; give it or --frames."),
-        (["--videos", "0"], "--videos '0' must be at least 1."),
-        (["--duration", "0"], "--duration '0' must be above 0."),
+        (["--videos", "0"], "invalid value for '--videos': 0 is not in the range x>=1"),
+        (["--duration", "0"], "invalid value for '--duration': 0.0 is not in the range x>0"),
         (["--data", "x"], "--videos plans without a data set; give it or --data."),
     ],
 )

@@ -135,7 +135,7 @@ def test_somebody_elses_folder_is_left_alone(tmp_path):
 
 def test_the_command_refuses_nonsense(tmp_path, capsys):
     assert main(["data", "demo", "--videos", "0", str(tmp_path / "x")]) == 2
-    assert "--videos '0' must be at least 1." in capsys.readouterr().err
+    assert "invalid value for '--videos': 0 is not in the range x>=1" in capsys.readouterr().err
     assert main(["data", "demo", "--videos", "3", "--pairs", str(tmp_path / "x")]) == 1
     assert "even number" in capsys.readouterr().err
 
