@@ -14,6 +14,8 @@ VIDEO_FIELDS = ("student", "site")
 """Optional columns that say something about the whole video: whom intervals must keep together."""
 COLUMNS = ("video_id", "step_id", "rater", "points", "start", "end", *VIDEO_FIELDS)
 """The long table."""
+NAMES = ("video_id", "step_id", "rater", *VIDEO_FIELDS)
+"""Columns of names, in every form of a table."""
 COPY = 10
 """Judgments in common from which two raters who always agree may be one file that was copied."""
 
@@ -135,6 +137,7 @@ def _step(video: str, step_id: str, rows: Sequence[Judgment], problems: list[Pro
                 differs("span-differs", marked[0][1], row, f"{marked[0][0]:g} s", f"{value:g} s", name)
                 break
     applies = {row.applicable for row in given.values()}
+    silent = [row for row in rows if row.rater and row.rater not in given]
     if (decision := given.get(CONSENSUS)) is not None:
         given = {name: row for name, row in given.items() if row.applicable == decision.applicable}
     elif applies == {True, False}:
@@ -142,6 +145,11 @@ def _step(video: str, step_id: str, rows: Sequence[Judgment], problems: list[Pro
         what = f"{no.rater} says not applicable, {yes.rater} gives points on {yes.place}."
         fix = f"Correct one, or add a row of {CONSENSUS} that decides."
         problems.append(no.problem("applicable-differs", what, fix, "points"))
+    elif applies == {False} and silent:
+        (no, *_), what = given.values(), f"{silent[0].rater} gives nothing here."
+        what = f"{no.rater} says not applicable on {no.place}, {what}"
+        fix = f"Write N/A or points, or add a row of {CONSENSUS} that decides."
+        problems.append(silent[0].problem("applicable-differs", what, fix, "points"))
     scores = {name: row.points for name, row in given.items() if row.points is not None}
     about = {name: value for row in reversed(rows) for name, value in row.about.items()}
     lines = tuple(row.line for row in rows)

@@ -15,6 +15,8 @@ from __future__ import annotations
 import csv
 import difflib
 import io
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +29,7 @@ from siming_tasks.rubrics import Rubric, RubricStep
 from siming_tasks.rubrics.rubric import HALF, HALF_POINTS_HINT, is_on_increment, named
 from siming_tasks.tools.builder.cells import NOT_APPLICABLE, number_of, seconds_of, way_out
 from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_labels
-from siming_tasks.tools.builder.label_rows import COLUMNS, VIDEO_FIELDS, Judgment
+from siming_tasks.tools.builder.label_rows import COLUMNS, NAMES, VIDEO_FIELDS, Judgment
 from siming_tasks.tools.builder.workbook import MAX_COLUMNS, MAX_ROWS, MAX_UNPACKED, Grid, read_workbook
 from siming_tasks.tools.station.event_log import is_event_log
 
@@ -35,6 +37,8 @@ FORMS = "A table has the headings `video_id, step_id, rater, points` (a row a ju
     "step ids (a row a video and rater), or `video_id, step_id, start, end` (times)."  # fmt: skip
 _WORKBOOKS = (b"PK\x03\x04", b"PK\x05\x06", b"\xd0\xcf\x11\xe0")
 """How workbooks begin: an archive, or an old or protected one."""
+_NO_NAME = re.compile(r"nan|n/?a|none|null|unknown|[-?–—]+|#[A-Z0/]+[!?]|#N/A", re.IGNORECASE)
+"""What stands for a name that is not known; as a name it would make one person or place of many."""
 _SAVE = "Save it as CSV UTF-8 (comma delimited), or as .xlsx."
 
 
@@ -194,6 +198,7 @@ class _Table:
             fix = "Write who judged, or `consensus`."
             self._add("rater-missing", "the cell is empty.", fix, row.number, "rater")
             return
+        self._names(row)
         start, end = self._time(row, "start"), self._time(row, "end")
         about = {name: row.text(name) for name in VIDEO_FIELDS if row.text(name)}
         for step_id, column in points.items() if not needed else ():
@@ -203,6 +208,19 @@ class _Table:
             value, applicable = self._points(row, step, column)
             yield Judgment(row.text("video_id"), step_id, row.text("rater"), value, applicable, start, end, about,
                            self.file, row.number)  # fmt: skip
+
+    def _names(self, row: _Row) -> None:
+        """A finding for each name that nobody can see to be what it is."""
+        for heading in NAMES:
+            name = row.text(heading)
+            if odd := next((c for c in name if unicodedata.category(c) in ("Cf", "Cc")), None):
+                what = f"{name!r} holds the invisible character U+{ord(odd):04X}."
+                self._add("name-unseen", what, "Write the name again, by hand.", row.number, heading)
+            if heading in ("rater", *VIDEO_FIELDS) and _NO_NAME.fullmatch(name):
+                self._add("no-name", f"{name!r} is no name.", "Leave the cell empty.", row.number, heading)
+            elif heading in ("rater", *VIDEO_FIELDS) and re.fullmatch(r"[0-9]+\.0+", name):
+                fix = f"Write {name.partition('.')[0]!r}, in every table."
+                self._add("no-name", f"{name!r} is a number that a program wrote.", fix, row.number, heading)
 
     def _unknown_step(self, row: _Row, step_id: str) -> None:
         """A finding for each unknown step, however many rows have it."""

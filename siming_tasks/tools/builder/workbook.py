@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_bytes
 from siming_tasks.common.sanitize import cell_text
+from siming_tasks.tools.builder.label_rows import NAMES
 
 MAX_UNPACKED = 64_000_000
 """Bytes of a workbook's parts, unpacked. A sheet of 200 videos of 33 steps has about half a megabyte."""
@@ -130,11 +131,13 @@ def _grid(file: str, sheet: Any, formulas: Any) -> Grid:
     hidden = _hidden_columns(sheet)
     for (number, column), cell in sorted(sheet._cells.items()):
         text = _text(cell.value)
-        if not text and formulas.cell(number, column).value in (None, ""):
+        if not text and not str(formulas.cell(number, column).value or "").strip():
             continue
         rows.setdefault(number, {})[column] = text
         found = _seen(sheet, cell) if text else [("is a formula without a value", "Open the file in a spreadsheet "
                       "program and save it, or write the values")]  # fmt: skip
+        if isinstance(cell.value, float) and cell.value % 1 and next(iter(rows.values())).get(column) in NAMES:
+            found.append(("is a number where a name stands", "Format the column as text and write the name again"))
         row = sheet.row_dimensions.get(number)  # a filter hides rows, too
         if column in hidden or (row and row.hidden):
             place = "column" if column in hidden else "row"
@@ -163,7 +166,7 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return f"{value:.0f}"
     # An apostrophe of our own tables keeps spreadsheets from taking a name for a formula.
-    return cell_text(unescape(str(value)).replace("\ufeff", "").strip())
+    return cell_text(unescape(str(value)).strip())
 
 
 def _seen(sheet: Any, cell: Any) -> list[tuple[str, str]]:
@@ -182,6 +185,8 @@ def _seen(sheet: Any, cell: Any) -> list[tuple[str, str]]:
         found.append(("is shown rounded", "Format the cells as General, look at them, and correct them"))
     elif number and value == 0 and sheet.sheet_view.showZeros is False:
         found.append(("is a zero, and the sheet does not show zeros", "Let the sheet show zeros, and look at them"))
+    if cell.data_type == "e":
+        found.append(("is an error of a formula", "Correct the formula, or write the values"))
     if isinstance(value, CellRichText):
         found.append(("has several fonts", "Clear the formats of the cell, and look at it"))
     if font.strike:

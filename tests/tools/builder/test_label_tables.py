@@ -136,6 +136,20 @@ TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
     "two spellings of a student": (VIDEO.format("student", "T01", "t01", 2), "[name-differs] + 't01' here and 'T01'"),
     "two spellings of a rater": (LONG + "v2,cpr_01,B,1\n", "[name-differs] + :4: rater + 'B' here and 'b' on"),
     "a consensus in capitals": (LONG + "v1,cpr_01,Consensus,1\n", "[name-differs] + 'Consensus' + 'consensus'"),
+    **{f"{column} {name}": (VIDEO.format(column, name, name, 2), f"[no-name] + :2: {column}: {name!r} + Leave")
+       for column in ("student", "site")
+       for name in ("nan", "N/A", "na", "-", "?", "None", "NULL", "unknown", "#N/A", "#REF!")},
+    "nobody as a rater": (LONG.replace("b,1", "nan,1"), "[no-name] + :3: rater: 'nan'"),
+    "a rater as a number of a program": (LONG.replace("b,1", "1.0,1"), "[no-name] + :3: rater: '1.0' + Write '1'"),
+    **{f"U+{ord(letter):04X} in {column}": (
+        VIDEO.format("student", "S", "S", 2).replace(old, old + letter + "1", 1),
+        f"[name-unseen] + :2: {column} + U+{ord(letter):04X}")
+       for column, old in (("video_id", "v1"), ("step_id", "cpr_01"), ("rater", ",a"), ("student", "S"))
+       for letter in "\u200b\u00ad\ufeff\x07"},
+    "one says that it does not apply, one nothing": (LONG.replace("a,2", "a,N/A").replace("b,1", "b,"),
+                                                     "[applicable-differs] + :3 + b gives nothing"),
+    "so the consensus decides": (LONG.replace("a,2", "a,N/A").replace("b,1", "b,") + "v1,cpr_01,consensus,N/A\n",
+                                 [("v1", "cpr_01", None, None, None)]),
     # --- times
     **{f"time {text!r}": (TIMES.format(text, 200), f"[not-a-time] + :2: start: {text!r} + (1:23.5)")
        for text in ("1:75", "1:75:00", "00:00:01:10", "2 s", "2500ms", "1'30", "soon", "1.5e1")},
@@ -279,6 +293,15 @@ BOOKS: dict[str, tuple[Callable[[Any], Any], list[Any] | str]] = {
     "a number in a date's format": (form("yyyy-mm-dd"), "[cells-unseen] + '1900-01-02T00:00:00' is a date"),
     "true": (value(True), "[not-a-number] + 'TRUE'"),
     "an error": (value("#DIV/0!"), "[not-a-number] + '#DIV/0!'"),
+    **{f"an error as {head}": (lambda sheet, head=head: (value(head, "D1")(sheet), value("#N/A", "D2")(sheet)),
+                               "[cells-unseen] + :2: column D: '#N/A' is an error of a formula")
+       for head in ("student", "site")},
+    "an error as a rater": (value("#REF!", "B2"), "[cells-unseen] + :2: column B: '#REF!' is an error"),
+    "an error as a video": (value("#REF!", "A2"), "[cells-unseen] + :2: column A: '#REF!' is an error"),
+    "a number as a video": (value(1.1, "A2"), "[cells-unseen] + :2: column A: '1.1' is a number + as text"),
+    "a number as a rater": (value(1.5, "B2"), "[cells-unseen] + :2: column B: '1.5' is a number + as text"),
+    "a whole number as a rater": (value(7.0, "B2"), [("v1", "cpr_01", None, None, {"7": 2.0, "b": 1.0})]),
+    "blanks alone": (value("  ", "D2"), ONE),
     "a formula without a value": (value("=1+1"), "[cells-unseen] + :2 + column C + formula without a value + save it"),
     "merged cells": (lambda s: s.merge_cells("A2:A3"), "[cells-merged] + :2: cells A2:A3 are merged + fill in every"),
     "a hidden row": (lambda s: setattr(s.row_dimensions[2], "hidden", True), f"{UNSEEN} is in a hidden row"),
