@@ -66,7 +66,10 @@ class Judgment:
 
 @dataclass(frozen=True)
 class LabelRow:
-    """Labels of one step of one video, put together from the rows ``lines`` of tables; ``file`` has the first."""
+    """Labels of one step of one video, put together from the rows ``lines`` of tables; ``file`` has the first.
+
+    ``timed`` is the row that its times are from.
+    """
 
     video: str
     step_id: str
@@ -77,6 +80,7 @@ class LabelRow:
     scores: Mapping[str, float] = field(default_factory=dict)
     applicable: bool = True
     about: Mapping[str, str] = field(default_factory=dict)
+    timed: Judgment | None = None
 
     def problem(self, code: str, what: str, fix: str, where: str | None = None, **more: Any) -> Problem:
         """A finding about this row."""
@@ -154,7 +158,8 @@ def _step(video: str, step_id: str, rows: Sequence[Judgment], problems: list[Pro
     about = {name: value for row in reversed(rows) for name, value in row.about.items()}
     lines = tuple(row.line for row in rows)
     applicable = all(row.applicable for row in given.values())
-    return LabelRow(video, step_id, rows[0].file, lines, times["start"], times["end"], scores, applicable, about)
+    timed = next((row for row in rows if row.start is not None or row.end is not None), None)
+    return LabelRow(video, step_id, rows[0].file, lines, times["start"], times["end"], scores, applicable, about, timed)
 
 
 def _points(row: Judgment) -> str:

@@ -55,6 +55,9 @@ def read_labels(
     failed: list[Problem] = []
     first: dict[str, Path] = {}
     empty: list[Path] = []
+    for step_id in sorted({*COLUMNS} & {*rubric.by_id}):
+        what = f"step {step_id!r} of the rubric is called as a column of every table is."
+        problems.append(Problem("step-id-reserved", what, "Give it another id in the rubric."))
     for path in paths:
         try:
             if is_event_log(path):
@@ -194,6 +197,11 @@ class _Table:
         for name in needed:
             self._add("id-missing", "the cell is empty.", "Fill it in, or delete the row.", row.number, name)
         points = {row.text("step_id"): "points"} if "step_id" in heads else {step: step for step in steps}
+        if "step_id" not in heads and not any(row.text(column) for column in ("rater", *steps)):
+            shown = next(filter(None, row.cells.values()))
+            fix = "Fill the row in, or delete it."
+            self._add("row-empty", f"no rater and no points, but {shown!r}.", fix, row.number)
+            return
         if not row.text("rater") and any(row.text(column) for column in points.values()):
             fix = "Write who judged, or `consensus`."
             self._add("rater-missing", "the cell is empty.", fix, row.number, "rater")

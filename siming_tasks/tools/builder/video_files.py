@@ -21,6 +21,8 @@ SUFFIXES = frozenset(
 )
 SLACK = 0.5
 """Seconds by which a span may pass the end of its video and is cut back; score sheets are kept in whole seconds."""
+SHORTEST = 0.1
+"""Least seconds of a span: few cameras show more than one picture in less."""
 
 
 class VideoFiles:
@@ -165,15 +167,20 @@ def span_problems(rows: Iterable[LabelRow], durations: Mapping[str, float | None
     problems = []
     for row in rows:
         duration = durations.get(row.video)
+        place = row.timed or row
         if (row.start is None) != (row.end is None):
             what, fix = "only one of start and end is given.", "Give both or neither."
-            problems.append(row.problem("span-half", what, fix, "start"))
+            problems.append(place.problem("span-half", what, fix, "start"))
         elif row.start is not None and row.end is not None:
             if not 0 <= row.start < row.end:
                 what = f"the span {row.start:g}-{row.end:g} s is not `0 <= start < end`."
-                problems.append(row.problem("span-invalid", what, "Correct it.", "start"))
+                problems.append(place.problem("span-invalid", what, "Correct it.", "start"))
             elif duration is not None and row.end > duration + SLACK:
                 what = f"ends at {row.end:g} s, but the video at {duration:.2f} s."
                 fix = "Correct `end`, or check that it is the video."
-                problems.append(row.problem("span-outside", what, fix, "end"))
+                problems.append(place.problem("span-outside", what, fix, "end"))
+            elif min(row.end, row.end if duration is None else duration) - row.start < SHORTEST - 1e-9:
+                what = f"the span {row.start:g}-{row.end:g} s shows less than {SHORTEST:g} s of the video."
+                fix = "Write seconds (83.5) or minutes:seconds (1:23.5), not fractions of a day."
+                problems.append(place.problem("span-short", what, fix, "start"))
     return problems

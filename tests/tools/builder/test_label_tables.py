@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import time
 import zipfile
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.rubrics import rubric_from
 from siming_tasks.tools.builder.label_rows import COLUMNS, LabelRow, copied, joined, table_of
 from siming_tasks.tools.builder.label_tables import read_labels
+from siming_tasks.tools.builder.video_files import span_problems
 from tests.data.conftest import RUBRIC
 
 TINY = rubric_from(RUBRIC)
@@ -150,6 +152,8 @@ TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
                                                      "[applicable-differs] + :3 + b gives nothing"),
     "so the consensus decides": (LONG.replace("a,2", "a,N/A").replace("b,1", "b,") + "v1,cpr_01,consensus,N/A\n",
                                  [("v1", "cpr_01", None, None, None)]),
+    "a note below a wide table": (WIDE + "T01 must be scored again,,\n",
+                                  "[row-empty] + :4: no rater and no points, but 'T01 must be scored again'"),
     # --- times
     **{f"time {text!r}": (TIMES.format(text, 200), f"[not-a-time] + :2: start: {text!r} + (1:23.5)")
        for text in ("1:75", "1:75:00", "00:00:01:10", "2 s", "2500ms", "1'30", "soon", "1.5e1")},
@@ -206,6 +210,26 @@ def test_a_table_that_gives_nothing_or_is_given_twice_is_refused(tmp_path: Path)
     judge(found(points, times), "[nothing-read] + times.csv: gives no points and no times")
     judge(found(points, points), "[file-twice] + is given twice")
     judge(found(points, csv(tmp_path / "copy.csv", LONG)), f"[file-twice] + copy.csv: is the same file as {points}.")
+
+
+def test_a_span_that_is_none_is_told_where_it_stands(tmp_path: Path) -> None:
+    points = csv(tmp_path / "points.csv", LONG)
+    times = tmp_path / "times.csv"
+    for start, end, said in ((3, 1, "span-invalid"), (1, "", "span-half"), (1, 99, "span-outside"),
+                             ("0.000694", "0.001389", "span-short"), (1, 1.09, "span-short"),
+                             (10.2, 10.4, "span-short")):  # fmt: skip
+        rows, problems = read(points, csv(times, f"video_id,step_id,start,end\n\nv1,cpr_01,{start},{end}\n"))
+        (problem,) = span_problems(rows, {"v1": 10.0})
+        assert problems == [] and (problem.code, problem.file, problem.line) == (said, str(times), 3)
+    rows, _ = read(points, csv(times, "video_id,step_id,start,end\nv1,cpr_01,0.2,0.3\n"))
+    assert span_problems(rows, {"v1": 10.0}) == []
+
+
+@pytest.mark.parametrize("step_id", COLUMNS)
+def test_a_step_that_is_called_as_a_column_is_refused(tmp_path: Path, step_id: str) -> None:
+    rubric = rubric_from(json.loads(json.dumps(RUBRIC).replace('"cpr_01"', f'"{step_id}"')))
+    _, problems = read_labels([csv(tmp_path / "a.csv", WIDE.replace("cpr_01", "cpr_02"))], rubric)
+    assert problems[0].code == "step-id-reserved" and f"step '{step_id}' of the rubric" in problems[0].what
 
 
 def test_raters_who_always_agree_are_said(tmp_path: Path) -> None:
