@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -120,7 +121,8 @@ def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) ->
     if not ours:
         return simple_evaluate(*args, **kwargs)
     added: Mapping[str, Any] = {}
-    with _one_message(bound.get("cli_args") is not None):
+    command_line = bound.get("cli_args") is not None
+    with _one_message(command_line):
         specs = check_data(ours)
         if isinstance(model, str):  # of an object, evaluate knows more
             arguments = arguments_of_command(model, bound)
@@ -133,7 +135,8 @@ def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) ->
         model_class = get_model(model_name, force_simple)
         return _WithArguments(model_class, added) if added and model_name == model else model_class
 
-    with host.replaced({"lmms_eval.models:get_model": get_model_with_arguments}), _downloads_uncounted():
+    replaced = host.replaced({"lmms_eval.models:get_model": get_model_with_arguments})
+    with _one_message(command_line), replaced, _downloads_uncounted():
         return simple_evaluate(*args, **kwargs)
 
 
@@ -233,13 +236,18 @@ def _check_loaded_now(spec: TaskSpec, task: Any) -> None:
 
 @contextmanager
 def _one_message(command_line: bool) -> Iterator[None]:
-    """On the command line, end with one message and exit code 1: lmms-eval would print a traceback and exit 0."""
+    """On the command line, end with a message and exit code 1: lmms-eval would print a traceback and exit 0."""
     try:
         yield
-    except SimingError as error:
-        if command_line:
+    except Exception as error:
+        if not command_line:
+            raise
+        if isinstance(error, SimingError):
             raise SystemExit(f"siming-tasks: {error}") from None
-        raise
+        traceback.print_exc()
+        raise SystemExit(
+            "siming-tasks: the run ended with the error above; replies that were kept stay kept."
+        ) from None
 
 
 def _our_tasks(task_dict: Mapping[Any, Any]) -> dict[str, Any]:

@@ -135,3 +135,23 @@ def test_a_shard_without_a_request_is_refused_before_the_run(monkeypatch: pytest
     monkeypatch.setenv("SIMING_SHARD", "1/1000")
     message = preflight(monkeypatch, short_demo, "siming_full")
     assert "1000 shards of the " in message and "requests of siming_full_score: some would be empty" in message
+
+
+def test_a_video_that_breaks_during_a_run_ends_it_with_a_sentence_and_exit_code_1(
+    host: Callable[..., Any], short_demo: Path, tmp_path: Path
+) -> None:
+    """lmms-eval prints a traceback and exits 0 after an error of its own accord."""
+    data = tmp_path / "exams"
+    shutil.copytree(short_demo, data)
+    film = sorted((data / "media").iterdir())[1]
+    content = film.read_bytes()
+    half = len(content) // 2  # its table of contents, at the beginning, is whole
+    film.write_bytes(content[:half] + bytes(60_000) + content[half + 60_000 :])
+    restate(data)
+    few = {"SIMING_FRAMES": "8", "SIMING_CLIP_FRAMES": "2", "SIMING_CACHE": str(tmp_path / "cache")}
+    nobody = "model_version=m,base_url=http://127.0.0.1:9/v1,api_key=x"  # it is never asked
+    judge = ["--model", "async_openai", "--model_args", nobody, "--tasks", "siming_clip_error"]
+    run = host(*judge, data=data, **few)
+    said = [line for line in run.output.splitlines() if line.startswith("siming-tasks: ")]
+    assert run.code == 1 and f"{film.name}: " in said[-1] and "Make a clean copy: ffmpeg" in said[-1], said
+    assert "Traceback" not in run.output and not list(run.folder.rglob("*_results.json"))
