@@ -99,19 +99,27 @@ def _results(file: Path) -> Iterator[tuple[str, str, Attempt]]:
             raise DataError(f"{place}: {row.what} {row.fix}")
         if not isinstance(name := row.get("custom_id"), str) or not {"response", "error", "reply"} & row.keys():
             raise DataError(f"{place}: needs `custom_id` and `response` or `error`. Is it the result file of the job?")
-        if isinstance(reply := row.get("reply"), str):
-            yield place, name, Attempt(name, 0, text=reply)
-            continue
         response = row.get("response")
         response = response if isinstance(response, Mapping) else {}
         body = response.get("body") or row.get("error")  # vLLM has the body of an HTTP error there
         status = code if type(code := response.get("status_code")) is int else 0
         facts = facts_of_answer(status, body)
-        if (facts.get("error") and not 200 <= status < 300) or facts.get("text") is None:
-            reason = row.get("error") or (body.get("error") if isinstance(body, Mapping) else None) or body
-            facts = {**facts, "error": facts.get("error") if 200 <= status < 300 else json.dumps(reason or "no answer")}
-            facts["error"] = str(redact(str(facts["error"] or "no answer")[:500]))
+        if isinstance(reply := row.get("reply"), str):
+            facts, status = {"text": reply}, 0
+        error, refused = _stated_error(row, response, body), bool(facts.get("refusal")) and status >= 400
+        if not refused and (error is not None or facts.get("error") or facts.get("text") is None):
+            reason = facts.get("error") if 200 <= status < 300 else body
+            said = json.dumps(error) if error is not None else reason if isinstance(reason, str) else json.dumps(reason)
+            facts = {**facts, "error": str(redact((said if reason or error is not None else "no answer")[:500]))}
         yield place, name, Attempt(name, 0, http_status=status or None, **facts)
+
+
+def _stated_error(*levels: Any) -> Any:
+    """The first error that a line, its response, the body or one of its choices states; None: none does."""
+    choices = levels[-1].get("choices") if isinstance(levels[-1], Mapping) else None
+    levels += tuple(choices) if isinstance(choices, list) else ()
+    errors = (level.get("error") for level in levels if isinstance(level, Mapping))
+    return next((error for error in errors if error is not None), None)
 
 
 def _line(facts: Mapping[str, Any], answer: Attempt) -> dict[str, Any]:

@@ -156,7 +156,7 @@ def test_what_failed_is_no_reply_and_is_counted(
     run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every way in which a service gives no answer; the exit code says that answers are missing."""
-    names = [line["custom_id"] for line in job(tmp_path / "job.jsonl", "--setting", "clip_score", "--limit", "10")]
+    names = [line["custom_id"] for line in job(tmp_path / "job.jsonl", "--setting", "clip_score", "--limit", "14")]
     by_vllm = {"error": {"message": "too many images", "type": "BadRequestError", "param": None, "code": 400}}
     rows = [
         result(names[0], None, status=400),
@@ -168,18 +168,23 @@ def test_what_failed_is_no_reply_and_is_counted(
         result(names[6], '{"score": 1} \ud83d'),
         result(names[7], '{"score": 1}'),
         result(names[8], None),
+        {"custom_id": names[9], "reply": '{"score": 1}', "error": "broke off"},
+        *(result(name, '{"score": 1}') for name in names[10:13]),
     ]
     rows[5]["response"]["body"]["error"] |= {"code": "content_filter", "message": "filtered"}
     rows[8]["response"]["body"]["choices"] = []
+    rows[10]["error"] = {"message": "of the line"}
+    rows[11]["response"]["error"] = {"message": "of the response"}
+    rows[12]["response"]["body"]["choices"][0]["error"] = {}
     text = "".join(json.dumps(row) + "\n" for row in rows)
     (results := tmp_path / "results.jsonl").write_text(text.replace('"prompt_tokens": 7', '"prompt_tokens": NaN', 1))
     capsys.readouterr()
     replies = imported(results, 1)
     said = capsys.readouterr().out
-    assert "clip_score: 4 of 10 requests answered" in said and "5 failed: clip_score/" in said
+    assert "clip_score: 4 of 14 requests answered" in said and "9 failed: clip_score/" in said
     assert "job.jsonl: 1 requests without a result" in said and "run requests --missing" in said
     texts = [row["response"] for row in replies]
-    assert all(texts[k].startswith("[LMMS_EVAL_REQUEST_FAILED]") for k in (0, 1, 2, 8)) and texts[3] == ""
+    assert all(texts[k].startswith("[LMMS_EVAL_REQUEST_FAILED]") for k in (0, 1, 2, *range(8, 13))) and texts[3] == ""
     assert "batch_expired" in texts[1] and "too many images" in texts[2] and "no choice" in texts[8]
     assert texts[4] == "[SAFETY_BLOCKED:finish_reason=stop] I cannot judge this."
     assert texts[5] == "[SAFETY_BLOCKED:finish_reason=content_filter] filtered"
@@ -188,7 +193,7 @@ def test_what_failed_is_no_reply_and_is_counted(
     assert replies[7]["usage"] == {"model": "m", **usage} and "prompt_tokens" not in replies[3]["usage"]
     records = load_predictions(tmp_path / "replies.jsonl", run).records["clip_score"]
     assert [record.status for record in records] == [
-        *["request_failed"] * 3, "empty", "refused", "refused", "ok", "ok", "request_failed"
+        *["request_failed"] * 3, "empty", "refused", "refused", "ok", "ok", *["request_failed"] * 5
     ]  # fmt: skip
 
 
