@@ -43,7 +43,7 @@ def requests(
     asked = Asked.by(options, names, limit)
     if missing:
         answered = answered_requests(read_run(missing, asked.dataset))
-        refuse_unlike(asked, answered)
+        refuse_unlike(asked, model, answered)
         asked = Asked.by(options, names, limit, answered)
     if not asked.documents:
         say("Every request has an answer: nothing was written.")
@@ -64,7 +64,7 @@ def import_(
     out: Path = cli.word("OUT", "the new file (.jsonl) for `siming score`", cli.NEW_FILE),
     requests: Path = cli.option("FILE", "what was asked: the file beside the job", Path, required=True),
 ) -> int:
-    """Write the replies and count them; 1 if a request has no answer."""
+    """Write the replies and count them; 1 if a request has no answer, or one of another model."""
     from siming_tasks.tools.exchange.batch_results import import_results
 
     found = import_results(files, requests, out)
@@ -75,7 +75,9 @@ def import_(
         say(f"{len(found.failed):,} failed: {', '.join(first)}{', ...' * (len(found.failed) > 4)}")
     for name, ids in found.lacking.items():
         say(f"{name}: {len(ids):,} requests without a result: {', '.join(ids[:4])}{', ...' * (len(ids) > 4)}")
+    for name, count in found.served.items():
+        say(f"{count:,} replies are of the model {name}, which is not the one that was asked.")
     say(f"Replies are in {out}. Score them: siming score DIR {shlex.quote(str(out))}")
     if found.failed or found.lacking:
         say(f"`siming run requests --missing {shlex.quote(str(out))}` with the options of this job asks the others.")
-    return 1 if found.failed or found.lacking else 0
+    return 1 if found.failed or found.lacking or found.served else 0

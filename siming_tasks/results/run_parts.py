@@ -12,7 +12,6 @@ from siming_tasks.common.redact import redact
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.media import UNKNOWN_MODE, recorded_mode
 from siming_tasks.results.record import Record
-from siming_tasks.tasks import TASKS
 
 TRANSPORT = frozenset({
     "timeout", "max_retries", "retry_backoff_s", "num_concurrent", "num_cpus", "num_processes",
@@ -108,11 +107,13 @@ def _stated(record: Record) -> dict[str, Any]:
 
 
 def _frames(record: Record) -> int | None:
-    """Number of frames of a full video; None for a clip, whose length decides, and where every frame was shown."""
-    media, indices = record.media, record.media.get("indices") or ()
-    whole = sorted(indices) == list(range(len(indices)))
-    is_full = TASKS[record.setting].scope == "full" and recorded_mode(media).images and media.get("sampler")
-    return media.get("n_frames") if is_full and not whole else None
+    """Number of frames that was wanted; None where the video or clip has fewer, all shown, or its length decides."""
+    media = record.media
+    frames = sorted(media.get("indices") or ())  # a range: all frames from the first to the last
+    is_whole = not frames or frames == list(range(frames[0], frames[-1] + 1))
+    is_free = media.get("density") == "matched" or media.get("mismatched_video")
+    is_sampled = recorded_mode(media).images and media.get("sampler")
+    return media.get("n_frames") if is_sampled and not is_whole and not is_free else None
 
 
 def whole_task(shards: Iterable[str]) -> bool:

@@ -266,11 +266,15 @@ def test_half_a_surrogate_pair_or_nan_in_a_log_loses_nothing(dataset: Dataset, t
     write_predictions([told], tmp_path / "p.jsonl")  # is saved
 
 
+SHOWN = {"mode": "frames", "n_frames": 64, "indices": [30, 32], "sampler": "s"}
+
 CONDITIONS: list[tuple[dict[str, Any], str]] = [
     ({"media": {"mode": "video"}}, "media mode"),
     ({"media": {"mode": "frames", "n_frames": 32, "indices": [0, 2], "sampler": "s"}}, "number of frames"),
     ({"media": {"mode": "frames", "n_frames": 2, "indices": [0, 1], "sampler": "s"}}, ""),  # the whole of a short one
     ({"media": {"mode": "unknown"}}, ""),
+    ({"setting": "clip_score", "media": {**SHOWN, "n_frames": 3}}, "number of frames"),
+    ({"setting": "clip_score", "media": {**SHOWN, "n_frames": 3, "indices": [30, 31, 32]}}, ""),  # a short clip
     ({"asking": "reasoned"}, "way of asking"),
     ({"reply_schema": "0123456789ab"}, "JSON schema"),
     ({"usage": {"model": "other"}}, "model"),
@@ -282,7 +286,9 @@ def test_parts_that_were_asked_otherwise_are_refused_by_what_their_records_state
     dataset: Dataset, tmp_path: Path, change: dict[str, Any], said: str
 ) -> None:
     media = {"mode": "frames", "n_frames": 64, "indices": [0, 2], "sampler": "s"}
-    records = [{**one, "media": media, "usage": {"model": "m"}} for one in complete_run(dataset)[:3]]
+    setting = change.get("setting", "full_score")
+    asked = [one for one in complete_run(dataset) if one["setting"] == setting][:3]
+    records = [{**one, "media": media, "usage": {"model": "m"}} for one in asked]
     records[2] |= change
     paths = [logged(tmp_path / f"{n}_samples_a.jsonl", part) for n, part in enumerate((records[:2], records[2:]))]
     errors = "".join(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.files import atomic_write
+from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.common.output_folder import added_files
 from siming_tasks.plugin.hooks.run_context import Doc
 from siming_tasks.results.record import Record, is_asked_again
@@ -46,7 +46,12 @@ def batch_line(request: Request, model: str) -> dict[str, Any]:
     if request.schema:
         named = {"name": "answer", "strict": True, "schema": request.schema}
         body["response_format"] = {"type": "json_schema", "json_schema": named}
-    return {"custom_id": f"{request.id}#{request.asked}", "method": "POST", "url": URL, "body": body}
+    return {"custom_id": f"{request.id}#{asked_of(request, model)}", "method": "POST", "url": URL, "body": body}
+
+
+def asked_of(request: Request, model: str) -> str:
+    """Hash of what a model is asked, 12 hex digits: the request's own, and the model's name."""
+    return sha256_json([model, request.asked])[:12]
 
 
 def write_job(
@@ -96,7 +101,8 @@ def write_job(
                 parts.append(job.with_name(f"{job.stem}-{len(parts) + 1}{job.suffix}") if parts else job)
                 stream, size, count = open_files.enter_context(atomic_write(parts[-1])), 0, 0
             stream.write(line)
-            facts = {"id": request.id, "asked": request.asked, "model": model, "file": parts[-1].name, **request.facts}
+            facts = {"id": request.id, "asked": asked_of(request, model), "model": model, "file": parts[-1].name,
+                     "steps": request.steps, **request.facts}  # fmt: skip
             known.write(json.dumps(facts, ensure_ascii=False) + "\n")
             size, count = size + length, count + 1
     return parts
@@ -112,11 +118,14 @@ def answered_requests(run: Run) -> dict[str, Record]:
     return answered
 
 
-def refuse_unlike(asked: Asked, answered: dict[str, Record]) -> None:
+def refuse_unlike(asked: Asked, model: str, answered: dict[str, Record]) -> None:
     """Refuse requests that are put otherwise than the answered ones of the same setting (DataError: names the fact).
 
     One of each setting is looked at, which shows other frames, sizes, prompts or data.
     """
+    for name, record in answered.items():
+        if (other := (record.conditions.usage or {}).get("model")) not in (None, model):
+            raise DataError(f"{name}: is answered by {other!r} in the run, not by {model!r}. Give --model {other}.")
     first: dict[str, Doc] = {}
     for doc in asked.documents:
         if doc["id"] in answered:

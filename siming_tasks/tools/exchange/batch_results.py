@@ -7,6 +7,7 @@ completion) or ``error``; whoever answers by other means writes ``reply``, the t
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ from siming_tasks.common.sanitize import well_formed
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.parsing.parsed_reply import FAILURE_MARKER
 from siming_tasks.plugin.response_cache.attempt import Attempt, facts_of_answer, reply_of
+from siming_tasks.results.record import Conditions, Record, is_asked_again
+from siming_tasks.rubrics import RubricStep
+from siming_tasks.tasks import TASKS
 
 USAGE = ("finish_reason", "served", "http_status", "prompt_tokens", "completion_tokens")
 """Facts of an answer that go into the usage of its record."""
@@ -32,14 +36,16 @@ class Imported:
     Attributes:
         asked: of the job.
         answered: with a reply.
-        failed: ids and reasons of those that the results say failed, or whose reply is empty.
+        failed: ids and reasons of those that failed, or whose reply is empty or cut: they are asked again.
         lacking: ids of those without a line, by file of the job.
+        served: by model that was not asked, the number of its replies.
     """
 
     asked: Mapping[str, int]
     answered: Mapping[str, int]
     failed: Mapping[str, str]
     lacking: Mapping[str, Sequence[str]]
+    served: Mapping[str, int]
 
 
 def import_results(files: Sequence[Path], asked: Path, out: Path) -> Imported:
@@ -65,7 +71,7 @@ def import_results(files: Sequence[Path], asked: Path, out: Path) -> Imported:
         if digest != requests[request]["asked"]:
             raise DataError(
                 f"{place}: {name[:200]!r} was asked otherwise than {asked} says ({requests[request]['asked']}): other "
-                "data, prompt, frames or arguments. Give the file that stands beside its job."
+                "data, model, prompt, frames or arguments. Give the file that stands beside its job."
             )
         first = answers.get(request)
         if first and not first[1].error and not answer.error:
@@ -77,6 +83,7 @@ def import_results(files: Sequence[Path], asked: Path, out: Path) -> Imported:
     answered: Counter[str] = Counter()
     failed: dict[str, str] = {}
     lacking: dict[str, list[str]] = {}
+    served: Counter[str] = Counter()
     with atomic_write(out) as stream:
         for request, facts in requests.items():
             if request not in answers:
@@ -84,11 +91,14 @@ def import_results(files: Sequence[Path], asked: Path, out: Path) -> Imported:
                 continue
             line = _line(facts, answers[request][1])
             stream.write(well_formed(json.dumps(line, ensure_ascii=False)) + "\n")
-            if line["response"].startswith(FAILURE_MARKER) or not line["response"].strip():
-                failed[request] = answers[request][1].error or "empty"
-            else:
-                answered[facts["setting"]] += 1
-    return Imported(Counter(facts["setting"] for facts in requests.values()), answered, failed, lacking)
+            status = _status(facts, line)
+            if is_asked_again(status, line["usage"]):
+                failed[request] = answers[request][1].error or status
+                continue
+            answered[facts["setting"]] += 1
+            if not _is_of(line["usage"].get("served"), facts["model"]):
+                served[line["usage"]["served"]] += 1
+    return Imported(Counter(facts["setting"] for facts in requests.values()), answered, failed, lacking, served)
 
 
 def _results(file: Path) -> Iterator[tuple[str, str, Attempt]]:
@@ -122,9 +132,22 @@ def _stated_error(*levels: Any) -> Any:
     return next((error for error in errors if error is not None), None)
 
 
+def _status(facts: Mapping[str, Any], line: Mapping[str, Any]) -> str:
+    """Status of the record of a prediction line."""
+    task, steps = TASKS[facts["setting"]], [RubricStep.model_validate(step) for step in facts["steps"]]
+    parsed = task.answer_format.parse(line["response"], steps, task.answer)
+    conditions = Conditions(usage=line["usage"])
+    return Record.from_reply(task.name, facts["video_id"], facts.get("step_id"), parsed, conditions).status
+
+
+def _is_of(served: str | None, model: str) -> bool:
+    """True where a service names the model that was asked, with its date or number (``gpt-4o-2024-08-06``) or none."""
+    return served is None or re.fullmatch(rf"{re.escape(model)}([-@:.]v?[0-9][-0-9.]*)?", served) is not None
+
+
 def _line(facts: Mapping[str, Any], answer: Attempt) -> dict[str, Any]:
     """The prediction line of an answer to a request of which this is known."""
-    known = {name: fact for name, fact in facts.items() if name not in ("id", "asked", "model", "file")}
+    known = {name: fact for name, fact in facts.items() if name not in ("id", "asked", "model", "file", "steps")}
     usage = {fact: value for fact in USAGE if (value := getattr(answer, fact)) is not None}
     failed = f"{FAILURE_MARKER}] {answer.error}"
     response = failed if answer.error else reply_of(answer.text, [answer], lambda text: False)
@@ -137,7 +160,11 @@ def _requests(file: Path) -> dict[str, dict[str, Any]]:
     for number, row in read_jsonl(file, str(file)):
         if isinstance(row, Problem):
             raise DataError(f"{file}:{number}: {row.what} {row.fix}")
-        if not all(isinstance(row.get(name), str) for name in ("id", "asked", "setting", "model", "file")):
+        if (
+            not all(isinstance(row.get(name), str) for name in ("id", "asked", "setting", "model", "file"))
+            or row["setting"] not in TASKS
+            or "steps" not in row
+        ):
             raise DataError(f"{file}:{number}: is no line of the file that `siming run requests` wrote beside the job.")
         requests[row["id"]] = row
     return requests

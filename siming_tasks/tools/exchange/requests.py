@@ -28,6 +28,7 @@ class Request:
 
     Attributes:
         id: of its document: ``full_score/v001``, ``clip_score/v001/cpr_01``, with the part of an exam asked in parts.
+        steps: that it asks about, in the form of the rubric: with them its reply can be read.
         facts: what belongs into the record of its reply: what it is about, and what is asked and shown.
         messages: turns in the form of OpenAI's API.
         generation: arguments with which lmms-eval has a reply generated.
@@ -36,6 +37,7 @@ class Request:
     """
 
     id: str
+    steps: Sequence[Mapping[str, Any]]
     facts: Mapping[str, Any]
     messages: Sequence[Mapping[str, Any]]
     generation: Mapping[str, Any]
@@ -134,7 +136,13 @@ class Asked:
                 turns = [{**turn, "content": list(map(media.part, turn["content"]))} for turn in doc_to_messages(doc)]
                 schema = RUN.reply_schema(doc)
                 about = [self.dataset.digest, dict(generation), schema, media.sent]
-                yield Request(doc["id"], _facts(doc), turns, generation, schema, sha256_json(about)[:12])
+                yield Request(doc["id"], _steps(doc), _facts(doc), turns, generation, schema, sha256_json(about)[:12])
+
+
+def _steps(doc: Doc) -> list[dict[str, Any]]:
+    """The steps that a request asks about."""
+    steps = RUN.dataset_of(doc).steps(doc)
+    return [step.model_dump(mode="json", by_alias=True, exclude_defaults=True) for step in steps]
 
 
 def _facts(doc: Doc) -> dict[str, Any]:

@@ -156,7 +156,7 @@ def test_what_failed_is_no_reply_and_is_counted(
     run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Every way in which a service gives no answer; the exit code says that answers are missing."""
-    names = [line["custom_id"] for line in job(tmp_path / "job.jsonl", "--setting", "clip_score", "--limit", "14")]
+    names = [line["custom_id"] for line in job(tmp_path / "job.jsonl", "--setting", "clip_score", "--limit", "17")]
     by_vllm = {"error": {"message": "too many images", "type": "BadRequestError", "param": None, "code": 400}}
     rows = [
         result(names[0], None, status=400),
@@ -170,18 +170,23 @@ def test_what_failed_is_no_reply_and_is_counted(
         result(names[8], None),
         {"custom_id": names[9], "reply": '{"score": 1}', "error": "broke off"},
         *(result(name, '{"score": 1}') for name in names[10:13]),
+        result(names[13], '{"score": '),
+        result(names[14], "I see"),
+        result(names[15], '{"score": '),
     ]
     rows[5]["response"]["body"]["error"] |= {"code": "content_filter", "message": "filtered"}
     rows[8]["response"]["body"]["choices"] = []
     rows[10]["error"] = {"message": "of the line"}
     rows[11]["response"]["error"] = {"message": "of the response"}
     rows[12]["response"]["body"]["choices"][0]["error"] = {}
+    rows[14]["response"]["body"]["choices"][0]["finish_reason"] = "content_filter"
+    rows[15]["response"]["body"]["choices"][0]["finish_reason"] = "length"  # would be cut there again
     text = "".join(json.dumps(row) + "\n" for row in rows)
     (results := tmp_path / "results.jsonl").write_text(text.replace('"prompt_tokens": 7', '"prompt_tokens": NaN', 1))
     capsys.readouterr()
     replies = imported(results, 1)
     said = capsys.readouterr().out
-    assert "clip_score: 4 of 14 requests answered" in said and "9 failed: clip_score/" in said
+    assert "clip_score: 5 of 17 requests answered" in said and "11 failed: clip_score/" in said
     assert "job.jsonl: 1 requests without a result" in said and "run requests --missing" in said
     texts = [row["response"] for row in replies]
     assert all(texts[k].startswith("[LMMS_EVAL_REQUEST_FAILED]") for k in (0, 1, 2, *range(8, 13))) and texts[3] == ""
@@ -193,21 +198,35 @@ def test_what_failed_is_no_reply_and_is_counted(
     assert replies[7]["usage"] == {"model": "m", **usage} and "prompt_tokens" not in replies[3]["usage"]
     records = load_predictions(tmp_path / "replies.jsonl", run).records["clip_score"]
     assert [record.status for record in records] == [
-        *["request_failed"] * 3, "empty", "refused", "refused", "ok", "ok", *["request_failed"] * 5
+        *["request_failed"] * 3, "empty", "refused", "refused", "ok", "ok", *["request_failed"] * 5,
+        *["truncated"] * 3,
     ]  # fmt: skip
+    again = job(
+        tmp_path / "again.jsonl",
+        "--setting",
+        "clip_score",
+        "--limit",
+        "17",
+        "--missing",
+        str(tmp_path / "replies.jsonl"),
+    )
+    assert [line["custom_id"] for line in again] == [names[k] for k in (*range(4), *range(8, 15), 16)]
 
 
-@pytest.mark.parametrize("other", ["data", "prompt", "frames", "tokens"])
+@pytest.mark.parametrize("other", ["data", "prompt", "frames", "tokens", "model"])
 def test_results_of_other_requests_are_refused(
     other: str, run: Dataset, other_demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """All ids agree; what was asked does not."""
     ways = {"data": ["--data", str(other_demo)], "prompt": ["--prompt", "reasoned"], "frames": ["--clip-frames", "2"],
-            "tokens": ["--schema", "json"]}  # fmt: skip
-    mine, theirs = job(tmp_path / "job.jsonl", *FEW), job(tmp_path / "theirs.jsonl", *FEW, *ways[other])
+            "tokens": ["--schema", "json"], "model": ["--model", "m2"]}  # fmt: skip
+    mine = job(tmp_path / "job.jsonl", *FEW)
+    assert main(["run", "requests", str(tmp_path / "theirs.jsonl"), *FEW, "--model", "m", *ways[other]]) == 0
+    theirs = rows_of(tmp_path / "theirs.jsonl")
     ids = [[line["custom_id"].partition("#")[0] for line in asked] for asked in (mine, theirs)]
     assert ids[0] == ids[1]
-    results = lines(tmp_path / "results.jsonl", [result(line["custom_id"], '{"score": 1}') for line in theirs])
+    rows = [{"custom_id": line["custom_id"], "reply": '{"score": 1}'} for line in theirs]
+    results = lines(tmp_path / "results.jsonl", rows)
     capsys.readouterr()
     assert imported(results, 1) == []
     assert "was asked otherwise than" in capsys.readouterr().err
@@ -248,6 +267,8 @@ def test_what_is_missing_is_asked_as_before_and_joined(
     other = ["run", "requests", str(tmp_path / "x.jsonl"), "--model", "m", *FEW, "--missing", first]
     assert main([*other, "--clip-frames", "2"]) == 1
     assert "is asked with another media than in the run" in capsys.readouterr().err
+    assert main([*other, "--model", "m2"]) == 1
+    assert "is answered by 'm' in the run, not by 'm2'" in capsys.readouterr().err
     again = job(tmp_path / "again.jsonl", *FEW, "--missing", first)
     assert again == asked[1:]
     rows = [result(line["custom_id"], '{"score": 2}') for line in again]
@@ -290,6 +311,16 @@ def test_one_answer_to_each_request(run: Dataset, tmp_path: Path, capsys: pytest
     assert main(["run", "import", str(tmp_path / "again"), str(tmp_path / "c.jsonl"), "--requests",
                  str(tmp_path / "job.jsonl")]) == 1  # fmt: skip
     assert "wrote beside the job" in capsys.readouterr().err and not (tmp_path / "c.jsonl").exists()
+
+
+@pytest.mark.parametrize(("served", "code"), [("m", 0), ("m-2024-08-06", 0), ("m-mini", 1), ("m2", 1)])
+def test_replies_of_another_model_are_told(
+    run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str], served: str, code: int
+) -> None:
+    rows = [result(line["custom_id"], '{"score": 1}') for line in job(tmp_path / "job.jsonl", *FEW)]
+    rows[0]["response"]["body"]["model"] = served
+    assert len(imported(lines(tmp_path / "results.jsonl", rows), code)) == 4
+    assert (f"1 replies are of the model {served}, which is not" in capsys.readouterr().out) == bool(code)
 
 
 def test_sound_is_sent_as_sound(run: Dataset, tmp_path: Path) -> None:
