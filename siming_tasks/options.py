@@ -111,7 +111,10 @@ class Option:
             value = text.strip().lower() if self.words else type(self.default)(text.strip())
         except ValueError:
             value = text
-        return self.check(value, f"{named or self.variable}={text!r}")
+        said = f"{named or self.variable}={text!r}"
+        if self.otherwise and isinstance(value, float) and value <= self.default:  # which stands for "not set"
+            raise OptionsError(f"{said} must be above {self.default:g}; unset it for {self.otherwise}.")
+        return self.check(value, said)
 
 
 def _option(default: Any, metavar: str, changes: Changes, help: str, otherwise: str = "", least: float = 1) -> Any:

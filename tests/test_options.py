@@ -90,6 +90,9 @@ def test_every_field_has_a_case_of_a_refused_value() -> None:
         ("SIMING_CACHE_GB", "nan", "must be from 0.001 to 1,000,000,000."),
         ("SIMING_CACHE_GB", "a lot", "is not a number."),
         ("SIMING_MEDIA", "pictures", "is not one of auto, frames, video, proxy."),
+        ("SIMING_LIMIT_COST", "0", "must be above 0; unset it for no limit."),
+        ("SIMING_LIMIT_COST", "-1", "must be above 0; unset it for no limit."),
+        ("SIMING_LIMIT_COST", "nan", "must be from 0 to 1,000,000,000."),
     ],
 )
 def test_a_wrong_variable_is_refused_by_name_value_and_accepted_values(name: str, text: str, reason: str) -> None:

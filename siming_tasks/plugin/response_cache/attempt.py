@@ -101,11 +101,13 @@ def facts_of_answer(status: int, body: Any) -> dict[str, Any]:
     used = _mapping(body, "usage", "usageMetadata")
     prompt = _number(used, "prompt_tokens", "input_tokens", "promptTokenCount", "inputTokens")
     completion = _number(used, "completion_tokens", "output_tokens", "candidatesTokenCount", "outputTokens")
-    thought = _number(used, "thoughtsTokenCount")  # Google counts it apart
+    if used.get("thoughtsTokenCount") is not None:  # Google counts it apart, and leaves out a 0
+        parts = [count_of(used.get(name) or 0) for name in ("candidatesTokenCount", "thoughtsTokenCount")]
+        completion = None if None in parts else count_of(sum(filter(None, parts)))
     served = body.get("model") or body.get("modelVersion")
     facts: dict[str, Any] = {
         "prompt_tokens": prompt,
-        "completion_tokens": completion + (thought or 0) if completion is not None else thought,
+        "completion_tokens": completion,
         "served": served[:200] if isinstance(served, str) else None,
     }
     error = _mapping(body, "error")
@@ -172,10 +174,38 @@ def _mapping(source: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 
 
 def _number(source: Mapping[str, Any], *names: str) -> int | None:
-    """First of these entries that is a count; some services write ``1000.0``."""
-    values = (value for value in map(source.get, names) if not isinstance(value, bool))
-    whole = (int(v) for v in values if isinstance(v, int | float) and 0 <= v <= 10**12 and v == int(v))
-    return next(whole, None)
+    """First of these entries that is a count."""
+    return next((count for name in names if (count := count_of(source.get(name))) is not None), None)
+
+
+def count_of(stated: Any) -> int | None:
+    """Token count that a service or a class states; None for all but whole numbers from 0 to 1e12 (``1000.0`` is one).
+
+    Example:
+        >>> count_of(1000.0), count_of(10.5), count_of(float("nan")), count_of(-1)
+        (1000, None, None, None)
+    """
+    is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
+    return int(stated) if is_number and 0 <= stated <= 10**12 and stated == int(stated) else None
+
+
+def with_counts_alone(body: Any) -> Any:
+    """JSON of an answer with null in place of every token count that is none (:func:`count_of`).
+
+    Classes of lmms-eval add counts up and print them, and end with an error over infinity.
+    """
+    if not isinstance(body, Mapping):
+        return body
+    return {name: _counts_alone(value) if name in ("usage", "usageMetadata") else value for name, value in body.items()}
+
+
+def _counts_alone(used: Any, name: str = "", depth: int = 4) -> Any:
+    """Entry of a usage; details lie in objects and lists."""
+    if depth and isinstance(used, Mapping):
+        return {key: _counts_alone(value, key, depth - 1) for key, value in used.items()}
+    if depth and isinstance(used, list):
+        return [_counts_alone(value, name, depth - 1) for value in used]
+    return count_of(used) if "token" in name.lower() else used
 
 
 def reply_of(said: Any, attempts: Sequence[Attempt], failed: Callable[[str], bool]) -> str:

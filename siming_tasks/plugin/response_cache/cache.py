@@ -19,7 +19,7 @@ from siming_tasks.models.recipes.transport import transport_of_class
 from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.preflight import is_siming_task
-from siming_tasks.plugin.response_cache.attempt import Attempt, reply_of
+from siming_tasks.plugin.response_cache.attempt import Attempt, count_of, reply_of
 from siming_tasks.plugin.response_cache.dispatch import NOT_SENT, dispatch, lies_over_processes, one_reply_per_request
 from siming_tasks.plugin.response_cache.key import (
     Request,
@@ -103,7 +103,8 @@ class _Run:
         requests: of this process, by key.
         store: of the model; None where no replies are kept.
         outputs: what lmms-eval gets, by key of the request.
-        not_sent: number of requests that were not sent because the run is to stop.
+        kept: keys of the requests whose replies lie in the store.
+        was_stopped: a request was not sent because the run is to stop.
     """
 
     def __init__(self, model: Any, instances: Sequence[Any], identity: Mapping[str, Any] | None) -> None:
@@ -120,7 +121,8 @@ class _Run:
         self.requests = {request.key: request for request in self.all}
         self.outputs: dict[str, Any] = {}
         self.earlier: dict[str, list[Attempt]] = {}
-        self.not_sent = 0
+        self.kept: set[str] = set()
+        self.was_stopped = False
         self._usages: dict[str, dict[str, dict[str, Any]]] = {}
         self.store: ReplyStore | None = None
         if identity:
@@ -150,11 +152,14 @@ class _Run:
                     self.store.close()
         if self.store and self.store.error:
             raise SystemExit(f"siming-tasks: {self.store.error}")
-        if self.not_sent:
+        if self.was_stopped:
+            kept = " Every answer that came is kept." if self.store else ""
             raise SystemExit(
                 f"siming-tasks: stopped by {self.budget.reason} and run the same command again: it asks for the "
-                f"{self.not_sent} requests that are left. Every reply that came is kept."
+                f"{len(self.requests.keys() - self.kept)} requests that are left.{kept}"
             )
+        if reached := self.budget.reached:  # by what was in flight
+            _log(f"everything was asked, and {reached}.", warn=True)
         return [self.outputs[request.key] for request in self.all]
 
     def _reason_to_stop(self) -> str:
@@ -183,6 +188,7 @@ class _Run:
             _log(f"some were given by {', '.join(sorted(others))}, and this run asks {address}.", warn=True)
         for attempts in self.earlier.values():
             self.budget.charge(attempts)
+        self.kept.update(kept)
         for key, reply in kept.items():
             request, output = self.requests[key], well_formed(reply.reply)
             self.outputs[key] = _output(output, reply.tokens)
@@ -201,13 +207,15 @@ class _Run:
         heard = self.ledger.of(request.key)
         by_host = said == NOT_SENT and not heard and self.budget.reason  # a model may say these words, too
         if output is NOT_SENT or by_host or self.ledger.was_held_back(request.key):
-            self.outputs[request.key], self.not_sent = NOT_SENT, self.not_sent + 1
+            self.outputs[request.key], self.was_stopped = NOT_SENT, True
             return
 
         def is_failure(text: str) -> bool:
             return bool(RUN.parse_reply(request.doc, text).status == REQUEST_FAILED)
 
-        text, counts = reply_of(said, heard, is_failure), tokens.to_dict() if tokens is not None else None
+        text, counts = reply_of(said, heard, is_failure), None
+        if tokens is not None:
+            counts = {name: count_of(stated) for name, stated in tokens.to_dict().items()}
         self.outputs[request.key] = _output(well_formed(text), counts)
         now, status = round(time.time(), 3), RUN.parse_reply(request.doc, text).status
         if status == REQUEST_FAILED:
@@ -219,6 +227,7 @@ class _Run:
         if self.store and not is_asked_again(status, usage):
             media, name = dict(RUN.media_of(request.doc)), str(request.doc["id"])
             self.store.add(KeptReply(request.key, name, text, now, _address(self.model), media, counts))
+            self.kept.add(request.key)
 
     def _record_usage(self, request: Request, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Record what a request has cost, with earlier commands; repeats of one document are added up."""

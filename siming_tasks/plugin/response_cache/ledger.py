@@ -25,7 +25,7 @@ from typing import Any
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options
 from siming_tasks.plugin import host
-from siming_tasks.plugin.response_cache.attempt import Attempt, facts_of_answer
+from siming_tasks.plugin.response_cache.attempt import Attempt, facts_of_answer, with_counts_alone
 from siming_tasks.results.usage import Prices, load_prices
 
 REQUEST: ContextVar[str] = ContextVar("REQUEST")
@@ -76,18 +76,25 @@ class Budget:
                     self.spent, self.unknown = self.spent + (cost or 0.0), self.unknown or cost is None
 
     @property
-    def reason(self) -> str:
-        """Reason to ask nothing more, with the way out: money or lmms-eval's tokens are spent; "": there is none."""
+    def reached(self) -> str:
+        """What is to be said of the limit of money: it is reached, or cannot be kept; "": neither."""
         if self.limit and self.unknown:
             return (
                 "SIMING_LIMIT_COST: the service does not report the tokens of every reply, so that the limit cannot be "
-                "kept. Unset the limit"
+                "kept"
             )
         if self.limit and self.spent >= self.limit and self.prices:
             return (
                 f"SIMING_LIMIT_COST: {self.spent:.4g} of {self.limit:.4g} {self.prices.currency} are spent, earlier "
-                "commands included. Raise it"
+                "commands included"
             )
+        return ""
+
+    @property
+    def reason(self) -> str:
+        """Reason to ask nothing more, with the way out: money or lmms-eval's tokens are spent; "": there is none."""
+        if reached := self.reached:
+            return f"{reached}. {'Unset the limit' if self.unknown else 'Raise it'}"
         is_exceeded = host.fetch("lmms_eval.models.model_utils.usage_metrics:is_budget_exceeded")
         return "--max_tokens: lmms-eval's budget of tokens is used up. Raise it" * bool(is_exceeded())
 
@@ -180,7 +187,9 @@ class Ledger:
                 return error
 
             def came(answer: Any) -> Any:
-                facts = facts_of_answer(answer.status_code, _body(answer))
+                facts = facts_of_answer(answer.status_code, body := _body(answer))
+                if (read := with_counts_alone(body)) != body:  # by the class, whose sums would be none either
+                    answer._content = json.dumps(read).encode("ascii")  # so named in all these libraries
                 self.add(replace(sending, latency=_since(began), http_status=answer.status_code, **facts))
                 return answer
 

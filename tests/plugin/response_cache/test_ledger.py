@@ -23,11 +23,20 @@ SAID = {"role": "assistant", "content": '{"score": 1}'}
 
 
 @pytest.mark.parametrize(("stated", "read"), [(1000.0, 1000), (7, 7), (1.5, None), (math.nan, None), (math.inf, None),
-                                              (True, None), (-1, None), ("7", None), (0, None)])  # fmt: skip
+                                              (10**400, None), (True, None), (-1, None), ("7", None),
+                                              (0, None)])  # fmt: skip
 def test_counts_may_be_whole_floats_and_no_request_is_read_without_a_token(stated: Any, read: int | None) -> None:
     choice = {"message": SAID, "finish_reason": "stop"}
     facts = facts_of_answer(200, {"choices": [choice], "usage": {**USED, "prompt_tokens": stated}})
     assert facts["prompt_tokens"] == read and type(facts["prompt_tokens"]) is type(read)
+
+
+@pytest.mark.parametrize(("written", "thought", "read"), [(3, 4, 7), (None, 4, 4), (3, None, 3), (math.nan, 4, None),
+                                                          (3, -1, None), (10**12, 10**12, None)])  # fmt: skip
+def test_what_google_counts_apart_is_unknown_where_a_part_is(written: Any, thought: Any, read: int | None) -> None:
+    used = {"promptTokenCount": 7, "candidatesTokenCount": written, "thoughtsTokenCount": thought}
+    body = {"candidates": [{"content": {"parts": [{"text": "2"}]}, "finishReason": "STOP"}], "usageMetadata": used}
+    assert facts_of_answer(200, body)["completion_tokens"] == read
 
 
 def test_no_text_is_written_without_a_token() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from siming_tasks.plugin.response_cache import cache
 from tests.lmms_eval_runs import files_end_at
 from tests.plugin.serving import Server, completion, generated
 
@@ -212,7 +215,59 @@ def test_a_limit_of_cost_stops_a_run_that_then_goes_on(
         ask(model(), limit=13, PRICES="", LIMIT_COST="1")
 
 
-@pytest.mark.parametrize("used", [None, {**USED, "completion_tokens": 0}, {**USED, "prompt_tokens": 0}, {}])
+NO_COUNTS = [math.nan, math.inf, 10.5, 10**400, -1, "7", True]
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_what_is_no_token_count_is_unknown_and_the_reply_is_kept(
+    ask: Callable[..., Any], service: Service, kept: Callable[[], Any], name: str
+) -> None:
+    details = [{**USED, "completion_tokens_details": {"reasoning_tokens": count}} for count in NO_COUNTS]
+    service.faults = [said(GOOD, used={**USED, side: count}) for side in list(USED)[:2] for count in NO_COUNTS]
+    service.faults += [said(GOOD, used=used) for used in details]
+    limit = len(service.faults) + 1
+    first, again = (ask(service.model(name), limit=limit) for _ in range(2))
+    assert first.statuses == ["ok"] * limit and service.sent == len(kept()) == limit and again.new == 0
+    found = [(usage["prompt_tokens"], usage["completion_tokens"]) for usage in first.usages]
+    count = len(NO_COUNTS)
+    assert found == [(None, 11)] * count + [(7, None)] * count + [(7, 11)] * (count + 1)
+
+
+def test_a_limit_that_the_requests_in_flight_pass_is_said_when_all_is_answered(
+    ask: Callable[..., Any], service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (prices := tmp_path / "prices.yaml").write_text(PRICES)
+    words: list[str] = []
+    monkeypatch.setattr(cache, "_log", lambda text, warn=False: words.append(text) if warn else None)
+    arrived = threading.Barrier(4, timeout=30)  # all four are under way before the first is answered
+
+    def answer(*_: Any) -> Any:
+        arrived.wait()
+        return service.good
+
+    service.server.answer = answer
+    run = ask(service.model("openai", num_concurrent=4), limit=4, PRICES=str(prices), LIMIT_COST="20")
+    assert run.statuses == ["ok"] * 4
+    (said_of_limit,) = [text for text in words if "SIMING_LIMIT_COST" in text]
+    assert "72 of 20 USD are spent" in said_of_limit
+
+
+def test_the_requests_that_are_left_are_those_without_a_kept_reply(
+    ask: Callable[..., Any], service: Service, tmp_path: Path
+) -> None:
+    (prices := tmp_path / "prices.yaml").write_text(PRICES)
+    service.faults = [NOTHING, said('The trainee did well. {"score": ')]  # two attempts, and half an answer
+    env = {"PRICES": str(prices), "LIMIT_COST": "72"}
+    with pytest.raises(SystemExit, match="it asks for the 5 requests that are left"):
+        ask(service.model("openai"), limit=6, **env)
+    before = service.sent
+    service.faults = []
+    ask(service.model("openai"), limit=6, **{**env, "LIMIT_COST": "1000"})
+    assert (before, service.sent - before) == (4, 5)
+
+
+@pytest.mark.parametrize("used", [None, {**USED, "completion_tokens": 0}, {**USED, "prompt_tokens": 0}, {},
+                                  {**USED, "prompt_tokens": 10.5}, {**USED, "completion_tokens": -1}])  # fmt: skip
 def test_a_service_that_reports_no_tokens_stops_a_run_that_has_a_limit(
     ask: Callable[..., Any], service: Service, tmp_path: Path, used: Any
 ) -> None:
