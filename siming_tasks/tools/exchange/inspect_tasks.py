@@ -30,6 +30,7 @@ from siming_tasks.metrics.evaluate import ALL, ANSWERED
 from siming_tasks.options import Options
 from siming_tasks.parsing.parsed_reply import FAILURE_MARKER
 from siming_tasks.plugin.hooks.docs import generation_kwargs
+from siming_tasks.plugin.response_cache.attempt import count_of
 from siming_tasks.results.record_parser import RecordParser
 from siming_tasks.results.run import read_run, score_run
 from siming_tasks.tasks import TaskSpec, benchmark_task
@@ -132,8 +133,8 @@ def _reply(output: Any) -> dict[str, Any]:
         return {"response": f"{FAILURE_MARKER}] no output"}
     ended = output.choices[0].stop_reason
     usage = {
-        "prompt_tokens": output.usage and output.usage.input_tokens,
-        "completion_tokens": output.usage and output.usage.output_tokens,
+        "prompt_tokens": count_of(output.usage and output.usage.input_tokens),
+        "completion_tokens": count_of(output.usage and output.usage.output_tokens),
         "finish_reason": "length" if ended in ("max_tokens", "model_length") else ended,
         "model": public_name(output.model)[:200] or None,
     }
