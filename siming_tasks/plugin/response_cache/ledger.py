@@ -77,7 +77,7 @@ class Budget:
 
     @property
     def reached(self) -> str:
-        """What is to be said of the limit of money: it is reached, or cannot be kept; "": neither."""
+        """Sentence about the limit of money where it is reached or cannot be kept; "" where neither."""
         if self.limit and self.unknown:
             return (
                 "SIMING_LIMIT_COST: the service does not report the tokens of every reply, so that the limit cannot be "
