@@ -198,7 +198,7 @@ class _Table:
             self._add("id-missing", "the cell is empty.", "Fill it in, or delete the row.", row.number, name)
         points = {row.text("step_id"): "points"} if "step_id" in heads else {step: step for step in steps}
         if "step_id" not in heads and not any(row.text(column) for column in ("rater", *steps)):
-            shown = next(filter(None, row.cells.values()))
+            shown = next(filter(None, row.cells.values()), "")
             fix = "Fill the row in, or delete it."
             self._add("row-empty", f"no rater and no points, but {shown!r}.", fix, row.number)
             return

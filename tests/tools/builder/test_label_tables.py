@@ -326,6 +326,7 @@ BOOKS: dict[str, tuple[Callable[[Any], Any], list[Any] | str]] = {
     "a number as a rater": (value(1.5, "B2"), "[cells-unseen] + :2: column B: '1.5' is a number + as text"),
     "a whole number as a rater": (value(7.0, "B2"), [("v1", "cpr_01", None, None, {"7": 2.0, "b": 1.0})]),
     "blanks alone": (value("  ", "D2"), ONE),
+    "a formula below": (value("=1+1", "A4"), "[cells-unseen] + :4: column A + formula without a value"),
     "a formula without a value": (value("=1+1"), "[cells-unseen] + :2 + column C + formula without a value + save it"),
     "merged cells": (lambda s: s.merge_cells("A2:A3"), "[cells-merged] + :2: cells A2:A3 are merged + fill in every"),
     "a hidden row": (lambda s: setattr(s.row_dimensions[2], "hidden", True), f"{UNSEEN} is in a hidden row"),
