@@ -42,7 +42,7 @@ class Entry:
         settings: their evaluation by setting.
         findings: what is odd about it.
         name: of the model, unlike every other's on the board.
-        sender: who sent it, as the host sorts the archives.
+        sender: who sent it, as the host sorts the archives; ``came``: when, in seconds since 1970.
         agreement: share of the asked steps on which the host's own run gave the same answer (a missing answer equals a
             missing answer); None without a usable re-run.
         verified: that share is large enough.
@@ -54,6 +54,7 @@ class Entry:
     findings: tuple[str, ...]
     name: str
     sender: str = ""
+    came: float = 0.0
     agreement: float | None = None
     verified: bool = False
 

@@ -70,9 +70,9 @@ def build_board(
     check_place(out, *_BOARD)
     entries: list[Entry] = []
     refused: list[str] = []
-    for sender, path in tqdm(archives, unit="submission", disable=not progress):
+    for came, sender, path in tqdm(archives, unit="submission", disable=not progress):
         try:
-            entry = replace(admit(path, dataset, options), sender=sender)
+            entry = replace(admit(path, dataset, options), sender=sender, came=came)
             _check_number(entry, entries, most)
             entries.append(_verified(entry, dataset, reruns, match))
         except DataError as error:
@@ -100,8 +100,8 @@ def build_board(
     return entries, refused
 
 
-def archives_in(folder: Path) -> list[tuple[str, Path]]:
-    """Sender and path of every archive in a folder of submissions, as they came (DataError: no such folder, or none).
+def archives_in(folder: Path) -> list[tuple[float, str, Path]]:
+    """Time, sender and path of every archive in a folder, as they came (DataError: no such folder, or none in it).
 
     A sender's archives lie in a folder with its name; those that lie in none belong to one sender without a name.
     """
@@ -112,7 +112,7 @@ def archives_in(folder: Path) -> list[tuple[str, Path]]:
         if inbox.is_dir() and not _is_archive(inbox):
             found += [(inbox.name, path) for path in inbox.iterdir() if _is_archive(path)]
     if found:
-        return sorted(found, key=lambda each: (each[1].lstat().st_mtime, each[0], each[1].name))
+        return sorted((path.lstat().st_mtime, sender, path) for sender, path in found)
     raise DataError(f"{folder}: holds no *.zip. Put the archives of `siming board submit` there.")
 
 
@@ -122,9 +122,8 @@ def _is_archive(path: Path) -> bool:
 
 def _check_number(entry: Entry, before: Sequence[Entry], most: int) -> None:
     """Refuse a submission that is one too many of its sender (DataError)."""
-    came = entry.received.path.lstat().st_mtime
-    theirs = [other.received.path.lstat().st_mtime for other in before if other.sender == entry.sender]
-    recent = [at for at in theirs if came - at < DAYS * 86400]
+    theirs = [other.came for other in before if other.sender == entry.sender]
+    recent = [came for came in theirs if entry.came - came < DAYS * 86400]
     if len(recent) >= most:
         who = f"{one_line(entry.sender)} has" if entry.sender else "archives outside a sender's folder have"
         what = f"{who} {len(recent)} submissions within {DAYS} days before it, and this board takes {most}"

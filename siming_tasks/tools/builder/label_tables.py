@@ -182,9 +182,9 @@ class _Table:
                 like = "If its cells are a rater's points, write them into rows of their own" if long else like
                 what = f"{head!r} is no heading of a {'long' if long else 'wide'} table."
                 self._add("columns-unknown", what, f"{like}; else delete the column.", number, f"column {at + 1}")
-        needed = {"rater", "points"} & {*heads} if long else {"rater"}
-        lacking = ({"rater", "points"} if needed and long else needed) - {*heads}
-        if lacking:
+        judged = {"rater", "points"} if long else {"rater"}
+        only_times = long and not judged & {*heads}
+        if lacking := set() if only_times else judged - {*heads}:
             fix = "Add it: who judged (`consensus` for agreed points), and in a long table the points."
             self._add("columns-missing", f"there is no column {' and '.join(sorted(lacking))}.", fix, number)
         if not long and not set(heads) & set(self.rubric.by_id):
