@@ -45,9 +45,13 @@ SLOW_TESTS = {
 """Tests of the fast folders that take seconds of processor time each, and so are not fast."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the fast tests by the folder that they are in."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the weekly tests out unless they are asked for; mark the fast ones by the folder that they are in."""
     root = Path(__file__).parent
+    if "weekly" not in config.option.markexpr:
+        longer = {one for one in items if one.get_closest_marker("weekly") and not one.get_closest_marker("daily")}
+        config.hook.pytest_deselected(items=longer)
+        items[:] = [item for item in items if item not in longer]
     for item in items:
         place = item.path.relative_to(root).as_posix() if item.path.is_relative_to(root) else ""
         in_folder = any(place == name or place.startswith(f"{name}/") for name in FAST)

@@ -13,6 +13,8 @@ import pytest
 
 import siming_tasks
 
+pytestmark = pytest.mark.weekly
+
 ROOT = Path(__file__).parents[1]
 
 

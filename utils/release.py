@@ -28,7 +28,7 @@ from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parents[1]
 OURS = f"{sys.version_info.major}.{sys.version_info.minor}"
-NOT_SHIPPED = (".ci/", ".gitignore")
+NOT_SHIPPED = (".ci/", ".github/", ".gitignore")
 ROWS = ("full_score .*|qwk", "full_error .*|mcc", "clip_score .*|qwk", "clip_error .*|mcc")
 """Rows that the table of the README's first command must hold: lmms-eval's exit code alone says little."""
 

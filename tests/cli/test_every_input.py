@@ -220,7 +220,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def cases(form: str, kinds: Iterable[str], readers_of: tuple[str, ...]) -> Iterator[Any]:
     """Every kind with every reader; by default with one of them, in turn, for they share one way into a file."""
     for (row, kind), (column, reader) in itertools.product(enumerate(kinds), enumerate(readers_of)):
-        marks = () if row % len(readers_of) == column else pytest.mark.matrix
+        marks = () if row % len(readers_of) == column else pytest.mark.weekly
         yield pytest.param((form, kind, reader), id=f"{form}-{kind}-{reader}", marks=marks)
 
 

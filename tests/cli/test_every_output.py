@@ -240,7 +240,7 @@ KEYS = [
     pytest.param(
         (output, number, kind),
         id=f"{output[0]} {output[1]} {number}-{kind}",
-        marks=() if kind in ("new", "no room") or (row + column) % 3 == 0 else pytest.mark.matrix,
+        marks=() if kind in ("new", "no room") or (row + column) % 3 == 0 else pytest.mark.weekly,
     )
     for row, (output, number) in enumerate(LINES)
     for column, kind in enumerate(PLACES)

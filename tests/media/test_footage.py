@@ -17,7 +17,7 @@ from siming_tasks.media.timeline import read_timeline
 from siming_tasks.tools.builder.transcode import normalise
 from tests.footage import FOOTAGE, HDR, READ, STREAM, everyday_exams, foreign, is_picture, needs_footage, small
 
-pytestmark = needs_footage
+pytestmark = [needs_footage, pytest.mark.weekly]
 
 LUMA = {1: (0.2126, 0.7152, 0.0722), 5: (0.299, 0.587, 0.114), 9: (0.2627, 0.678, 0.0593)}
 """Share of red, green and blue in brightness by matrix: ITU-R BT.709, BT.601 and BT.2020."""

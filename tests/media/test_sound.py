@@ -107,6 +107,7 @@ def test_a_silent_film_is_refused_by_name(tmp_path: Path, short_demo: Path) -> N
         decode_sound(film, 0.0)
 
 
+@pytest.mark.weekly
 @pytest.mark.skipif(not FOOTAGE.is_dir(), reason="the recordings are not there")
 @pytest.mark.parametrize("name", ["mdn_friday.mp4", "torchcodec_nasa_13013.mp4", "drewnoakes_100_0306.avi"])
 def test_real_sound_equals_another_resampler_without_delay(name: str) -> None:

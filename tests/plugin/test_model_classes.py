@@ -1,6 +1,6 @@
 """Tiny models of many architectures through the command: what the processor received is what the record says.
 
-A few in every run, the rest with ``pytest -m matrix``.
+One in every run, the rest with ``pytest -m weekly``.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ SIMPLE = ("--force_simple",)
 CASES = [
     Case("qwen2_5_vl", "qwen2_5_vl", arguments=PIXELS, often=True),
     Case("qwen2_5_vl", "qwen2_5_vl", arguments=PIXELS, flags=SIMPLE, simple=True),
-    Case("qwen3_vl", "qwen3_vl", arguments=PIXELS, often=True),
+    Case("qwen3_vl", "qwen3_vl", arguments=PIXELS),
     Case("qwen3_vl", "qwen3_vl", arguments=PIXELS, flags=SIMPLE, simple=True),
     Case("qwen3_vl", "qwen3_vl_moe", "tiny-A3B", arguments=PIXELS),
     Case("qwen2_vl", "qwen2_vl", arguments=PIXELS),
@@ -71,7 +71,7 @@ CASES = [
     Case("gemma3", "gemma3"),
     Case("gemma4", "gemma4"),
     Case("glm4v", "glm4v", "glm4v-Flash"),
-    Case("mistral3_vl", "mistral3", often=True),
+    Case("mistral3_vl", "mistral3"),
     Case("idefics2", "idefics2", arguments=f"{CPU},attn_implementation=sdpa,dtype=float32"),
     Case("aria", "aria"),
     Case("llama_vision", "mllama"),
@@ -79,7 +79,7 @@ CASES = [
 
 
 def cases() -> list[Any]:
-    return [pytest.param(c, id=f"{c.name}-{c.make}", marks=() if c.often else pytest.mark.matrix) for c in CASES]
+    return [pytest.param(c, id=f"{c.name}-{c.make}", marks=() if c.often else pytest.mark.weekly) for c in CASES]
 
 
 @pytest.fixture
@@ -167,15 +167,14 @@ def test_the_processor_receives_the_expected_images(
 
 AUTO = {"arguments": "device=cpu,device_map=auto", "env": (("SPY_CPU", "1"),)}
 HEARING = [
-    Case("qwen2_audio", "qwen2_audio", often=True, **AUTO),
+    Case("qwen2_audio", "qwen2_audio", **AUTO),
     Case("qwen2_5_omni", "qwen2_5_omni", **AUTO),
     Case("qwen3_omni", "qwen3_omni", **AUTO),
 ]
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(c, id=c.make, marks=() if c.often else pytest.mark.matrix) for c in HEARING]
-)
+@pytest.mark.weekly
+@pytest.mark.parametrize("case", HEARING, ids=lambda case: case.make)
 def test_the_processor_receives_the_samples_that_the_record_states(
     host: Callable[..., Any], model: Callable[[Case], Path], voice_demo: Path, tmp_path: Path, case: Case
 ) -> None:
@@ -200,7 +199,7 @@ def test_the_processor_receives_the_samples_that_the_record_states(
     assert all(any("pixel" in name for name in tensors) == bool(beside) for tensors in heard)
 
 
-@pytest.mark.matrix
+@pytest.mark.weekly
 def test_a_batch_never_mixes_tasks(
     host: Callable[..., Any], model: Callable[[Case], Path], short_demo: Path, tmp_path: Path
 ) -> None:

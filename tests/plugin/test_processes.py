@@ -17,7 +17,7 @@ import pytest
 
 from tests.lmms_eval_runs import TIMEOUT, Run, Warm, environment
 
-pytestmark = pytest.mark.host
+pytestmark = [pytest.mark.host, pytest.mark.weekly]
 
 TASKS = "siming_full"
 FEW = {"SIMING_FRAMES": "4", "SIMING_CLIP_FRAMES": "2"}

@@ -25,7 +25,7 @@ from tests.plugin.test_model_classes import CASES, SPIED, Case, model
 
 __all__ = ["model"]
 
-pytestmark = [needs_footage, pytest.mark.host]
+pytestmark = [needs_footage, pytest.mark.host, pytest.mark.weekly]
 
 RECORDINGS = ("derived_blocks_rotated90.mp4", "derived_juggle_portrait_25fps.mp4", "intel_one_by_one_person.mp4")
 ASPECTS = (9 / 16, 9 / 16, 16 / 9)
@@ -33,7 +33,7 @@ ASPECTS = (9 / 16, 9 / 16, 16 / 9)
 
 A class that rounds sides to multiples of 32 changes them by up to an eighth."""
 FRAMES, CLIP_FRAMES, SIZE, THUMB = 5, 3, 256, (48, 27)
-NANO = Case("siming_nano", "", arguments="device=cpu,frames=5,clip_frames=3", often=True)
+NANO = Case("siming_nano", "", arguments="device=cpu,frames=5,clip_frames=3")
 
 
 @pytest.fixture(scope="module")
@@ -87,10 +87,7 @@ def are_those(got: NDArray[np.float64], wanted: NDArray[np.float64], *, all_of_t
 
 @pytest.mark.parametrize(
     "case",
-    [
-        pytest.param(case, id=f"{case.name}-{case.make}".rstrip("-"), marks=() if case.often else pytest.mark.matrix)
-        for case in (NANO, *CASES)
-    ],
+    [pytest.param(case, id=f"{case.name}-{case.make}".rstrip("-")) for case in (NANO, *CASES)],
 )
 def test_a_class_receives_the_frames_that_its_record_states(
     host: Callable[..., Any],

@@ -17,7 +17,7 @@ from siming_tasks.media.modes import VIDEO
 from siming_tasks.media.sound import decode_sound
 from tests.plugin.test_model_classes import CLIP_FRAMES, FRAMES, ROOT, SIZE, expected, in_order
 
-pytestmark = [pytest.mark.host, pytest.mark.matrix, pytest.mark.timeout(2400)]
+pytestmark = [pytest.mark.host, pytest.mark.weekly, pytest.mark.timeout(2400)]
 
 SCRIPT = ROOT / "utils" / "measure_model_classes.py"
 TOKENS = 777

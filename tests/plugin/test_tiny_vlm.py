@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.host
+pytestmark = [pytest.mark.host, pytest.mark.weekly]
 
 
 @pytest.mark.parametrize("media", ["video", "proxy", "frames"])

@@ -16,6 +16,8 @@ import pytest
 from siming_tasks.common.doc_pages import pages
 from tests.lmms_eval_runs import Warm
 
+pytestmark = pytest.mark.weekly
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -14,7 +14,7 @@ from tests.conftest import NEEDS_BROWSER
 from tests.report.conftest import OPTIONS, write_run
 from tests.report.test_pages_in_browser import errors, visit
 
-pytestmark = NEEDS_BROWSER
+pytestmark = [NEEDS_BROWSER, pytest.mark.weekly]
 LONG = "an-organisation-with-a-long-name/A-Vision-Language-Model-with-Many-Words-Instruct-Preview-{:02d}B"
 
 

@@ -12,6 +12,8 @@ import pytest
 
 from tests.report.conftest import Lab
 
+pytestmark = pytest.mark.weekly
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -15,7 +15,7 @@ from siming_tasks.report.pages.exams import list_videos
 from siming_tasks.report.pages.site import Site
 from tests.conftest import NEEDS_BROWSER
 
-pytestmark = NEEDS_BROWSER
+pytestmark = [NEEDS_BROWSER, pytest.mark.weekly]
 HOSTILE_SLUG = "org-img-src-x-onerror-alert-1-gpj.7b"
 
 
@@ -46,6 +46,7 @@ def paths(lab, board: Path) -> list[Path]:
     return [*(lab.out / f"{name}.html" for name in names), board]
 
 
+@pytest.mark.daily
 def test_pages_load_from_disk_without_complaint(browser, lab, board: Path) -> None:
     for path in paths(lab, board):
         visit(browser, path)
@@ -94,6 +95,7 @@ def test_two_thousand_videos_are_paged_searched_and_sorted(browser, lab, tmp_pat
     assert errors(browser) == []
 
 
+@pytest.mark.daily
 def test_a_cell_shows_the_moment_and_the_reply(browser, lab) -> None:
     video, step = lab.dataset.videos[0], lab.dataset.rubric.steps[20]
     start = video.step(step.id).span[0]

@@ -25,7 +25,7 @@ from tests.report.serving import viewing
 from tests.tools.station.conftest import STEPS, rubric_of, start
 from tests.tools.station.pages import complaints, keys, text, visit, wait
 
-pytestmark = [NEEDS_BROWSER, needs_footage]
+pytestmark = [NEEDS_BROWSER, needs_footage, pytest.mark.weekly]
 
 TALL = ("derived_blocks_rotated90.mp4", "derived_juggle_portrait_25fps.mp4")
 ASPECT = 9 / 16

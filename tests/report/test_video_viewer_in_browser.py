@@ -15,7 +15,7 @@ from siming_tasks.results.run import read_run
 from tests.conftest import NEEDS_BROWSER
 from tests.report.serving import Served, viewing
 
-pytestmark = NEEDS_BROWSER
+pytestmark = [NEEDS_BROWSER, pytest.mark.weekly]
 SIZES = {"desktop": (1440, 900), "laptop": (1024, 768), "phone": (390, 844)}
 SHEET = ".sheet:not([hidden])"
 

@@ -12,6 +12,8 @@ import pytest
 
 from tests.upstream.scratch import HOST, ROOT, UPSTREAM, alone, apply, copied, run_tests
 
+pytestmark = pytest.mark.weekly
+
 TASKS = [f"siming_{scope}_{answer}" for scope in ("full", "clip") for answer in ("score", "error")]
 ANNOTATIONS = ROOT.parent / "shared" / "annotations"
 PUBLISHED = {

@@ -12,6 +12,8 @@ from filelock import FileLock
 
 from tests.upstream.scratch import HOST, UPSTREAM, apply, copied, run_tests
 
+pytestmark = pytest.mark.weekly
+
 PATCHES = sorted(UPSTREAM.glob("*.patch"))
 NAMES = [path.stem for path in PATCHES]
 PARTS = ["Summary", "In scope", "Out of scope", "Validation", "Risk / Compatibility", "Type of change"]

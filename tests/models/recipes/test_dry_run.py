@@ -23,7 +23,7 @@ NAMES = [name for name, one in recipes().items() if one.model and not one.undone
 
 
 def cases() -> list[Any]:
-    return [pytest.param(name, marks=() if name in OFTEN else pytest.mark.matrix) for name in NAMES]
+    return [pytest.param(name, marks=() if name in OFTEN else pytest.mark.weekly) for name in NAMES]
 
 
 def sent_here(words: list[str], server: Server) -> tuple[dict[str, str], list[str]]:

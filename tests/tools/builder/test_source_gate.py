@@ -131,6 +131,7 @@ def test_sound_that_is_to_be_kept_is_there_in_every_video_and_further_tracks_are
 SHARED = Path(__file__).parents[4] / "shared" / "footage"
 
 
+@pytest.mark.weekly
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the recordings are not here")
 @pytest.mark.parametrize("path", sorted(SHARED.glob("*.*")) if SHARED.is_dir() else [], ids=lambda path: path.name)
 def test_real_recordings_pass_or_are_refused_as_the_encoder_does(path: Path, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ SCRIPT = Path(__file__).parents[3] / "utils" / "stand_in_videos.py"
 FEW = {"SIMING_FRAMES": "8", "SIMING_CLIP_FRAMES": "2"}
 pytestmark = [
     pytest.mark.host,
+    pytest.mark.weekly,
     pytest.mark.skipif(not ANNOTATIONS.is_dir(), reason="the published annotation files are not here"),
     pytest.mark.skipif(not SCRIPT.is_file(), reason="utils/ is in the checkout only"),
 ]

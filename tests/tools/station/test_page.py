@@ -20,7 +20,7 @@ from tests.conftest import NEEDS_BROWSER, kill_chromium, open_chromium
 from tests.tools.station.conftest import UNEVEN, Station, rubric_of
 from tests.tools.station.pages import complaints, current, keys, saved, text, visit, wait
 
-pytestmark = NEEDS_BROWSER
+pytestmark = [NEEDS_BROWSER, pytest.mark.weekly]
 UP, DOWN, LEFT, RIGHT, ESCAPE, ENTER = "\ue013", "\ue015", "\ue012", "\ue014", "\ue00c", "\ue007"
 
 Begin = Callable[..., Station]
@@ -37,6 +37,7 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "s.sqlite"
 
 
+@pytest.mark.daily
 def test_two_exams_by_keyboard(browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path) -> None:
     station = begin(videos, "--rater", "Dr. Li", "--rubric", rubric, "--store", store)
     visit(browser, station)
@@ -305,6 +306,7 @@ def test_hostile_names_and_comments_stay_text(
     event_log.close()
 
 
+@pytest.mark.daily
 def test_adjudication_by_keyboard(browser: Any, begin: Begin, videos: Path, rubric: Path, store: Path) -> None:
     """Two raters differ on one step of exam a and two of exam b; the third person sees both scores and no name."""
     given = {"Dr. Li": {"exam a.mp4": (2, 5, 1), "exam b.mp4": (2, 12, 0)}}
