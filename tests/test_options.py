@@ -16,7 +16,7 @@ from siming_tasks.media import MEDIA_MODES
 from siming_tasks.metrics.labels import LabelMapping
 from siming_tasks.options import OPTIONS, Options, shard_of
 
-PAGE = (Path(__file__).parents[1] / "docs" / "reference" / "options.md").read_text()
+PAGE = (Path(__file__).parents[1] / "docs" / "reference" / "commands.md").read_text()
 RANGE = "must be from 1 to 1,000,000,000."
 
 

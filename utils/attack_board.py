@@ -81,7 +81,7 @@ def recovered(exams: int, senders: int, archives: int, ours: bool, rng: np.rando
 
 
 def main() -> None:
-    """Print the table of docs/validation/hidden-labels.md."""
+    """Print the table of docs/reference/validation.md."""
     print("| exams | senders | archives each | every digit of every archive | this board |\n|---|---|---|---|---|")
     cells = [(e, s, a) for e in (84, 200) for s in (1, 10) for a in (1, 3, 50)]
     for exams, senders, archives in tqdm(cells, file=sys.stderr):

@@ -1,4 +1,4 @@
-"""Write docs/reference/commands.md and options.md from the commands and the options: ``[--check]``."""
+"""Write docs/reference/commands.md from the commands and the options: ``[--check]``."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from siming_tasks.cli.main import all_commands
 from siming_tasks.cli.parameters import Command, OptionFlag
 from siming_tasks.options import OPTIONS, Option
 
-FOLDER = Path(__file__).parents[1] / "docs" / "reference"
-MADE = "This page is made by `utils/make_reference_pages.py`"
-
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "commands.md"
 CONTEXT = click.Context(click.Command("siming"))
 
-COMMANDS_HEAD = f"""# The command line
+COMMANDS_HEAD = """# Commands and options
 
 Every command of `siming`; lmms-eval itself evaluates a model. Words and flags may stand in any order. Flags that many
-commands share are explained under [options](options.md), and by `siming COMMAND --help`. Exit codes: 0 well, 1 findings
-or bad data, 2 bad usage, 130 interrupted. {MADE}.
+commands share are explained under [options](#options). Exit codes: 0 well, 1 findings or bad data, 2 bad usage, 130
+interrupted. `utils/make_reference_pages.py` makes this page.
 """
 
-OPTIONS_HEAD = f"""# Options and environment variables
+OPTIONS_HEAD = """
+## Options
 
 lmms-eval has no place for a task's own options, so they are environment variables; commands of `siming` take the flag
 beside them, which goes before the variable. A value that cannot be used stops the command, and a variable that begins
 with `SIMING_` and is none of these is warned of. What changes what is shown or how it is scored is recorded in the
-results. {MADE} of `siming_tasks/options.py`.
+results.
 
 | variable | flag of `siming` | default | meaning |
 |---|---|---|---|
@@ -91,7 +90,7 @@ def commands() -> Iterator[str]:
         if rows:
             yield "| | |\n|---|---|\n" + "\n".join(rows) + "\n"
         if shared:
-            yield f"[Options](options.md): {', '.join(f'`{param.opts[0]}`' for param in shared)}\n"
+            yield f"[Options](#options): {', '.join(f'`{param.opts[0]}`' for param in shared)}\n"
 
 
 def flag_of(option: Option) -> str:
@@ -111,7 +110,7 @@ def options() -> Iterator[str]:
 
 
 OTHERS = """
-## Variables of others that count
+### Variables of others that count
 
 | variable | of | what it does here |
 |---|---|---|
@@ -123,17 +122,13 @@ OTHERS = """
 """
 
 
-PAGES = {"commands.md": commands, "options.md": options}
-
-
-def page(name: str) -> str:
-    """A page as it should be."""
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(PAGES[name]()).rstrip() + "\n")
+def page() -> str:
+    """The page as it should be."""
+    return re.sub(r"\n{3,}", "\n\n", "\n".join([*commands(), *options()]).rstrip() + "\n")
 
 
 if __name__ == "__main__":
-    stale = [name for name in PAGES if not (FOLDER / name).exists() or (FOLDER / name).read_text("utf-8") != page(name)]
+    is_current = PAGE.exists() and PAGE.read_text(encoding="utf-8") == page()
     if "--check" in sys.argv:
-        sys.exit(f"not current: {', '.join(stale)}" if stale else 0)
-    for name in stale:
-        (FOLDER / name).write_text(page(name), encoding="utf-8")
+        sys.exit(0 if is_current else "docs/reference/commands.md is not current")
+    PAGE.write_text(page(), encoding="utf-8")

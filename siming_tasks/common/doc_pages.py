@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-KINDS = ("tutorials", "howto", "explanation", "reference", "validation")
+KINDS = ("tutorials", "howto", "explanation", "reference")
 """The folders of pages, in the order of reading."""
 
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:)[^)]*?([\w-]+)\.(\w+)(?:#[\w-]*)?\)")

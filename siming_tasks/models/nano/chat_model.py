@@ -1,7 +1,7 @@
 """``--model siming_nano``: a small trained judge that watches, as an ordinary chat model of lmms-eval.
 
 It is trained on drawings and useless on real exams. It sees what any model sees, its messages, and no document, label,
-rubric or file name besides. docs/own-model.md walks through this class as an example to copy.
+rubric or file name besides. docs/howto/own-model.md walks through this class as an example to copy.
 """
 
 from __future__ import annotations
