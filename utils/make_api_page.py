@@ -1,4 +1,4 @@
-"""Write docs/reference/api.md: the public names with their signatures, as their docstrings tell them.
+"""Write docs/reference/api.md: every public name, its methods and what comes back, as the docstrings tell it.
 
 python utils/make_api_page.py            # writes the page
 python utils/make_api_page.py --check    # exit code 1 if it is not what the docstrings say
@@ -9,35 +9,104 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import siming_tasks
+from siming_tasks.analysis.comparison import Comparison
+from siming_tasks.data import CheckReport
+from siming_tasks.parsing import Parsed
+from siming_tasks.results.run import Scores
+from siming_tasks.rubrics import Rubric
+from siming_tasks.tasks import TaskSpec
+from siming_tasks.tools.builder import Built
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "api.md"
+RETURNED = (Built, CheckReport, Comparison, Parsed, Rubric, Scores, TaskSpec)
+"""Classes without a public name that public functions return."""
 
 HEAD = """# Python interface
 
-`import siming_tasks as st` offers these names and loads each when it is first used. Everything else is a room of the
-house (see `CONTRIBUTING.md`) or private. In the examples `exams` is a dataset folder, `physician`
-and `constant` are prediction files, `sheet` is a table of labels and `out` a new folder; a test runs them all.
+`import siming_tasks as st` offers these names and loads each when it is first used; everything else is private.
+`help(st.load)` adds arguments, errors and an example, which a test runs. `utils/make_api_page.py` makes this page.
 
-This page is made by `utils/make_api_page.py` of the docstrings.
+```python
+import siming_tasks as st
+
+run = st.load("runs/qwen")
+print(st.score_run(run).rows("full_score").one("ranked", "all steps", "qwk"))
+table = run.to_pandas()
+```
+
+## Functions
 """
 
 
-def section(name: str) -> str:
-    """One public name: heading, signature, docstring as it stands."""
+def signature(item: Any) -> str:
+    """Names and defaults of the parameters, and the type of what comes back."""
+    found = inspect.signature(item)
+    words = [word.replace(annotation=inspect.Parameter.empty) for name, word in found.parameters.items()]
+    words = [word for word in words if word.name not in ("self", "cls")]
+    returned = str(found.return_annotation).strip("'")
+    return f"{found.replace(parameters=words, return_annotation=inspect.Signature.empty)} -> {returned}"
+
+
+def plain(text: str) -> str:
+    """Text of a docstring on one line; what it refers to is code."""
+    text = re.sub(r":\w+:`~?!?([^`]+)`", lambda name: f"`{name[1].split('.')[-1]}`", text)
+    return " ".join(text.replace("``", "`").split())
+
+
+def parts(item: Any) -> dict[str, str]:
+    """Sections of a docstring by title; the first paragraph is ``""``."""
+    first, _, rest = (inspect.getdoc(item) or "").partition("\n\n")
+    sections = re.findall(r"^([A-Z]\w+):\n(.*?)(?=^\S|\Z)", rest, re.MULTILINE | re.DOTALL)
+    return {"": first, **dict(sections)}
+
+
+def function(name: str) -> str:
+    """A function: how it is called, what it does and what it returns."""
     item = getattr(siming_tasks, name)
-    if item.__name__ != name:
-        return f"## {name}\n\nAnother name of `{item.__name__}`.\n"
-    kind = "class " if inspect.isclass(item) else ""
-    signature = re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(item)))
-    return f"## {name}\n\n```\n{kind}{name}{signature}\n\n{inspect.getdoc(item)}\n```\n"
+    told = parts(item)
+    returns = f" Returns: {plain(told['Returns'])}" if "Returns" in told else ""
+    return f"**`{name}{signature(item)}`**\n\n{plain(told[''])}{returns}\n"
+
+
+def members(item: type) -> Iterator[str]:
+    """A row for each attribute, property and method of a class; the fields of options stand on their own page."""
+    attributes = "" if item is siming_tasks.Options else parts(item).get("Attributes", "")
+    for names, text in re.findall(r"^    (\w[\w, ]*): (.*?)(?=^    \w|\Z)", attributes, re.MULTILINE | re.DOTALL):
+        yield f"| `{names}` | {plain(text).replace('|', chr(92) + '|')} |"
+    for name, member in vars(item).items():
+        wrapped = member.fget if isinstance(member, property) else getattr(member, "func", member)
+        wrapped = getattr(wrapped, "__func__", wrapped)
+        if name.startswith("_") or not inspect.isfunction(wrapped):
+            continue
+        called = "" if isinstance(member, property | cached_property) else signature(wrapped).replace("|", "\\|")
+        yield f"| `{name}{called}` | {plain(parts(wrapped)['']).replace('|', chr(92) + '|')} |"
+
+
+def section(item: type) -> str:
+    """A class: what it is, and its members."""
+    more = " Its fields are the [options](commands.md#options)." if item is siming_tasks.Options else ""
+    if is_dataclass(item) and not more and "Attributes" not in parts(item):
+        more = f" Fields: {', '.join(f'`{field.name}`' for field in fields(item) if field.repr)}."
+    rows = "\n".join(members(item))
+    return f"### {item.__name__}\n\n{plain(parts(item)[''])}{more}\n" + (
+        f"\n| | |\n|---|---|\n{rows}\n" if rows else ""
+    )
 
 
 def page() -> str:
     """The whole page."""
-    return "\n".join([HEAD, *map(section, siming_tasks.__all__)])
+    items = {name: getattr(siming_tasks, name) for name in siming_tasks.__all__}
+    classes = [item for item in items.values() if inspect.isclass(item)]
+    functions = [function(name) for name, item in items.items() if not inspect.isclass(item)]
+    returned = ["## What else they return\n", *map(section, RETURNED)]
+    return "\n".join([HEAD, *functions, "## Classes\n", *map(section, classes), *returned])
 
 
 if __name__ == "__main__":

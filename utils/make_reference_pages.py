@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +20,7 @@ CONTEXT = click.Context(click.Command("siming"))
 COMMANDS_HEAD = """# Commands and options
 
 Every command of `siming`; lmms-eval itself evaluates a model. Words and flags may stand in any order. Flags that many
-commands share are explained under [options](#options). Exit codes: 0 well, 1 findings or bad data, 2 bad usage, 130
+commands share stand here and under [options](#options). Exit codes: 0 well, 1 findings or bad data, 2 bad usage, 130
 interrupted. `utils/make_reference_pages.py` makes this page.
 """
 
@@ -76,21 +77,21 @@ def meaning(param: click.Parameter) -> str:
 
 
 def commands() -> Iterator[str]:
-    """The section of every command."""
+    """Flags that several commands share, then the section of every command."""
     yield COMMANDS_HEAD
+    lines = {name: [(p, f"* {written(p)}: {meaning(p)}") for p in c.params] for name, c in all_commands().items()}
+    own = Counter((p.opts[0], line) for found in lines.values() for p, line in found if not isinstance(p, OptionFlag))
+    usual = {flag: line for (flag, line), count in reversed(own.most_common()) if count > 1 and flag[0] == "-"}
+    shared = sorted(usual.values())
+    yield "\n".join(shared) + "\n"
     for name, command in all_commands().items():
         first, _, description = (command.help or "").partition("\n\n")
-        yield f"## siming {name}\n\n{first}\n"
+        yield f"## siming {name}\n\n{first} {' '.join(description.split())}".rstrip() + "\n"
         yield f"```\n{usage(name, command)}\n```\n"
-        yield f"Example: `{command.example}`\n"
-        if description:
-            yield " ".join(description.split()) + "\n"
-        shared = [param for param in command.params if isinstance(param, OptionFlag)]
-        rows = [f"| {written(param)} | {meaning(param)} |" for param in command.params if param not in shared]
-        if rows:
-            yield "| | |\n|---|---|\n" + "\n".join(rows) + "\n"
-        if shared:
-            yield f"[Options](#options): {', '.join(f'`{param.opts[0]}`' for param in shared)}\n"
+        alone = [line for param, line in lines[name] if not isinstance(param, OptionFlag) and line not in shared]
+        yield "".join(f"{line}\n" for line in alone)
+        if others := [param.opts[0] for param, line in lines[name] if isinstance(param, OptionFlag) or line in shared]:
+            yield f"Shared: {', '.join(f'`{flag}`' for flag in others)}\n"
 
 
 def flag_of(option: Option) -> str:
