@@ -60,14 +60,16 @@ def page() -> str:
     for registry, title in TITLES.items():
         rows = [row for row in (*backends().values(), *OURS.values()) if row.name.startswith(f"{registry}.")]
         lines.append(f"## {title}\n\n| `--model` | shown | own reader | hears | |\n|---|---|---|---|---|\n")
+        told: dict[tuple[str, ...], list[str]] = {}
         refused: dict[str, list[str]] = {}
         for row in sorted(rows, key=lambda row: row.name.lower()):
-            name = row.name.removeprefix(f"{registry}.")
-            cells = [f"`{name}`", _shown(row), _reader(row), _heard(row), _notes(row)]
+            name = f"`{row.name.removeprefix(f'{registry}.')}`"
             if row.why_refused:
-                refused.setdefault(row.why_refused, []).append(cells[0])
+                refused.setdefault(row.why_refused, []).append(name)
             else:
-                lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n")
+                cells = _shown(row), _reader(row), _heard(row), _notes(row)
+                told.setdefault(tuple(cell.replace("|", "\\|") for cell in cells), []).append(name)
+        lines.extend(f"| {', '.join(names)} | {' | '.join(cells)} |\n" for cells, names in told.items())
         lines.append("\n| refused, because | `--model` |\n|---|---|\n")
         lines.extend(f"| {reason} | {', '.join(names)} |\n" for reason, names in refused.items())
         lines.append("\n")

@@ -212,23 +212,21 @@ def service_of_backend(name: str) -> Service | None:
 
 INTRO = """# Recipes
 
-How to run the paper's twelve models and some successors, made of `siming_tasks/models/recipes/recipes.yaml`
-(`python utils/make_recipe_page.py`); `siming run recipe NAME` prints one. A test parses every command against the
-installed lmms-eval.
+How to run the paper's twelve models and some successors (`python utils/make_recipe_page.py` makes this page). Frames of
+a full video are those of the paper's table 6. A test parses every command against the installed lmms-eval.
 
-The paper does not say the size of the images, the frames of a clip, the snapshot of a service, the length of replies,
-the effort of reasoning. Ours are 896 pixels (`SIMING_FRAME_SIZE`), 16 frames (`SIMING_CLIP_FRAMES`), 4,096 tokens.
+* **command**: *run* to its end at a server on loopback that stands for the service or for vLLM, *read* in the code of
+  its class, or *not verified*. No recipe was run with the real weights or the real service.
+* **facts** (names, dates, memory, licence): *read* in pages and code, or *not verified*; none before {checked}.
 
-The command: *run* to its end at a server on loopback that stands for the service or for vLLM; *read* in the code of its
-class; *not verified*. The facts (names, dates, memory, licence): *read* in pages and code, or *not verified*. No recipe
-was run with the real weights or the real service.
 """
 
-LIMITS = """## What services accept
+LIMITS = """
+## What services accept
 
-Before its first request a run encodes a few of its requests, from different videos; if the service that the model
-object asks would refuse one, the run ends with one sentence that says how many frames fit. `siming run plan --model
-NAME` estimates the same without a model. Limits change: a run that exceeds them is warned, not stopped.
+Before its first request a run encodes some of its requests; if the service would refuse one, the run ends with a
+sentence that says how many frames fit. `siming run plan --model NAME` estimates the same. Limits change: a run that
+exceeds them is warned, not stopped.
 
 | service | MB a request | images | as of | source |
 |---|---|---|---|---|
@@ -243,20 +241,20 @@ def as_text(entry: Recipe) -> str:
 
 def as_page() -> str:
     """All recipes and limits as the page ``docs/howto/recipes.md``."""
-
-    def section(entry: Recipe) -> str:
-        facts = "\n".join(f"* {key}: {value}" for key, value in _facts(entry))
-        commands = "\n".join(_commands(entry))
-        return f"### {entry.title}\n\n{facts}\n" + (f"\n```sh\n{commands}\n```\n" if commands else "")
-
-    parts = [INTRO, "## The paper's models\n", *(section(entry) for entry in recipes().values() if entry.paper)]
-    parts += ["## Successors\n", *(section(entry) for entry in recipes().values() if not entry.paper)]
+    facts, commands = "| model | command, facts | what to know |\n|---|---|---|\n", ""
+    for entry in recipes().values():
+        told = {"model", "as of", "frames of a full video", "context"}  # in the other columns or in the commands
+        known = [value if key == "note" else f"{key}: {value}" for key, value in _facts(entry) if key not in told]
+        facts += f"| {entry.title}, `{entry.where}` | {entry.how}, {entry.facts} | {'; '.join(known)} |\n"
+        if lines := _commands(entry):
+            commands += "\n".join([f"# {entry.title}", *lines]) + "\n"
     rows = [
         f"| {service.title} | {service.request_mb:g} | {service.images} | {service.checked} | {service.source}"
         f"{f'. {service.note}' if service.note else ''} |\n"
         for service in services().values()
     ]
-    return "\n".join(parts) + "\n" + LIMITS + "".join(rows)
+    intro = INTRO.format(checked=min(entry.checked for entry in recipes().values()))
+    return f"{intro}{facts}\n## Commands\n\n```sh\n{commands}```\n{LIMITS}{''.join(rows)}"
 
 
 def _facts(entry: Recipe) -> Iterator[tuple[str, str]]:
