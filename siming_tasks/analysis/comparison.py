@@ -14,6 +14,7 @@ from siming_tasks.analysis.tables import TableText
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import fixed
+from siming_tasks.common.words import say
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline, select, statistic
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, Rows
@@ -51,7 +52,7 @@ TABLES: Mapping[str, TableText] = {
 }
 Held = Mapping[tuple[str, str], Jackknifed]
 """By judge and metric, its ranked value."""
-PARTIAL = f"It answered less than {100 * COMPARABLE:g} % of the steps."
+PARTIAL = say("partial")
 
 
 class Reading(TypedDict):
@@ -159,26 +160,25 @@ class Comparison(Shown):
     def sentence(self, exams: str = "") -> str:
         """The answer in one sentence, plain text: escape it, as names of runs are in it."""
         exams = exams or ("SYNTHETIC exams" if self.facts.get("synthetic") else "exams")
-        metric, over = CATALOGUE[self.headline].label, f"over {self.videos:,} {exams}"
+        about = {"metric": CATALOGUE[self.headline].label, "over": f"{self.videos:,} {exams}"}
         order = [run for run in self.order if run in self.ranks]
         if len(order) < 2:
             why = "; ".join(f"{run}: {reason}" for run, reason in self.unranked.items())
-            return f"By {metric} {over} there are no two runs to compare{f' ({why})' if why else ''}."
+            return say("no pair", why=f" ({why})" if why else "", **about)
         named = [f"{run} ({self.value(run)})" for run in order]
         if len(order) == 2:
             (pair,) = (pair for pair in self.pairs if {pair.a, pair.b} == {*order})
-            return f"{pair_sentence(pair, metric, *named)}, {over}."
+            return pair_sentence(pair, *named, **about)
         if not (self.value(order[0]).value or 0.0) > NOISE:
-            return f"No run agrees with the reference better than chance in {metric}, {over}; the largest: {named[0]}."
+            return say("none", first=named[0], **about)
         first = [(run, name) for run, name in zip(order, named, strict=True) if self.ranks[run].low == 1]
         if len(first) == 1:
-            others = f"each of {len(order) - 1} others"
-            return f"{named[0]} agrees better with the reference than {others} in {metric}, {over}."
+            return say("best", first=named[0], others=len(order) - 1, **about)
         top = [name for run, name in first if (self.value(run).value or 0.0) > NOISE]
         shown = ", ".join(top[:4]) + (", ..." if len(top) > 4 else "")
         if left := len(first) - len(top):
-            shown += f"; of {left} whose value is not above 0 it is not ruled out"
-        return f"{len(top)} of {len(order)} runs may be the best in {metric}, {over}: {shown}."
+            shown += f"; and of {left} below 0 it is open"
+        return say("may be best", top=len(top), judges=len(order), named=shown, **about)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
@@ -196,42 +196,47 @@ class Comparison(Shown):
         }  # fmt: skip
 
 
-def pair_sentence(pair: Pair, metric: str, first: str, second: str) -> str:
-    """Sentence on a test of two judges, the leader first, without the full stop."""
+def pair_sentence(pair: Pair, first: str, second: str, *, metric: str, over: str) -> str:
+    """The sentence on a test of two judges, the leader first."""
     found = pair.estimate
-    size = fixed(abs(found.value or 0.0))
+    size, about = fixed(abs(found.value or 0.0)), {"first": first, "second": second, "metric": metric, "over": over}
     if pair.state == "better":
         p = f", p = {fixed(found.p_holm or 0.0)}".replace("= 0.000", "< 0.001")
-        return f"{first} agrees better with the reference than {second}: by {size} in {metric}{p}"
+        return say("pair better", size=size, p=p, **about)
     if pair.state == "not tested":
-        return f"{first} and {second} are not tested: {pair.why[:1].lower()}{pair.why[1:].rstrip('.')}"
-    why = f" ({pair.why})" if pair.why else ""
-    return f"It is not shown that {first} agrees better than {second}: a difference of {size} in {metric}{why}"
+        return say("pair not tested", why=_clause(pair.why), **about)
+    return say("pair not shown", size=size, why=f" ({pair.why})" if pair.why else "", **about)
 
 
 def no_video_sentence(made: Comparison, runs: Sequence[str]) -> str:
-    """Sentence on the tests of some runs beside the judges that never look; of one run also its lead."""
+    """Sentences on the tests of some runs beside the judges that never look; of one run also its lead."""
     better, others = ([run for run in runs if made.beats.get(run) is beats] for beats in (True, False))
-    than, said = "than every judge that never looks at a video", []
+    said, lead = [], ""
+    if len(runs) == 1 and runs[0] in made.rivals:
+        estimate = made.rows.one(OVER_NO_VIDEO, runs[0], made.headline)
+        lead = f" (its lead over the best of them, {made.rivals[runs[0]].replace('-', ' ')}: {estimate})"
     if better:
-        said.append(f"{_listed(better)} {'agrees' if len(better) == 1 else 'agree'} better with the reference {than}")
-    if others:
-        shown = f"It is not shown that {_listed(others, 'or')} agrees better {than}"
-        said.append(f"of {_listed(others)} this is not shown" if better else shown)
+        left = f"; of {_listed(others)} this is not shown" if others else ""
+        agree = f"{_listed(better)} {'agrees' if len(better) == 1 else 'agree'}"
+        said.append(say("beats", judges=agree, others=left + lead))
+    elif others:
+        said.append(say("beats none", judges=_listed(others, "or"), lead=lead))
     for run in runs:
         if made.beats.get(run) is None:
-            lead = next(iter(made.rows.of(OVER_NO_VIDEO, run, made.headline)), None)
-            why = made.unranked.get(run) or (lead.why if lead else "") or "None of them has a value here."
-            said.append(f"{run} is not tested against judges that never look: {why[:1].lower()}{why[1:].rstrip('.')}")
-    if len(runs) == 1 and runs[0] in made.rivals:
-        lead = made.rows.one(OVER_NO_VIDEO, runs[0], made.headline)
-        said[-1] += f" (its lead over the best of them, {made.rivals[runs[0]].replace('-', ' ')}: {lead})"
-    return "; ".join(said) + "."
+            own = next(iter(made.rows.of(OVER_NO_VIDEO, run, made.headline)), None)
+            why = made.unranked.get(run) or (own.why if own else "") or "None of them has a value here."
+            said.append(say("never tested", judge=run, why=_clause(why) + lead))
+    return " ".join(said)
+
+
+def _clause(sentence: str) -> str:
+    """A sentence as the end of another one."""
+    return sentence[:1].lower() + sentence[1:].rstrip(".")
 
 
 def _listed(names: Sequence[str], word: str = "and", most: int = 3) -> str:
     if len(names) > most:
-        return f"{'any of' if word == 'or' else 'each of'} {len(names)} judges"
+        return f"any of {len(names)} judges" if word == "or" else f"{len(names)} judges"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
 
 

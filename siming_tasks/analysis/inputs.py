@@ -13,6 +13,7 @@ import numpy as np
 
 from siming_tasks.analysis.pairs import aligned, paired_rows
 from siming_tasks.analysis.tables import TableText, table_row
+from siming_tasks.common.words import WORDS
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select, statistic
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, Rows
@@ -37,20 +38,17 @@ _WITHOUT_PICTURES = ("media", "frames", "size", "density", "encoding", "sampler"
 TABLES: Mapping[str, TableText] = {
     "ablations": TableText(
         "Ablations",
-        "The judge against {reference} with the plain input and with some of the evidence taken away, on the steps "
-        "that were answered both times; the share that survives is 1 for a judge that did not need what was taken.",
+        WORDS["ablations"],
         _METRICS,
     ),
     "sound": TableText(
         "Sound",
-        "The judge against {reference} with pictures alone and with sound or a transcript, on the steps that were "
-        "answered both times, apart for the steps whose evidence is heard.",
+        WORDS["sound"],
         _METRICS,
     ),
     "minimal pairs": TableText(
         "Minimal pairs",
-        "Shares of the pairs of exams that truly differ in one act, by {reference}, on whose step the judge answered "
-        "in both; a judge that sees the step's clip alone gets at most the share of local pairs right.",
+        WORDS["minimal pairs"],
         {"right": "right", "moved": "moved the right way", "wrong_way": "moved the wrong way",
          "elsewhere": "steps moved elsewhere", "local": "local pairs"},
     ),

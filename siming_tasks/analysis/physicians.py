@@ -15,6 +15,7 @@ import numpy as np
 from siming_tasks.analysis.pairs import side_by_side
 from siming_tasks.analysis.tables import TableText
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.words import say
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select, share_of, statistic
 from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, Rows
@@ -156,22 +157,11 @@ def copied_physician(judge: ScoreMatrix, points: Points) -> str:
     return alike[0] if len(alike) == 1 and len(points) > 1 else ""
 
 
-SENTENCES: Mapping[str, str] = {
-    "equivalent": "{judge} agrees with these physicians as they agree with each other, within {margin:g} {metric}.",
-    "not inferior": "{judge} agrees with these physicians no less than they do with each other, less a margin of "
-    "{margin:g} {metric}.",
-    "not shown": "It is not shown that {judge} agrees with these physicians as they do with each other: a deficit of "
-    "{margin:g} {metric} or more is not ruled out.",
-    "not tested": "Whether {judge} agrees with these physicians as they do with each other cannot be tested here.",
-}
-
-
 def physician_sentence(beside: BesidePhysicians, judge: str, answer: str, unseen: Sequence[str] = ()) -> str:
     """The claim that the tests allow; ``unseen``: judges that never look and are not inferior by the same test."""
     metric = CATALOGUE[headline(answer)].title  # type: ignore[arg-type]
     if unseen and beside.verdict in ("equivalent", "not inferior"):
         names = ", ".join(name.replace("-", " ") for name in unseen)
-        margin = f"{beside.margin:g} {metric}"
-        return f"The test cannot tell here: {names}, without any video, meets the margin of {margin} too."
-    said = SENTENCES[beside.verdict].format(judge=judge, margin=beside.margin, metric=metric)
-    return said + (f" Its answers are the points of {beside.copy_of}, who is left out." if beside.copy_of else "")
+        return say("cannot tell", judges=names, margin=f"{beside.margin:g} {metric}")
+    said = say(beside.verdict, judge=judge, margin=beside.margin, metric=metric)
+    return said + (f" {say('copy', physician=beside.copy_of)}" if beside.copy_of else "")

@@ -9,6 +9,7 @@ import numpy as np
 
 from siming_tasks.analysis.pairs import Raters, added, kappa, rater_pairs
 from siming_tasks.analysis.tables import TableText, table_row
+from siming_tasks.common.words import WORDS
 from siming_tasks.metrics.catalogue import NOTHING, share_of
 from siming_tasks.metrics.estimate import Estimate, Rows
 from siming_tasks.metrics.formats import mean_of
@@ -23,9 +24,7 @@ FEW = f"Fewer than {FEWEST_WRONG} videos have this step wrong: no interval."
 TABLES: Mapping[str, TableText] = {
     "steps": TableText(
         "Steps",
-        "Each step by itself, the judge against {reference} and the physicians against each other (all pairs added "
-        "up); bias is judge minus reference in points, of verdicts in the share called correct; intervals are not "
-        "corrected for the number of steps.",
+        WORDS["steps"],
         {"imperfect": "wrong", "kappa": "kappa", "missed": "errors missed", "false_alarms": "false alarms",
          "bias": "bias", "physicians": "physicians' kappa"},
     )

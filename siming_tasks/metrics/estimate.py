@@ -9,14 +9,15 @@ from typing import Any
 
 from siming_tasks.common.display import Card, Shown, short_repr
 from siming_tasks.common.printed_value import fixed
+from siming_tasks.common.words import say
 from siming_tasks.metrics.thresholds import FEW_VIDEOS
 
 FLAGS: Mapping[str, str] = {
-    "few-videos": f"Fewer than {FEW_VIDEOS} videos: intervals of so few hold the truth in 90 to 98 % of studies.",
-    "not-comparable": "Rests on less than 95 % of the asked steps: it is neither ranked nor tested.",
-    "these-sites": "The interval is of exams at these sites and says nothing of other sites.",
-    "these-students": "The interval is of exams of these students and says nothing of other students.",
-    "these-performances": "Videos of one performance are taken as independent: the interval is too short.",
+    "few-videos": say("few videos", few=FEW_VIDEOS),
+    "not-comparable": say("not comparable"),
+    "these-sites": say("only these", whose="at these sites"),
+    "these-students": say("only these", whose="of these students"),
+    "these-performances": say("performances"),
 }
 """Every flag that an estimate can carry, with the sentence to print."""
 
@@ -122,10 +123,11 @@ class Rows(tuple[Estimate, ...], Shown):
 
     def of(self, table: str | None = None, row: str | None = None, metric: str | None = None) -> Rows:
         """Those with these names; None: any."""
-        wanted = [
-            (name, text) for name, text in (("table", table), ("row", row), ("metric", metric)) if text is not None
-        ]
-        return Rows(each for each in self if all(getattr(each, name) == text for name, text in wanted))
+        return Rows(
+            each for each in self
+            if (row is None or each.row == row) and (metric is None or each.metric == metric)
+            and (table is None or each.table == table)
+        )  # fmt: skip
 
     def one(self, table: str | None = None, row: str | None = None, metric: str | None = None) -> Estimate:
         """The only one with these names (KeyError: there is none, or several)."""

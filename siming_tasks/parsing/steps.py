@@ -34,6 +34,7 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
+@lru_cache(maxsize=4096)  # the same few keys stand in every reply
 def words(text: str) -> _Words:
     """Words and numbers of a key: ``CPR-01``, ``cpr 1`` and ``cpr_01`` are all ``("cpr", "1")``."""
     found = _WORD.findall(fold(_CAMEL.sub("_", text)))
@@ -55,10 +56,7 @@ class StepNames:
     def __init__(self, steps: Sequence[RubricStep]) -> None:
         self.steps = tuple(steps)
         self._places = _places(tuple((step.id, step.name, step.name_zh or "") for step in steps))
-        self._skills = {words(step.id)[:-1] for step in steps} - {()}
-        spelt = [r"[\s_-]?".join(f"0*{w}" if w.isdecimal() else re.escape(w) for w in words(s.id)) for s in steps]
-        ids = "|".join(sorted(spelt, key=len, reverse=True))
-        self._id = re.compile(rf"(?<![a-z0-9_])(?:{ids})(?![a-z0-9]|[_-][a-z0-9])")  # CPR-01, cpr 1
+        self._skills, self._id = _skills_and_ids(tuple(step.id for step in steps))
 
     def find(self, key: str) -> RubricStep | None:
         """The step that a key names, or None."""
@@ -114,6 +112,16 @@ class StepNames:
     def is_skill(self, key: str) -> bool:
         """Test whether a key is the beginning that ids of one skill share: ``cpr`` of ``cpr_01``."""
         return len(key) <= MAX_KEY and words(key) in self._skills
+
+
+@lru_cache(maxsize=512)
+def _skills_and_ids(ids: tuple[str, ...]) -> tuple[set[_Words], re.Pattern[str]]:
+    """The beginnings that ids share, and a pattern of the ids as replies spell them: ``CPR-01``, ``cpr 1``."""
+    named = [words(step) for step in ids]
+    spelt = [r"[\s_-]?".join(f"0*{w}" if w.isdecimal() else re.escape(w) for w in name) for name in named]
+    either = "|".join(sorted(spelt, key=len, reverse=True))
+    pattern = re.compile(rf"(?<![a-z0-9_])(?:{either})(?![a-z0-9]|[_-][a-z0-9])")
+    return {name[:-1] for name in named} - {()}, pattern
 
 
 @lru_cache(maxsize=512)

@@ -13,7 +13,7 @@ from typing import Any
 
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import cell, literal, one_line
-from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.common.words import say
 from siming_tasks.metrics.catalogue import CATALOGUE, select
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.evaluate import RANKED
@@ -21,18 +21,19 @@ from siming_tasks.report.figure import forest_plot
 from siming_tasks.report.row_tables import number
 from siming_tasks.report.standings import JudgeRow, Standing
 from siming_tasks.report.table import Name, Number, Section, Table, tex_file, to_markdown
-from siming_tasks.report.words import say
 from siming_tasks.results.comparable import TaskRun
 from siming_tasks.results.run import Run
 from siming_tasks.tasks import TASKS
 
-ANSWERS = ("setting", "run", "video", "student", "site", "step", "truth", "answer", "status")
+ANSWERS = ("setting", "run", "video", "student", "site", "step", "truth", "answer", "status", "reference", "data")
 """Columns of ``answers.csv``: one line for each step that was asked about; points, or 1 (incorrect) and 0."""
-SYNTHETIC_DATA = "SYNTHETIC data: simulated exams, labels and raters."
+SYNTHETIC_DATA = "SYNTHETIC data."
 
 
-def write_answers(out: Path, run: Run, task_runs: Mapping[str, TaskRun]) -> None:
-    """Write one run's share of ``answers.csv``, which :func:`join_answers` puts together."""
+def write_answers(out: Path, run: Run, task_runs: Mapping[str, TaskRun], rater: str) -> None:
+    """Write one run's share of ``answers.csv``, which :func:`join_answers` puts together; ``rater`` gave the truth."""
+    data = "SYNTHETIC " * run.dataset.synthetic + one_line(run.dataset.name)
+    end = [cell(one_line(rater)), cell(data)]
     with atomic_write(out / "answers" / f"{run.source.slug}.csv") as stream:
         lines = csv.writer(stream, lineterminator="\n")
         name = cell(one_line(run.name))
@@ -51,7 +52,7 @@ def write_answers(out: Path, run: Run, task_runs: Mapping[str, TaskRun]) -> None
                 about = [setting, name, cell(video_id), student, site]
                 lines.writerows(
                     [*about, step, f"{true[s]:g}" if counted[s] else "", "" if said[s] != said[s] else f"{said[s]:g}",
-                     status.get((video_id, step), "no_line")]
+                     status.get((video_id, step), "no_line"), *end]
                     for s, step in enumerate(matrix.step_ids) if asked[s]
                 )  # fmt: skip
 
@@ -74,38 +75,49 @@ def cell_of(found: Estimate | None, **how: Any) -> Number | None:
 def comparison_table(standing: Standing, *, synthetic: bool, people: str = "physicians", alone: bool = False) -> Table:
     """The one table of a setting, as files print it; the page shows the same cells.
 
-    ``alone``: nothing stands around the rows, as in CSV, so that each says that its data are synthetic.
+    ``alone``: nothing stands around the rows, as in CSV, so that each says what they are held against, and that its
+    data are synthetic.
     """
     rows = [*standing.rows, *standing.apart_rows]
     humans = any(row.physicians for row in rows)
     with_each = [f"With each {people[:-1]}", f"Minus the {people}"] if humans else []
     heads = ["Judge", "Kind", "Rank", standing.metric, *with_each, "Over the best judge that never looks", "That judge",
-             "Beats every such judge", "Better than", "Answered", "Notes"]  # fmt: skip
+             "Beats every such judge", "Better than", "Answered", *_NOTES[: 1 + alone]]  # fmt: skip
     lines = []
     for row in rows:
         mark = {None: "not tested" if row.over else None, True: "yes", False: "not shown"}[row.beats]
         physicians = [cell_of(row.physicians), cell_of(row.minus, signed=True)] if humans else []
-        notes = [*row.notes, *([SYNTHETIC_DATA] if synthetic and alone else [])]
         lines.append([Name(row.name), row.role.replace("_", "-"), row.rank or None, cell_of(row.value), *physicians,
                       cell_of(row.over, signed=True), row.rival or None, mark, better_text(row) or None,
-                      answered(row), Name(" ".join(notes))])  # fmt: skip
-    made = standing.comparison
-    notes = [Name(sentence) for sentence in standing.sentences(exams_of(synthetic))]
+                      answered(row), *_notes(standing, row, synthetic, alone)])  # fmt: skip
+    notes: list[str] = [Name(sentence) for sentence in standing.sentences(exams_of(synthetic))]
     notes += [say("missing"), *([SYNTHETIC_DATA] if synthetic else [])]
-    notes += [Name(say("reference", rater=reference_of(made.facts["reference"])))] if made else []
-    left = (0, 1, *(place for place, head in enumerate(heads) if head in ("That judge", "Notes")))
+    notes += [Name(say("reference", rater=standing.reference))] if standing.reference else []
+    left = (0, 1, *(place for place, head in enumerate(heads) if head in ("That judge", *_NOTES)))
     return Table.of(heads, lines, left=left, caption=f"{TASKS[standing.setting].title}.", notes=notes).explained()
 
 
-def metrics_table(standing: Standing) -> Table:
+_NOTES = ("Notes", "Reference")
+"""Heads of what a row says of itself; the second where nothing else says it."""
+
+
+def _notes(standing: Standing, row: JudgeRow, synthetic: bool, alone: bool) -> list[Name]:
+    notes = [*row.notes, *([SYNTHETIC_DATA] if synthetic and alone else [])]
+    return [Name(" ".join(notes)), Name(standing.reference)][: 1 + alone]
+
+
+def metrics_table(standing: Standing, *, synthetic: bool = False, alone: bool = False) -> Table:
     """The other metrics of a setting, one line for each judge, those that never look, and the physicians."""
     made = standing.comparison
     keys = [key for key in select(TASKS[standing.setting].answer, compared=True) if key != standing.headline]
+    heads = ["Judge", *(CATALOGUE[key].title for key in keys), *(_NOTES if alone else ())]
     lines = []
     for row in standing.rows if made else ():
         found = {each.metric: each for each in _values(standing, row)}
-        lines.append([Name(row.name), *(cell_of(found.get(key)) for key in keys)])
-    return Table.of(["Judge", *(CATALOGUE[key].title for key in keys)], lines, notes=[say("further")]).explained()
+        notes = _notes(standing, row, synthetic, alone) if alone else []
+        lines.append([Name(row.name), *(cell_of(found.get(key)) for key in keys), *notes])
+    left = (0, len(keys) + 1, len(keys) + 2)
+    return Table.of(heads, lines, left=left).explained()
 
 
 def _values(standing: Standing, row: JudgeRow) -> list[Estimate]:
@@ -136,11 +148,6 @@ def exams_of(synthetic: bool) -> str:
     return "SYNTHETIC exams" if synthetic else "exams"
 
 
-def reference_of(rater: str) -> str:
-    """The reference in words."""
-    return "the consensus" if rater == CONSENSUS else rater
-
-
 def write_exports(out: Path, standing: Standing, *, synthetic: bool, people: str) -> None:
     """Write ``figures/<setting>.svg`` and ``tables/<setting>.csv|tex|md``."""
     name = standing.setting
@@ -148,7 +155,7 @@ def write_exports(out: Path, standing: Standing, *, synthetic: bool, people: str
     further = metrics_table(standing)
     texts = {
         f"tables/{name}.csv": comparison_table(standing, synthetic=synthetic, people=people, alone=True).to_csv(),
-        f"tables/{name}_metrics.csv": further.to_csv(),
+        f"tables/{name}_metrics.csv": metrics_table(standing, synthetic=synthetic, alone=True).to_csv(),
         f"tables/{name}.tex": tex_file(table),
         f"tables/{name}.md": to_markdown([f"## {TASKS[name].title}", table, further]),
     }

@@ -1,9 +1,9 @@
-"""The one figure: every judge of a setting with its interval, the physicians' band, the zone of judges that never look.
+"""The one figure: a row for each judge, with its interval in two panels that share the names and the scale.
 
-Agreement with each physician stands on the axis of the physicians' agreement with each other; agreement with the
-reference labels, which the physicians made together and which is larger, in a panel of its own. The same SVG stands in
-the page (coloured by the style sheet, light and dark, once wide and once for phones) and in ``figures/`` for papers
-(with its colours in it).
+The left panel is agreement with the reference labels, over the zone of judges that never look; the right one agreement
+with each physician, over the band of the physicians' agreement with each other (the reference, which they made
+together, is not on that scale). The same SVG stands in the page (coloured by the style sheet, light and dark, once wide
+and once for phones) and in ``figures/`` for papers (with its colours in it).
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from siming_tasks.common.sanitize import visible
+from siming_tasks.common.words import say
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.report.formatting import columns, page_number, shortened
-from siming_tasks.report.standings import JudgeRow, Standing
+from siming_tasks.report.standings import Standing
 from siming_tasks.tasks import TASKS
 
 
@@ -40,14 +41,15 @@ ROLES: dict[str, Role] = {
 """By key, in the order of the tables. A new kind is a row here, one in the words and a colour in the style sheet."""
 LEAST_SCALE = (0.0, 0.5)
 """Stretch of the axis that is always shown, so that noise does not fill the figure."""
-WIDE, PHONE = 940.0, 344.0
-HEADING, GAP = 26.0, 8.0
-"""Height of a panel's heading, and what is left free below its last row."""
+WIDE, PHONE = 960.0, 344.0
+HEADING, FOOT = 42.0, 52.0
+"""Height above the first row, of headings and numbers of the axis; and below the last, of its title and the key."""
 _PAPER = """text{font:12px Helvetica,Arial,sans-serif;fill:#1b1c1e}.tick,.axis{fill:#555;text-anchor:middle}
-.label,.key{text-anchor:end}.said,.name{text-anchor:start}.head{font-weight:bold}path{fill:none}.rule{stroke:#ddd}
+.label{text-anchor:end}.said,.name,.key{text-anchor:start}.head{font-weight:bold}path{fill:none}.rule{stroke:#ddd}
 .zero{stroke:#777}.dot{fill:currentColor}.reach{stroke:currentColor;stroke-width:1.8}.thin{opacity:.4}
-.zone rect{fill:#747474;opacity:.13}.band rect{fill:#007a59;opacity:.16}text.of-zone{fill:#555}
-text.of-band{fill:#007a59}""" + "".join(f".{role}{{color:{row.colour}}}" for role, row in ROLES.items())
+.zone rect{fill:#747474;opacity:.13}.band rect{fill:#007a59;opacity:.16}.key{fill:#555}""" + "".join(
+    f".{role}{{color:{row.colour}}}" for role, row in ROLES.items()
+)
 
 
 @dataclass(frozen=True)
@@ -87,40 +89,48 @@ class Axis:
 
 @dataclass(frozen=True)
 class Mark:
-    """One judge: its name, kind and estimate; ``thin`` is drawn pale."""
+    """One judge: its name, kind and an estimate for each panel (None: no mark); ``thin`` is drawn pale."""
 
     name: str
     role: str
-    found: Estimate
+    found: Sequence[Estimate | None]
     thin: bool = False
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Judges against one kind of labels, best first; ``band`` or ``zone`` lies behind them and ``key`` names it."""
+    """One kind of labels: what is behind the marks from ``low`` to ``high``, a ``zone`` or a ``band``, and its key."""
 
     heading: str
-    marks: Sequence[Mark]
-    band: tuple[float, float] | None = None
-    zone: float | None = None
+    behind: str = ""
+    low: float | None = None
+    high: float | None = None
     key: str = ""
 
 
 @dataclass(frozen=True)
 class ForestPlot:
-    """Contents of the figure: panels on one axis."""
+    """Contents of the figure: a row for each mark, best first, through every panel."""
 
     title: str
     axis: str
     panels: Sequence[Panel]
+    marks: Sequence[Mark]
 
     @property
     def scale(self) -> list[float]:
         """Every number that the axis must show."""
-        found = [mark.found for panel in self.panels for mark in panel.marks]
-        ends = [x for each in found for x in (each.value, each.low, each.high)]
-        ends += [x for panel in self.panels for x in (*(panel.band or ()), panel.zone)]
+        ends = [x for mark in self.marks for each in mark.found if each for x in (each.value, each.low, each.high)]
+        ends += [x for panel in self.panels for x in (panel.low, panel.high) if panel.behind]
         return [*LEAST_SCALE, *(x for x in ends if x is not None)]
+
+    @property
+    def key(self) -> list[str]:
+        """Meaning of the colours, of lines and of pale marks, as far as there are any."""
+        lines = any(each and each.low is not None for mark in self.marks for each in mark.found)
+        pale = any(mark.thin for mark in self.marks)
+        found = ["lines: 95 % intervals"] * lines + ["pale: not ranked"] * pale
+        return [panel.key for panel in self.panels if panel.behind] + found
 
     def page(self) -> Markup:
         """The figure for a page: once for screens and once for phones."""
@@ -133,99 +143,86 @@ class ForestPlot:
 
     def _draw(self, kind: str, style: Markup | str = "") -> Markup:
         narrow = kind == "narrow"
-        width, row, most = (PHONE, 36.0, 26) if narrow else (WIDE, 20.0, 44)
-        names = {mark.name: shortened(visible(mark.name), most) for panel in self.panels for mark in panel.marks}
-        left = 8.0 if narrow else min(330.0, 24 + 6.9 * max(map(columns, names.values())))
-        axis = Axis.around(self.scale, left, width - (14.0 if narrow else 170.0))
+        width, row, most = (PHONE, 31.0, 40) if narrow else (WIDE, 20.0, 36)
+        names = [shortened(visible(mark.name), most) for mark in self.marks]
+        left = 8.0 if narrow else min(270.0, 20 + 6.7 * max(map(columns, names)))
+        each = (width - left) / len(self.panels)
+        bottom = HEADING + row * len(self.marks)
         parts: list[Markup] = []
-        rows: list[tuple[float, float]] = []  # where those of each panel begin and end
-        y = 6.0
-        for panel in self.panels:
-            drawn, height = _draw_panel(panel, axis, y, row, names, width, narrow)
-            parts += drawn
-            rows.append((y + HEADING, y + height - GAP))
-            y += height
-        foot = [_text("axis", (axis.start + axis.stop) / 2, y + 32, self.axis)]
-        for value, name in axis.ticks(6 if narrow else 9):
-            x = axis.at(value)
-            foot += [_line("zero" if value == 0 else "rule", x, first, x, last) for first, last in rows]
-            foot.append(_text("tick", x, y + 15, name))
+        for place, name in enumerate(names):
+            y = HEADING + row * (place + (0.42 if narrow else 0.5)) + 4
+            parts.append(_text("name" if narrow else "label", 4 if narrow else left - 12, y, _isolated(name)))
+        for place, panel in enumerate(self.panels):
+            start = left + place * each
+            axis = Axis.around(self.scale, start, start + each - (16.0 if narrow else 146.0))
+            parts += _draw_panel(panel, axis, bottom, 4 if narrow else 7)
+            for number, mark in enumerate(self.marks):
+                if (found := mark.found[place]) is not None:
+                    parts += _draw_mark(mark, found, axis, HEADING + row * (number + (0.75 if narrow else 0.5)), narrow)
+        foot = [_text("axis", left + (width - left) / 2 - (0 if narrow else 60), bottom + 18, self.axis)]
+        lines = self.key if narrow else [" · ".join(self.key)]
+        foot += [_text("key", 4, bottom + 38 + 15 * k, line) for k, line in enumerate(lines)]
+        height = bottom + FOOT + 15 * (len(lines) - 1)
         form = Markup('<svg xmlns="http://www.w3.org/2000/svg" class="chart {}" role="img" width="{:g}" height="{:g}" '
                       'viewBox="0 0 {:g} {:g}" aria-label="{}">')  # fmt: skip
-        alt = f"{self.title}: {self.axis} of every judge with its interval; the numbers are in the table below."
-        head = form.format(kind, width, y + 40, width, y + 40, alt)
-        return head + style + Markup("").join([*foot, *parts]) + Markup("</svg>")
+        head = form.format(kind, width, height, width, height, f"{self.title}: {self.axis}")
+        return head + style + Markup("").join([*parts, *foot]) + Markup("</svg>")
 
 
 def forest_plot(standing: Standing, *, synthetic: bool, people: str = "physicians") -> ForestPlot | None:
     """The figure of one setting; None if no judge has a value."""
     rows = standing.rows
-    judges = [row for row in rows if row.role not in ("human", "no_video")]
-    never = [row.value for row in rows if row.role == "no_video" and row.value]
-    ends = [x for each in never for x in (each.value, each.high) if x is not None]
-    zone = max(ends) if ends else None
-    values = [_mark(row, row.value) for row in judges if row.value and row.value.value is not None]
-    if not values:
+    judges = [
+        row for row in rows if row.role not in ("human", "no_video") and row.value and row.value.value is not None
+    ]
+    if not judges:
         return None
-    panels = [Panel("Agreement with the reference", values, zone=zone, key="judges that never look at a video")]
+    ends = [x for row in rows if row.role == "no_video" and row.value for x in (row.value.value, row.value.high)]
+    zone = max((x for x in ends if x is not None), default=None)
     among = next((row.physicians for row in rows if row.role == "human"), None)
-    with_each = [_mark(row, row.physicians) for row in judges if row.physicians and row.physicians.value is not None]
-    if among is not None and among.value is not None and with_each:
+    beside = among is not None and among.value is not None and any(row.physicians for row in judges)
+    panels = [Panel(f"With {standing.reference}", "" if zone is None else "zone", None, zone, say("zone"))]
+    if among is not None and beside:
         low, high = (among.value if end is None else end for end in (among.low, among.high))
-        key = f"{people} with each other"
-        panels.insert(0, Panel(f"Agreement with each {people[:-1]}", with_each, band=(low, high), key=key))
+        panels.append(Panel(f"With each {people[:-1]}", "band", low, high, say("band", people)))
+    marks = []
+    for row in judges:
+        with_each = row.physicians if row.physicians and row.physicians.value is not None else None
+        marks.append(Mark(row.name, row.role, [row.value, with_each][: len(panels)], thin=not row.rank))
     axis = standing.metric + (", SYNTHETIC data" if synthetic else "")
-    return ForestPlot(TASKS[standing.setting].title, axis, panels)
+    return ForestPlot(TASKS[standing.setting].title, axis, panels, marks)
 
 
-def _mark(row: JudgeRow, found: Estimate) -> Mark:
-    return Mark(row.name, row.role, found, thin=not row.rank)
+def _draw_panel(panel: Panel, axis: Axis, bottom: float, most: int) -> list[Markup]:
+    """Heading, numbers of the axis above and lines below them, and what lies behind the marks."""
+    parts = [_text("said head", axis.start, 14, panel.heading)]
+    if panel.behind and panel.high is not None:
+        low, high = (axis.start if panel.low is None else axis.at(panel.low)), max(axis.at(panel.high), axis.start)
+        ends = [page_number(end) for end in (panel.low, panel.high) if end is not None]
+        parts.append(_area(panel.behind, low, HEADING, max(2.0, high - low), bottom - HEADING, " to ".join(ends)))
+    for value, name in axis.ticks(most):
+        x = axis.at(value)
+        parts += [_line("zero" if value == 0 else "rule", x, HEADING, x, bottom), _text("tick", x, HEADING - 8, name)]
+    return parts
 
 
-def _draw_panel(
-    panel: Panel, axis: Axis, top: float, row: float, names: dict[str, str], width: float, narrow: bool
-) -> tuple[list[Markup], float]:
-    """A panel: its heading, what lies behind the marks, a line for each judge; and its height."""
-    first = top + HEADING
-    height = row * len(panel.marks)
-    parts = [_text("said head", 4, top + 16, panel.heading)]
-    kind = "zone" if panel.zone is not None else "band"
-    if panel.key and not narrow:  # on a phone the caption alone says it
-        parts.append(
-            _text(f"key of-{kind}", axis.stop, top + 16, f"{'grey' if kind == 'zone' else 'green'}: {panel.key}")
-        )
-    if panel.zone is not None:
-        end = max(axis.at(panel.zone), axis.start)
-        tip = f"{panel.key}: up to {page_number(panel.zone)}"
-        parts.append(_area("zone", axis.start, first, end - axis.start, height, tip))
-    if panel.band is not None:
-        low, high = panel.band
-        tip = f"{panel.key}: {page_number(low)} to {page_number(high)}"
-        parts.append(_area("band", axis.at(low), first, max(2.0, axis.at(high) - axis.at(low)), height, tip))
-    for place, mark in enumerate(panel.marks):
-        y = first + row * (place + (0.72 if narrow else 0.5))
-        value = f"{page_number(mark.found.value)}"
-        if mark.found.low is not None and mark.found.high is not None:
-            value += f" [{page_number(mark.found.low)}, {page_number(mark.found.high)}]"
-        if narrow:
-            parts += [_text("name", 4, y - 11, names[mark.name]), _text("label", width - 4, y - 11, value)]
-        else:
-            parts += [
-                _text("label", axis.start - 12, y + 4, names[mark.name]),
-                _text("said", axis.stop + 12, y + 4, value),
-            ]
-        parts.append(_judge(mark, axis, y, value))
-    return parts, HEADING + height + GAP
-
-
-def _judge(mark: Mark, axis: Axis, y: float, value: str) -> Markup:
-    behind = Markup("")
-    if mark.found.low is not None and mark.found.high is not None:
-        behind = _line("reach", axis.at(mark.found.low), y, axis.at(mark.found.high), y)
+def _draw_mark(mark: Mark, found: Estimate, axis: Axis, y: float, narrow: bool) -> list[Markup]:
+    """One judge in one panel: its interval, the mark, and beside a wide panel the numbers."""
+    value, behind, parts = page_number(found.value), Markup(""), list[Markup]()
+    if found.low is not None and found.high is not None:
+        value += f" [{page_number(found.low)}, {page_number(found.high)}]"
+        behind = _line("reach", axis.at(found.low), y, axis.at(found.high), y)
+    if not narrow:
+        parts.append(_text("said", axis.stop + 10, y + 4, value))
     form = '<g class="{}"><title>{}</title>{}<path class="dot" transform="translate({:g} {:g})" d="{}"/></g>'
-    kind = mark.role + (" thin" if mark.thin else "")
-    tip = f"{visible(mark.name)}: {value}"
-    return Markup(form).format(kind, tip, behind, axis.at(mark.found.value or 0.0), y, ROLES[mark.role].outline)
+    kind, tip = mark.role + (" thin" if mark.thin else ""), f"{visible(mark.name)}: {value}"
+    dot = Markup(form).format(kind, tip, behind, axis.at(found.value or 0.0), y, ROLES[mark.role].outline)
+    return [*parts, dot]
+
+
+def _isolated(name: str) -> str:
+    """A name whose direction of writing changes nothing around it; it has no mark of direction of its own."""
+    return f"\u2068{name}\u2069"
 
 
 def _area(kind: str, x: float, y: float, width: float, height: float, tip: str) -> Markup:
@@ -238,4 +235,4 @@ def _line(kind: str, x: float, y: float, to_x: float, to_y: float) -> Markup:
 
 
 def _text(kind: str, x: float, y: float, content: str) -> Markup:
-    return Markup('<text class="{}" x="{:g}" y="{:g}">{}</text>').format(kind, x, y, visible(content))
+    return Markup('<text class="{}" x="{:g}" y="{:g}">{}</text>').format(kind, x, y, content)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from unicodedata import category, combining, east_asian_width
 
@@ -81,10 +82,12 @@ def page_percent(value: float | None) -> str:
     return "–" if value is None else share_text(value).replace(".0 %", " %")
 
 
+@lru_cache(maxsize=4096)
 def page_points(value: float | None) -> str:
     """Points without needless decimals; an en dash for None."""
     if value is None or value != value:
         return "–"
+    value = round(value, 2)  # a sum of shares has a rest beyond that
     return page_number(value, next((digits for digits in (0, 1) if round(value, digits) == value), 2))
 
 

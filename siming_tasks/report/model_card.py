@@ -7,15 +7,21 @@ from typing import Any
 
 from siming_tasks import __version__
 from siming_tasks.common.sanitize import literal
+from siming_tasks.common.words import say
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.report.exports import comparison_table, metrics_table
 from siming_tasks.report.run_analysis import RunAnalysis, analyze_run
 from siming_tasks.report.standings import Entrant, Standing, corrected, stand
 from siming_tasks.report.table import Name, Section, Table
-from siming_tasks.report.words import say
 from siming_tasks.results.discovery import RunSource
 from siming_tasks.tasks import TASKS
+
+NOT_CLINICAL = (
+    "This is agreement with raters on one set of exams. It does not show that the model may pass or fail a person, "
+    "teach without a physician, or be used on patients."
+)
+TRAINING = "It is not known here whether the model was trained on these recordings or their labels."
 
 
 def model_card(source: RunSource, dataset: Dataset, options: Options, *, partial: bool = False) -> Section:
@@ -73,5 +79,5 @@ def _limits(analysis: RunAnalysis, dataset: Dataset) -> Iterator[str]:
     yield from (literal(warning) for warning in analysis.warnings)
     if dataset.rubric.status:
         yield f"Rubric: {literal(dataset.rubric.status)}"
-    yield say("not_clinical")
-    yield say("training")
+    yield NOT_CLINICAL
+    yield TRAINING

@@ -11,6 +11,7 @@ from typing import Any
 from siming_tasks.analysis.diagnosis import diagnose_matrix
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_json
+from siming_tasks.common.words import say
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Rows, ScoreMatrix
 from siming_tasks.options import Options
@@ -103,7 +104,7 @@ def analyze_run(
     task_runs = {name: TaskRun.of(run, name, options.rater) for name in names}
     settings = {name: run.evaluate(name, options) for name in names}
     if out:
-        write_answers(out, run, task_runs)
+        write_answers(out, run, task_runs, options.rater)
     return RunAnalysis(
         source,
         settings,
@@ -144,11 +145,9 @@ def _warnings(run: Run, settings: Mapping[str, Mapping[str, Any]], unread: Unrea
         have, asked = len(run.records[name]), numbers["requests"]["asked"]
         failed = numbers["statuses"].get("request_failed", 0)
         if have < asked:
-            warnings.append(
-                f"{name}: the run has replies to {have:,} of {asked:,} questions; the others count as missing."
-            )
+            warnings.append(say("short", setting=name, have=have, asked=asked))
         if failed:
-            warnings.append(f"{name}: {failed:,} requests failed before any model answered (counted as missing).")
+            warnings.append(say("failed", setting=name, failed=failed))
     if not unread.counts:
         return warnings
     note = " ".join([unread.sentence, *unread.remedies()])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from siming_tasks.analysis.compare_runs import comparison_points
@@ -19,6 +20,8 @@ from siming_tasks.analysis.comparison import (
     no_video_sentence,
 )
 from siming_tasks.analysis.physicians import EACH_OTHER, MEAN, MINUS, WITH_EACH, physician_sentence
+from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.common.words import say
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Rows
 from siming_tasks.metrics.alignment import align
@@ -28,11 +31,12 @@ from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED
 from siming_tasks.metrics.no_video import SHUFFLED
 from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
-from siming_tasks.report.words import NO_MODEL, say
 from siming_tasks.results.comparable import TaskRun, comparison_entries, groups
 from siming_tasks.tasks import TASKS
 
 HUMANS = "physicians with each other"
+NO_MODEL = {"reference": say("reference judge"), "supervised": say("supervised")}
+"""Why a judge of such a role has no rank beside models."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,11 @@ class Standing:
     why: str = ""
 
     @property
+    def reference(self) -> str:
+        """Whose labels the judges are held against, in words; empty where nothing is compared."""
+        return reference_of(self.comparison.facts["reference"]) if self.comparison else ""
+
+    @property
     def metric(self) -> str:
         """Title of the headline metric."""
         return CATALOGUE[self.headline].title
@@ -145,7 +154,7 @@ class Standing:
             said.append(no_video_sentence(made, ranked))
         return said
 
-    @property
+    @cached_property
     def rows(self) -> list[JudgeRow]:
         """The judges, best first; then those that never look, and the physicians with each other."""
         made = self.comparison
@@ -159,7 +168,7 @@ class Standing:
         human = [JudgeRow(HUMANS, "human", physicians=among[0])] if among else []
         return [*(self._row(run) for run in made.order), *human, *never]
 
-    @property
+    @cached_property
     def apart_rows(self) -> list[JudgeRow]:
         """Runs that were made under other conditions or answer nothing in common, each with its own value."""
         out = []
@@ -203,6 +212,12 @@ class Standing:
         return {"comparison": made, "why": self.why, "apart": dict(self.apart)}
 
 
+def reference_of(rater: str, dataset: Dataset | None = None) -> str:
+    """The reference in words; with a data set also of how many physicians a consensus is."""
+    of = f" of {len(dataset.physicians)} {dataset.people}" if dataset and dataset.physicians else ""
+    return f"the consensus{of}" if rater == CONSENSUS else rater
+
+
 def _part_note(entrant: Entrant) -> tuple[str, ...]:
     part = entrant.part
     return (f"{part[0]:,} of {part[1]:,} questions",) if part else ()
@@ -229,7 +244,7 @@ def stand(
     judges = {entry.name: entry.panel for entry in aligned}
     first = aligned[0].panel
     if not (first.counted & first.answered).any() and not any((m.counted & m.answered).any() for m in judges.values()):
-        return Standing(setting, None, apart, held, "The labels are withheld: nothing can be compared here.")
+        return Standing(setting, None, apart, held, say("withheld"))
     made = compare_judges(judges, setting=setting, points=comparison_points(dataset, first), mapping=options.mapping)
     if any(held[name].role == "model" for name in judges):
         others = {name: NO_MODEL[held[name].role] for name in judges if held[name].role != "model"}

@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from siming_tasks.common.printed_value import NOT_COMPARABLE, fixed, share_text
 from siming_tasks.common.sanitize import cell as spreadsheet_cell
 from siming_tasks.common.sanitize import literal, one_line
+from siming_tasks.common.words import say
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-COMPARABLE_NOTE = (
-    f"{NOT_COMPARABLE} not comparable: rests on too little of what was asked; do not compare it with complete rows."
-)
+COMPARABLE_NOTE = say("not comparable")
 NO_DATA_NOTE = "-: no data."
 _BARE_PIPE = re.compile(r"(?<!\\)((?:\\\\)*)\|")  # after an even number of backslashes
 _TEX_SIGNS = {

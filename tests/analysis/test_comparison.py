@@ -122,7 +122,7 @@ def test_below_95_percent_answered_nothing_is_ranked_or_tested(judges):
     assert "not-comparable" in found.rows.one(RANKED, "half", "qwk").flags and found.beats["half"] is None
     assert found.rows.one(DIFFERENCES, "half minus good", "plcc").p is None
     alone = compare_judges({"half": half, "weak": judges["weak"]})
-    assert "there are no two runs to compare (half: It answered less" in alone.sentence()
+    assert "there are no two judges to compare (half: It answered less" in alone.sentence()
 
 
 def test_what_is_undefined_is_neither_ranked_nor_printed_as_zero(matrix):
@@ -142,7 +142,7 @@ def test_no_run_is_called_the_best_whose_value_is_not_above_0():
               truth.max_score - truth.reference, judge_of(truth, rng, 0).predicted)) for k in range(3)}  # fmt: skip
     found = compare_judges(turned)
     assert max(found.value(name).value for name in turned) < 0
-    assert found.sentence().startswith("No run agrees with the reference better than chance in kappa")
+    assert found.sentence().startswith("No judge agrees with the reference better than chance in kappa")
     mixed = compare_judges({**turned, "weak": judge_of(truth, rng, 0.05)})
     named = re.findall(r"(judge \d|weak) \(", mixed.sentence())
     assert all(mixed.value(name).value > 0 for name in named) and "best" not in found.sentence()
@@ -286,7 +286,7 @@ def test_sentences_of_verdicts_follow_from_the_tests(seed, videos, number, answe
                                                     nan, judge.predicted))  # fmt: skip
     found = compare_judges(judges)
     for pair in found.pairs:
-        said, row = pair_sentence(pair, "kappa", "A", "B"), pair.estimate
+        said, row = pair_sentence(pair, "A", "B", metric="kappa", over="9 exams"), pair.estimate
         assert ("agrees better with the reference than" in said) == (pair.state == "better") == bool(pair.better)
         assert ("not tested" in said) == (row.p is None)
         assert pair.state in ("better", "not shown", "not tested") and (pair.state == "not tested") == bool(row.why)

@@ -16,13 +16,13 @@ from siming_tasks.analysis.physicians import (
     EACH_OTHER,
     MEAN,
     MINUS,
-    SENTENCES,
     WITH_EACH,
     beside_physicians,
     physician_rows,
     physician_sentence,
 )
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.words import say
 from siming_tasks.metrics import ordinal_labels
 from siming_tasks.metrics.thresholds import MARGIN
 from tests.metrics.conftest import make_matrix
@@ -236,7 +236,7 @@ def test_sentences_follow_from_the_tests(seed, videos, judge, answer):
     beside = beside_physicians(made, points)
     row = beside.rows.one(MINUS, MEAN, "qwk" if answer == "score" else "mcc")
     said = physician_sentence(beside, "J", answer)
-    assert said.startswith(SENTENCES[beside.verdict].format(judge="J", margin=0.05, metric="").split("0.05")[0])
+    assert said.startswith(say(beside.verdict, judge="J", margin=0.05, metric="").split("0.05")[0])
     assert (beside.verdict == "not tested") == (row.low is None) == (beside.p_inferior is None)
     if beside.verdict in ("equivalent", "not inferior"):
         assert row.value > -0.05 and beside.p_inferior <= 0.05

@@ -200,7 +200,7 @@ def test_allowed_differences_are_accepted_and_said(data, runs, capsys):
 
 def test_one_run_is_held_against_judges_that_never_look(data, runs, capsys):
     code, out, _ = run(capsys, "compare", runs("good", 0.2), "--data", str(data))
-    assert code == 0 and "there are no two runs to compare" in out
+    assert code == 0 and "there are no two judges to compare" in out
     assert "good agrees better with the reference than every judge that never looks at a video" in out
 
 

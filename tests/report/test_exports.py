@@ -128,7 +128,7 @@ def test_a_value_that_rests_on_little_is_marked_everywhere(lab: Any) -> None:
 
 
 FILES = (
-    "index.html", "report.md", "report.json", "media.json", "answers.csv", "rubric.js", "models/*.html",
+    "index.html", "report.md", "report.json", "media.json", "answers.csv", "rubric.js", "models/*.html", "models/*.md",
     "videos/*.html", "static/*", "data/*/*.js", "prompts/*.js", "frames/*.js", "transcripts/*.js", "tables/*.csv",
     "tables/*.md", "tables/*.tex", "figures/*.svg",
 )  # fmt: skip

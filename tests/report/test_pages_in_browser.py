@@ -106,7 +106,7 @@ def test_a_cell_shows_the_moment_and_the_reply(browser, lab) -> None:
     wait(browser, "document.querySelector('.detail pre')")
     wait(browser, f"Math.abs(document.querySelector('video').currentTime - {start}) < 0.1")
     detail = browser.execute_script("return document.querySelector('.detail').innerText")
-    assert step.name in detail and "ok: every asked step was answered" in detail and '"scores"' in detail
+    assert step.name in detail and "ok: all steps answered" in detail and '"scores"' in detail
     assert browser.execute_script("return document.querySelectorAll('.ticks line').length") == 4
     assert browser.execute_script("return location.hash") == f"#full_score/example-noisy-7b/{step.id}", "best first"
     browser.execute_script(

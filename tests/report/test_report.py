@@ -59,7 +59,7 @@ def test_every_kind_of_page_is_there(lab) -> None:
 
 
 def test_the_synthetic_band_is_on_every_page(pages: list[Page]) -> None:
-    assert all("Simulated exams, labels and raters" in "".join(page.text) for page in pages)
+    assert all("The exams, labels and raters are simulated" in "".join(page.text) for page in pages)
 
 
 def test_no_page_can_run_or_style_anything_inline(pages: list[Page]) -> None:

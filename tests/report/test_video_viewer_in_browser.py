@@ -237,7 +237,7 @@ def test_the_reply_stands_beside_what_it_should_have_seen(browser: Any, served: 
     }  # fmt: skip
     run(browser, "document.querySelector('.prompt summary').click()")
     said = wait(browser, "document.querySelector('.prompt p')?.textContent")
-    assert "whose words this version of the suite does not have" in said, "the runs of this test state made-up prompts"
+    assert "The words of this prompt are not known here" in said, "the runs of this test state made-up prompts"
     inside = run(
         browser,
         "(() => { const m = document.querySelector('.detail mark').getBoundingClientRect(),"

@@ -10,19 +10,18 @@ from markupsafe import Markup, escape
 
 from siming_tasks.common.sanitize import visible
 from siming_tasks.metrics.catalogue import CATALOGUE
+from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.report.exports import (
-    SYNTHETIC_DATA,
     answered,
     better_text,
     cell_of,
     exams_of,
     metrics_table,
-    reference_of,
 )
 from siming_tasks.report.figure import forest_plot
-from siming_tasks.report.formatting import shortened
+from siming_tasks.report.formatting import page_number, shortened
 from siming_tasks.report.pages.site import Page, ReportContents
-from siming_tasks.report.standings import JudgeRow, Standing
+from siming_tasks.report.standings import JudgeRow, Standing, reference_of
 from siming_tasks.report.table import Name, Number, Table
 from siming_tasks.tasks import TASKS
 
@@ -34,7 +33,7 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
              for standing in contents.standings.values()]  # fmt: skip
     warnings = [(run["name"], run["slug"], note) for run in contents.report["runs"] for note in run["warnings"]]
     site.page("index.html", "comparison.html", parts=parts, runs=len(contents.analyses), warnings=warnings,
-              reference=reference_of(contents.report["options"]["rater"]))  # fmt: skip
+              reference=reference_of(contents.report["options"]["rater"], dataset))  # fmt: skip
 
 
 def setting_values(standing: Standing, *, synthetic: bool, people: str = "physicians") -> dict[str, Any]:
@@ -42,7 +41,8 @@ def setting_values(standing: Standing, *, synthetic: bool, people: str = "physic
     made, figure = standing.comparison, forest_plot(standing, synthetic=synthetic, people=people)
     rows = standing.rows
     first, *others = (_isolated(said, standing) for said in standing.sentences(exams_of(synthetic)))
-    found = made.value(made.runs[0]) if made else None
+    known = [row.value for row in rows if row.value and row.value.low is not None]
+    found = known[0] if known else None
     return {
         "setting": standing.setting,
         "title": TASKS[standing.setting].title,
@@ -57,8 +57,7 @@ def setting_values(standing: Standing, *, synthetic: bool, people: str = "physic
         "pairs": _pairs(standing),
         "tests": made.tests if made else 0,
         "detectable": Number(made.detectable).text if made and made.detectable else None,
-        "clusters": f"{found.clusters:,} {found.unit}s" if found and found.clusters else None,
-        "synthetic": SYNTHETIC_DATA if synthetic else "",
+        "clusters": f"{found.clusters:,} {found.unit}s" if found else None,
         "why": standing.why,
     }
 
@@ -82,7 +81,7 @@ def _cells(row: JudgeRow) -> Mapping[str, Any]:
         "rank": row.rank,
         "value": cell_of(row.value),
         "physicians": cell_of(row.physicians),
-        "minus": cell_of(row.minus, signed=True),
+        "beside": _beside(row.minus),
         "over": cell_of(row.over, signed=True),
         "rival": row.rival,
         "beats": row.beats,
@@ -90,6 +89,13 @@ def _cells(row: JudgeRow) -> Mapping[str, Any]:
         "answered": answered(row),
         "notes": row.notes,
     }
+
+
+def _beside(minus: Estimate | None) -> str:
+    """A judge's agreement with the physicians beside theirs with each other, such as ``0.177 below theirs``."""
+    if minus is None or minus.value is None:
+        return ""
+    return f"{page_number(abs(minus.value))} {'below' if minus.value < 0 else 'above'} theirs"
 
 
 def _pairs(standing: Standing) -> Table | None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup, escape
@@ -49,7 +49,8 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
     for index in range(share, len(ids), shares):
         video = dataset.videos[index]
         silent = {slug for slug in slugs if without_replies(site.out, slug, [video.video_id])}
-        source, lost = contents.link(video), reasons_for_lost_points(dataset, video)
+        source = contents.link(video)
+        steps = step_rows(video, dataset, mapping, reasons_for_lost_points(dataset, video))
         prompts.write(video)
         site.page(
             f"videos/{ids[index]}.html",
@@ -63,7 +64,10 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
             skills=dataset.rubric.skills,
             duration=video.duration,
             raters=raters,
-            parts=[_sheet(name, video, dataset, runs, mapping, lost) for name, runs in answers.items()],
+            parts=[
+                _sheet(name, video, dataset, runs, mapping, steps, first=not place)
+                for place, (name, runs) in enumerate(answers.items())
+            ],
             silent=silent,
         )
 
@@ -105,42 +109,60 @@ def _rater_totals(video: Video, raters: Sequence[str]) -> dict[str, Any]:
     return {"reference": total(CONSENSUS), "raters": [total(rater) for rater in raters]}
 
 
-def _sheet(
-    name: str,
-    video: Video,
-    dataset: Dataset,
-    answers: Sequence[RunAnswers],
-    mapping: LabelMapping,
-    lost: Mapping[str, Sequence[str]],
-) -> dict[str, Any]:
-    """One setting on a video's page: a row for each step with everybody's answers, and the totals."""
+class StepRow(NamedTuple):
+    """One step of an exam, the same in every setting: attributes of its row, and the cells of label and raters."""
+
+    id: str
+    top: float
+    reference: float | None
+    attributes: str
+    lost: str
+    cells: str
+
+
+def step_rows(
+    video: Video, dataset: Dataset, mapping: LabelMapping, lost: Mapping[str, Sequence[str]]
+) -> list[StepRow]:
+    """The steps of an exam as HTML; ``lost``: by step, why points were lost."""
     rows = []
     for label in video.applicable:
         step = dataset.rubric.by_id[label.step_id]
-        cells = (run.cell(video.video_id, step.id, label.consensus, step.max_score, mapping) for run in answers)
-        rows.append({
-            "id": step.id,
-            "name": step.name,
-            "skill": dataset.rubric.skill_of[step.id],
-            "lost": json.dumps(list(map(visible, lost[step.id]))) if lost.get(step.id) else "",
-            "max": step.max_score,
-            "start": label.start,
-            "end": label.end,
-            "label": _label(label.consensus, step.max_score, mapping),
-            "reference": label.consensus,
-            "raters": [
-                (points, _label(points, step.max_score, mapping))
-                for points in map(label.scores.get, dataset.physicians)
-            ],
-            "cells": Markup("".join(cells)),
-        })  # fmt: skip
+        top, ids = step.max_score, escape(step.id)
+        full, span = page_points(top), label.span
+
+        def cell(points: float | None, of: str = "", top: float = top) -> str:
+            return f'<td class="num {_label(points, top, mapping)}">{page_points(points)}{of}</td>'
+
+        attributes = f' data-step="{ids}" data-skill="{escape(dataset.rubric.skill_of[step.id])}" data-max="{full}"'
+        attributes += f' data-start="{span[0]}" data-end="{span[1]}"' if span else ""
+        why = json.dumps(list(map(visible, lost[step.id]))) if lost.get(step.id) else ""
+        cells = f'<th scope="row">{ids} <span class="sub">{escape(visible(step.name))}</span></th>'
+        cells += cell(label.consensus, f'<span class="of">/{full}</span>')
+        cells += "".join(cell(points) for points in map(label.scores.get, dataset.physicians))
+        lost_here = f' data-lost="{escape(why)}"' if why else ""
+        rows.append(StepRow(step.id, top, label.consensus, attributes, lost_here, cells))
+    return rows
+
+
+def _sheet(
+    name: str, video: Video, dataset: Dataset, answers: Sequence[RunAnswers], mapping: LabelMapping,
+    steps: Sequence[StepRow], *, first: bool,
+) -> dict[str, Any]:  # fmt: skip
+    """One setting on a video's page: a row for each step with everybody's answers, and the totals.
+
+    Why points were lost is stated once, in the ``first`` sheet.
+    """
+    rows = []
+    for step in steps:
+        cells = (run.cell(video.video_id, step.id, step.reference, step.top, mapping) for run in answers)
+        rows.append(f"<tr{step.attributes}{step.lost if first else ''}>{step.cells}{''.join(cells)}</tr>\n")
     return {
         "setting": name,
         "scope": TASKS[name].scope,
         "title": TASKS[name].title,
         "runs": _heads(answers),
-        "rows": rows,
-        "max": sum(row["max"] for row in rows),
+        "rows": Markup("".join(rows)),
+        "max": sum(step.top for step in steps),
         **_rater_totals(video, dataset.physicians),
         "totals": [run.total(video.video_id) for run in answers],
     }

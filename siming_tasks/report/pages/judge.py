@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from siming_tasks.analysis.tables import TableText, table_texts
+from siming_tasks.common.files import atomic_write
+from siming_tasks.common.sanitize import literal
+from siming_tasks.common.words import say
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Rows, ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.evaluate import ANSWERED, RANKED, READINGS
-from siming_tasks.report.exports import exams_of, reference_of
+from siming_tasks.report.exports import exams_of
 from siming_tasks.report.formatting import page_points, usage_line
 from siming_tasks.report.pages.exams import difference_kind
 from siming_tasks.report.pages.site import VERDICTS, Page, ReportContents, answer_address, neighbours
 from siming_tasks.report.row_tables import row_table
 from siming_tasks.report.run_analysis import RunAnalysis
-from siming_tasks.report.table import Table
+from siming_tasks.report.standings import reference_of
+from siming_tasks.report.table import Section, Table, to_markdown
 from siming_tasks.results.discovery import RequestSlice
 from siming_tasks.results.lmms_eval_commands import command_of
 from siming_tasks.results.unread_replies import EXAMPLES, UnreadReply
@@ -27,14 +31,11 @@ from siming_tasks.tasks import TASKS
 
 MOST_LINKS, MOST_FAR = 12, 15
 """Exams that a step's line leads to at most, of each kind; answers in the list of those that are furthest away."""
-_METRICS = {key: row.label for key, row in CATALOGUE.items()}
-OWN: Mapping[str, TableText] = {
-    RANKED: TableText("Metrics", "The judge against {reference}; a missing answer counts as full points or “correct”.",
-                      _METRICS),
-    ANSWERED: TableText("Of what was answered", "The same over the answered steps alone, with their share.", _METRICS),
-    READINGS: TableText("Other readings", "The ranked values by other readings of the paper’s definitions.", _METRICS),
-}  # fmt: skip
-"""The tables that every evaluation has; those about skills are lines of them."""
+ON_PAGE = ("ablations", "sound", "minimal pairs")
+"""Tables about a judge that stand on its page, since somebody asked for them; the others stand in a file beside it."""
+_METRICS = {RANKED: "Metrics", ANSWERED: "Metrics over the answered steps", READINGS: "Other readings of the paper"}
+_HEADS = {key: row.label for key, row in CATALOGUE.items()}
+"""Titles of the tables that every evaluation has, whose lines are skills, and the heads of their columns."""
 STEP_HEADS = ("missed", "false_alarms", "imperfect", "kappa", "physicians", "bias")
 """Columns of the table of steps, what went wrong first."""
 
@@ -53,17 +54,20 @@ class Disagreement(NamedTuple):
 
 def _write(contents: ReportContents, share: int, shares: int) -> None:
     """Write every ``shares``-th run's page, beginning with the ``share``-th."""
-    slugs = [run.source.slug for run in contents.analyses]
+    slugs, site = [run.source.slug for run in contents.analyses], contents.site
+    reference = reference_of(contents.report["options"]["rater"])
     for place in range(share, len(contents.analyses), shares):
         run, known = contents.analyses[place], contents.report["runs"][place]
-        contents.site.page(
+        with atomic_write(site.out / "models" / f"{run.source.slug}.md") as stream:
+            stream.write(to_markdown(_file(run, contents.dataset, reference), aligned=True))
+        site.page(
             f"models/{run.source.slug}.html",
             "judge.html",
             run=known,
             parts=[_setting(name, run, contents) for name in run.settings],
             facts=_facts(known, contents.report),
             command=_command(known, contents.report),
-            reference=reference_of(contents.report["options"]["rater"]),
+            reference=reference_of(contents.report["options"]["rater"], contents.dataset),
             **neighbours(slugs, place),
         )
 
@@ -76,7 +80,7 @@ def _setting(name: str, run: RunAnalysis, contents: ReportContents) -> dict[str,
     lines = _by_step(wrong, dataset, name, slug)
     standing = contents.standings[name]
     row = next((each for each in (*standing.rows, *standing.apart_rows) if each.name == run.source.name), None)
-    tables = _tables(run.tables[name], dataset, reference)
+    own = Rows.from_json(numbers["rows"])
     usage = numbers["usage"]
     return {
         "setting": name,
@@ -88,9 +92,8 @@ def _setting(name: str, run: RunAnalysis, contents: ReportContents) -> dict[str,
         "by_step": lines,
         "far": [(each, answer_address(name, each.video, slug, each.step))
                 for each in sorted(wrong, key=lambda each: (-each.gap, each.kind != "miss", each.video))[:MOST_FAR]],
-        "own": [row_table(part, text, reference, label=lambda row: _skill(row, dataset))
-                for key, text in OWN.items() if (part := Rows.from_json(numbers["rows"]).of(key))],
-        "tables": tables,
+        "tables": [*_tables(own, _METRICS, dataset, reference),
+                   *_tables(run.tables[name], ON_PAGE, dataset, reference)],
         "labelled": bool((matrix.counted & matrix.answered).any()),
         "statuses": [(status, n) for status, n in numbers["statuses"].items() if n],
         "missing": list(numbers["missing"].items()),
@@ -171,13 +174,24 @@ def _steps(rows: Rows, dataset: Dataset, reference: str, lines: Mapping[str, str
                      label=lambda row: names.get(row, row), href=href)  # fmt: skip
 
 
-def _tables(rows: Rows, dataset: Dataset, reference: str) -> list[tuple[str, Table]]:
-    """Title and table of every other table about the judge."""
-    texts = table_texts()
+def _tables(rows: Rows, names: Iterable[str], dataset: Dataset, reference: str) -> list[tuple[str, Table]]:
+    """Title and table of each of these tables about the judge that there is."""
+    texts = table_texts() | {name: TableText(title, "", _HEADS) for name, title in _METRICS.items()}
     return [
-        (texts[name].title, row_table(rows.of(name), texts[name], reference, label=lambda row: _skill(row, dataset)))
-        for name in rows.names("table") if name != "steps"
+        (texts[name].title, row_table(part, texts[name], reference, label=lambda row: _skill(row, dataset)))
+        for name in names if (part := rows.of(name))
     ]  # fmt: skip
+
+
+def _file(run: RunAnalysis, dataset: Dataset, reference: str) -> Section:
+    """Every other table about a judge, for the file beside its page."""
+    section: Section = [f"# {literal(run.source.name)}", say("reference", rater=literal(reference))]
+    section += [f"> **SYNTHETIC DATA.** {say('synthetic')}"] if dataset.synthetic else []
+    for name, rows in run.tables.items():
+        section.append(f"## {TASKS[name].title}")
+        for title, table in _tables(rows, rows.names("table"), dataset, reference):
+            section += [f"### {title}", table]
+    return section
 
 
 def _media(media: Mapping[str, Any]) -> list[tuple[str, str]]:

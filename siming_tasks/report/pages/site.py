@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,11 +18,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import visible
+from siming_tasks.common.words import ROLE_TITLES, WORDS, say
 from siming_tasks.report import formatting
 from siming_tasks.report.figure import ROLES
 from siming_tasks.report.row_tables import number
 from siming_tasks.report.table import Number
-from siming_tasks.report.words import ROLE_TITLES, say
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
@@ -39,15 +40,10 @@ VERDICTS = ("correct", "incorrect")
 """Words of a verdict; its number is that of the predicted class."""
 
 DifferenceKind = Literal["miss", "alarm", "lenient", "strict", "none"]
-DIFFERENCE_KINDS: dict[DifferenceKind, str] = {
-    "miss": "misses",
-    "alarm": "false alarms",
-    "lenient": "too lenient, both less than full",
-    "strict": "too strict, both less than full",
-    "none": "no answer",
-}
 """Ways in which an answer can differ from the reference. A miss is a step with less than full points that was called
 fully correct; a false alarm is the opposite."""
+SCRIPT_WORDS = ("no video", "no parts", "no reply", "no place", "no prompt")
+"""Sentences that the scripts say."""
 
 
 class Site:
@@ -75,7 +71,8 @@ class Site:
         self.environment.tests["number"] = lambda cell: isinstance(cell, Number)  # tests of the templates' own
         people = (facts.get("dataset") or {}).get("people", "physicians")
         self.environment.globals |= {"site": facts, "csp": POLICY, "roles": ROLES, "role_titles": ROLE_TITLES,
-                                     "say": partial(say, people=people), "cell_of": number}  # fmt: skip
+                                     "say": partial(say, people=people), "cell_of": number,
+                                     "script_words": json.dumps({key: WORDS[key] for key in SCRIPT_WORDS})}  # fmt: skip
 
     def page(self, path: str, template: str, **values: Any) -> None:
         """Render a template to ``path`` (relative, with slashes)."""

@@ -3,6 +3,9 @@
 
 window.SIMING = window.SIMING || {};
 
+// A sentence of ours, which the page brings along; text in braces is filled in.
+SIMING.say = (key, values = {}) => JSON.parse(document.querySelector("main").dataset.words)[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+
 SIMING.make = (name, text, attributes = {}) => {
   const node = document.createElement(name);
   if (text !== undefined && text !== null) node.textContent = text;
@@ -63,7 +66,7 @@ SIMING.stills = (note, width) => {
         (canvas) => { if (canvas) target.append(canvas); },
         () => {
           target.textContent = "no video";
-          note.textContent = `Videos cannot be read from here (${target.dataset.media}). \`siming view REPORT --data DIR\` shows the report with the videos of the data set.`;
+          note.textContent = SIMING.say("no video", { path: target.dataset.media });
           note.hidden = false;
         },
       );
@@ -74,17 +77,13 @@ SIMING.stills = (note, width) => {
 
 // Says below a player why it shows nothing, whenever the page learns of it: before this script ran, too.
 SIMING.watch = (player, note) => {
-  const served = location.protocol !== "file:";
-  const way = served
-    ? "Serve the report with `siming view REPORT --data DIR`, which finds the videos of the data set."
-    : "Is the data set still where it was, or was the report moved without it? `siming view REPORT --data DIR` shows it with its videos.";
-  const missing = () => { note.textContent = `The video cannot be played from here (${player.getAttribute("src")}). ${way}`; note.hidden = false; };
+  const missing = () => { note.textContent = SIMING.say("no video", { path: player.getAttribute("src") }); note.hidden = false; };
   player.addEventListener("error", missing);
   player.addEventListener("loadedmetadata", () => { note.hidden = true; });
   if (player.error || player.networkState === HTMLMediaElement.NETWORK_NO_SOURCE) missing();
   const stuck = () => {
     if (player.seekable.length && player.seekable.end(player.seekable.length - 1) > 0) return;
-    note.textContent = "This server cannot send parts of a file, so the player cannot go to a moment. `siming view REPORT --data DIR` can.";
+    note.textContent = SIMING.say("no parts");
     note.hidden = false;
   };
   if (player.readyState > 0) stuck(); else player.addEventListener("loadedmetadata", stuck, { once: true });

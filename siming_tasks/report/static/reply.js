@@ -42,10 +42,9 @@ window.SIMING = window.SIMING || {};
     return loading.get(path);
   };
 
-  const WORDS = {
-    ok: "every asked step was answered", abstained: "every asked step was answered or called not visible",
-    partial: "some steps have no answer that counts", unread: "no answer that counts", refused: "a refusal",
-    truncated: "cut off before its end", empty: "the reply is empty", request_failed: "no model answered: the request failed",
+  const STATUS = {
+    ok: "all steps answered", abstained: "answered or not visible", partial: "some steps unanswered", unread: "no answer read",
+    refused: "a refusal", truncated: "cut off", empty: "nothing", request_failed: "the request failed",
   };
 
   // Seconds of the frames that were shown: as the file lists them, or evenly spaced between the first and the last.
@@ -65,14 +64,14 @@ window.SIMING = window.SIMING || {};
   };
 
   function facts(entry) {
-    const pairs = [["Read as", `${entry.status}: ${WORDS[entry.status] || ""}`]];
+    const pairs = [["Read as", `${entry.status}: ${STATUS[entry.status] || ""}`]];
     const others = Object.keys(entry.missing);
     if (others.length) pairs.push(["Without answer", others.map((name) => `${name} (${entry.missing[name]})`).join(", ")]);
     const media = entry.media || {};
     if (media.mode && media.mode !== "unknown") {
       const speed = media.fps ?? media.file_fps;
       const rate = speed ? `, ${speed} frames/s` : "";
-      pairs.push(["Was shown", `${media.n_frames ?? media.file_frames} frames${media.mode === "frames" ? "" : " (as a file; its reader chose among them)"}, ${media.start} to ${media.end} s${rate}${media.density && media.density !== "native" ? `, ${media.density} density` : ""}`]);
+      pairs.push(["Was shown", `${media.n_frames ?? media.file_frames} frames${media.mode === "frames" ? "" : " (as a file)"}, ${media.start} to ${media.end} s${rate}${media.density && media.density !== "native" ? `, ${media.density} density` : ""}`]);
       if (media.reader) pairs.push(["Reader", [media.reader, media.sampler, media.size && `at most ${media.size} px`].filter(Boolean).join(", ")]);
     } else pairs.push(["Was shown", "not recorded"]);
     return list(pairs);
@@ -111,7 +110,9 @@ window.SIMING = window.SIMING || {};
     const box = make("dl", undefined, { class: "verdicts" });
     for (const [name, value, look] of cells) {
       const pair = make("div", undefined, { class: look });
-      pair.append(make("dt", name), make("dd", value));
+      const term = make("dt", "");
+      term.append(make("bdi", name));
+      pair.append(term, make("dd", value));
       box.append(pair);
     }
     return box;
@@ -146,11 +147,13 @@ window.SIMING = window.SIMING || {};
     const words = (start, end) => timed(entry.reply.slice(start, end), scope === "clip" ? entry.media : null, go);
     if (place) text.append(...words(0, place[0]), make("mark", entry.reply.slice(...place), answer === undefined ? { class: "unread" } : {}), ...words(place[1]));
     else text.append(...words(0));
-    const about = scope === "full" ? ", about the whole video" : "";
-    box.append(make("h3", `${judge ? `${judge}: raw` : "Raw"} reply (${entry.length.toLocaleString("en")} characters${about})`), text);
+    const about = scope === "full" ? ", whole video" : "";
+    const head = make("h3", "");
+    head.append(...(judge ? [make("bdi", judge), ": raw"] : ["Raw"]), ` reply (${entry.length.toLocaleString("en")} characters${about})`);
+    box.append(head, text);
     const note = place
-      ? answer === undefined ? `Marked: the step is named, but no answer was read (${entry.missing[step] || "not asked"}).` : "Marked: where the reply gives this answer."
-      : answer === undefined ? "" : "The answer was read, but stands nowhere under the step’s name: it follows from the order or the form of the reply.";
+      ? answer === undefined ? `Marked: named, not answered (${entry.missing[step] || "not asked"}).` : "Marked: this answer."
+      : answer === undefined ? "" : SIMING.say("no place");
     if (note) box.append(make("p", note, { class: "sub place" }));
     box.reveal = () => { // the marked place in the middle of its box, without moving the page
       const mark = text.querySelector("mark");
@@ -163,11 +166,10 @@ window.SIMING = window.SIMING || {};
     const more = make("details", undefined, { class: "prompt" });
     more.append(make("summary", "The full prompt"));
     const fill = async () => {
-      if (!entry.prompt) { more.append(make("p", "The run does not state its prompt.", { class: "sub" })); return; }
       if (/^[0-9a-f]{4,64}$/.test(entry.prompt)) await SIMING.load(`../prompts/${entry.prompt}.js`);
       const text = prompts.get(entry.prompt);
-      if (text === undefined) more.append(make("p", `The run states the prompt ${entry.prompt}, whose words this version of the suite does not have; the sample log has them.`, { class: "sub" }));
-      else more.append(make("p", `Sent after the frames, each of which follows its time; ${entry.prompt}.`, { class: "sub" }), make("pre", text, { tabindex: "0", "aria-label": "Prompt" }));
+      if (text === undefined) more.append(make("p", SIMING.say("no prompt", { prompt: entry.prompt || "not stated" }), { class: "sub" }));
+      else more.append(make("p", `Sent after the frames; ${entry.prompt}.`, { class: "sub" }), make("pre", text, { tabindex: "0", "aria-label": "Prompt" }));
     };
     more.addEventListener("toggle", fill, { once: true });
     return more;
@@ -180,7 +182,7 @@ window.SIMING = window.SIMING || {};
         const box = make("figure");
         box.append(await SIMING.still(player.src, time), make("figcaption", `${time.toFixed(1)} s`));
         holder.append(box);
-      } catch { holder.append(make("p", "The video cannot be read from here.", { class: "sub" })); break; }
+      } catch { holder.append(make("p", SIMING.say("no video", { path: player.getAttribute("src") }), { class: "sub" })); break; }
     }
     button.remove();
   }
@@ -193,7 +195,10 @@ window.SIMING = window.SIMING || {};
     const heads = [...table.tHead.rows[0].cells];
     const [setting, scope, step] = [table.dataset.setting, table.dataset.scope, row.dataset.step];
     const name = rubric[step] && rubric[step].name;
-    const parts = [make("h2", title), verdicts(judges, row, heads)];
+    const head = make("h2", "");
+    judges.forEach((judge, place) => head.append(place ? " and " : "", make("bdi", judge.name)));
+    head.append(`, ${title}`);
+    const parts = [head, verdicts(judges, row, heads)];
     const buttons = make("p", undefined, { class: "acts" });
     if (row.dataset.start !== undefined && player) {
       const button = make("button", "Play this step", { type: "button" });
@@ -213,12 +218,11 @@ window.SIMING = window.SIMING || {};
       buttons.append(" ", button);
     }
     parts.push(buttons, holder);
-    if (times.length && player && frames === "unknown") parts.push(make("p", "Frame times are estimated: the video file could not be read when the report was made, so its frames are taken to be evenly spaced.", { class: "sub" }));
+    if (times.length && player && frames === "unknown") parts.push(make("p", "Frame times are estimated.", { class: "sub" }));
     const sides = make("div", undefined, { class: "sides" });
     const replies = judges.map((judge) => {
       const alone = judges.length < 2;
-      if (!judge.entry) return make("p", `${alone ? "" : `${judge.name}: `}No reply to this question in the run.`);
-      if (judge.entry.reply === null) return make("p", `${alone ? "" : `${judge.name}: `}The file holds the parsed answers only, no raw reply.`);
+      if ((judge.entry?.reply ?? null) === null) return make("p", `${alone ? "" : `${judge.name}: `}${SIMING.say("no reply")}`);
       return reply(judge.entry, { step, name, setting, scope, go, judge: alone ? "" : judge.name });
     });
     sides.append(...replies);

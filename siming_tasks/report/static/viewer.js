@@ -83,7 +83,7 @@
   // The judges of the open sheet to choose from, the one chosen before first if it is there.
   function offer() {
     const heads = [...table().tHead.rows[0].cells].filter((head) => head.dataset.run);
-    const options = heads.map((head) => make("option", head.dataset.name, { value: head.dataset.run }));
+    const options = heads.map((head) => make("option", head.dataset.name, { value: head.dataset.run, dir: "auto" }));
     const before = [judge.value, beside.value];
     judge.replaceChildren(...options.map((option) => option.cloneNode(true)));
     beside.replaceChildren(make("option", "nobody", { value: "" }), ...options);
@@ -118,7 +118,7 @@
     if (mine !== turn) return; // another cell was opened meanwhile
     const request = sheet.dataset.scope === "clip" ? `${setting}/${videoId}/${step}` : `${setting}/${videoId}`;
     const judges = cells.map((one) => ({ cell: one, entry: SIMING.entry(runOf(one), request), name: headOf(one).dataset.name }));
-    const title = `${judges.map(({ name }) => name).join(" and ")}, ${row.cells[0].textContent.trim()}`;
+    const title = row.cells[0].textContent.trim();
     const why = main.querySelector(`tr[data-step="${CSS.escape(step)}"][data-lost]`); // stated once, in the first sheet
     if (why) row.dataset.lost = why.dataset.lost;
     const go = player && { length: timeline.length, play: (time) => { stopAt = null; player.currentTime = time; player.play().catch(() => {}); } };
@@ -199,7 +199,7 @@
     if (next) { open(next); return; }
     const other = step > 0 ? main.dataset.after : main.dataset.before;
     if (other) location.assign(`${encodeURIComponent(other)}.html#${table().dataset.setting}/${step > 0 ? "first" : "last"}`);
-    else detail.prepend(make("p", step > 0 ? "That was the last disagreement of the last exam." : "That was the first disagreement of the first exam.", { class: "note" }));
+    else detail.prepend(make("p", "No further disagreement.", { class: "note" }));
   }
 
   document.addEventListener("keydown", (event) => {

@@ -1,0 +1,116 @@
+"""Every sentence that the pages of a report and of a board show beside their numbers: each says one thing.
+
+Text in braces is filled in; what is not ours (a run's or a rater's name) is escaped where it is printed. What runs,
+rows and rubrics say of themselves (replies, reasons, criteria) is data and stands with the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+WORDS: Mapping[str, str] = {
+    # every page
+    "synthetic": "The exams, labels and raters are simulated: no number here says anything about real exams.",
+    "machines": "No person gave points here: the reference is the labels of {machines}.",
+    "withheld": "The labels are withheld: nothing can be compared here.",
+    "facts": "{runs} on {exams} of {name}, {steps} steps each.",
+    "reference": "The reference is {rater}.",
+    "intervals": "Brackets hold 95 % intervals over {clusters}.",
+    # the verdicts: of the judges
+    "alone": "{judge} agrees with the reference by {value} in {metric}, over {over}.",
+    "no pair": "By {metric} over {over} there are no two judges to compare{why}.",
+    "pair better": "{first} agrees better with the reference than {second}: by {size} in {metric}{p}, over {over}.",
+    "pair not shown": "It is not shown that {first} agrees better than {second}: a difference of {size} in "
+    "{metric}{why}, over {over}.",
+    "pair not tested": "{first} and {second} are not tested: {why}, over {over}.",
+    "none": "No judge agrees with the reference better than chance in {metric}, over {over}; the largest: {first}.",
+    "best": "{first} agrees better with the reference than each of {others} others in {metric}, over {over}.",
+    "may be best": "{top} of {judges} judges may be the best in {metric}, over {over}: {named}.",
+    # ... of the physicians
+    "equivalent": "{judge} agrees with these physicians as they agree with each other, within {margin:g} {metric}.",
+    "not inferior": "{judge} agrees with these physicians no less than they do with each other, less a margin of "
+    "{margin:g} {metric}.",
+    "not shown": "It is not shown that {judge} agrees with these physicians as they do with each other: its "
+    "agreement may be lower by {margin:g} {metric} or more.",
+    "not tested": "Whether {judge} agrees with these physicians as they do with each other cannot be tested here.",
+    "cannot tell": "The test cannot tell here: {judges}, without any video, meets the margin of {margin} too.",
+    "copy": "Its answers are the points of {physician}, who is left out.",
+    # ... of the judges that never look
+    "beats": "{judges} better with the reference than every judge that never looks at a video{others}.",
+    "beats none": "It is not shown that {judges} agrees better than every judge that never looks at a video{lead}.",
+    "never tested": "{judge} is not tested against judges that never look: {why}.",
+    # the comparison
+    "band": "green: physicians with each other",
+    "zone": "grey: judges that never look at a video",
+    "missing": "A missing answer counts as full points or as “correct”.",
+    "rank": "The rank, and the ranks that chance leaves open.",
+    "with each": "Agreement with each physician, averaged.",
+    "over": "The judge minus the best judge that never looks at a video.",
+    "than": "Ranked judges that it is better than, beyond chance.",
+    "answered": "Share of the asked steps that have an answer.",
+    "detectable": "A difference of {value} would have been found in four of five such studies.",
+    "pairs": "Each difference is the first judge minus the second; p is corrected for {tests} tests (Holm).",
+    "apart": "These runs were asked or shown something else: their values do not stand beside those above.",
+    # why a judge has no rank, and what else a row says
+    "reference judge": "Reference judge, no model: not ranked.",
+    "supervised": "Learnt from these labels: not ranked.",
+    "partial": "It answered less than 95 % of the steps.",
+    "not comparable": "‡ rests on less than 95 % of the asked steps: neither ranked nor tested.",
+    "few videos": "Fewer than {few} videos: intervals of so few hold the truth in 90 to 98 % of studies.",
+    "only these": "The interval is of exams {whose} and says nothing of others.",
+    "performances": "Videos of one performance are taken as independent: the interval is too short.",
+    # a judge
+    "steps": "Each step by itself, the judge against {reference} and the physicians against each other; bias is judge "
+    "minus reference.",
+    "miss": "A missed error is a step with less than full points that the judge called fully correct; a false alarm is "
+    "the opposite.",
+    "short": "{setting}: the run has replies to {have:,} of {asked:,} questions; the others count as missing.",
+    "failed": "{setting}: {failed:,} requests failed before any model answered; they count as missing.",
+    "no labels": "No step has both a label and an answer: there is nothing to break down.",
+    "ablations": "The judge against {reference} with the plain input and without some of it.",
+    "sound": "The judge against {reference} with pictures alone, with sound, and with a transcript.",
+    "minimal pairs": "Shares of the pairs of exams that differ in one act, by {reference}, and were both answered.",
+    # an exam
+    "hint": "Choose a cell or a span: the video goes to that step, and the reply appears here.",
+    "keys": "Arrows move, Enter opens, Space plays the step, j and k walk through the disagreements, p plays.",
+    "totals": "A total over fewer steps is prorated; below 80 % of the steps there is none.",
+    "exams": "Exams that {judges} judge worst stand first.",
+    "no media": "The report was made without videos (--video-files none).",
+    "no video": "The video cannot be read from here ({path}): `siming view REPORT --data DIR` finds it.",
+    "no parts": "This server cannot send parts of a file, so the player cannot go to a moment.",
+    "no reply": "The run has no raw reply to this question.",
+    "no place": "The answer follows from the reply’s order or form, not from the step’s name.",
+    "no prompt": "The words of this prompt are not known here ({prompt}).",
+    # the board
+    "verified": "Verified: the host ran the model again and got the same answer to {same}.",
+}
+
+ROLE_TITLES: Mapping[str, str] = {
+    "model": "model",
+    "reference": "reference judge: no model",
+    "supervised": "baseline learnt from labels",
+    "human": "physicians",
+    "no_video": "judge that never looks",
+}
+
+
+def say(key: str, /, people: str = "physicians", **values: object) -> str:
+    """A sentence; ``people`` is the noun for those who scored.
+
+    Example:
+        >>> say("reference", rater="rater_b")
+        'The reference is rater_b.'
+    """
+    return named_people(WORDS[key], people).format(**values)
+
+
+def named_people(text: str, people: str) -> str:
+    """A text of ours with the noun for those who scored; ours say physicians.
+
+    Example:
+        >>> named_people("Physicians agree; with one physician", "raters")
+        'Raters agree; with one rater'
+    """
+    if people == "physicians":
+        return text
+    return text.replace("physician", people[:-1]).replace("Physician", people[:-1].capitalize())
