@@ -76,17 +76,17 @@ def function(name: str) -> str:
 
 
 def members(item: type) -> Iterator[str]:
-    """A row for each attribute, property and method of a class; the fields of options stand on their own page."""
+    """A line for each attribute, property and method of a class; the fields of options stand on their own page."""
     attributes = "" if item is siming_tasks.Options else parts(item).get("Attributes", "")
     for names, text in re.findall(r"^    (\w[\w, ]*): (.*?)(?=^    \w|\Z)", attributes, re.MULTILINE | re.DOTALL):
-        yield f"| `{names}` | {plain(text).replace('|', chr(92) + '|')} |"
+        yield f"* `{names}`: {plain(text)}"
     for name, member in vars(item).items():
         wrapped = member.fget if isinstance(member, property) else getattr(member, "func", member)
         wrapped = getattr(wrapped, "__func__", wrapped)
         if name.startswith("_") or not inspect.isfunction(wrapped):
             continue
-        called = "" if isinstance(member, property | cached_property) else signature(wrapped).replace("|", "\\|")
-        yield f"| `{name}{called}` | {plain(parts(wrapped)['']).replace('|', chr(92) + '|')} |"
+        called = "" if isinstance(member, property | cached_property) else signature(wrapped)
+        yield f"* `{name}{called}`: {plain(parts(wrapped)[''])}"
 
 
 def section(item: type) -> str:
@@ -94,10 +94,7 @@ def section(item: type) -> str:
     more = " Its fields are the [options](commands.md#options)." if item is siming_tasks.Options else ""
     if is_dataclass(item) and not more and "Attributes" not in parts(item):
         more = f" Fields: {', '.join(f'`{field.name}`' for field in fields(item) if field.repr)}."
-    rows = "\n".join(members(item))
-    return f"### {item.__name__}\n\n{plain(parts(item)[''])}{more}\n" + (
-        f"\n| | |\n|---|---|\n{rows}\n" if rows else ""
-    )
+    return "\n".join([f"### {item.__name__}\n\n{plain(parts(item)[''])}{more}\n", *members(item), ""])
 
 
 def page() -> str:

@@ -27,30 +27,28 @@ def _shown(row: Backend) -> str:
     return f"{row.media.name}{other}" + (", as files" if row.images == "paths" else "")
 
 
-def _reader(row: Backend) -> str:
-    arguments = ", ".join(f"{key}={str(value).lower()}" for key, value in row.arguments.items())
-    reads = "-" if not row.video else "refused" if row.file else "yes"
-    return reads + (f" [`{arguments}`]" if arguments else "")
+def _reads(row: Backend) -> str:
+    return "-" if not row.video else "refused" if row.file else "yes"
 
 
-def _heard(row: Backend) -> str:
-    if row.hears:
-        return HEARS[row.hears] + (f", {row.sound_seconds} s each" if row.sound_seconds else "")
-    return "no" + (f": {row.deaf}" if row.deaf else "")
+def _hears(row: Backend) -> str:
+    return HEARS[row.hears] if row.hears else "no"
 
 
 def _notes(row: Backend) -> str:
     notes = [
+        ", ".join(f"`{key}={str(value).lower()}`" for key, value in row.arguments.items()),
+        row.sound_seconds and f"{row.sound_seconds} s of sound each",
+        "" if row.hears else row.deaf,
         row.note,
         row.tokens and f"new tokens: {row.tokens}",
-        ", ".join(f"{key}={value}" for key, value in row.frames.items()) and "given with frames: "
-        + ", ".join(f"`{key}={value}`" for key, value in row.frames.items()),
+        row.frames and "given with frames: " + ", ".join(f"`{key}={value}`" for key, value in row.frames.items()),
         row.needs and f"needs {', '.join(row.needs)}",
         row.video_needs and f"its reader needs {', '.join(row.video_needs)}",
-        row.batch and "batch size 1 only" + (" with files" if row.batch == "file" else ""),
+        row.batch and "batch size 1" + (" with files" if row.batch == "file" else ""),
         row.most_tokens and f"at most {row.most_tokens} new tokens",
-        row.schema and "takes a JSON schema",
-    ]  # fmt: skip
+        row.schema and "JSON schema",
+    ]
     return "; ".join(part for part in notes if part)
 
 
@@ -59,17 +57,18 @@ def page() -> str:
     lines = []
     for registry, title in TITLES.items():
         rows = [row for row in (*backends().values(), *OURS.values()) if row.name.startswith(f"{registry}.")]
-        lines.append(f"## {title}\n\n| `--model` | shown | own reader | hears | |\n|---|---|---|---|---|\n")
-        told: dict[tuple[str, ...], list[str]] = {}
+        lines.append(f"## {title}\n\n| shown | own reader | hears | `--model` (notes) |\n|---|---|---|---|\n")
+        shown: dict[tuple[str, str, str], list[str]] = {}
         refused: dict[str, list[str]] = {}
         for row in sorted(rows, key=lambda row: row.name.lower()):
-            name = f"`{row.name.removeprefix(f'{registry}.')}`"
+            name, notes = f"`{row.name.removeprefix(f'{registry}.')}`", _notes(row)
             if row.why_refused:
                 refused.setdefault(row.why_refused, []).append(name)
             else:
-                cells = _shown(row), _reader(row), _heard(row), _notes(row)
-                told.setdefault(tuple(cell.replace("|", "\\|") for cell in cells), []).append(name)
-        lines.extend(f"| {', '.join(names)} | {' | '.join(cells)} |\n" for cells, names in told.items())
+                cells = (_shown(row), _reads(row), _hears(row))
+                shown.setdefault(cells, []).append(f"{name} ({notes})" if notes else name)
+        for cells, names in sorted(shown.items()):
+            lines.append(f"| {' | '.join(cells)} | {', '.join(names).replace('|', chr(92) + '|')} |\n")
         lines.append("\n| refused, because | `--model` |\n|---|---|\n")
         lines.extend(f"| {reason} | {', '.join(names)} |\n" for reason, names in refused.items())
         lines.append("\n")
