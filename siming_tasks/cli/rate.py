@@ -63,7 +63,6 @@ def rate(
         print(_progress(work, spoken), say("say_kept", spoken, file=event_log.path))
         serve(
             lambda key: application(work, key=key, cache=options.cache_dir),
-            name="siming_rate",
             port=port,
             usual_port=work.usual_port,
             browser=not no_browser,

@@ -46,7 +46,8 @@ def report(
 
 
 @cli.command(
-    "Serves a report's pages and the videos of its data set on 127.0.0.1, and nothing else. On another machine: "
+    "Serves a report's pages on 127.0.0.1, and the videos of the data set named with --data; a report is data, and no "
+    "script of its own runs. On another machine: "
     "ssh -L PORT:127.0.0.1:PORT HOST, and open the printed address here."
 )
 def view(
@@ -59,17 +60,15 @@ def view(
     """Serve the report until the process is interrupted."""
     from siming_tasks.report.viewer_files import read_media_links
     from siming_tasks.tools.local_server.local_server import serve
-    from siming_tasks.tools.local_server.report_viewer import ViewedReport, application, find_dataset
+    from siming_tasks.tools.local_server.report_viewer import ViewedReport, application
 
     folder = report.expanduser()
-    links = read_media_links(folder)
     named = chosen.folder() if chosen.data is not None else None
-    shown = ViewedReport(folder, links, find_dataset(folder, links, named), options.cache_dir)
+    shown = ViewedReport.of(folder, read_media_links(folder), named, options.cache_dir)
     if remark := shown.remark():
         say(remark, error=True)
     serve(
         lambda key: application(shown, key=key),
-        name="siming_view",
         port=port,
         browser=not no_browser,
         say=lambda address: print(f"Open this address in a browser here; end with Ctrl+C:\n{address}", flush=True),

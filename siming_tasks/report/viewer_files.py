@@ -14,6 +14,7 @@ import base64
 import gzip
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -50,6 +51,8 @@ HEAD, TAIL = 8_000, 4_000
 """Characters of a long reply that are kept from its beginning and its end."""
 MAX_LOG_BYTES = 20_000_000
 """Bytes of an event log that is read."""
+CALLS = ("packed", "rubric", "prompt", "frames", "transcript")
+"""Functions of the viewer that data files call."""
 LINKS_FILE, MAX_LINKS_BYTES = "media.json", 64_000_000
 
 Media = Literal["link", "copy", "none"]
@@ -82,6 +85,23 @@ def script_json(value: Any) -> str:
 def script_call(function: str, *values: Any) -> str:
     """A line of a data file, which the viewer's ``SIMING.<function>`` is called by."""
     return f"SIMING.{function}({script_json(values)[1:-1]});\n"
+
+
+def data_calls(text: str) -> str:
+    """A data file written anew from the JSON in it, so that nothing of it runs but the viewer's own functions.
+
+    Raises:
+        ValueError: it holds something else than calls of :data:`CALLS` with JSON in them.
+    """
+    written = []
+    for line in text.splitlines():
+        if not (call := re.fullmatch(r"SIMING\.(\w+)\((.*)\);", line)) or call[1] not in CALLS:
+            raise ValueError("no data file of a report")
+        try:
+            written.append(script_call(call[1], *json.loads(f"[{call[2]}]")))
+        except RecursionError:
+            raise ValueError("no data file of a report") from None
+    return "".join(written)
 
 
 class ReplyFiles:

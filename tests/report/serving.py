@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,27 +22,30 @@ class Served:
 
     address: str
     said: str
-    cookie: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.cookie = f"siming_view_{self.port}={self.address.partition('token=')[2]}"
 
     @property
     def base(self) -> str:
-        return self.address.partition("/?")[0]
+        """Address of the report's folder."""
+        return f"{self.address}report"
 
     @property
     def port(self) -> int:
-        return int(self.base.rpartition(":")[2])
+        return int(self.address.split("/")[2].rpartition(":")[2])
+
+    @property
+    def key(self) -> str:
+        """The first part of every address."""
+        return self.address.split("/")[3]
 
     def ask(
         self, path: str, headers: dict[str, str] | None = None, *, key: bool = True, method: str = "GET"
     ) -> tuple[int, dict[str, str], bytes]:
-        """Status, headers and body; the path is sent as it stands."""
+        """Status, headers and body; the path is sent as it stands, below the key unless told otherwise."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
+            path = f"/{self.key}{path}" if key else path
             connection.putrequest(method, path, skip_host="host" in (headers or {}))
-            for name, text in {**({"cookie": self.cookie} if key else {}), **(headers or {})}.items():
+            for name, text in (headers or {}).items():
                 connection.putheader(name, text)
             connection.endheaders()
             answer = connection.getresponse()

@@ -55,7 +55,7 @@ def base(exams: Dataset, shared_browser: Any, tmp_path_factory: pytest.TempPathF
     root = tmp_path_factory.mktemp("report")
     run = write_run(exams, root / "run", "all_failed", model="example/No", settings=("full_score",))
     write_report(find_runs([str(run)]), exams, root / "out", Options(), jobs=1, progress=False)
-    with viewing(root / "out", cache=root / "cache") as served:
+    with viewing(root / "out", "--data", exams.root, cache=root / "cache") as served:
         shared_browser.get(served.address)
         yield served.base
 
@@ -66,6 +66,7 @@ def test_the_player_and_the_strip_of_frames_are_upright_and_whole(
 ) -> None:
     video, seen = exams.videos[number], foreign(exams.media_path(exams.videos[number]))
     shared_browser.get(f"{base}/videos/{video.video_id}.html")
+    shared_browser.switch_to.frame(0)
     wait(shared_browser, "document.querySelector('video').readyState > 0")
     wide, high = shared_browser.execute_script(
         "const v = document.querySelector('video'); return [v.videoWidth, v.videoHeight]"

@@ -1,19 +1,24 @@
-"""`siming view`: the report and the videos of its data set, to this machine, and nothing else."""
+"""`siming view`: the report as data, and the videos of the named data set, to this machine, and nothing else."""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import socket
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
 
 import pytest
 
 from siming_tasks.cli import main
 from siming_tasks.report.build import write_report
-from siming_tasks.report.viewer_files import read_media_links
+from tests.conftest import NEEDS_BROWSER
 from tests.report.serving import Served, viewing
 
 
@@ -29,6 +34,7 @@ def moved(lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = shutil.copytree(lab.out, root / "far" / "away" / "report")
     (out.parent / "secret.html").write_text("secret")
     (out / "loose.html").symlink_to(out.parent / "secret.html")
+    (out / "loose").symlink_to(out.parent)
     (out / "notes.sqlite").write_text("secret")
     return out
 
@@ -40,29 +46,51 @@ def served(moved: Path, lab, cache: Path) -> Iterator[Served]:
         yield found
 
 
-def link(report: Path, video: str) -> str:
-    """Address at which a browser looks for the video that a page of this report links to."""
-    return urljoin(f"http://h/videos/{video}.html", read_media_links(report).videos[video]).removeprefix("http://h")
-
-
-def test_pages_come_as_they_are(served: Served, moved: Path) -> None:
-    for name in ("index.html", "static/viewer.js", "static/report.css", "report.json", "answers.csv"):
-        status, headers, body = served.ask(f"/{name}")
+def test_pages_and_data_come_as_they_are_and_scripts_are_the_packages(served: Served, moved: Path, lab) -> None:
+    data = sorted(path.relative_to(moved).as_posix() for path in moved.glob("data/*/*.js"))
+    assert len(data) >= 4
+    for name in ("index.html", "report.json", "answers.csv", "rubric.js", *data):
+        status, headers, body = served.ask(f"/report/{name}")
         assert (status, body) == (200, (moved / name).read_bytes()), name
-        assert (
-            headers["x-content-type-options"] == "nosniff" and "script-src 'self'" in headers["content-security-policy"]
-        )
-    assert served.ask("/")[2] == (moved / "index.html").read_bytes()
-    assert served.ask("/static/viewer.js")[1]["content-type"].startswith("text/javascript")
+        policy = headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff" and "script-src 'self'" in policy
+        assert "sandbox allow-scripts allow-same-origin" in policy and "frame-ancestors 'self'" in policy
+    (moved / "static" / "viewer.js").write_text("fetch('//evil.example')")
+    (moved / "static" / "more.js").write_text("1")
+    own = files("siming_tasks.report") / "static"
+    for name in ("viewer.js", "report.css"):
+        assert served.ask(f"/report/static/{name}")[2] == (own / name).read_bytes()
+    assert served.ask("/report/static/more.js")[0] == 404
+    status, headers, body = served.ask("/")
+    assert status == 200 and b"<iframe" in body and "frame-src 'self'" in headers["content-security-policy"]
+    assert served.ask("/report/index.html", {"sec-fetch-dest": "document"})[2] == body, "opened by itself: the frame"
 
 
-def test_videos_are_where_the_pages_link_to_and_come_in_parts(served: Served, moved: Path, lab) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "alert(1)\n",
+        "SIMING.rubric({});alert(1);\n",
+        "SIMING.rubric(alert(1));\n",
+        'SIMING.load("//evil.example");\n',
+        "SIMING.rubric({});\nalert(1)\n",
+        "SIMING.rubric(" + "[" * 20_000 + "]" * 20_000 + ");\n",
+    ],
+)
+def test_a_data_file_that_is_no_data_is_not_served(served: Served, moved: Path, text: str) -> None:
+    (moved / "data" / "odd.js").write_text(text)
+    assert served.ask("/report/data/odd.js")[0] == 404
+
+
+def test_videos_come_in_parts(served: Served, moved: Path, lab) -> None:
     assert len(lab.dataset.videos) == 4
     for video in lab.dataset.videos:
-        at, data = link(moved, video.video_id), lab.dataset.media_path(video).read_bytes()
-        status, headers, body = served.ask(at)
+        page = served.ask(f"/report/videos/{video.video_id}.html")[2].decode()
+        assert f'src="../../video/{video.video_id}"' in page
+        data = lab.dataset.media_path(video).read_bytes()
+        status, headers, body = served.ask(f"/video/{video.video_id}")
         assert (status, body, headers["content-type"]) == (200, data, "video/mp4")
-        status, headers, body = served.ask(at, {"range": "bytes=100-199"})
+        status, headers, body = served.ask(f"/video/{video.video_id}", {"range": "bytes=100-199"})
         assert (status, body) == (206, data[100:200])
         assert headers["content-range"] == f"bytes 100-199/{len(data)}"
 
@@ -70,18 +98,24 @@ def test_videos_are_where_the_pages_link_to_and_come_in_parts(served: Served, mo
 @pytest.mark.parametrize(
     "path",
     [
-        "/../secret.html",
-        "/static/../../secret.html",
-        "/..%2fsecret.html",
-        "/%2e%2e/secret.html",
-        "/loose.html",
-        "/notes.sqlite",
+        "/report/../secret.html",
+        "/report/static/../../secret.html",
+        "/report/static/..%2f..%2fpages%2fsite.py",
+        "/report/..%2fsecret.html",
+        "/report/%2e%2e/secret.html",
+        "/report/loose.html",
+        "/report/loose/secret.html",
+        "/report/notes.sqlite",
+        "/report//etc/passwd",
         "//etc/passwd",
         "/etc/passwd",
-        "/videos/",
-        "/static",
-        "/a%00.html",
-        "/videos\\..\\index.html",
+        "/index.html",
+        "/report/videos/",
+        "/report/static",
+        "/report/a%00.html",
+        "/report/videos\\..\\index.html",
+        "/video/none",
+        "/video/..%2fdataset.yaml",
     ],
 )
 def test_nothing_else_is_reachable(served: Served, path: str) -> None:
@@ -89,21 +123,14 @@ def test_nothing_else_is_reachable(served: Served, path: str) -> None:
     assert status == 404 and b"secret" not in body and b"root:" not in body
 
 
-def test_files_beside_the_videos_are_not_served(served: Served, moved: Path, lab) -> None:
-    at = link(moved, lab.dataset.videos[0].video_id)
-    for other in ("videos.jsonl", "dataset.yaml", f"media/{lab.dataset.videos[0].video_id}.mp4x"):
-        assert (lab.dataset.root / other).is_file() or other.endswith("x")
-        assert served.ask(urljoin(at, f"../{other}"))[0] == 404
-
-
-def test_requests_without_a_key_are_refused(served: Served, moved: Path, lab) -> None:
-    for path in ("/", "/index.html", link(moved, lab.dataset.videos[0].video_id)):
-        status, _, body = served.ask(path, key=False)
-        assert status == 403 and b"whole address that `siming view` printed" in body
-    assert served.ask("/index.html", {"host": "evil.example"})[0] == 400
-    assert served.ask("/index.html", {"origin": "http://evil.example"})[0] == 403
-    assert served.ask("/index.html", method="POST")[0] == 405
-    assert served.ask("/index.html", method="HEAD")[0] == 200
+def test_requests_without_a_key_are_refused(served: Served, lab) -> None:
+    for path in ("/", "/report/index.html", f"/video/{lab.dataset.videos[0].video_id}", f"/{served.key}"):
+        status, headers, body = served.ask(path, key=False)
+        assert status == 403 and b"whole address that `siming view` printed" in body and "set-cookie" not in headers
+    assert served.ask("/report/index.html", {"host": "evil.example"})[0] == 400
+    assert served.ask("/report/index.html", {"origin": "http://evil.example"})[0] == 403
+    assert served.ask("/report/index.html", method="POST")[0] == 405
+    assert served.ask("/report/index.html", method="HEAD")[0] == 200
 
 
 def test_only_this_machine_is_served(served: Served) -> None:
@@ -113,26 +140,67 @@ def test_only_this_machine_is_served(served: Served) -> None:
     assert [address.partition(":")[0] for address in listening] == ["0100007F"]
 
 
-def test_the_data_set_is_found_where_the_pages_link_to(lab, cache: Path) -> None:
+def test_videos_are_those_of_a_named_data_set_alone(moved: Path, lab, cache: Path, tmp_path: Path) -> None:
     with viewing(lab.out, cache=cache) as served:
-        video = lab.dataset.videos[0]
-        assert served.ask(link(lab.out, video.video_id))[2] == lab.dataset.media_path(video).read_bytes()
-
-
-def test_missing_videos_are_reported(moved: Path, lab, cache: Path, tmp_path: Path) -> None:
-    with viewing(moved, cache=cache) as served:
-        assert "Its videos are not where the report links to: give their data set with --data DIR." in served.said
-        assert served.ask(link(moved, lab.dataset.videos[0].video_id))[0] == 404
-        assert served.ask("/index.html")[0] == 200
+        assert "Its videos are shown with --data DIR, the data set that it was made of." in served.said
+        assert served.ask(f"/video/{lab.dataset.videos[0].video_id}")[0] == 404, "though the links lead to it"
+        assert served.ask("/report/index.html")[0] == 200
     shutil.copytree(lab.dataset.root, tmp_path / "data")
     first, second = lab.dataset.videos[:2]
     (tmp_path / "data" / first.media).unlink()
     shutil.copy(lab.dataset.media_path(lab.dataset.videos[2]), tmp_path / "data" / second.media)
     with viewing(moved, "--data", tmp_path / "data", cache=cache) as served:
         assert f"1 of 4 videos are missing in {tmp_path / 'data'}." in served.said
-        assert served.ask(link(moved, first.video_id))[0] == 404
-        status, _, body = served.ask(link(moved, second.video_id))
+        assert served.ask(f"/video/{first.video_id}")[0] == 404
+        status, _, body = served.ask(f"/video/{second.video_id}")
         assert status == 404 and second.video_id in body.decode(), "another video in its place is not shown as it"
+
+
+@NEEDS_BROWSER
+def test_a_strangers_page_runs_nothing_and_goes_nowhere(lab, shared_browser: Any, cache: Path, tmp_path: Path) -> None:
+    """Each way by which a page runs, fetches or leaves, at a server that counts who comes: nobody does."""
+    out = shutil.copytree(lab.out, tmp_path / "report")
+    came: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as outside:
+        threading.Thread(target=_note, args=(outside, came), daemon=True).start()
+        elsewhere = f"http://127.0.0.1:{outside.getsockname()[1]}"
+        hostile = f"""<script>document.title = "ran"; new Image().src = "{elsewhere}/inline";</script>
+<script src="own.js"></script><script src="{elsewhere}/script.js"></script><img src="{elsewhere}/image.png">
+<img src="x" onerror="document.title = 'ran'"><link rel="stylesheet" href="{elsewhere}/style.css">
+<link rel="preconnect" href="{elsewhere}"><link rel="prefetch" href="{elsewhere}/prefetch">
+<meta http-equiv="refresh" content="0;url={elsewhere}/refresh"><iframe src="{elsewhere}/frame"></iframe>
+<object data="{elsewhere}/object"></object><video src="{elsewhere}/video" autoplay></video>
+<form id="f" action="{elsewhere}/form"><input type="submit" id="s"></form>
+<a id="same" href="{elsewhere}/same">a</a><a id="top" target="_top" href="{elsewhere}/top">a</a>
+<a id="blank" target="_blank" href="{elsewhere}/blank">a</a>"""
+        (out / "own.js").write_text(f'document.title = "ran"; fetch("{elsewhere}/own");')
+        page = (out / "index.html").read_text()
+        page = re.sub('<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
+        (out / "index.html").write_text(page.replace("<head>", "<head>" + hostile.partition("<form")[0]))
+        (out / "click.html").write_text(page.replace("</main>", f"{hostile.partition('</object>')[2]}</main>"))
+        with viewing(out, "--data", lab.dataset.root, cache=cache) as served:
+            for path, clicks in (("index.html", ()), ("click.html", ("s", "same", "top", "blank"))):
+                assert came == []
+                for click in clicks or ("",):
+                    shared_browser.get(f"{served.base}/{path}")
+                    shared_browser.switch_to.frame(0)
+                    assert shared_browser.title != "ran"
+                    if click:
+                        shared_browser.execute_script(f"document.getElementById('{click}').click()")
+                    time.sleep(1)
+                    assert len(shared_browser.window_handles) == 1
+                    assert shared_browser.current_url.startswith(served.address)
+        assert set(came) <= {"a connection", ""}, "a click that is refused may open one, and says nothing on it"
+
+
+def _note(outside: socket.socket, came: list[str]) -> None:
+    with suppress(OSError):
+        while True:
+            connection, _ = outside.accept()
+            came.append("a connection")
+            with connection, suppress(TimeoutError):
+                connection.settimeout(0.5)
+                came.append(connection.recv(200).decode("latin-1").partition("\r")[0])
 
 
 def test_what_cannot_be_viewed_is_said_in_a_sentence(lab, moved: Path, tmp_path: Path, capsys: Any) -> None:
@@ -160,4 +228,4 @@ def test_copies_travel_with_the_report(lab, cache: Path, tmp_path: Path) -> None
     video = lab.dataset.videos[0]
     with viewing(out, cache=cache) as served:
         assert served.said.startswith("Open this address"), "nothing is missing"
-        assert served.ask(f"/media/{video.video_id}.mp4")[2] == lab.dataset.media_path(video).read_bytes()
+        assert served.ask(f"/report/media/{video.video_id}.mp4")[2] == lab.dataset.media_path(video).read_bytes()

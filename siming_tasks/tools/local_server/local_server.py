@@ -1,4 +1,4 @@
-"""Pages on this machine: for whoever has the key and uses this machine's name, with videos that browsers play."""
+"""Pages on this machine: below a key, for whoever uses this machine's name, with videos that browsers play."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -30,57 +30,40 @@ _HOSTS = (_HOST, "localhost")
 """Host names by which a browser may call this server: any other comes from a page that had its name point here."""
 _HEADERS = {
     "x-content-type-options": "nosniff",
+    "x-dns-prefetch-control": "off",
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
 }
-_CONTINUE_PAGE = """<!doctype html><html lang="en"><title>{title}</title><link rel="icon" href="{icon}">
-<meta http-equiv="refresh" content="0;url=/">
-<p><a href="/">{title}</a></p></html>"""
 _CODECS = {".mp4": ("h264", "av1", "vp9"), ".m4v": ("h264",), ".mov": ("h264",), ".webm": ("vp8", "vp9", "av1")}
 """Containers and codecs that today's browsers play without help."""
 
 
 @dataclass(frozen=True)
-class ServedSite:
-    """A site that is served to this machine.
-
-    Attributes:
-        title: of the page that takes the key.
-        icon: its address.
-        headers: of every answer, beside the ones that all have.
-        no_key: what who has no key is told.
-    """
-
-    title: str
-    icon: str
-    headers: Mapping[str, str]
-    no_key: str
-
-
-@dataclass(frozen=True)
 class AccessKey:
-    """The key to a site: ``token`` in the address, or ``cookie`` with it; ``ticket`` is a token that opens once.
+    """The key to a site: the first part of every address of it. ``ticket`` opens ``/?ticket=...`` once.
 
-    The address that a browser is started with stands in the list of processes, which every user of the machine can
-    read: it holds the ticket.
+    A cookie would not do: browsers send those of 127.0.0.1 to all of its ports, whoever listens there. An address goes
+    to the server that it names alone, and pages may not tell it to others (``referrer-policy``). The address that a
+    browser is started with stands in the list of processes, which every user of the machine can read: it holds the
+    ticket.
     """
 
     token: str
     ticket: str
-    cookie: str
 
     @classmethod
-    def new(cls, cookie: str) -> AccessKey:
+    def new(cls) -> AccessKey:
         """A key that nobody can guess."""
-        return cls(secrets.token_urlsafe(32), secrets.token_urlsafe(32), cookie)
+        return cls(secrets.token_urlsafe(32), secrets.token_urlsafe(32))
 
 
 class _KeyMiddleware:
-    """Lets in who has the token or its cookie; puts the safety headers on every answer."""
+    """Lets in whoever asks below the key, which is taken off the path; puts the safety headers on every answer."""
 
-    def __init__(self, app: ASGIApp, key: AccessKey, site: ServedSite) -> None:
-        self.app, self.key, self.site, self.tickets = app, key, site, {key.ticket}
+    def __init__(self, app: ASGIApp, key: AccessKey, headers: Mapping[str, str], no_key: str) -> None:
+        self.app, self.key, self.tickets, self.no_key = app, key, {key.ticket}, no_key
+        self.headers = [(name.encode(), text.encode()) for name, text in {**_HEADERS, **headers}.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -88,35 +71,38 @@ class _KeyMiddleware:
 
         async def safely(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = {**_HEADERS, **self.site.headers}
-                more = [(name.encode(), text.encode()) for name, text in headers.items()]
-                message["headers"] = [*message["headers"], *more]
+                own = {name for name, _ in message["headers"]}
+                message["headers"] = [*message["headers"], *(each for each in self.headers if each[0] not in own)]
             await send(message)
 
         await self._respond(Request(scope))(scope, receive, safely)
 
     def _respond(self, request: Request) -> ASGIApp:
-        token = request.query_params.get("token", "")
-        if request.url.path == "/" and (self._is_token(token) or token in self.tickets):
-            self.tickets.discard(token)
-            # The page itself goes on: after a redirect, a strict cookie is not sent if a link elsewhere led here.
-            response = Response(_CONTINUE_PAGE.format(**vars(self.site)), media_type="text/html")
-            response.set_cookie(self.key.cookie, self.key.token, path="/", httponly=True, samesite="strict")
-            return response
+        ticket = request.query_params.get("ticket", "")
+        if request.url.path == "/" and ticket in self.tickets:
+            self.tickets.discard(ticket)
+            return RedirectResponse(f"/{self.key.token}/", 303)
         own = f"{request.url.scheme}://{request.headers.get('host')}"
-        same_origin = request.headers.get("origin", own) == own
-        allowed = same_origin and self._is_token(request.cookies.get(self.key.cookie, ""))
-        return self.app if allowed else PlainTextResponse(self.site.no_key, 403)
+        token, slash, rest = request.scope["path"].removeprefix("/").partition("/")
+        allowed = slash and secrets.compare_digest(token.encode(), self.key.token.encode())
+        if not allowed or request.headers.get("origin", own) != own:
+            return PlainTextResponse(self.no_key, 403)
+        request.scope["path"] = f"/{rest}"
+        return self.app
 
-    def _is_token(self, text: str) -> bool:
-        return secrets.compare_digest(text.encode(), self.key.token.encode())
 
+def require_key(routes: Sequence[BaseRoute], key: AccessKey, headers: Mapping[str, str], no_key: str) -> Starlette:
+    """An application whose routes are open to whoever has the key, and to nobody else.
 
-def require_key(routes: Sequence[BaseRoute], key: AccessKey, site: ServedSite) -> Starlette:
-    """An application whose routes are open to who has the key, and to nobody else."""
+    Args:
+        routes: without the key.
+        key: first part of every address.
+        headers: of every answer that has none of the same name, beside the ones that all have.
+        no_key: what whoever has no key is told.
+    """
     middleware = [
         Middleware(TrustedHostMiddleware, allowed_hosts=_HOSTS, www_redirect=False),
-        Middleware(_KeyMiddleware, key=key, site=site),
+        Middleware(_KeyMiddleware, key=key, headers=headers, no_key=no_key),
     ]
     app = Starlette(routes=routes, middleware=middleware)
     app.router.redirect_slashes = False
@@ -126,7 +112,6 @@ def require_key(routes: Sequence[BaseRoute], key: AccessKey, site: ServedSite) -
 def serve(
     application: Callable[[AccessKey], ASGIApp],
     *,
-    name: str,
     port: int,
     usual_port: int = 0,
     browser: bool,
@@ -136,11 +121,10 @@ def serve(
 
     Args:
         application: is given the key that opens it (:func:`require_key`).
-        name: of the key's cookie; the port is added, since cookies do not know ports.
         port: 0 takes ``usual_port`` if it is free, else a free one.
         usual_port: where a page that lost its server looks for the next one.
         browser: open the page in the user's browser.
-        say: is told the address, which holds the token: whoever has it gets in.
+        say: is told the address, which holds the key: whoever has it gets in.
 
     Raises:
         OptionsError: the port is taken.
@@ -152,23 +136,22 @@ def serve(
             what = f"--port {port}: {os.strerror(error.errno or 0)}. Leave it out for a free one."
             raise OptionsError(what) from None
         bound = socket.create_server((_HOST, 0))
-    number = bound.getsockname()[1]
-    key = AccessKey.new(f"{name}_{number}")
-    address = f"http://{_HOST}:{number}/?token="
+    key = AccessKey.new()
+    address = f"http://{_HOST}:{bound.getsockname()[1]}/"
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
         application(key),
         log_config=None,
-        access_log=False,  # it would hold the token
+        access_log=False,  # it would hold the key
         lifespan="off",
         ws="none",
         server_header=False,
         date_header=False,
         timeout_graceful_shutdown=1,
     )
-    say(address + key.token)
+    say(f"{address}{key.token}/")
     if browser:
-        webbrowser.open(address + key.ticket)
+        webbrowser.open(f"{address}?ticket={key.ticket}")
     try:
         uvicorn.Server(config).run(sockets=[bound])
     except KeyboardInterrupt:

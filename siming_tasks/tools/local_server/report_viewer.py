@@ -1,11 +1,18 @@
-"""A report served to this machine: its pages, the videos of the data set where the pages link to, and nothing else."""
+"""Viewer of a report that may be a stranger's: its pages and data, none of its scripts, videos of a named data set.
+
+Scripts and styles are this package's own, whatever the folder holds in their place. A data file is read as JSON and
+written anew (:func:`siming_tasks.report.viewer_files.data_calls`). A page is shown in a frame, because only the policy
+of the page around it keeps a page from going elsewhere by itself (``frame-src``); its own policy keeps it from
+fetching, from running anything of its own, and from opening windows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -13,15 +20,19 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.files import inside
+from siming_tasks.common.files import inside, read_text
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.report.pages.site import POLICY
-from siming_tasks.report.viewer_files import MediaLinks
-from siming_tasks.tools.local_server.local_server import AccessKey, ServedSite, not_found, play, require_key
+from siming_tasks.report.viewer_files import MediaLinks, data_calls
+from siming_tasks.tools.local_server.local_server import AccessKey, not_found, play, require_key
 
-HEADERS = {"content-security-policy": f"{POLICY}; frame-ancestors 'none'", "cache-control": "no-cache"}
-_NO_KEY = "This is a report, and this browser has not got its key. Open the whole address that `siming view` printed."
-SITE = ServedSite("Report", "/static/icon.svg", HEADERS, _NO_KEY)
+PAGE_POLICY = f"{POLICY}; frame-ancestors 'self'; sandbox allow-scripts allow-same-origin"
+FRAME_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; frame-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {"content-security-policy": PAGE_POLICY, "cache-control": "no-store"}
+_NO_KEY = "This is a report, and this is not its address. Open the whole address that `siming view` printed."
 KINDS = {
     **{f".{name}": f"text/{name}" for name in ("html", "css")},
     **{f".{name}": f"application/{name}" for name in ("json", "pdf")},
@@ -32,8 +43,15 @@ KINDS = {
     **dict.fromkeys((".mp4", ".m4v", ".mov"), "video/mp4"),
 }
 """File types of a report with their media types; other files are not served."""
-ABOVE = 4
-"""Number of folders above a video in which its data set is looked for."""
+MAX_BYTES = 64_000_000
+"""Bytes of a page or of a data file."""
+_FOREIGN = re.compile(
+    r"""<(?=(?:link|meta|iframe|object|embed)[\s/>])
+    (?!link\ rel="(?:stylesheet|icon)"\ href="(?:\.\./)*static/[^">]*"[^>"]*(?:"[^>"]*")?>)
+    (?!meta\ (?:charset|(?:name|http-equiv)="(?:viewport|referrer|Content-Security-Policy)"\ content)="[^"]*">)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Links, instructions and frames of a page that are none of ours: no policy keeps browsers from connecting early."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +59,7 @@ class ViewedReport:
     """A report with the data set whose videos it shows.
 
     Attributes:
-        dataset: None: the videos were not found, or the report needs none.
+        dataset: named by the user; None: no video of a data set is shown.
         cache: where copies are made of videos that browsers do not play.
     """
 
@@ -50,67 +68,85 @@ class ViewedReport:
     dataset: Dataset | None
     cache: Path
 
-    @property
-    def addresses(self) -> Mapping[str, str]:
-        """By path on the server, the id of the video that pages link to there.
+    @classmethod
+    def of(cls, folder: Path, links: MediaLinks, named: Path | None, cache: Path) -> ViewedReport:
+        """The report in a folder, and the data set that the user names.
 
-        A link may lead out of the report (``../../data/media/x.mp4``); a browser ends it at the top of the server.
+        Raises:
+            DataError: ``named`` is no data set, or another one than the report's.
         """
-        return {
-            unquote(urlsplit(urljoin("http://h/videos/", link)).path): name for name, link in self.links.videos.items()
-        }
+        dataset = open_dataset(named, media=False) if named else None
+        if dataset and dataset.digest != links.dataset:
+            raise DataError(
+                f"{named}: is {dataset.name} {dataset.digest[:12]}, and the report shows {links.name} "
+                f"{links.dataset[:12]}. Give the data set that it was made of."
+            )
+        return cls(folder, links, dataset, cache)
 
     def remark(self) -> str:
         """A warning about the videos for the user; empty if all is well."""
         if not self.links.videos:
             return "" if (self.folder / "media").is_dir() else "The report was made without videos."
         if self.dataset is None:
-            return "Its videos are not where the report links to: give their data set with --data DIR."
+            return "Its videos are shown with --data DIR, the data set that it was made of."
         gone = [video for video in self.dataset.videos if not self.dataset.media_path(video).is_file()]
         return f"{len(gone)} of {len(self.dataset.videos)} videos are missing in {self.dataset.root}." if gone else ""
 
-
-def find_dataset(folder: Path, links: MediaLinks, named: Path | None) -> Dataset | None:
-    """The data set that a report was made of; None if none is named and the links lead to none.
-
-    Raises:
-        DataError: the folder ``named`` by the user is no data set, or another one.
-    """
-    if named:
-        dataset = open_dataset(named, media=False)
-        if dataset.digest != links.dataset:
-            raise DataError(
-                f"{named}: is {dataset.name} {dataset.digest[:12]}, and the report shows {links.name} "
-                f"{links.dataset[:12]}. Give the data set that it was made of."
-            )
-        return dataset
-    first = next(iter(links.videos.values()), None)
-    parents = (folder / "videos" / unquote(first)).resolve().parents[:ABOVE] if first else ()
-    root = next((root for root in parents if (root / "dataset.yaml").is_file()), None)
-    try:
-        found = open_dataset(root, media=False) if root else None
-    except DataError:
-        return None
-    return found if found and found.digest == links.dataset else None
+    def page(self, text: str) -> str:
+        """A page of the report, one folder down, whose links to videos lead to those of the data set."""
+        named = self.dataset.by_id if self.dataset else {}
+        videos = {
+            link: f"../../video/{quote(name, safe='')}" for name, link in self.links.videos.items() if name in named
+        }
+        text = re.sub(r'(?<=")[^"<>]+(?=")', lambda found: videos.get(found[0], found[0]), text) if videos else text
+        return _FOREIGN.sub("<x-", text)
 
 
 def application(viewed: ViewedReport, *, key: AccessKey) -> Starlette:
     """The application that serves a report: GET and HEAD, parts of files, no listing, nothing by a link out of it."""
-    dataset = viewed.dataset
-    videos = {} if dataset is None else {at: name for at, name in viewed.addresses.items() if name in dataset.by_id}
+    own = resources.files("siming_tasks.tools.local_server") / "static"
+    frame = (own / "frame.html").read_text(encoding="utf-8").format(key=key.token)
 
-    def page(request: Request) -> Response:
-        address = f"/{request.path_params['path']}"
-        if dataset and address in videos:
-            video = dataset.video(videos[address])
-            # The digest refuses a file that is not the one stated.
-            path = dataset.media_path(video)
-            return play(lambda: (path, dataset.media_digest(video, viewed.cache)), viewed.cache, 404)
+    def around(request: Request) -> Response:
+        return Response(frame, media_type="text/html", headers={"content-security-policy": FRAME_POLICY})
+
+    def part(request: Request) -> Response:
+        name = request.url.path.rpartition("/")[2]
+        return Response((own / name).read_bytes(), media_type=KINDS[Path(name).suffix])
+
+    def content(request: Request) -> Response:
+        path = request.path_params["path"]
+        if request.headers.get("sec-fetch-dest") == "document":  # its address was opened by itself
+            return around(request)
+        folder, _, name = path.rpartition("/")
+        if folder == "static":
+            ours = resources.files("siming_tasks.report") / "static" / name
+            return Response(ours.read_bytes(), media_type=KINDS[Path(name).suffix]) if ours.is_file() else not_found()
         try:
-            file = inside(viewed.folder, address.lstrip("/") or "index.html")
-        except ValueError:
+            file = inside(viewed.folder, path)
+            kind = KINDS[file.suffix]
+            if not file.is_file() or kind == "text/css":
+                return not_found()
+            if kind == "text/javascript":
+                return Response(data_calls(read_text(file, MAX_BYTES)), media_type=kind)
+            if kind == "text/html":
+                return Response(viewed.page(read_text(file, MAX_BYTES)), media_type=kind)
+        except (ValueError, KeyError, DataError):
             return not_found()
-        kind = KINDS.get(file.suffix)
-        return FileResponse(file, media_type=kind) if kind and file.is_file() else not_found()
+        return FileResponse(file, media_type=kind)
 
-    return require_key([Route("/{path:path}", page, methods=["GET"])], key, SITE)
+    def video(request: Request) -> Response:
+        name, dataset = request.path_params["name"], viewed.dataset
+        if dataset is None or name not in dataset.by_id:
+            return not_found()
+        shown = dataset.video(name)
+        # The digest refuses a file that is not the one stated.
+        return play(lambda: (dataset.media_path(shown), dataset.media_digest(shown, viewed.cache)), viewed.cache, 404)
+
+    routes = [
+        Route("/", around),
+        *(Route(f"/frame.{kind}", part) for kind in ("css", "js")),
+        Route("/report/{path:path}", content, methods=["GET"]),
+        Route("/video/{name}", video),
+    ]
+    return require_key(routes, key, HEADERS, _NO_KEY)

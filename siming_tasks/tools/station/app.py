@@ -1,4 +1,4 @@
-"""The station's pages as an ASGI application: whoever lacks the token gets nothing, and nothing else is reachable."""
+"""The station's pages as an ASGI application: whoever lacks the key gets nothing, and nothing else is reachable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from starlette.routing import Route
 from siming_tasks.common.errors import SimingError
 from siming_tasks.common.sanitize import visible
 from siming_tasks.media import FrameStore, has_sound, sound_of
-from siming_tasks.tools.local_server.local_server import AccessKey, ServedSite, not_found, play, require_key
+from siming_tasks.tools.local_server.local_server import AccessKey, not_found, play, require_key
 from siming_tasks.tools.station.words import LANGUAGES, language_of, say
 from siming_tasks.tools.station.worklist import Item, Refusal, Work, frames_of
 
@@ -40,7 +40,6 @@ MAX_BODY = 20_000
 """Bytes of an event: a comment of 2,000 characters and its keys."""
 ACT = ("id", "step", "kind", "value")
 """Keys of an event, beside the item that it is about."""
-SITE = ServedSite("Rating station", "/icon.svg", HEADERS, "\n".join(say("no_key", each) for each in LANGUAGES))
 
 
 def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
@@ -84,7 +83,7 @@ def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
         Route("/media/{number}", media),
         Route("/wave/{number}", wave),
     ]
-    return require_key(routes, key, SITE)
+    return require_key(routes, key, HEADERS, "\n".join(say("no_key", each) for each in LANGUAGES))
 
 
 def _language(request: Request) -> str:

@@ -164,7 +164,7 @@ class Work:
         item = self._item(number)
         times, end = frames_of(item.exam)
         self._append(item, name, None, "open", {"seconds": end})
-        player = {"times": times, "end": end, "src": f"/media/{number}", "sound": has_sound(item.exam.path)}
+        player = {"times": times, "end": end, "src": f"media/{number}", "sound": has_sound(item.exam.path)}
         about = {"name": visible(item.exam.name), "steps": item.steps, "player": player}
         return {**about, **self.shown(item), **self.news(item)}
 

@@ -52,21 +52,23 @@ class Station:
 
     @property
     def base(self) -> str:
-        return self.address.partition("/?")[0]
+        """Address with the key, without a slash at its end."""
+        return self.address.rstrip("/")
 
     @property
-    def token(self) -> str:
-        return self.address.partition("token=")[2]
+    def server(self) -> str:
+        """Address without the key."""
+        return self.base.rpartition("/")[0]
 
     def ask(
         self, path: str, body: Any = None, headers: dict[str, str] | None = None, *, key: bool = True
     ) -> tuple[int, dict[str, str], bytes]:
-        """Status, headers (small letters) and body of one request; with the key's cookie unless told otherwise."""
-        given = {"cookie": f"siming_rate_{self.base.rpartition(':')[2]}={self.token}"} if key else {}
+        """Status, headers (small letters) and body of one request; below the key unless told otherwise."""
+        given: dict[str, str] = {}
         data = None
         if body is not None:
             data, given["content-type"] = json.dumps(body).encode(), "application/json"
-        request = urllib.request.Request(self.base + path, data, {**given, **(headers or {})})
+        request = urllib.request.Request((self.base if key else self.server) + path, data, {**given, **(headers or {})})
         try:
             with urllib.request.build_opener(_NoRedirect).open(request, timeout=20) as answer:
                 return answer.status, {name.lower(): text for name, text in answer.headers.items()}, answer.read()

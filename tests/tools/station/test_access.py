@@ -1,4 +1,4 @@
-"""Who gets in: the one with the token, by this machine's name, and to nothing but the station."""
+"""Who gets in: the one with the key, by this machine's name, and to nothing but the station."""
 
 from __future__ import annotations
 
@@ -31,25 +31,21 @@ def test_a_stranger_gets_nothing(station: Station, path: str) -> None:
     assert "default-src 'none'" in headers["content-security-policy"]
 
 
-def test_a_wrong_token_is_no_token(station: Station) -> None:
-    assert station.ask(f"/?token={station.token}x", key=False)[0] == 403
-    assert station.ask("/?token=", key=False)[0] == 403
-    assert station.ask("/work", headers={"cookie": "siming_rate=x"}, key=False)[0] == 403
-
-
-def test_the_token_leaves_the_address(station: Station) -> None:
-    status, headers, body = station.ask(f"/?token={station.token}", key=False)
-    assert status == 200 and b'content="0;url=/"' in body and station.token.encode() not in body
-    cookie = headers["set-cookie"].lower()
-    assert "httponly" in cookie and "samesite=strict" in cookie and "domain" not in cookie
+def test_a_wrong_key_is_no_key_and_there_is_no_cookie_that_other_ports_would_get(station: Station) -> None:
+    key = station.base.rpartition("/")[2]
+    for path in (f"/{key}x/work", f"/{key[:-1]}/work", "//work", f"/{key}", f"/?ticket={key}", "/?ticket="):
+        assert station.ask(path, key=False)[0] == 403, path
+    assert station.ask("/work", headers={"cookie": f"siming_rate={key}"}, key=False)[0] == 403
+    for path in ("/", "/work"):
+        status, headers, _ = station.ask(path)
+        assert status == 200 and "set-cookie" not in headers and headers["referrer-policy"] == "no-referrer"
 
 
 def test_another_name_for_this_machine_is_refused(station: Station) -> None:
     """A page whose name was made to point here (DNS rebinding) says its own name in Host."""
     for host in ("evil.example", "127.0.0.1.evil.example", "0.0.0.0"):
         assert station.ask("/work", headers={"host": host})[0] == 400
-        assert station.ask(f"/?token={station.token}", headers={"host": host}, key=False)[0] == 400
-    port = station.base.rpartition(":")[2]
+    port = station.server.rpartition(":")[2]
     assert station.ask("/work", headers={"host": f"localhost:{port}"})[0] == 200
 
 
@@ -79,10 +75,9 @@ def test_another_page_cannot_act(station: Station) -> None:
 )
 def test_nothing_else_is_reachable(station: Station, path: str) -> None:
     """Sent as it stands: urllib would tidy the path."""
-    host = station.base.removeprefix("http://")
+    host, _, key = station.base.removeprefix("http://").partition("/")
     connection = http.client.HTTPConnection(host, timeout=20)
-    connection.putrequest("GET", path)
-    connection.putheader("Cookie", f"siming_rate_{host.rpartition(':')[2]}={station.token}")
+    connection.putrequest("GET", f"/{key}{path}")
     connection.endheaders()
     assert connection.getresponse().status == 404
     connection.close()
@@ -90,7 +85,7 @@ def test_nothing_else_is_reachable(station: Station, path: str) -> None:
 
 def test_only_this_machine_is_served(station: Station) -> None:
     tables = "".join(Path(f"/proc/net/{name}").read_text() for name in ("tcp", "tcp6"))
-    port = int(station.base.rpartition(":")[2])
+    port = int(station.server.rpartition(":")[2])
     listening = [line.split()[1] for line in tables.splitlines() if f":{port:04X} " in line and " 0A " in line]
     assert [address.partition(":")[0] for address in listening] == ["0100007F"]
 

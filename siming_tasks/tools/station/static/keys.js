@@ -1,7 +1,7 @@
 // The keyboard: one table, from which the handler and the help are made. Keys go by the letter they write, so that
 // they are where the user's keyboard has them. What each does is said by the words key_ACTION.
 
-import { say } from "/words.js";
+import { say } from "./words.js";
 
 export const KEYS = [
   [[" "], "play", "Space"],

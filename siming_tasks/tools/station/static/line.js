@@ -2,12 +2,13 @@
 // An act has a name of its own, so that one that arrives twice is done once; this browser keeps it until it is saved,
 // for the page that is loaded next.
 
-import { language, say } from "/words.js";
+import { language, say } from "./words.js";
 
 const AGAIN_MS = 1000;
 const ANSWER_MS = 10000; // after that none comes: the machine slept, a tunnel fell
 const SLOW_MS = 2000; // an act that takes longer is shown as not saved
 const KEPT = "siming act ";
+const HOME = "siming home "; // the address of this rater's newest page: each station has a key of its own in it
 
 const keep = (act) => { try { localStorage[KEPT + act.body.id] = JSON.stringify(act); } catch { /* no room: only sent */ } };
 
@@ -28,8 +29,14 @@ export class Line {
   // Resolves with the station's answer, or with null if it refused. What: the act in words.
   send(path, body, what) {
     const act = { path, what, body: { id: crypto.randomUUID(), ...body }, time: Date.now() };
-    if (path === "/act") keep(act);
+    if (path === "act") keep(act);
     return this.enter(act);
+  }
+
+  // Note where this rater's page is now, so that one of an earlier station goes on there.
+  settle(item) {
+    this.home = HOME + item;
+    localStorage[this.home] = location.pathname;
   }
 
   // Send what a page before this one could not save; resolves with those acts, and the reason of what is refused.
@@ -72,6 +79,10 @@ export class Line {
         return answer.ok ? answer.told : null;
       }
       this.say(answer.error);
+      if (answer.status === 403 && localStorage[this.home] !== location.pathname) {
+        this.acts = []; // this browser keeps them for that page
+        location.replace(localStorage[this.home]);
+      }
       await new Promise((done) => setTimeout(done, AGAIN_MS));
     }
   }

@@ -1,7 +1,7 @@
 // What shows the pictures: a video stepped by its real frame times. It knows which frame is on screen; nothing here
 // assumes a constant rate.
 
-import { language, say } from "/words.js";
+import { language, say } from "./words.js";
 
 const LONGEST_TICK = 1.5; // seconds of the video between two looks at its clock, at double speed
 const SETTLE_MS = 1500;

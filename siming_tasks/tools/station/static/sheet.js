@@ -1,6 +1,6 @@
 // The score sheet: a list of all steps, and a card with the chosen one's criteria, points, marks and comment.
 
-import { language, say } from "/words.js";
+import { language, say } from "./words.js";
 
 const COMMENT_MS = 800; // a comment is saved when the typing rests
 

@@ -1,10 +1,10 @@
 // The rating station's page. The station is the one that knows: every act is sent to it, and what it answers is shown.
 // Whatever comes from files or people goes into the page as text.
-import { actionOf, describe } from "/keys.js";
-import { Line } from "/line.js";
-import { Player } from "/player.js";
-import { Sheet, clock } from "/sheet.js";
-import { language, languages, learnWords, recall, remember, say, speak } from "/words.js";
+import { actionOf, describe } from "./keys.js";
+import { Line } from "./line.js";
+import { Player } from "./player.js";
+import { Sheet, clock } from "./sheet.js";
+import { language, languages, learnWords, recall, remember, say, speak } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
 const SPEEDS = [0.25, 0.5, 1, 1.5, 2];
@@ -65,7 +65,7 @@ function perform(name, key) {
 }
 
 const send = (step, kind, value) =>
-  line.send("/act", { item: work.items[number].id, step, kind, value }, inWords(step, kind, value));
+  line.send("act", { item: work.items[number].id, step, kind, value }, inWords(step, kind, value));
 
 async function act(step, kind, value = null) {
   const [at, before] = [number, restoring(step, kind)];
@@ -313,7 +313,7 @@ async function drawWave({ sound }) {
   path.setAttribute("d", "");
   $("wave").toggleAttribute("hidden", !sound);
   if (!sound) return;
-  const answer = await fetch(`/wave/${at}`).catch(() => null);
+  const answer = await fetch(`wave/${at}`).catch(() => null);
   if (!answer || !answer.ok || at !== number) return;
   const peaks = await answer.json();
   $("wave").setAttribute("viewBox", `0 -1 ${peaks.length} 2`);
@@ -325,7 +325,7 @@ async function visit(to) {
   player.pause();
   sheet.keepComment();
   keepPlayed();
-  const told = await line.send("/open", { item: work.items[to].id }, `${say("exam")} ${to + 1}`);
+  const told = await line.send("open", { item: work.items[to].id }, `${say("exam")} ${to + 1}`);
   $("exams").value = told ? to : number;
   if (!told) return;
   number = to;
@@ -376,7 +376,7 @@ function speakAs(chosen) {
 const player = new Player($("video"), moved);
 
 async function begin() {
-  const learnWork = async () => { work = await (await fetch("/work")).json(); };
+  const learnWork = async () => { work = await (await fetch("work")).json(); };
   await learnWork();
   await learnWords();
   document.body.dataset.mode = work.mode;
@@ -389,6 +389,7 @@ async function begin() {
   $("exams").replaceChildren(...work.items.map((_, index) => new Option(index + 1, index)));
   $("speed").replaceChildren(...SPEEDS.map((each) => new Option(`${each}×`, each, each === 1, each === 1)));
   if (!work.items.length) return;
+  line.settle(work.items[0].id);
   const before = await line.resume(work.items.map((item) => item.id));
   if (before.length) await learnWork();
   const first = work.items.findIndex((item) => item.left);
@@ -434,7 +435,7 @@ function leave() {
 async function comeBack() {
   if (!open || document.hidden || line.acts.length) return;
   const at = number;
-  const answer = await fetch(`/news/${at}`).catch(() => null);
+  const answer = await fetch(`news/${at}`).catch(() => null);
   const told = answer && answer.ok && await answer.json();
   if (told && at === number && !line.acts.length) show(told);
 }

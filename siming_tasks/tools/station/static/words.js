@@ -6,7 +6,7 @@ let spoken = "en";
 
 export const language = () => spoken;
 
-export async function learnWords() { table = await (await fetch("/words.json")).json(); }
+export async function learnWords() { table = await (await fetch("words.json")).json(); }
 
 export const languages = () => Object.entries(table.language);
 
