@@ -26,7 +26,7 @@ FAST = (
 )
 """Folders and files below tests/ whose tests are `fast`: `pytest -m fast` runs all of them in less than a minute."""
 
-SLOW_FIXTURES = {"short_demo", "heard_demo", "voice_demo", "photo_video"}
+SLOW_FIXTURES = {"short_demo", "heard_demo", "photo_video"}
 """Fixtures that draw or encode a video; a test that needs one is not fast."""
 
 SLOW_TESTS = {
@@ -78,14 +78,7 @@ def short_demo(shared: Path) -> Path:
 def heard_demo(shared: Path) -> Path:
     """The exams of ``short_demo`` with a sound track and transcripts, for whatever goes through all tasks."""
     with FileLock(shared / "heard_demo.lock"):
-        return make_demo(shared / "heard_demo", videos=4, seed=7, short=True, jobs=2, progress=False, sound="beside")
-
-
-@pytest.fixture(scope="session")
-def voice_demo(shared: Path) -> Path:
-    """Two short synthetic exams in which words are heard and not seen."""
-    with FileLock(shared / "voice_demo.lock"):
-        return make_demo(shared / "voice_demo", videos=2, seed=7, short=True, jobs=1, progress=False, sound="instead")
+        return make_demo(shared / "heard_demo", videos=4, seed=7, short=True, jobs=2, progress=False, sound=True)
 
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")

@@ -55,7 +55,7 @@ def make_exams(folder: Path) -> Dataset:
     """The first exams of the default demo, made if they are not there."""
     if folder.exists():
         return open_dataset(folder)
-    command = [*SIMING, "data", "demo", str(folder), "--videos", "4", "--no-contact"]
+    command = [*SIMING, "data", "demo", str(folder), "--videos", "4"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return open_dataset(folder)
 

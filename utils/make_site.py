@@ -222,7 +222,7 @@ def main() -> None:
         work, footage = Path(name), None
         print(f"drawing {given.exams} SYNTHETIC exams")
         short = ["--short"] if given.short else []
-        run(*SIMING, "data", "demo", work / "demo", "--videos", given.exams, "--no-contact", *short)
+        run(*SIMING, "data", "demo", work / "demo", "--videos", given.exams, *short)
         print(f"running {', '.join(given.judges)}")
         runs = make_runs(given.judges, work / "demo", work / "runs")
         if given.footage:

@@ -63,15 +63,10 @@ def demo(
     short: bool = cli.switch("half a minute of video per exam instead of three; for tests"),
     pairs: bool = cli.switch("add counterfactual minimal pairs, for the pair metric"),
     jobs: int = cli.option("J", "worker processes (default 2)", click.IntRange(1), 2),
-    no_contact: bool = cli.switch("write no contact sheets"),
-    sound: bool = cli.switch("add a sound track of synthetic speech and the words as transcript"),
-    voice: bool = cli.switch("the same, and no speech bubbles: what is said is heard and not seen"),
+    sound: bool = cli.switch("add a sound track (compressions, breaths, the device) and the words as transcript"),
 ) -> None:
     """Make the folder and say what it is."""
     from siming_tasks.tools.simulator import make_demo
 
-    out = make_demo(
-        out, videos=videos, seed=seed, short=short, pairs=pairs, jobs=jobs, contact=not no_contact,
-        sound="instead" if voice else "beside" if sound else "none",
-    )  # fmt: skip
+    out = make_demo(out, videos=videos, seed=seed, short=short, pairs=pairs, jobs=jobs, sound=sound)
     say(f"{out}: SYNTHETIC dataset (simulated exams, labels true by construction; see its README.md).")

@@ -58,7 +58,7 @@ def command_lines(given: Path, new: Path) -> dict[tuple[str, str], list[list[Any
         ("data build", "out"): [["data", "build", OUT, *built]],
         ("data split", "out"): [["data", "split", data, OUT, "--key", new / "key.json"]],
         ("data split", "key"): [["data", "split", data, new / "public", "--key", OUT]],
-        ("data demo", "out"): [["data", "demo", OUT, "--videos", "1", "--short", "--no-contact", "--jobs", "1"]],
+        ("data demo", "out"): [["data", "demo", OUT, "--videos", "1", "--short", "--jobs", "1"]],
         ("data fetch", "out"): [
             ["data", "fetch", next(iter(SETS)), OUT, "--annotations", given / "inbox", "--videos", media]
         ],  # the annotations are not there: what is refused is tried

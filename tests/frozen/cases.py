@@ -67,6 +67,7 @@ _REPLIES_BY_REASON: dict[str, str] = {
 """Replies that were read otherwise before there was one rule (docs/reference/parsing.md), by reason."""
 
 CHANGED: dict[str, str] = {
+    "frames": "The drawn exams are others.",
     **{f"replies:{name}": why for why, names in _REPLIES_BY_REASON.items() for name in names.split()},
     **{
         f"prompts:{scope}_{answer}": "The prompts say what counts."

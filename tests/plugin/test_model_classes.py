@@ -176,7 +176,7 @@ HEARING = [
 @pytest.mark.weekly
 @pytest.mark.parametrize("case", HEARING, ids=lambda case: case.make)
 def test_the_processor_receives_the_samples_that_the_record_states(
-    host: Callable[..., Any], model: Callable[[Case], Path], voice_demo: Path, tmp_path: Path, case: Case
+    host: Callable[..., Any], model: Callable[[Case], Path], heard_demo: Path, tmp_path: Path, case: Case
 ) -> None:
     """All of them, in one piece or in windows one after the other; with transformers 5 one class fails after that."""
     log, beside = tmp_path / "spy.jsonl", "" if backends()[case.name].listens else "video_"
@@ -184,7 +184,7 @@ def test_the_processor_receives_the_samples_that_the_record_states(
     run = host(
         "--model", case.model, "--model_args", f"pretrained={model(case)},{case.arguments}", "--limit", "2",
         "--tasks", ",".join(f"siming_{name}" for name in tasks), "--gen_kwargs", "max_new_tokens=4",
-        data=voice_demo, script=SPIED, SPY_LOG=str(log), SPY_OMNI=str(model(case)), SIMING_FRAMES="2",
+        data=heard_demo, script=SPIED, SPY_LOG=str(log), SPY_OMNI=str(model(case)), SIMING_FRAMES="2",
         SIMING_CLIP_FRAMES="2", SIMING_FRAME_SIZE="128", **dict(case.env),
     )  # fmt: skip
     samples = [sample for name in tasks for sample in run.samples(name)]

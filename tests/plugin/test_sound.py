@@ -46,7 +46,7 @@ def samples_of(url: str) -> np.ndarray:
     ],
 )
 def test_what_arrives_is_what_the_record_states(
-    host: Callable[..., Any], serve: Callable[..., Server], voice_demo: Path, modality: str, model: str, more: str
+    host: Callable[..., Any], serve: Callable[..., Server], heard_demo: Path, modality: str, model: str, more: str
 ) -> None:
     server = serve(lambda *_: completion('{"score": 1}'))
     arguments = f"model_version=m,api_key=k,max_retries=1,retry_backoff_s=0,timeout=5,base_url={server.url}{more}"
@@ -54,10 +54,10 @@ def test_what_arrives_is_what_the_record_states(
     run = host(
         "--model", model, *(["--force_simple"] * (model == "openai")), "--model_args", arguments,
         "--tasks", ",".join(tasks), "--limit", str(LIMIT),
-        data=voice_demo, SIMING_FRAMES="4", SIMING_CLIP_FRAMES="2",
+        data=heard_demo, SIMING_FRAMES="4", SIMING_CLIP_FRAMES="2",
     )  # fmt: skip
     assert run.code == 0, run.output[-3000:]
-    dataset, seen = open_dataset(voice_demo), 0
+    dataset, seen = open_dataset(heard_demo), 0
     heard, texts = {}, []
     for (images, (*_, text)), options in zip(server.received, server.options, strict=True):
         sounds = [samples_of(url) for url in options["sounds"]]
@@ -110,14 +110,14 @@ def test_what_arrives_is_what_the_record_states(
     ],
 )
 def test_a_class_that_does_not_hear_and_data_without_sound_are_refused_by_name(
-    voice_demo: Path, short_demo: Path, monkeypatch: pytest.MonkeyPatch, model: str, data: str, tasks: str, words: str
+    heard_demo: Path, short_demo: Path, monkeypatch: pytest.MonkeyPatch, model: str, data: str, tasks: str, words: str
 ) -> None:
     from siming_tasks.common.errors import SimingError
     from siming_tasks.media import Policy, backends
     from siming_tasks.options import Options
     from siming_tasks.plugin.preflight import check_data
 
-    monkeypatch.setenv("SIMING_DATA", str(voice_demo if data == "voice" else short_demo))
+    monkeypatch.setenv("SIMING_DATA", str(heard_demo if data == "voice" else short_demo))
     with pytest.raises(SimingError) as refused:
         check_data([tasks])
         Policy.of(Options()).mode_for(backends()[model], task=TASKS[tasks.removeprefix("siming_")])

@@ -2,13 +2,7 @@
 
 from siming_tasks.tools.simulator.demo import GENERATOR_VERSION, make_demo
 from siming_tasks.tools.simulator.minimal_pairs import MinimalPair, simulate_pairs
-from siming_tasks.tools.simulator.simulated_exam import (
-    Exam,
-    StepTruth,
-    compute_true_scores,
-    effective_points,
-    simulate_labels,
-)
+from siming_tasks.tools.simulator.simulated_exam import Exam, StepTruth, compute_true_scores, simulate_labels
 
 __all__ = [
     "GENERATOR_VERSION",
@@ -16,7 +10,6 @@ __all__ = [
     "MinimalPair",
     "StepTruth",
     "compute_true_scores",
-    "effective_points",
     "make_demo",
     "simulate_labels",
     "simulate_pairs",

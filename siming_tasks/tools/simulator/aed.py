@@ -102,14 +102,10 @@ def _pads(s: Choreography) -> None:
             s.me.look(0.5, 0.4, wait=1.5)
         else:
             first, second = _PAD_1, _PAD_2
-            if bad("slight_offset"):
-                second = (276.0, 1.16)
             if bad("one_misplaced"):
                 second = (262.0, 0.66)
             if bad("both_misplaced"):
                 first, second = (318.0, 0.72), (306.0, 0.92)
-            if bad("swapped"):
-                first, second = second, first
             s.put(a_curl=1)
             for pad, place in (("a_pad1", first), ("a_pad2", second)):
                 x, y = _look_at_device(s, 0.7)
@@ -161,7 +157,7 @@ def _connect(s: Choreography, since: float) -> None:
             s.log("me", "plugs the connector in")
             s.wait(0.3)
         if stopped:
-            s.hold(0.5 if bad("late_connector") else 5)
+            s.hold(5)
         s.me.rest()
     if not stopped:
         _assist(s, since)
@@ -264,15 +260,10 @@ def _clear_for_shock(s: Choreography) -> None:
             s.start(0.6, o_x=186, o_y=150)
             s.aide.move(0.6, rx=182, ry=134, lean=0, bow=0)
             s.put(o_seen=0)
-        if bad("contact_overlooked") or (bad("omitted") and s.plan.has("aed_08.shock_in_contact")):
+        if bad("contact_overlooked"):
             _lay_hand(s)
         if not bad("omitted"):
             _warn(s, "Everybody clear!", spoken=not bad("visual_only"), looked=not bad("voice_only"))
-            if bad("cleared_too_early"):
-                s.me.rest(0.3)
-                s.hold(1.0)
-                s.aide.start(0.8, x=226, crouch=1, lx=214, rx=246, ly=160, ry=168, lean=8)
-                s.hold(1.8)
         s.me.rest()
 
 
@@ -291,10 +282,9 @@ def _shock(s: Choreography, listens: bool) -> None:
         if bad("omitted"):
             s.wait(2.0)
         else:
-            for _ in range(3 if bad("repeated_press") else 1):
-                s.me.reach(None, (x + 12, y + 1), 0.35, (0, 1))
-                s.wait(0.25)
-                s.me.move(0.2, ry=y - 12)
+            s.me.reach(None, (x + 12, y + 1), 0.35, (0, 1))
+            s.wait(0.25)
+            s.me.move(0.2, ry=y - 12)
             if listens:
                 s.say("aed", "Shock delivered.", 1.3)
                 s.log("aed", "delivers the shock")
@@ -314,14 +304,9 @@ def _resume(s: Choreography) -> None:
             s.me.look(0.2, -0.2)
             s.hold(6)
             return
-        if bad("delay_5_10s") or bad("delay_over_10s"):
+        if bad("delay_over_10s"):
             s.me.look(0.8, 0.4)
-            # What else is done before the first stroke is part of the delay.
-            s.hold(
-                5.0
-                if bad("delay_5_10s")
-                else 10.0 - 4.8 * bad("pulse_check_first") - 1.2 * bad("aed_off_or_pads_removed")
-            )
+            s.hold(10.0)
         if bad("pulse_check_first"):
             s.me.look(0.2, 0.8)
             s.me.start(0.4, bow=20)

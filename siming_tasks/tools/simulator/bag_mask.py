@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from siming_tasks.tools.simulator.choreography import Choreography
 
-_EC, _SOFT, _PALM = 6.0, 7.0, 8.0
-"""Hand shapes: E-C grip, three fingers under the chin, palm on top of the mask."""
+_EC, _PALM = 6.0, 8.0
+"""Hand shapes: E-C grip, palm on top of the mask."""
 
 
 def ventilate(s: Choreography) -> None:
@@ -39,9 +39,7 @@ def _prepare(s: Choreography) -> None:
         s.by.say("Pulse is back, no breathing.", 2.0)
         s.start(1.2, a_x=352 if s.value("a_x") > 300 else s.value("a_x"))
         s.me.walk(432.0, 1.3)
-        s.put(b_seen=1, b_x=404, b_y=152, b_tube=0, b_res=0.1, b_flow=0, b_fault=0, b_size=1)
-        if bad("wrong_mask"):
-            s.put(b_size=0.55 if s.coin("small mask") else 1.5)
+        s.put(b_seen=1, b_x=404, b_y=152, b_tube=0, b_res=0.1, b_flow=0, b_fault=0)
         if bad("faulty_assembly"):
             s.put(b_fault=1)
         s.me.look(-0.6, 0.8)
@@ -49,15 +47,14 @@ def _prepare(s: Choreography) -> None:
         if bad("omitted"):
             s.me.rest()
             return
-        for _ in range(0 if bad("no_function_check") else 2):
+        for _ in range(2):
             s.move(0.35, b_sq=0.9)
             s.move(0.35, b_sq=0)
-        low = bad("oxygen_missing_or_low")
-        if not (low and s.coin("no hose")):
+        if not bad("oxygen_missing_or_low"):
             s.me.look(0.8, 0.4)
             s.me.reach(None, (458, 142), 0.4)
             s.put(b_tube=1)
-            s.move(0.6, b_flow=0.15 if low else 0.9)
+            s.move(0.6, b_flow=0.9)
             if not bad("reservoir_not_filled"):
                 s.move(0.8, b_res=1)
         s.me.rest()
@@ -75,9 +72,7 @@ def _seal(s: Choreography, side: bool) -> None:
         s.me.bend(20 if side else -14, 10, 0.5, look=(0.6 if side else -0.6, 0.9))
         s.start(0.6, b_x=x, b_y=y)
         shape, hand = _EC, (x, y)
-        if bad("soft_tissue_grip"):
-            shape = _SOFT
-        elif bad("pushes_down"):
+        if bad("pushes_down"):
             shape = _PALM
             s.start(0.9, b_y=y + 3)
         elif bad("omitted"):
@@ -91,40 +86,30 @@ def _watch(s: Choreography, watching: bool) -> None:
     s.me.look(-1 if watching and s.me.value("x") > 360 else -0.8 if watching else 0.9, 0.7 if watching else -0.5)
 
 
-def _squeeze(s: Choreography, rise: float, *, seconds: float = 1.0, leak: bool = False, hold: float = 0.0) -> None:
-    """One squeeze; the chest rises with it and falls afterwards, at the latest to ``hold``."""
+def _squeeze(s: Choreography, rise: float, *, leak: bool = False) -> None:
+    """One squeeze of a second; the chest rises with it and falls afterwards."""
     x, y = s.value("b_x"), s.value("b_y")
     s.put(b_leak=float(leak))
-    s.start(seconds * s.tick, b_sq=0.95 if rise > 1.3 else 0.7, p_rise=rise, p_belly=max(0.0, rise - 1))
-    s.me.start(seconds * s.tick, rx=x + 26, ry=y - 20)
-    s.hold(seconds)
+    s.start(s.tick, b_sq=0.95 if rise > 1.3 else 0.7, p_rise=rise, p_belly=max(0.0, rise - 1))
+    s.me.start(s.tick, rx=x + 26, ry=y - 20)
+    s.hold(1.0)
     s.put(b_leak=0)
     s.start(0.5 * s.tick, b_sq=0)
     s.me.start(0.5 * s.tick, rx=x + 31, ry=y - 27)
-    s.start(1.0 * s.tick, p_rise=hold, p_belly=0)
+    s.start(s.tick, p_rise=0, p_belly=0)
 
 
 def _breaths(s: Choreography, on: bool) -> None:
-    always, once = s.plan.has("bmv_03.constant_leak"), s.plan.has("bmv_03.occasional_leak")
     with s.step("bmv_04") as bad:
         if bad("omitted"):
             s.hold(6)
             return
         _watch(s, not bad("not_watching_chest"))
         s.wait(0.4)
-        for breath in range(3):
-            rise = 1.0 if on else 0.0
-            if bad("some_without_rise" if breath == 1 else "mostly_without_rise"):
-                rise = 0.0
-            if bad("over_inflation") and rise:
-                rise = 1.9
-            leak = always or (once and breath == 1)
-            if leak and not always:
-                rise *= 0.5
-            seconds = 0.3 if bad("jab") else 1.0
-            early = bad("no_exhalation") and breath < 2
-            _squeeze(s, rise, seconds=seconds, leak=leak, hold=0.75 * rise if early else 0.0)
-            s.hold(1.2 if early else 5.0 - seconds)
+        rise = 0.0 if bad("mostly_without_rise") or not on else 1.9 if bad("over_inflation") else 1.0
+        for _ in range(3):
+            _squeeze(s, rise, leak=s.plan.has("bmv_03.constant_leak"))
+            s.hold(4.0)
 
 
 def _rate(s: Choreography, on: bool) -> None:
@@ -134,11 +119,7 @@ def _rate(s: Choreography, on: bool) -> None:
             s.me.rest()
             s.hold(9)
         else:
-            every = 5.2
-            if bad("slightly_off_rate"):
-                every = 4.1 if s.coin("fast", 0.7) else 6.8
-            if bad("hyperventilation"):
-                every = 1.9
+            every = 1.9 if bad("hyperventilation") else 5.2
             for _ in range(round(11 / every)):
                 _squeeze(s, 1.0 if on else 0.0)
                 s.hold(every - 1.0)

@@ -31,7 +31,7 @@ from siming_tasks.options import Options, environment_with
 from siming_tasks.plugin.register import arguments_of_command
 from siming_tasks.results.run import read_run
 from siming_tasks.tasks import TASKS, benchmark_task
-from siming_tasks.tools.simulator.speech import RATE
+from siming_tasks.tools.simulator.sound import RATE
 from siming_tasks.tools.simulator.video import encode
 
 NUMBERS = {"sound": 6, "pictures": 9}

@@ -22,12 +22,12 @@ CHANNELS: Mapping[str, float] = {
     # the patient: clothing, posture, chest (depth in cm at hx, hz; rise in normal breaths), head
     "p_cloth": 0, "p_flap": 0, "p_wet": 0, "p_soft": 0, "p_twist": 0.7, "p_pillow": 1, "p_shake": 0,
     "p_depth": 0, "p_hx": 288, "p_hz": 0.5, "p_rise": 0, "p_belly": 0,
-    "p_tilt": 0, "p_mouth": 0.1, "p_debris": 0, "p_shield": 0, "p_leak": 0,
+    "p_tilt": 0, "p_mouth": 0.1, "p_shield": 0, "p_leak": 0,
     # the AED: mode, connector, pads (place: x and z on the chest, or z < 0: x, y in the hand)
     "a_seen": 0, "a_x": 398, "a_y": 150, "a_mode": 0, "a_plug": 0, "a_curl": 0,
     "a_pad1": 0, "a_pad1x": 0, "a_pad1y": 0, "a_pad1z": -1, "a_pad2": 0, "a_pad2x": 0, "a_pad2y": 0, "a_pad2z": -1,
     # bag and mask, oxygen
-    "b_seen": 0, "b_x": 400, "b_y": 150, "b_sq": 0, "b_tube": 0, "b_res": 0, "b_flow": 0, "b_size": 1, "b_fault": 0,
+    "b_seen": 0, "b_x": 400, "b_y": 150, "b_sq": 0, "b_tube": 0, "b_res": 0, "b_flow": 0, "b_fault": 0,
     "b_leak": 0, "o_seen": 0, "o_x": 262, "o_y": 186,
 }  # fmt: skip
 """Every channel of the scene and its value at the start."""
@@ -198,7 +198,7 @@ class Choreography:
         least = max([self.slots.get(step, 0.0) for step in step_ids] + [max(1.0 * self.pace.time, 3 / self.fps)])
         self._slot_ends = begin + least
         self.now += self._leads.get(step_ids[0], 0.0)
-        made = [error for step in step_ids for error in self.plan.errors.get(step, ())]
+        made = [self.plan.errors[step] for step in step_ids if step in self.plan.errors]
         if made:
             self.log("me", "errs", errors=made)
         names = set(made) | ({error.rpartition(".")[2] for error in made} if len(step_ids) == 1 else set())

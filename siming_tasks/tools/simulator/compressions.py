@@ -28,8 +28,8 @@ class Technique:
     Attributes:
         has: if an error, by its id, is made; decides depth, floor and rhythm of the strokes.
         period: seconds of a stroke.
-        x, z: place on the chest (288, 0.5: lower half of the sternum, midline).
-        grip: drawing of the hands (1 stacked, 2 side by side, 3 fingers on the ribs, 4 one hand).
+        x: place on the chest (288: lower half of the sternum).
+        grip: drawing of the hands (1 stacked, 4 one hand).
         slant: pixels by which the shoulders are beside the hands.
         bent: pixels by which the shoulders are too low for straight elbows.
     """
@@ -37,7 +37,6 @@ class Technique:
     has: Callable[[str], bool]
     period: float
     x: float
-    z: float
     grip: int
     slant: float
     bent: float
@@ -45,47 +44,27 @@ class Technique:
     def strokes(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Depths in cm, depths that remain afterwards, and seconds of ``n`` strokes, each of shape (n,)."""
         depths, floors, periods = np.full(n, DEPTH), np.zeros(n), np.full(n, self.period)
-        if self.has("cpr_11.some_shallow"):
-            depths[1::4] = 2.5
-        if self.has("cpr_11.fading"):
-            depths = np.linspace(DEPTH, 2.4, n)
-        for error, depth in (("mostly_too_deep", 8.6), ("mostly_shallow", 2.4), ("omitted", 0.0)):
+        for error, depth in (("mostly_too_deep", 8.6), ("mostly_shallow", 2.4)):
             if self.has(f"cpr_11.{error}"):
                 depths[:] = depth
-        if self.has("cpr_13.occasional_lean"):
-            floors[1::3] = 2.0
         if self.has("cpr_13.constant_lean"):
-            floors[:] = 2.2
-        floors[-1] = 0.0
+            floors[:-1] = 2.2
         if self.has("cpr_12.uneven"):
             periods = self.period * np.where(np.arange(n) // 5 % 2, 1.45, 0.72)
         return depths, np.minimum(floors, 0.6 * depths), periods
-
-    def shape(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Depth (0 to 1) over the phase of one stroke, phases in (0, 1]."""
-        phase = np.arange(1, _SAMPLES + 1) / _SAMPLES
-        if self.has("cpr_10.jabbing"):
-            return np.interp(phase, [0, 0.17, 0.34, 0.42, 0.5, 1], [0, 1, 0.05, 0.18, 0, 0]), phase
-        if self.has("cpr_13.unequal_timing"):  # pressed down long, released late
-            return np.interp(phase, [0, 0.17, 0.8, 1], [0, 1, 1, 0]), phase
-        return 0.5 - 0.5 * np.cos(2 * np.pi * phase), phase
 
 
 def technique_of(s: Choreography, flawed: bool = True) -> Technique:
     """The trainee's technique after the plan's errors of the hand, depth, rate and recoil steps."""
     has = s.plan.has if flawed else (lambda _: False)
-    x, z, period = 288.0, 0.5, PERIOD
-    if has("cpr_09.slight_offset"):
-        x, z = (302.0, 0.62) if s.coin("offset") else (274.0, 0.62)
+    x, period = 288.0, PERIOD
     if has("cpr_09.wrong_zone"):
-        x, z = (318.0, 0.5) if s.coin("zone") else (246.0, 0.5)
-    if has("cpr_12.slightly_out"):
-        period = 0.635 if s.coin("slow") else 0.480
+        x = 318.0 if s.coin("zone") else 246.0
     if has("cpr_12.far_out"):
-        period = 0.70 if s.coin("slow") else 0.39
-    grip = 2 if has("cpr_10.hands_not_stacked") else 3 if has("cpr_10.fingers_on_chest") else 1
+        pauses = has("cpr_14.pause_inside_set") or has("cpr_18.pause_over_15s")  # both would overrun the step's slot
+        period = 0.70 if s.coin("slow") and not pauses else 0.39
     slant, bent = 34.0 * has("cpr_10.not_vertical"), 26.0 * has("cpr_10.elbows_bent")
-    return Technique(has, period, x, z, 4 if has("cpr_10.one_hand") else grip, slant, bent)
+    return Technique(has, period, x, 4 if has("cpr_10.one_hand") else 1, slant, bent)
 
 
 def compress(
@@ -95,17 +74,17 @@ def compress(
 
     ``counted`` is counting aloud; after ``pause_after`` strokes there is a pause, hands on the chest.
     """
-    here, y, bow = s.me.value("x"), 178 + 28 * how.z, 10.0 + 14.0 * (how.z - 0.5) + how.bent
+    here, y, bow = s.me.value("x"), 192.0, 10.0 + how.bent
     right = (here + 26, 160.0) if how.grip == 4 else (how.x + 3, y)
     s.me.put(lshape=0, rshape=0)
     lean = how.x + how.slant - here
     s.me.move(0.4, lx=how.x - 3, ly=y, rx=right[0], ry=right[1], lean=lean, bow=bow, gx=0, gy=0.9)
     s.me.put(grip=how.grip)
-    s.put(p_hx=how.x, p_hz=how.z)
+    s.put(p_hx=how.x, p_hz=0.5)
     begin, floor = s.now, 0.0
     times, depths, lifts = [begin], [0.0], [0.0]
-    shape, phase = how.shape()
-    down = phase <= phase[int(np.argmax(shape))]
+    phase = np.arange(1, _SAMPLES + 1) / _SAMPLES
+    shape, down = 0.5 - 0.5 * np.cos(2 * np.pi * phase), phase <= 0.5
     lift = 11.0 if how.has("cpr_13.hands_leave_chest") else 0.0
     for number, (depth, rest, period) in enumerate(zip(*how.strokes(strokes), strict=True), 1):
         times += (s.now + phase * period).tolist()

@@ -10,11 +10,9 @@ from siming_tasks.tools.simulator.compressions import Technique, compress, techn
 
 def resuscitate(s: Choreography) -> None:
     """All steps in the order of the plan: before the first compression, the first set, airway, breaths, cycles."""
-    late_help = s.plan.has("cpr_03.late_activation")
     _scene_safety(s)
     _responsiveness(s)
-    if not late_help:
-        _unless_omitted(s, "cpr_03", _call_for_help)
+    _unless_omitted(s, "cpr_03", _call_for_help)
     checks = [("cpr_04", _breathing), ("cpr_05", _pulse)]
     if s.coin("pulse before breathing", 0.3):  # a legal order
         checks.reverse()
@@ -27,16 +25,10 @@ def resuscitate(s: Choreography) -> None:
         s.me.look(0, 0.9, wait=0.6)
     how = technique_of(s)
     _first_set(s, how)
-    if late_help:
-        _unless_omitted(s, "cpr_03", _call_for_help)
     _unless_omitted(s, "cpr_15", _clear_mouth)
     _airway(s)
     _breaths(s)
-    found_again = _cycles(s, how)
-    # Whether the place is found again shows at the start of the second set, so hand placement is judged until then.
-    # Half a slot is enough for that, whatever was done in it.
-    enough = s.spans["cpr_18"][0] + s.slots.get("cpr_18", 0.0) / 2
-    s.spans["cpr_09"] = (s.spans["cpr_09"][0], s.whole(max(s.spans["cpr_09"][1], enough, found_again)))
+    _cycles(s, how)
     _unless_omitted(s, "cpr_19", _reassess)
 
 
@@ -72,19 +64,12 @@ def _responsiveness(s: Choreography) -> None:
         if bad("omitted"):
             s.me.rest(0.2)
             return
-        one_side = bad("one_side_only")
         s.me.bend(30, 18, look=(0.8, 0.9))
-        s.me.reach((324, 184), None if one_side else (334.0, 212.0), 0.4, (4, 4))
-        if bad("shakes_patient"):
-            for way in (6, -6, 6, -6, 6, -6, 0):
-                s.me.start(0.16, lx=324 + way, rx=334 + way)
-                s.move(0.16, p_shake=way)
-        else:
-            for _ in range(3):
-                for left, right in ((176.0, 204.0), (184.0, 212.0)):
-                    s.me.move(0.14, ly=left, **({} if one_side else {"ry": right}))
-        ears = () if bad("tap_or_call_missing") else (0,) if one_side else (0, 1)
-        for ear in ears:
+        s.me.reach((324, 184), (334, 212), 0.4, (4, 4))
+        for _ in range(3):
+            for left, right in ((176.0, 204.0), (184.0, 212.0)):
+                s.me.move(0.14, ly=left, ry=right)
+        for ear in () if bad("tap_or_call_missing") else (0, 1):
             if bad("weak_call"):
                 s.me.look(0.3, 0.3)
                 s.me.say("hello", 0.9, wait=0.9)
@@ -132,18 +117,18 @@ def _breathing(s: Choreography, bad: Callable[[str], bool]) -> None:
     s.me.say("Not breathing.", 1.2, wait=0.8)
 
 
-def _at_neck(s: Choreography, left: tuple[float, float] | None = None, right: float = 347.0) -> None:
+def _at_neck(s: Choreography, x: float = 347.0) -> None:
     """Two fingers on the carotid groove."""
     s.me.bend(34, 20, 0.5, look=(0.6, 0.8))
-    s.me.reach(left, (right, 203.0), 0.5, (1, 1))
+    s.me.reach(None, (x, 203.0), 0.5, (1, 1))
 
 
 def _pulse(s: Choreography, bad: Callable[[str], bool]) -> None:
     seconds = _check_seconds(s, "pulse", bad("timing"))
     if bad("wrong_site"):
-        _at_neck(s, right=372.0)  # the jaw
+        _at_neck(s, 372.0)  # the jaw
     else:
-        _at_neck(s, left=(344, 186) if bad("both_sides") else None)
+        _at_neck(s)
     if bad("no_result_stated"):
         s.hold(seconds)
     else:
@@ -156,15 +141,9 @@ def _pulse(s: Choreography, bad: Callable[[str], bool]) -> None:
 
 
 def _lay_straight(s: Choreography, bad: Callable[[str], bool]) -> None:
-    if bad("neck_unprotected"):
-        s.me.bend(-14, 14, 0.5, look=(-0.8, 0.9))
-        s.me.reach((246, 196), (318, 208), 0.5, (4, 4))
-        for way in (5, -5, 4, 0):
-            s.move(0.2, p_shake=way, p_twist=0.35 if way else 0.0)
-    else:
-        s.me.bend(0, 24, 0.5, look=(-0.8, 0.9))
-        s.me.reach((246, 196), (346, 208), 0.5, (4, 4))
-        s.move(0.8, p_twist=0.4 if bad("misaligned") else 0.0)
+    s.me.bend(0, 24, 0.5, look=(-0.8, 0.9))
+    s.me.reach((246, 196), (346, 208), 0.5, (4, 4))
+    s.move(0.8, p_twist=0.4 if bad("misaligned") else 0.0)
     if not bad("misaligned"):
         s.me.bend(44, 22, look=(1, 0.8))
         s.me.reach(None, (388, 206), 0.4, (0, 0))
@@ -195,38 +174,24 @@ def _first_set(s: Choreography, how: Technique) -> None:
             s.me.rest()
             return
         _locate(s, how)
-        strokes, fewer = s.pace.strokes, s.coin("fewer") or how.period > 0.6 or has("cpr_12.uneven")
-        if has("cpr_14.small_miscount"):
-            strokes += -max(1, strokes // 15) if fewer else max(1, strokes // 15)
-        if has("cpr_14.large_miscount"):
+        strokes = s.pace.strokes
+        if has("cpr_14.large_miscount"):  # fewer where each takes long, for the set's slot
+            fewer = s.coin("fewer") or how.period > 0.6 or has("cpr_12.uneven")
             strokes = strokes * 2 // 3 if fewer else strokes * 6 // 5
-        counted = not has("cpr_14.silent")
-        if has("cpr_12.omitted"):
-            compress(s, 3, how, counted=counted)
-            s.me.rest()
-            s.wait(3)
-            compress(s, 2, how, counted=counted)
-        elif has("cpr_14.omitted"):
-            compress(s, max(2, strokes // 4), how, counted=counted)
-        else:
-            pause_after = strokes // 2 if has("cpr_14.pause_inside_set") else None
-            compress(s, strokes, how, counted=counted, pause_after=pause_after)
+        pause_after = strokes // 2 if has("cpr_14.pause_inside_set") else None
+        compress(s, strokes, how, counted=not has("cpr_14.silent"), pause_after=pause_after)
         s.me.rest()
 
 
 def _clear_mouth(s: Choreography, bad: Callable[[str], bool]) -> None:
-    blind = bad("blind_sweep") or bad("no_look")
-    debris = s.coin("something in the mouth", 0.4) and not blind
-    s.put(p_debris=float(debris))
     s.me.bend(40, 22, look=(-1, -0.3) if bad("no_look") else (0.8, 1))
     s.me.reach((352, 206), (392, 184), 0.5)
     s.move(0.4, p_mouth=1)
     s.wait(0.8)
-    if debris or blind:
+    if bad("blind_sweep") or bad("no_look"):
         s.me.reach(None, (366, 172), 0.4, (0, 1))
         s.me.move(0.25, rx=361)
         s.me.move(0.25, rx=366)
-        s.put(p_debris=0)
         s.me.reach(None, (392, 172), 0.3, (0, 1))
     s.move(0.3, p_mouth=0.1)
 
@@ -238,15 +203,13 @@ def _airway(s: Choreography) -> None:
         else:
             s.me.bend(40, 20, look=(0.7, 1))
             tilt = 0.3 if bad("too_little_tilt") else 2.0 if bad("over_extension") else 1.0
-            closed = bad("soft_tissue_or_mouth_closed")
-            chin, mouth = ((344.0, 208.0), 0.0) if closed else ((357.0, 203.0), 0.25)
             lifts_neck = bad("wrong_manoeuvre")  # with one hand
             if lifts_neck:
                 s.me.reach((344, 214), None, 0.5, (4, 0))
             else:
-                s.me.reach(chin, (393, 182), 0.5, (1, 4))
-            s.start(0.8, p_tilt=tilt, p_mouth=mouth)
-            s.me.move(0.8, **({"ly": 204} if lifts_neck else {"ly": chin[1] - 3, "rx": 396, "ry": 187}))
+                s.me.reach((357, 203), (393, 182), 0.5, (1, 4))
+            s.start(0.8, p_tilt=tilt, p_mouth=0.25)
+            s.me.move(0.8, **({"ly": 204} if lifts_neck else {"ly": 200, "rx": 396, "ry": 187}))
             s.wait(0.5)
         s.start(0.3, p_mouth=0.2)
         s.me.start(0.3, lean=40, bow=20, gx=0.7, gy=1)
@@ -256,22 +219,13 @@ def _airway(s: Choreography) -> None:
 def _breaths(s: Choreography) -> None:
     with s.step("cpr_17") as bad:
         number = (1 if s.coin("one breath") else 3) if bad("wrong_number") else 2
-        hard, leak = bad("too_fast_or_hard"), bad("leak")
-        for breath in range(0 if bad("omitted") else number):
-            rise = 0.5 if leak else 1.0
-            if bad("neither_effective") or (bad("one_without_rise") and breath == 1):
-                rise = 0.0
-            held = bad("no_release_between") and breath == 0
-            seconds, watch = 0.3 if hard else 1.0, not bad("not_watching_chest")
-            _breath(s, 1.5 * rise if hard else rise, seconds, watch=watch, leak=leak, held=held)
-            if breath == 0 and s.plan.has("cpr_16.position_lost"):
-                s.move(0.3, p_tilt=0.05)
+        rise = 0.5 if bad("leak") else 0.0 if bad("neither_effective") else 1.0
+        for _ in range(0 if bad("omitted") else number):
+            _breath(s, rise, watch=not bad("not_watching_chest"), leak=bad("leak"))
         _leave_head(s)
 
 
-def _breath(
-    s: Choreography, rise: float, seconds: float, *, watch: bool = True, leak: bool = False, held: bool = False
-) -> None:
+def _breath(s: Choreography, rise: float = 1.0, *, watch: bool = True, leak: bool = False) -> None:
     """Seal, blow, come up, watch the chest fall."""
     tilt = s.value("p_tilt")
     s.put(p_shield=1)
@@ -282,13 +236,10 @@ def _breath(
     s.me.start(0.2, bow=52)
     s.me.put(puff=1.5)
     s.put(p_leak=float(leak))
-    s.start(seconds * s.tick, p_rise=rise)
-    s.hold(seconds)
+    s.start(s.tick, p_rise=rise)
+    s.hold(1.0)
     s.put(p_leak=0)
     s.me.put(puff=0)
-    if held:
-        s.hold(0.5)
-        return
     s.me.bend(40, 32, 0.3, look=(-1, 0.7) if watch else (1, -0.5))
     s.start(0.9 * s.tick, p_rise=0)
     s.hold(1.1)
@@ -301,16 +252,15 @@ def _leave_head(s: Choreography) -> None:
     s.me.rest()
 
 
-def _cycles(s: Choreography, how: Technique) -> float:
-    """The cycle after the first; returns when the place on the chest has been found again and used."""
-    first_strokes = 0.0
+def _cycles(s: Choreography, how: Technique) -> None:
+    """The cycle after the first."""
 
     def breathe(number: int) -> None:
         s.me.start(0.4, lean=40, bow=20, gx=0.7, gy=1)
         s.start(0.6, p_tilt=1)
         s.me.reach((356, 204), (394, 184), 0.5, (1, 4))
         for _ in range(number):
-            _breath(s, 1.0, 1.0)
+            _breath(s)
         _leave_head(s)
 
     with s.step("cpr_18") as bad:
@@ -318,24 +268,18 @@ def _cycles(s: Choreography, how: Technique) -> float:
             s.me.look(0.4, 0.3)
             s.hold(5)
             s.me.rest()
-            return s.now
-        if bad("pause_10_15s") or bad("pause_over_15s"):
-            s.hold(9.6 if bad("pause_10_15s") else 14.6)  # until the place is found and pressed, 2 s more
+            return
+        if bad("pause_over_15s"):
+            s.hold(14.6)  # until the place is found and pressed, 2 s more
         if bad("order_reversed"):
             breathe(2)
-        repeatedly = bad("ratio_wrong_repeatedly")
-        share = 0.3 if bad("cycle_missing") else 0.5 if repeatedly or bad("ratio_wrong_once") else 1.0
-        for cycle in range(2 if repeatedly else 1):
-            if cycle == 0 and not s.plan.has("cpr_09.no_relocation"):
-                _locate(s, how)
-            first_strokes = first_strokes or s.now + 2.5
-            compress(s, max(2, round(s.pace.strokes * share)), how)
+        wrong = bad("ratio_wrong_repeatedly")
+        for _ in range(2 if wrong else 1):
+            _locate(s, how)
+            compress(s, max(2, s.pace.strokes // 2) if wrong else s.pace.strokes, how)
             s.me.rest()
-            if bad("cycle_missing"):
-                s.wait(4)
-            elif not bad("order_reversed"):
-                breathe(1 if repeatedly else 2)
-    return min(first_strokes, s.now)
+            if not bad("order_reversed"):
+                breathe(1 if wrong else 2)
 
 
 def _reassess(s: Choreography, bad: Callable[[str], bool]) -> None:

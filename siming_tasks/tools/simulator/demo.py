@@ -9,7 +9,7 @@ from concurrent.futures import as_completed
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import yaml
 from tqdm import tqdm
@@ -18,15 +18,14 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write, read_yaml, sha256_file, sha256_json
 from siming_tasks.common.output_folder import make_once
 from siming_tasks.common.processes import worker_pool
-from siming_tasks.rubrics import default_rubric, load_rubric
+from siming_tasks.rubrics import load_rubric
 from siming_tasks.tools.simulator.choreography import Performance
-from siming_tasks.tools.simulator.contact_sheet import ContactSheet, deciding_moments
-from siming_tasks.tools.simulator.minimal_pairs import pair_row, simulate_pairs
+from siming_tasks.tools.simulator.minimal_pairs import simulate_pairs
 from siming_tasks.tools.simulator.simulated_exam import Exam, simulate_labels
 from siming_tasks.tools.simulator.sound import sound_track
 from siming_tasks.tools.simulator.video import FPS, FULL, SHORT, encode, frames, perform
 
-GENERATOR_VERSION = "4"
+GENERATOR_VERSION = "5"
 """Moves whenever a seed no longer gives the same rubric, labels, event logs or (apart from the encoder) pictures."""
 
 _CARD = """\
@@ -47,9 +46,9 @@ configs:
 
 {videos} drawn videos of cardiopulmonary resuscitation, AED use and bag-mask ventilation, made by a program
 (`siming data demo`, generator version {version}, seed {seed}{form}). **No person, patient or real exam is shown, and no
-physician gave a score.** The labels are true by construction: a simulated trainee makes the rubric's named errors, the
-points follow from the rubric, and `events/<video_id>.json` says why each point was lost. `rater_a` and `rater_b` are
-simulated too; where they differ, an adjudicator with the event log decides, so the consensus is the truth.
+physician gave a score.** The labels are true by construction: a simulated trainee makes some of the rubric's named
+errors, the points follow from the rubric, and `events/<video_id>.json` says why each point was lost. `rater_a` and
+`rater_b` are simulated too; where they differ, an adjudicator with the event log decides: the consensus is the truth.
 
 ## What may be concluded
 
@@ -60,21 +59,16 @@ simulated too; where they differ, an adjudicator with the event log decides, so 
 ## What may not be concluded
 
 * Anything about how well a model, or a physician, judges real exams. Drawings are easier in some ways (no clutter) and
-  harder in others (no sound, few details), and the raters imitate only the size of human disagreement.
+  harder in others (few details), and the raters imitate only the size of human disagreement.
 * Anything clinical. The rubric is a reconstruction from public guidelines, not reviewed by a clinician.
 
 ## Files
 
-`videos.jsonl` (labels), `rubric.yaml`, `media/` (H.264, {fps} frames/s), `events/` (logs), `contact/` (pictures to look
-at), `dataset.yaml` (digests). {words} {pairs}
+`videos.jsonl` (labels), `rubric.yaml`, `media/` (H.264, {fps} frames/s), `events/` (logs), `dataset.yaml` (digests).
+Words stand in speech bubbles. {sound}{pairs}
 """
-Sounds = Literal["none", "beside", "instead"]
-"""Sound of simulated exams: none; beside speech bubbles; or instead of them, so that words are heard and not seen."""
-_WORDS: Mapping[Sounds, str] = {
-    "none": "Words in speech bubbles stand for sound.",
-    "beside": "Words are seen in speech bubbles, heard as synthetic speech, and stand in `transcript` of each row.",
-    "instead": "Words are heard as synthetic speech and not seen; they stand in `transcript` of each row.",
-}
+_SOUND = """The sound track has the device's words and signals, compressions and breaths; all words stand in
+`transcript` of each row. """
 _PAIRS = """`pairs.jsonl` lists counterfactual minimal pairs: for a `history` pair
 the frames of the step's clip are the same in both videos before encoding and its true score differs, so no judge that
 sees only the clip and answers equal inputs equally can be right on it."""
@@ -92,12 +86,9 @@ class _Recipe:
     seed: int
     short: bool
     pairs: bool
-    contact: bool
-    sound: Sounds = "none"
-
-    def facts(self) -> dict[str, Any]:
-        """The arguments; without sound those that were there before exams could be heard."""
-        return {name: value for name, value in asdict(self).items() if (name, value) != ("sound", "none")}
+    sound: bool
+    students: int | None
+    sites: int
 
 
 @dataclass(frozen=True)
@@ -115,10 +106,11 @@ def make_demo(
     seed: int = 0,
     short: bool = False,
     pairs: bool = False,
+    sound: bool = False,
+    students: int | None = None,
+    sites: int = 1,
     jobs: int = 2,
     progress: bool = True,
-    contact: bool = True,
-    sound: Sounds = "none",
 ) -> Path:
     """Make a dataset folder of simulated exams whose labels are true by construction.
 
@@ -132,12 +124,12 @@ def make_demo(
         seed: of trainees, raters and looks; labels and event logs are the same for a seed on every machine.
         short: about 30 s a video instead of about 240 s; for tests, since times are not the rubric's and tell labels.
         pairs: counterfactual minimal pairs and ``pairs.jsonl`` instead of independent exams.
+        sound: a sound track made from the same truth; rows then state the words as transcript.
+        students: number of trainees, who take the exams in turn and are named in the rows; None: one an exam, unnamed.
+        sites: number of sites, to which the trainees belong in turn; named in the rows where there are several.
         jobs: worker processes. With more than one, a script that calls this must be importable (have the usual
             ``if __name__ == "__main__"``), because workers are spawned.
         progress: show a bar on stderr.
-        contact: also write ``contact/<video_id>.jpg``, the moment that decides each step.
-        sound: a sound track made from the same truth, ``beside`` the speech bubbles or ``instead`` of them; rows then
-            state the words as transcript.
 
     Returns:
         ``out``.
@@ -148,23 +140,25 @@ def make_demo(
     out = Path(out)
     if videos < 1 or (pairs and videos % 2):
         raise DataError(f"{videos} videos: at least 1 is needed, and an even number for pairs.")
-    recipe = _Recipe(GENERATOR_VERSION, videos, seed, short, pairs, contact, sound)
+    recipe = _Recipe(GENERATOR_VERSION, videos, seed, short, pairs, sound, students, sites)
 
     def is_this(folder: Path) -> bool:
         try:
-            return bool(read_yaml(folder / "dataset.yaml")["simulation"] == recipe.facts())
+            return bool(read_yaml(folder / "dataset.yaml")["simulation"] == asdict(recipe))
         except (DataError, KeyError, TypeError):
             return False
 
     def make(part: Path) -> None:
         minimal_pairs = simulate_pairs(videos // 2, seed) if pairs else ()
-        exams = tuple(exam for pair in minimal_pairs for exam in pair.exams) or simulate_labels(videos, seed)
+        exams = tuple(exam for pair in minimal_pairs for exam in pair.exams) or simulate_labels(
+            videos, seed, students=students, sites=sites
+        )
         slots = {exam.video_id: pair.slots(short) for pair in minimal_pairs for exam in pair.exams}
         todo = [_Job(exam, part, recipe, slots.get(exam.video_id, {})) for exam in exams]
-        _describe(part, _render(todo, jobs, progress), [pair_row(pair) for pair in minimal_pairs], recipe)
+        _describe(part, _render(todo, jobs, progress), [pair.row() for pair in minimal_pairs], recipe)
         shutil.rmtree(part / "rows")
 
-    make_once(out, "this demo", is_this, make, sha256_json(recipe.facts()))
+    make_once(out, "this demo", is_this, make, sha256_json(asdict(recipe)))
     return out
 
 
@@ -197,18 +191,8 @@ def _make(job: _Job) -> dict[str, Any]:
         return row
     cv2.setNumThreads(1)  # the work is shared out by video
     played = perform(exam.plan, pace=SHORT if job.recipe.short else FULL, seed=exam.look, slots=job.slots)
-    names = {step.id: step.name for step in default_rubric().steps}
-    faults = {
-        step: ", ".join(error.rpartition(".")[2].replace("_", " ") for error in errors)
-        for step, errors in exam.plan.errors.items()
-    }
-    sheet = ContactSheet(deciding_moments(played, FPS), names, faults, FPS)
-    heard = job.recipe.sound != "none"
-    drawn = sheet.watch(frames(played, exam.look, bubbles=job.recipe.sound != "instead"))
-    track = sound_track(played, exam.look) if heard else None
-    encode(job.folder / "media" / f"{name}.mp4", drawn, fps=FPS, sound=track)
-    if job.recipe.contact:
-        sheet.save(job.folder / "contact" / f"{name}.jpg")
+    track = sound_track(played, exam.look) if job.recipe.sound else None
+    encode(job.folder / "media" / f"{name}.mp4", frames(played, exam.look), fps=FPS, sound=track)
     with atomic_write(job.folder / "events" / f"{name}.json") as stream:
         json.dump(_event_log(exam, played), stream, indent=1)
     steps = []
@@ -217,7 +201,11 @@ def _make(job: _Job) -> dict[str, Any]:
         steps.append({"step_id": step, "start": start, "end": end, "score": dict(scores)})
     media = f"media/{name}.mp4"
     row = {"video_id": name, "media": media, "duration": played.duration, "synthetic": True, "steps": steps}
-    if heard:
+    if job.recipe.students:
+        row["student"] = exam.student
+    if job.recipe.sites > 1:
+        row["site"] = exam.site
+    if job.recipe.sound:
         row["transcript"] = [
             {"start": round(said.start, 3), "end": round(said.end, 3), "text": said.text, "who": _SPEAKERS[said.who]}
             for said in played.utterances
@@ -260,8 +248,8 @@ def _describe(folder: Path, rows: Sequence[dict[str, Any]], pairs: Sequence[dict
         "synthetic": True,
         "languages": ["en"],
         "label_sources": raters,
-        "simulation": recipe.facts(),
-        **({"sound": True} if recipe.sound != "none" else {}),
+        "simulation": asdict(recipe),
+        **({"sound": True} if recipe.sound else {}),
         "digest": sha256_json({"rubric": rubric, "videos": list(rows), "media": media}),
         "media_sha256": media,
     }
@@ -270,6 +258,6 @@ def _describe(folder: Path, rows: Sequence[dict[str, Any]], pairs: Sequence[dict
         yaml.safe_dump(about, stream, sort_keys=False)
     form = ", short form: time-lapse with sets of six strokes, for tests only" if recipe.short else ""
     facts = {"version": recipe.generator_version, "form": form, "fps": FPS, "pairs": _PAIRS if pairs else ""}
-    facts["words"] = _WORDS[recipe.sound]
+    facts["sound"] = _SOUND if recipe.sound else ""
     with atomic_write(folder / "README.md") as stream:
         stream.write(_CARD.format(**{**asdict(recipe), **facts}))

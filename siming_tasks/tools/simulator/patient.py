@@ -151,8 +151,6 @@ def _draw_face(pen: Pen, state: State, look: Appearance) -> None:
     pen.line(_on_face(state, (-33, 18.5), (-36, 11)), (70, 70, 140), 1.5 + 5 * gap)
     pen.line(_on_face(state, (24, 15), (32, 11)), (60, 60, 70), 2)
     pen.disc(ear, 3.2, edge)
-    if state["p_debris"] > 0.5 and gap > 0.4:
-        pen.disc(_on_face(state, (-34, 15.5))[0], 2.4, (60, 150, 90))
     if state["p_leak"] > 0.5:
         for angle in (-60, -25, 5):
             pen.line(_on_face(state, (angle, 27), (angle + 4, 38)), _AIR, 2)
@@ -239,7 +237,7 @@ def draw_bag(pen: Pen, state: State) -> None:
     pen.disc((464.0, 145.0), 8, (90, 130, 70))
     pen.box((463.0, 132.0), (3.5, 9), (240, 240, 240))
     pen.disc((463.0, 138.0 - 12 * state["b_flow"]), 2.4, (60, 60, 60))
-    x, y, size, squeeze, bent = state["b_x"], state["b_y"], state["b_size"], state["b_sq"], 40 * state["b_fault"]
+    x, y, squeeze, bent = state["b_x"], state["b_y"], state["b_sq"], 40 * state["b_fault"]
     valve = (x + 5, y - 9)
     bag = (valve[0] + 22 - 0.2 * bent, valve[1] - 15 + 0.5 * bent)
     tail = (bag[0] + 20, bag[1] - 12)
@@ -250,8 +248,8 @@ def draw_bag(pen: Pen, state: State) -> None:
     pen.oval(bag, (19, 11.5 - 6.5 * squeeze), (120, 90, 30), -32)
     pen.oval(bag, (17.5, 10.2 - 6.2 * squeeze), (190, 150, 70), -32)
     pen.box(valve, (4.5, 4), (235, 235, 235), -32 + bent)
-    pen.fill([(x - 15 * size, y + 3), (x + 13 * size, y + 5), (x + 8, y - 7), (x + 1, y - 8)], (215, 200, 150))
-    pen.oval((x - 1, y + 4), (15 * size, 4 * size), (235, 225, 190), 6)
+    pen.fill([(x - 15, y + 3), (x + 13, y + 5), (x + 8, y - 7), (x + 1, y - 8)], (215, 200, 150))
+    pen.oval((x - 1, y + 4), (15, 4), (235, 225, 190), 6)
     if state["b_leak"] > 0.5:
         for lift in (-6, 0, 6):
             pen.line([(x - 18, y + lift), (x - 24, y + lift * 1.5 - 2), (x - 31, y + lift * 2)], _AIR, 2)

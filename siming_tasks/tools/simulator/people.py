@@ -182,9 +182,8 @@ def _draw_hand(pen: Pen, state: State, hand: str, shape: int, skin: Color) -> No
         for way in (-5, -2, 2, 5):
             pen.line([(x, y), (x + way, y - 10)], skin, 2.8)
         pen.disc((x, y), 6, skin)
-    elif shape in (6, 7):  # at the mask: E-C grip, or three fingers under the chin
-        spread = ((-20, 26), (-14, 27), (-8, 27)) if shape == 6 else ((-30, 30), (-27, 35), (-24, 40))
-        for dx, dy in spread:  # three fingers along the jaw, or deep in the soft parts
+    elif shape == 6:  # at the mask: E-C grip
+        for dx, dy in ((-20, 26), (-14, 27), (-8, 27)):  # three fingers along the jaw
             finger = [(x + 12, y + 4), (x + dx * 0.4, y + dy * 0.75), (x + dx, y + dy)]
             pen.line(finger, edge, 4)
             pen.line(finger, skin, 3)
@@ -201,26 +200,18 @@ def _draw_hand(pen: Pen, state: State, hand: str, shape: int, skin: Color) -> No
 
 
 def _draw_compressing_hands(pen: Pen, state: State, who: str, skin: Color) -> None:
-    """Hands on the chest: 1 stacked, 2 side by side, 3 stacked with fingers on the ribs, 4 one hand."""
-    grip, edge = round(state[f"{who}_grip"]), shade(skin)
+    """Hands on the chest: 1 stacked, 4 one hand."""
+    edge = shade(skin)
     x, y = state[f"{who}_lx"], state[f"{who}_ly"]
-    if grip == 4:
+    if round(state[f"{who}_grip"]) == 4:
         _draw_hand(pen, state, f"{who}_r", 0, skin)
-    else:
-        x, y = (x + state[f"{who}_rx"]) / 2, max(y, state[f"{who}_ry"])
-    if grip in (2, 4):
-        for center in (x,) if grip == 4 else (x - 9, x + 9):
-            pen.oval((center, y), (9, 5), edge)
-            pen.oval((center, y - 0.8), (8, 4.2), skin)
+        pen.oval((x, y), (9, 5), edge)
+        pen.oval((x, y - 0.8), (8, 4.2), skin)
         return
-    if grip == 3:
-        for way in (-15, -8, 0, 8, 15):
-            pen.line([(x + way * 0.5, y), (x + way, y + 9 - abs(way) * 0.15)], edge, 3.4)
-            pen.line([(x + way * 0.5, y), (x + way, y + 8.5 - abs(way) * 0.15)], skin, 2.4)
+    x, y = (x + state[f"{who}_rx"]) / 2, max(y, state[f"{who}_ry"])
     pen.oval((x, y), (11, 5.5), edge)
     pen.oval((x, y - 0.8), (10, 4.7), skin)
     pen.oval((x, y - 6), (10.5, 5), edge)
     pen.oval((x, y - 6.8), (9.5, 4.2), skin)
-    if grip == 1:
-        for way in (-6, -2, 2, 6):  # interlocked, lifted fingers
-            pen.line([(x + way, y - 8), (x + way, y - 2)], edge, 1)
+    for way in (-6, -2, 2, 6):  # interlocked, lifted fingers
+        pen.line([(x + way, y - 8), (x + way, y - 2)], edge, 1)

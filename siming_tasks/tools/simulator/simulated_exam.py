@@ -1,13 +1,13 @@
 """One exam without its picture, decided by (seed, number of the exam): the true scores and what two raters give.
 
-Points of a step are ``max(0, max_score - sum of deductions)``, then the rubric's ``requires`` are applied in rubric
-order: if the required step's *effective* points are 0 (label 0, failed), ``void`` gives 0 and ``cap`` at most ``cap``.
-Because requirements name earlier steps only, one pass in order is enough and a failure travels down the chain.
+Points of a step are its ``max_score`` less what its error costs, then the rubric's ``requires`` are applied in rubric
+order: if the required step's points after its own requirements are 0 (failed), ``void`` gives 0 and ``cap`` at most
+``cap``. Because requirements name earlier steps only, one pass in order is enough and a failure travels down the chain.
 
-A simulated physician overlooks each lost point with a probability that is higher in the rater's blind spots, sees
-errors that were not there, and is more or less severe in turning what was seen into points. Where the two differ, an
-adjudicator who has the event log decides; the consensus is therefore the truth. All of this is synthetic: it imitates
-the *size* of human disagreement, not its nature.
+A simulated physician overlooks each reason for a lost point with a probability that is higher in the rater's blind
+spots, sees errors that were not there, and is more or less severe in turning what was seen into points. Where the two
+differ, an adjudicator who has the event log decides; the consensus is therefore the truth. All of this is synthetic:
+it imitates the *size* of human disagreement, not its nature.
 """
 
 from __future__ import annotations
@@ -18,8 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from siming_tasks.common.schema import CONSENSUS
-from siming_tasks.rubrics import Rubric, RubricStep, default_rubric
+from siming_tasks.rubrics import default_rubric
 from siming_tasks.tools.simulator.trainee import TraineeErrors, draw_errors
+
+_STREAM = 63
+"""Of the random numbers that decide errors: with it 18 % of the steps of the demo of seed 0 are imperfect."""
+_BETWEEN_SITES = 0.4
+"""Standard deviation of the sites' mean abilities, where there are several; that of their students is 1."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class StepTruth:
-    """True result of a step: ``raw`` points by its own errors, ``points`` after the requirements, the losses."""
+    """True result of a step: ``raw`` points by its own error, ``points`` after the requirements, the losses."""
 
     step_id: str
     raw: float
@@ -47,48 +52,27 @@ class StepTruth:
     losses: tuple[Loss, ...]
 
 
-def effective_points(rubric: Rubric, raw: Mapping[str, float]) -> dict[str, float]:
-    """Points after ``void`` and ``cap`` effects; ``raw`` is every step by its own execution, 0 to ``max_score``.
-
-    Raises:
-        KeyError: ``raw`` lacks a step of the rubric.
-    """
-    points: dict[str, float] = {}
-    for step in rubric.steps:
-        points[step.id] = _after_requirements(step, raw[step.id], points)[0]
-    return points
-
-
-def compute_true_scores(rubric: Rubric, errors: Mapping[str, tuple[str, ...]]) -> dict[str, StepTruth]:
-    """The truth of every step of an exam.
-
-    ``errors`` has ids (or names) of the errors made, by step id; a step that is not mentioned was performed well.
+def compute_true_scores(errors: Mapping[str, str]) -> dict[str, StepTruth]:
+    """The truth of every step of an exam; ``errors`` has the id of the error made by step id, none if done well.
 
     Raises:
         KeyError: an error is not one of its step's.
     """
     truth: dict[str, StepTruth] = {}
-    points: dict[str, float] = {}
-    for step in rubric.steps:
-        raw, losses = step.max_score, []
-        for error in map(step.error, errors.get(step.id, ())):
-            cost = min(raw, error.deduct)
-            raw -= cost
-            losses.append(Loss("error", error.id, cost))
-        points[step.id], later = _after_requirements(step, raw, points)
-        truth[step.id] = StepTruth(step.id, raw, points[step.id], (*losses, *later))
+    for step in default_rubric().steps:
+        left, losses = step.max_score, []
+        if step.id in errors:
+            error = step.error(errors[step.id])
+            left -= error.deduct
+            losses.append(Loss("error", error.id, error.deduct))
+        raw = left
+        for requirement in step.requires:
+            if requirement.effect != "context" and truth[requirement.id].points == 0:
+                limit = min(left, requirement.cap or 0.0)
+                losses.append(Loss(requirement.effect, requirement.id, left - limit))
+                left = limit
+        truth[step.id] = StepTruth(step.id, raw, left, tuple(losses))
     return truth
-
-
-def _after_requirements(step: RubricStep, raw: float, earlier: Mapping[str, float]) -> tuple[float, list[Loss]]:
-    left, losses = raw, []
-    for requirement in step.requires:
-        if requirement.effect == "context" or earlier[requirement.id] > 0:
-            continue
-        limit = requirement.cap if requirement.cap is not None else 0.0
-        losses.append(Loss(requirement.effect, requirement.id, max(0.0, left - limit)))
-        left = min(left, limit)
-    return left, losses
 
 
 @dataclass(frozen=True)
@@ -108,18 +92,18 @@ class Rater:
     leniency: float
 
 
-_MOOD = 0.62
+_MOOD = 0.78
 """Spread of a rater's strictness from one exam to the next; it moves all steps of an exam together, which costs
 agreement on totals more than agreement on steps."""
 
 
-def draw_raters(rubric: Rubric, rng: np.random.Generator) -> dict[str, Rater]:
+def draw_raters(seed: int) -> dict[str, Rater]:
     """``rater_a`` (more severe) and ``rater_b`` (more lenient), each with blind spots of their own."""
-    raters: dict[str, Rater] = {}
-    ids = [step.id for step in rubric.steps]
+    rng, raters = np.random.default_rng([seed, 1]), {}
+    ids = [step.id for step in default_rubric().steps]
     for name, miss, alarm, severity, leniency in (
-        ("rater_a", 0.08, 0.034, 0.07, 0.03),
-        ("rater_b", 0.11, 0.023, 0.03, 0.07),
+        ("rater_a", 0.07, 0.029, 0.07, 0.03),
+        ("rater_b", 0.09, 0.020, 0.03, 0.07),
     ):
         blind = rng.random(len(ids)) < 0.15
         misses = np.where(blind, 3.0, 1.0) * miss * rng.uniform(0.6, 1.4, len(ids))
@@ -129,17 +113,17 @@ def draw_raters(rubric: Rubric, rng: np.random.Generator) -> dict[str, Rater]:
     return raters
 
 
-def _rate(rubric: Rubric, rater: Rater, truth: Mapping[str, StepTruth], rng: np.random.Generator) -> dict[str, float]:
+def _rate(rater: Rater, truth: Mapping[str, StepTruth], rng: np.random.Generator) -> dict[str, float]:
     """Points that the rater gives to every step, on the step's scale."""
     strictness = float(np.exp(rng.normal(0.0, _MOOD)))
     points = {}
-    for step in rubric.steps:
+    for step in default_rubric().steps:
         losses = truth[step.id].losses
         draw = rng.random(len(losses) + 2)
         miss = rater.miss[step.id] / strictness
         lost = sum(loss.points for loss, luck in zip(losses, draw[2:], strict=True) if luck >= miss)
         if lost == 0:
-            smallest = min((error.deduct for error in step.errors), default=1.0)
+            smallest = min(error.deduct for error in step.errors)
             lost = smallest if draw[0] < rater.alarm[step.id] * strictness else 0.0
         elif draw[1] < rater.severity * strictness:
             lost += 1
@@ -155,38 +139,50 @@ class Exam:
 
     Attributes:
         look: seed of everything that only changes the picture (room, camera, clothes, small motion).
+        student, site: who was examined, and where.
         truth: the true result of every step, by step id.
         scores: points by step id and rater (``rater_a``, ``rater_b``, ``consensus``).
     """
 
     video_id: str
     look: int
+    student: str
+    site: str
     plan: TraineeErrors
     truth: Mapping[str, StepTruth]
     scores: Mapping[str, Mapping[str, float]]
 
 
 def examine(
-    video_id: str, plan: TraineeErrors, raters: Mapping[str, Rater], *, seed: tuple[int, int], rubric: Rubric
+    video_id: str, plan: TraineeErrors, raters: Mapping[str, Rater], *, seed: tuple[int, int], student: str, site: str
 ) -> Exam:
     """The exam that follows from a plan; ``seed`` decides the raters' luck and the look of the picture."""
-    truth = compute_true_scores(rubric, plan.errors)
+    truth = compute_true_scores(plan.errors)
     rngs = np.random.default_rng([seed[0], 3, seed[1]]).spawn(len(raters))
-    ratings = {name: _rate(rubric, rater, truth, rng) for (name, rater), rng in zip(raters.items(), rngs, strict=True)}
+    ratings = {name: _rate(rater, truth, rng) for (name, rater), rng in zip(raters.items(), rngs, strict=True)}
     scores = {
-        step.id: {**{name: points[step.id] for name, points in ratings.items()}, CONSENSUS: truth[step.id].points}
-        for step in rubric.steps
+        step: {**{name: points[step] for name, points in ratings.items()}, CONSENSUS: result.points}
+        for step, result in truth.items()
     }
     look = int(np.random.default_rng([seed[0], 4, seed[1]]).integers(2**31))
-    return Exam(video_id, look, plan, truth, scores)
+    return Exam(video_id, look, student, site, plan, truth, scores)
 
 
-def simulate_labels(videos: int, seed: int = 0, rubric: Rubric | None = None) -> tuple[Exam, ...]:
-    """Exams with their labels and no pictures (thousands a second), the same for a seed on every machine."""
-    rubric = rubric or default_rubric()
-    raters = draw_raters(rubric, np.random.default_rng([seed, 1]))
-    exams = []
+def simulate_labels(videos: int, seed: int = 0, *, students: int | None = None, sites: int = 1) -> tuple[Exam, ...]:
+    """Exams with their labels and no pictures (thousands a second), the same for a seed on every machine.
+
+    Args:
+        videos: number of exams.
+        seed: of trainees, raters and looks.
+        students: number of trainees, who take the exams in turn; one an exam without it.
+        sites: number of sites, to which the trainees belong in turn.
+    """
+    raters, exams = draw_raters(seed), []
+    means = np.random.default_rng([seed, 10]).normal(0.0, _BETWEEN_SITES if sites > 1 else 0.0, sites)
     for number in range(videos):
-        plan = draw_errors(rubric, np.random.default_rng([seed, 2, number]))
-        exams.append(examine(f"sim{number + 1:03d}", plan, raters, seed=(seed, number), rubric=rubric))
+        student = number % (students or videos)
+        ability = float(means[student % sites] + np.random.default_rng([seed, 6, student]).normal())
+        plan = draw_errors(ability, np.random.default_rng([seed, _STREAM, number]))
+        who = {"student": f"student{student + 1:03d}", "site": f"site{student % sites + 1}"}
+        exams.append(examine(f"sim{number + 1:03d}", plan, raters, seed=(seed, number), **who))
     return tuple(exams)

@@ -19,8 +19,8 @@ from siming_tasks.tools.simulator.choreography import CHANNELS, Choreography, Pa
 from siming_tasks.tools.simulator.cpr import resuscitate
 from siming_tasks.tools.simulator.people import sway_step
 from siming_tasks.tools.simulator.scene import Scene
-from siming_tasks.tools.simulator.slots import BEFORE_THE_ACT, draw_slots
-from siming_tasks.tools.simulator.speech import RATE
+from siming_tasks.tools.simulator.sound import RATE
+from siming_tasks.tools.simulator.steps import BEFORE_THE_ACT, draw_slots
 from siming_tasks.tools.simulator.trainee import TraineeErrors
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FPS = 10
 """Frames per second: five in a compression at a proper rate; the rubric asks for at most 8."""
 FULL = Pace(time=0.72)
-"""About four minutes an exam, of which a third is stillness: see :mod:`slots`. Natural lengths make about 160 s."""
+"""About four minutes an exam, of which a third is stillness (:func:`steps.draw_slots`); natural lengths make 160 s."""
 SHORT = Pace(time=0.13, clock=0.13, strokes=6)
 """Half a minute an exam: six strokes stand for thirty and everything but the strokes runs fast. For tests."""
 _TITLE = "SYNTHETIC: simulated exam, drawn by a program"
@@ -69,17 +69,12 @@ def _play(
     return s.finish()
 
 
-def frames(
-    performance: Performance, appearance_seed: int, start: int = 0, stop: int | None = None, *, bubbles: bool = True
-) -> Iterator[Image]:
-    """Images ``start`` to ``stop`` of the video, BGR, shape (272, 480, 3); the same object while nothing changes.
-
-    Without ``bubbles`` nothing that is said can be seen.
-    """
+def frames(performance: Performance, appearance_seed: int, start: int = 0, stop: int | None = None) -> Iterator[Image]:
+    """Images ``start`` to ``stop`` of the video, BGR, shape (272, 480, 3); the same object while nothing changes."""
     scene = Scene(draw_appearance(appearance_seed), list(CHANNELS))
     rows = np.round(performance.sample(FPS), 2).tolist()
     words: dict[int, tuple[tuple[str, str], ...]] = {}  # what is heard at the middle of each frame
-    for word in performance.utterances if bubbles else ():
+    for word in performance.utterances:
         for index in range(int(word.start * FPS), int(word.end * FPS) + 1):
             if word.start <= (index + 0.5) / FPS < word.end:
                 words[index] = (*words.get(index, ()), (word.who, word.text))

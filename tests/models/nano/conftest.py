@@ -32,7 +32,7 @@ class Clips:
 def exams(shared: Path) -> Path:
     """Four exams of a seed of their own, at full length: the judge was trained on no other pace."""
     with FileLock(shared / "nano_exams.lock"):
-        return make_demo(shared / "nano_exams", videos=4, seed=9191, jobs=2, progress=False, contact=False)
+        return make_demo(shared / "nano_exams", videos=4, seed=9191, jobs=2, progress=False)
 
 
 @pytest.fixture(scope="module")

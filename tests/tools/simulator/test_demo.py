@@ -5,7 +5,6 @@ from itertools import islice
 from pathlib import Path
 
 import av
-import cv2
 import numpy as np
 import pytest
 
@@ -67,14 +66,7 @@ def test_labels_and_logs_are_those_of_the_seed(short_demo):
             step: truth.points for step, truth in exam.truth.items()
         }
         made = {error for event in log["events"] for error in event.get("errors", ())}
-        assert made == {error for errors in exam.plan.errors.values() for error in errors}
-
-
-def test_contact_sheets_are_there_to_look_at(short_demo):
-    for video in open_dataset(short_demo).videos:
-        sheet = cv2.imread(str(short_demo / "contact" / f"{video.video_id}.jpg"))
-        assert sheet.shape == (20 + 6 * 138, 6 * 192, 3)  # a band above six rows of pictures with two lines each
-        assert sheet.std() > 20
+        assert made == set(exam.plan.errors.values())
 
 
 def test_a_video_without_its_folder_still_says_that_it_is_synthetic(short_demo):
@@ -100,7 +92,7 @@ def test_an_interrupted_run_leaves_nothing_and_is_taken_up_again(tmp_path, monke
         return make(job)
 
     monkeypatch.setattr(demo, "_make", interrupted)
-    options = {"videos": 2, "short": True, "jobs": 1, "progress": False, "contact": False}
+    options = {"videos": 2, "short": True, "jobs": 1, "progress": False}
     with pytest.raises(KeyboardInterrupt):
         make_demo(out, **options)
     assert not out.exists()
@@ -143,7 +135,7 @@ def test_the_command_refuses_nonsense(tmp_path, capsys):
 def test_the_same_frames_are_the_same_bytes_whatever_was_in_memory(tmp_path):
     """x264's AVX-512 code for macroblock trees gave another file one time in eight, and more often so."""
     exam = simulate_labels(7, 0)[-1]
-    pictures = list(islice(frames(perform(exam.plan, fps=FPS, seed=exam.look), exam.look), 300))
+    pictures = list(islice(frames(perform(exam.plan, seed=exam.look), exam.look), 300))
     rng = np.random.default_rng(0)
     found = set()
     for _ in range(24):

@@ -11,7 +11,7 @@ from siming_tasks.data import open_dataset
 from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tools.simulator import make_demo, simulate_pairs
-from siming_tasks.tools.simulator.minimal_pairs import HISTORY, LOCAL, pair_row
+from siming_tasks.tools.simulator.minimal_pairs import HISTORY, LOCAL
 from siming_tasks.tools.simulator.video import FPS, SHORT, frames, perform
 
 TWINS = simulate_pairs(2 * max(len(HISTORY), len(LOCAL)), seed=5)
@@ -19,7 +19,7 @@ TWINS = simulate_pairs(2 * max(len(HISTORY), len(LOCAL)), seed=5)
 
 def performances(minimal_pairs):
     slots = minimal_pairs.slots(short=True)
-    return [perform(exam.plan, pace=SHORT, fps=FPS, seed=exam.look, slots=slots) for exam in minimal_pairs.exams]
+    return [perform(exam.plan, pace=SHORT, seed=exam.look, slots=slots) for exam in minimal_pairs.exams]
 
 
 def judge(said):
@@ -42,7 +42,7 @@ def clips(minimal_pairs):
 
 
 @pytest.mark.parametrize(
-    "minimal_pairs", TWINS[::2], ids=lambda minimal_pairs: f"{minimal_pairs.step_id}-{minimal_pairs.changed[0]}"
+    "minimal_pairs", TWINS[::2], ids=lambda minimal_pairs: f"{minimal_pairs.step_id}-{minimal_pairs.changed}"
 )
 def test_history_pairs_show_the_same_clip_and_deserve_different_points(minimal_pairs):
     assert minimal_pairs.kind == "history"
@@ -50,17 +50,17 @@ def test_history_pairs_show_the_same_clip_and_deserve_different_points(minimal_p
     assert second.spans[minimal_pairs.step_id] == first.spans[minimal_pairs.step_id]
     one, other = clips(minimal_pairs)
     assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
-    row = pair_row(minimal_pairs)
+    row = minimal_pairs.row()
     assert row["points"][0] != row["points"][1]
     assert row["direction"] == np.sign(row["points"][1] - row["points"][0])
     assert not np.array_equal(first.sample(FPS), second.sample(FPS)) or first.utterances != second.utterances
 
 
-@pytest.mark.parametrize("minimal_pairs", TWINS[1::2], ids=lambda minimal_pairs: minimal_pairs.changed[0])
+@pytest.mark.parametrize("minimal_pairs", TWINS[1::2], ids=lambda minimal_pairs: minimal_pairs.changed)
 def test_local_pairs_differ_in_the_step_itself(minimal_pairs):
     assert minimal_pairs.kind == "local"
-    row = pair_row(minimal_pairs)
-    assert {error.rpartition(".")[0] for error in minimal_pairs.changed} == {minimal_pairs.step_id}
+    row = minimal_pairs.row()
+    assert minimal_pairs.changed.rpartition(".")[0] == minimal_pairs.step_id
     assert row["points"][0] != row["points"][1]
     assert minimal_pairs.step_id not in row["unchanged_steps"]
     assert len(row["unchanged_steps"]) >= 30
@@ -68,7 +68,7 @@ def test_local_pairs_differ_in_the_step_itself(minimal_pairs):
 
 def test_a_judge_of_clips_is_right_on_local_pairs_only():
     """The best it can do is to know every clip by heart: the points that were given to these very pixels."""
-    rows, known, answers = [pair_row(minimal_pairs) for minimal_pairs in TWINS], {}, []
+    rows, known, answers = [minimal_pairs.row() for minimal_pairs in TWINS], {}, []
     for minimal_pairs, row in zip(TWINS, rows, strict=True):
         seen = [hashlib.sha256(b"".join(frame.tobytes() for frame in clip)).digest() for clip in clips(minimal_pairs)]
         answers.append([known.setdefault(clip, points) for clip, points in zip(seen, row["points"], strict=True)])
@@ -80,11 +80,11 @@ def test_a_judge_of_clips_is_right_on_local_pairs_only():
 
 
 def test_either_video_of_a_pair_may_have_the_error():
-    assert {pair_row(minimal_pairs)["direction"] for minimal_pairs in TWINS} == {-1, 1}
+    assert {minimal_pairs.row()["direction"] for minimal_pairs in TWINS} == {-1, 1}
 
 
 def test_the_folder_lists_its_pairs_and_the_metric_reads_them(tmp_path):
-    out = make_demo(tmp_path / "pairs", videos=4, short=True, pairs=True, jobs=2, progress=False, contact=False)
+    out = make_demo(tmp_path / "pairs", videos=4, short=True, pairs=True, jobs=2, progress=False)
     dataset = open_dataset(out)
     rows = [json.loads(line) for line in (out / "pairs.jsonl").read_text().splitlines()]
     assert [row["kind"] for row in rows] == ["history", "local"]

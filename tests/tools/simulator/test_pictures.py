@@ -1,23 +1,19 @@
-"""What the drawings promise to the eye: colours, the clock in view, the arm after undressing, bystanders, contact."""
+"""What the drawings promise to the eye: colours, the clock in view, the arm after undressing, bystanders."""
 
 import colorsys
-import itertools
 
 import numpy as np
 import pytest
 
-from siming_tasks.rubrics import default_rubric
 from siming_tasks.tools.simulator import simulate_labels
 from siming_tasks.tools.simulator.canvas import Pen, draw_appearance
 from siming_tasks.tools.simulator.choreography import CHANNELS
-from siming_tasks.tools.simulator.contact_sheet import deciding_moments
 from siming_tasks.tools.simulator.people import at_rest
 from siming_tasks.tools.simulator.scene import CLOCK, Scene
 from siming_tasks.tools.simulator.trainee import with_consequences
 from siming_tasks.tools.simulator.video import FPS, perform
 
 LOOKS = [draw_appearance(seed) for seed in range(200)]
-RUBRIC = default_rubric()
 REST = list(CHANNELS.values())
 
 
@@ -64,7 +60,7 @@ def test_overlapping_things_differ_in_colour():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_no_bubble_covers_the_wall_clock(seed):
-    exams = [simulate_labels(seed + 1, 3)[seed].plan, with_consequences(RUBRIC, {"aed_01": ("bad_placement",)})]
+    exams = [simulate_labels(seed + 1, 3)[seed].plan, with_consequences("aed_01.bad_placement")]
     look = draw_appearance(1000 + seed)
     scene = Scene(look, list(CHANNELS))
     x, y = Pen(scene.draw(REST, (), 0.0), look.camera).at(CLOCK)
@@ -72,7 +68,7 @@ def test_no_bubble_covers_the_wall_clock(seed):
     clock = np.hypot(rows - y, columns - x) < 16.5 * min(1.0, np.hypot(*look.camera[:, 0]))
     assert clock.sum() > 100  # pixels
     for plan in exams:
-        played = perform(plan, fps=FPS, seed=seed)
+        played = perform(plan, seed=seed)
         table = played.sample(FPS)
         assert played.utterances
         for word in {(word.who, word.text): word for word in played.utterances}.values():
@@ -114,25 +110,3 @@ def test_who_acts_is_not_moved():
     assert {name for name in CHANNELS if moved[name] != state(aide_seen=1, aide_gx=0.5)[name]} <= {
         "aide_lean", "aide_bow",
     }  # fmt: skip
-
-
-def test_the_moment_shown_is_the_one_that_decides():
-    played = perform(with_consequences(RUBRIC, {}), fps=FPS, seed=4)
-    moments = deciding_moments(played, FPS)
-    assert list(moments) == list(played.spans)
-    assert all(start < moments[step] < end for step, (start, end) in played.spans.items())
-    set_of_30 = [f"cpr_{number:02d}" for number in range(10, 15)]
-    assert len({played.spans[step] for step in set_of_30}) == 1
-    assert all(abs(moments[one] - moments[other]) > 0.15 for one, other in itertools.combinations(set_of_30, 2))
-    table = dict(zip(CHANNELS, played.sample(FPS).T, strict=True))
-    depth = {step: table["p_depth"][int(moments[step] * FPS)] for step in ("cpr_11", "cpr_13")}
-    assert depth["cpr_11"] > 4.5 and depth["cpr_13"] < 1.5  # cm: pressed down, and let up
-    assert table["a_plug"][int(moments["aed_04"] * FPS)] == 1
-    spoken = {step: [w.text for w in played.utterances if w.start <= moments[step] < w.end] for step in moments}
-    assert spoken["cpr_14"] == ["30"] and spoken["aed_07"] == ["Everybody clear!"]
-
-
-def test_a_step_left_out_is_shown_in_its_middle():
-    played = perform(with_consequences(RUBRIC, {"cpr_16": ("omitted",)}), fps=FPS, seed=4)
-    start, end = played.spans["cpr_16"]
-    assert deciding_moments(played, FPS)["cpr_16"] == pytest.approx((start + end) / 2, abs=1 / FPS)
