@@ -84,8 +84,11 @@ def simulate_pairs(number: int, seed: int = 0) -> tuple[MinimalPair, ...]:
         spoilt = with_consequences(*base.errors.values(), error, ability=base.ability)
         plans = (base, spoilt) if rng.random() < 0.5 else (spoilt, base)
         name = f"pair{index + 1:03d}"
-        common = {"seed": (seed, 100_000 + index), "student": f"student{index + 1:03d}", "site": "site1"}
-        first, second = (examine(name + side, plan, raters, **common) for side, plan in zip("ab", plans, strict=True))
+        luck, who = (seed, 100_000 + index), f"student{index + 1:03d}"
+        first, second = (
+            examine(name + side, plan, raters, seed=luck, student=who, site="site1")
+            for side, plan in zip("ab", plans, strict=True)
+        )
         pairs.append(MinimalPair(name, kind, target, error, (first, second)))
     return tuple(pairs)
 
