@@ -1,4 +1,4 @@
-"""What the 33 steps are like: done right, done wrong, and for how long. The table that the simulator performs.
+"""The 33 steps: done right, done wrong, and for how long. The table that the simulator performs.
 
 Of the rubric's named errors those are here that can be told from the picture or the sound of a compressed video of
 480 x 272 pixels. What a row says is what is drawn (:mod:`cpr`, :mod:`aed`, :mod:`bag_mask`); words in quotation marks
