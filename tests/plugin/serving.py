@@ -1,4 +1,4 @@
-"""A chat completion endpoint on loopback that decodes every image it is sent."""
+"""A service on loopback that decodes every image it is sent, for the clients of OpenAI, Google and Anthropic."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import hashlib
 import io
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
 from PIL import Image
 
 
@@ -19,7 +20,7 @@ def pixels(image: Image.Image) -> str:
 
 
 class Server(ThreadingHTTPServer):
-    """A chat completion endpoint; ``answer(images, text, n)`` gives status and body, or None to drop the connection."""
+    """A service; ``answer(images, text, n)`` gives status and body, or None to drop the connection."""
 
     daemon_threads = True
 
@@ -27,9 +28,8 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), Handler)
         self.answer, self.received, self.lock = answer, [], threading.Lock()
         self.options: list[dict[str, Any]] = []
-        """Path of each request, and the fields of its body besides the messages."""
-        self.media_types: set[str] = set()
-        """Media types that OpenAI's requests state for their images."""
+        """Path of each request, its ``images`` and ``sounds`` (media type, bytes), and the fields of its body besides
+        the messages."""
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     @property
@@ -43,7 +43,15 @@ class Server(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def stands_for(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Have the clients of ``gemini`` or ``claude`` ask here, who take the address from the environment."""
+        address = {"gemini": "GOOGLE_GEMINI_BASE_URL", "claude": "ANTHROPIC_BASE_URL"}[name]
+        monkeypatch.setenv(address, self.url.removesuffix("/v1"))
+        monkeypatch.setenv("GOOGLE_API_KEY" if name == "gemini" else "ANTHROPIC_API_KEY", "k")
+        for variable in ("NO_PROXY", "no_proxy"):
+            monkeypatch.setenv(variable, "127.0.0.1")
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -51,25 +59,19 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        images, texts = [], []
-        parts = [part for message in body.get("messages", ()) for part in message["content"] if isinstance(part, dict)]
-        forms = {part["type"] for part in parts if "audio" in part["type"]}
-        sounds = [
-            part["audio_url"]["url"] if "audio_url" in part else f"data:audio/wav;base64,{part['input_audio']['data']}"
-            for part in parts if "audio" in part["type"]
-        ]  # fmt: skip
-        urls = [part["image_url"]["url"] for part in parts if part.get("type") == "image_url"]
-        self.server.media_types |= {url.removeprefix("data:").partition(";")[0] for url in urls}
-        for text, data in parts_of(body):
-            if data is None:
-                texts.append(text)
-            else:
-                images.append(pixels(Image.open(io.BytesIO(base64.b64decode(data)))))
+        parts = list(parts_of(body))
+        images, sounds = (
+            [(kind, base64.b64decode(data)) for kind, data in parts if kind.startswith(start)]
+            for start in ("image", "audio")
+        )
+        forms = {kind.partition("#")[2] for kind, _ in parts if kind.startswith("audio")}
+        texts = tuple(data for kind, data in parts if kind == "text")
+        shown = tuple(pixels(Image.open(io.BytesIO(data))) for _, data in images)
         with self.server.lock:
             number = len(self.server.received)
-            self.server.received.append((tuple(images), tuple(texts)))
-            self.server.options.append({"path": self.path, "sounds": sounds, "forms": forms, "pictures": urls, **body})
-        reply = self.server.answer(tuple(images), texts[-1], number)
+            self.server.received.append((shown, texts))
+            self.server.options.append({"path": self.path, "images": images, "sounds": sounds, "forms": forms, **body})
+        reply = self.server.answer(shown, texts[-1], number)
         if reply is None:
             self.close_connection = True
             return
@@ -85,27 +87,31 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-def parts_of(body: dict[str, Any]) -> list[tuple[str, str | None]]:
-    """Text or base64 of each part of the message (a system prompt first), as OpenAI's or Google's clients send it."""
+def parts_of(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """``text`` or a media type, and the text or base64, of each part of the messages, which leave the body.
+
+    That of a sound has the form behind it in which it came: ``audio/wav#input_audio``.
+    """
     if "contents" in body:
         (message,) = body.pop("contents")
         plain = str.maketrans("-_", "+/")  # Google's clients write what is safe in an address
-        return [
-            (part.get("text", ""), part["inlineData"]["data"].translate(plain) if "inlineData" in part else None)
-            for part in message["parts"]
-        ]
-    *system, message = body.pop("messages")
-    systems = [("".join(part["text"] for part in message["content"]), None) for message in system]
-    return systems + [
-        (part.get("text", ""), image_of(part)) for part in message["content"] if "audio" not in part["type"]
-    ]
-
-
-def image_of(part: dict[str, Any]) -> str | None:
-    """Base64 of an image as clients of OpenAI or Anthropic write it; None for a text."""
-    if part["type"] == "image":
-        return str(part["source"]["data"])
-    return None if part["type"] == "text" else str(part["image_url"]["url"].split(",", 1)[1])
+        for part in message["parts"]:
+            data = part.get("inlineData")
+            yield (data["mimeType"], data["data"].translate(plain)) if data else ("text", part.get("text", ""))
+        return
+    for message in body.pop("messages"):
+        content = message["content"]
+        for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+            match part:
+                case {"type": "text", "text": text}:
+                    yield "text", text
+                case {"type": "image", "source": source}:
+                    yield source["media_type"], source["data"]
+                case {"type": "input_audio", "input_audio": {"data": data}}:
+                    yield "audio/wav#input_audio", data
+                case {"type": "image_url" | "audio_url" as form}:
+                    kind, data = part[form]["url"].removeprefix("data:").split(";base64,", 1)
+                    yield kind + f"#{form}" * (form == "audio_url"), data
 
 
 def generated(content: str) -> tuple[int, dict[str, Any]]:
@@ -118,10 +124,18 @@ def generated(content: str) -> tuple[int, dict[str, Any]]:
     }
 
 
+def message(*content: dict[str, Any], stop: str = "end_turn") -> tuple[int, dict[str, Any]]:
+    """An answer of Anthropic's service, of 7 tokens in and 11 out."""
+    return 200, {
+        "id": "x", "type": "message", "role": "assistant", "model": "m", "stop_reason": stop, "content": list(content),
+        "usage": {"input_tokens": 7, "output_tokens": 11},
+    }  # fmt: skip
+
+
 def completion(content: str | None, **choice: Any) -> tuple[int, dict[str, Any]]:
-    message = {"role": "assistant", "content": content}
+    said = {"role": "assistant", "content": content}
     return 200, {
         "id": "x", "object": "chat.completion", "created": 0, "model": "m",
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop", **choice}],
+        "choices": [{"index": 0, "message": said, "finish_reason": "stop", **choice}],
         "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
     }  # fmt: skip

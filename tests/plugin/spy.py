@@ -31,14 +31,6 @@ def thumb(picture: Any) -> list[int]:
     return np.asarray(picture.convert("L").resize(THUMB, Image.Resampling.BOX)).ravel().tolist()
 
 
-def size(picture: Any) -> list[int]:
-    """Width and height in pixels."""
-    if isinstance(picture, Image.Image):
-        return list(picture.size)
-    height, width = picture.shape[1:] if picture.shape[0] == 3 else picture.shape[:2]
-    return [int(width), int(height)]
-
-
 def flat(media: Any) -> Iterator[Any]:
     """Single pictures in nested lists, films and arrays of them."""
     if isinstance(media, list | tuple) or (not isinstance(media, Image.Image) and getattr(media, "ndim", 3) > 3):
@@ -58,8 +50,7 @@ def watch(kind: str, owner: Any) -> None:
 
     def spied(self: Any, media: Any = None, *args: Any, **kwargs: Any) -> Any:
         inputs = kwargs.get(kind) if media is None else media
-        pictures = list(flat(inputs))
-        note(kind=kind, thumbs=[thumb(item) for item in pictures], sizes=[size(item) for item in pictures])
+        note(kind=kind, thumbs=[thumb(item) for item in flat(inputs)])
         return call(self, *(() if media is None else (media,)), *args, **kwargs)
 
     owner.__call__ = spied
@@ -116,19 +107,6 @@ def watch_generate(owner: Any) -> None:
     owner.generate = spied
 
 
-def watch_nano(owner: Any) -> None:
-    """Our own small judge, which has no processor of pictures: each conversation's pictures, then its answer."""
-    read = owner._read
-
-    def spied(self: Any, shown: Any) -> Any:
-        for pictures in shown:
-            note(kind="images", thumbs=[thumb(item) for item in pictures], sizes=[size(item) for item in pictures])
-            note(kind="generate", tensors={"pixels": [len(pictures)]})
-        return read(self, shown)
-
-    owner._read = spied
-
-
 def on_the_processor() -> None:
     """Send what is meant for a graphics card nowhere."""
     import torch
@@ -160,13 +138,10 @@ if __name__ == "__main__":
     from transformers.image_processing_utils import BaseImageProcessor
     from transformers.video_processing_utils import BaseVideoProcessor
 
-    from siming_tasks.models.nano.exam_judge import Watcher
-
     watch("images", BaseImageProcessor)
     watch("videos", BaseVideoProcessor)
     watch_sound(WhisperFeatureExtractor)
     watch_generate(GenerationMixin)
-    watch_nano(Watcher)
     if os.environ.get("SPY_CPU"):
         on_the_processor()
     if folder := os.environ.get("SPY_OMNI"):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import inspect
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -92,28 +90,6 @@ def test_arguments_that_we_give_are_arguments_of_the_class() -> None:
             assert f"        {argument}:" in text, f"{name} has no argument {argument}"
             found += 1
     assert found > 20
-
-
-def test_default_modalities_are_those_of_the_classes() -> None:
-    found = []
-    for name, row in backends().items():
-        defaults = re.findall(r'^        modality: str = "(\w+)"', source(name), re.MULTILINE)
-        if row.modality and defaults:
-            assert defaults == [row.modality], name
-            found.append(name)
-    assert len(found) == 5, found
-
-
-def test_wrapped_functions_have_the_expected_parameters() -> None:
-    from lmms_eval import evaluator, models
-
-    def names(function: Any) -> list[str]:
-        return list(inspect.signature(function).parameters)
-
-    assert names(models.get_model) == ["model_name", "force_simple"]
-    assert {"model", "model_args", "tasks", "batch_size", "system_instruction", "apply_chat_template", "num_fewshot",
-            "cli_args"} <= set(names(evaluator.simple_evaluate))  # fmt: skip
-    assert names(evaluator.evaluate)[:2] == ["lm", "task_dict"]
 
 
 def test_classes_whose_code_knows_of_sound_hear_or_have_a_reason_why_not() -> None:

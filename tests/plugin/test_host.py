@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import sys
 import types
@@ -12,7 +11,6 @@ from typing import Any
 
 import pytest
 
-import siming_tasks
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.plugin import host, register, saved_run
 from siming_tasks.plugin.hooks.messages import stored_images_sent
@@ -29,19 +27,6 @@ def test_the_installed_lmms_eval_has_this_name(name: str) -> None:
     except ImportError as error:
         pytest.skip(str(error))
     assert host.fetch(name) is not None
-
-
-def test_lmms_eval_is_imported_in_one_place_alone() -> None:
-    """But for the two models of our own, whose classes need a base."""
-    package = Path(siming_tasks.__file__).parent
-    importing = set()
-    for path in package.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            if any(name.split(".")[0] == "lmms_eval" for name in names):
-                importing.add(str(path.relative_to(package)))
-    assert importing == {"plugin/reference_model.py", "models/nano/chat_model.py"}
 
 
 def test_a_version_that_was_not_tested_is_refused_in_one_sentence(
@@ -129,17 +114,6 @@ def test_the_entry_point_never_raises(monkeypatch: pytest.MonkeyPatch, caplog: p
     monkeypatch.setattr(host, "replace", lambda *_: 1 / 0)
     assert register.manifests() == []
     assert 'use --include_path "$(siming tasks-path)"' in caplog.text
-
-
-def test_our_folder_is_indexed_once() -> None:
-    def index(include_path: Any = None, include_defaults: bool = True) -> Any:
-        return register._index_our_folder(lambda _, include_path, include_defaults: include_path, None, include_path,
-                                          include_defaults)  # fmt: skip
-
-    assert index() == [tasks_path()]
-    assert index("mine") == ["mine", tasks_path()]
-    assert index([tasks_path()]) == [tasks_path()]
-    assert index(include_defaults=False) is None
 
 
 def test_lmms_eval_lists_our_models(warm: Any, tmp_path: Path) -> None:

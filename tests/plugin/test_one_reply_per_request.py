@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
-import json
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,53 +17,7 @@ from siming_tasks.media import Backend, backends
 from siming_tasks.parsing import parse_reply
 from siming_tasks.plugin.response_cache.dispatch import FAILED, one_reply_per_request
 from siming_tasks.rubrics import default_rubric
-
-
-@contextmanager
-def careful(lm: Any, backend: Backend) -> Iterator[None]:
-    """While the block runs, the object is asked as a run asks it."""
-    lm.generate_until = functools.partial(one_reply_per_request, lm, backend)
-    yield
-    del lm.generate_until
-
-
-class Messages(BaseHTTPRequestHandler):
-    """The Anthropic endpoint: answers with the number in the question, refuses the questions in ``server.bad``."""
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        asked = next(part["text"] for part in body["messages"][0]["content"] if part["type"] == "text")
-        bad = asked in self.server.bad  # type: ignore[attr-defined]
-        answer: dict[str, Any] = {
-            "id": "m", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
-            "content": [{"type": "text", "text": f"answer to {asked}"}],
-            "usage": {"input_tokens": 1, "output_tokens": 1},
-        }  # fmt: skip
-        if bad:
-            answer = {"type": "error", "error": {"type": "invalid_request_error", "message": "no"}}
-        data = json.dumps(answer).encode()
-        self.send_response(400 if bad else 200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Messages)
-    http.bad = set()  # type: ignore[attr-defined]
-    threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True).start()
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{http.server_address[1]}")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
-    for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.setenv(name, "127.0.0.1")
-    yield http
-    http.shutdown()
-    http.server_close()
+from tests.plugin.serving import Server, message
 
 
 def request(text: str, task: str = "t", doc: int = 0) -> Any:
@@ -77,40 +26,44 @@ def request(text: str, task: str = "t", doc: int = 0) -> Any:
     return Instance("generate_until", arguments, 0, {"task": task, "doc_id": doc, "repeats": 1})
 
 
-@pytest.fixture
-def claude(server: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    pytest.importorskip("anthropic")
-    module = pytest.importorskip("lmms_eval.models.simple.claude")
-    monkeypatch.setattr(module, "NUM_SECONDS_TO_SLEEP", 0)
-    model = module.Claude(model_version="m")
-    model.task_dict = {"t": {"test": [None]}}
-    return model
-
-
 def texts(replies: list[Any]) -> list[str]:
     return [getattr(reply, "text", reply) for reply in replies]
 
 
+@pytest.fixture
+def claude(serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Its class, and a service that answers with the number in the question and refuses those in ``bad``."""
+    pytest.importorskip("anthropic")
+    module = pytest.importorskip("lmms_eval.models.simple.claude")
+    monkeypatch.setattr(module, "NUM_SECONDS_TO_SLEEP", 0)
+
+    def answer(_: tuple[str, ...], text: str, __: int) -> tuple[int, Any]:
+        if text in model.bad:
+            return 400, {"type": "error", "error": {"type": "invalid_request_error", "message": "no"}}
+        return message({"type": "text", "text": f"answer to {text}"})
+
+    serve(answer).stands_for("claude", monkeypatch)
+    model = module.Claude(model_version="m")
+    model.task_dict, model.bad = {"t": {"test": [None]}}, set()
+    return model
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("bad", ["0", "2", "4"])
-def test_claude_keeps_each_reply_with_its_request(claude: Any, server: Any, bad: str) -> None:
+def test_claude_keeps_each_reply_with_its_request(claude: Any, bad: str) -> None:
+    claude.bad = {bad}
     asked = [request(str(number)) for number in range(5)]
-    server.bad = {bad}
-    with careful(claude, backends()["simple.claude"]):
-        replies = texts(claude.generate_until(asked))
-    assert len(replies) == 5
-    for number, reply in enumerate(replies):
-        if str(number) == bad:
-            status = parse_reply(reply, default_rubric().steps[:1], "score").status
-            assert reply.startswith(FAILED) and status == "request_failed"
-        else:
-            assert reply == f"answer to {number}"
+    replies = texts(one_reply_per_request(claude, backends()["simple.claude"], asked))
+    failed = replies.pop(int(bad))
+    assert replies == [f"answer to {number}" for number in range(5) if str(number) != bad]
+    status = parse_reply(failed, default_rubric().steps[:1], "score").status
+    assert failed.startswith(FAILED) and status == "request_failed"
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_claude_by_itself_shifts_them(claude: Any, server: Any) -> None:
+def test_claude_by_itself_shifts_them(claude: Any) -> None:
     """If a later lmms-eval mends it, it need not be asked one by one."""
-    server.bad = {"2"}
+    claude.bad = {"2"}
     replies = texts(claude.generate_until([request(str(number)) for number in range(5)]))
     assert len(replies) == 6 and replies[4] == "answer to 3"  # the reply of request 3 in the place of request 4
 
@@ -134,77 +87,55 @@ class Batches:
 def test_a_batch_holds_requests_of_one_task(batch_size: int) -> None:
     asked = [request("x", task, number) for task, count in (("a", 3), ("b", 2), ("c", 1)) for number in range(count)]
     lm = Batches(batch_size)
-    with careful(lm, Backend("x", images="several")):
-        assert lm.generate_until(asked) == ["a/0", "a/1", "a/2", "b/0", "b/1", "c/0"]
+    replies = one_reply_per_request(lm, Backend("x", images="several"), asked)
+    assert replies == ["a/0", "a/1", "a/2", "b/0", "b/1", "c/0"]
     assert all(len(set(batch)) == 1 for batch in lm.batches)
-    assert "generate_until" not in vars(lm)  # as it was
+
+
+class Saying:
+    """A class that says what a function makes of the generation arguments of its requests."""
+
+    batch_size, own = 2, 2048
+
+    def __init__(self, says: Callable[..., list[Any]]) -> None:
+        self.says = says
+
+    def generate_until(self, requests: list[Any]) -> list[Any]:
+        return self.says(self, [request.args[1] for request in requests])
+
+
+def greedy(_: Any, arguments: list[dict[str, Any]]) -> list[str]:
+    caps = [str(one["max_new_tokens"]) for one in arguments]
+    for one in arguments:
+        one.update(top_p=None, max_new_tokens=0)
+    return caps
+
+
+SWALLOWS = ["1", " ", "Video x.mp4 can not load, check the source"]
+
+
+@pytest.mark.parametrize(
+    ("row", "says", "replies"),
+    [
+        ({}, lambda *_: ["one", None, "3"], ["one", FAILED, "3"]),
+        ({}, lambda *_: SWALLOWS, SWALLOWS),
+        ({"failed": "^$|can not load, check the source$"}, lambda *_: SWALLOWS, ["1", FAILED, FAILED]),
+        ({"most_tokens": 5}, greedy, ["5", "5", "5"]),
+        ({}, greedy, ["9", "9", "9"]),
+        ({"own_arguments": {"max_new_tokens": "own", "top_k": "no"}}, lambda lm, _: [str(lm.own)] * 3, ["9"] * 3),
+    ],
+)  # fmt: skip
+def test_what_a_class_says_and_what_becomes_of_it(row: dict[str, Any], says: Any, replies: list[str]) -> None:
+    """No reply, or what it gives in place of an error, is a failed request; it gets arguments of its own."""
+    asked, lm = [request(str(number)) for number in range(3)], Saying(says)
+    found = one_reply_per_request(lm, Backend("x", **row), asked)
+    assert [FAILED if text.startswith(FAILED) else text for text in found] == replies
+    assert [instance.args[1] for instance in asked] == [{"max_new_tokens": 9}] * 3 and lm.own == 2048
 
 
 def test_replies_that_cannot_be_matched_to_requests_are_not_scored() -> None:
-    class Short:
-        batch_size = 2
-
-        def generate_until(self, requests: list[Any]) -> list[str | None]:
-            return ["one"]
-
-    class Gap(Short):
-        def generate_until(self, requests: list[Any]) -> list[str | None]:
-            return ["one", None]
-
-    asked = [request("1"), request("2")]
-    lm = Short()
-    with careful(lm, Backend("x")), pytest.raises(SimingError, match="Short returned 1 replies to 2 requests: which"):
-        lm.generate_until(asked)
-    gap = Gap()
-    with careful(gap, Backend("x")):
-        assert gap.generate_until(asked) == ["one", f"{FAILED}no reply"]
-
-
-def test_a_class_gets_arguments_of_its_own_and_no_more_tokens_than_it_gives() -> None:
-    class Greedy:
-        batch_size = 1
-
-        def generate_until(self, requests: list[Any]) -> list[str]:
-            kwargs = [request.args[1] for request in requests]
-            caps = [str(arguments["max_new_tokens"]) for arguments in kwargs]
-            for arguments in kwargs:
-                arguments.update(top_p=None)
-            return caps
-
-    asked = [request("1"), request("2")]
-    asked[1].args[1]["max_new_tokens"] = 8192
-    greedy = Greedy()
-    with careful(greedy, Backend("x", most_tokens=1500)):
-        assert greedy.generate_until(asked) == ["9", "1500"]
-    assert [instance.args[1] for instance in asked] == [{"max_new_tokens": 9}, {"max_new_tokens": 8192}]
-
-
-def test_what_a_class_gives_in_place_of_an_error_is_a_failed_request() -> None:
-    class Swallowing:
-        batch_size = 1
-
-        def generate_until(self, requests: list[Any]) -> list[str]:
-            return ["1", " ", "Video x.mp4 can not load, check the source"]
-
-    asked, lm = [request("1"), request("2"), request("3")], Swallowing()
-    with careful(lm, Backend("x", failed="^$|can not load, check the source$")):
-        replies = lm.generate_until(asked)
-    assert replies[0] == "1" and all(reply.startswith(FAILED) for reply in replies[1:])
-    with careful(lm, Backend("x")):
-        assert lm.generate_until(asked)[1] == " "
-
-
-def test_a_class_that_goes_by_its_own_numbers_is_given_those_that_are_asked_for() -> None:
-    class Own:
-        batch_size, own = 1, 2048
-
-        def generate_until(self, requests: list[Any]) -> list[str]:
-            return [str(self.own)] * len(requests)
-
-    lm = Own()
-    with careful(lm, Backend("x", own_arguments={"max_new_tokens": "own", "top_k": "not asked for"})):
-        assert lm.generate_until([request("1")]) == ["9"]
-    assert lm.own == 2048
+    with pytest.raises(SimingError, match="Saying returned 1 replies to 2 requests: which"):
+        one_reply_per_request(Saying(lambda *_: ["one"]), Backend("x"), [request("1"), request("2")])
 
 
 def test_caps_of_the_host_are_those_of_the_table() -> None:

@@ -15,8 +15,6 @@ from siming_tasks.data import restate
 from siming_tasks.plugin.preflight import check_data
 from tests.lmms_eval_runs import Run
 
-CLIPS = "nothing to ask in siming_clip_score and siming_clip_error"
-
 
 @pytest.fixture
 def copy(short_demo: Path, tmp_path: Path) -> Path:
@@ -87,13 +85,6 @@ def test_tasks_without_documents_are_refused(
         assert word in message
 
 
-def test_full_videos_need_no_spans(monkeypatch: pytest.MonkeyPatch, copy: Path) -> None:
-    edit(copy, no_spans)
-    restate(copy)
-    monkeypatch.setenv("SIMING_DATA", str(copy))
-    check_data(["siming_full"])
-
-
 @pytest.mark.host
 def test_a_misspelt_task_is_named_and_draws_no_demo(host: Callable[..., Run], tmp_path: Path) -> None:
     """lmms-eval would print a traceback after a list of ways to list, and exit 0; another name beside it is right."""
@@ -102,21 +93,6 @@ def test_a_misspelt_task_is_named_and_draws_no_demo(host: Callable[..., Run], tm
     meant = "Did you mean siming_full? The groups are siming, siming_full and siming_clip."
     assert run.code == 1 and f"siming-tasks: there is no task 'siming_fulll'. {meant}" in run.output.splitlines()
     assert "Traceback" not in run.output and not (tmp_path / "cache" / "demo").exists()
-
-
-@pytest.mark.host
-def test_the_real_command_refuses_clips_without_spans(host: Callable[..., Any], copy: Path) -> None:
-    edit(copy, no_spans)
-    restate(copy)
-    model = ("--model", "siming_reference", "--model_args", "media=false")
-    run = host(*model, "--tasks", "siming", data=copy)
-    assert run.code == 1
-    assert run.output.count("siming-tasks: ") == 1 and CLIPS in run.output
-    assert "Traceback" not in run.output
-    run = host(
-        "--model", "siming_reference", "--model_args", "media=false", "--tasks", "siming_full", data=copy, name="2"
-    )
-    assert run.code == 0 and run.task("full_score")["coverage"] == 1.0
 
 
 @pytest.mark.host

@@ -153,25 +153,6 @@ def test_what_is_not_whole_is_renamed_and_named_after_all_else_is_saved(
     assert files(tmp_path) == left.split()
 
 
-def test_a_folder_that_cannot_be_made_ends_the_run_with_an_error(tracker: Any, tmp_path: Path) -> None:
-    (tmp_path / "model").write_text("a file in the way")
-    with pytest.raises(SystemExit) as caught:
-        save(tracker, "a", logs={"a": samples(1)})
-    assert "results.json" in str(caught.value) and "samples_a.jsonl" in str(caught.value)
-
-
-def test_an_interrupted_log_is_renamed(tracker: Any, tmp_path: Path) -> None:
-    class Interrupting(dict[str, Any]):
-        def pop(self, *_: Any) -> Any:
-            raise KeyboardInterrupt
-
-    logs = samples(6)
-    logs[3] = Interrupting(logs[3])
-    with pytest.raises(KeyboardInterrupt):
-        save(tracker, "a", logs={"a": logs})
-    assert files(tmp_path) == ["results.json", "samples_a.jsonl.partial"]
-
-
 def test_runs_in_one_second_are_each_saved(tracker: Any, tmp_path: Path) -> None:
     """lmms-eval names files by the second and appends."""
     for number in (4, 3, 2):
@@ -180,13 +161,6 @@ def test_runs_in_one_second_are_each_saved(tracker: Any, tmp_path: Path) -> None
         assert json.loads((tmp_path / "model" / f"{date}_results.json").read_text())["number"] == number
         assert len((tmp_path / "model" / f"{date}_samples_a.jsonl").read_text().splitlines()) == number
     assert len(files(tmp_path)) == 6
-
-
-def test_two_runs_of_one_name_that_is_no_time_are_not_one_log(tracker: Any, tmp_path: Path) -> None:
-    save(tracker, "a", logs={"a": samples(4)}, date="mine")
-    with pytest.raises(SystemExit):
-        save(tracker, "a", logs={"a": samples(4)}, date="mine")
-    assert files(tmp_path) == ["mine_results.json", "mine_samples_a.jsonl.partial"]
 
 
 def test_predictions_are_not_claimed_when_they_could_not_be_written(
@@ -206,9 +180,3 @@ def test_predictions_are_not_claimed_when_they_could_not_be_written(
     found = {"results": {"siming_full_error": {"siming_stderr,none": lost}}, "configs": {}}
     with pytest.raises(SystemExit, match=r"siming_predictions_full_error\.jsonl"):
         tracker.save_results_aggregated(results=found, samples=None, datetime_str=DATE)
-
-
-def test_a_run_without_output_path_writes_no_file(tracker: Any, tmp_path: Path) -> None:
-    tracker.output_path = None
-    save(tracker, "a", logs={"a": samples(2)})
-    assert files(tmp_path) == []

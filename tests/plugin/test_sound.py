@@ -6,7 +6,6 @@ the simple class sends.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import io
 import json
@@ -28,11 +27,11 @@ pytestmark = pytest.mark.host
 LIMIT = 5
 
 
-def samples_of(url: str) -> np.ndarray:
+def samples_of(sound: tuple[str, bytes]) -> np.ndarray:
     """Samples of a sound as it arrived."""
-    head, data = url.split(",", 1)
-    assert head == "data:audio/wav;base64"
-    with wave.open(io.BytesIO(base64.b64decode(data))) as file:
+    kind, data = sound
+    assert kind.startswith("audio/wav#")
+    with wave.open(io.BytesIO(data)) as file:
         assert (file.getnchannels(), file.getsampwidth(), file.getframerate()) == (1, 2, 16_000)
         return np.frombuffer(file.readframes(file.getnframes()), "<i2")
 
@@ -60,7 +59,7 @@ def test_what_arrives_is_what_the_record_states(
     dataset, seen = open_dataset(heard_demo), 0
     heard, texts = {}, []
     for (images, (*_, text)), options in zip(server.received, server.options, strict=True):
-        sounds = [samples_of(url) for url in options["sounds"]]
+        sounds = [samples_of(sound) for sound in options["sounds"]]
         assert options["forms"] <= {"input_audio" if model == "openai" else "audio_url"}
         task = TASKS[f"sound_{modality}_{'full' if 'step by step' in text else 'clip'}_score"]
         assert len(sounds) == task.modality.sound

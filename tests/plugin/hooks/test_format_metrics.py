@@ -57,15 +57,6 @@ def test_a_judge_that_abstains_where_the_frames_lack_the_evidence(name: str, run
     assert sum(whole["statuses"].values()) == whole["requests"]["answered"] == whole["requests"]["expected"]
 
 
-@pytest.mark.parametrize("name", ["full_score_abstain", "clip_error_abstain"])
-def test_a_judge_that_abstains_from_everything_has_no_accuracy(name: str, run: Dataset) -> None:
-    results = answered(name, run, lambda step, rate: True)
-    assert results["abstained"] == 1 and results["coverage"] == 0 and results[headline(TASKS[name].answer)] is None
-    assert results["accuracy"] is None
-    reason = number_of(results["siming_stderr"], "accuracy", "abstention", "abstention").why
-    assert reason == "No step with a reference was answered."
-
-
 def test_the_benchmark_reads_no_abstention(run: Dataset) -> None:
     """The same words there are no answer, and the results have no such status."""
     (doc, *_) = docs("clip_score")
@@ -102,11 +93,6 @@ def test_a_judge_that_names_the_middle_is_the_row_of_chance(run: Dataset) -> Non
     whole = pointing("full_score_evidence", run, "all_correct")["siming_stderr"]
     iou, middle = (number_of(whole, key, "evidence", "evidence").value for key in ("iou", "iou_middle"))
     assert iou == pytest.approx(middle, abs=1e-3)
-
-
-def test_a_clip_is_asked_which_seconds_but_not_where(run: Dataset) -> None:
-    results = pointing("clip_error_evidence", run, "oracle")
-    assert results["evidence"] == 1 and results["mcc"] == 1 and results["evidence_iou"] is None
 
 
 @pytest.fixture(scope="session")
@@ -163,11 +149,3 @@ def test_named_errors_are_scored_from_the_document_to_the_printed_numbers(
     assert excessive["named_error_precision"] == pytest.approx(wrong / (wrong + sum(twice)))
     f1 = number_of(excessive["siming_stderr"], "f1", "named errors", "named errors")
     assert f1.value == excessive["named_error_f1"] == pytest.approx(2 * wrong / (2 * wrong + sum(twice)))
-
-
-def test_without_errors_in_the_labels_their_agreement_has_no_value(run: Dataset) -> None:
-    results = naming("full_error_named_errors", run, lambda label, step: [])
-    assert results["named_error_f1"] is None and results["named_error_recall"] is None
-    assert (
-        number_of(results["siming_stderr"], "f1", "named errors", "named errors").why == "No error is stated or named."
-    )

@@ -5,23 +5,24 @@ from __future__ import annotations
 import base64
 import io
 import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import av
 import numpy as np
 import pytest
 from PIL import Image
 
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.data import open_dataset
-from siming_tasks.media import View, view
+from siming_tasks.media import View, backends, view
 from siming_tasks.options import Options
 from siming_tasks.plugin.hooks import doc_to_messages, doc_to_text, doc_to_visual, process_results
 from siming_tasks.plugin.hooks.messages import stored_images_sent
 from siming_tasks.plugin.hooks.run_context import RUN
+from tests.plugin.serving import Server, message
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]  # warnings of the host's own imports
 
@@ -36,23 +37,21 @@ def doc(short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> di
     monkeypatch.setenv("LMMS_IMAGE_ENCODE_FORMAT", "PNG")  # changes nothing here
     RUN.begin()
     video = open_dataset(short_demo).videos[0].video_id
-    return {
-        "id": f"full_score/{video}",
-        "setting": "full_score",
-        "video_id": video,
-        "step_id": "",
-        "root": str(short_demo),
-    }
+    ids = {"id": f"full_score/{video}", "setting": "full_score", "video_id": video, "step_id": ""}
+    return {**ids, "root": str(short_demo)}
+
+
+def shown_in(doc: dict[str, str]) -> View:
+    """The frames that a document shows."""
+    dataset = open_dataset(doc["root"])
+    video = dataset.video(doc["video_id"])
+    path, digest = dataset.media_path(video), dataset.media_digest(video)
+    return view(path, digest=digest, span=None, frames=FRAMES, cache=Options.from_env().cache_dir)
 
 
 def stored(doc: dict[str, str]) -> list[bytes]:
-    """The files of the frames that a document shows, in order."""
-    dataset = open_dataset(doc["root"])
-    video = dataset.video(doc["video_id"])
-    media = view(
-        dataset.media_path(video), digest=dataset.media_digest(video), span=None, frames=FRAMES,
-        cache=Options.from_env().cache_dir,
-    )  # fmt: skip
+    """Their files, in order."""
+    media = shown_in(doc)
     return [media.store.path(index).read_bytes() for index in media.indices]
 
 
@@ -102,7 +101,8 @@ def test_gemini_is_sent_the_stored_files(doc: dict[str, str]) -> None:
         (content,) = gemini._chat_messages_to_gemini_contents(messages, None, [])  # called as its class calls it
     images = [part.inline_data for part in content.parts if part.inline_data]
     assert [(image.mime_type, image.data) for image in images] == [("image/jpeg", data) for data in expected]
-    assert [part.text for part in content.parts][:3:2] == ["Frame at 0.0 s:", doc_text(messages, 2)]
+    second = messages.messages[0].content[2].text
+    assert [part.text for part in content.parts][:3:2] == ["Frame at 0.0 s:", second]
     assert record(doc)["encoding"] == "jpeg90"
     plain = {"role": "user", "content": [{"type": "image", "url": Image.new("RGB", (8, 8))}]}
     with stored_images_sent():
@@ -110,57 +110,22 @@ def test_gemini_is_sent_the_stored_files(doc: dict[str, str]) -> None:
     assert other.parts[0].inline_data.mime_type == "image/png" and other.parts[0].inline_data.data[:4] == b"\x89PNG"
 
 
-def doc_text(messages: Any, place: int) -> str:
-    return str(messages.messages[0].content[place].text)
-
-
-@pytest.fixture
-def anthropic_service(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
-    """A service on loopback that says {} to every message, and what it was sent."""
-    received: list[Any] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            received.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            body = json.dumps({
-                "id": "x", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
-                "content": [{"type": "text", "text": "{}"}], "usage": {"input_tokens": 1, "output_tokens": 1},
-            }).encode()  # fmt: skip
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", f"http://127.0.0.1:{server.server_address[1]}")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    yield received
-    server.shutdown()
-    server.server_close()
-
-
-def test_claude_is_sent_the_stored_files(doc: dict[str, str], anthropic_service: list[Any]) -> None:
+def test_claude_is_sent_the_stored_files(
+    doc: dict[str, str], serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its class encodes to JPEG of quality 85 (a second loss), after a PNG of each image for its size."""
     pytest.importorskip("anthropic")
     from lmms_eval.models.simple.claude import Claude
 
-    expected = stored(doc)
-    model = Claude(model_version="m")
+    server = serve(lambda *_: message({"type": "text", "text": "{}"}))
+    server.stands_for("claude", monkeypatch)
+    expected, model = stored(doc), Claude(model_version="m")
     model.task_dict = {"task": {"test": [doc]}}
     arguments = (doc_to_text(doc), {"max_new_tokens": 16}, lambda document: doc_to_visual(document), 0, "task", "test")
     with stored_images_sent():
         (reply,) = model.generate_until([SimpleNamespace(args=arguments)])
     assert reply.text == "{}"
-    (body,) = anthropic_service
-    images = [part["source"] for part in body["messages"][0]["content"] if part["type"] == "image"]
-    assert {image["media_type"] for image in images} == {"image/jpeg"}
-    assert [base64.b64decode(image["data"]) for image in images] == expected
+    assert server.options[0]["images"] == [("image/jpeg", data) for data in expected]
     assert record(doc)["encoding"] == "jpeg90"
 
 
@@ -178,3 +143,52 @@ def test_a_photographic_request_fits_where_the_hosts_own_does_not(photo_video: P
     ours, host = weight(shown.to_send(decode=False)[0]), 8 * weight(shown.images()[::8])
     assert ours < 20e6 < 50e6 < host
     assert host > 4 * ours
+
+
+def test_qwen_prepares_the_stores_frames(doc: dict[str, str]) -> None:
+    from lmms_eval.protocol import ChatMessages
+    from qwen_vl_utils import process_vision_info
+
+    size = 84, 56  # multiples of 28, so that its resizing is one that we can repeat
+    limits = {"resized_height": size[1], "resized_width": size[0]}
+    hugging = ChatMessages(messages=doc_to_messages(doc)).to_hf_messages(image_kwargs=limits)
+    images, videos = process_vision_info(hugging)
+    expected = [np.asarray(image.resize(size)) for image in shown_in(doc).images()]
+    assert videos is None and len(images) == len(expected)
+    assert all(map(np.array_equal, expected, map(np.asarray, images)))
+
+
+def test_lmms_eval_corrupts_a_video_item_and_we_refuse_that_way(
+    doc: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stock conversion sends frames more than once; if a later lmms-eval mends it, the refusal can go."""
+    from lmms_eval.protocol import ChatMessages
+    from qwen_vl_utils import fetch_video
+
+    (path,) = doc_to_visual(doc, {"media": "video"})
+    truth = [frame.permute(1, 2, 0).numpy().astype(np.uint8) for frame in fetch_video({"video": path, "nframes": 128})]
+    stock = ChatMessages(messages=[{"role": "user", "content": [{"type": "video", "url": path}]}])
+    urls = sent_by_chat(stock.to_openai_messages({"nframes": 128}))
+    sent = [np.asarray(Image.open(io.BytesIO(data))) for _, data in urls]
+    assert len(sent) == len(truth)
+    assert not all(map(np.array_equal, sent, truth))
+    for media in ("video", "proxy"):
+        monkeypatch.setenv("SIMING_MEDIA", media)
+        RUN.begin()
+        words = f"SIMING_MEDIA={media}: .* replaces frames of a video by older ones"
+        with RUN.evaluating(backends()["chat.openai"]), pytest.raises(OptionsError, match=words):
+            doc_to_messages(doc)
+
+
+def test_a_proxy_holds_the_frames_of_frames_mode(doc: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every frame of the short file is nearer to its own stored frame than to any other of those shown."""
+    expected = [np.asarray(image)[::4, ::4].astype(float) for image in shown_in(doc).images()]
+    monkeypatch.setenv("SIMING_MEDIA", "proxy")
+    RUN.begin()
+    (path,) = doc_to_visual(doc, {"media": "frames"})
+    with av.open(path) as file:
+        decoded = [frame.to_ndarray(format="rgb24")[::4, ::4].astype(float) for frame in file.decode(video=0)]
+    assert len(decoded) == len(expected) > 4
+    errors = np.array([[np.abs(a - b).mean() for b in expected] for a in decoded])
+    assert (errors.diagonal() < 4).all()
+    assert (errors.diagonal() <= errors.min(axis=1) + 0.5).all()

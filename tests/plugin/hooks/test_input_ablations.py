@@ -83,24 +83,6 @@ def test_a_judge_of_times_alone_keeps_its_answers_on_another_exam(run: Dataset) 
         assert told(f"ablation_mismatched_video_{scope}_score", count) == plain
 
 
-def test_a_mismatched_video_has_the_media_of_the_other_exam(run: Dataset) -> None:
-    """Four exams of two sites: the record names whose frames they were."""
-    for name, few in (("full_error", 1), ("clip_error", 4)):
-        plain = {(doc["video_id"], doc["step_id"]): doc for doc in docs(name)}
-        asked = docs(f"ablation_mismatched_video_{name}")[::40]
-        assert len(asked) == few
-        compared = 0
-        for doc in asked:
-            parts = content(doc, FRAMES)
-            mismatched = record(doc)["media"]["mismatched_video"]
-            assert mismatched != doc["video_id"]
-            own = plain.get((mismatched, doc["step_id"]))
-            assert len(pictures(parts)) == (6 if name == "full_error" else 3)
-            assert own is None or set(pictures(parts)) <= set(pictures(content(own, FRAMES)))
-            compared += own is not None
-        assert compared == few
-
-
 @pytest.mark.parametrize("name", [name for name in INPUT_ABLATIONS if name != "no_video"])
 def test_a_model_that_reads_files_gets_a_real_one(name: str, run: Dataset) -> None:
     (doc, *_) = docs(f"ablation_{name}_full_score")

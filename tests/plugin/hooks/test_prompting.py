@@ -14,13 +14,12 @@ from siming_tasks.models.baselines import judge
 from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
 from siming_tasks.results.comparable import TaskRun, comparable
-from siming_tasks.results.discovery import asked_ids, slices_of
 from siming_tasks.results.lmms_eval_commands import missing_requests
 from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.results.run import read_run
 from siming_tasks.tasks import TASKS
 from tests.plugin.hooks.conftest import aggregated, docs
-from tests.records import distinct, write_predictions
+from tests.records import distinct
 from tests.results.test_read import logged
 
 FULL = "full_score"
@@ -90,17 +89,6 @@ def test_a_part_that_fails_costs_its_steps_and_no_other(run: Dataset, begin: Any
     assert missing_requests(again, run, [FULL])[FULL][1] == []
 
 
-def test_parts_are_written_as_one_line_and_read_back(run: Dataset, begin: Any, tmp_path: Path) -> None:
-    begin(run.root, ASK="skill")
-    merged, _ = distinct([row["siming_stderr"] for row in results(FULL, run)])
-    path = write_predictions(merged, tmp_path / "p.jsonl")
-    assert len(path.read_text().splitlines()) == len(run.videos)
-    records = load_predictions(path, run).records[FULL]
-    assert [(record["answers"], record["asking"], record["prompt"]) for record in records] == [
-        (record["answers"], "skill", record["prompt"]) for record in merged
-    ]
-
-
 def test_the_same_part_twice_with_another_answer_is_a_conflict(run: Dataset, begin: Any, tmp_path: Path) -> None:
     begin(run.root, ASK="skill")
     row = results(FULL, run, "rater_a")[0]["siming_stderr"]
@@ -111,14 +99,6 @@ def test_the_same_part_twice_with_another_answer_is_a_conflict(run: Dataset, beg
         logged(tmp_path / f"{number}_samples_siming_full_score.jsonl", [record])
     (problem,) = [p for p in load_predictions(tmp_path, run).problems if p.severity == "error"]
     assert problem.code == "prediction-twice" and "with another answer" in problem.what
-
-
-def test_a_limited_run_in_parts_counts_only_recorded_parts_as_asked(run: Dataset) -> None:
-    config = {"metadata": {"siming_options": '{"ask": "step"}'}}
-    (part,) = slices_of([{"config": {"limit": 5}, "configs": {"siming_full_score": config}}])[FULL]
-    assert part.parts and asked_ids(FULL, run.videos, ["full_score/v001"], slices=[part]) == {"full_score/v001"}
-    (whole,) = slices_of([{"config": {}, "configs": {"siming_full_score": config}}])[FULL]
-    assert len(asked_ids(FULL, run.videos, [], slices=[whole])) == len(run.videos)
 
 
 def test_reasoned_and_plain_are_not_compared_unless_asked(run: Dataset, begin: Any, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from siming_tasks.common.errors import DataError, OptionsError
+from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset, restate
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import RUN, RunContext
@@ -18,19 +18,6 @@ from tests.plugin.hooks.conftest import aggregated, docs, reply
 
 FRAMES = {"media": "frames"}
 Begin = Callable[..., None]
-
-
-def test_fetching_a_hook_does_nothing(run: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the values that are worked out from the data read the environment, which is unusable here."""
-    before = RUN.options
-    monkeypatch.setenv("SIMING_FRAMES", "many")
-    for name in ("docs_full_score", "mcc", "qwk_stderr", "coverage", "process_results", "doc_to_text"):
-        assert callable(getattr(hooks, name))
-    assert not hasattr(hooks, "docs_half_score") and not hasattr(hooks, "mcc_error")
-    assert RUN.options is before
-    for name in ("alias_full_score", "metadata_clip_error", "dataset_kwargs"):
-        with pytest.raises(OptionsError, match="SIMING_FRAMES"):
-            getattr(hooks, name)
 
 
 def test_loading_a_task_again_reads_the_environment_again(run: Dataset, other_demo: Path, begin: Begin) -> None:
@@ -111,13 +98,6 @@ def test_two_data_sets_with_the_same_ids_do_not_mix(run: Dataset, other_demo: Pa
         hooks.mcc([row["mcc"] for row in (a[0], b[0])])
 
 
-def test_a_target_is_the_label_of_its_own_data_set(run: Dataset, other_demo: Path) -> None:
-    (doc, *_) = docs("full_score")
-    best = {step.id: step.max_score for step in run.rubric.steps}
-    assert json.loads(hooks.doc_to_target({**doc, "root": str(other_demo)})) == best
-    assert json.loads(hooks.doc_to_target(doc)) != best
-
-
 def test_replies_from_lmms_evals_cache_have_unknown_media(run: Dataset, begin: Begin) -> None:
     chat, simple = docs("clip_score")[:2]
     hooks.doc_to_messages(chat, FRAMES)
@@ -127,16 +107,6 @@ def test_replies_from_lmms_evals_cache_have_unknown_media(run: Dataset, begin: B
     assert media[1] == {"mode": "video"}
     begin(run.root)  # the next run in this process gets both replies from a cache
     assert hooks.process_results(chat, ["{}"])["siming_stderr"]["media"] == {"mode": "unknown"}
-
-
-def test_matched_density_is_recorded_for_clips_only(run: Dataset, begin: Begin) -> None:
-    begin(run.root, CLIP_DENSITY="matched")
-    density = {}
-    for name in ("full_timed_error", "clip_error"):
-        (doc, *_) = docs(name)
-        hooks.doc_to_visual(doc, FRAMES)
-        density[name] = hooks.process_results(doc, ["{}"])["siming_stderr"]["media"]["density"]
-    assert density == {"full_timed_error": "native", "clip_error": "matched"}
 
 
 def test_an_evaluation_is_not_taken_for_another(run: Dataset, begin: Begin) -> None:
@@ -170,17 +140,6 @@ def test_thirty_two_threads_open_a_data_set_once(run: Dataset, monkeypatch: pyte
     assert len(identities) == len(opened) == 1
 
 
-def test_only_a_few_data_sets_stay_open(run: Dataset, tmp_path: Path) -> None:
-    session = RunContext()
-    roots = [str(shutil.copytree(run.root, tmp_path / str(number))) for number in range(6)]
-    first = session.open_dataset(roots[0])
-    for root in roots[1:]:
-        session.open_dataset(roots[0])
-        session.open_dataset(root)
-    assert session.open_dataset(roots[0]) is first
-    assert len(session._datasets) == 4
-
-
 def test_a_reply_that_was_read_before_is_read_for_the_step_that_is_asked_now(run: Dataset) -> None:
     """Short replies are remembered by step: 3 of 3 points for one step is off the scale of another."""
     scales = {step.id: step.max_score for step in run.rubric.steps}
@@ -190,16 +149,3 @@ def test_a_reply_that_was_read_before_is_read_for_the_step_that_is_asked_now(run
             answers[doc["step_id"]] = hooks.process_results(doc, ['{"score": 2}'])["siming_stderr"]["status"]
     assert answers == {step: "ok" if scales[step] >= 2 else "unread" for step in answers}
     assert set(answers.values()) == {"ok", "unread"}
-
-
-def test_documents_are_gone_through_as_by_the_table_itself(run: Dataset) -> None:
-    import datasets
-
-    table = hooks.docs_clip_score(None)
-    plain = datasets.Dataset.from_list([table[row] for row in range(len(table))])
-    assert isinstance(table, datasets.Dataset) and len(table) > 33
-    assert list(table) == list(plain)
-    assert list(table.select([5, 2])) == list(plain.select([5, 2]))
-    assert [type(row["id"]) for row in table.with_format("numpy")] == [
-        type(row["id"]) for row in plain.with_format("numpy")
-    ]

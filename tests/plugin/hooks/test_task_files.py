@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -19,7 +18,6 @@ from siming_tasks.media import backends
 from siming_tasks.metrics.catalogue import select
 from siming_tasks.plugin import hooks
 from siming_tasks.tasks import BENCHMARK_TASKS, SET_GROUPS, TASKS
-from tests.plugin.hooks.conftest import docs
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of the host's own imports
 
@@ -88,17 +86,6 @@ def test_metadata_hold_everything_that_a_result_depends_on(run: Dataset) -> None
     )
 
 
-def test_default_options_are_the_words_of_the_first_version(
-    run: Dataset, begin: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begin(run.root)
-    for name in ("FRAMES", "CLIP_FRAMES"):
-        monkeypatch.delenv(f"SIMING_{name}")
-    assert hooks.metadata_full_score["siming_options"] == json.dumps(
-        {"media": "auto", "frames": 64, "clip_frames": 16, "frame_size": 896, "clip_density": "native"}
-    )
-
-
 def test_groups_hold_the_settings_that_say_so() -> None:
     groups = {path.stem: yaml.safe_load(path.read_text()) for path in FILES if "group:" in path.read_text()}
     whole = [groups.pop(name)["task"] for name in ("siming", *SET_GROUPS)]
@@ -132,18 +119,3 @@ def test_a_task_file_has_five_lines_of_its_own() -> None:
         assert [line.split(":")[0] for line in lines] == [
             "task", "include", "task_alias", "process_docs", *own, "metadata"
         ]  # fmt: skip
-
-
-def test_the_hosts_errors_of_means_stay_empty_with_a_cluster_key_too(run: Dataset) -> None:
-    """They would be of a mean of one number a request, which no metric here is: hence no ``cluster_key``."""
-    from lmms_eval.evaluator_utils import TaskOutput
-
-    items = [hooks.process_results(doc, [""]) for doc in docs("full_score")]
-    for cluster_key in (None, "video_id"):
-        config = load("siming_full_score") | {"cluster_key": cluster_key}
-        task = TaskOutput(task_config=config)
-        task.sample_metrics = {(metric, "none"): [item[metric] for item in items] for metric in items[0]}
-        task.task = type("Task", (), {"aggregation": staticmethod(lambda: dict.fromkeys(items[0], len))})()
-        task.calculate_clt_aggregate_metric()
-        assert set(task.agg_metrics.values()) == {"N/A"} and len(task.agg_metrics) == 2 * len(items[0])
-    assert all("cluster_key" not in path.read_text() for path in FILES)

@@ -139,29 +139,6 @@ def test_an_equal_run_waits_and_asks_nothing_twice(runs: Runs, forked: tuple[str
     assert sum("waiting until it has ended" in run.output for run in both) == 1
 
 
-def test_a_run_goes_on_at_once_where_the_one_that_it_waits_for_is_killed(
-    runs: Runs, warm: Any, forked: tuple[str, ...]
-) -> None:
-    """Also where that one was stopped (SIGSTOP) for longer than any lease would last: it holds its lock."""
-
-    def stop_then_kill(*request: Any) -> Any:
-        if request[2] == 8:
-            os.kill(warm.pid, signal.SIGSTOP)
-            pool.submit(lambda: (time.sleep(3), os.kill(warm.pid, signal.SIGKILL)))
-        return slowly(*request)
-
-    runs.answer = stop_then_kill
-    with ThreadPoolExecutor(3) as pool:
-        first = pool.submit(runs, "openai", name="first")
-        while not runs.sent:
-            time.sleep(0.01)
-        other = pool.submit(runs, "openai", name="second", launcher=forked).result()
-    assert first.result().code == -signal.SIGKILL
-    assert other.task("clip_score")["siming_stderr"]["statuses"]["ok"] == REQUESTS
-    asked = Counter(runs.server.received)
-    assert len(asked) == REQUESTS <= runs.sent <= REQUESTS + AT_ONCE and max(asked.values()) <= 2
-
-
 @pytest.mark.parametrize("model", ARGUMENTS)
 def test_the_hosts_own_budget_ends_with_one_message(runs: Runs, model: str) -> None:
     stopped = runs(model, "--max_tokens", "8")  # 2 tokens a request

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.host
+pytestmark = [pytest.mark.host, pytest.mark.weekly]
 
 PLUGIN = """
 import json, os, pathlib, signal, time

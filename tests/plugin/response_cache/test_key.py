@@ -15,7 +15,6 @@ from PIL import Image
 
 from siming_tasks.plugin.hooks import docs
 from siming_tasks.plugin.response_cache import key
-from siming_tasks.plugin.response_cache.cache import replies_kept
 from siming_tasks.plugin.response_cache.key import UnidentifiedModel, identity_of
 from tests.plugin.serving import Server, completion
 
@@ -166,29 +165,6 @@ def test_repeats_are_samples_of_their_own_and_padding_is_none(ask: Callable[...,
     more = ask(Echo(), repeats=3, limit=2, pad=True).replies
     assert [more[0], more[1], more[3], more[4]] == first.replies and more[6] == more[3]
     assert len(Echo.asked[-2:]) == 2 and ask(Echo(), repeats=3, limit=2).new == 0
-
-
-def test_batches_hold_one_task_and_order_is_kept(ask: Callable[..., Any]) -> None:
-    replies = ask(Echo(batch_size=4), tasks=("siming_clip_score", "siming_clip_error"), limit=6).replies
-    assert Echo.asked[-12:] == [f"siming_clip_{kind} {number}" for kind in ("error", "score") for number in range(6)]
-    assert [len(call) for call in Echo.calls[-4:]] == [4, 2, 4, 2] and all(len(set(call)) == 1 for call in Echo.calls)
-    start = len(Echo.asked) - 12
-    expected = [(start + last) % 2 for last in (4, 4, 4, 4, 6, 6, 10, 10, 10, 10, 12, 12)]
-    assert [json.loads(reply)["score"] for reply in replies] == expected
-
-
-def test_requests_of_other_tasks_are_left_alone(ask: Callable[..., Any], tmp_path: Path) -> None:
-    from lmms_eval.api.instance import Instance
-
-    class Seen(Echo):
-        def generate_until(self, requests: list[Any]) -> list[str]:
-            return [f"{len(requests)} {request.doc_id}" for request in requests]
-
-    facts = {"task": "mme", "doc_id": 7, "repeats": 1}
-    foreign = [Instance("generate_until", ("text", {}, 7, "mme", "test"), 0, facts) for _ in range(3)]
-    with replies_kept(seen := Seen()):
-        assert seen.generate_until(foreign) == ["3 7"] * 3
-    assert "generate_until" not in vars(seen) and not (tmp_path / "kept").exists()
 
 
 def test_what_cannot_be_identified_is_not_kept(ask: Callable[..., Any], tmp_path: Path) -> None:

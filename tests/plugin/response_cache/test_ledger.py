@@ -39,13 +39,6 @@ def test_what_google_counts_apart_is_unknown_where_a_part_is(written: Any, thoug
     assert facts_of_answer(200, body)["completion_tokens"] == read
 
 
-def test_no_text_is_written_without_a_token() -> None:
-    used = {"prompt_tokens": 7, "completion_tokens": 0}
-    for content, written in (("2", None), ("", 0)):
-        choice = {"message": {"content": content}, "finish_reason": "stop"}
-        assert facts_of_answer(200, {"choices": [choice], "usage": used})["completion_tokens"] == written
-
-
 @pytest.mark.parametrize(
     ("body", "error"),
     [

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from siming_tasks.plugin.response_cache import cache
 from tests.lmms_eval_runs import files_end_at
-from tests.plugin.serving import Server, completion, generated
+from tests.plugin.serving import Server, completion, generated, message
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]
 
@@ -146,14 +144,6 @@ GEMINI = [
 ]
 
 
-def message(*content: dict[str, Any], stop: str = "end_turn") -> tuple[int, dict[str, Any]]:
-    """An answer of Anthropic's service."""
-    return 200, {
-        "id": "x", "type": "message", "role": "assistant", "model": "m", "stop_reason": stop, "content": list(content),
-        "usage": {"input_tokens": 7, "output_tokens": 11},
-    }  # fmt: skip
-
-
 TEXT, THINKING = {"type": "text", "text": GOOD}, {"type": "thinking", "thinking": "I see hands.", "signature": "s"}
 CLAUDE = [
     (message(), "empty"),
@@ -171,13 +161,7 @@ def test_odd_answers_of_other_services(
 ) -> None:
     """Gemini without a reply is no refusal, and Claude's forms end no run; what was heard is recorded, kept or not."""
     pytest.importorskip("google.genai" if name == "gemini" else "anthropic")
-    address = service.server.url.removesuffix("/v1")
-    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", address)
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", address)
-    for variable in ("GOOGLE_API_KEY", "ANTHROPIC_API_KEY"):
-        monkeypatch.setenv(variable, "k")
-    for variable in ("NO_PROXY", "no_proxy"):
-        monkeypatch.setenv(variable, "127.0.0.1")
+    service.server.stands_for(name, monkeypatch)
     service.faults, service.good = (
         [answer for answer, _ in faults],
         generated(GOOD) if name == "gemini" else message(TEXT),
@@ -231,39 +215,6 @@ def test_what_is_no_token_count_is_unknown_and_the_reply_is_kept(
     found = [(usage["prompt_tokens"], usage["completion_tokens"]) for usage in first.usages]
     count = len(NO_COUNTS)
     assert found == [(None, 11)] * count + [(7, None)] * count + [(7, 11)] * (count + 1)
-
-
-def test_a_limit_that_the_requests_in_flight_pass_is_said_when_all_is_answered(
-    ask: Callable[..., Any], service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (prices := tmp_path / "prices.yaml").write_text(PRICES)
-    words: list[str] = []
-    monkeypatch.setattr(cache, "_log", lambda text, warn=False: words.append(text) if warn else None)
-    arrived = threading.Barrier(4, timeout=30)  # all four are under way before the first is answered
-
-    def answer(*_: Any) -> Any:
-        arrived.wait()
-        return service.good
-
-    service.server.answer = answer
-    run = ask(service.model("openai", num_concurrent=4), limit=4, PRICES=str(prices), LIMIT_COST="20")
-    assert run.statuses == ["ok"] * 4
-    (said_of_limit,) = [text for text in words if "SIMING_LIMIT_COST" in text]
-    assert "72 of 20 USD are spent" in said_of_limit
-
-
-def test_the_requests_that_are_left_are_those_without_a_kept_reply(
-    ask: Callable[..., Any], service: Service, tmp_path: Path
-) -> None:
-    (prices := tmp_path / "prices.yaml").write_text(PRICES)
-    service.faults = [NOTHING, said('The trainee did well. {"score": ')]  # two attempts, and half an answer
-    env = {"PRICES": str(prices), "LIMIT_COST": "72"}
-    with pytest.raises(SystemExit, match="it asks for the 5 requests that are left"):
-        ask(service.model("openai"), limit=6, **env)
-    before = service.sent
-    service.faults = []
-    ask(service.model("openai"), limit=6, **{**env, "LIMIT_COST": "1000"})
-    assert (before, service.sent - before) == (4, 5)
 
 
 @pytest.mark.parametrize("used", [None, {**USED, "completion_tokens": 0}, {**USED, "prompt_tokens": 0}, {},

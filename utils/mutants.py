@@ -1,0 +1,194 @@
+"""Mutation score of the rooms on which numbers depend: what tests do when one operator of the code is another.
+
+    python utils/mutants.py OUT.jsonl [--draw 300] [--seed 1] [--only 100] [--processes 2] [--room NAME]
+
+Each mutant changes one comparison, arithmetic or boolean operator, number, truth value, condition, or returned value of
+a module of :data:`ROOMS`; a seed draws them. The tests of its room run on a copy of the checkout, without the weekly
+ones, until one fails: that of the module's own name first. OUT gets a line for every mutant, and a mutant that stands
+there is not tried again: a second call goes on. At the end survivors are printed with their lines. Exit code 1: fewer
+than 90 % died.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+
+ROOT = Path(__file__).parents[1]
+
+ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "metrics": (("metrics/*.py",), ("metrics", "frozen")),
+    "parsing": (("parsing/*.py",), ("parsing",)),
+    "results": (("results/*.py",), ("results",)),
+    "sampling": (("media/sampler.py", "media/motion.py", "media/timeline.py"), ("media",)),
+    "labels": (
+        ("data/withholding.py", "data/splits.py", "tools/board/disclosure.py"),
+        ("data", "results/test_splits.py", "report/test_submission.py"),
+    ),
+    "keys": (("plugin/response_cache/key.py",), ("plugin/response_cache",)),
+}
+"""Modules below ``siming_tasks/`` and tests below ``tests/`` by room."""
+
+COMPARISONS = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+}  # fmt: skip
+ARITHMETIC = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
+}  # fmt: skip
+SLOWEST = 900
+"""Seconds after which a mutant counts as dead: its tests do not end."""
+
+
+def mutated(node: ast.AST) -> Iterator[ast.AST]:
+    """Every mutant of one node, without those of what it holds."""
+    if isinstance(node, ast.Compare):
+        for number, operator in enumerate(node.ops):
+            new = copy.deepcopy(node)
+            new.ops[number] = COMPARISONS[type(operator)]()
+            yield new
+    elif isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
+        yield ast.BinOp(node.left, ARITHMETIC[type(node.op)](), node.right)
+    elif isinstance(node, ast.BoolOp):
+        yield ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
+        yield node.values[0]
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
+        yield node.operand
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield ast.Constant(not node.value)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        yield ast.Constant(node.value + 1)
+    elif isinstance(node, ast.If | ast.IfExp | ast.While):
+        new = copy.copy(node)
+        new.test = ast.UnaryOp(ast.Not(), node.test)
+        yield new
+    elif isinstance(node, ast.comprehension) and node.ifs:
+        yield ast.comprehension(node.target, node.iter, node.ifs[1:], node.is_async)
+    elif isinstance(node, ast.Return) and node.value and not isinstance(node.value, ast.Constant):
+        yield ast.Return(ast.Constant(None))
+
+
+def mutants_of(path: Path) -> Iterator[tuple[str, str]]:
+    """Name and source of each mutant of a module; annotations and what only a type checker reads are left alone."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+
+    def walk(node: ast.AST) -> Iterator[tuple[ast.AST, str, int | None]]:
+        for field, value in ast.iter_fields(node):
+            if field in ("annotation", "returns", "decorator_list") or isinstance(node, ast.JoinedStr | ast.Raise):
+                continue
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+                continue
+            for place, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
+                if isinstance(child, ast.AST):
+                    yield node, field, place
+                    yield from walk(child)
+
+    for parent, field, place in list(walk(tree)):
+        holder = getattr(parent, field) if place is not None else parent
+        node = holder[place] if place is not None else getattr(parent, field)
+        for number, new in enumerate(mutated(node)):
+            line = getattr(node, "lineno", None) or node.target.lineno  # type: ignore[attr-defined]
+            if place is not None:
+                holder[place] = new
+            else:
+                setattr(parent, field, new)
+            said = " ".join(ast.unparse(new).split())[:120] if not isinstance(new, ast.If | ast.While) else "if not"
+            name = f"{path.relative_to(ROOT)}:{line}:{getattr(node, 'col_offset', 0)}:{number} {said}"
+            yield name, ast.unparse(ast.fix_missing_locations(tree))
+            if place is not None:
+                holder[place] = node
+            else:
+                setattr(parent, field, node)
+
+
+def modules(room: str) -> list[Path]:
+    """Modules of a room that hold code."""
+    files = [path for pattern in ROOMS[room][0] for path in sorted((ROOT / "siming_tasks").glob(pattern))]
+    return [path for path in files if path.name != "__init__.py"]
+
+
+def tests_of(room: str, module: str) -> list[str]:
+    """Files and folders of tests in the order in which they run."""
+    folders = [f"tests/{name}" for name in ROOMS[room][1]]
+    named = [folder for folder in folders if (ROOT / folder / f"test_{module}.py").exists()]
+    return [*(f"{folder}/test_{module}.py" for folder in named), *folders]
+
+
+def copy_of_checkout(folder: Path) -> Path:
+    """A copy of what the tests need, in which a process may change modules."""
+    unread = shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "build", "*.egg-info")
+    return Path(shutil.copytree(ROOT, folder, ignore=unread))
+
+
+def try_mutant(name: str, room: str, source: str, where: Path) -> dict[str, object]:
+    """Run the tests of a room on a mutant; whether it died, of which test, after how many seconds."""
+    place = where / name.partition(":")[0]
+    original = place.read_text(encoding="utf-8")
+    place.write_text(source, encoding="utf-8")
+    chosen = "not weekly" if room == "keys" else "not weekly and not host"  # keys are tried through the host
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", chosen]
+    command += tests_of(room, place.stem)
+    env = {**os.environ, "PYTHONPATH": str(where), "PYTHONDONTWRITEBYTECODE": "1"}
+    began = time.monotonic()
+    try:
+        done = subprocess.run(command, cwd=where, env=env, capture_output=True, text=True, timeout=SLOWEST)
+        code, lines = done.returncode, [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERR"))]
+    except subprocess.TimeoutExpired:
+        code, lines = 1, ["no end"]
+    finally:
+        place.write_text(original, encoding="utf-8")
+    by = lines[0][:200] if lines else ""
+    return {"mutant": name, "room": room, "died": code != 0, "by": by, "seconds": round(time.monotonic() - began, 1)}
+
+
+def main() -> None:
+    """Draw, try what has not been tried, print survivors."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    for flag, default in (("--draw", 300), ("--seed", 1), ("--only", 10**9), ("--processes", 1)):
+        parser.add_argument(flag, type=int, default=default)
+    parser.add_argument("--room", choices=ROOMS, action="append")
+    args = parser.parse_args()
+
+    everything = [(name, room, source) for room in ROOMS for path in modules(room) for name, source in mutants_of(path)]
+    drawn = random.Random(args.seed).sample(everything, min(args.draw, len(everything)))[: args.only]
+    drawn = [one for one in drawn if one[1] in (args.room or ROOMS)]
+    tried = [json.loads(line) for line in args.out.read_text().splitlines()] if args.out.exists() else []
+    known = {one["mutant"]: one for one in tried}
+    with tempfile.TemporaryDirectory() as folder, args.out.open("a") as out:
+        copies: SimpleQueue[Path] = SimpleQueue()
+        for number in range(args.processes):
+            copies.put(copy_of_checkout(Path(folder) / str(number)))
+
+        def attempt(one: tuple[str, str, str]) -> None:
+            where = copies.get()
+            known[one[0]] = try_mutant(*one, where)
+            copies.put(where)
+            print(json.dumps(known[one[0]]), file=out, flush=True)
+
+        with ThreadPoolExecutor(args.processes) as pool:
+            list(pool.map(attempt, [one for one in drawn if one[0] not in known]))
+    ended = [known[name] for name, _, _ in drawn]
+    alive = [one for one in ended if not one["died"]]
+    for one in alive:
+        print(f"{one['room']}: {one['mutant']}")
+    print(f"{len(ended) - len(alive)} of {len(ended)} mutants died, of {len(everything)} that there are")
+    sys.exit(len(alive) > 0.1 * len(ended))
+
+
+if __name__ == "__main__":
+    main()
