@@ -10,34 +10,25 @@ import difflib
 import importlib.metadata
 import importlib.util
 import json
-import logging
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from packaging.requirements import Requirement
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy, StoredImage
-from siming_tasks.models.recipes import Service, Weight, service_at, service_of_backend
+from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy
 from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.docs import refuse_empty
-from siming_tasks.plugin.hooks.messages import shown_view
-from siming_tasks.plugin.hooks.run_context import RUN, Doc
+from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.reply_schema import check_takes_schema
 from siming_tasks.results.usage import load_prices
 from siming_tasks.tasks import SET_GROUPS, TaskSpec, tasks_of
 from siming_tasks.tasks.expected_requests import check_shards
-
-_log = logging.getLogger(__name__)
-
-SAMPLE_SIZE = 3
-"""Requests of each task that are encoded and weighed."""
 
 
 def tasks_path() -> str:
@@ -129,6 +120,7 @@ class RunArguments:
     system_instruction: str | None = None
     apply_chat_template: bool = False
     num_fewshot: int | None = None
+    use_cache: object = None
 
 
 def backend_with_arguments(backend: Backend, arguments: Mapping[str, Any]) -> Backend:
@@ -174,6 +166,11 @@ def check_run_arguments(arguments: RunArguments, policy: Policy, specs: Iterable
         raise OptionsError("--apply_chat_template does not work with tasks of pictures or videos. Leave it out.")
     if arguments.num_fewshot:
         raise OptionsError("--num_fewshot: these tasks have no examples to show. Leave it out.")
+    if arguments.use_cache and RUN.options.replies.lower() != "off":
+        raise OptionsError(
+            "--use_cache takes error messages and cut replies for answers, and the replies to these tasks are kept "
+            "without it. Leave it out, or set SIMING_REPLIES=off."
+        )
     return mode
 
 
@@ -212,53 +209,3 @@ def _check_expert_detection(backend: Backend, arguments: Mapping[str, Any]) -> N
             "would stay random, without an error. Give a link to it as pretrained=, named like the originals (it takes "
             f"paths with {backend.experts!r} for a mixture)."
         )
-
-
-def check_request_sizes(lm: Any, tasks: Iterable[Any]) -> None:
-    """Encode a few requests of each task and compare them with the limits of the service that the model object asks.
-
-    A request that is too large is warned of in the log, with what is too much and how many frames fit: limits change,
-    and what a service refuses counts as failed. Nothing is checked for a service that is not known.
-
-    Raises:
-        MediaError: a video cannot be shown.
-    """
-    service = service_of_model(lm)
-    if service is None:
-        return
-    for task in tasks:
-        table = task.lmms_eval_specific_kwargs
-        docs = task.test_docs()  # a few of different parts of the data set
-        places = {round(part * (len(docs) - 1) / (SAMPLE_SIZE - 1)) for part in range(SAMPLE_SIZE)} if docs else ()
-        sample = [docs[place] for place in sorted(places)]
-        weights = [weight for doc in sample if (weight := _weight(doc, table))]
-        heaviest = max(weights, key=lambda weight: (weight.total, weight.images), default=None)
-        if heaviest and (reasons := service.refuses(heaviest)):
-            name = task.config.task
-            variable = "SIMING_CLIP_FRAMES" if "_clip_" in name else "SIMING_FRAMES"
-            _log.warning(
-                "A request of %s has %s by %s (as of %s), and will be refused unless the limits have grown. %s=%d "
-                "fits; so may a smaller SIMING_FRAME_SIZE.",
-                *(name, "; ".join(reasons), service.title, service.checked, variable, service.fitting(heaviest)),
-            )
-
-
-def service_of_model(lm: Any) -> Service | None:
-    """Service that a model object sends its requests to, if its limits are known."""
-    url = getattr(getattr(lm, "client", None), "base_url", None)
-    if host := urlsplit(str(url)).hostname if url else None:
-        return service_at(host)
-    if getattr(lm, "vertexai", False):
-        return None
-    return service_of_backend(type(lm).__module__.rpartition(".")[2])
-
-
-def _weight(doc: Doc, table: Mapping[str, Any] | None) -> Weight | None:
-    """Weight of a document's images as the model gets them; None without any."""
-    view = shown_view(doc, table) if RUN.media_mode(table).images and not RUN.backend.listens else None
-    if view is None:
-        return None
-    images, _ = view.to_send(decode=False)
-    sizes = [len(image.as_jpeg()) for image in images if isinstance(image, StoredImage)]
-    side = max(max(image.size) for image in images)
-    return Weight(len(images), sum(sizes), max(sizes, default=0), side)

@@ -31,12 +31,11 @@ from siming_tasks.plugin.preflight import (
     backend_with_arguments,
     check_data,
     check_names,
-    check_request_sizes,
     check_run_arguments,
     is_siming_task,
     tasks_path,
 )
-from siming_tasks.plugin.response_cache.cache import host_cache_for_other_tasks, replies_kept
+from siming_tasks.plugin.response_cache.cache import replies_kept
 from siming_tasks.plugin.response_cache.key import arguments_of, remember_arguments
 from siming_tasks.tasks import TASKS, TaskSpec
 
@@ -160,6 +159,7 @@ def arguments_of_command(model: str, arguments: Mapping[str, Any]) -> RunArgumen
         arguments.get("system_instruction"),
         bool(arguments.get("apply_chat_template")),
         arguments.get("num_fewshot"),
+        arguments.get("use_cache"),
     )
 
 
@@ -197,7 +197,7 @@ def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwar
     )
     arguments = RunArguments(
         type(lm).__name__, backend, {"modality": modality}, size if isinstance(size, int) else 1,
-        system_instruction=kwargs.get("system_instruction"),
+        system_instruction=kwargs.get("system_instruction"), use_cache=kwargs.get("response_cache"),
     )  # fmt: skip
     with (
         _one_message(kwargs.get("cli_args") is not None), RUN.evaluating(backend, modality), replies_kept(lm),
@@ -213,9 +213,6 @@ def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwar
                 "siming-tasks: this %s was made without %s, which it would be given by its name. "
                 "Results may differ (%s).", type(lm).__name__, _listed(missing), see("models"),
             )  # fmt: skip
-        check_request_sizes(lm, tasks.values())
-        if "response_cache" in kwargs:
-            kwargs["response_cache"] = host_cache_for_other_tasks(kwargs["response_cache"], lm)
         return evaluate(lm, task_dict, *args, **kwargs)
 
 

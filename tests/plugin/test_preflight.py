@@ -48,6 +48,7 @@ def test_a_class_that_cannot_judge_is_refused_by_name() -> None:
         (SEVERAL, {"system_instruction": "Be kind."}, {}, "^--system_instruction is never sent"),
         (SEVERAL, {"apply_chat_template": True}, {}, "^--apply_chat_template does not work"),
         (SEVERAL, {"num_fewshot": 2}, {}, "^--num_fewshot: these tasks have no examples"),
+        (SEVERAL, {"use_cache": "folder"}, {}, "^--use_cache takes error messages and cut replies for answers"),
         (SEVERAL, dict.fromkeys(("system_instruction", "apply_chat_template", "num_fewshot")), {}, ""),
         (SEVERAL | {"batch": "one"}, {"batch_size": 2}, {}, "^--batch_size 2: "),
         (SEVERAL | {"batch": "one"}, {}, {}, ""),

@@ -115,8 +115,6 @@ class Service:
         image_mb: megabytes of one image; None: not stated.
         side_above_20_images: pixels of a side if there are more than 20 images; None: no such rule.
         reply_tokens: tokens that lmms-eval lets it reply at most; None: what the task asks.
-        hosts: ends of the host names that it answers at.
-        backends: of lmms-eval that always ask it.
     """
 
     name: str
@@ -128,8 +126,6 @@ class Service:
     image_mb: float | None = None
     side_above_20_images: int | None = None
     reply_tokens: int | None = None
-    hosts: tuple[str, ...] = ()
-    backends: tuple[str, ...] = ()
     note: str = ""
 
     def refuses(self, weight: Weight) -> list[str]:
@@ -197,17 +193,6 @@ def recipe(name: str) -> Recipe:
     if letters(name) not in known:
         raise OptionsError(f"There is no recipe {name!r}. There are {', '.join(recipes())}.")
     return known[letters(name)]
-
-
-def service_at(host: str) -> Service | None:
-    """The service that answers at a host name; None for one's own servers and others of which nothing is known."""
-    ends = {end: service for service in services().values() for end in service.hosts}
-    return next((ends[end] for end in ends if host == end or host.endswith(f".{end}")), None)
-
-
-def service_of_backend(name: str) -> Service | None:
-    """The service that a backend of lmms-eval always asks; None where its arguments say."""
-    return next((service for service in services().values() if name in service.backends), None)
 
 
 INTRO = """# Recipes

@@ -47,7 +47,7 @@ def shown_view(doc: Doc, table: Table) -> View | None:
     The first call for a video decodes all of it once, for all tasks.
     """
     opened, options, policy = RUN.dataset_of(doc), RUN.options, RUN.policy
-    cache, dataset, setting = RUN.cache_dir, opened.dataset, TASKS[doc["setting"]]
+    cache, dataset, setting = RUN.options.cache_dir, opened.dataset, TASKS[doc["setting"]]
     ablation, video = setting.ablation, dataset.video(doc["video_id"])
     span = video.step(doc["step_id"]).span if doc["step_id"] else None
     if not setting.shows_media:
@@ -102,7 +102,7 @@ def heard_sound(doc: Doc) -> Sound | None:
 
 def _store_of(doc: Doc) -> FrameStore:
     """Folder of all that is stored about a document's video."""
-    dataset, cache = RUN.dataset_of(doc).dataset, RUN.cache_dir
+    dataset, cache = RUN.dataset_of(doc).dataset, RUN.options.cache_dir
     video = dataset.video(doc["video_id"])
     return FrameStore(
         cache, dataset.media_path(video), dataset.media_digest(video, cache), cache_gb=RUN.options.cache_gb

@@ -41,7 +41,6 @@ exam is asked about in parts."""
 Item = Mapping[str, Any]
 """Part of a record that an aggregator gets: its id, its answers, and the beginning of its data set's digest."""
 
-MAX_OPEN_DATASETS = 4  # the least recently used one is opened again when it is needed
 MAX_REMEMBERED_REQUESTS = 100_000  # their media and usage are remembered until they are scored
 
 
@@ -110,8 +109,7 @@ class RunContext:
     public_set: str | None = None  # whose group of tasks is run
     _options: Options | None = None
     _root: Path | None = None
-    _cache_dir: Path | None = None
-    _datasets: OrderedDict[str, OpenDataset] = field(default_factory=OrderedDict)
+    _datasets: dict[str, OpenDataset] = field(default_factory=dict)
     _media: OrderedDict[tuple[str, str], tuple[dict[str, Any], SentImages | None]] = field(default_factory=OrderedDict)
     _usage: OrderedDict[tuple[str, str], dict[str, Any]] = field(default_factory=OrderedDict)
     _last_evaluation: tuple[list[Item], Options, Rows] | None = None
@@ -130,7 +128,7 @@ class RunContext:
                 options = replace(options, data=self.public_set)
             if options != self._options:
                 self._options, self._root = options, None
-            self._cache_dir, self._last_evaluation = options.cache_dir, None
+            self._last_evaluation = None
             for remembered in (self._media, self._usage):
                 remembered.clear()
             for root, opened in list(self._datasets.items()):
@@ -144,14 +142,6 @@ class RunContext:
             self.begin()
         assert self._options is not None
         return self._options
-
-    @property
-    def cache_dir(self) -> Path:
-        """Cache folder of the run, as it was when a task was last loaded."""
-        if self._cache_dir is None:
-            self.begin()
-        assert self._cache_dir is not None
-        return self._cache_dir
 
     @property
     def policy(self) -> Policy:
@@ -175,7 +165,7 @@ class RunContext:
         ``modality`` is the model's argument of this name.
         """
         before, self._model, self.last_backend = self._model, (backend, modality), backend
-        self.verified = backend.is_verified(self.cache_dir)
+        self.verified = backend.is_verified(self.options.cache_dir)
         try:
             yield
         finally:
@@ -215,13 +205,7 @@ class RunContext:
         """Data set in a folder, opened and checked once (DataError if it is wrong)."""
         with self._lock:
             if root not in self._datasets:
-                _remember(
-                    self._datasets,
-                    root,
-                    OpenDataset.at(Path(root), self.cache_dir, self.options.split),
-                    MAX_OPEN_DATASETS,
-                )
-            self._datasets.move_to_end(root)
+                self._datasets[root] = OpenDataset.at(Path(root), self.options.cache_dir, self.options.split)
             return self._datasets[root]
 
     def dataset_of(self, doc: Doc) -> OpenDataset:
@@ -235,7 +219,7 @@ class RunContext:
             DataError: no such data set is open (any more).
         """
         with self._lock:
-            for opened in reversed(self._datasets.values()):
+            for opened in reversed(list(self._datasets.values())):
                 if opened.dataset.digest.startswith(digest):
                     return opened.dataset
             dataset = self.current_dataset()
@@ -256,7 +240,7 @@ class RunContext:
         key = self._key_of(doc)
         with self._lock:
             if overwrite or key not in self._media:
-                _remember(self._media, key, (facts, sent), MAX_REMEMBERED_REQUESTS)
+                _remember(self._media, key, (facts, sent))
 
     def media_of(self, doc: Doc) -> dict[str, Any]:
         """Media that the model was shown for a document; ``mode: unknown`` where the reply came from a cache."""
@@ -267,7 +251,7 @@ class RunContext:
         """Remember the usage of a document's reply (:mod:`siming_tasks.results.usage`)."""
         key = self._key_of(doc)
         with self._lock:
-            _remember(self._usage, key, usage, MAX_REMEMBERED_REQUESTS)
+            _remember(self._usage, key, usage)
 
     def usage_of(self, doc: Doc) -> dict[str, Any] | None:
         """Usage of a document's reply; None where nothing is known of it."""
@@ -304,10 +288,10 @@ def records_of(items: Iterable[Item]) -> list[Record]:
     return distinct_records(map(Record.from_json, items))[0]
 
 
-def _remember(entries: OrderedDict[Any, Any], key: Any, value: Any, most: int) -> None:
-    """Add an entry, and forget the oldest beyond ``most``."""
+def _remember(entries: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    """Add an entry, and forget the oldest beyond :data:`MAX_REMEMBERED_REQUESTS`."""
     entries[key] = value
-    while len(entries) > most:
+    if len(entries) > MAX_REMEMBERED_REQUESTS:
         entries.popitem(last=False)
 
 

@@ -189,25 +189,6 @@ def count_of(stated: Any) -> int | None:
     return int(stated) if is_number and 0 <= stated <= 10**12 and stated == int(stated) else None
 
 
-def with_counts_alone(body: Any) -> Any:
-    """JSON of an answer with null in place of every token count that is none (:func:`count_of`).
-
-    Classes of lmms-eval add counts up and print them, and end with an error over infinity.
-    """
-    if not isinstance(body, Mapping):
-        return body
-    return {name: _counts_alone(value) if name in ("usage", "usageMetadata") else value for name, value in body.items()}
-
-
-def _counts_alone(used: Any, name: str = "", depth: int = 4) -> Any:
-    """Entry of a usage; details lie in objects and lists."""
-    if depth and isinstance(used, Mapping):
-        return {key: _counts_alone(value, key, depth - 1) for key, value in used.items()}
-    if depth and isinstance(used, list):
-        return [_counts_alone(value, name, depth - 1) for value in used]
-    return count_of(used) if "token" in name.lower() else used
-
-
 def reply_of(said: Any, attempts: Sequence[Attempt], failed: Callable[[str], bool]) -> str:
     """Reply to a request as its service gave it, where a class of lmms-eval says something else.
 

@@ -51,19 +51,6 @@ def replies_kept(model: Any) -> Iterator[None]:
             model.generate_until = before
 
 
-def host_cache_for_other_tasks(cache: Any, model: Any) -> Any:
-    """lmms-eval's own cache of replies (None: it is off), for other tasks only if this model's replies are kept.
-
-    It stands before the model, and takes an error message and a cut reply for answers.
-    """
-    if cache is None or not _keeps_replies(model) or arguments_of(model) is None:
-        return cache
-    _log("--use_cache is for other tasks: the replies of these are kept (SIMING_REPLIES=off leaves them to it).")
-    execute = cache.execute
-    cache.execute = lambda lm, kind, requests: _split(getattr(lm, kind), functools.partial(execute, lm, kind), requests)
-    return cache
-
-
 def _split(ask_ours: Ask, ask_others: Ask, instances: Sequence[Any]) -> list[Any]:
     """One output for each request, in their order; requests of our tasks go another way than others."""
     is_ours = [is_siming_task(instance.metadata) for instance in instances]
@@ -74,16 +61,12 @@ def _split(ask_ours: Ask, ask_others: Ask, instances: Sequence[Any]) -> list[Any
     return [next(outputs[ours]) for ours in is_ours]
 
 
-def _keeps_replies(model: Any) -> bool:
-    return RUN.options.replies.lower() != "off" and getattr(model, "keeps_replies", True)
-
-
 def _answer(model: Any, instances: Sequence[Any]) -> list[Any]:
     """Outputs for requests of our tasks, from the store as far as they are kept."""
     if not getattr(model, "keeps_replies", True):
         return one_reply_per_request(model, RUN.backend, instances)
     identity = None
-    if _keeps_replies(model):
+    if RUN.options.replies.lower() != "off":
         try:
             identity = identity_of(model)
         except UnidentifiedModel as reason:

@@ -9,14 +9,12 @@ attempt, with the token counts of its class.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as TooLate
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import replace
@@ -25,7 +23,7 @@ from typing import Any
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options
 from siming_tasks.plugin import host
-from siming_tasks.plugin.response_cache.attempt import Attempt, facts_of_answer, with_counts_alone
+from siming_tasks.plugin.response_cache.attempt import Attempt, facts_of_answer
 from siming_tasks.results.usage import Prices, load_prices
 
 REQUEST: ContextVar[str] = ContextVar("REQUEST")
@@ -109,7 +107,7 @@ class Ledger:
     Args:
         entered: gets each attempt once it is known; called by several threads.
         stopped: returns True if nothing more may be sent.
-        seconds: that one attempt may take, from sending to the last byte of its answer; None: what its client waits.
+        seconds: of silence after which one attempt has failed, whatever the class told its client; None: what it told.
     """
 
     def __init__(
@@ -150,12 +148,12 @@ class Ledger:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """While the block runs, everything that is sent for a request is entered, and takes no longer than it may."""
+        """While the block runs, everything that is sent for a request is entered."""
         senders = [getattr(sys.modules[module], name) for module, name in SENDERS if module in sys.modules]
         before = [(owner, vars(owner)["send"]) for owner in senders]
         submit = ThreadPoolExecutor.submit
         for owner, send in before:
-            owner.send = self._heard(send, sys.modules[owner.__module__.partition(".")[0]])
+            owner.send = self._heard(send)
         ThreadPoolExecutor.submit = _in_this_context(submit)  # type: ignore[method-assign]
         try:
             yield
@@ -164,7 +162,7 @@ class Ledger:
             for owner, send in before:
                 owner.send = send
 
-    def _heard(self, send: Callable[..., Any], library: Any) -> Callable[..., Any]:
+    def _heard(self, send: Callable[..., Any]) -> Callable[..., Any]:
         """``send`` of a class of clients, whose requests and answers are entered."""
 
         def send_and_enter(client: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
@@ -174,37 +172,33 @@ class Ledger:
             if self.stopped():
                 self._held_back.add(key)
                 raise NotSent("this run is to stop")
-            if self._seconds and hasattr(request, "extensions"):  # httpx: its own limits are of silence
+            if self._seconds and hasattr(request, "extensions"):  # httpx
                 request.extensions = {**request.extensions, "timeout": dict.fromkeys(_PHASES, self._seconds)}
             elif self._seconds:
                 kwargs["timeout"] = self._seconds
             sending, began = Attempt(key, round(time.time(), 3)), time.monotonic()
 
-            def lost(error: BaseException) -> BaseException:
-                if isinstance(error, (asyncio.TimeoutError, TooLate)):  # the library's own, which its clients know
-                    error = library.ReadTimeout(f"no whole answer in {self._seconds:g} s", request=request)
+            def lost(error: BaseException) -> None:
                 self.add(replace(sending, latency=_since(began), error=type(error).__name__))
-                return error
 
             def came(answer: Any) -> Any:
-                facts = facts_of_answer(answer.status_code, body := _body(answer))
-                if (read := with_counts_alone(body)) != body:  # by the class, whose sums would be none either
-                    answer._content = json.dumps(read).encode("ascii")  # so named in all these libraries
+                facts = facts_of_answer(answer.status_code, _body(answer))
                 self.add(replace(sending, latency=_since(began), http_status=answer.status_code, **facts))
                 return answer
 
-            async def in_time(answer: Awaitable[Any]) -> Any:
+            async def awaited(answer: Awaitable[Any]) -> Any:
                 try:
-                    awaited = await asyncio.wait_for(answer, self._seconds)
+                    return came(await answer)
                 except BaseException as error:
-                    raise lost(error) from error
-                return came(awaited)
+                    lost(error)
+                    raise
 
             try:
-                answer = _in_time(self._seconds, send, client, request, *args, **kwargs)
+                answer = send(client, request, *args, **kwargs)
             except BaseException as error:
-                raise lost(error) from error
-            return in_time(answer) if isinstance(answer, Awaitable) else came(answer)
+                lost(error)
+                raise
+            return awaited(answer) if isinstance(answer, Awaitable) else came(answer)
 
         return send_and_enter
 
@@ -214,22 +208,6 @@ _PHASES = ("connect", "read", "write", "pool")
 
 def _since(began: float) -> float:
     return round(time.monotonic() - began, 3)
-
-
-def _in_time(seconds: float | None, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Result of a call that blocks, or TimeoutError: a service that sends a byte now and then is left to its thread."""
-    if not seconds:
-        return call(*args, **kwargs)
-    result: Future[Any] = Future()
-
-    def work() -> None:
-        try:
-            result.set_result(call(*args, **kwargs))
-        except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
-            result.set_exception(error)
-
-    threading.Thread(target=work, name="siming-sends", daemon=True).start()
-    return result.result(seconds)
 
 
 def _body(answer: Any) -> Any:

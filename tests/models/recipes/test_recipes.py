@@ -8,7 +8,6 @@ import io
 import shlex
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from PIL import Image
 from siming_tasks.cli import main
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import PAPER_FRAMES
-from siming_tasks.models.recipes import Weight, as_page, recipe, recipes, service_at, service_of_backend, services
+from siming_tasks.models.recipes import Weight, as_page, recipe, recipes, services
 
 MB = 1_000_000
 
@@ -122,15 +121,6 @@ def test_limits_by_hand() -> None:
     assert service.refuses(Weight(21, 1 * MB, 9_000, 2001)) == ["more than 20 images with a side above 2000 pixels"]
 
 
-def test_services_are_known_by_host_and_backend() -> None:
-    assert service_at("api.openai.com") is services()["openai"]
-    assert service_at("me.openai.azure.com") is services()["azure"]
-    assert (
-        service_at("127.0.0.1") is service_at("api.openai.com.evil.example") is service_at("notapi.openai.com") is None
-    )
-    assert service_of_backend("claude") is services()["anthropic"] and service_of_backend("async_openai") is None
-
-
 def photograph(shape: tuple[int, int], quality: int) -> float:
     """Bytes a pixel of a noisy picture."""
     rng = np.random.default_rng(0)
@@ -164,32 +154,3 @@ def test_the_plan_states_the_frames_that_fit(capsys: pytest.CaptureFixture[str])
     assert said("--model", "Gemini-3 Pro").keys() == gemini.keys()  # a name of the paper asks its recipe's service
     with_frames = photograph((896, 504), 90)
     assert 0.33 / 2.5 < with_frames < 0.33 * 2.5
-
-
-@pytest.mark.host
-def test_a_request_beyond_a_limit_is_warned_of(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """claude takes 100 images a request, and its class has no address to be sent elsewhere."""
-    from siming_tasks.plugin import preflight
-
-    monkeypatch.setattr(preflight, "_weight", lambda *_, **__: Weight(101, 101_000, 1_000, 64))
-    model = type("Claude", (), {"__module__": "lmms_eval.models.simple.claude"})()
-    about = SimpleNamespace(task="siming_full_score")
-    task = SimpleNamespace(lmms_eval_specific_kwargs={}, test_docs=lambda: [{}], config=about)
-    preflight.check_request_sizes(model, [task])
-    (message,) = caplog.messages
-    assert message.startswith("A request of siming_full_score has 101 images, and at most 100 are taken by Anthropic")
-    assert "SIMING_FRAMES=100 fits" in message
-
-
-@pytest.mark.host
-@pytest.mark.filterwarnings("ignore")
-def test_which_service_a_model_object_asks() -> None:
-    from lmms_eval.models.chat.openai import OpenAICompatible
-
-    from siming_tasks.plugin.preflight import service_of_model
-
-    ours = OpenAICompatible(model_version="m", api_key="k", base_url="http://127.0.0.1:9/v1")
-    theirs = OpenAICompatible(model_version="m", api_key="k", base_url="https://api.openai.com/v1")
-    assert service_of_model(ours) is None and service_of_model(theirs) is services()["openai"]

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import math
-import socket
-import threading
-import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,7 +10,7 @@ import pytest
 from siming_tasks.options import Options
 from siming_tasks.parsing.parsed_reply import BLOCKED_MARKER, FAILURE_MARKER
 from siming_tasks.plugin.response_cache.attempt import FAILED, Attempt, facts_of_answer, reply_of
-from siming_tasks.plugin.response_cache.ledger import REQUEST, Budget, Ledger, usage_of
+from siming_tasks.plugin.response_cache.ledger import Budget, Ledger, usage_of
 
 USED = {"prompt_tokens": 7, "completion_tokens": 3}
 SAID = {"role": "assistant", "content": '{"score": 1}'}
@@ -91,61 +85,3 @@ def test_answers_of_unknown_form_before_another_attempt_have_failed() -> None:
     usage = usage_of(ledger.of("k"), Budget(Options(), "m"))
     assert (usage["attempts"], usage["failed_attempts"], usage["prompt_tokens"]) == (3, 2, 7)
     assert [attempt.error for attempt in entered] == ["unknown form", "unknown form", ""]
-
-
-ANSWER = json.dumps({"choices": [{"message": SAID, "finish_reason": "stop"}], "usage": USED}).encode()
-
-
-@pytest.fixture
-def dripping() -> Iterator[str]:
-    """Address of a service that sends a byte of its answer every 50 ms, so that it is never silent for long."""
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def serve() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=drip, args=(connection,), daemon=True).start()
-
-    def drip(connection: socket.socket) -> None:
-        with connection:
-            connection.recv(65536)
-            head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(ANSWER)}\r\n\r\n"
-            try:
-                connection.sendall(head.encode())
-                for place in range(len(ANSWER)):
-                    connection.sendall(ANSWER[place : place + 1])
-                    time.sleep(0.05)
-            except OSError:
-                return
-
-    threading.Thread(target=serve, daemon=True).start()
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-    listener.close()
-
-
-@pytest.mark.parametrize("client", ["OpenAI", "AsyncOpenAI", "requests"])
-def test_the_time_out_bounds_the_whole_answer(dripping: str, client: str) -> None:
-    """A read time-out alone would wait 7 s here: a byte comes every 50 ms."""
-    attempts: list[Attempt] = []
-    ledger = Ledger(attempts.append, lambda: False, seconds=0.5)
-    library: Any = pytest.importorskip("requests" if client == "requests" else "openai")
-    asked = {"model": "m", "messages": [{"role": "user", "content": "well?"}]}
-
-    def call() -> Any:
-        if client == "requests":
-            return library.Session().post(f"{dripping}/chat/completions", json=asked)
-        return getattr(library, client)(base_url=dripping, api_key="k", max_retries=0).chat.completions.create(**asked)
-
-    async def call_asynchronously() -> Any:
-        return await call()
-
-    error = library.ReadTimeout if client == "requests" else library.APITimeoutError
-    token = REQUEST.set("k")
-    with ledger.listening(), pytest.raises(error):
-        asyncio.run(call_asynchronously()) if client == "AsyncOpenAI" else call()
-    REQUEST.reset(token)
-    (attempt,) = attempts
-    assert (attempt.key, attempt.error) == ("k", "ReadTimeout") and 0.4 < (attempt.latency or 0) < 4

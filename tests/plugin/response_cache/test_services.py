@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -199,24 +198,6 @@ def test_a_limit_of_cost_stops_a_run_that_then_goes_on(
         ask(model(), limit=13, PRICES="", LIMIT_COST="1")
 
 
-NO_COUNTS = [math.nan, math.inf, 10.5, 10**400, -1, "7", True]
-
-
-@pytest.mark.parametrize("name", CLASSES)
-def test_what_is_no_token_count_is_unknown_and_the_reply_is_kept(
-    ask: Callable[..., Any], service: Service, kept: Callable[[], Any], name: str
-) -> None:
-    details = [{**USED, "completion_tokens_details": {"reasoning_tokens": count}} for count in NO_COUNTS]
-    service.faults = [said(GOOD, used={**USED, side: count}) for side in list(USED)[:2] for count in NO_COUNTS]
-    service.faults += [said(GOOD, used=used) for used in details]
-    limit = len(service.faults) + 1
-    first, again = (ask(service.model(name), limit=limit) for _ in range(2))
-    assert first.statuses == ["ok"] * limit and service.sent == len(kept()) == limit and again.new == 0
-    found = [(usage["prompt_tokens"], usage["completion_tokens"]) for usage in first.usages]
-    count = len(NO_COUNTS)
-    assert found == [(None, 11)] * count + [(7, None)] * count + [(7, 11)] * (count + 1)
-
-
 @pytest.mark.parametrize("used", [None, {**USED, "completion_tokens": 0}, {**USED, "prompt_tokens": 0}, {},
                                   {**USED, "prompt_tokens": 10.5}, {**USED, "completion_tokens": -1}])  # fmt: skip
 def test_a_service_that_reports_no_tokens_stops_a_run_that_has_a_limit(
@@ -254,36 +235,3 @@ def test_a_line_that_cannot_be_written_ends_the_run_and_what_came_is_kept(
     assert 12 < (sent := service.sent) < 24
     run = ask(service.model(name), limit=12)
     assert run.statuses == ["ok"] * 12 and service.sent == 24 + 1 and run.new == 24 - sent + 1
-
-
-def test_other_tasks_keep_the_hosts_cache(tmp_path: Path) -> None:
-    """A real cache, and requests of two tasks in turn: each reply in its place, ours neither stored nor found there."""
-    from lmms_eval.api.instance import Instance
-    from lmms_eval.caching.response_cache import ResponseCache
-
-    from siming_tasks.plugin.hooks.run_context import RUN
-    from siming_tasks.plugin.response_cache.cache import host_cache_for_other_tasks
-
-    class Echo:
-        asked = 0
-        _siming_made: dict[str, Any] = {}  # noqa: RUF012
-
-        def generate_until(self, requests: list[Any]) -> list[str]:
-            self.asked += len(requests)
-            return [f"{request.task_name} {request.doc_id} of {self.asked}" for request in requests]
-
-    def request(task: str, number: int) -> Any:
-        facts = {"task": task, "doc_id": number, "repeats": 1}
-        return Instance("generate_until", ("text", None, {"temperature": 0}, number, task, "test"), 0, facts)
-
-    RUN.begin()
-    (model := Echo())._siming_made = {}
-    cache = host_cache_for_other_tasks(ResponseCache.create(str(tmp_path), model="echo"), model)
-    requests = [request(task, number) for number in range(2) for task in ("siming_clip_score", "mme")]
-    replies = [cache.execute(model, "generate_until", requests) for _ in range(2)]
-    assert replies == [
-        ["siming_clip_score 0 of 4", "mme 0 of 2", "siming_clip_score 1 of 4", "mme 1 of 2"],
-        ["siming_clip_score 0 of 6", "mme 0 of 2", "siming_clip_score 1 of 6", "mme 1 of 2"],
-    ]
-    assert cache.get_stats()["total_cached_entries"] == 2
-    cache.finalize(success=True)
