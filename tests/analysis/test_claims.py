@@ -64,9 +64,6 @@ class TestTotals:
             z[name] = excess.value / excess.stderr
         assert abs(z["alone"]) < 3 and z["shared"] < -5 and z["seen"] > 5
 
-    def test_verdicts_have_no_totals(self):
-        assert not totals_and_steps(drawn(np.random.default_rng(8), answer="error")).of("totals and steps")
-
 
 class TestFullVideoAndClip:
     """One judge in two settings."""
@@ -130,9 +127,3 @@ class TestPointsAndVerdicts:
         change = rows.one(row="verdicts - verdicts of the points", metric="mcc")
         expected = sk.matthews_corrcoef(truth, given) - sk.matthews_corrcoef(truth, implied)
         assert change.value == pytest.approx(expected) and change.p is not None
-
-    def test_the_other_class_changes_f1_alone(self, both):
-        error, correct = (points_and_verdicts(*both, positive=side) for side in ("error", "correct"))
-        for metric, same in (("mcc", True), ("f1", False)):
-            values = [rows.one(row="verdicts", metric=metric).value for rows in (error, correct)]
-            assert (values[0] == pytest.approx(values[1])) == same

@@ -90,20 +90,6 @@ def test_runs_are_given_as_files_or_loaded(runs, dataset):
     assert siming.compare is compare
 
 
-def test_two_runs_of_one_model_are_named(dataset, tmp_path):
-    first, second = (write(tmp_path / name / "model.jsonl", dataset, 0.5, seed=seed)
-                     for seed, name in enumerate(("monday", "tuesday")))  # fmt: skip
-    one, other = siming.load(first, dataset), siming.load(second, dataset)
-    with pytest.raises(DataError, match=r"Two runs are called 'model'. Name them: compare\({'first': run"):
-        compare(one, other)
-    by_mapping = compare({"monday": one, "tuesday": other})
-    assert by_mapping.runs == ("monday", "tuesday")
-    by_path = compare(f"monday={first}", f"tuesday={second}", data=dataset)
-    assert by_path.runs == ("monday", "tuesday") and by_path.to_json()["rows"] == by_mapping.to_json()["rows"]
-    mixed = compare({"monday": first}, other, data=dataset)
-    assert mixed.runs == ("monday", "model")
-
-
 def test_what_is_refused(runs, dataset):
     good, weak = (siming.load(path, dataset) for path in runs.values())
     with pytest.raises(DataError, match="at least two runs; 1 given"):
@@ -123,11 +109,6 @@ def test_what_is_refused(runs, dataset):
     with pytest.raises(DataError):
         compare(good, "no_such_file.jsonl", data=dataset)
     assert common_settings([good, weak]) == ["full_score", "full_error"]
-
-
-def test_an_unknown_skill_is_refused_and_not_silently_empty(runs, dataset):
-    with pytest.raises(DataError, match="no skill 'CPR'"):
-        siming.load(runs["good"], dataset).score_matrix("full_score").skill("CPR")
 
 
 def test_unlike_runs_are_refused(runs, dataset, tmp_path):
@@ -175,14 +156,3 @@ def test_the_physicians_stand_beside_the_runs(runs, dataset):
     assert list(points) == ["rater_a", "rater_b"] and np.array_equal(points["rater_a"], matrix.reference)
     assert comparison_points(dataset, matrix) is not None and set(found.physicians) == {"good", "weak"}
     assert found.rows.one("physicians with each other", "rater_a and rater_b", "qwk").value is not None
-
-
-def test_a_physicians_own_points_given_as_a_run_are_said_to_be_so(runs, dataset, tmp_path):
-    lines = [json.dumps({"setting": "full_score", "video_id": video.video_id,
-                         "scores": {step.step_id: step.scores["rater_b"] for step in video.steps}})
-             for video in dataset.videos]  # fmt: skip
-    copy = tmp_path / "model.jsonl"
-    copy.write_text("\n".join(lines))
-    found = compare(runs["good"], copy, data=dataset)
-    assert found.physicians["model"].copy_of == "rater_b" and found.physicians["good"].copy_of == ""
-    assert found.rows.of("judge with each physician", "model: rater_b") == ()

@@ -27,7 +27,7 @@ from siming_tasks.metrics import difference
 from siming_tasks.metrics.catalogue import statistic
 from siming_tasks.metrics.jackknife import jackknife, quantile_of_t
 from siming_tasks.metrics.no_video import SAME_TOTAL_WHY, clock
-from tests.metrics.conftest import make_exams, make_matrix
+from tests.metrics.conftest import make_exams
 from tests.metrics.test_no_video import severe_sites
 
 nan = np.nan
@@ -190,6 +190,7 @@ def site_judge(made):
     return made.predicting(usual)
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("seed", range(3))
 def test_knowing_the_hospital_beats_not_every_judge_that_never_looks(seed):
     made = severe_sites(np.random.default_rng(seed))
@@ -221,31 +222,7 @@ def test_who_beats_the_judges_that_never_look(judges):
     assert found.rows.one(NO_VIDEO, "step-prior", "plcc").why == SAME_TOTAL_WHY  # its correlations are not shown
 
 
-def test_who_is_not_tested_beside_them_and_why(judges, matrix):
-    few = compare_judges({name: judges[name].videos(range(4)) for name in ("good", "weak", "constant")})
-    assert set(few.beats.values()) == {None} and few.rivals["good"]
-    untested = "weak is not tested against judges that never look: fewer than 5 videos: no interval"
-    assert untested in no_video_sentence(few, few.runs)
-    points = np.where(np.arange(40).reshape(20, 2) % 3 == 0, 0.0, 3.0)
-    perfect = compare_judges({"perfect": matrix(points, points)})  # 1 - 0 without any video
-    assert perfect.beats["perfect"] is None
-    assert "not tested against judges that never look: it is the same without any video" in no_video_sentence(
-        perfect, perfect.runs
-    )
-
-
-def test_a_difference_without_p_says_why(judges, matrix):
-    half = judges["good"].predicting(np.where(np.arange(80)[:, None] < 20, nan, judges["good"].predicted))
-    partial = compare_judges({"half": half, "weak": judges["weak"]}).rows
-    for row in (*partial.of(DIFFERENCES), *partial.of(OVER_NO_VIDEO, "half")):
-        assert row.p is None and row.low is not None and "not-comparable" in row.flags
-    reference = np.where(np.random.default_rng(0).random((30, 4)) < 0.4, 0.0, 3.0)
-    said = {"judge": (reference[::-1] < 3).astype(float), "constant": np.ones((30, 4))}
-    rows = compare_judges({name: matrix(reference, own, answer="error") for name, own in said.items()}).rows
-    assert rows.one(DIFFERENCES, "judge minus constant", "f1").p is not None  # MCC is undefined, F1 is not
-    assert all(row.p is not None or row.why for row in rows.of(DIFFERENCES))
-
-
+@pytest.mark.weekly
 @pytest.mark.parametrize("answer", ["score", "error"])
 def test_40_studies_in_which_no_trick_ranks_above_a_better_judge(answer):
     """A constant, a clock, an abstainer and a judge of sites against one that agrees in half of the steps."""
@@ -310,11 +287,3 @@ def test_sentences_of_verdicts_follow_from_the_tests(seed, videos, number, answe
     if "may be the best" in sentence or "than each of" in sentence:
         assert found.value(found.order[0]).value > 0
     assert "nan" not in sentence and sentence.endswith(".")
-
-
-def test_a_matrix_by_hand(matrix):
-    """Kappa of one table: nine of ten labels alike, one off by three."""
-    reference, said = np.full((10, 1), 3.0), np.full((10, 1), 3.0)
-    reference[:5], said[:4] = 0, 0
-    found = compare_judges({"a": matrix(reference, said), "b": make_matrix(reference, reference)})
-    assert found.value("a").value == pytest.approx(1 - 10 * 9 / (9 * (5 * 6 + 5 * 4))) and found.value("b").value == 1

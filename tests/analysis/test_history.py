@@ -38,14 +38,7 @@ def test_a_judge_that_is_a_physician_has_no_excess():
     assert (excess.value, excess.stderr, excess.p) == (0.0, 0.0, None)
 
 
-def test_a_judge_blind_to_the_history_is_found():
-    rng = np.random.default_rng(2)
-    reference = rng.integers(0, 4, (60, 10)).astype(float)
-    predicted = np.where(np.arange(10) < 6, reference, rng.integers(0, 4, (60, 10)))
-    contrast = history(exams(reference, predicted), rubric(10, scopes=OF_STEPS)).one(row=CONTRAST)
-    assert contrast.value > 0.9 and contrast.p < 1e-9
-
-
+@pytest.mark.weekly
 def test_equal_judges_are_seldom_told_apart():
     """Judges that copy steps of either scope as often: the contrast is significant in about one of twenty."""
     p = []
@@ -86,12 +79,6 @@ def test_an_unknown_requirement_has_neither_failed_nor_passed():
     assert not failed[:, :2].any() and not passed[:, :2].any()
 
 
-def test_a_rubric_without_requirements_says_so():
-    rows = history(exams([[3, 3]], [[3, 3]]), rubric(2))
-    assert rows.one("requirements", FAILED).why == "No step follows a failed requirement."
-    assert rows.one("requirements", PASSED).why == "No step has requirements that all passed."
-
-
 def test_sequential_credit_by_hand():
     """Credits 2/4, 0/4, 4/4; always correct 1/4, 0/4, 4/4; always wrong 0, 1/4, 0."""
     reference = [[3, 1, 3, 3], [0, 3, 3, 3], [3, 3, 3, 3]]
@@ -106,15 +93,6 @@ def test_unanswered_steps_are_passed_over():
     rows = history(exams([[3, 1, 3], [3, 3, 3]], [[3, np.nan, 3], [np.nan] * 3]), rubric(3)).of("sequence")
     assert [rows.one(metric=name).value for name in ("credit", "flawless")] == [1.0, 1.0]
     assert rows.one(metric="credit").n == 1
-
-
-def test_always_correct_in_theory():
-    """Independent errors of chance q: expected credit is the sum of (1 - q)^k over k = 1..S, over S."""
-    q, steps = 0.186, 33
-    reference = np.where(np.random.default_rng(3).random((999, steps)) < q, 1.0, 3.0)
-    rows = history(exams(reference, np.full_like(reference, 3.0)), rubric(steps)).of("sequence")
-    credit, expected = rows.one(metric="credit"), sum((1 - q) ** k for k in range(1, steps + 1)) / steps
-    assert abs(credit.value - expected) < 3 * credit.stderr and rows.one(metric="gain").value == 0.0
 
 
 def test_another_rubric_is_refused():

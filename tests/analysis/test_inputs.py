@@ -61,13 +61,6 @@ class TestAblations:
         )
         assert (row.value, row.why) == (None, NO_AGREEMENT)
 
-    def test_a_share_of_f1_says_nothing(self):
-        plain = drawn(np.random.default_rng(7), answer="error", agreement=0.8)
-        rows = changed_inputs("ablations", plain, {"no video": plain}, rubric(8))
-        assert rows.of(row="no video: survives").names("metric") == ["mcc"]
-        assert rows.one(row="no video: survives").value == 1.0
-        assert rows.of(row="no video: change").names("metric") == ["mcc", "f1"]
-
     def test_history_steps_stand_apart(self):
         base = drawn(np.random.default_rng(8), 30)
         plain, altered = judged(base, 0.8, 9), judged(base, 0.4, 10)
@@ -77,15 +70,6 @@ class TestAblations:
         )
         a, b = (evaluate(m.subset(["s05", "s06", "s07"])).one("answered", metric="qwk").value for m in (plain, altered))
         assert found.value == pytest.approx(b - a)
-
-    def test_too_few_answers_in_common_are_not_tested(self):
-        plain = drawn(np.random.default_rng(11), 30)
-        gaps = np.random.default_rng(12).random(plain.reference.shape) < 0.1
-        rows = changed_inputs(
-            "ablations", plain, {"dark": plain.predicting(np.where(gaps, NAN, plain.reference))}, rubric(8)
-        )
-        row = rows.one(row="dark: change", metric="qwk")
-        assert row.p is None and "not-comparable" in row.flags
 
     def test_no_video_in_common_is_refused(self):
         plain = drawn(np.random.default_rng(13), 10)
@@ -154,10 +138,6 @@ class TestMinimalPairs:
         assert self.values(said) == pytest.approx([1, 1, 0, 0, 2 / 3])
         nothing = self.scored(np.full_like(TRUTH, NAN))["right"]
         assert (nothing.value, nothing.why) == (None, "No pair was answered.")
-
-    def test_pairs_whose_videos_are_not_there_are_left_out(self):
-        elsewhere = [{**pair, "video_b": "other"} for pair in PAIRS]
-        assert self.scored(TRUTH, pairs=elsewhere) == {}
 
     def test_the_interval_is_over_the_clusters_of_the_pairs(self):
         rng = np.random.default_rng(16)

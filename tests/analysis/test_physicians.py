@@ -109,16 +109,6 @@ def test_the_difference_is_paired_over_the_clusters():
     assert row.p == pytest.approx(2 * stats.t.sf(abs(row.value) / stderr, c - 1))
 
 
-def test_a_pair_counts_on_the_steps_that_both_have_scored():
-    made, points = study(np.random.default_rng(4), physicians=2)
-    points["rater_b"][:, ::2] = nan
-    rows = beside_physicians(made, points).rows
-    half = np.where(np.isnan(points["rater_b"]), nan, points["rater_a"])
-    expected = (kappa(half, made.predicted) + kappa(points["rater_b"], made.predicted)) / 2
-    assert rows.one(WITH_EACH, MEAN, "qwk").value == pytest.approx(expected)
-    assert rows.one(WITH_EACH, "rater_a", "qwk").value == pytest.approx(kappa(points["rater_a"], made.predicted))
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_the_verdict_is_that_of_two_one_sided_t_tests(seed):
     made, points = study(np.random.default_rng(seed), judge=0.7 + seed / 20, videos=60)
@@ -150,6 +140,7 @@ def test_the_margin_is_stated_and_does_not_come_from_the_physicians():
         beside_physicians(made, points, margin=0)
 
 
+@pytest.mark.weekly
 def test_a_true_equal_is_found_equivalent_the_more_videos_there_are():
     """Three physicians: their range would shrink with the videos, and none would ever be found equivalent."""
     found = {}
@@ -160,6 +151,7 @@ def test_a_true_equal_is_found_equivalent_the_more_videos_there_are():
     assert found[30] < 0.5 and found[300] > 0.85
 
 
+@pytest.mark.weekly
 def test_a_judge_at_the_margin_is_seldom_called_not_inferior():
     rng, wrong = np.random.default_rng(8), 0
     for _ in range(200):
@@ -187,33 +179,6 @@ def test_a_physicians_own_points_are_named_and_not_held_against_themselves(answe
     said = physician_sentence(beside, "model", answer)
     assert said.endswith("Its answers are the points of rater_b, who is left out.")
     assert beside_physicians(made, points).copy_of == ""
-
-
-def test_a_copy_among_two_physicians_is_said_to_be_one():
-    made, points = study(np.random.default_rng(10), physicians=2)
-    found = compare_judges({"model": made.predicting(points["rater_a"])}, points=points)
-    assert found.physicians["model"].copy_of == "rater_a"
-    assert found.physicians["model"].verdict == "not tested"  # it would be held against itself
-    assert found.to_json()["physicians"]["model"]["copy_of"] == "rater_a"
-
-
-def test_a_few_answers_that_fit_two_physicians_are_no_copy():
-    made, points = study(np.random.default_rng(11), physicians=2)
-    same = points["rater_a"] == points["rater_b"]
-    assert beside_physicians(made.predicting(np.where(same, points["rater_a"], nan)), points).copy_of == ""
-    assert beside_physicians(made.predicting(np.full(same.shape, nan)), points).copy_of == ""
-
-
-def test_where_a_judge_that_never_looks_passes_the_test_says_nothing():
-    rng = np.random.default_rng(12)
-    made, points = study(rng, judge=0.0)
-    random = {name: rng.integers(0, 4, made.reference.shape).astype(float) for name in points}
-    found = compare_judges({"model": made}, points=random)
-    assert "always-correct" in found.unseen
-    said = physician_sentence(found.physicians["model"], "model", "score", found.unseen)
-    if found.physicians["model"].verdict in ("equivalent", "not inferior"):
-        assert said.startswith("The test cannot tell here: always correct")
-    assert compare_judges({"model": made}, points=points).unseen == ()
 
 
 def test_without_two_physicians_there_is_nothing_beside_the_judge():

@@ -28,6 +28,7 @@ def study(rng, videos, steps, effect, halo=0.0):
     return sides
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("halo", [0.0, 0.3])
 def test_what_is_promised_is_kept(halo):
     """The error of the very difference, from a pilot of other exams; 2,000 studies of 80 exams."""
@@ -52,13 +53,7 @@ def test_the_smallest_difference_is_found_with_the_wanted_power():
     assert {each.why for each in rows} == {"Planned, not measured: no interval."}
 
 
-def test_students_are_counted_not_their_videos():
-    pilot = Estimate(0.1, stderr=0.02, n=200, clusters=50, unit="student")
-    rows = power(pilot, 800)
-    found = rows.one(metric="stderr")
-    assert (found.value, found.n, found.clusters, found.unit) == (pytest.approx(0.01), 800, 200, "student")
-
-
+@pytest.mark.weekly
 def test_stated_rates_are_reached():
     """Kappa, and of verdicts MCC, of the simulated judges; the error at 2,000 exams is 2 % of what it would be."""
     for metric, kappa in (("qwk", 0.6), ("mcc", 0.4)):

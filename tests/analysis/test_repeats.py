@@ -61,25 +61,6 @@ def test_only_what_all_runs_were_asked_and_both_answered_counts(runs):
     assert same.value == pytest.approx((first.predicted[10:] == second.predicted)[~gaps].mean()) and same.n == 30
 
 
-def test_verdicts():
-    rng = np.random.default_rng(2)
-    first = drawn(rng, answer="error")
-    second = first.predicting(np.where(rng.random(first.predicted.shape) < 0.9, first.predicted, 1 - first.predicted))
-    found = repeats([first, second]).one(row="with itself", metric="kappa").value
-    assert found == pytest.approx(cohen_kappa_score(first.predicted.ravel(), second.predicted.ravel()))
-
-
-def test_a_run_with_itself_and_a_constant():
-    matrix = drawn(np.random.default_rng(3))
-    rows = repeats([matrix, matrix])
-    assert rows.one(row="sd", metric="qwk").value == 0.0
-    assert [rows.one(row="with itself", metric=name).value for name in ("same", "kappa")] == [1.0, 1.0]
-    constant = matrix.predicting(np.broadcast_to(matrix.max_score, matrix.predicted.shape))
-    assert (
-        repeats([matrix, constant]).one(row="mean", metric="plcc").why == "Every total by the judge is the same: 0/0."
-    )
-
-
 def test_what_cannot_be_repeats_is_refused():
     matrix, other = drawn(np.random.default_rng(4)), drawn(np.random.default_rng(4), answer="error")
     with pytest.raises(DataError, match="two runs of one model or more"):

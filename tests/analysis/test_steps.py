@@ -9,9 +9,8 @@ import pytest
 from sklearn.metrics import cohen_kappa_score, recall_score
 
 from siming_tasks.analysis.steps import FEW, steps
-from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import ordinal_labels
-from tests.analysis.exams import drawn, exams, in_loops
+from tests.analysis.exams import exams, in_loops
 
 LABELS = [0, 1, 2, 3]
 
@@ -88,18 +87,3 @@ def test_what_is_not_there_has_a_reason():
     assert rows.one(row="s00", metric="kappa").value == 0.0  # constant against varied is 0, and defined
     assert rows.one(row="s01", metric="kappa").why == "No step has both a reference and an answer."
     assert rows.one(row="s00", metric="physicians").why == "No two physicians scored this step."
-
-
-def test_raters_of_another_shape_are_refused():
-    with pytest.raises(DataError, match=r"Rater 'a' has shape \(2, 2\), not \(1, 1\)"):
-        steps(exams([[3]], [[3]]), {"a": np.zeros((2, 2))})
-
-
-def test_the_order_of_the_videos_does_not_matter():
-    matrix = drawn(np.random.default_rng(2), 40, 3, missing=0.05)
-    back = np.arange(40)[::-1]
-    rater, other = matrix.reference, np.round(matrix.reference / 2)
-    one = steps(matrix, {"a": rater, "b": other})
-    two = steps(matrix.videos(back), {"a": rater[back], "b": other[back]})
-    for a, b in zip(one, two, strict=True):
-        assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), nan_ok=True)

@@ -69,9 +69,3 @@ def test_captions_are_sentences_that_name_the_reference():
         assert "{reference}" in text.caption or name in OF_PHYSICIANS, name
         assert text.sentence("rater b").endswith(".") and "{" not in text.sentence("rater b")
         assert text.title[0].isupper() and all(text.heads.values()) and name == name.lower()
-
-
-def test_two_tables_of_one_name_are_refused(monkeypatch):
-    monkeypatch.setattr(tables, "MODULES", ("steps", "steps"))
-    with pytest.raises(ValueError, match="two tables are called 'steps'"):
-        tables.table_texts()
