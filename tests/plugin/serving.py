@@ -97,7 +97,7 @@ def parts_of(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
         plain = str.maketrans("-_", "+/")  # Google's clients write what is safe in an address
         for part in message["parts"]:
             data = part.get("inlineData")
-            yield (data["mimeType"], data["data"].translate(plain)) if data else ("text", part.get("text", ""))
+            yield (data["mime_type"], data["data"].translate(plain)) if data else ("text", part.get("text", ""))
         return
     for message in body.pop("messages"):
         content = message["content"]
