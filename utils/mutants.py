@@ -165,7 +165,8 @@ def main() -> None:
     args = parser.parse_args()
 
     everything = [(name, room, source) for room in ROOMS for path in modules(room) for name, source in mutants_of(path)]
-    drawn = random.Random(args.seed).sample(everything, min(args.draw, len(everything)))[: args.only]
+    everywhere = random.Random(args.seed)  # noqa: S311
+    drawn = everywhere.sample(everything, min(args.draw, len(everything)))[: args.only]
     drawn = [one for one in drawn if one[1] in (args.room or ROOMS)]
     tried = [json.loads(line) for line in args.out.read_text().splitlines()] if args.out.exists() else []
     known = {one["mutant"]: one for one in tried}
