@@ -4,7 +4,7 @@
 
 Each mutant changes one comparison, arithmetic or boolean operator, number, truth value, condition, or returned value of
 a module of :data:`ROOMS`; a seed draws them. The tests of its room run on a copy of the checkout, without the weekly
-ones, until one fails: that of the module's own name first. OUT gets a line for every mutant, and a mutant that stands
+ones, until one fails: those that name the module first. OUT gets a line for every mutant, and a mutant that stands
 there is not tried again: a second call goes on. At the end survivors are printed with their lines. Exit code 1: fewer
 than 90 % died.
 """
@@ -122,10 +122,11 @@ def modules(room: str) -> list[Path]:
 
 
 def tests_of(room: str, module: str) -> list[str]:
-    """Files and folders of tests in the order in which they run."""
-    folders = [f"tests/{name}" for name in ROOMS[room][1]]
-    named = [folder for folder in folders if (ROOT / folder / f"test_{module}.py").exists()]
-    return [*(f"{folder}/test_{module}.py" for folder in named), *folders]
+    """Files of tests in the order in which they run: that of the module's name, those that name it, the others."""
+    files = [path for name in ROOMS[room][1] for path in sorted((ROOT / "tests").glob(name))]
+    files = [test for path in files for test in ([path] if path.is_file() else sorted(path.rglob("test_*.py")))]
+    near = {path: (path.stem != f"test_{module}", f".{module} import" not in path.read_text("utf-8")) for path in files}
+    return [str(path.relative_to(ROOT)) for path in sorted(files, key=near.__getitem__)]
 
 
 def copy_of_checkout(folder: Path) -> Path:

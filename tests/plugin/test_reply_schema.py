@@ -133,7 +133,7 @@ def test_a_class_that_takes_none_is_refused(host: Callable[..., Any], short_demo
 def test_a_class_takes_a_schema_or_is_refused_by_name() -> None:
     taking = {name for name, row in backends().items() if row.schema}
     assert taking == {"chat.openai", "chat.async_openai", "chat.litellm", "chat.gemini", "chat.vllm",
-                      "chat.vllm_generate", "simple.openai", "simple.litellm", "simple.gemini"}  # fmt: skip
+                      "chat.vllm_generate", "simple.openai", "simple.litellm"}  # fmt: skip
     check_takes_schema("mine", backends()["chat.vllm"])
     with pytest.raises(OptionsError, match=r"--model mine cannot give .* async_openai, gemini, litellm, openai, vllm"):
         check_takes_schema("mine", backends()["chat.qwen3_vl"])
