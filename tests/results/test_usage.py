@@ -13,7 +13,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import open_dataset
 from siming_tasks.parsing import Parsed, parse_reply
 from siming_tasks.report.formatting import usage_line
-from siming_tasks.results.record import Conditions, Record
+from siming_tasks.results.record import Conditions, Record, is_asked_again
 from siming_tasks.results.usage import Prices, add_usage, load_prices, usage_summary
 from tests.records import record_json
 
@@ -154,3 +154,17 @@ def test_score_tells_tokens_and_costs_by_a_table_of_today(
     log.write_text("\n".join(lines) + "\n")
     assert main(words) == 1
     assert "prompt_tokens" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "again"),
+    [
+        ("request_failed", "length", True), ("truncated", "length", False), ("truncated", "stop", True),
+        ("empty", None, True), ("partial", "content_filter", True), ("partial", "stop", False),
+        ("refused", "content_filter", False), ("ok", "content_filter", False), ("unread", "stop", False),
+    ],
+)  # fmt: skip
+def test_what_is_no_whole_answer_is_asked_again_unless_it_would_be_cut_again(
+    status: str, reason: str | None, again: bool
+) -> None:
+    assert is_asked_again(status, {"finish_reason": reason}) is again
