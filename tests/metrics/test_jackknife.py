@@ -267,6 +267,7 @@ def test_rows_are_found_by_name_and_survive_json():
 # --- simulation ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize(("videos", "each"), [(40, 1), (60, 4)])
 @pytest.mark.parametrize(("key", "answer"), [("qwk", "score"), ("mcc", "error"), ("plcc", "score")])
 def test_equal_judges_differ_in_at_most_6_5_percent_of_studies(videos, each, key, answer):

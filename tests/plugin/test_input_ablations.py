@@ -13,6 +13,7 @@ from siming_tasks.tasks import INPUT_ABLATIONS
 pytestmark = pytest.mark.host
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("media", ["video", "frames"])
 def test_a_real_model_is_asked_in_every_ablation(
     host: Callable[..., Any], short_demo: Path, tiny_vlm: Path, media: str

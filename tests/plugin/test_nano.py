@@ -13,7 +13,7 @@ pytestmark = pytest.mark.host
 TASKS = "siming_full_score,siming_clip_error"
 
 
-@pytest.mark.parametrize("mode", ["frames", "video"])
+@pytest.mark.parametrize("mode", ["frames", pytest.param("video", marks=pytest.mark.weekly)])
 def test_it_runs_like_any_model(mode: str, host: Callable[..., Any], short_demo: Path) -> None:
     run = host(
         "--model", "siming_nano", "--model_args", "frames=6,clip_frames=3", "--tasks", TASKS, "--batch_size", "4",
