@@ -122,8 +122,8 @@ def check(source: str) -> int:
     """Run ``tests/upstream`` on a source of lmms-eval; pytest's exit code."""
     with tempfile.TemporaryDirectory() as folder:
         tree = tree_of(source, Path(folder) / "source")
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/upstream/test_patches.py"]
-        command += ["tests/upstream/test_folder.py"]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "weekly"]
+        command += ["tests/upstream/test_patches.py", "tests/upstream/test_folder.py"]
         return subprocess.run(command, cwd=ROOT, env={**os.environ, "UPSTREAM_SOURCE": str(tree)}).returncode
 
 
