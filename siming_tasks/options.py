@@ -22,7 +22,6 @@ from typing import Any, Literal, SupportsFloat, SupportsIndex, get_args, get_typ
 
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.input_kinds import expect
-from siming_tasks.common.redact import redact
 
 __all__ = ["OPTIONS", "PUBLIC_SETS", "Option", "Options", "shard_of", "videos_of_public_set"]
 
@@ -220,7 +219,7 @@ class Options:
         for name in ("cache", "replies"):
             if "://" in getattr(self, name):
                 where = "is an address. Name a folder; a store elsewhere is mounted, or synchronised with it."
-                raise OptionsError(f"{name}={redact(getattr(self, name))!r} {where}")
+                raise OptionsError(f"{name} {where}")
         shard_of(self.shard)
         if self.schema != "off" and self.prompt == "reasoned":
             raise OptionsError(

@@ -1,9 +1,11 @@
 """Measure how many hidden labels somebody gets out of a board by choosing answers, beyond what the step prior gives.
 
-Verdicts are drawn for exams whose steps go wrong at known rates. The attacker knows the rates and sends whole answer
-sheets. Each of his senders climbs: it turns some answers to the steps whose rates are nearest to one half round, and
-keeps the sheet if its number on the board has risen. At the end the senders' best sheets vote. The open board gives
-every submission its MCC with all digits; ours follows :mod:`siming_tasks.tools.board.disclosure`.
+Verdicts are drawn for exams whose steps go wrong at known rates; the attacker knows the rates. Each number that he gets
+counts the wrong ones among some doubtful cells: he calls them wrong, and all else correct but a set of cells that are
+almost surely correct. That set shrinks from archive to archive, so that each sheet is better beyond chance than the
+one before, and a board that shows better sheets shows each. Both settings of verdicts ask for the same labels, so an
+archive has two numbers. The open board gives the MCC of every archive with all digits; ours follows
+:mod:`siming_tasks.tools.board.disclosure`.
 
     python utils/attack_board.py
 """
@@ -19,10 +21,14 @@ from tqdm import tqdm
 from siming_tasks.metrics.catalogue import statistic
 from siming_tasks.metrics.jackknife import difference, jackknife
 from siming_tasks.metrics.score_matrix import ScoreMatrix
-from siming_tasks.tools.board.disclosure import VALUE_DIGITS
+from siming_tasks.tools.board.disclosure import NUMBERS, VALUE_DIGITS
 
-STEPS, DOUBTFUL, TURNED, STUDIES = 33, 6, 0.04, 5
-"""Steps of an exam, those that the attacker plays with, the share of their answers that he turns, and repeats."""
+STEPS, DOUBTFUL, STUDIES, SETTINGS = 33, 6, 5, 2
+"""Steps of an exam, those that the attacker asks about, repeats, and numbers of an archive."""
+STAIR = 30
+"""Cells by which the bad set shrinks."""
+GROUPS = (1, 3, 7, 15, 31, 63)
+"""Numbers of cells that one number may count; the best for the attacker is told."""
 MCC = statistic("mcc")
 
 
@@ -34,50 +40,70 @@ def matrix(truth: np.ndarray, sheet: np.ndarray) -> ScoreMatrix:
 
 
 class Board:
-    """Answers of a board to one sender: exactly every number, or ours."""
+    """Answers of a board to one sender in one setting: exactly every number, or ours (at most ``most`` numbers)."""
 
-    def __init__(self, truth: np.ndarray, ours: bool) -> None:
-        self.truth, self.ours = truth, ours
+    def __init__(self, truth: np.ndarray, ours: bool, most: int = NUMBERS) -> None:
+        self.truth, self.ours, self.left = truth, ours, most
         self.shown: ScoreMatrix | None = None
 
-    def number(self, sheet: np.ndarray) -> float:
-        """The number that stands on the board after this sheet was sent."""
+    def number(self, sheet: np.ndarray) -> float | None:
+        """The number that the board shows of this sheet; None: none."""
+        if self.ours and not self.left:
+            return None
         new = matrix(self.truth, sheet)
         if not self.ours:
             return jackknife(MCC, new).value
-        if self.shown is None or (difference(MCC, new, self.shown).low or 0.0) > 0:
-            self.shown = new
-        return round(jackknife(MCC, self.shown).value, VALUE_DIGITS)
+        if self.shown is not None and not (difference(MCC, new, self.shown).low or 0.0) > 0:
+            return None
+        self.shown, self.left = new, self.left - 1
+        return round(jackknife(MCC, new).value, VALUE_DIGITS)
 
 
-def turn(sheet: np.ndarray, rates: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A sheet with some of its most doubtful answers turned round."""
-    doubtful = np.isin(np.arange(STEPS), np.argsort(np.abs(rates - 0.5))[:DOUBTFUL])
-    return np.where(doubtful & (rng.random(sheet.shape) < TURNED), 1 - sheet, sheet)
+def counted(number: float, sheet: np.ndarray, rates: np.ndarray) -> float:
+    """Wrong ones among the cells that a sheet calls wrong, by its MCC and the expected number of all wrong ones."""
+    cells, called = sheet.size, sheet.sum()
+    wrong = rates.sum() * len(sheet)
+    spread = np.sqrt(called * (cells - called) * wrong * (cells - wrong))
+    return float((number * spread + called * wrong) / cells)
 
 
-def climb(board: Board, sheet: np.ndarray, rates: np.ndarray, archives: int, rng: np.random.Generator) -> np.ndarray:
-    """A sender's best sheet after so many archives."""
-    best, top = sheet, board.number(sheet)
-    for _ in range(archives - 1):
-        tried = turn(best, rates, rng)
-        if (number := board.number(tried)) > top:
-            best, top = tried, number
-    return best
+def tilted(rates: np.ndarray, total: float) -> np.ndarray:
+    """Chances of cells with these rates to be wrong if ``total`` of them are."""
+    low, high = -20.0, 20.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        chances = 1 / (1 + (1 / rates - 1) * np.exp(-middle))
+        low, high = (middle, high) if chances.sum() < total else (low, middle)
+    return chances
 
 
-def recovered(exams: int, senders: int, archives: int, ours: bool, rng: np.random.Generator) -> float:
+def recovered(exams: int, senders: int, archives: int, ours: bool, group: int, rng: np.random.Generator) -> float:
     """Labels that the attacker has right beyond those of the step prior, in percent of all labels."""
-    rates = rng.beta(1.2, 2.5, STEPS)
+    rates = np.clip(rng.beta(1.2, 2.5, STEPS), 0.01, 0.99)
     truth = (rng.random((exams, STEPS)) < rates).astype(float)
-    prior = np.tile((rates > 0.5).astype(float), (exams, 1))
-    sheets = []
-    for sender in range(senders):
-        start = prior if sender == 0 else turn(prior, rates, rng)
-        sheets.append(climb(Board(truth, ours), start, rates, archives, rng))
-    vote = np.mean(sheets, axis=0)
-    guess = np.where(vote == 0.5, prior, (vote > 0.5).astype(float))
-    return 100 * float((guess == truth).mean() - (prior == truth).mean())
+    chances = np.tile(rates, (exams, 1))
+    prior = chances > 0.5
+    doubtful = np.flatnonzero(
+        np.isin(np.arange(STEPS), np.argsort(np.abs(rates - 0.5))[:DOUBTFUL])[None].repeat(exams, 0)
+    )
+    sure = np.arange(exams) * STEPS + int(np.argmin(rates))  # the step that is most surely correct
+    groups = iter(np.array_split(rng.permutation(doubtful), max(1, len(doubtful) // group)))
+    for board in [Board(truth, ours) for _ in range(senders * SETTINGS)]:
+        sheets = min(archives, NUMBERS) if ours else archives
+        for left in reversed(range(sheets)):
+            bad = sure[: STAIR * left * ours]
+            if (cells := next(groups, None)) is None:
+                break
+            sheet = np.zeros(truth.shape)
+            sheet.flat[np.concatenate([cells, bad])] = 1
+            if (number := board.number(sheet)) is None:
+                continue
+            of_group, of_bad = chances.flat[cells], np.tile(rates, (exams, 1)).flat[bad]
+            noise, spread = (float((each * (1 - each)).sum()) for each in (of_bad, of_group))
+            surprise = counted(number, sheet, rates) - of_bad.sum() - of_group.sum()
+            total = np.clip(of_group.sum() + surprise * spread / (spread + noise), 0.1, len(cells) - 0.1)
+            chances.flat[cells] = tilted(of_group, float(total))
+    return 100 * float(((chances > 0.5) == truth).mean() - (prior == truth).mean())
 
 
 def main() -> None:
@@ -86,12 +112,15 @@ def main() -> None:
     cells = [(e, s, a) for e in (84, 200) for s in (1, 10) for a in (1, 3, 50)]
     for exams, senders, archives in tqdm(cells, file=sys.stderr):
         found = [
-            statistics.fmean(
-                recovered(exams, senders, archives, ours, np.random.default_rng(k)) for k in range(STUDIES)
+            max(
+                statistics.fmean(
+                    recovered(exams, senders, archives, ours, group, np.random.default_rng(k)) for k in range(STUDIES)
+                )
+                for group in GROUPS
             )
             for ours in (False, True)
         ]
-        print(f"| {exams} | {senders} | {archives} | {found[0]:+.2f} % | {found[1]:+.2f} % |")
+        print(f"| {exams} | {senders} | {archives} | {found[0]:+.2f} % | {found[1]:+.2f} % |", flush=True)
 
 
 if __name__ == "__main__":

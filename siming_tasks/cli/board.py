@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -121,10 +122,15 @@ def build(
     """Build the board; 1 if an archive was refused."""
     from siming_tasks.tools.board.build import archives_in, build_board
 
-    archives_in(folder)  # before a data set is looked for
+    sent = Counter(sender for _, sender, _ in archives_in(folder))  # before a data set is looked for
     entries, refused = build_board(folder, chosen.open(), out, options, reruns=reruns, match=match, most=most)
     for line in refused:
         say(f"refused: {line}", error=True)
+    taken = Counter(entry.sender for entry in entries)
+    counts = ", ".join(
+        f"{sender or 'no sender'} {taken[sender]} of {number}" for sender, number in sorted(sent.items())
+    )
+    say(f"Submissions taken: {counts}.")
     verified = sum(entry.verified for entry in entries)
     say(f"{out / 'index.html'}: {verified} verified, {len(entries) - verified} community rows.")
     return 1 if refused else 0

@@ -25,7 +25,6 @@ from siming_tasks.cli.command_table import CommandRow
 from siming_tasks.cli.terminal import say, say_next
 from siming_tasks.common.errors import OptionsError, SimingError, system_message
 from siming_tasks.common.input_kinds import kind_of
-from siming_tasks.common.redact import redact
 from siming_tasks.options import OPTIONS, Options
 from siming_tasks.tasks import setting_named
 
@@ -347,8 +346,8 @@ def _declared_modules() -> set[str]:
 
 
 def refusal(path: str, message: str, code: int) -> int:
-    """Print a refusal on standard error, without secrets, and return its exit code."""
-    click.echo(f"{path}: {redact(message)}", err=True)
+    """Print a refusal on standard error and return its exit code."""
+    click.echo(f"{path}: {message}", err=True)
     return code
 
 

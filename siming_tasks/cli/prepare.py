@@ -76,7 +76,7 @@ def missing(
     as_json: bool = cli.switch("print one JSON object", "--json"),
 ) -> int:
     """Count the requests (of SIMING_SHARD) without an answer to keep, with the commands that ask them; 1 if any."""
-    from siming_tasks.common.redact import MASK, redact
+    from siming_tasks.common.public_facts import REST
     from siming_tasks.results.discovery import run_at
     from siming_tasks.results.lmms_eval_commands import missing_requests, retry_commands, settings_named
     from siming_tasks.results.run import read_run
@@ -94,7 +94,7 @@ def missing(
     commands = retry_commands(run, asked, shard) if run else []
     if as_json:
         counts = {name: count for name, (count, _) in left.items()}
-        print_json(redact({"asked": counts, "missing": [asdict(each) for each in asked], "commands": commands}))
+        print_json({"asked": counts, "missing": [asdict(each) for each in asked], "commands": commands})
         return 1 if asked else 0
     show_problems(run.problems if run else ())
     for name, (count, requests) in left.items():
@@ -106,8 +106,8 @@ def missing(
         say("\n".join(["These commands ask exactly those:", *commands[:MAX_COMMANDS]]))
         if not (source and source.facts.get("model")):
             say("What was run is not known here (no results file of lmms-eval): fill in MODEL and MODEL_ARGS.")
-        elif any(MASK in command for command in commands):
-            say(f"Secrets are not shown: fill them in where {MASK} stands.")
+        elif any(REST in command for command in commands):
+            say(f"Addresses, keys and other arguments are not shown: fill them in where {REST} stands.")
     if len(commands) > MAX_COMMANDS:
         say(f"... {len(commands) - MAX_COMMANDS:,} more. The command of the run asks what has no kept reply, too.")
     if run and any((one.conditions.usage or {}).get("stored") is False for row in run.records.values() for one in row):

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from siming_tasks.common.errors import Problem
-from siming_tasks.common.redact import redact, redact_paths
 from siming_tasks.common.sanitize import one_line, visible
 
 if TYPE_CHECKING:
@@ -67,8 +66,8 @@ class SafeStream:
 
 
 def say(text: str, *, error: bool = False) -> None:
-    """Print a line for people that names files of theirs, without the secrets that a path may hold."""
-    print(redact(text), file=sys.stderr if error else sys.stdout)
+    """Print a line for people."""
+    print(text, file=sys.stderr if error else sys.stdout)
 
 
 def say_next(command: str, context: click.Context | None = None) -> None:
@@ -124,7 +123,7 @@ def fold_problems(problems: Iterable[Problem], most: int | None = FOLDED, way_ou
         if rest := of_kind[len(shown) :]:
             places = []
             for problem in rest:
-                file = one_line(redact_paths(problem.file)) if problem.file else ""
+                file = one_line(problem.file) if problem.file else ""
                 places.append(f"{file}:{problem.line}" if file and problem.line else file)
             places = [place for place, _ in groupby(places) if place]
             names = ", ".join(places[:3]) + (", ..." if len(places) > 3 else "")

@@ -1,1 +1,1 @@
-"""Errors, the data schema, file access, locks, redaction and worker processes: used by every other folder."""
+"""Errors, the data schema, file access, locks, what may be published, worker processes: for every other folder."""

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal, TypeVar
 
-from siming_tasks.common.redact import redact_paths
 from siming_tasks.common.sanitize import one_line
 
 _E = TypeVar("_E", bound="SimingError")
@@ -35,16 +34,15 @@ class Problem:
     severity: Literal["error", "warning", "note"] = "error"
 
     def __str__(self) -> str:
-        """``file:line: field: what fix`` on one line, leaving out what is unknown; without secrets of a path."""
-        file = self.file and redact_paths(self.file)
-        where = f"{file}:{self.line}" if file and self.line else file
-        what, fix = redact_paths(self.what), redact_paths(self.fix)
-        return one_line(" ".join([": ".join(part for part in (where, self.field, what) if part), fix]).strip())
+        """``file:line: field: what fix`` on one line, leaving out what is unknown."""
+        where = f"{self.file}:{self.line}" if self.file and self.line else self.file
+        return one_line(
+            " ".join([": ".join(part for part in (where, self.field, self.what) if part), self.fix]).strip()
+        )
 
     def to_json(self) -> dict[str, object]:
-        """Convert the finding to plain JSON types, without secrets."""
-        fields = asdict(self)
-        return fields | {name: fields[name] and redact_paths(fields[name]) for name in ("what", "fix", "file")}
+        """Convert the finding to plain JSON types."""
+        return asdict(self)
 
 
 class SimingError(Exception):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 MAX_LINE = 2_000  # characters of a message's line: a key of a megabyte in somebody's file is named by its beginning
 
@@ -40,6 +41,43 @@ def one_line(text: object, most: int = MAX_LINE) -> str:
     """
     shown = visible(" ".join(str(text)[: 4 * most].splitlines()))
     return shown if len(shown) <= most else shown[: most - 1] + "…"
+
+
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc") | {*map(chr, range(0xFE00, 0xFE10))}
+"""Characters that draw nothing although their kind is that of letters, marks or signs."""
+_MOST_MARKS = 2
+"""Marks on one letter of a name: Vietnamese and Thai have two."""
+
+
+def shown_name(name: object) -> str:
+    r"""A name (of a model, sender, rater, student, run) as it is shown: two that look alike are equal.
+
+    Composed (NFC), with single spaces; what cannot be seen, a mark without a letter and a third mark on one letter are
+    spelled out.
+
+    Example:
+        >>> shown_name("Zoe\u0308  Li"), shown_name("ac\u200bme"), shown_name("a\u0300\u0301\u0302")
+        ('Zoë Li', 'ac⟦U+200B⟧me', 'à́⟦U+0302⟧')
+    """
+    text = " ".join(unicodedata.normalize("NFC", well_formed(str(name)[: 4 * MAX_LINE])).split())
+    if text.isascii() and text.isprintable():
+        return text
+    shown, marks = [], _MOST_MARKS
+    for character in text:
+        kind = unicodedata.category(character)
+        marks = marks + 1 if kind in ("Mn", "Me") else _MOST_MARKS * character.isspace()
+        unseen = kind[0] == "C" or character in _BLANK or marks > _MOST_MARKS
+        shown.append(f"⟦U+{ord(character):04X}⟧" if unseen else character)
+    return "".join(shown)
+
+
+def check_name(name: str) -> str:
+    """A name that stands in a data set, if it is as it is shown (ValueError: it is not; names the first difference)."""
+    if (shown := shown_name(name)) == name:
+        return name
+    odd = re.search(r"⟦(U\+[0-9A-F]+)⟧", shown)
+    why = f"holds {odd[1]}, which cannot be seen" if odd else "has spaces to spare or is not composed (Unicode's NFC)"
+    raise ValueError(f"the name {shown!r} {why}; write it again by hand")
 
 
 def literal(text: object) -> str:

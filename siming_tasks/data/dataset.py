@@ -16,7 +16,6 @@ from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError, MediaError, Problem, RubricError
 from siming_tasks.common.files import canonical_json, digest_of, inside, open_regular, read_yaml
 from siming_tasks.common.input_kinds import misplaced, path_of
-from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import CONSENSUS, PERSON, AttemptRule, Rater, Video, human_raters, kinds_in_words
 from siming_tasks.data.digest import content_digest, fingerprint, label_difference, media_difference
 from siming_tasks.data.jsonl import read_jsonl
@@ -82,7 +81,7 @@ class Dataset(Shown):
             ("judged steps", f"{sum(len(video.applicable) for video in self.videos):,}"),
             ("raters", ", ".join(name for name in self.raters if name != CONSENSUS) or "labels withheld"),
             ("digest", self.digest[:12]),
-            ("folder", redact(str(self.root))),
+            ("folder", str(self.root)),
         )
         return Card(self.title, "Simulated exams: numbers say nothing about real ones." * self.synthetic, (), rows)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -19,11 +20,13 @@ from pydantic import (
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.files import check_file_name
+from siming_tasks.common.sanitize import check_name
 from siming_tasks.common.schema import PERSON, Attempt, AttemptRule, Finding, Rater, RaterKind, StepLabel, Video
 
 VIDEO_ID = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
 MAX_VIDEO_ID = 128
 
+PersonName = Annotated[str, AfterValidator(lru_cache(maxsize=4096)(check_name))]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -93,11 +96,11 @@ class StepRow(BaseModel):
     step_id: str
     start: Number | None = None
     end: Number | None = None
-    score: dict[str, Number | None] = Field(default_factory=dict)
+    score: dict[PersonName, Number | None] = Field(default_factory=dict)
     applicable: StrictBool = True
     errors: tuple[str, ...] | None = None
     reason: str | None = None
-    findings: dict[str, FindingRow] = Field(default_factory=dict)
+    findings: dict[PersonName, FindingRow] = Field(default_factory=dict)
     attempts: tuple[AttemptRow, ...] = ()
 
     @model_validator(mode="after")
@@ -148,10 +151,17 @@ class VideoRow(BaseModel):
     video_id: Annotated[str, AfterValidator(check_file_name)] = Field(pattern=VIDEO_ID, max_length=MAX_VIDEO_ID)
     media: str = Field(min_length=1, max_length=1024)
     duration: Number = Field(gt=0, le=86_400)
-    site: str | None = None
+    site: PersonName | None = None
     split: _Part | None = None
     splits: dict[_SplitName, _Part] = Field(default_factory=dict)
     steps: tuple[StepRow, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _named(self) -> VideoRow:
+        for name in ("student", "performance"):
+            if isinstance(value := (self.model_extra or {}).get(name), str):
+                check_name(value)
+        return self
 
     def video(self, order: dict[str, int], alike: dict[Any, Any]) -> Video:
         """The row as the suite's own type, steps in rubric ``order``; ``alike`` is shared by the rows of a data set."""

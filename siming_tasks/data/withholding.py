@@ -99,7 +99,7 @@ def _write_public(dataset: Dataset, part: Path) -> None:
         shutil.copyfile(dataset.media_path(video), part / target)
         media[target] = checked_digest(dataset, video, part / target)
     known = {"name": dataset.name, "version": dataset.version, "synthetic": dataset.synthetic, **dataset.meta}
-    canary = f"SIMING-BENCH-CANARY-{uuid.uuid5(uuid.NAMESPACE_OID, dataset.digest)}"
+    canary = f"SIMING-BENCH-CANARY-{uuid.uuid5(uuid.NAMESPACE_OID, sha256_json(media))}"  # of nothing that is withheld
     info = {"canary": canary, **{name: known[name] for name in _PUBLIC if known.get(name) is not None}}
     rows = list(map(_public_row, dataset.videos))
     write_folder(part, dataset.root / "rubric.yaml", rows, {**info, "labels": "withheld"}, media)

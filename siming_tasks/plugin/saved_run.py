@@ -22,7 +22,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.common.redact import redact
 from siming_tasks.common.sanitize import visible
 from siming_tasks.plugin.hooks.results import RECORD, unread_note
 from siming_tasks.plugin.host import Wrap
@@ -169,5 +168,5 @@ def _print_next() -> None:
     with suppress(OSError, ValueError):  # nobody is listening any more
         sys.stdout.flush()
         for message in messages:
-            lines = "\n".join(visible(redact(line)) for line in message.splitlines())
+            lines = "\n".join(visible(line) for line in message.splitlines())
             print(f"\nsiming-tasks: {lines}", file=sys.stderr, flush=True)  # noqa: T201

@@ -18,7 +18,7 @@ from siming_tasks.common.files import atomic_write
 from siming_tasks.common.input_kinds import path_of
 from siming_tasks.common.output_folder import check_place, output_folder
 from siming_tasks.common.processes import worker_pool
-from siming_tasks.common.redact import redact
+from siming_tasks.common.public_facts import public_name
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset, as_dataset
 from siming_tasks.options import Options
@@ -207,8 +207,8 @@ def _report_json(
                 "name": run.source.name,
                 "slug": run.source.slug,
                 "role": run.source.role,
-                "source": redact(run.source.path.name),
-                "facts": run.source.public_facts,
+                "source": public_name(run.source.path.name),
+                "facts": run.source.facts,
                 "warnings": run.warnings,
                 "replies": run.replies,
                 "prompts": run.prompts,

@@ -52,7 +52,7 @@ def model_card(source: RunSource, dataset: Dataset, options: Options, *, partial
 
 def _facts(analysis: RunAnalysis, dataset: Dataset, options: Options) -> Table:
     """Everything that one needs to know to make the run again, as far as its files state it."""
-    public = analysis.source.public_facts
+    public = analysis.source.facts
     rows: list[tuple[str, Any]] = [
         ("run", analysis.source.name),
         *((name.replace("_", " "), public[name]) for name in ("model", "model_args", "lmms_eval_version", "date")

@@ -29,7 +29,7 @@ from pydantic.dataclasses import dataclass
 
 from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.common.files import atomic_write, read_text
-from siming_tasks.common.redact import redact
+from siming_tasks.common.public_facts import public_media
 from siming_tasks.common.sanitize import visible
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
@@ -45,8 +45,6 @@ _MEDIA = (
     "mode", "n_frames", "file_frames", "indices", "range", "start", "end", "fps", "file_fps", "size", "sampler",
     "reader", "density", "encoding",
 )  # fmt: skip
-_NUMBERS = {"n_frames", "file_frames", "indices", "range", "start", "end", "fps"}
-"""Those among them that the record's parser knows to be numbers: no secret is in them."""
 HEAD, TAIL = 8_000, 4_000
 """Characters of a long reply that are kept from its beginning and its end."""
 MAX_LOG_BYTES = 20_000_000
@@ -160,16 +158,13 @@ class ReplyFiles:
             "answers": record.answers,
             "missing": record.missing,
             "prompt": record.conditions.prompt,
-            "media": {
-                key: value if key in _NUMBERS else redact(value)
-                for key in _MEDIA
-                if (value := record.media.get(key)) is not None
-            },
+            "media": public_media({key: record.media.get(key) for key in _MEDIA}),
             "length": None if reply is None else len(reply),
         }
         if reply is not None and record.status == "request_failed":
-            # the host's error text, which may hold an address or a header with a secret
-            reply = str(redact(reply))
+            # not the error text of lmms-eval, which may hold an address or a header
+            known = (record.conditions.usage or {}).get("error")
+            reply = f"request failed: {known or 'reason not recorded'}"
         entry["reply"] = None if reply is None else visible(shorten(reply))
         self._entries.append((self.slug, record.id, entry))
         self._written.add(record.id)

@@ -16,7 +16,8 @@ from typing import Any
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import open_regular, read_bytes
 from siming_tasks.common.input_kinds import misplaced, path_of
-from siming_tasks.common.redact import public_arguments, public_name, redact
+from siming_tasks.common.public_facts import public_name, public_run
+from siming_tasks.common.sanitize import shown_name
 from siming_tasks.common.schema import Video
 from siming_tasks.data.splits import in_part
 from siming_tasks.options import shard_of
@@ -128,12 +129,14 @@ class RunSource:
     """Path and name of a run, and the facts that its results files state.
 
     Attributes:
-        name: shown to readers, without secrets; unique within a report.
+        name: shown to readers; unique within a report.
         slug: the same as a file name; unique within a report.
         path: prediction file, or folder with sample logs; of several parts the first.
-        facts: model, model_args, date, versions... as far as they are known, without secrets.
+        facts: model, model_args, date, versions... as far as they are known and may be named
+            (:func:`siming_tasks.common.public_facts.public_run`).
         slices: by setting, which requests the run was told to make; nothing for a prediction file.
         paths: all its parts, files or folders.
+        data_folder: of the data set that it was asked about, as its results files name it.
     """
 
     name: str
@@ -142,20 +145,13 @@ class RunSource:
     facts: Mapping[str, Any] = field(default_factory=dict)
     slices: Mapping[str, tuple[RequestSlice, ...]] = field(default_factory=dict)
     paths: tuple[Path, ...] = ()
+    data_folder: Path | None = None
 
     @property
     def part(self) -> str:
         """The part of a split that every command of the run asked about; empty: all videos, or several parts."""
         stated = {part.split for parts in self.slices.values() for part in parts}
         return stated.pop() if len(stated) == 1 else ""
-
-    @property
-    def public_facts(self) -> dict[str, Any]:
-        """Facts as they may leave this machine: without folders and addresses of it."""
-        facts = {name: fact for name, fact in self.facts.items() if name != "data_folder"}
-        for name, public in (("model_name", public_name), ("model_args", public_arguments)):
-            facts |= {name: public(str(facts[name]))} if facts.get(name) else {}
-        return facts
 
     @property
     def role(self) -> str:
@@ -209,7 +205,7 @@ def unique_names(sources: Sequence[RunSource]) -> list[RunSource]:
 
     unique = []
     for source in sources:
-        name = f"{source.name} ({redact(source.path.stem)})" if counts[source.name] > 1 else source.name
+        name = f"{source.name} ({public_name(source.path.stem)})" if counts[source.name] > 1 else source.name
         name = untaken(name, " ({})")
         unique.append(replace(source, name=name, slug=untaken(slug_of(name), "-{}")))
     return unique
@@ -260,12 +256,13 @@ def _source(parts: Sequence[tuple[Path, Sequence[Result]]], name: str | None) ->
         check_alike(found)
         results = [result for _, result in found]
         facts = _facts(results) if results else _stated_facts(path)
-        name = redact(name or _name_of(facts, path))
+        name = shown_name(name or _name_of(facts, path))
         slices = slices_of(results)
         for task in facts.get("tasks", {}).values():
             if len(results) > 1:
                 task.pop("shard", None)  # each part has its own
-    return RunSource(name, slug_of(name), path, facts, slices, tuple(path for path, _ in parts))
+    folder = _data_folder(results[-1]) if results else None
+    return RunSource(name, slug_of(name), path, facts, slices, tuple(path for path, _ in parts), folder)
 
 
 @contextmanager
@@ -285,7 +282,7 @@ def _sharded_model(results: Sequence[Result]) -> str:
 
 def dataset_folder(sources: Sequence[RunSource]) -> Path | None:
     """The dataset folder that the runs' results files name, if it is still there."""
-    folders = (Path(source.facts["data_folder"]) for source in sources if source.facts.get("data_folder"))
+    folders = (source.data_folder for source in sources if source.data_folder)
     return next((folder for folder in folders if (folder / "videos.jsonl").is_file()), None)
 
 
@@ -304,44 +301,44 @@ def _stated_facts(path: Path) -> dict[str, Any]:
 
 
 def _facts(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Facts of a run's results files about how it was made, without secrets.
+    """Facts of a run's results files about how it was made.
 
     Those of the newest, but of a run whose failed requests were asked again those of the run itself; parts add up.
     """
     whole = [result for result in results if all(part.whole for row in slices_of([result]).values() for part in row)]
     newest = (whole or results)[-1]
-    config = newest["config"]
-    tasks = {name: task for name, task in (newest.get("configs") or {}).items() if name.startswith("siming_")}
-    first: Mapping[str, Any] = next(iter(tasks.values()), {})
-    data_file = ((first.get("dataset_kwargs") or {}).get("data_files") or {}).get("test")
-    arguments = redact(config.get("model_args"))
-    if isinstance(arguments, Mapping):  # else as the command line has them
-        arguments = ",".join(f"{key}={value}" for key, value in arguments.items())
-    facts = {
-        **{name: config.get(name) or None for name in ("model", "gen_kwargs", "batch_size", "offset")},
+    config, tasks = newest["config"], _our_tasks(newest)
+    return public_run({
+        **{name: config.get(name) for name in ("model", "model_args", "gen_kwargs", "limit")},
+        **{name: config.get(name) or None for name in ("batch_size", "offset")},
         **{name: newest.get(name) or None for name in ("model_name", "date", "lmms_eval_version", "git_hash")},
-        "model_args": arguments if isinstance(arguments, str) else None,
-        "generation": first.get("generation_kwargs"),
+        "generation": next((task.get("generation_kwargs") for task in tasks.values()), None),
         "seeds": [config.get(f"{kind}_seed") for kind in ("random", "numpy", "torch", "fewshot")],
-        "limit": config.get("limit"),
         "seconds": sum(float(one.get("total_evaluation_time_seconds") or 0) for one in whole[-1:] or results) or None,
-        "tasks": {name: (task.get("metadata") or {}) for name, task in tasks.items()},
-    }
-    known = {name: value for name, value in redact(facts).items() if value not in (None, "", {})}
-    return {**known, "data_folder": str(Path(data_file).parent)} if data_file else known
+        "tasks": {name: task.get("metadata") or {} for name, task in tasks.items()},
+    })  # fmt: skip
+
+
+def _our_tasks(result: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {name: task for name, task in (result.get("configs") or {}).items() if name.startswith("siming_")}
+
+
+def _data_folder(result: Mapping[str, Any]) -> Path | None:
+    """Folder of the data set that a results file names."""
+    task: Mapping[str, Any] = next(iter(_our_tasks(result).values()), {})
+    data_file = ((task.get("dataset_kwargs") or {}).get("data_files") or {}).get("test")
+    return Path(data_file).parent if data_file else None
 
 
 def _arguments(facts: Mapping[str, Any]) -> dict[str, str]:
-    return dict(part.partition("=")[::2] for part in str(facts.get("model_args", "")).split(","))
+    arguments = dict(part.partition("=")[::2] for part in str(facts.get("model_args", "")).split(","))
+    return {name: value for name, value in arguments.items() if value}
 
 
 def _name_of(facts: Mapping[str, Any], path: Path) -> str:
     arguments = _arguments(facts)
     if facts.get("model") == REFERENCE_MODEL:
         return arguments.get("kind", "oracle")
-    known = facts.get("model_name") or next(
-        (arguments[key] for key in ("pretrained", "model_version", "model") if arguments.get(key)), facts.get("model")
-    )
-    if known:
-        return public_name(str(known))
-    return path.stem if path.is_file() else path.resolve().name
+    asked = (arguments.get(key) for key in ("pretrained", "model_version", "model"))
+    known = facts.get("model_name") or next(filter(None, asked), facts.get("model"))
+    return str(known or public_name(path.stem if path.is_file() else path.resolve().name))

@@ -13,7 +13,7 @@ from typing import Any
 
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.files import sha256_json
-from siming_tasks.common.redact import redact
+from siming_tasks.common.public_facts import public_name, public_word
 from siming_tasks.common.schema import verdict_word
 from siming_tasks.media import UNKNOWN_MODE
 from siming_tasks.parsing import STATUSES, Parsed
@@ -33,8 +33,6 @@ request the one with more of an answer counts."""
 
 SUPERVISED = "supervised, cross-fitted"
 """Kind of judge that a prediction file states whose answers were learnt from the data set's other videos."""
-
-_MOST_FACTS, _MOST_CHARACTERS = 10, 100
 
 
 def is_asked_again(status: str, usage: Mapping[str, Any] | None = None) -> bool:
@@ -280,8 +278,9 @@ def stated_judge(stated: Any) -> dict[str, str] | None:
     """Facts that a line states about a judge that was trained on these data: ``kind``, then how; None for others."""
     if not isinstance(stated, dict) or stated.get("kind") != SUPERVISED:
         return None
-    facts = [(str(key)[:_MOST_CHARACTERS], str(value)[:_MOST_CHARACTERS]) for key, value in stated.items()]
-    return dict(redact({"kind": SUPERVISED, **dict([fact for fact in facts if fact[0] != "kind"][:_MOST_FACTS])}))
+    about = {name: public_word(stated[name]) for name in ("folds", "unit") if name in stated}
+    backbone = {"backbone": public_name(stated["backbone"])} if "backbone" in stated else {}
+    return {"kind": SUPERVISED, **backbone, **about}
 
 
 def has_supervised_judge(records: Mapping[str, Sequence[Record]]) -> bool:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.printed_value import share_text
-from siming_tasks.common.redact import redact
 from siming_tasks.common.schema import CONSENSUS, UnitChoice
 from siming_tasks.data import Dataset, as_dataset, check_reference
 from siming_tasks.data.resolve import resolve_dataset
@@ -336,7 +335,7 @@ class Scores(Shown):
         return {
             "dataset": self.dataset.facts,
             "synthetic": self.dataset.synthetic,
-            "files": [redact(str(file)) for file in self.files],
+            "files": [str(file) for file in self.files],
             "settings": {name: dict(result) for name, result in self.settings.items()},
             "problems": [problem.to_json() for problem in self.problems],
         }

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from siming_tasks.common.errors import DataError, Problem
-from siming_tasks.common.redact import redact
+from siming_tasks.common.public_facts import OPTIONS, public_arguments, public_value
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.media import UNKNOWN_MODE, recorded_mode
 from siming_tasks.results.record import Record
@@ -21,12 +21,17 @@ TRANSPORT = frozenset({
 })  # fmt: skip
 """Arguments of lmms-eval's models that say how requests travel and change no reply."""
 
-PLACE = TRANSPORT | {"base_url", "azure_endpoint", "api_key", "device", "device_map", "batch_size",
-                     "tensor_parallel_size", "data_parallel_size", "gpu_memory_utilization"}  # fmt: skip
-"""Arguments that may differ between parts: beside how requests travel, where the model is and how many it takes."""
+PLACE = TRANSPORT | {"base_url", "azure_endpoint", "api_key", "api_keys", "token", "hf_token", "auth_token",
+                     "access_token", "headers", "default_headers", "organization", "project", "device", "device_map",
+                     "batch_size", "tensor_parallel_size", "data_parallel_size", "gpu_memory_utilization"}  # fmt: skip
+"""Arguments that may differ between parts: beside how requests travel, who asks, where the model is and how many
+requests it takes."""
 
 _COMMAND = ("system_instruction", "apply_chat_template", "force_simple")
 """Flags of lmms-eval that change what a model is sent."""
+
+_STATED = {"class", "prompt", *_COMMAND, *OPTIONS}
+"""Names of facts that are words or numbers."""
 
 Result = tuple[Path, Mapping[str, Any]]
 """A results file of lmms-eval, and its content."""
@@ -39,16 +44,25 @@ def check_alike(results: Sequence[Result]) -> None:
         for about, facts in _asked_how(result):
             first, before = known.setdefault(about, (file, facts))
             if differ := next((name for name in {**before, **facts} if before.get(name) != facts.get(name)), None):
+                now, then = (_shown(differ, stated.get(differ)) for stated in (facts, before))
                 raise DataError(
-                    f"{file}: {differ} of {about} is {facts.get(differ)!r}, but {before.get(differ)!r} in {first}. "
+                    f"{file}: {differ} of {about} is {now}, but {then} in {first}. "
                     "They are no parts of one run: give what was asked otherwise apart."
                 )
 
 
+def _shown(name: str, value: Any) -> str:
+    """A fact in an error's words, as far as it may be named."""
+    if value is None or name in _STATED:
+        return repr(public_value(value))
+    given = public_arguments(value if isinstance(value, Mapping) else {name: value})
+    return repr(given.partition("=")[2] or given)
+
+
 def _asked_how(result: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Facts that decide the replies of a part, without secrets: of the model, and of each task."""
+    """Facts that decide the replies of a part: of the model, and of each task."""
     config = result.get("config") or {}
-    arguments = redact(config.get("model_args")) or ""
+    arguments = config.get("model_args") or ""
     if not isinstance(arguments, Mapping):
         arguments = dict(part.partition("=")[::2] for part in str(arguments).split(","))
     facts: dict[str, Any] = {str(name): str(value) for name, value in arguments.items() if name not in PLACE}

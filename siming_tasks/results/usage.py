@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import read_yaml
-from siming_tasks.common.redact import public_name
+from siming_tasks.common.public_facts import asked_name, public_name, public_word
 from siming_tasks.data.row_schema import problems_of
 from siming_tasks.parsing.parsed_reply import ABSTAINED
 
@@ -60,6 +60,16 @@ class Usage(BaseModel):
     timeout: Number | None = None
     tries: Count | None = None
     stored: bool | None = None
+
+    @field_validator("finish_reason", "error")
+    @classmethod
+    def _word(cls, stated: str | None) -> str | None:
+        return stated and public_word(stated)
+
+    @field_validator("model", "served")
+    @classmethod
+    def _named(cls, stated: str | None) -> str | None:
+        return stated and asked_name(stated)
 
 
 def is_cut_off(status: str, usage: Mapping[str, Any] | None) -> bool:

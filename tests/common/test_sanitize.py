@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siming_tasks.common.errors import Problem
-from siming_tasks.common.sanitize import cell, cell_text, literal, one_line, visible
+from siming_tasks.common.sanitize import cell, cell_text, check_name, literal, one_line, shown_name, visible
 
 HOSTILE = "\x1b[2J\x1b]0;title\x07\x9b31m\r\x08\u202e\u2066\u200b\ufeff\u2028\ud800\x00"
 
@@ -22,6 +22,32 @@ def test_invisible_characters_are_spelled_out(text: str) -> None:
     left = {character for character in shown if unicodedata.category(character) in ("Cc", "Cf", "Cs")} - {"\n", "\t"}
     # format characters that are drawn: Arabic number signs and the like
     assert all(re.match("ARABIC|SYRIAC|KAITHI|EGYPTIAN|END OF AYAH", unicodedata.name(char, "?")) for char in left)
+
+
+NAMES = {
+    "acme": "acme", "  Li  Wei ": "Li Wei", "Zoe\u0308": "Zoë", "Việt": "Việt", "ทิพย์": "ทิพย์",
+    "O’Brien (2)": "O’Brien (2)",
+    "ac\u200bme": "ac⟦U+200B⟧me", "acme\u00a0": "acme", "ac\u2800me": "ac⟦U+2800⟧me", "\u0301acme": "⟦U+0301⟧acme",
+    "a" + "\u0316" * 9: "a" + "\u0316" * 2 + "⟦U+0316⟧" * 7, "x\u202ey": "x⟦U+202E⟧y", "a\U000e0041": "a⟦U+E0041⟧",
+    "a\nb": "a b", "a\ud800": "a\ufffd", "a\ufe0f": "a⟦U+FE0F⟧", "\u3164": "⟦U+3164⟧",
+}  # fmt: skip
+
+
+def test_names_that_look_alike_are_equal_and_break_no_row() -> None:
+    assert {name: shown_name(name) for name in NAMES} == NAMES
+    assert all(shown_name(shown) == shown for shown in NAMES.values())
+    for name, shown in NAMES.items():
+        if name == shown:
+            assert check_name(name) == name
+        else:
+            with pytest.raises(ValueError, match="the name '"):
+                check_name(name)
+
+
+@given(st.text())
+def test_a_shown_name_is_one_line_that_stays(text: str) -> None:
+    shown = shown_name(text)
+    assert shown_name(shown) == shown and shown.isprintable()
 
 
 def test_a_message_is_one_bounded_line() -> None:

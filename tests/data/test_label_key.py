@@ -97,6 +97,24 @@ def test_nothing_of_the_key_is_in_the_public_folder(folder: Path, edit: Any, tmp
     assert {json.dumps(step["score"]) for row in rows for step in row["steps"]} == {'{"consensus": null}'}
 
 
+def test_the_public_folder_is_the_same_whatever_the_labels_are(folder: Path, edit: Any, tmp_path: Path) -> None:
+    """Names, sizes, bytes and digests: else each would confirm a guess of the labels."""
+    withhold(folder, tmp_path / "first", tmp_path / "first.key.json")
+
+    def change(rows: list[dict[str, Any]]) -> None:
+        for row in rows:
+            for step in row["steps"]:
+                step["score"] = dict.fromkeys(step["score"], 0) | {"rater_z": 0}
+
+    edit(change)
+    withhold(folder, tmp_path / "second", tmp_path / "second.key.json")
+    first, second = (
+        {path.relative_to(top): path.read_bytes() for path in top.rglob("*") if path.is_file()}
+        for top in (tmp_path / "first", tmp_path / "second")
+    )
+    assert first == second and len(first) == 7
+
+
 @pytest.mark.parametrize(
     ("how", "words"),
     [

@@ -25,7 +25,7 @@ def test_the_card_has_the_numbers_of_the_report(lab: Lab) -> None:
             rows = cells(table, f"| {judge}")
             assert len(rows[0]) >= 4 and all(row in cells(card, f"| {judge} ") for row in rows), (setting, judge)
     assert card.index("**SYNTHETIC DATA.**") < card.index("### Full video")
-    for said in ("api_key=\\*\\*\\*", lab.dataset.digest[:12], "reviewed by a clinician"):
+    for said in (",\\*\\*\\*", lab.dataset.digest[:12], "reviewed by a clinician"):
         assert said in card
     assert "agreement with the consensus of these 2 physicians" in card
     assert "sk-private" not in card and str(lab.runs) not in card

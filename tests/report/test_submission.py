@@ -220,16 +220,17 @@ def sent(exams: Dataset, inbox: Path, sender: str, number: int, noise: float, se
 
 def test_a_later_number_of_a_sender_needs_to_be_better_beyond_chance(dozen: Dataset, tmp_path: Path) -> None:
     inbox = tmp_path / "inbox"
-    for number, (noise, seed) in enumerate(((0.8, 1), (0.8, 2), (0.0, 3))):
+    for number, (noise, seed) in enumerate(((0.9, 1), (0.9, 2), (0.5, 3), (0.15, 4), (0.0, 5))):
         sent(dozen, inbox, "acme", number, noise, seed)
     sent(dozen, inbox, "other", 1, 0.8, 2)
-    _, refused = build_board(inbox, dozen, tmp_path / "board", OPTIONS, progress=False)
+    _, refused = build_board(inbox, dozen, tmp_path / "board", OPTIONS, most=99, progress=False)
     written = json.loads((tmp_path / "board" / "board.json").read_text())
-    assert refused == [] and len(written["submissions"]) == 4
+    assert refused == [] and len(written["submissions"]) == 6
     for part in written["settings"]:
-        assert {row["name"] for row in part["judges"]} == {"acme 2", "other 1"}
+        assert {row["name"] for row in part["judges"]} == {"acme 3", "other 1"}
         assert part["not_ranked"]["acme 0"] == "Replaced by acme 2, which is better."
         assert part["not_ranked"]["acme 1"] == "Not better beyond chance than acme 0, of the same sender."
+        assert part["not_ranked"]["acme 4"] == "Its sender has had 3 numbers in this setting."
 
 
 def test_a_sender_has_three_submissions_within_thirty_days(dozen: Dataset, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_a_folder_of_several_models_is_split(exams: Dataset, make_run: Callable[
 def test_secrets_do_not_travel(exams: Dataset, make_run: Callable[..., Path], tmp_path: Path) -> None:
     make_run(exams, tmp_path / "a", model="m", settings=("full_error",))
     facts = find_runs([str(tmp_path / "a")])[0].facts
-    assert facts["model_args"] == "pretrained=m,api_key=***"
+    assert facts["model_args"] == "pretrained=m,***"
     assert "sk-private" not in json.dumps(facts)
 
 

@@ -167,7 +167,7 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
         lambda results: results["config"].update(
             model_args=f"{results['config'].get('model_args')},system_prompt=Be kind"
         ),
-        "system_prompt of the model is 'Be kind', but None",
+        "system_prompt of the model is '***', but None",
     ),
     "system instruction": (
         lambda results: results["config"].update(resolved_cli_args={"system_instruction": "Be kind"}),
@@ -272,7 +272,7 @@ def test_missing_requests_are_named_with_the_commands_that_ask_exactly_these(
         flags = dict(zip(words[2::2], words[3::2], strict=False))
         begin, many = int(flags.get("--offset", 0)), int(flags["--limit"])
         asked |= {(flags["--tasks"], number) for number in range(begin, begin + many)}
-        assert "'model_version=m,api_key=***'" in command and "--log_samples" in command
+        assert "'model_version=m,***'" in command and "--log_samples" in command
         assert "--batch_size 2 --gen_kwargs max_new_tokens=99" in command
     assert asked == {one[:2] for one in expected} and len(found["commands"]) == 3  # 5 to 7 are one row
     assert main(["run", "missing", str(run), "--data", str(exams.root)]) == 1

@@ -12,7 +12,6 @@ from typing import Any
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.input_kinds import path_of
-from siming_tasks.common.redact import redact
 from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.data.check.media_checks import Inspection, inspect
 from siming_tasks.data.dataset import Dataset, scan
@@ -53,7 +52,7 @@ class CheckReport(ShortRepr):
     def to_json(self) -> dict[str, Any]:
         """One JSON object."""
         return {
-            "root": redact(str(self.root)),
+            "root": str(self.root),
             "ok": not self.errors,
             "errors": [problem.to_json() for problem in self.errors],
             "warnings": [problem.to_json() for problem in self.warnings],

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.files import sha256_json
-from siming_tasks.common.redact import redact
 from siming_tasks.metrics import Rows
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, select
 from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED
@@ -127,12 +126,10 @@ def evaluation(items: Sequence[Mapping[str, Any]], args: Any = None) -> dict[str
         try:
             write_predictions(distinct_records(records)[0], path)
         except OSError as error:  # the run goes on: the sample logs may still be saved, and hold the same answers
-            logger.error("Predictions could not be written to %s: %s", redact(str(path)), redact(str(error)))
+            logger.error("Predictions could not be written to %s: %s", path, error)
             result["predictions"] = None
         else:
-            logger.warning(
-                "The labels of %s are withheld: no metrics. Predictions are in %s", dataset.name, redact(str(path))
-            )
+            logger.warning("The labels of %s are withheld: no metrics. Predictions are in %s", dataset.name, path)
             result["predictions"] = path.name
     if not RUN.verified:
         result["media"]["verified"] = False

@@ -8,7 +8,7 @@ from typing import Any
 
 import pydantic
 
-from siming_tasks.common.redact import redact
+from siming_tasks.common.public_facts import asked_name, public_code
 from siming_tasks.parsing.parsed_reply import BLOCKED_MARKER, FAILURE_MARKER
 from siming_tasks.results.usage import Number, Tokens
 
@@ -108,18 +108,16 @@ def facts_of_answer(status: int, body: Any) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
-        "served": served[:200] if isinstance(served, str) else None,
+        "served": asked_name(served[:200]) if isinstance(served, str) else None,
     }
     error = _mapping(body, "error")
     if not 200 <= status < 300:
         word = next((word for name in ("code", "status", "type") if isinstance(word := error.get(name), str)), "")
         if 400 <= status < 500 and FILTERED.search(word):
-            said = error.get("message")
-            words = str(redact(said[:500])) if isinstance(said, str) else word
-            return {**facts, "text": "", "refusal": words, "finish_reason": "content_filter"}
-        return {**facts, "error": f"HTTP {status} {_word(word)}".strip()}
+            return {**facts, "text": "", "refusal": public_code(word) or "filtered", "finish_reason": "content_filter"}
+        return {**facts, "error": f"HTTP {status} {public_code(word)}".strip()}
     if body.get("error"):
-        return {**facts, "error": f"error {_word(error.get('code') or error.get('type') or 'in the answer')}"}
+        return {**facts, "error": f"error {public_code(error.get('code') or error.get('type')) or 'in the answer'}"}
     choices = next((body[name] for name in ("choices", "candidates") if isinstance(body.get(name), list)), None)
     if blocked := _mapping(body, "promptFeedback").get("blockReason"):
         return {**facts, "text": "", "finish_reason": _finish_reason(blocked)}
@@ -130,7 +128,8 @@ def facts_of_answer(status: int, body: Any) -> dict[str, Any]:
     choice = choices[0] if choices else body
     reason = next((choice[name] for name in ("finish_reason", "finishReason", "stop_reason") if choice.get(name)), None)
     if choice.get("error") or _finish_reason(reason) in BROKEN:
-        return {**facts, "error": f"error {_word(_mapping(choice, 'error').get('code') or reason or 'in the answer')}"}
+        code = public_code(_mapping(choice, "error").get("code") or reason)
+        return {**facts, "error": f"error {code or 'in the answer'}"}
     message = _mapping(choice, "message")
     content = message.get("content") if choices and message else choice.get("content")
     if isinstance(content, Mapping):
@@ -150,10 +149,6 @@ def facts_of_answer(status: int, body: Any) -> dict[str, Any]:
     }
 
 
-def _word(code: Any) -> str:
-    return re.sub(r"[^A-Za-z0-9_.-]+", "_", str(code)[:60])
-
-
 def _text(content: Any) -> str:
     """Text of a message that may be a list of parts, without those of thinking."""
     if isinstance(content, str):
@@ -164,7 +159,7 @@ def _text(content: Any) -> str:
 
 
 def _finish_reason(reason: Any) -> str:
-    word = str(reason).lower()[:200]
+    word = public_code(str(reason).lower()) or "other"
     return FINISH_REASONS.get(word, word)
 
 
@@ -202,9 +197,10 @@ def reply_of(said: Any, attempts: Sequence[Attempt], failed: Callable[[str], boo
     if last is None or last.unread:  # a local model, or a service of unknown form
         return text if isinstance(said, str) else f"{FAILED}{type(said).__name__} in place of a text"
     if last.error:
-        return text if failed(text) else f"{FAILED}{last.error}: {text[:200]}"
+        return f"{FAILED}{last.error}"
     if last.refusal or (last.finish_reason == "content_filter" and not last.text):
         return f"{BLOCKED_MARKER}:finish_reason={last.finish_reason}] {last.refusal}".rstrip()
     by_class = isinstance(said, str) and not failed(text) and not text.startswith(BLOCKED_MARKER)
     in_turns = any(attempt.finish_reason == "tool_calls" for attempt in attempts)
-    return text if by_class and (last.text or in_turns) else last.text or ""
+    reply = text if by_class and (last.text or in_turns) else last.text or ""
+    return f"“{reply}" if reply.lstrip().startswith(FAILURE_MARKER) else reply  # the model's own words: no failure

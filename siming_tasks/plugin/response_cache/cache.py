@@ -13,7 +13,7 @@ from typing import Any
 
 from siming_tasks.common.errors import SimingError
 from siming_tasks.common.files import atomic_write, sha256_json
-from siming_tasks.common.redact import redact
+from siming_tasks.common.public_facts import public_arguments
 from siming_tasks.common.sanitize import well_formed
 from siming_tasks.models.recipes.transport import transport_of_class
 from siming_tasks.plugin import host
@@ -93,7 +93,7 @@ class _Run:
     def __init__(self, model: Any, instances: Sequence[Any], identity: Mapping[str, Any] | None) -> None:
         self.model, given = model, arguments_of(model) or {}
         names = (getattr(model, "model_version", None), *map(given.get, ("model_version", "model", "pretrained")))
-        name = next((str(redact(name)) for name in names if isinstance(name, str)), None)
+        name = next((name for name in names if isinstance(name, str)), None)
         self.budget = Budget(RUN.options, name, getattr(model, "world_size", 1))
         self.waits: dict[str, Any] = {}
         if service := transport_of_class(type(model)):
@@ -114,7 +114,8 @@ class _Run:
             with suppress(OSError):  # the store will say that nothing can be written there
                 if not (description := folder / "model.json").exists():  # for people who look
                     with atomic_write(description) as stream:
-                        stream.write(json.dumps(identity, indent=1) + "\n")
+                        about = {**identity, "arguments": public_arguments(identity["arguments"])}
+                        stream.write(json.dumps(about, indent=1) + "\n")
 
     def outputs_of(self, instances: Sequence[Any]) -> list[Any]:
         """Find what is kept, ask for the rest, and return all in the order of lmms-eval's requests."""
@@ -240,11 +241,11 @@ def _counted(request: Request, counts: Mapping[str, Any] | None) -> dict[str, An
 
 
 def _address(model: object) -> str:
-    """Address of a service without user, password and query; "" for none."""
+    """Host of a service; "" for none."""
     for holder in (getattr(model, "client", None), model):
         for name in ("base_url", "api_url", "url"):
-            if re.match(r"https?://", str(value := getattr(holder, name, None))):
-                return re.sub(r"(?<=://)[^/@]*@|\?.*", "", str(value)).rstrip("/")
+            if known := re.match(r"(https?://)(?:[^/?#]*@)?([\w.:-]+)", str(getattr(holder, name, None))):
+                return known[1] + known[2]
     return ""
 
 

@@ -1,8 +1,8 @@
 """Key of a request: a hash of everything that decides its reply. A request that differs in anything is asked anew.
 
 That is its prompt, the bytes that are shown, its generation arguments and the identity of the model: of a service the
-name and arguments of its model, of weights their files too and the libraries that compute with them. Secrets, places
-and the way in which requests travel (addresses, devices, time-outs, how many at once) are no part of it.
+name and arguments of its model, of weights their files too and the libraries that compute with them. Who asks, places
+and the way in which requests travel (keys, addresses, devices, time-outs, how many at once) are no part of it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any, Generic
 
 from siming_tasks.common.files import sha256_json
-from siming_tasks.common.redact import MASK, redact
 from siming_tasks.models.recipes.transport import transport_of_class
 from siming_tasks.options import lmms_eval_variables
 from siming_tasks.plugin.hooks.messages import heard_sound, shown_view
@@ -59,7 +58,7 @@ def arguments_of(model: object) -> Mapping[str, Any] | None:
 
 
 def identity_of(model: object) -> dict[str, Any]:
-    """Everything about a model that decides its replies, as plain JSON without secrets.
+    """Everything about a model that decides its replies, as plain JSON, to be hashed and not to be written.
 
     Raises:
         UnidentifiedModel: an argument is an object, or the class says neither how it was made nor where its source is.
@@ -69,7 +68,7 @@ def identity_of(model: object) -> dict[str, Any]:
         raise UnidentifiedModel("its class does not say how it was made")
     plain = {name: value for name, value in sorted(made.items()) if name not in PLACE}
     plain = json.loads(json.dumps(plain, default=_text_of))
-    arguments = {name: value for name, value in redact(plain).items() if value != MASK and plain[name] is not None}
+    arguments = {name: value for name, value in plain.items() if value is not None}
     if isinstance(system := getattr(model, "system_prompt", None), str):  # some classes read it from a file
         arguments["system_prompt"] = system
     identity = {"class": f"{type(model).__module__}.{type(model).__qualname__}", "arguments": arguments}

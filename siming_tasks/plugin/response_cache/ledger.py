@@ -21,6 +21,7 @@ from dataclasses import replace
 from typing import Any
 
 from siming_tasks.common.errors import OptionsError
+from siming_tasks.common.public_facts import asked_name
 from siming_tasks.options import Options
 from siming_tasks.plugin import host
 from siming_tasks.plugin.response_cache.attempt import Attempt, facts_of_answer
@@ -253,5 +254,5 @@ def usage_of(attempts: Sequence[Attempt], budget: Budget) -> dict[str, Any]:
         "failed_attempts": sum(bool(attempt.error) for attempt in attempts),
         "cost": cost,
         "currency": budget.prices.currency if budget.prices and cost is not None else None,
-        "model": budget.model,
+        "model": budget.model and asked_name(budget.model),
     }

@@ -35,7 +35,7 @@ class KeptReply:
         key: of its request.
         id: of its request's record, for people who look.
         at: when it came, in seconds since 1970.
-        address: of the server that answered, without secrets; "" for none.
+        address: host of the server that answered; "" for none.
         media: description of what the model was shown.
         tokens: token counts of the class; None if it gave none.
     """

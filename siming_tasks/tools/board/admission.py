@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.sanitize import one_line
+from siming_tasks.common.sanitize import one_line, shown_name
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import Rows
 from siming_tasks.metrics.catalogue import COVERAGE
@@ -85,7 +85,7 @@ def admit(path: Path, dataset: Dataset, options: Options) -> Entry:
         settings = {name: run.evaluate(name, options) for name in run.settings}
         findings = tuple(map(one_line, _findings(received, settings, run)))
         return Entry(
-            replace(received, predictions=b""), run, settings, findings, one_line(received.submission.model.name)
+            replace(received, predictions=b""), run, settings, findings, shown_name(received.submission.model.name)
         )
     except _UNFORESEEN as error:
         what = f"{type(error).__name__}: {one_line(error, 200)}"

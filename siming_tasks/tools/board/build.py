@@ -16,8 +16,7 @@ from siming_tasks import __version__
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.output_folder import check_place, output_folder
-from siming_tasks.common.redact import redact
-from siming_tasks.common.sanitize import one_line
+from siming_tasks.common.sanitize import one_line, shown_name
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.report.figure import forest_plot
@@ -110,7 +109,7 @@ def archives_in(folder: Path) -> list[tuple[float, str, Path]]:
     found = [("", path) for path in folder.iterdir() if _is_archive(path)]
     for inbox in folder.iterdir():
         if inbox.is_dir() and not _is_archive(inbox):
-            found += [(inbox.name, path) for path in inbox.iterdir() if _is_archive(path)]
+            found += [(shown_name(inbox.name), path) for path in inbox.iterdir() if _is_archive(path)]
     if found:
         return sorted((path.lstat().st_mtime, sender, path) for sender, path in found)
     raise DataError(f"{folder}: holds no *.zip. Put the archives of `siming board submit` there.")
@@ -125,7 +124,7 @@ def _check_number(entry: Entry, before: Sequence[Entry], most: int) -> None:
     theirs = [other.came for other in before if other.sender == entry.sender]
     recent = [came for came in theirs if entry.came - came < DAYS * 86400]
     if len(recent) >= most:
-        who = f"{one_line(entry.sender)} has" if entry.sender else "archives outside a sender's folder have"
+        who = f"{entry.sender} has" if entry.sender else "archives outside a sender's folder have"
         what = f"{who} {len(recent)} submissions within {DAYS} days before it, and this board takes {most}"
         raise DataError(f"{entry.received.path}: {what}. Give each sender a folder in the inbox, or raise --most.")
 
@@ -143,11 +142,11 @@ _BOARD = ("a board alone", _is_board)
 def _entry_json(entry: Entry) -> dict[str, Any]:
     about = entry.received.submission
     return {
-        "archive": redact(one_line(entry.received.path.name)),
+        "archive": one_line(entry.received.path.name),
         "model": about.model.model_dump(),
         "run": about.run,
         "date": day_of(about.run.get("date")),
-        "sender": one_line(entry.sender),
+        "sender": entry.sender,
         **{key: getattr(entry, key) for key in ("name", "findings", "agreement", "verified")},
     }
 
@@ -161,7 +160,7 @@ def day_of(date: Any) -> str | None:
 def _verified(entry: Entry, dataset: Dataset, reruns: Path | None, match: float) -> Entry:
     """A submission, compared with the host's own run of the model, which makes it *verified*."""
     try:
-        place = reruns / entry.sender if reruns else None
+        place = reruns / (entry.received.path.parent.name if entry.sender else "") if reruns else None
         path = _rerun_path(entry.received.path, place) if place and place.is_dir() else None
         if path is None:
             return entry

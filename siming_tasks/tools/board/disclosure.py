@@ -3,12 +3,14 @@
 Of a judge that answered at least 95 % of a whole setting it says the headline metric to three digits and the ends of
 its interval to two; of any other, that it is not ranked. A sender has one number a setting, and a later submission
 replaces it only where it is better beyond chance: the Ladder of Blum and Hardt (2015,
-https://proceedings.mlr.press/v37/blum15.html), which tells somebody who tries many answers next to nothing about the
-labels. (The other way, a half of the exams kept out of sight until the end, would widen every interval by 1.4.)
+https://proceedings.mlr.press/v37/blum15.html). Who begins with bad answers on purpose could climb it step by step, and
+each number counts something; so a sender gets three numbers a setting in all. (The other way, a half of the exams kept
+out of sight until the end, would widen every interval by 1.4.)
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,6 +30,8 @@ from siming_tasks.tasks import TASKS
 VALUE_DIGITS, INTERVAL_DIGITS = 3, 2
 MOST, DAYS = 3, 30
 """Submissions that a board takes of one sender within so many days."""
+NUMBERS = 3
+"""Numbers that one sender is ever shown in a setting."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +51,16 @@ def chosen(candidates: Sequence[Candidate], options: Options) -> tuple[list[Cand
     """
     shown: dict[str, Candidate] = {}
     apart: dict[str, str] = {}
+    numbers: Counter[str] = Counter()
     for each in candidates:
         before = shown.get(each.sender)
         if why := _incomplete(each.entrant):
             apart[each.entrant.name] = why
+        elif numbers[each.sender] == NUMBERS:
+            apart[each.entrant.name] = f"Its sender has had {NUMBERS} numbers in this setting."
         elif before is None or _is_better(each.entrant, before.entrant, options):
             shown[each.sender] = each
+            numbers[each.sender] += 1
             if before:
                 apart[before.entrant.name] = f"Replaced by {each.entrant.name}, which is better."
         else:
@@ -124,7 +132,7 @@ def _public(row: JudgeRow) -> dict[str, Any]:
         "value": found.value,
         "low": found.low,
         "high": found.high,
-        "why": found.why,
+        "why": "" if found.value is not None else found.why,
         "beats_every_judge_that_never_looks": row.beats,
         "better_than": list(better) if better else None,
         "answered": None if row.answered is None or row.answered.value is None else round(row.answered.value, 3),

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from siming_tasks import __version__
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_path, open_regular
-from siming_tasks.common.redact import redact
+from siming_tasks.common.public_facts import public_media, public_run
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
 from siming_tasks.data.jsonl import parse_object
@@ -67,11 +67,11 @@ class _Model(BaseModel):
 
 
 class ModelCard(_Model):
-    """The model that answered. ``url`` leads to the model or its paper; the rest is for readers of the board."""
+    """The model that answered. ``url`` leads to the model or its paper, without user, password and query."""
 
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")]
     organization: Line = ""
-    url: Annotated[str, Field(pattern=r"^(https?://[^\s<>\"']*)?$", max_length=300)] = ""
+    url: Annotated[str, Field(pattern=r"^(https?://[^\s<>\"'@?]*)?$", max_length=300)] = ""
     parameters: Line = ""
     license: Line = ""
     description: Annotated[str, Field(max_length=2000)] = ""
@@ -89,7 +89,7 @@ class Submission(_Model):
     """``submission.json``: what the archive says of itself. It holds no numbers: the board computes them."""
 
     format: Literal["siming-submission-2"]
-    created_with: Line
+    created_with: Annotated[str, Field(pattern=r"^siming-tasks [\w.+-]{1,40}$")]
     model: ModelCard
     dataset: _DatasetRef
     rubric: Line
@@ -105,7 +105,7 @@ class Submission(_Model):
 
         if depth(run) > _DEEPEST:
             raise ValueError(f"nested more than {_DEEPEST} deep")
-        return run
+        return public_run(run)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def pack(
     card: ModelCard,
     out: Path,
 ) -> Path:
-    """Write one archive; no secret of the run's facts or the card travels (:func:`siming_tasks.common.redact.redact`).
+    """Write one archive, with the run's facts that may be named (:mod:`siming_tasks.common.public_facts`).
 
     Args:
         source: the run, for its facts.
@@ -135,7 +135,7 @@ def pack(
     """
     with TemporaryDirectory() as folder:
         lines = [
-            replace(record, conditions=replace(record.conditions, media=redact(record.media)))
+            replace(record, conditions=replace(record.conditions, media=public_media(record.media)))
             for present in records.values()
             for record in present
         ]
@@ -143,12 +143,12 @@ def pack(
     about = Submission(
         format=FORMAT,
         created_with=f"siming-tasks {__version__}",
-        model=ModelCard.model_validate(redact(card.model_dump())),
+        model=card,
         dataset=_DatasetRef(
             name=dataset.name, version=dataset.version, digest=dataset.digest, synthetic=dataset.synthetic
         ),
         rubric=f"{dataset.rubric.rubric_id} {dataset.rubric.version}",
-        run=redact({key: value for key, value in source.facts.items() if key not in ("data_folder", "seconds")}),
+        run={key: value for key, value in source.facts.items() if key != "seconds"},
         predictions_sha256=hashlib.sha256(data).hexdigest(),
     )
     with atomic_path(out) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -184,7 +184,7 @@ def read_submission(path: Path, dataset: Dataset | None = None) -> Received:
         what = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise DataError(f"{path}: not a readable zip archive ({what}). {FIX}") from None
     try:
-        about = Submission.model_validate(redact(parse_object(parts["submission.json"].decode("utf-8"))))
+        about = Submission.model_validate(parse_object(parts["submission.json"].decode("utf-8")))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))

@@ -16,7 +16,7 @@ from typing import Any
 from siming_tasks import __version__
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import DataError, Problem
-from siming_tasks.common.files import atomic_write, read_yaml
+from siming_tasks.common.files import atomic_write, read_yaml, sha256_json
 from siming_tasks.common.output_folder import check_place, make_once
 from siming_tasks.common.sanitize import cell
 from siming_tasks.common.schema import CONSENSUS
@@ -160,9 +160,10 @@ def _build(out: Path, plan: BuildPlan, part: Path, jobs: int, progress: bool) ->
     sources = {plan.ids[name]: source.path for name, source in plan.sources.items()}
     media = transcode(sources, part, keep_audio=plan.options.keep_audio, jobs=jobs, progress=progress)
     # A string that exists nowhere else: if a model can complete it, these files were in its training data.
-    canary = f"SIMING-BENCH-CANARY-{uuid.uuid5(uuid.NAMESPACE_OID, plan.key())}"
-    rows, table, cut = _rows(plan, {video_id: done["duration"] for video_id, done in media.items()}, canary)
+    # It is public, so that nothing of the labels goes into it.
     digests = {f"media/{video_id}.mp4": done["sha256"] for video_id, done in media.items()}
+    canary = f"SIMING-BENCH-CANARY-{uuid.uuid5(uuid.NAMESPACE_OID, sha256_json(digests))}"
+    rows, table, cut = _rows(plan, {video_id: done["duration"] for video_id, done in media.items()}, canary)
     write_folder(part, plan.rubric_file, rows, _info(plan, canary), digests)
     with atomic_write(part / LABELS) as stream:
         csv.writer(stream).writerows([COLUMNS, *([cell(value) for value in row] for row in table)])

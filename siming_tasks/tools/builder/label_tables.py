@@ -16,7 +16,6 @@ import csv
 import difflib
 import io
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from pathlib import Path
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import digest_of, open_regular, read_text
-from siming_tasks.common.sanitize import cell_text
+from siming_tasks.common.sanitize import cell_text, shown_name
 from siming_tasks.rubrics import Rubric, RubricStep
 from siming_tasks.rubrics.rubric import HALF, HALF_POINTS_HINT, is_on_increment, named
 from siming_tasks.tools.builder.cells import NOT_APPLICABLE, number_of, seconds_of, way_out
@@ -221,8 +220,8 @@ class _Table:
         """A finding for each name that nobody can see to be what it is."""
         for heading in NAMES:
             name = row.text(heading)
-            if odd := next((c for c in name if unicodedata.category(c) in ("Cf", "Cc")), None):
-                what = f"{name!r} holds the invisible character U+{ord(odd):04X}."
+            if odd := re.search(r"⟦(U\+[0-9A-F]+)⟧", shown_name(name)):
+                what = f"{name!r} holds the invisible character {odd[1]}."
                 self._add("name-unseen", what, "Write the name again, by hand.", row.number, heading)
             if heading in ("rater", *VIDEO_FIELDS) and _NO_NAME.fullmatch(name):
                 self._add("no-name", f"{name!r} is no name.", "Leave the cell empty.", row.number, heading)

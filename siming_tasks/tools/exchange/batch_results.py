@@ -16,7 +16,7 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write
-from siming_tasks.common.redact import redact
+from siming_tasks.common.public_facts import public_code
 from siming_tasks.common.sanitize import well_formed
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.parsing.parsed_reply import FAILURE_MARKER
@@ -118,10 +118,18 @@ def _results(file: Path) -> Iterator[tuple[str, str, Attempt]]:
             facts, status = {"text": reply}, 0
         error, refused = _stated_error(row, response, body), bool(facts.get("refusal")) and status >= 400
         if not refused and (error is not None or facts.get("error") or facts.get("text") is None):
-            reason = facts.get("error") if 200 <= status < 300 else body
-            said = json.dumps(error) if error is not None else reason if isinstance(reason, str) else json.dumps(reason)
-            facts = {**facts, "error": str(redact((said if reason or error is not None else "no answer")[:500]))}
+            facts = {**facts, "error": _reason(status, error, facts.get("error"))}
         yield place, name, Attempt(name, 0, http_status=status or None, **facts)
+
+
+def _reason(status: int, error: Any, read: Any) -> str:
+    """Status and code of an answer that is no reply; its words may repeat what was sent."""
+    stated = error if isinstance(error, Mapping) else {}
+    stated = inner if isinstance(inner := stated.get("error"), Mapping) else stated
+    code = next(filter(None, (public_code(stated.get(name)) for name in ("code", "type") if stated.get(name))), "")
+    if 200 <= status < 300:
+        return f"error {code}".strip() if error is not None else read or "no answer"
+    return f"HTTP {status} {code}".strip() if status else f"error {code}".strip() if error is not None else "no answer"
 
 
 def _stated_error(*levels: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.redact import redact
 from siming_tasks.data import Dataset
 from siming_tasks.data.withholding import public_files
 
@@ -51,13 +50,11 @@ def push(dataset: Dataset, repo: str, *, gate: Gate = "manual", private: bool = 
         if code in (401, 403):
             reason = "no right to write there. Run `hf auth login` with a token that may write, or set HF_TOKEN."
         else:
-            reason = f"{_first_line(error)}. Try again: what was uploaded is not uploaded twice."
+            reason = f"the hub answered HTTP {code}. Try again: what was uploaded is not uploaded twice."
         raise DataError(f"{repo}: {reason}") from None
-    except (errors.HFValidationError, errors.OfflineModeIsEnabled, OSError) as error:
-        raise DataError(f"{repo}: {_first_line(error)}. Is the hub reachable, and HF_HUB_OFFLINE unset?") from None
+    except errors.HFValidationError:
+        raise DataError(f"{repo}: no name of a data set on the hub, which is ORG/NAME.") from None
+    except (errors.OfflineModeIsEnabled, OSError) as error:
+        kind = type(error).__name__
+        raise DataError(f"{repo}: not uploaded ({kind}). Is the hub reachable, and HF_HUB_OFFLINE unset?") from None
     return str(done.oid)
-
-
-def _first_line(error: BaseException) -> str:
-    text = str(error).strip()
-    return str(redact(text.splitlines()[0].rstrip("."))) if text else type(error).__name__

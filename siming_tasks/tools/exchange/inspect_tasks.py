@@ -23,7 +23,7 @@ from inspect_ai.solver import TaskState, generate
 
 from siming_tasks.common.errors import DataError, OptionsError, Problem
 from siming_tasks.common.files import canonical_json
-from siming_tasks.common.redact import public_name
+from siming_tasks.common.public_facts import public_name
 from siming_tasks.common.sanitize import well_formed
 from siming_tasks.data import open_dataset
 from siming_tasks.metrics.evaluate import ALL, ANSWERED

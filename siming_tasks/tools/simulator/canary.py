@@ -22,8 +22,7 @@ import yaml
 from numpy.typing import NDArray
 
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.common.files import sha256_file
-from siming_tasks.common.redact import redact
+from siming_tasks.common.files import atomic_write, sha256_file
 from siming_tasks.data import open_dataset
 from siming_tasks.data.folder_files import write_folder
 from siming_tasks.media import Policy
@@ -169,7 +168,7 @@ def ask(
         command: lmms-eval's command.
 
     Raises:
-        OptionsError: its class cannot judge, or no reply could be read; has the end of lmms-eval's output.
+        OptionsError: its class cannot judge, or no reply could be read; names the file with lmms-eval's output.
     """
     setting, refused = task_for(model, model_args, force_simple=force_simple)
     rng = np.random.default_rng(seed)
@@ -190,9 +189,10 @@ def ask(
         )  # fmt: skip
         verdicts = tuple(_read(root, setting, wanted)) if list((root / "out").rglob("*_samples_*.jsonl")) else ()
         if not any(verdict.answered for verdict in verdicts):
-            raise OptionsError(
-                f"no question was answered. The end of lmms-eval's output:\n{redact(done.stdout[-2000:])}"
-            )
+            log = Options.from_env().cache_dir / "canary.log"
+            with atomic_write(log, private=True) as stream:  # it may repeat keys and addresses
+                stream.write(done.stdout)
+            raise OptionsError(f"no question was answered. lmms-eval's output, for you alone, is in {log}.")
     if all(verdict.arrives for verdict in verdicts):
         arguments = arguments_of_command(model, {"model_args": model_args, "force_simple": force_simple})
         note = arguments.backend.canary_note(Options.from_env().cache_dir)

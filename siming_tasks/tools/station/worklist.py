@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -13,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.common.sanitize import visible, well_formed
+from siming_tasks.common.sanitize import shown_name, visible, well_formed
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.media import has_sound, read_timeline
 from siming_tasks.rubrics import Rubric, allowed_points, in_chinese
@@ -71,8 +70,8 @@ def rater_name(text: str) -> str:
     Raises:
         OptionsError: it is empty, too long, holds characters that cannot be seen, or is the consensus'.
     """
-    name = unicodedata.normalize("NFC", " ".join(text.split()))
-    if not name or len(name) > _MAX_NAME or visible(name) != name:
+    name = shown_name(text)
+    if not name or len(name) > _MAX_NAME or "⟦U+" in name:
         raise OptionsError(f"--rater {text!r:.80} must be 1 to {_MAX_NAME} visible characters.")
     if name.casefold() == CONSENSUS:
         raise OptionsError("--rater consensus is kept for --adjudicate. Give the physician's own name.")

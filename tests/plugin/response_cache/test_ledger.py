@@ -45,7 +45,7 @@ def test_what_google_counts_apart_is_unknown_where_a_part_is(written: Any, thoug
             {"choices": [{"message": SAID, "finish_reason": "stop"}], "error": {"code": "overloaded"}},
             "error overloaded",
         ),
-        ({"choices": [{"message": SAID, "finish_reason": "stop"}], "error": "out"}, "error in_the_answer"),
+        ({"choices": [{"message": SAID, "finish_reason": "stop"}], "error": "out"}, "error in the answer"),
         ({"choices": []}, "no choice"),
         ({"choices": [{"index": 0}]}, "no message"),
         ({"choices": [{"index": 0, "message": None, "finish_reason": "stop"}]}, "no message"),
@@ -67,14 +67,19 @@ def failed(text: str) -> bool:
     [
         ("2", Attempt("k", 0, text="2"), "2"),
         ("Error: can only concatenate str", Attempt("k", 0, text=""), ""),
-        ("Sorry, no answer after 2 tries", Attempt("k", 0, error="HTTP 500"), f"{FAILED}HTTP 500: Sorry, no answer"),
+        ("Sorry, no answer after 2 tries", Attempt("k", 0, error="HTTP 500"), f"{FAILED}HTTP 500"),
         (f"{FAILURE_MARKER} after 5 retries] index", Attempt("k", 0, text='{"score": 1}'), '{"score": 1}'),
         (None, Attempt("k", 0, text="", refusal="I will not."), f"{BLOCKED_MARKER}:finish_reason=None] I will not."),
+        (
+            f"{FAILURE_MARKER}] I say so",
+            Attempt("k", 0, text=f"{FAILURE_MARKER}] I say so"),
+            f"“{FAILURE_MARKER}] I say so",
+        ),
         (None, Attempt("k", 0), f"{FAILED}NoneType in place of a text"),  # of a form that nobody knows
     ],
 )
 def test_the_services_words_count_where_the_class_says_something_else(said: Any, last: Attempt, reply: str) -> None:
-    assert reply_of(said, [last], failed).startswith(reply)
+    assert reply_of(said, [last], failed) == reply
 
 
 def test_answers_of_unknown_form_before_another_attempt_have_failed() -> None:

@@ -190,7 +190,7 @@ def test_what_failed_is_no_reply_and_is_counted(
     assert "job.jsonl: 1 requests without a result" in said and "run requests --missing" in said
     texts = [row["response"] for row in replies]
     assert all(texts[k].startswith("[LMMS_EVAL_REQUEST_FAILED]") for k in (0, 1, 2, *range(8, 13))) and texts[3] == ""
-    assert "batch_expired" in texts[1] and "too many images" in texts[2] and "no choice" in texts[8]
+    assert "batch_expired" in texts[1] and "HTTP 400 BadRequestError" in texts[2] and "no choice" in texts[8]
     assert texts[4] == "[SAFETY_BLOCKED:finish_reason=stop] I cannot judge this."
     assert texts[5] == "[SAFETY_BLOCKED:finish_reason=content_filter] filtered"
     assert texts[6] == '{"score": 1} \ufffd'

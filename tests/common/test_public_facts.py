@@ -1,0 +1,80 @@
+"""What leaves of a run is named in a list; a secret in whatever form is not on it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from siming_tasks.common.public_facts import (
+    asked_name,
+    public_arguments,
+    public_code,
+    public_media,
+    public_name,
+    public_run,
+)
+from tests.report.secret_forms import FORMS, given_to
+
+SECRETS = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", min_size=12, max_size=24).map(
+    lambda text: f"q{text}Z9"
+)
+
+
+@given(SECRETS, st.sampled_from(sorted(FORMS)), st.sampled_from(("model_args", "gen_kwargs", "generation")))
+def test_no_form_of_a_secret_passes(secret: str, form: str, place: str) -> None:
+    name, value = given_to(form, secret)
+    plain = f"{name}={value}" if isinstance(value, str) else f"{name}={json.dumps(value)}"
+    for stated in ({name: value}, {"pretrained": "m", name: value}, plain, f"pretrained=m,{plain}"):
+        assert secret.lower() not in json.dumps(public_run({"model": "x", place: stated})).lower()
+
+
+@given(st.recursive(st.none() | st.text() | st.integers(), lambda inner: st.dictionaries(st.text(), inner)))
+def test_any_facts_give_the_same_again(value: Any) -> None:
+    stated = {"model": value, "model_args": value, "tasks": value, "seeds": [value], "model_name": value}
+    once = public_run(stated)
+    assert public_run(once) == once
+    public_media({"reader": value, "steps": value})
+
+
+def test_what_is_on_the_list_stays() -> None:
+    arguments = "pretrained=Qwen/Qwen2.5-VL-7B-Instruct,max_num_frames=64,max_pixels=602112,dtype=bfloat16"
+    assert public_arguments(arguments) == arguments
+    assert public_arguments({"temperature": 0, "do_sample": False, "until": []}) == "temperature=0,do_sample=False"
+    assert public_arguments("model=a,model=b") == "model=b"
+    media = {
+        "mode": "frames",
+        "n_frames": 4,
+        "range": [0, 9],
+        "sampler": "uniform 2",
+        "steps": {"cpr_01": 1},
+        "bytes": 7,
+    }
+    assert public_media({**media, "file": "/home/li/x.mp4", "end": None}) == media
+
+
+@pytest.mark.parametrize(
+    ("name", "public", "asked"),
+    [
+        ("Qwen/Qwen2.5-VL-7B-Instruct", "Qwen/Qwen2.5-VL-7B-Instruct", "Qwen/Qwen2.5-VL-7B-Instruct"),
+        ("org/name@v1.2", "org/name@v1.2", "org/name@v1.2"),
+        ("llama3.2:3b", "llama3.2:3b", "llama3.2:3b"),
+        ("accounts/fireworks/models/qwen", "qwen", "accounts/fireworks/models/qwen"),
+        (r"C:\Users\li\ckpt\qwen", "qwen", "qwen"),
+        ("./li/qwen", "qwen", "qwen"),
+        ("ft:gpt-4o:acme::9abc", "ft:gpt-4o:***", "ft:gpt-4o:***"),
+        ("https%3A%2F%2Fme:pw@host", "***", "***"),
+    ],
+)
+def test_names_of_models(name: str, public: str, asked: str) -> None:
+    assert (public_name(name), asked_name(name)) == (public, asked)
+
+
+@pytest.mark.parametrize(
+    "code", ["Incorrect API key provided: sk-1f2e", "sk-1f2e3d4c", "x" * 99, None, {"a": 1}, "", "1f2e3d4c5b"]
+)
+def test_a_text_is_no_code(code: object) -> None:
+    assert public_code(code) == ""
