@@ -219,7 +219,7 @@ class Options:
         for name in ("cache", "replies"):
             if "://" in getattr(self, name):
                 where = "is an address. Name a folder; a store elsewhere is mounted, or synchronised with it."
-                raise OptionsError(f"{name} {where}")
+                raise OptionsError(f"{name}={getattr(self, name)!r} {where}")
         shard_of(self.shard)
         if self.schema != "off" and self.prompt == "reasoned":
             raise OptionsError(

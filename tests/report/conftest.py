@@ -63,7 +63,7 @@ def lab(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     write_run(exams, runs / "oracle")
     write_run(exams, runs / "noisy", "rater_a", model="example/Noisy-7B", noise=0.6, seed=1)
     write_run(exams, runs / "hostile", "rater_b", model=HOSTILE_NAME, replies=HOSTILE, settings=("full_score",))
-    sources = find_runs([str(runs / name) for name in ("oracle", "noisy", "hostile")])
+    sources = find_runs([*(str(runs / name) for name in ("oracle", "noisy")), f"{HOSTILE_NAME}={runs / 'hostile'}"])
     return Lab(exams, runs, write_report(sources, exams, root / "report", OPTIONS, jobs=2, progress=False))
 
 

@@ -27,7 +27,7 @@ from siming_tasks.results.run import read_run
 from siming_tasks.tasks import BENCHMARK_TASKS
 from tests.report.conftest import OPTIONS
 
-HOSTILE_SLUG = "org-img-src-x-onerror-alert-1-gpj.7b"
+HOSTILE_SLUG = "org-img-src-x-onerror-alert-1-u-202e-gpj.7b"
 
 
 def rows_of(report: dict[str, Any]) -> Iterator[Estimate]:

@@ -16,7 +16,7 @@ from siming_tasks.report.pages.site import Site
 from tests.conftest import NEEDS_BROWSER
 
 pytestmark = [NEEDS_BROWSER, pytest.mark.weekly]
-HOSTILE_SLUG = "org-img-src-x-onerror-alert-1-gpj.7b"
+HOSTILE_SLUG = "org-img-src-x-onerror-alert-1-u-202e-gpj.7b"
 
 
 @pytest.fixture

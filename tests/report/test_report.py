@@ -54,7 +54,11 @@ def pages(lab) -> list[Page]:
 def test_every_kind_of_page_is_there(lab) -> None:
     names = {path.relative_to(lab.out).as_posix() for path in lab.out.rglob("*.html")}
     videos = {f"videos/{video.video_id}.html" for video in lab.dataset.videos}
-    models = {"models/oracle.html", "models/example-noisy-7b.html", "models/org-img-src-x-onerror-alert-1-gpj.7b.html"}
+    models = {
+        "models/oracle.html",
+        "models/example-noisy-7b.html",
+        "models/org-img-src-x-onerror-alert-1-u-202e-gpj.7b.html",
+    }
     assert names == {"index.html", "videos/index.html"} | videos | models
 
 
@@ -102,12 +106,12 @@ def test_hostile_text_is_shown_and_never_alive(lab) -> None:
             assert not set("\u202e\u2066\u2028\x00\x1b") & set(text), path
     said = [entry["reply"] or "" for path in lab.out.glob("data/*/*.js") for _, _, entry in replies_in(path)]
     assert len(said) > 100 and not set("\u202e\u2066\x00\x1b") & set("".join(said))
-    page = (lab.out / "models" / "org-img-src-x-onerror-alert-1-gpj.7b.html").read_text()
+    page = (lab.out / "models" / "org-img-src-x-onerror-alert-1-u-202e-gpj.7b.html").read_text()
     assert "&lt;img src=x onerror=alert(1)&gt;⟦U+202E⟧gpj.7B" in page
 
 
 def test_replies_are_data_of_bounded_size(lab) -> None:
-    folder = lab.out / "data" / "org-img-src-x-onerror-alert-1-gpj.7b"
+    folder = lab.out / "data" / "org-img-src-x-onerror-alert-1-u-202e-gpj.7b"
     entries = {}
     for path in sorted(folder.glob("*.js")):
         assert path.stat().st_size < 100_000

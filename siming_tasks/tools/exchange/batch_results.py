@@ -126,7 +126,8 @@ def _reason(status: int, error: Any, read: Any) -> str:
     """Status and code of an answer that is no reply; its words may repeat what was sent."""
     stated = error if isinstance(error, Mapping) else {}
     stated = inner if isinstance(inner := stated.get("error"), Mapping) else stated
-    code = next(filter(None, (public_code(stated.get(name)) for name in ("code", "type") if stated.get(name))), "")
+    codes = [public_code(stated.get(name)) for name in ("code", "type")]
+    code = next((word for word in codes if word and not word.isdigit()), codes[0])
     if 200 <= status < 300:
         return f"error {code}".strip() if error is not None else read or "no answer"
     return f"HTTP {status} {code}".strip() if status else f"error {code}".strip() if error is not None else "no answer"

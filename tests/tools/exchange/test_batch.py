@@ -192,7 +192,7 @@ def test_what_failed_is_no_reply_and_is_counted(
     assert all(texts[k].startswith("[LMMS_EVAL_REQUEST_FAILED]") for k in (0, 1, 2, *range(8, 13))) and texts[3] == ""
     assert "batch_expired" in texts[1] and "HTTP 400 BadRequestError" in texts[2] and "no choice" in texts[8]
     assert texts[4] == "[SAFETY_BLOCKED:finish_reason=stop] I cannot judge this."
-    assert texts[5] == "[SAFETY_BLOCKED:finish_reason=content_filter] filtered"
+    assert texts[5] == "[SAFETY_BLOCKED:finish_reason=content_filter] content_filter"
     assert texts[6] == '{"score": 1} \ufffd'
     usage = {"prompt_tokens": 7, "completion_tokens": 2, "finish_reason": "stop", "served": "m-1", "http_status": 200}
     assert replies[7]["usage"] == {"model": "m", **usage} and "prompt_tokens" not in replies[3]["usage"]
