@@ -1,4 +1,4 @@
-"""The site of `utils/make_site.py`: whole, labelled, without a broken link, and with free recordings alone."""
+"""The site of `utils/make_site.py`: whole, labelled, without a broken link."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ def script() -> ModuleType:
 def docs(tmp_path: Path) -> Path:
     (tmp_path / "docs").mkdir()
     shutil.copyfile(ROOT / "docs" / "conf.py", tmp_path / "docs" / "conf.py")
+    shutil.copytree(ROOT / "docs" / "pictures", tmp_path / "docs" / "pictures")
     (tmp_path / "docs" / "index.md").write_text("# One\n\n[below](#two)\n\n## Two\n")
     return tmp_path / "docs"
 
@@ -41,11 +42,11 @@ def test_a_site_is_whole_and_says_that_it_is_synthetic(
     out.mkdir()
     script.make_site(out, docs, lab.dataset.root, [lab.runs / "noisy"])
     assert "SYNTHETIC exams" in (page := (out / "index.html").read_text(encoding="utf-8"))
-    for place in ("docs", "demo/report", "demo/board"):
-        assert f'href="{place}/index.html"' in page and (out / place / "index.html").is_file()
-    assert list((out / "demo" / "report").rglob("*.mp4")), "videos go with the pages"
-    (out / "demo" / "board" / "index.html").unlink()
-    assert "index.html: demo/board/index.html" in list(script.broken_links(out))
+    for place in ("docs/index", "docs/readme", "docs/readme.zh", "report/index", "board/index"):
+        assert f'href="{place}.html"' in page and (out / f"{place}.html").is_file()
+    assert list((out / "report").rglob("*.mp4")), "videos go with the pages"
+    (out / "board" / "index.html").unlink()
+    assert "index.html: board/index.html" in list(script.broken_links(out))
 
 
 def test_broken_links_are_named(script: ModuleType, tmp_path: Path) -> None:
@@ -59,14 +60,3 @@ def test_broken_links_are_named(script: ModuleType, tmp_path: Path) -> None:
         "b.html: /etc/passwd",
         "docs/a.html: #gone (no such place)",
     ]
-
-
-def test_only_recordings_that_anybody_may_hand_on_are_taken(script: ModuleType, tmp_path: Path) -> None:
-    facts = [("a", "CC0 (README)", "A"), ("b", "Apache-2.0", "A"), ("c", "CC-BY-4.0", "B"), ("d", "CC-BY-4.0", "A")]
-    rows = [f"| {n}.mp4 | 1 | x/<y> | `v/{n}.mp4` | c | {licence} | {right} | w | s |" for n, licence, right in facts]
-    (tmp_path / "SOURCES.md").write_text("# Sources\n\n" + "\n".join(rows))
-    found = script.free_recordings(tmp_path / "SOURCES.md")
-    assert [(each.file, each.path, each.licence) for each in found] == [
-        ("a.mp4", "v/a.mp4", "CC0"), ("d.mp4", "v/d.mp4", "CC-BY-4.0"),
-    ]  # fmt: skip
-    assert "licenses/by/4.0" in found[1].credit and "x/&lt;y&gt;" in found[1].credit
