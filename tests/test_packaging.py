@@ -111,7 +111,7 @@ def test_a_wheel_in_a_clean_environment_registers_itself(wheel: Path, tmp_path: 
     )  # fmt: skip
     assert set(re.findall(r"- (siming\w*)", listing.stdout)) == NAMES
     siming = tmp_path / "env" / "bin" / "siming"
-    assert subprocess.check_output([siming, "tasks-path"], text=True).strip() == str(
+    assert subprocess.check_output([siming, "--tasks-path"], text=True).strip() == str(
         site / "siming_tasks" / "yaml_tasks"
     )
     printed = subprocess.check_output([siming, "docs", "cluster"], text=True, cwd=tmp_path)

@@ -66,12 +66,16 @@ def commands(exams: Path, out: Path) -> Iterator[tuple[str, int, str]]:
     yield f"data template {out}/sheet.xlsx {rubric} {videos}", 0, "sheets a, b and spans"
     yield f"data build {out}/built {rubric} {videos} --labels {out}/scores.csv --synthetic", 0, "132 judged steps"
     yield f"data rate {exams} --rater kim --no-browser --store {out}/kim.sqlite", 0, "Every event is kept"
-    yield f"run requests {exams} {out}/job.jsonl --model m --setting full_score --limit 1 --frames 2", 0, "1 requests"
-    yield f"score {exams} {a}", 0, "kappa (qwk)"
+    yield (
+        f"run requests {out}/job.jsonl --data {exams} --model m --setting full_score --limit 1 --frames 2",
+        0,
+        "1 requests",
+    )
+    yield f"score {a} --data {exams}", 0, "kappa (qwk)"
     yield f"compare {a} {b} --data {exams}", 0, "rater_b"
     yield f"report {a} --data {exams} --out {out}/report --jobs 1", 0, "1 run"
     yield f"board submit {a} --data {exams} --out {out}/submission.zip", 0, "ready"
-    yield f"run baseline {exams} --backbone {out} --out {out}/baseline.jsonl", 2, NOT_THERE.format("torch")
+    yield f"run baseline --data {exams} --backbone {out} --out {out}/baseline.jsonl", 2, NOT_THERE.format("torch")
 
 
 def look_at_page(printed: io.StringIO) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
-from siming_tasks.cli.main import all_commands
-from siming_tasks.cli.parameters import Command, OptionFlag
+from siming_tasks.cli.main import COMMANDS, find_command
+from siming_tasks.cli.parameters import OptionFlag
 from siming_tasks.options import OPTIONS, Option
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "commands.md"
@@ -59,7 +59,7 @@ def written(param: click.Parameter) -> str:
     return ", ".join(f"`{name}{cell(value)}`" for name in param.opts)
 
 
-def usage(name: str, command: Command) -> str:
+def usage(name: str, command: click.Command) -> str:
     """One line: the command, its words, the flags that are required, and that there are others."""
     words = [param.make_metavar(CONTEXT) for param in command.params if isinstance(param, click.Argument)]
     flags = [param for param in command.params if isinstance(param, click.Option)]
@@ -70,23 +70,21 @@ def usage(name: str, command: Command) -> str:
 def meaning(param: click.Parameter) -> str:
     """The help of an argument, with its default where that says something."""
     text = getattr(param, "help", None) or ""
-    default = None if isinstance(param, click.Argument) else param.to_info_dict().get("default")
-    if "default" in text or param.is_flag if isinstance(param, click.Option) else True:
-        return cell(text)
-    return cell(f"{text} (default: {default})" if default else text)
+    default = param.default if isinstance(param, click.Option) and not param.is_flag else None
+    return cell(f"{text} (default: {default})" if isinstance(default, str | int | float) and default else text)
 
 
 def commands() -> Iterator[str]:
     """Flags that several commands share, then the section of every command."""
     yield COMMANDS_HEAD
-    lines = {name: [(p, f"* {written(p)}: {meaning(p)}") for p in c.params] for name, c in all_commands().items()}
-    own = Counter((p.opts[0], line) for found in lines.values() for p, line in found if not isinstance(p, OptionFlag))
+    found = {name: find_command(name) for name in COMMANDS}
+    lines = {name: [(p, f"* {written(p)}: {meaning(p)}") for p in c.params] for name, c in found.items()}
+    own = Counter((p.opts[0], line) for rows in lines.values() for p, line in rows if not isinstance(p, OptionFlag))
     usual = {flag: line for (flag, line), count in reversed(own.most_common()) if count > 1 and flag[0] == "-"}
     shared = sorted(usual.values())
     yield "\n".join(shared) + "\n"
-    for name, command in all_commands().items():
-        first, _, description = (command.help or "").partition("\n\n")
-        yield f"## siming {name}\n\n{first} {' '.join(description.split())}".rstrip() + "\n"
+    for name, command in found.items():
+        yield f"## siming {name}\n\n{' '.join((command.help or '').split())}\n"
         yield f"```\n{usage(name, command)}\n```\n"
         alone = [line for param, line in lines[name] if not isinstance(param, OptionFlag) and line not in shared]
         yield "".join(f"{line}\n" for line in alone)

@@ -24,25 +24,26 @@ _SHOWN = 10
 """Problems of one kind that are printed."""
 
 
-@cli.command(
-    "Writes predictions, settings, digests and a model card into one archive and reads it back as the receiver will. "
-    "With --check, RUN is an archive."
-)
+@cli.command("board submit runs/qwen --data exams --out qwen.zip --organization 'Our lab'", "siming docs publish")
+@click.argument("run_path", metavar="RUN", help="lmms-eval output folder, prediction file, or (--check) archive")
+@cli.option_flags("data", "split", *cli.SCORING_OPTIONS)
+@cli.LABELS
+@click.option("--out", type=cli.NEW_FILE, help="the archive (default: <model>.zip)")
+@click.option("--check", is_flag=True, help="validate an archive instead of writing one")
+@click.option("--name", help="the model's name (default: the run's)")
+@click.option("--organization", default="", help="model card: organization")
+@click.option("--url", default="", help="model card: url")
+@click.option("--parameters", default="", help="model card: parameters")
+@click.option("--license", default="", help="model card: license")
+@click.option("--description", default="", help="model card: description")
+@click.option("--saw-test-data", type=click.Choice(["no", "yes", "unknown"]), default="unknown", help="model card")
 def submit(
-    chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    run_path: str = cli.word("RUN", "lmms-eval output folder, prediction file, or (--check) archive"),
-    out: Path | None = cli.option("FILE", "the archive (default: <model>.zip)", cli.NEW_FILE),
-    check: bool = cli.switch("validate an archive instead of writing one"),
-    name: str | None = cli.option("", "the model's name (default: the run's)"),
-    organization: str = cli.option("", "model card: organization", default=""),
-    url: str = cli.option("", "model card: url", default=""),
-    parameters: str = cli.option("", "model card: parameters", default=""),
-    license: str = cli.option("", "model card: license", default=""),
-    description: str = cli.option("", "model card: description", default=""),
-    saw_test_data: str = cli.option("", "", ("no", "yes", "unknown"), "unknown"),
-    options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
+    run_path: str, options: Options, labels: Path | None, out: Path | None, check: bool, **card: str | None
 ) -> int:
-    """Write or check an archive; 1 if it is not fit to be sent."""
+    """Pack a run's predictions for a leaderboard, or check such an archive.
+
+    Writes predictions, settings, digests and a model card into one archive and reads it back as the receiver will.
+    """
     from siming_tasks.results.discovery import find_runs
     from siming_tasks.tools.board.admission import admit, refusal
 
@@ -51,9 +52,7 @@ def submit(
     if not check and kind_of(run_path) == "archive":
         raise OptionsError(f"{run_path} is an archive. To look whether it is fit to be sent, add --check.")
     sources = [] if check else find_runs([run_path])
-    dataset = chosen.open(sources)
-    card = {"name": name, "organization": organization, "url": url, "parameters": parameters, "license": license}
-    card |= {"description": description, "saw_test_data": saw_test_data}
+    dataset = cli.open_dataset(options, sources, labels=labels)
     archive = Path(run_path) if check else _pack(sources, dataset, run_path, out, card)
     try:
         taken = admit(archive, dataset, options)
@@ -105,25 +104,34 @@ def _pack(
     return pack(sources[0], run.records, dataset, model, out or Path(f"{sources[0].slug}.zip"))
 
 
-@cli.command(
-    "Scores every *.zip of a folder, which has a folder a sender; each sender has one number a setting. A row is "
-    "verified if the organiser's own run in --reruns gave the same answers. "
-    "Exit code 1 if an archive was refused."
-)
+@cli.command("board build inbox --data exams --out board", "siming docs publish")
+@click.argument("folder", type=Path, metavar="INBOX", help="folder of archives")
+@cli.option_flags("data", "split", *cli.SCORING_OPTIONS)
+@cli.LABELS
+@click.option("--out", type=cli.NEW_FOLDER, default="siming_board", help="the new folder")
+@click.option("--reruns", type=Path, help="the organiser's own runs, SENDER/NAME as the archives")
+@click.option("--match", type=cli.SHARE, default=1.0, help="share of equal answers that verifies a row")
+@click.option("--most", type=click.IntRange(1), default=3, help="submissions of one sender within 30 days")
 def build(
-    chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    folder: Path = cli.word("INBOX", "folder of archives", Path),
-    out: Path = cli.option("DIR", "the new folder (default: siming_board)", cli.NEW_FOLDER, Path("siming_board")),
-    reruns: Path | None = cli.option("DIR", "the organiser's own runs, SENDER/NAME as the archives", Path),
-    match: float = cli.option("SHARE", "share of equal answers that verifies a row (default 1)", cli.SHARE, 1.0),
-    most: int = cli.option("N", "submissions of one sender within 30 days (default 3)", click.IntRange(1), 3),
-    options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
+    folder: Path,
+    options: Options,
+    labels: Path | None,
+    out: Path,
+    reruns: Path | None,
+    match: float,
+    most: int,
 ) -> int:
-    """Build the board; 1 if an archive was refused."""
+    """Build a static leaderboard from submitted archives; 1 if an archive was refused.
+
+    Scores every *.zip of a folder, which has a folder a sender; each sender has one number a setting. A row is
+    verified if the organiser's own run in --reruns gave the same answers.
+    """
     from siming_tasks.tools.board.build import archives_in, build_board
 
     sent = Counter(sender for _, sender, _ in archives_in(folder))  # before a data set is looked for
-    entries, refused = build_board(folder, chosen.open(), out, options, reruns=reruns, match=match, most=most)
+    entries, refused = build_board(
+        folder, cli.open_dataset(options, labels=labels), out, options, reruns=reruns, match=match, most=most
+    )
     for line in refused:
         say(f"refused: {line}", error=True)
     taken = Counter(entry.sender for entry in entries)

@@ -9,91 +9,98 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import say, say_next, show_markdown, show_problems
+from siming_tasks.cli.terminal import say, show_markdown, show_problems
 from siming_tasks.common.errors import DataError, OptionsError
 
 if TYPE_CHECKING:
     from siming_tasks.tools.builder.build_plan import BuildPlan
 
 
-@cli.command()
-def template(
-    out: Path = cli.word("OUT", "the new .xlsx file", cli.NEW_FILE),
-    rubric: Path = cli.option("FILE", "rubric.yaml", Path, required=True),
-    videos: Path = cli.option("DIR", "folder of the video files", Path, required=True),
-    raters: str = cli.option("N|NAMES", "how many physicians (default 2), or names: Li,Wang", default="2"),
-    skill: tuple[str, ...] = cli.several("ID", "only this skill; may be repeated"),
-) -> None:
-    """Write the workbook and name the next command."""
-    from siming_tasks.rubrics import load_rubric
+@cli.command(
+    "data template sheet.xlsx --rubric rubric.yaml --videos videos",
+    "siming data build exams --rubric rubric.yaml --labels sheet.xlsx --videos videos",
+)
+@click.argument("out", metavar="OUT", type=cli.NEW_FILE, help="the new .xlsx file; or .html, a page to print")
+@click.option("--rubric", type=Path, help="rubric.yaml (default: the embedded one)")
+@click.option("--videos", type=Path, help="folder of the video files, for a workbook")
+@click.option("--raters", metavar="N|NAMES", default="2", help="how many physicians (default 2), or names: Li,Wang")
+@click.option("--skill", multiple=True, help="only these skills")
+def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, skill: tuple[str, ...]) -> None:
+    """Make a workbook in which physicians enter points and spans, or the rubric's sheets to print."""
+    from siming_tasks.common.files import atomic_write
+    from siming_tasks.report.rubric_sheet import render_rubric_html
+    from siming_tasks.rubrics import default_rubric, load_rubric
     from siming_tasks.tools.builder.template import MAX_RATERS, write_template
 
+    steps = load_rubric(rubric) if rubric else default_rubric()
+    if out.suffix.lower() == ".html":
+        with atomic_write(out) as stream:
+            stream.write(render_rubric_html(steps, skill))
+        say(f"{out}: print it; one sheet per skill.")
+        return
+    if videos is None:
+        raise OptionsError("--videos DIR must be given for a workbook.")
     names = [name.strip() for name in raters.replace("，", ",").split(",")]
     if len(names) == 1 and names[0].isascii() and names[0].lstrip("-").isdigit():
         count = int(names[0]) if len(names[0]) < 4 else 0
         if not 1 <= count <= MAX_RATERS:
             raise OptionsError(f"--raters {raters!r} must be 1 to {MAX_RATERS}, or names.")
         names = [chr(ord("a") + index) for index in range(count)]
-    made = write_template(out, load_rubric(rubric), videos, names, skill)
+    made = write_template(out, steps, videos, names, skill)
     sheets = ", ".join(made.raters)
     say(f"{out}: {len(made.videos)} videos, {len(made.steps)} steps, sheets {sheets} and spans.")
-    step = ["siming", "data", "build", "exams", "--rubric", str(rubric), "--labels", str(out), "--videos", str(videos)]
-    say_next(shlex.join(step))
+    words = ["--rubric", str(rubric or "rubric.yaml"), "--labels", str(out), "--videos", str(videos)]
+    say(f"Next: siming data build exams {shlex.join(words)}")
 
 
-@cli.command()
+@cli.command("data build exams --rubric rubric.yaml --labels sheet.xlsx --videos videos", "siming data check exams")
+@click.argument(
+    "out", required=False, metavar="[OUT]", type=cli.NEW_FOLDER, help="the new folder; else the table is shown"
+)
+@click.option("--rubric", type=Path, required=True, help="rubric.yaml")
+@click.option(
+    "--labels", multiple=True, required=True, type=Path, help="tables of labels or times, or event logs of `data rate`"
+)
+@click.option("--videos", type=Path, required=True, help="folder of the video files")
+@click.option("--spans-from", help="with an event log: the rater whose marks are the spans")
+@click.option("--finished", is_flag=True, help="with an event log: leave out exams that are not finished")
+@click.option("--instrument", multiple=True, help="raters that are instruments, without a voice in the consensus")
+@click.option(
+    "--transcripts",
+    multiple=True,
+    type=Path,
+    help="WebVTT or Whisper's JSON, named like its video, or a folder of them",
+)
+@click.option("--names", type=Path, help="table of names to replace in transcripts: name, replacement")
+@click.option("--consensus", default="agree", help="agree, mean, or a rater's name")
+@click.option("--name", default="", help="name of the data set (default: name of the folder)")
+@click.option("--version", default="1", help="version of the data set")
+@click.option("--license", default="", help="license as an SPDX name, e.g. cc-by-nc-4.0")
+@click.option("--language", "languages", multiple=True, help="languages of the exams, e.g. zh")
+@click.option("--keep-audio", is_flag=True, help="keep the sound (voices identify people)")
+@click.option("--keep-ids", is_flag=True, help="keep the table's video names as ids")
+@click.option("--keep-rater-names", is_flag=True, help="keep the table's names of raters")
+@click.option("--synthetic", is_flag=True, help="the videos or labels are simulated")
+@click.option("--jobs", type=click.IntRange(1), default=2, help="videos worked on at once")
 def build(
-    out: Path | None = cli.word("[OUT]", "the new folder; without it the table is only shown", cli.NEW_FOLDER),
-    rubric: Path = cli.option("FILE", "rubric.yaml", Path, required=True),
-    labels: tuple[Path, ...] = cli.several(
-        "FILE",
-        "table of labels (.csv, .xlsx) or of times, or event log of `siming data rate`; may be repeated",
-        Path,
-    ),
-    videos: Path | None = cli.option("DIR", "folder of the video files", Path),
-    spans_from: str | None = cli.option("NAME", "with an event log: the rater whose marks are the spans"),
-    finished: bool = cli.switch("with an event log: leave out exams that are not finished"),
-    instrument: tuple[str, ...] = cli.several(
-        "NAME", "a rater that is an instrument, without a voice in the consensus; may be repeated"
-    ),
-    transcripts: tuple[Path, ...] = cli.several(
-        "FILE",
-        "what is said, as WebVTT or Whisper's JSON, named like its video, or a folder of them; may be repeated",
-        Path,
-    ),
-    names: Path | None = cli.option("FILE", "table of names to replace in transcripts: name, replacement", Path),
-    consensus: str = cli.option("RULE", "agree (default), mean, or a rater's name", default="agree"),
-    name: str = cli.option("", "name of the data set (default: name of the folder)", default=""),
-    version: str = cli.option("", "version of the data set (default: 1)", default="1"),
-    license: str = cli.option("", "license as an SPDX name, e.g. cc-by-nc-4.0", default=""),
-    language: tuple[str, ...] = cli.several("CODE", "language of the exams, e.g. zh; may be repeated"),
-    keep_audio: bool = cli.switch("keep the sound (voices identify people)"),
-    keep_ids: bool = cli.switch("keep the table's video names as ids"),
-    keep_rater_names: bool = cli.switch("keep the table's names of raters"),
-    synthetic: bool = cli.switch("the videos or labels are simulated"),
-    jobs: int = cli.option("N", "videos worked on at once (default 2)", click.IntRange(1), 2),
+    out: Path | None,
+    rubric: Path,
+    labels: tuple[Path, ...],
+    videos: Path,
+    spans_from: str | None,
+    finished: bool,
+    instrument: tuple[str, ...],
+    transcripts: tuple[Path, ...],
+    names: Path | None,
+    jobs: int,
+    **kept: Any,
 ) -> None:
-    """Show the table of labels, build the folder and name the next command."""
+    """Make a data set folder from a rubric, a table of labels and videos."""
     from siming_tasks.common.schema import Rater
     from siming_tasks.tools.builder import BuildOptions, UseRatings, build_dataset
     from siming_tasks.tools.builder.build_plan import Inputs, make_plan
 
-    needed: dict[str, Any] = {"--labels": labels, "--videos": videos}
-    if missing := [flag for flag, value in needed.items() if not value]:
-        raise OptionsError(f"{', '.join(missing)} must be given (see siming data build --help).")
-    assert videos is not None
-    options = BuildOptions(
-        name=name,
-        version=version,
-        license=license,
-        languages=language,
-        consensus=consensus,
-        keep_audio=keep_audio,
-        keep_ids=keep_ids,
-        keep_rater_names=keep_rater_names,
-        synthetic=synthetic,
-        rater_facts={each: Rater("instrument") for each in instrument},
-    )
+    options = BuildOptions(**kept, rater_facts={each: Rater("instrument") for each in instrument})
     inputs = Inputs(rubric, labels, videos, UseRatings(spans_from, finished), transcripts, names)
     if out is None:
         plan, problems = make_plan(inputs, options)
@@ -112,7 +119,7 @@ def build(
     steps = sum(len(video.applicable) for video in dataset.videos)
     say(f"{dataset.root}: {len(dataset.videos)} videos, {steps} judged steps, digest {dataset.digest[:12]}")
     say(f"{built.names_file}: original names and ids. Keep it private.")
-    say_next(shlex.join(["siming", "data", "check", str(dataset.root)]))
+    say(f"Next: {shlex.join(['siming', 'data', 'check', str(dataset.root)])}")
 
 
 def _show(plan: BuildPlan) -> None:

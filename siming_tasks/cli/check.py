@@ -1,9 +1,8 @@
-"""``siming data check`` and ``siming data rubric``: everything that is wrong with a data set folder or a rubric."""
+"""``siming data check``: everything that is wrong with a data set folder or a rubric, and what tells the labels."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,32 +10,57 @@ from typing import TYPE_CHECKING
 import click
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import FOLDED, count_problems, fold_problems, plural, print_json, say
-from siming_tasks.common.errors import OptionsError, Problem, RubricError
+from siming_tasks.cli.terminal import (
+    FOLDED,
+    count_problems,
+    fold_problems,
+    origin,
+    plural,
+    print_json,
+    say,
+    show_markdown,
+    title,
+)
+from siming_tasks.common.errors import Problem, RubricError
+from siming_tasks.options import Options
 
 if TYPE_CHECKING:
     from siming_tasks.data.check.report import CheckReport
 
 
-@cli.command()
+@cli.command("data check exams", "SIMING_DATA=exams lmms-eval --model siming_reference --tasks siming_full ...")
+@click.argument("dir", required=False, metavar="[DIR]", help="the data set (default: SIMING_DATA), or a rubric (.yaml)")
+@cli.option_flags()
+@click.option("--quick", is_flag=True, help="open the videos without decoding them; with --leaks open none")
+@click.option("--leaks", is_flag=True, help="find what tells the labels without any picture, instead")
+@click.option("--jobs", type=click.IntRange(1), help="videos worked on at once (default: all processors)")
+@click.option(
+    "--restate", is_flag=True, help="write the digests anew after a change on purpose; not beside other errors"
+)
+@click.option("--all", "show_all", is_flag=True, help="print every finding; without it, what repeats is folded")
+@cli.AS_JSON
 def check(
-    chosen: cli.DatasetChoice = cli.dataset_flags(word=True, split=False),
-    quick: bool = cli.switch("open the videos without decoding them"),
-    jobs: int | None = cli.option("N", "videos worked on at once (default: all processors)", click.IntRange(1)),
-    restate_digests: bool = cli.switch(
-        "write the digests anew, where labels or videos were changed on purpose; not beside other errors", "--restate"
-    ),
-    show_all: bool = cli.switch("print every finding; without it, what repeats is folded", "--all"),
-    as_json: bool = cli.switch("print one JSON object", "--json"),
+    dir: str | None,
+    options: Options,
+    quick: bool,
+    leaks: bool,
+    jobs: int | None,
+    restate: bool,
+    show_all: bool,
+    as_json: bool,
 ) -> int:
-    """Print every finding and a summary; 1 if there are errors."""
+    """List everything that is wrong with a data set folder, or with a rubric; 1 if there are errors."""
     from siming_tasks.common.sanitize import one_line
-    from siming_tasks.data import check_dataset
+    from siming_tasks.data import check_dataset, is_hub_name
     from siming_tasks.data.check.report import NOT_CHECKED
 
-    root = chosen.folder(must_exist=False)
-    report = check_dataset(root, quick=quick, jobs=jobs, progress=sys.stderr.isatty() and not as_json)
-    if restate_digests:
+    path = Path(dir).expanduser() if dir and not is_hub_name(dir) else cli.dataset_folder(options, dir=dir)
+    if path.suffix.lower() in (".yaml", ".yml"):
+        return _check_rubric(path, as_json)
+    if leaks:
+        return _find_leaks(options, path, quick, as_json)
+    report = check_dataset(path, quick=quick, jobs=jobs, progress=sys.stderr.isatty() and not as_json)
+    if restate:
         report = _restate(report)
     if as_json:
         print_json(report.to_json(), indent=1)
@@ -48,7 +72,7 @@ def check(
         seen = "headers and timestamps" if facts["quick"] else f"{facts['frames']:,} pictures decoded"
         synthetic = " SYNTHETIC" if facts["synthetic"] else ""
         say(
-            f"{root}:{synthetic} {facts['videos']} videos, {facts['seconds'] / 60:.1f} min, "
+            f"{path}:{synthetic} {facts['videos']} videos, {facts['seconds'] / 60:.1f} min, "
             f"{facts['steps']:,} judged steps, labels {'withheld' if facts['withheld'] else 'present'}; {seen}."
         )
         if not facts["spans"]:
@@ -84,31 +108,16 @@ def _restate(report: CheckReport) -> CheckReport:
     return replace(report, problems=left, summary={**report.summary, "digest": now})
 
 
-@cli.command()
-def rubric(
-    action: str = cli.word("", "check: list errors and doubtful entries; show: print a sheet", ("check", "show")),
-    file: Path | None = cli.word("[FILE]", "rubric.yaml (default: the embedded one)", Path),
-    as_json: bool = cli.switch("check: print one JSON object", "--json"),
-    html: Path | None = cli.option("OUT", "show: write a page to print, one sheet per skill", cli.NEW_FILE),
-    skill: tuple[str, ...] = cli.several("ID", "show: only this one; may be repeated"),
-) -> int:
-    """Check or show the rubric; 1 if it has errors."""
-    other_flags = {"--html": html, "--skill": skill} if action == "check" else {"--json": as_json}
-    if misplaced := [flag for flag, value in other_flags.items() if value]:
-        raise OptionsError(f"{misplaced[0]} does not go with `siming data rubric {action}`.")
-    return _check_rubric(file, as_json) if action == "check" else _show_rubric(file, html, skill)
-
-
-def _check_rubric(path: Path | None, as_json: bool) -> int:
+def _check_rubric(path: Path, as_json: bool) -> int:
     """Print all findings; 1 if there are errors."""
     from siming_tasks.common.files import yaml_lines
-    from siming_tasks.rubrics import default_rubric, load_rubric
+    from siming_tasks.rubrics import load_rubric
     from siming_tasks.rubrics.lint import lint_rubric
 
     summary = {}
     try:
-        rubric = load_rubric(path) if path else default_rubric()
-        problems = lint_rubric(rubric, str(path or "default rubric"), yaml_lines(path) if path else None)
+        rubric = load_rubric(path)
+        problems = lint_rubric(rubric, str(path), yaml_lines(path))
         summary = {"skills": len(rubric.skills), "steps": len(rubric.steps), "points": rubric.max_score}
     except RubricError as error:
         problems = list(error.problems) or [Problem("rubric-unreadable", str(error), "")]
@@ -121,26 +130,25 @@ def _check_rubric(path: Path | None, as_json: bool) -> int:
     for line in fold_problems(problems, None):
         say(line)
     if summary:
-        say(f"{path or 'default rubric'}: {summary['steps']} steps, {summary['points']:g} points.")
+        say(f"{path}: {summary['steps']} steps, {summary['points']:g} points.")
     counts = f"{plural(len(errors), 'error')}, {plural(len(warnings), 'warning')}"
     print(f"{counts}. Not looked at: whether the criteria are right.")
     return 1 if errors else 0
 
 
-def _show_rubric(file: Path | None, html: Path | None, skill: Sequence[str]) -> int:
-    """Print the sheet, or write it as a page; 0."""
-    from siming_tasks.common.files import atomic_write
-    from siming_tasks.report.rubric_sheet import render_rubric_html, render_rubric_text
-    from siming_tasks.rubrics import default_rubric, load_rubric
+def _find_leaks(options: Options, path: Path, quick: bool, as_json: bool) -> int:
+    """Print how well each kind of fact tells the labels, learnt from the other exams; 1 if a video cannot be read."""
+    from siming_tasks.analysis.leak_audit import audit
+    from siming_tasks.report.row_tables import row_section
 
-    rubric = load_rubric(file) if file else default_rubric()
-    known = [skill.id for skill in rubric.skills]
-    if unknown := [name for name in skill if name not in known]:
-        raise OptionsError(f"--skill {unknown[0]!r} is not in the rubric; it has {', '.join(known)}.")
-    if html is None:
-        print(render_rubric_text(rubric, skill), end="")
-        return 0
-    with atomic_write(html) as stream:
-        stream.write(render_rubric_html(rubric, skill))
-    say(f"{html}: print it; one sheet per skill.")
-    return 0
+    dataset = cli.open_dataset(options, dir=str(path))
+    rows = audit(dataset, options, media=not quick)
+    if as_json:
+        print_json(origin(dataset) | {"rows": rows.to_json()})
+    else:
+        show_markdown(f"## Leak audit of {title(dataset)}", row_section(rows, reference=options.rater))
+    unread = [row.why for row in rows.of("leaks", "files") if row.value is None]
+    for sentence in unread:
+        say(sentence, error=True)
+        say("What the files tell was not looked at: mend the videos, or leave them out with --quick.", error=True)
+    return 1 if unread else 0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.study import origin, title
-from siming_tasks.cli.terminal import print_json, show_markdown
-from siming_tasks.common.schema import DIFFERENCES
+from siming_tasks.cli.terminal import origin, print_json, show_markdown, title
 from siming_tasks.options import Options
+from siming_tasks.tasks import setting_named
 
 if TYPE_CHECKING:
     from siming_tasks.analysis.comparison import Comparison
@@ -16,29 +18,35 @@ if TYPE_CHECKING:
     from siming_tasks.report.table import Section
 
 
-@cli.command()
+@cli.command("compare runs/qwen runs/gpt --data exams", "siming report runs/qwen runs/gpt --data exams --out report")
+@click.argument(
+    "run_paths", nargs=-1, required=True, metavar="RUN...", help="prediction file, sample log or folder; or NAME=PATH"
+)
+@cli.option_flags("data", "split", *cli.SCORING_OPTIONS)
+@cli.LABELS
+@click.option("--setting", multiple=True, type=setting_named, metavar="NAME", help="only this setting; may be repeated")
+@click.option("--against", help="compare all runs with this one instead of all pairs")
+@cli.ALLOW
+@cli.PARTIAL
+@click.option("--repeated", is_flag=True, help="the runs are repeats of one judge; print how much they differ")
+@click.option("--margin", type=cli.PROPORTION, default=0.05, help="difference from the physicians that counts as none")
+@cli.AS_JSON
 def compare(
-    chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    run_paths: tuple[str, ...] = cli.word("RUN...", "prediction file, sample log or folder; or NAME=PATH"),
-    only_settings: tuple[str, ...] = cli.several(
-        "NAME", "only this setting; may be repeated", cli.SETTING, flag="--setting"
-    ),
-    against: str | None = cli.option("NAME", "compare all runs with this one instead of all pairs"),
-    allow: tuple[str, ...] = cli.several(
-        "WHAT", f"accept runs that differ in WHAT: {', '.join(DIFFERENCES)}", DIFFERENCES
-    ),
-    partial: bool = cli.switch("count only requests that have a line (limited runs that do not say so)"),
-    repeated: bool = cli.switch("the runs are repeats of one judge; print how much they differ"),
-    margin: float = cli.option(
-        "X",
-        "difference from the physicians that counts as none (default 0.05)",
-        cli.PROPORTION,
-        0.05,
-    ),
-    options: Options = cli.option_flags(*cli.SCORING_OPTIONS),
-    as_json: bool = cli.switch("print one JSON object instead of Markdown", "--json"),
+    run_paths: tuple[str, ...],
+    options: Options,
+    labels: Path | None,
+    setting: tuple[str, ...],
+    against: str | None,
+    allow: tuple[str, ...],
+    partial: bool,
+    repeated: bool,
+    margin: float,
+    as_json: bool,
 ) -> None:
-    """Print a comparison for every setting that all runs have, and what controls of one run changed."""
+    """Compare runs over the same videos, with paired intervals, with judges that never look and with physicians.
+
+    Every setting that all runs have is compared; of one run alone, what its controls changed.
+    """
     from siming_tasks.analysis.compare_runs import common_settings, compare_settings
     from siming_tasks.analysis.inputs import run_inputs
     from siming_tasks.common.sanitize import literal
@@ -48,19 +56,19 @@ def compare(
     from siming_tasks.tasks import UNALTERED_TASKS
 
     sources = find_runs(run_paths)
-    dataset = chosen.open(sources, reference=True)
+    dataset = cli.open_dataset(options, sources, labels=labels, reference=True)
     runs = [read_run(source, dataset, partial=partial, allow=allow) for source in sources]
     if repeated:
-        _print_repeats(runs, common_settings(runs, only_settings or None), options, dataset, as_json)
+        _print_repeats(runs, common_settings(runs, setting or None), options, dataset, as_json)
         return
-    wanted = only_settings or UNALTERED_TASKS
+    wanted = setting or UNALTERED_TASKS
     inputs = {(run.name, name): rows for run in runs for name in wanted if name in run.records
               if (rows := run_inputs(run, name, options, allow))}  # fmt: skip
     alone = len(runs) == 1 and inputs  # one run's controls beside its own plain tasks
-    shared = [] if alone else common_settings(runs, only_settings or None)
+    shared = [] if alone else common_settings(runs, setting or None)
     study = compare_settings(runs, shared, options, allow=allow, against=against, margin=margin)
     if as_json:
-        parts = {setting: part.to_json() for setting, part in study.settings.items()}
+        parts = {name: part.to_json() for name, part in study.settings.items()}
         found: dict[str, Any] = {"settings": parts, "not_compared": dict(study.refused)}
         if inputs:
             found["inputs"] = [
@@ -69,12 +77,12 @@ def compare(
         print_json(origin(dataset) | found)
         return
     printed: Section = [f"**{literal(part.sentence())}**" for part in study.settings.values()]
-    for setting, part in study.settings.items():
-        printed += [f"## {setting} on {title(dataset)}", *_section(part, options.rater)]
-    printed += [f"{setting}: not compared. {why}" for setting, why in study.refused.items()]
-    for (run, setting), rows in inputs.items():
+    for name, part in study.settings.items():
+        printed += [f"## {name} on {title(dataset)}", *_section(part, options.rater)]
+    printed += [f"{name}: not compared. {why}" for name, why in study.refused.items()]
+    for (run, name), rows in inputs.items():
         printed += [
-            f"## Inputs of {literal(run)}: {setting} on {title(dataset)}",
+            f"## Inputs of {literal(run)}: {name} on {title(dataset)}",
             *row_section(rows, reference=options.rater),
         ]
     show_markdown(printed)

@@ -1,17 +1,19 @@
-"""``siming docs`` and ``siming tasks-path``: the pages of the documentation, and the folder of the task files."""
+"""``siming docs``: the pages of the documentation."""
 
 from __future__ import annotations
 
 import difflib
-from importlib import resources
+
+import click
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.common.errors import DataError
 
 
-@cli.command()
-def docs(page: str | None = cli.word("[PAGE]", "the name of a page; without it, all are listed")) -> None:
-    """Print a page, or what there is (DataError: no such page; names the nearest)."""
+@cli.command("docs first-model", "siming docs troubles")
+@click.argument("page", required=False, metavar="[PAGE]", help="the name of a page; without it, all are listed")
+def docs(page: str | None) -> None:
+    """List the pages of the documentation, or print one."""
     from siming_tasks.common.doc_pages import pages, read_page
 
     there = pages()
@@ -31,9 +33,3 @@ def docs(page: str | None = cli.word("[PAGE]", "the name of a page; without it, 
                 heading = next((line[2:].replace("`", "") for line in lines if line.startswith("# ")), "")
                 print(f"  {name:<{wide}}{heading}")
     print("`siming docs PAGE` prints one.")
-
-
-@cli.command()
-def tasks_path() -> None:
-    """Print the folder."""
-    print(resources.files("siming_tasks.yaml_tasks"))

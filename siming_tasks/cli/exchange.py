@@ -13,24 +13,41 @@ import click
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import marked_name, say
 from siming_tasks.options import Options
+from siming_tasks.tasks import setting_named
 
 
 @cli.command(
-    "Writes a batch job of OpenAI's API (or vllm run-batch), and beside it what each request asks. Whoever answers by "
-    "other means writes a line {custom_id, reply} for each."
+    "run requests job.jsonl --data exams --model gpt-4o", "siming run import RESULTS... replies.jsonl --requests ASKED"
 )
+@click.argument("out", metavar="OUT", type=cli.NEW_FILE, help="the new file (.jsonl)")
+@cli.option_flags("data", "split", *cli.MEDIA_OPTIONS, "media", "prompt", "ask", "schema", "cache", "cache_gb")
+@click.option("--model", required=True, help="name of the model that is asked")
+@click.option(
+    "--setting",
+    multiple=True,
+    type=setting_named,
+    metavar="NAME",
+    help="full_score, ...; may be repeated (default: the four)",
+)
+@click.option("--missing", multiple=True, type=Path, help="only what has no answer in this run; may be repeated")
+@click.option("--files", is_flag=True, help="frames as files beside OUT instead of data URLs")
+@click.option("--limit", type=click.IntRange(1), help="only the first N requests of each setting")
+@click.option("--batch-mb", type=click.IntRange(1), default=190, help="most megabytes of a file")
 def requests(
-    chosen: cli.DatasetChoice = cli.dataset_flags(word=True),
-    out: Path = cli.word("OUT", "the new file (.jsonl)", cli.NEW_FILE),
-    model: str = cli.option("MODEL", "name of the model that is asked", required=True),
-    setting: tuple[str, ...] = cli.several("NAME", "full_score, ...; may be repeated (default: the four)", cli.SETTING),
-    missing: tuple[Path, ...] = cli.several("RUN", "only what has no answer in this run; may be repeated", Path),
-    files: bool = cli.switch("frames as files beside OUT instead of data URLs"),
-    limit: int | None = cli.option("N", "only the first N requests of each setting", click.IntRange(1)),
-    batch_mb: int = cli.option("N", "most megabytes of a file (default 190)", click.IntRange(1), 190),
-    options: Options = cli.option_flags(*cli.MEDIA_OPTIONS, "media", "prompt", "ask", "schema", "cache", "cache_gb"),
+    out: Path,
+    options: Options,
+    model: str,
+    setting: tuple[str, ...],
+    missing: tuple[Path, ...],
+    files: bool,
+    limit: int | None,
+    batch_mb: int,
 ) -> None:
-    """Write the job and say how its results are imported."""
+    """Write the exact requests of a run as a batch job, to be answered without lmms-eval.
+
+    Writes a batch job of OpenAI's API (or vllm run-batch), and beside it what each request asks. Whoever answers by
+    other means writes a line {custom_id, reply} for each.
+    """
     from tqdm import tqdm
 
     from siming_tasks.results.run import read_run
@@ -39,7 +56,7 @@ def requests(
     from siming_tasks.tools.exchange.requests import Asked
 
     names = tuple(dict.fromkeys(setting or BENCHMARK_TASKS))
-    options = replace(options, data=str(chosen.folder()))
+    options = replace(options, data=str(cli.dataset_folder(options)))
     asked = Asked.by(options, names, limit)
     if missing:
         answered = answered_requests(read_run(missing, asked.dataset))
@@ -58,13 +75,21 @@ def requests(
     say(f"Then: siming run import RESULTS... REPLIES.jsonl --requests {shlex.quote(str(asked_file(out)))}")
 
 
-@cli.command()
-def import_(
-    files: tuple[Path, ...] = cli.word("FILE...", "result files of one batch job, and its files of errors", Path),
-    out: Path = cli.word("OUT", "the new file (.jsonl) for `siming score`", cli.NEW_FILE),
-    requests: Path = cli.option("FILE", "what was asked: the file beside the job", Path, required=True),
-) -> int:
-    """Write the replies and count them; 1 if a request has no answer, or one of another model."""
+@cli.command(
+    "run import results.jsonl replies.jsonl --requests job_asked.jsonl", "siming score replies.jsonl", "import"
+)
+@click.argument(
+    "files",
+    nargs=-1,
+    required=True,
+    type=Path,
+    metavar="FILE...",
+    help="files of results and of errors of one batch job",
+)
+@click.argument("out", metavar="OUT", type=cli.NEW_FILE, help="the new file (.jsonl) for `siming score`")
+@click.option("--requests", required=True, type=Path, help="what was asked: the file beside the job")
+def import_replies(files: tuple[Path, ...], out: Path, requests: Path) -> int:
+    """Turn the results of a batch job into a file that can be scored."""
     from siming_tasks.tools.exchange.batch_results import import_results
 
     found = import_results(files, requests, out)
@@ -77,7 +102,7 @@ def import_(
         say(f"{name}: {len(ids):,} requests without a result: {', '.join(ids[:4])}{', ...' * (len(ids) > 4)}")
     for name, count in found.served.items():
         say(f"{count:,} replies are of the model {name}, which is not the one that was asked.")
-    say(f"Replies are in {out}. Score them: siming score DIR {shlex.quote(str(out))}")
+    say(f"Replies are in {out}. Score them: siming score {shlex.quote(str(out))} --data DIR")
     if found.failed or found.lacking:
         say(f"`siming run requests --missing {shlex.quote(str(out))}` with the options of this job asks the others.")
     return 1 if found.failed or found.lacking or found.served else 0

@@ -1,9 +1,8 @@
-"""Commands that make another data set folder or publish one: ``siming data split``, ``push``, ``edit``, ``demo`` ..."""
+"""``siming data split``, ``push`` and ``demo``: another data set folder, or one that is published."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 import click
 
@@ -13,59 +12,60 @@ from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options
 
 
-@cli.command()
-def split(
-    chosen: cli.DatasetChoice = cli.dataset_flags(word=True, split=False),
-    out: Path = cli.word("OUT", "the public folder", cli.NEW_FOLDER),
-    key: Path = cli.option("KEYFILE", "the label file to keep", cli.NEW_FILE, required=True),
-) -> None:
-    """Write the public folder and the label file."""
+@cli.command("data split exams public --key labels.json", "siming data push public ORG/NAME")
+@cli.data_folder(required=True)
+@click.argument("out", metavar="OUT", type=cli.NEW_FOLDER, help="the public folder")
+@cli.option_flags()
+@click.option("--key", required=True, type=cli.NEW_FILE, help="the label file to keep")
+def split(dir: str, options: Options, out: Path, key: Path) -> None:
+    """Split a data set into a public folder and a private label file."""
     from siming_tasks.data import withhold
 
-    public = withhold(chosen.folder(), out, key)
+    public = withhold(cli.dataset_folder(options, dir=dir), out, key)
     say(f"{public.root}: {len(public.videos)} videos without labels, digest {public.digest[:12]}. This part is public.")
-    say(f"{key}: the labels. Keep it; `siming score {public.root} PREDICTIONS --labels {key}`.")
+    say(f"{key}: the labels. Keep it; `siming score RUN --data {public.root} --labels {key}`.")
 
 
-@cli.command(
-    "Uploads the public folder of `siming data split` and refuses any other. HF_TOKEN and HF_ENDPOINT are those of "
-    "huggingface_hub."
+@cli.command("data push public ORG/NAME", "siming run plan --data ORG/NAME")
+@cli.data_folder(required=True)
+@click.argument("repo", metavar="ORG/NAME", help="the repository; is made if it is not there")
+@cli.option_flags("cache")
+@click.option(
+    "--gated", type=click.Choice(["auto", "manual", "no"]), help="who gets in (default manual, for SYNTHETIC data no)"
 )
-def push(
-    chosen: cli.DatasetChoice = cli.dataset_flags(word=True, split=False),
-    repo: str = cli.word("ORG/NAME", "the repository; is made if it is not there"),
-    gated: Literal["auto", "manual", "no"] | None = cli.option(
-        "",
-        "who gets in: who asks, person by person, everybody (default manual, for SYNTHETIC data no)",
-        ("auto", "manual", "no"),
-    ),
-    private: bool = cli.switch("make a new repository private"),
-    options: Options = cli.option_flags("cache"),
-) -> None:
-    """Upload the public folder."""
+@click.option("--private", is_flag=True, help="make a new repository private")
+def push(dir: str, repo: str, options: Options, gated: str | None, private: bool) -> None:
+    """Upload a public folder of `data split` to the Hugging Face Hub, and refuse any other.
+
+    HF_TOKEN and HF_ENDPOINT are those of huggingface_hub.
+    """
     from siming_tasks.data import is_hub_name
     from siming_tasks.tools.exchange.hub_upload import push as push_dataset
 
     if not is_hub_name(repo) or "@" in repo:
         raise OptionsError(f"{repo!r} is no name of a repository (org/name).")
-    dataset = chosen.open(media=True)
+    dataset = cli.open_dataset(options, dir=dir, media=True)
     gate = gated or ("no" if dataset.synthetic else "manual")
-    revision = push_dataset(dataset, repo, gate=gate, private=private)
+    revision = push_dataset(dataset, repo, gate=gate, private=private)  # type: ignore[arg-type]
     say(f"{repo}: {marked_name(dataset)}, without labels, revision {revision}.")
     say(f"SIMING_DATA={repo}@{revision}")
 
 
-@cli.command()
-def demo(
-    out: Path = cli.word("OUT", "the new folder", cli.NEW_FOLDER),
-    videos: int = cli.option("N", "number of exams (default 16)", click.IntRange(1), 16),
-    seed: int = cli.option("S", "of trainees, raters and looks (default 0)", click.IntRange(0), 0),
-    short: bool = cli.switch("half a minute of video per exam instead of three; for tests"),
-    pairs: bool = cli.switch("add counterfactual minimal pairs, for the pair metric"),
-    jobs: int = cli.option("J", "worker processes (default 2)", click.IntRange(1), 2),
-    sound: bool = cli.switch("add a sound track (compressions, breaths, the device) and the words as transcript"),
-) -> None:
-    """Make the folder and say what it is."""
+@cli.command(
+    "data demo exams --videos 4 --short",
+    "SIMING_DATA=exams lmms-eval --model siming_nano --tasks siming_full --output_path runs/nano --log_samples",
+)
+@click.argument("out", metavar="OUT", type=cli.NEW_FOLDER, help="the new folder")
+@click.option("--videos", type=click.IntRange(1), default=16, help="number of exams")
+@click.option("--seed", type=click.IntRange(0), default=0, help="of trainees, raters and looks")
+@click.option("--short", is_flag=True, help="half a minute of video per exam instead of three; for tests")
+@click.option("--pairs", is_flag=True, help="add counterfactual minimal pairs, for the pair metric")
+@click.option("--jobs", type=click.IntRange(1), default=2, help="worker processes")
+@click.option(
+    "--sound", is_flag=True, help="add a sound track (compressions, breaths, the device) and the words as transcript"
+)
+def demo(out: Path, videos: int, seed: int, short: bool, pairs: bool, jobs: int, sound: bool) -> None:
+    """Make a SYNTHETIC data set: simulated exams whose labels are known."""
     from siming_tasks.tools.simulator import make_demo
 
     out = make_demo(out, videos=videos, seed=seed, short=short, pairs=pairs, jobs=jobs, sound=sound)

@@ -1,9 +1,8 @@
-"""``siming run plan`` and ``siming run recipe``: what a run will show, need and cost, and how to run a model."""
+"""``siming run plan``: what a run will show, need and cost, and what arrives at a model."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -44,44 +43,32 @@ _CHANNELS = {
 }
 
 
-@cli.command()
-def recipe(model: str | None = cli.word("[MODEL]", "one of them; without it, a list")) -> None:
-    """Print a recipe, or the table of all."""
-    from siming_tasks.models.recipes import as_text, recipes
-    from siming_tasks.models.recipes import recipe as find_recipe
-
-    if model:
-        print(as_text(find_recipe(model)))
-        return
-    from siming_tasks.report.table import Table
-
-    rows = []
-    for name, model_recipe in recipes().items():
-        gone = model_recipe.retired and model_recipe.retired <= model_recipe.checked
-        state = f"retired {model_recipe.retired}" if gone else model_recipe.how if model_recipe.model else "no backend"
-        rows.append([name, model_recipe.title, str(model_recipe.full_frames), model_recipe.model or "-", state])
-    show_markdown(Table.of(["recipe", "model", "frames", "--model", "state"], rows, left=(0, 1, 3, 4)))
-
-
-@cli.command()
+@cli.command("run plan --data exams --frames 64", "siming run prepare --data exams --frames 64")
+@cli.option_flags("data", "split", *cli.MEDIA_OPTIONS, "prompt", "ask")
+@click.option("--videos", type=click.IntRange(1), help="number of videos, to plan without a data set")
+@click.option("--duration", type=cli.ABOVE_ZERO, help=f"length of the videos in seconds (default {_DURATION})")
+@click.option("--model", help="a recipe, a model of the paper or a service; sets its frames and checks its limits")
+@click.option("--tokens", metavar="F[,F]", default="qwen2_5_vl,openai_tiles", help="image-token formulas")
+@click.option("--price-in", type=cli.Number(0), help="price of a million input tokens")
+@click.option("--price-out", type=cli.Number(0), help="price of a million output tokens")
+@click.option(
+    "--canary", is_flag=True, help="instead, ask --model 8 questions whose answers are only heard or only seen"
+)
+@click.option("--model_args", default="", help="its arguments, with --canary as for lmms-eval")
+@click.option("--force_simple", is_flag=True, help="with --canary, as for lmms-eval")
 def plan(
-    chosen: cli.DatasetChoice = cli.dataset_flags(),
-    options: Options = cli.option_flags(*cli.MEDIA_OPTIONS, "prompt", "ask"),
-    videos: int | None = cli.option("V", "number of videos, to plan without a data set", click.IntRange(1)),
-    duration: float | None = cli.option("S", f"length of the videos in seconds (default {_DURATION})", cli.ABOVE_ZERO),
-    model: str | None = cli.option(
-        "NAME", "a recipe, a model of the paper or a service; sets its frames and checks its limits"
-    ),
-    tokens: str = cli.option("F[,F]", "image-token formulas", default="qwen2_5_vl,openai_tiles"),
-    price_in: float | None = cli.option("P", "price of a million input tokens", cli.Number(0)),
-    price_out: float | None = cli.option("P", "price of a million output tokens", cli.Number(0)),
-    canary: bool = cli.switch(
-        "plan nothing: ask --model (of lmms-eval, or a recipe) 8 questions whose answers are only heard or only seen"
-    ),
-    model_args: str = cli.option("A", "its arguments, with --canary as for lmms-eval", default="", flag="--model_args"),
-    force_simple: bool = cli.switch("with --canary, as for lmms-eval", "--force_simple"),
+    options: Options,
+    videos: int | None,
+    duration: float | None,
+    model: str | None,
+    tokens: str,
+    price_in: float | None,
+    price_out: float | None,
+    canary: bool,
+    model_args: str,
+    force_simple: bool,
 ) -> int:
-    """Work out the run and print it, or what arrives at a model."""
+    """Estimate the requests, tokens, disk space, time and cost of a run; or ask a model what arrives at it."""
     if canary:
         return _ask_canary(model, model_args, force_simple)
     if model_args or force_simple:
@@ -95,8 +82,7 @@ def plan(
     policy, service = Policy.of(options), None
     if model:
         frames, service = _frames_and_service(model)
-        source = click.get_current_context().get_parameter_source("frames")
-        on_command_line = source is click.core.ParameterSource.COMMANDLINE
+        on_command_line = cli.given("frames")
         if frames and on_command_line and not service:
             raise OptionsError("--model stands for a number of frames; give it or --frames.")
         policy = replace(policy, frames=policy.frames if on_command_line else frames or policy.frames)
@@ -106,7 +92,7 @@ def plan(
     if (price_in is None) != (price_out is None):
         raise OptionsError("Give --price-in and --price-out together.")
     if videos is not None:
-        if chosen.data is not None:
+        if cli.given("data"):
             raise OptionsError("--videos plans without a data set; give it or --data.")
         rubric, duration = default_rubric(), duration or _DURATION
         exams = identical_exams(rubric, videos, duration)
@@ -114,7 +100,7 @@ def plan(
     else:
         if duration is not None:
             raise OptionsError("--duration is the length of the videos of --videos; give both or neither.")
-        dataset = chosen.open(media=True)
+        dataset = cli.open_dataset(options, media=True)
         rubric, exams = dataset.rubric, [ExamFacts.read(dataset.media_path(video), video) for video in dataset.videos]
         print(f"{dataset.name}: {len(exams)} videos, {sum(exam.duration for exam in exams) / 60:.1f} min;")
     clips = f"{policy.clip_frames} per clip"
@@ -137,7 +123,6 @@ def plan(
         prices=None if price_in is None or price_out is None else (price_in, price_out),
     )
     _print_plan(run_plan, rubric, formulas, reply)
-    _print_waits(run_plan, model)
     if service:
         _print_fit(run_plan, exams, policy, service)
     return 0
@@ -248,43 +233,6 @@ def _print_plan(run_plan: RunPlan, rubric: Rubric, formulas: list[str], reply: i
                 print(f"  {words}: {' '.join(named[:MOST_NAMED])}{more}")
 
 
-def _print_waits(run_plan: RunPlan, chosen: str | None) -> None:
-    """Print how long recipes and classes that ask a service wait, and what it takes if no request is answered."""
-    from siming_tasks.models.recipes import letters, recipes
-    from siming_tasks.models.recipes.transport import transport_of, transports
-    from siming_tasks.report.table import Table
-    from siming_tasks.tasks import BENCHMARK_TASKS
-
-    entries = [
-        (name, f"{recipe.title} {recipe.paper}", recipe.model, recipe.model_args) for name, recipe in recipes().items()
-    ]
-    entries += [(name, name, name.partition(".")[2], {}) for name in transports()]
-    requests = sum(setting.requests for setting in run_plan.settings if setting.setting in BENCHMARK_TASKS)
-    costs = run_plan.cost(BENCHMARK_TASKS)
-    head = ["recipe or class", "time-out", "tries", "at once", "a request", f"all {requests:,}"]
-    head += [f"cost, {name}" for name in costs]
-    rows = []
-    for name, also, model, arguments in entries:
-        row = transports().get(name) or transport_of(model)
-        if row is None or (chosen and letters(chosen) not in map(letters, (name, *also.split()))):
-            continue
-        row = row.with_arguments(arguments)
-        one, all_of_them = row.worst_seconds, row.worst_run_seconds(requests)
-        cells = [name, f"{row.timeout:g} s", f"{row.tries} x {row.client}", str(row.concurrent)]
-        cells += [f"{one / 60:,.1f} min", f"{all_of_them / 3600:,.1f} h"]
-        rows.append(
-            [
-                *cells,
-                *(f"{cost * row.most_tries / requests:,.2f} / {cost * row.most_tries:,.2f}" for cost in costs.values()),
-            ]
-        )
-    if rows:
-        print("\nIf the service never answers (tries of the class x of its client), the four settings take at most:\n")
-        show_markdown(Table.of(head, rows))
-        if costs:
-            print("\ncost: a mean request / all, if every try is billed, at the prices given")
-
-
 def _print_fit(run_plan: RunPlan, exams: Sequence[ExamFacts], policy: Policy, service: Service) -> None:
     """Print each setting's heaviest request beside the limits, and what would fit where it does not."""
     print(
@@ -297,8 +245,9 @@ def _print_fit(run_plan: RunPlan, exams: Sequence[ExamFacts], policy: Policy, se
         verdict = "fits" if not reasons else f"DOES NOT FIT: {'; '.join(reasons)}"
         print(f"  {setting.setting:17}{weight.images:5} images, about {weight.request / 1e6:5.1f} MB: {verdict}")
         if reasons:
-            ways = list(_ways_to_fit(weight, exams, policy, service))
-            print(f"{'':19}would fit: {', or '.join(ways) if ways else 'nothing that changes one option alone'}")
+            fewer = service.fitting(weight)
+            fits = fewer > 0 and not service.refuses(_request_weight(fewer, exams, policy))
+            print(f"{'':19}would fit: {f'{fewer} frames' if fits else 'smaller images (--frame-size)'}")
 
 
 def _request_weight(images: int, exams: Sequence[ExamFacts], policy: Policy) -> Weight:
@@ -309,14 +258,3 @@ def _request_weight(images: int, exams: Sequence[ExamFacts], policy: Policy) -> 
     sides = [fit_size(exam.width, exam.height, policy.frame_size) for exam in exams]
     size = max((width * height for width, height in sides), default=0) * _BYTES_PER_PIXEL
     return Weight(images, round(images * size), round(size), max((max(pair) for pair in sides), default=0))
-
-
-def _ways_to_fit(weight: Weight, exams: Sequence[ExamFacts], policy: Policy, service: Service) -> Iterator[str]:
-    """Each single change of an option that brings a request within the limits."""
-    if (fewer := service.fitting(weight)) > 0 and not service.refuses(_request_weight(fewer, exams, policy)):
-        yield f"{fewer} frames"
-    scale = math.sqrt(service.request_mb * 1e6 / weight.request)
-    smaller = min(service.side_above_20_images or weight.side, math.floor(weight.side * scale / 32) * 32)
-    scaled = replace(policy, frame_size=smaller) if smaller >= 224 else None
-    if scaled and not service.refuses(_request_weight(weight.images, exams, scaled)):
-        yield f"--frame-size {smaller}"

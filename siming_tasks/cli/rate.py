@@ -15,23 +15,35 @@ if TYPE_CHECKING:
     from siming_tasks.tools.station.worklist import Work
 
 
-@cli.command()
+@cli.command(
+    "data rate videos --rater 'Dr. Li' --rubric rubric.yaml",
+    "siming data build exams --rubric rubric.yaml --labels videos.ratings.sqlite --videos videos",
+)
+@click.argument("dir", type=Path, metavar="DIR", help="folder of videos, or a built data set")
+@cli.option_flags("cache")
+@click.option("--rater", help="name of the rater")
+@click.option("--rubric", type=Path, help="rubric.yaml, for plain videos (default: the embedded one)")
+@click.option("--store", type=cli.NEW_FILE, help="the event log (default: DIR.ratings.sqlite)")
+@cli.PORT
+@cli.NO_BROWSER
+@click.option("--language", type=click.Choice(["en", "zh"]), help="of the page (default: as last chosen there)")
+@click.option("--adjudicate", is_flag=True, help="decide the steps on which two raters differ")
+@click.option("--raters", nargs=2, metavar="A B", help="with --adjudicate: the two raters, if more have rated")
+@click.option("--join", multiple=True, type=Path, help="first take over another event log's events; may be repeated")
 def rate(
-    dir: Path = cli.word("DIR", "folder of videos, or a built data set", Path),
-    rater: str | None = cli.option("NAME", "name of the rater"),
-    rubric: Path | None = cli.option("FILE", "rubric.yaml, for plain videos (default: the embedded one)", Path),
-    store: Path | None = cli.option("FILE", "the event log (default: DIR.ratings.sqlite)", cli.NEW_FILE),
-    port: int = cli.option("N", "port of the page (default: a free one)", click.IntRange(0), 0),
-    no_browser: bool = cli.switch("print the address only"),
-    language: Literal["en", "zh"] | None = cli.option("", "of the page: en or zh (default: as last chosen there)"),
-    adjudicate: bool = cli.switch("decide the steps on which two raters differ"),
-    raters: tuple[str, str] | None = cli.option(
-        "A B", "with --adjudicate: the two raters, if more have rated", nargs=2
-    ),
-    join: tuple[Path, ...] = cli.several("FILE", "first take over another event log's events", Path),
-    options: Options = cli.option_flags("cache"),
+    dir: Path,
+    options: Options,
+    rater: str | None,
+    rubric: Path | None,
+    store: Path | None,
+    port: int,
+    no_browser: bool,
+    language: Literal["en", "zh"] | None,
+    adjudicate: bool,
+    raters: tuple[str, str] | None,
+    join: tuple[Path, ...],
 ) -> None:
-    """Serve the page until the process is interrupted, and say how much is rated."""
+    """Open a local page on which a physician scores exams, until the process is interrupted."""
     from siming_tasks.tools.local_server.local_server import serve
     from siming_tasks.tools.station.app import application
     from siming_tasks.tools.station.event_log import EventLog

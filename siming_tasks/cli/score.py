@@ -1,42 +1,96 @@
-"""``siming score``: metrics of predictions, without a model."""
+"""``siming score``: what is known of one run, without a model: its metrics, diagnosis, card and missing requests."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import print_json, show_markdown, show_problems
+from siming_tasks.cli.terminal import origin, print_json, say, show_markdown, show_problems, title
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options
 
 if TYPE_CHECKING:
+    from siming_tasks.data import Dataset
     from siming_tasks.metrics import Rows
+    from siming_tasks.results.discovery import RunSource
     from siming_tasks.results.run import Run, Scores
 
+MAX_COMMANDS = 8
+"""Commands for missing requests that are printed."""
 
-@cli.command()
+_ONLY = {"pass_mark": "diagnosis", "tasks": "missing", "allow": "scores", "prices": "scores"}
+"""Flags that go with one value of ``--show``."""
+
+
+@cli.command("score runs/qwen --data exams", "siming report runs/qwen --data exams --out report")
+@click.argument(
+    "parts",
+    nargs=-1,
+    required=True,
+    type=Path,
+    metavar="RUN...",
+    help="prediction files, sample logs or folders of one run",
+)
+@cli.option_flags("data", "split", *cli.SCORING_OPTIONS, "prices")
+@cli.LABELS
+@click.option(
+    "--show", type=click.Choice(["scores", "diagnosis", "card", "missing"]), default="scores", help="what is printed"
+)
+@click.option("--pass-mark", type=cli.SHARE, default=0.8, help="diagnosis: share of points that passes")
+@click.option("--tasks", metavar="T[,T]", help="missing: tasks and groups of lmms-eval (default: those of the run)")
+@cli.PARTIAL
+@click.option(
+    "--allow", multiple=True, type=click.Choice(["dataset"]), help="accept predictions for other labels or media"
+)
+@cli.AS_JSON
 def score(
-    chosen: cli.DatasetChoice = cli.dataset_flags(labels=True),
-    predictions: tuple[Path, ...] = cli.word(
-        "PREDICTIONS...",
-        "prediction files, sample logs or folders that are one run; before them, the data set",
-        Path,
-    ),
-    options: Options = cli.option_flags(*cli.SCORING_OPTIONS, "prices"),
-    partial: bool = cli.switch("count only requests that have a line (run with --limit)"),
-    allow: tuple[str, ...] = cli.several(
-        "WHAT", "with the word `dataset`: accept predictions for other labels or media"
-    ),
-    as_json: bool = cli.switch("print one JSON object", "--json"),
+    parts: tuple[Path, ...],
+    options: Options,
+    labels: Path | None,
+    show: str,
+    pass_mark: float,
+    tasks: str | None,
+    partial: bool,
+    allow: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Score a run's predictions or sample logs without a model, or show what else is known of it.
+
+    --show diagnosis breaks the run down by step, severity, history and exam decision; card is Markdown for a model's
+    README; missing lists the requests without an answer, and the commands that ask them.
+    """
+    from siming_tasks.results.discovery import run_at
+
+    for name, wanted in _ONLY.items():
+        if show != wanted and cli.given(name):
+            raise OptionsError(f"--{name.replace('_', '-')} goes with --show {wanted}.")
+    if show == "missing":
+        return _show_missing(parts, options, tasks, partial, as_json)
+    source = run_at(parts)
+    dataset = cli.open_dataset(options, [source], labels=labels, reference=True)
+    if show == "card":
+        from siming_tasks.report.model_card import model_card
+
+        show_markdown(model_card(source, dataset, options, partial=partial))
+    elif show == "diagnosis":
+        _show_diagnosis(source, dataset, options, pass_mark, partial, as_json)
+    else:
+        _show_scores(source, dataset, options, partial, allow, as_json)
+    return 0
+
+
+def _show_scores(
+    source: RunSource, dataset: Dataset, options: Options, partial: bool, allow: Sequence[str], as_json: bool
 ) -> None:
     """Print the metrics of a run, and what is to be known of them."""
-    from siming_tasks.results.discovery import run_at
     from siming_tasks.results.run import read_run, score_run
     from siming_tasks.results.unread_replies import UnreadReplies, unread_note
 
-    chosen, parts = chosen.from_words("siming score", predictions)
-    source = run_at(parts)
-    dataset = chosen.open([source], reference=True)
     unread = UnreadReplies(dataset)
     run = read_run(source, dataset, partial=partial, allow=allow, seen=unread.put)
     note = unread_note(run, unread.all())
@@ -50,12 +104,12 @@ def score(
     label = " SYNTHETIC" if dataset.synthetic else ""
     part = f", split {dataset.part}" if dataset.part else ""
     print(f"{dataset.name} {dataset.version}{part}{label}, digest {dataset.digest[:12]}\n")
-    _print_scores(scores, run)
+    _print_settings(scores, run)
     if not note.is_many and str(note):
         print(f"\n{note}")
 
 
-def _print_scores(scores: Scores, run: Run) -> None:
+def _print_settings(scores: Scores, run: Run) -> None:
     """Print the values by which runs are ranked and those of what was answered, and what is to be known of them."""
     from siming_tasks.metrics import Rows as Kept
     from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED
@@ -81,3 +135,66 @@ def _shown(rows: Rows) -> list[str]:
 
     complete = all(row.value == 1 for row in rows.of(ANSWERED, metric="coverage"))
     return [name for name in rows.names("table") if name not in (READINGS, RANKED if complete else "")]
+
+
+def _show_diagnosis(
+    source: RunSource, dataset: Dataset, options: Options, pass_mark: float, partial: bool, as_json: bool
+) -> None:
+    """Print one report for each setting of the run; a control of a setting that was asked too stands in that one's."""
+    from siming_tasks.analysis.diagnosis import diagnose
+    from siming_tasks.report.row_tables import row_section
+    from siming_tasks.results.run import read_run
+    from siming_tasks.tasks import TASKS
+
+    run = read_run(source, dataset, partial=partial)
+    names = [name for name in run.settings if TASKS[name].base_task not in {*run.settings} - {name}]
+    found = {name: diagnose(run, name, options, pass_mark=pass_mark) for name in names}
+    if as_json:
+        print_json(origin(dataset) | {"settings": {name: {"rows": rows.to_json()} for name, rows in found.items()}})
+        return
+    for name, rows in found.items():
+        show_markdown(f"# {name} on {title(dataset)}", row_section(rows, reference=options.rater))
+
+
+def _show_missing(parts: Sequence[Path], options: Options, tasks: str | None, partial: bool, as_json: bool) -> int:
+    """Count the requests (of SIMING_SHARD) without an answer to keep, with the commands that ask them; 1 if any.
+
+    A folder of a run that has not begun need not be there yet.
+    """
+    from siming_tasks.common.public_facts import REST
+    from siming_tasks.results.discovery import run_at
+    from siming_tasks.results.lmms_eval_commands import missing_requests, retry_commands, settings_named
+    from siming_tasks.results.run import read_run
+    from siming_tasks.tasks import TASKS
+
+    there = [path for path in parts if path.is_file() or next(path.rglob("*.jsonl"), None)]
+    source = run_at(there) if there else None
+    dataset = cli.open_dataset(options, [source] if source else [])
+    run = read_run(source, dataset, partial=partial, allow=["dataset"]) if source else None
+    named = [setting.name for setting in settings_named(tasks.split(","))] if tasks is not None else ()
+    if not (names := named or (run.settings if run else ())):
+        raise OptionsError(f"{parts[0]}: holds no run yet. Name its tasks (--tasks siming).")
+    left = missing_requests(run, dataset, names, options.shard)
+    asked = [request for _, requests in left.values() for request in requests]
+    commands = retry_commands(run, asked, options.shard) if run else []
+    if as_json:
+        counts = {name: count for name, (count, _) in left.items()}
+        print_json({"asked": counts, "missing": [asdict(each) for each in asked], "commands": commands})
+        return 1 if asked else 0
+    show_problems(run.problems if run else ())
+    for name, (count, requests) in left.items():
+        why = [" ".join(filter(None, (each.status, each.reason))) for each in requests[:8]]
+        first = [f"{each.id} ({said})" if said else each.id for each, said in zip(requests, why, strict=False)]
+        shown = f"; {len(requests):,} missing: {', '.join(first)}{', ...' * (len(requests) > 8)}" if requests else ""
+        say(f"{TASKS[name].task_name}: {count - len(requests):,} of {count:,} requests answered{shown}")
+    if commands:
+        say("\n".join(["These commands ask exactly those:", *commands[:MAX_COMMANDS]]))
+        if not (source and source.facts.get("model")):
+            say("What was run is not known here (no results file of lmms-eval): fill in MODEL and MODEL_ARGS.")
+        elif any(REST in command for command in commands):
+            say(f"Addresses, keys and other arguments are not shown: fill them in where {REST} stands.")
+    if len(commands) > MAX_COMMANDS:
+        say(f"... {len(commands) - MAX_COMMANDS:,} more. The command of the run asks what has no kept reply, too.")
+    if run and any((one.conditions.usage or {}).get("stored") is False for row in run.records.values() for one in row):
+        say("SIMING_REPLIES=off: no reply was stored. The command of the run asks and pays everything again.")
+    return 1 if asked else 0

@@ -13,10 +13,8 @@ from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from siming_tasks.common.errors import Problem
-from siming_tasks.common.sanitize import one_line, visible
+from siming_tasks.common.sanitize import literal, one_line, visible
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
@@ -70,14 +68,6 @@ def say(text: str, *, error: bool = False) -> None:
     print(text, file=sys.stderr if error else sys.stdout)
 
 
-def say_next(command: str, context: click.Context | None = None) -> None:
-    """Print the command that usually follows, once for each call of a command."""
-    context = context or click.get_current_context()
-    if not context.meta.setdefault("next", False):
-        context.meta["next"] = True
-        say(f"Next: {command}")
-
-
 @contextmanager
 def safe_terminal() -> Iterator[None]:
     """Standard output and error as :class:`SafeStream` streams within the block."""
@@ -99,6 +89,18 @@ def print_json(value: Any, indent: int | None = None) -> None:
 def marked_name(dataset: Dataset) -> str:
     """The name of a data set, marked where its data are synthetic."""
     return f"{'SYNTHETIC ' if dataset.synthetic else ''}{dataset.name}"
+
+
+def origin(dataset: Dataset) -> dict[str, Any]:
+    """The data set of a JSON output."""
+    facts = dict(dataset.facts)
+    return {"dataset": facts.pop("name"), **facts, "synthetic": dataset.synthetic}
+
+
+def title(dataset: Dataset) -> str:
+    """The data set of a printed output, for its heading."""
+    part = f", split {literal(dataset.part)}" if dataset.part else ""
+    return f"{literal(dataset.name)} {literal(dataset.version)}{part}{', SYNTHETIC data' if dataset.synthetic else ''}"
 
 
 def plural(count: int, what: str) -> str:

@@ -86,7 +86,7 @@ def check_reference(dataset: Dataset, rater: str) -> None:
     if all(step.scores.get(rater) is None for video in dataset.videos for step in video.applicable):
         raise DataError(
             f"{dataset.root}: the labels are withheld. Give the label file with --labels, or only check the "
-            "predictions (`siming run missing`) and send them to the keeper of the labels."
+            "predictions (`siming score --show missing`) and send them to the keeper of the labels."
         )
 
 

@@ -61,7 +61,7 @@ def manifests() -> list[Any]:
         manifest = host.fetch("lmms_eval.models.registry_v2:ModelManifest")
         return [manifest(model_id=name, chat_class_path=path) for name, path in MODELS.items()]
     except Exception as error:  # noqa: BLE001 - a changed lmms-eval must not break anybody's other evaluations
-        logger.warning('SiMing tasks are not registered (%s); use --include_path "$(siming tasks-path)".', error)
+        logger.warning('SiMing tasks are not registered (%s); use --include_path "$(siming --tasks-path)".', error)
         return []
 
 

@@ -1,42 +1,21 @@
-"""The rubric as a sheet for physicians: plain text for a terminal, or an HTML page to print, one sheet per skill."""
+"""The rubric as an HTML page to print, one sheet per skill."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from importlib import resources
 
-from siming_tasks.common.sanitize import one_line, visible
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.sanitize import visible
 from siming_tasks.rubrics import Rubric, RubricStep, Skill
 
 MAX_BOXES = 12
 """Points that get a box each; a longer scale gets a line to write on."""
-_LABEL_WIDTH = 8
 
 
 def count_points(points: float) -> str:
     """``1 point``, ``2.5 points``."""
     return f"{points:g} point{'' if points == 1 else 's'}"
-
-
-def render_rubric_text(rubric: Rubric, skills: Sequence[str] = (), width: int = 100) -> str:
-    """The rubric, or these skills of it by id, as plain text with lines of ``width`` characters."""
-    title = f"{one_line(rubric.title or rubric.rubric_id)} ({rubric.rubric_id}, version {one_line(rubric.version)})"
-    lines = [f"{title}: {len(rubric.steps)} steps, {count_points(rubric.max_score)}"]
-    indents = " " * (_LABEL_WIDTH + 2)
-    for skill, total in _chosen_skills(rubric, skills):
-        name = " ".join(filter(None, (skill.name, skill.name_zh)))
-        lines += ["", f"== {one_line(name)} ({skill.id}): {len(skill.steps)} steps, {count_points(total)}"]
-        for step in skill.steps:
-            name = " ".join(filter(None, (step.name, step.name_zh)))
-            marks = (", half points" if step.score_increment < 1 else "") + (", critical" if step.critical else "")
-            lines += ["", f"{step.id}  {one_line(name)} ({count_points(step.max_score)}{marks})"]
-            notes = [("", note) for note in _errors_and_requirements(step)]
-            for label, text in [("", step.requirement), *_criteria(step), *notes]:
-                head = f"  {label:{_LABEL_WIDTH}}"
-                lines += textwrap.wrap(one_line(text), width, initial_indent=head, subsequent_indent=indents,
-                                       break_on_hyphens=False)  # fmt: skip
-    return "\n".join(lines) + "\n"
 
 
 def render_rubric_html(rubric: Rubric, skills: Sequence[str] = ()) -> str:
@@ -72,7 +51,10 @@ def render_rubric_html(rubric: Rubric, skills: Sequence[str] = ()) -> str:
 
 
 def _chosen_skills(rubric: Rubric, skills: Sequence[str]) -> list[tuple[Skill, float]]:
-    """The skills to show, each with the sum of its points."""
+    """The skills to show, each with the sum of its points (DataError: there is no such skill)."""
+    known = [skill.id for skill in rubric.skills]
+    if unknown := [skill for skill in skills if skill not in known]:
+        raise DataError(f"Skill {unknown[0]!r} is not in the rubric; it has {', '.join(known)}.")
     chosen = [skill for skill in rubric.skills if not skills or skill.id in skills]
     return [(skill, sum(step.max_score for step in skill.steps)) for skill in chosen]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
 import shlex
 from collections.abc import Iterator
@@ -11,9 +9,9 @@ from typing import Any
 
 import click
 
-from siming_tasks.cli.main import COMMANDS, all_commands
+from siming_tasks.cli.main import COMMANDS, find_command
 
-__all__ = ["commands_in", "find_words", "flags", "inline_commands", "parse"]
+__all__ = ["commands_in", "example", "find_words", "flags", "inline_commands", "parse"]
 
 
 def find_words(arguments: list[str]) -> tuple[str, list[str]]:
@@ -24,21 +22,27 @@ def find_words(arguments: list[str]) -> tuple[str, list[str]]:
 
 def flags(name: str) -> set[str]:
     """The flags of a command."""
-    options = [param for param in all_commands()[name].params if isinstance(param, click.Option)]
+    options = [param for param in find_command(name).params if isinstance(param, click.Option)]
     return {flag for param in options for flag in param.opts} | {"--help"}
 
 
+def example(name: str) -> list[str]:
+    """Words and flags of the example that a command's help ends with."""
+    (line,) = re.findall(r"^Example: siming (.*)$", find_command(name).epilog or "", re.MULTILINE)
+    assert line.startswith(name)
+    return shlex.split(line)[len(name.split()) :]
+
+
 def parse(arguments: list[str]) -> dict[str, Any]:
-    """The arguments that a command's function gets for a command line.
+    """The values of a command line's words and flags.
 
     Raises:
         KeyError: there is no such command.
         click.UsageError: a flag or a word is wrong or missing.
     """
     name, rest = find_words(arguments)
-    command = all_commands()[name]
-    with contextlib.redirect_stdout(io.StringIO()), command.make_context(name, rest) as context:
-        return command.gather(context.params) if command.option_names else context.params
+    with find_command(name).make_context(name, rest) as context:
+        return context.params
 
 
 def commands_in(text: str) -> list[list[str]]:

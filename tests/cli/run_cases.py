@@ -89,9 +89,9 @@ if __name__ == "__main__":
     import numpy  # noqa: F401
     import openpyxl  # noqa: F401
 
-    from siming_tasks.cli.main import all_commands
+    from siming_tasks.cli.main import COMMANDS, find_command
 
-    all_commands()
+    list(map(find_command, COMMANDS))
     import siming_tasks.report.build
     import siming_tasks.tools.board.build
     import siming_tasks.tools.builder  # noqa: F401

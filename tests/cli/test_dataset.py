@@ -51,7 +51,7 @@ def name_in(out: str) -> str:
     return str(found["name"] if isinstance(found, dict) else found)
 
 
-@pytest.mark.parametrize("command", ["score", "study diagnose", "compare"])
+@pytest.mark.parametrize("command", ["score", "score --show diagnosis", "compare"])
 def test_the_flag_goes_before_the_variable_and_the_variable_before_the_run(
     command: str,
     places: dict[str, Path],
@@ -73,31 +73,20 @@ def test_the_flag_goes_before_the_variable_and_the_variable_before_the_run(
 
 
 def test_the_word_dir_goes_before_the_variable(
-    places: dict[str, Path], run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    places: dict[str, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SIMING_DATA", str(places["variable"]))
-    assert main(["score", str(places["word"]), str(run), "--json"]) == 0
-    assert name_in(capsys.readouterr().out) == "word"
     assert main(["study", "raters", str(places["word"]), "--json"]) == 0
     assert name_in(capsys.readouterr().out) == "word"
-    assert main(["study", "raters", "--data", str(places["flag"]), "--json"]) == 0
-    assert name_in(capsys.readouterr().out) == "flag"
     assert main(["data", "check", "--quick"]) == 0
     assert capsys.readouterr().out.startswith(f"{places['variable']}: SYNTHETIC 4 videos, ")
-
-
-def test_split_takes_the_named_data_set(places: dict[str, Path], tmp_path: Path) -> None:
-    key = ["--key", str(tmp_path / "k.json")]
-    assert main(["data", "split", "--data", str(places["flag"]), *key, str(tmp_path / "out")]) == 0
-    assert (open_dataset(tmp_path / "out").name, open_dataset(tmp_path / "out").withheld) == ("flag", True)
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["study", "raters", "a", "--data", "b"], 2, "DIR 'a' and --data 'b' both name the data set; give one."),
         (["study", "raters", ""], 2, "DIR '' must not be empty."),
-        (["study", "raters", "--data", ""], 2, "--data '' must not be empty."),
+        (["run", "plan", "--data", ""], 2, "--data '' must not be empty."),
         (
             ["study", "raters", "no-such-name"],
             1,
@@ -145,7 +134,7 @@ def public(places: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
     return root / "data", root / "key.json"
 
 
-@pytest.mark.parametrize("command", ["score", "study diagnose", "compare"])
+@pytest.mark.parametrize("command", ["score", "score --show diagnosis", "compare"])
 def test_withheld_labels_are_asked_for_and_give_the_same_numbers(
     command: str, places: dict[str, Path], public: tuple[Path, Path], run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -154,8 +143,8 @@ def test_withheld_labels_are_asked_for_and_give_the_same_numbers(
     assert main([*command.split(), *runs, "--data", str(folder)]) == 1
     assert capsys.readouterr() == (
         "",
-        f"siming {command}: {folder}: the labels are withheld. Give the label file with --labels, or only check "
-        "the predictions (`siming run missing`) and send them to the keeper of the labels.\n",
+        f"siming {command.split()[0]}: {folder}: the labels are withheld. Give the label file with --labels, or only "
+        "check the predictions (`siming score --show missing`) and send them to the keeper of the labels.\n",
     )
     printed = []
     for data in (["--data", str(folder), "--labels", str(key)], ["--data", str(places["flag"])]):
@@ -176,21 +165,21 @@ def test_raters_of_withheld_labels_need_the_label_file(
     assert capsys.readouterr().out.startswith("## Raters of flag")
 
 
-@pytest.mark.parametrize("command", ["score", "study diagnose", "compare"])
+@pytest.mark.parametrize("command", ["score", "score --show diagnosis", "compare"])
 def test_an_unknown_rater_is_named(
     command: str, places: dict[str, Path], run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [f"a={run}", f"b={run}"] if command == "compare" else [str(run)]
     assert main([*command.split(), *words, "--data", str(places["flag"]), "--rater", "rater_z"]) == 1
     raters = "there are consensus, rater_a, rater_b."
-    assert capsys.readouterr() == ("", f"siming {command}: {places['flag']}: no rater 'rater_z'; {raters}\n")
+    assert capsys.readouterr() == ("", f"siming {command.split()[0]}: {places['flag']}: no rater 'rater_z'; {raters}\n")
 
 
 def test_diagnose_takes_the_options_that_score_takes(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def found(*flags: str) -> dict[str, Any]:
-        assert main(["study", "diagnose", str(run), "--json", *flags]) == 0
+        assert main(["score", "--show", "diagnosis", str(run), "--json", *flags]) == 0
         part: dict[str, Any] = json.loads(capsys.readouterr().out)["settings"]["full_score"]
         return part
 
@@ -212,7 +201,7 @@ def test_the_log_is_quiet_about_a_named_data_set(
     places: dict[str, Path], run: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        assert main(["score", str(places["word"]), str(run)]) == 0
+        assert main(["score", str(run), "--data", str(places["flag"])]) == 0
     assert caplog.records == []
 
 

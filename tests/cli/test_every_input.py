@@ -36,7 +36,7 @@ def readers(given: Path, file: Path, new: Path) -> dict[str, list[str]]:
     labels = str(given / "labels.csv")
     return {
         "labels": [*built, "--labels", str(file)],
-        "score": ["score", str(data), str(file)],
+        "score": ["score", str(file), "--data", str(data)],
         "names": [*built, "--labels", labels, "--names", str(file)],
         "raters": ["study", "raters", str(file)],
         "store": [*rate, "--store", str(file)],

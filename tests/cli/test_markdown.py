@@ -121,7 +121,7 @@ def test_score_says_why_a_number_is_not_there(
         for video in open_dataset(short_demo).videos:
             scores = {step.step_id: 0 for step in video.applicable}
             lines.write(json.dumps({"setting": "full_score", "video_id": video.video_id, "scores": scores}) + "\n")
-    assert main(["score", str(short_demo), str(path)]) == 0
+    assert main(["score", str(path), "--data", str(short_demo)]) == 0
     out = capsys.readouterr().out
     assert re.search(r"\| all steps \| +- \| +- \| +0\.000 \|", out), "undefined is no 0; a constant's kappa is one"
     assert "Every total by the judge is the same: 0/0. (all steps)" in out
@@ -129,10 +129,3 @@ def test_score_says_why_a_number_is_not_there(
     assert re.findall(r"^\| ([abc]) +\| +(\d) \(1 to 3\)", capsys.readouterr().out, re.M) == list(
         zip("acb", "123", strict=True)
     )
-
-
-def test_a_data_set_without_predictions_is_not_taken_for_them(
-    short_demo: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["score", str(short_demo)]) == 2
-    assert "is a data set, and a run is wanted. Give the predictions after it." in capsys.readouterr().err

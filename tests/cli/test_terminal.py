@@ -92,6 +92,6 @@ def test_predictions_cannot_act_on_the_terminal(short_demo: Path, tmp_path: Path
         {"setting": "full_score", "video_id": "sim001", "scores": {EVIL: 1}},
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert main(["score", str(short_demo), str(path)]) == 1
+    assert main(["score", str(path), "--data", str(short_demo)]) == 1
     out, err = capsys.readouterr()
     assert out + err and not ACTS & set(out + err)

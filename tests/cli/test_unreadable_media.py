@@ -27,7 +27,7 @@ def ends() -> Iterator[dict[str, dict[str, Any]]]:
     rate = ["data", "rate", str(data), "--rater", "x", "--no-browser", "--port", "{BUSY PORT}", "--store"]
     lines = {
         "data check": ["data", "check", str(data)],
-        "data audit": ["data", "audit", str(data)],
+        "leaks": ["data", "check", str(data), "--leaks"],
         "data rate": [*rate, str(out / "log")],
         "data split": ["data", "split", str(data), str(out / "public"), "--key", str(out / "key")],
         "data push": ["data", "push", str(data), "org/name"],
@@ -35,7 +35,7 @@ def ends() -> Iterator[dict[str, dict[str, Any]]]:
                        str(root / "labels.csv"), "--videos", str(data / "media")],
         "run plan": ["run", "plan", "--data", str(data)],
         "run prepare": ["run", "prepare", "--data", str(data)],
-        "run requests": ["run", "requests", str(data), str(out / "requests"), "--model", "m", "--limit", "1"],
+        "run requests": ["run", "requests", str(out / "requests"), "--data", str(data), "--model", "m", "--limit", "1"],
     }  # fmt: skip
     rows = (
         f"{video},{step},consensus,2\n"
@@ -50,7 +50,7 @@ def ends() -> Iterator[dict[str, dict[str, Any]]]:
 
 @pytest.mark.parametrize(
     "name",
-    ["data check", "data audit", "data rate", "data split", "data push", "data build", "run plan",
+    ["data check", "leaks", "data rate", "data split", "data push", "data build", "run plan",
      "run prepare", "run requests"],
 )  # fmt: skip
 def test_a_video_that_may_not_be_read_is_a_sentence(ends: dict[str, dict[str, Any]], name: str) -> None:

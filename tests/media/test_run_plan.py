@@ -158,8 +158,8 @@ def test_the_plan_command_plans_200_videos_without_a_dataset(capsys: pytest.Capt
         (["--price-in", "2"], "Give --price-in and --price-out together."),
         (["--frames", "0"], "--frames='0' must be from 1 to"),
         (["--frames", "8", "--model", "qwen3-vl"], "--model stands for a number of frames; give it or --frames."),
-        (["--videos", "0"], "invalid value for '--videos': 0 is not in the range x>=1"),
-        (["--duration", "0"], "invalid value for '--duration': 0.0 is not in the range x>0"),
+        (["--videos", "0"], "Invalid value for '--videos': 0 is not in the range x>=1"),
+        (["--duration", "0"], "Invalid value for '--duration': 0.0 is not in the range x>0"),
         (["--data", "x"], "--videos plans without a data set; give it or --data."),
     ],
 )

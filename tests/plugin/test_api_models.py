@@ -137,7 +137,7 @@ def test_failed_requests_alone_are_asked_again_and_joined(
     broken = False
     whole = host(*common, data=short_demo, name="undisturbed", **options)
 
-    assert main(["run", "missing", "--data", str(short_demo), str(run.folder), "--json"]) == 1
+    assert main(["score", "--show", "missing", "--data", str(short_demo), str(run.folder), "--json"]) == 1
     report = json.loads(capsys.readouterr().out)
     assert [request["document"] for request in report["missing"]] == failed
     before = len(server.received)
@@ -151,10 +151,10 @@ def test_failed_requests_alone_are_asked_again_and_joined(
     assert len(server.received) - before == len(failed)  # these and no other
 
     def scores(folder: Path) -> Any:
-        assert main(["score", str(short_demo), str(folder), "--json"]) == 0
+        assert main(["score", str(folder), "--data", str(short_demo), "--json"]) == 0
         return json.loads(capsys.readouterr().out)["settings"]["clip_score"]
 
     joined, undisturbed = scores(run.folder), scores(whole.folder)
     assert joined["rows"] == undisturbed["rows"] and number_of(joined, "coverage").value == 1.0
     assert joined["statuses"] == undisturbed["statuses"]
-    assert main(["run", "missing", "--data", str(short_demo), str(run.folder)]) == 0
+    assert main(["score", "--show", "missing", "--data", str(short_demo), str(run.folder)]) == 0

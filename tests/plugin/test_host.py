@@ -113,7 +113,7 @@ def test_simple_evaluate_is_replaced_before_a_program_takes_it_out(warm: Any, tm
 def test_the_entry_point_never_raises(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(host, "replace", lambda *_: 1 / 0)
     assert register.manifests() == []
-    assert 'use --include_path "$(siming tasks-path)"' in caplog.text
+    assert 'use --include_path "$(siming --tasks-path)"' in caplog.text
 
 
 def test_lmms_eval_lists_our_models(warm: Any, tmp_path: Path) -> None:

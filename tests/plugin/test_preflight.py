@@ -156,6 +156,6 @@ def test_replies_of_predict_only_can_be_scored(
         "siming_clip_score",
     )
     run = host(*arguments, "--predict_only", data=short_demo)
-    assert main(["score", str(short_demo), str(run.folder), "--json"]) == 0
+    assert main(["score", str(run.folder), "--data", str(short_demo), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)["settings"]["clip_score"]
     assert number_of(said, "coverage").value == number_of(said, "qwk").value == 1.0

@@ -27,7 +27,7 @@ def test_report_names_its_faulty_input(run: Path, capsys: pytest.CaptureFixture[
     assert main(["report", "nowhere"]) == 1
     assert "siming report: nowhere: no such file or folder." in capsys.readouterr().err
     assert main(["report", str(run), "--jobs", "0"]) == 2
-    assert "invalid value for '--jobs': 0 is not in the range x>=1" in capsys.readouterr().err
+    assert "Invalid value for '--jobs': 0 is not in the range x>=1" in capsys.readouterr().err
 
 
 def test_submit_then_board(run: Path, exams: Dataset, capsys: pytest.CaptureFixture[str]) -> None:

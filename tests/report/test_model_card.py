@@ -1,4 +1,4 @@
-"""``siming study card``: the text for a model's card says what the report says, and what it does not show."""
+"""``siming score --show card``: the text for a model's card says what the report says, and what it does not show."""
 
 from __future__ import annotations
 

@@ -113,8 +113,8 @@ def compared(folder: Path, other: Path, how: Sequence[str]) -> dict[str, dict[st
 
 
 def diagnosed(folder: Path, how: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """What ``siming study diagnose`` says of the run that has the name of its folder."""
-    return told("study", "diagnose", folder, *how)
+    """What ``siming score --show diagnosis`` says of the run that has the name of its folder."""
+    return told("score", "--show", "diagnosis", folder, *how)
 
 
 def printed(folder: Path, how: Sequence[str]) -> dict[str, dict[str, str]]:

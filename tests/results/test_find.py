@@ -43,7 +43,7 @@ def test_a_limited_run_knows_it_and_its_scores_say_so(
     run = make_run(exams, tmp_path / "a", model="m", settings=("full_error",), config={"limit": 2})
     (log,) = run.glob("*samples*")
     log.write_text("".join(log.read_text().splitlines(keepends=True)[:2]))
-    words = ["score", str(exams.root), str(run)]
+    words = ["score", str(run), "--data", str(exams.root)]
     assert main(words) == 0
     assert "full_error: the run was limited to 2 of 4 questions; no table ranks it" in capsys.readouterr().out
     assert main([*words, "--json"]) == 0

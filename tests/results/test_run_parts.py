@@ -93,10 +93,8 @@ def test_parts_are_the_whole_run_in_several_folders_and_in_one(
     assert source.name == "org/Model" and source.paths == tuple(folders)
     assert not any("shard" in facts for facts in source.facts["tasks"].values())
     printed = []
-    for words in ([whole], folders, [exams.root, *folders], [folders[0].parent]):
-        assert (
-            main(["score", *map(str, words), "--data", str(exams.root)][: None if words[0] != exams.root else -2]) == 0
-        )
+    for words in ([whole], folders, [folders[0].parent]):
+        assert main(["score", *map(str, words), "--data", str(exams.root)]) == 0
         printed.append(capsys.readouterr().out)
     assert len(set(printed)) == 1
 
@@ -123,7 +121,17 @@ def test_what_a_run_lacks_is_counted_and_the_commands_ask_it(
     begin, end = len(every) // 3, 2 * len(every) // 3
     run = read_run([first, last], exams)
     assert len(run.asked("clip_score")) == len(run.records["clip_score"]) == len(every) - end + begin
-    words = ["run", "missing", str(first), str(last), "--tasks", "siming_clip_score", "--data", str(exams.root)]
+    words = [
+        "score",
+        "--show",
+        "missing",
+        str(first),
+        str(last),
+        "--tasks",
+        "siming_clip_score",
+        "--data",
+        str(exams.root),
+    ]
     assert main(words) == 1
     said = capsys.readouterr().out
     assert (
@@ -233,7 +241,7 @@ def test_what_the_same_command_asks_again_is_missing(
     shutil.copy(log, again := folders[1] / f"29990101_{log.name}")
     unanswered(log, (0, 1), status)
     monkeypatch.setenv("SIMING_SHARD", "2/3")
-    command = ["run", "missing", str(folders[1]), "--tasks", "siming_clip_score", "--data", str(exams.root)]
+    command = ["score", "--show", "missing", str(folders[1]), "--tasks", "siming_clip_score", "--data", str(exams.root)]
     assert main(command) == 0, "asked again, and answered"
     again.rename(tmp_path / "later")
     capsys.readouterr()
@@ -258,7 +266,7 @@ def test_missing_requests_are_named_with_the_commands_that_ask_exactly_these(
     unanswered(full, (3,), "empty")
     gone = names(exams, "clip_error")[6]
     clips.write_text("".join(line for line in clips.read_text().splitlines(True) if f'"{gone}"' not in line))
-    assert main(["run", "missing", str(run), "--data", str(exams.root), "--json"]) == 1
+    assert main(["score", "--show", "missing", str(run), "--data", str(exams.root), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     expected = [("siming_full_score", 3, "empty")]
     expected += [("siming_clip_error", n, "" if n == 6 else "request_failed") for n in (5, 6, 7, 20)]
@@ -275,7 +283,7 @@ def test_missing_requests_are_named_with_the_commands_that_ask_exactly_these(
         assert "'model_version=m,***'" in command and "--log_samples" in command
         assert "--batch_size 2 --gen_kwargs max_new_tokens=99" in command
     assert asked == {one[:2] for one in expected} and len(found["commands"]) == 3  # 5 to 7 are one row
-    assert main(["run", "missing", str(run), "--data", str(exams.root)]) == 1
+    assert main(["score", "--show", "missing", str(run), "--data", str(exams.root)]) == 1
     text = capsys.readouterr().out
     assert "sk-private" not in text and "fill them in where *** stands" in text
 
@@ -287,11 +295,11 @@ def test_missing_counts_what_the_run_was_to_ask(
     run = write_run(exams, tmp_path / "a", model="m", settings=("full_score",), config={"limit": 2})
     (log,) = run.glob("*samples*")
     log.write_text("".join(log.read_text().splitlines(True)[:2]))
-    assert main(["run", "missing", str(run), "--data", str(exams.root)]) == 0
+    assert main(["score", "--show", "missing", str(run), "--data", str(exams.root)]) == 0
     assert "2 of 2 requests answered" in capsys.readouterr().out
     row = {"setting": "full_score", "video_id": exams.videos[1].video_id, "response": "[LMMS_EVAL_REQUEST_FAILED] x"}
     (tmp_path / "p.jsonl").write_text(json.dumps(row) + "\n")
-    assert main(["run", "missing", str(tmp_path / "p.jsonl"), "--data", str(exams.root), "--partial"]) == 1
+    assert main(["score", "--show", "missing", str(tmp_path / "p.jsonl"), "--data", str(exams.root), "--partial"]) == 1
     text = capsys.readouterr().out
     assert "--model MODEL --model_args MODEL_ARGS --tasks siming_full_score --offset 1 --limit 1" in text
     assert "fill in MODEL and MODEL_ARGS" in text
@@ -309,7 +317,7 @@ def test_a_run_is_known_by_itself_and_not_by_what_was_asked_again(exams: Dataset
 def test_missing_refuses_a_shard_of_too_few_requests_and_unknown_tasks(
     exams: Dataset, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    command = ["run", "missing", str(tmp_path), "--data", str(exams.root)]
+    command = ["score", "--show", "missing", str(tmp_path), "--data", str(exams.root)]
     monkeypatch.setenv("SIMING_SHARD", "1/5")
     assert main(command) == 2 and "holds no run yet. Name its tasks (--tasks siming)" in capsys.readouterr().err
     assert main([*command, "--tasks", "siming_full_score"]) == 2

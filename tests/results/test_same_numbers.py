@@ -126,7 +126,7 @@ def test_withheld_labels_give_the_same_numbers_everywhere(exams: Dataset, tmp_pa
     values = {metric: row["value"] for (_, metric), row in table(blind, "answered", "all steps").items()}
     coverage = number_of(found["full_score"], "coverage").value
     assert values == {**dict.fromkeys(("plcc", "srcc", "qwk")), "coverage": coverage}
-    for command in (("score", run), ("compare", f"a={run}", f"b={run}"), ("study", "diagnose", run)):
+    for command in (("score", run), ("compare", f"a={run}", f"b={run}"), ("score", "--show", "diagnosis", run)):
         assert "the labels are withheld" in siming(*command, *flags(public, {}), code=1)
 
 

@@ -121,14 +121,14 @@ def test_scoring_needs_no_videos(folder: Path, predictions: Path) -> None:
 def test_the_score_command_equals_the_library(
     folder: Path, predictions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["score", str(folder), str(predictions), "--json"]) == 0
+    assert main(["score", str(predictions), "--data", str(folder), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     timed = {"full_timed_score", "full_timed_error"}
     assert set(printed["settings"]) == {"full_score", "full_error", "clip_score", "clip_error"} | timed
     assert printed["settings"]["full_score"] == json.loads(
         json.dumps(scored(folder, predictions).settings["full_score"])
     )
-    assert main(["score", str(folder), str(predictions)]) == 0
+    assert main(["score", str(predictions), "--data", str(folder)]) == 0
     first, *table = capsys.readouterr().out.splitlines()
     assert first.startswith("Replies that could not be read whole: clip_score 1 of 12 (8.3%: 1 refused); clip_error 1")
     table = table[table.index("") + 1 :]
@@ -140,9 +140,11 @@ def test_the_score_command_equals_the_library(
     assert any(line == "Fewer than 5 videos: no interval. (all steps)" for line in table)
     assert main(["data", "split", str(folder), str(tmp_path / "pub"), "--key", str(tmp_path / "key.json")]) == 0
     capsys.readouterr()
-    assert main(["run", "missing", "--data", str(tmp_path / "pub"), str(predictions)]) == 0, "needs no labels"
+    assert main(["score", "--show", "missing", "--data", str(tmp_path / "pub"), str(predictions)]) == 0, (
+        "needs no labels"
+    )
     assert "siming_clip_score: 12 of 12 requests answered" in capsys.readouterr().out
     lines(tmp_path / "bad.jsonl", [{"setting": "x", "video_id": "v001"}])
-    for words in (["score", str(folder)], ["run", "missing", "--data", str(tmp_path / "pub")]):
-        assert main([*words, str(tmp_path / "bad.jsonl")]) == 1
+    for words in (["--data", str(folder)], ["--show", "missing", "--data", str(tmp_path / "pub")]):
+        assert main(["score", *words, str(tmp_path / "bad.jsonl")]) == 1
         assert f"{tmp_path}/bad.jsonl:1: setting: unknown setting 'x'." in capsys.readouterr().err

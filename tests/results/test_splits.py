@@ -123,12 +123,12 @@ def test_commands_take_the_part_that_they_are_told_or_that_the_run_names(
 ) -> None:
     folder = make_run(parted, tmp_path / "a", "rater_b", settings=("full_score",))
     root = str(parted.root)
-    assert main(["score", root, str(folder), "--split", "person:train"]) == 0
+    assert main(["score", "--data", root, str(folder), "--split", "person:train"]) == 0
     assert "over 1 videos of the split person:train" in capsys.readouterr().out
-    assert main(["score", root, str(folder), "--split", "dev"]) == 1
+    assert main(["score", "--data", root, str(folder), "--split", "dev"]) == 1
     assert "no video is in the split 'dev'" in capsys.readouterr().err
     on_part(folder, "person:test")
-    assert main(["score", root, str(folder)]) == 0
+    assert main(["score", "--data", root, str(folder)]) == 0
     captured = capsys.readouterr()
     assert "Split: person:test, which the run names." in captured.err
     assert "tiny 1, split person:test SYNTHETIC" in captured.out

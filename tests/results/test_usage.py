@@ -142,7 +142,7 @@ def test_score_tells_tokens_and_costs_by_a_table_of_today(
         }  # fmt: skip
         lines.append(json.dumps({"doc_id": number, "siming_stderr": record}))
     (log := tmp_path / "20260101_samples_siming_full_score.jsonl").write_text("\n".join(lines) + "\n")
-    words = ["score", str(short_demo), str(log)]
+    words = ["score", str(log), "--data", str(short_demo)]
     assert main([*words, "--json"]) == 0
     usage = json.loads(capsys.readouterr().out)["settings"]["full_score"]["usage"]
     assert usage["prompt_tokens"] == {"total": 4000, "requests": 4} and usage["kept"] == 1 and usage["cost"] == {}

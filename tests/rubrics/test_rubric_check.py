@@ -1,4 +1,4 @@
-"""`siming data rubric check` lists all faults with their lines, then doubtful entries; and its page of the docs."""
+"""`siming data check` lists all faults with their lines, then doubtful entries; and its page of the docs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ THIRD = """\
 
 def check(path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
     path.write_text(text, encoding="utf-8")
-    code = main(["data", "rubric", "check", str(path)])
+    code = main(["data", "check", str(path)])
     captured = capsys.readouterr()
     assert captured.err == ""
     return code, [line.replace(f"{path}:", "") for line in captured.out.splitlines()]
@@ -57,7 +57,6 @@ def test_the_docs_name_every_field_and_every_warning() -> None:
 
 def test_the_embedded_rubric_has_no_warning() -> None:
     assert lint_rubric(default_rubric(), "default") == []
-    assert main(["data", "rubric", "check"]) == 0
 
 
 @pytest.mark.parametrize(
@@ -172,12 +171,9 @@ def test_lines_of_entries(tmp_path: Path) -> None:
 def test_json_and_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "r.yaml"
     path.write_text(SMALL.replace("version: '1'", "version: ''"))
-    assert main(["data", "rubric", "check", str(path), "--json"]) == 1
+    assert main(["data", "check", str(path), "--json"]) == 1
     report = json.loads(capsys.readouterr().out)
     assert [(each["line"], each["field"], each["file"]) for each in report["errors"]] == [(3, "version", str(path))]
     assert report["warnings"] == [] and report["summary"] == {}
-    assert main(["data", "rubric", "check", str(tmp_path / "absent.yaml")]) == 1
+    assert main(["data", "check", str(tmp_path / "absent.yaml")]) == 1
     assert f"error [rubric-unreadable] {tmp_path}/absent.yaml: no such file." in capsys.readouterr().out
-    for flags in (["check", "--html", "x"], ["show", "--json"], ["show", "--skill", "x"], ["mend"]):
-        assert main(["data", "rubric", *flags]) == 2
-        assert capsys.readouterr().err.count("\n") == 1

@@ -218,18 +218,11 @@ exceeds them is warned, not stopped.
 """
 
 
-def as_text(entry: Recipe) -> str:
-    """One recipe for a terminal."""
-    facts = (f"{key}: {value}" for key, value in _facts(entry))
-    return "\n".join([f"{entry.title} ({entry.name})", *facts, *_commands(entry)])
-
-
 def as_page() -> str:
     """All recipes and limits as the page ``docs/howto/recipes.md``."""
     facts, commands = "| model | command, facts | what to know |\n|---|---|---|\n", ""
     for entry in recipes().values():
-        told = {"model", "as of", "frames of a full video", "context"}  # in the other columns or in the commands
-        known = [value if key == "note" else f"{key}: {value}" for key, value in _facts(entry) if key not in told]
+        known = [value if key == "note" else f"{key}: {value}" for key, value in _facts(entry)]
         facts += f"| {entry.title}, `{entry.where}` | {entry.how}, {entry.facts} | {'; '.join(known)} |\n"
         if lines := _commands(entry):
             commands += "\n".join([f"# {entry.title}", *lines]) + "\n"
@@ -243,15 +236,11 @@ def as_page() -> str:
 
 
 def _facts(entry: Recipe) -> Iterator[tuple[str, str]]:
-    yield "model", entry.where
-    yield "as of", f"{entry.checked}; command {entry.how}, facts {entry.facts}"
+    """What the other columns and the command do not say."""
     if entry.undone:
         yield "no dry run", entry.undone
     if entry.successor_of:
         yield "after", recipes()[entry.successor_of].title
-    yield "frames of a full video", f"{entry.full_frames}{' (table 6 of the paper)' if entry.paper else ''}"
-    if entry.context:
-        yield "context", f"{entry.context:,} tokens"
     if entry.memory:
         yield "memory", entry.memory
     yield "licence", entry.licence

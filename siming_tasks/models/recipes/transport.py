@@ -6,7 +6,6 @@ During a run of our tasks every try ends after ``timeout`` seconds, whatever the
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -39,8 +38,6 @@ class Transport:
     arguments: bool = False
     client: int = 1
     client_pauses: tuple[float, ...] = ()
-    at_once: int = 0
-    at_once_argument: str = ""
 
     def with_arguments(self, given: Mapping[str, Any]) -> Transport:
         """As it is with these arguments of the class.
@@ -58,8 +55,6 @@ class Transport:
                 changed["tries"] = int(_number("max_retries", given["max_retries"]))
             if given.get("retry_backoff_s") is not None:
                 changed["pause"] = max(0.0, _number("retry_backoff_s", given["retry_backoff_s"]))
-        if self.at_once_argument and given.get(self.at_once_argument) is not None:
-            changed["at_once"] = max(1, int(_number(self.at_once_argument, given[self.at_once_argument])))
         return replace(self, **changed)
 
     @property
@@ -73,15 +68,6 @@ class Transport:
         between = range(1, self.tries)
         pauses = sum(self.pause * (number if self.growing else 1) for number in between)
         return self.most_tries * self.timeout + self.tries * sum(self.client_pauses) + pauses
-
-    @property
-    def concurrent(self) -> int:
-        """Requests under way at a time."""
-        return self.at_once or max(1, (os.cpu_count() or 2) // 2)
-
-    def worst_run_seconds(self, requests: int) -> float:
-        """Seconds until so many requests have failed, if the service answers none."""
-        return math.ceil(requests / self.concurrent) * self.worst_seconds
 
 
 def _number(name: str, value: Any) -> float:

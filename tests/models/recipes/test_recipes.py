@@ -93,19 +93,11 @@ def test_the_page_is_made_of_the_file() -> None:
     assert (Path(__file__).parents[3] / "docs" / "howto" / "recipes.md").read_text() == as_page()
 
 
-def test_the_command_lists_and_shows(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "recipe"]) == 0
-    lines = capsys.readouterr().out.splitlines()[2:]  # below the head of the table
-    assert len(lines) == len(recipes()) and "retired 2026-03-09" in next(
-        line for line in lines if "gemini-3-pro" in line
-    )
-    assert main(["run", "recipe", "Gemini 3 Pro"]) == 0
+def test_the_command_prints_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", "recipes"]) == 0
     printed = capsys.readouterr().out
-    assert (
-        "CANNOT be run again: retired on 2026-03-09" in printed
-        and "SIMING_FRAMES=120 lmms-eval --model gemini" in printed
-    )
-    assert main(["run", "recipe", "x"]) == 2
+    assert "CANNOT be run again: retired on 2026-03-09" in printed
+    assert "SIMING_FRAMES=120 lmms-eval --model gemini" in printed
 
 
 def test_limits_by_hand() -> None:

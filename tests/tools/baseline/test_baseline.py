@@ -92,11 +92,11 @@ def test_features_are_the_mean_of_the_hidden_state(shelf: Path) -> None:
 def test_the_command(shelf: Path, short_demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "baseline.jsonl"
     small = ["--clip-frames", "1", "--frame-size", "64", "--cache", str(tmp_path / "cache")]
-    command = ["run", "baseline", str(short_demo), "--out", str(out), *small, "--backbone"]
+    command = ["run", "baseline", "--data", str(short_demo), "--out", str(out), *small, "--backbone"]
     assert main([*command, str(shelf / "vit")]) == 0
     said = capsys.readouterr().out
     assert "SYNTHETIC siming-demo, supervised, cross-fitted: 4 folds over 4 clusters (video)." in said
-    assert main(["run", "missing", "--data", str(short_demo), str(out)]) == 0
+    assert main(["score", "--show", "missing", "--data", str(short_demo), str(out)]) == 0
     assert main(["board", "submit", str(out), "--data", str(short_demo), "--out", str(tmp_path / "a.zip")]) == 1
     assert "a supervised baseline, which learnt from the labels of this very data set" in capsys.readouterr().err
     (tmp_path / "empty").mkdir()

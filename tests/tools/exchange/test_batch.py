@@ -123,7 +123,7 @@ def test_a_batch_job_scores_as_a_live_run_does(
     printed = []
     for path in (tmp_path / "replies.jsonl", live.folder):
         capsys.readouterr()
-        assert main(["score", str(short_demo), str(path), "--partial", "--json"]) == 0
+        assert main(["score", str(path), "--data", str(short_demo), "--partial", "--json"]) == 0
         scored = json.loads(capsys.readouterr().out)["settings"]["clip_score"]
         printed.append({name: value for name, value in scored.items() if name != "usage"})
     assert len(batch) == 24 and printed[0] == printed[1]
@@ -143,7 +143,7 @@ def test_replies_by_other_means_score_as_the_run_does(
     rows = [{"custom_id": line["custom_id"], "reply": answers[line["custom_id"].partition("#")[0]]} for line in asked]
     imported(lines(tmp_path / "results.jsonl", rows))
     capsys.readouterr()
-    assert main(["score", str(run.root), str(tmp_path / "replies.jsonl"), "--json"]) == 0
+    assert main(["score", str(tmp_path / "replies.jsonl"), "--data", str(run.root), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["settings"][name]
     apart = {"media", "options", "usage"}  # the hooks have not been asked for media here
     assert {key: value for key, value in found.items() if key not in apart} == {

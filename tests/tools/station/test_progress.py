@@ -77,7 +77,7 @@ def test_progress_is_printed_as_text_and_json(store: Path, capsys: Any) -> None:
     assert main(["study", "raters", str(store), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == read_progress(store)
     assert main(["study", "raters", str(store), "--raters", "x", "y"]) == 2
-    assert "takes no --data, --labels or --raters" in capsys.readouterr().err
+    assert "takes no --labels or --raters" in capsys.readouterr().err
 
 
 def test_progress_of_simulated_exams_says_so(tmp_path: Path, capsys: Any) -> None:
