@@ -186,7 +186,7 @@ def test_commands_that_only_print_load_neither_arrays_nor_models() -> None:
     slow = "{'numpy', 'pydantic', 'PIL', 'scipy'}"
     listed = (
         "import sys; from siming_tasks.cli import main; "
-        f"print('exit', main(['run', 'recipe'])); print(sorted({slow} & set(sys.modules)))"
+        f"print('exit', main(['docs', 'recipes'])); print(sorted({slow} & set(sys.modules)))"
     )
     assert run(listed).splitlines()[-2:] == ["exit 0", "[]"]
     assert run(f"import sys, siming_tasks.media.policy; print(sorted({slow} & set(sys.modules)))") != "[]"
