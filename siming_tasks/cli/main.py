@@ -139,7 +139,7 @@ def _refuse(words: Sequence[str], message: str, code: int) -> int:
 
 
 def _package_with(module: str) -> str:
-    """What to install for a module that the package declares: itself, or itself with an extra; empty: undeclared."""
+    """Name to install for a module that the package declares: its own, or with an extra; empty: undeclared."""
     from importlib.metadata import requires
 
     for line in requires("siming-tasks") or ():

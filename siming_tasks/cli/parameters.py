@@ -1,4 +1,4 @@
-"""What the commands share beside click: flags of the options, outputs, numbers within bounds, and the data set."""
+"""Parts that commands share beside click: flags of the options, outputs, numbers within bounds, and the data set."""
 
 from __future__ import annotations
 

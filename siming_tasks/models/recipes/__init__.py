@@ -236,7 +236,7 @@ def as_page() -> str:
 
 
 def _facts(entry: Recipe) -> Iterator[tuple[str, str]]:
-    """What the other columns and the command do not say."""
+    """Facts that the other columns and the command do not say."""
     if entry.undone:
         yield "no dry run", entry.undone
     if entry.successor_of:
