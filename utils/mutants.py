@@ -2,11 +2,10 @@
 
     python utils/mutants.py OUT.jsonl [--draw 300] [--seed 1] [--only 100] [--processes 2] [--room NAME]
 
-Each mutant changes one comparison, arithmetic or boolean operator, number, truth value, condition, or returned value of
-a module of :data:`ROOMS`; a seed draws them. The tests of its room run on a copy of the checkout, without the weekly
-ones, until one fails: those that name the module first. OUT gets a line for every mutant, and a mutant that stands
-there is not tried again: a second call goes on. At the end survivors are printed with their lines. Exit code 1: fewer
-than 90 % died.
+A mutant changes one comparison, operator, number, truth value, condition, or returned value of a module of
+:data:`ROOMS`; a seed draws them. The tests of its room run on a copy of the checkout, without the weekly ones, until
+one fails. OUT gets a line for each, and one that stands there is not tried again. Survivors are printed with their
+lines. Exit code 1: fewer than 90 % died.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ import argparse
 import ast
 import copy
 import json
+import multiprocessing
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -26,6 +25,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
+
+import hypothesis  # noqa: F401 - what takes seconds to import is imported once, before the forks
+import pytest
+import scipy.stats  # noqa: F401
+import sklearn.metrics  # noqa: F401
+import statsmodels.api  # noqa: F401
 
 ROOT = Path(__file__).parents[1]
 
@@ -50,6 +55,8 @@ ARITHMETIC = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
     ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
+FORK = multiprocessing.get_context("fork")
+UNREAD = shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "build", "*.egg-info")
 SLOWEST = 900
 """Seconds after which a mutant counts as dead: its tests do not end."""
 
@@ -98,27 +105,23 @@ def mutants_of(path: Path) -> Iterator[tuple[str, str]]:
                     yield from walk(child)
 
     for parent, field, place in list(walk(tree)):
-        holder = getattr(parent, field) if place is not None else parent
-        node = holder[place] if place is not None else getattr(parent, field)
+        holder, key = (vars(parent), field) if place is None else (getattr(parent, field), place)
+        node = holder[key]
         for number, new in enumerate(mutated(node)):
-            line = getattr(node, "lineno", None) or node.target.lineno  # type: ignore[attr-defined]
-            if place is not None:
-                holder[place] = new
-            else:
-                setattr(parent, field, new)
+            line = getattr(node, "lineno", None) or node.target.lineno
+            holder[key] = new
             said = " ".join(ast.unparse(new).split())[:120] if not isinstance(new, ast.If | ast.While) else "if not"
             name = f"{path.relative_to(ROOT)}:{line}:{getattr(node, 'col_offset', 0)}:{number} {said}"
             yield name, ast.unparse(ast.fix_missing_locations(tree))
-            if place is not None:
-                holder[place] = node
-            else:
-                setattr(parent, field, node)
+            holder[key] = node
 
 
-def modules(room: str) -> list[Path]:
-    """Modules of a room that hold code."""
-    files = [path for pattern in ROOMS[room][0] for path in sorted((ROOT / "siming_tasks").glob(pattern))]
-    return [path for path in files if path.name != "__init__.py"]
+def all_mutants() -> Iterator[tuple[str, str, str]]:
+    """Name, room and source of every mutant that there is."""
+    for room, (patterns, _) in ROOMS.items():
+        for path in (path for pattern in patterns for path in sorted((ROOT / "siming_tasks").glob(pattern))):
+            for name, source in mutants_of(path) if path.name != "__init__.py" else ():
+                yield name, room, source
 
 
 def tests_of(room: str, module: str) -> list[str]:
@@ -129,35 +132,36 @@ def tests_of(room: str, module: str) -> list[str]:
     return [str(path.relative_to(ROOT)) for path in sorted(files, key=near.__getitem__)]
 
 
-def copy_of_checkout(folder: Path) -> Path:
-    """A copy of what the tests need, in which a process may change modules."""
-    unread = shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "build", "*.egg-info")
-    return Path(shutil.copytree(ROOT, folder, ignore=unread))
+def run_tests(arguments: list[str], where: Path, log: Path) -> None:
+    """Body of a forked process: the libraries are imported, the package is not."""
+    os.chdir(where)
+    os.environ.update(PYTHONPATH=str(where), PYTHONDONTWRITEBYTECODE="1")
+    sys.path.insert(0, str(where))
+    with log.open("w") as stream:
+        os.dup2(stream.fileno(), 1)
+        os.dup2(stream.fileno(), 2)
+    os._exit(pytest.main(arguments))
 
 
 def try_mutant(name: str, room: str, source: str, where: Path) -> dict[str, object]:
     """Run the tests of a room on a mutant; whether it died, of which test, after how many seconds."""
-    place = where / name.partition(":")[0]
+    place, log = where / name.partition(":")[0], where / "mutant.log"
     original = place.read_text(encoding="utf-8")
     place.write_text(source, encoding="utf-8")
     chosen = "not weekly" if room == "keys" else "not weekly and not host"  # keys are tried through the host
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", chosen]
-    command += tests_of(room, place.stem)
-    env = {**os.environ, "PYTHONPATH": str(where), "PYTHONDONTWRITEBYTECODE": "1"}
-    began = time.monotonic()
-    try:
-        done = subprocess.run(command, cwd=where, env=env, capture_output=True, text=True, timeout=SLOWEST)
-        code, lines = done.returncode, [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERR"))]
-    except subprocess.TimeoutExpired:
-        code, lines = 1, ["no end"]
-    finally:
-        place.write_text(original, encoding="utf-8")
-    by = lines[0][:200] if lines else ""
-    return {"mutant": name, "room": room, "died": code != 0, "by": by, "seconds": round(time.monotonic() - began, 1)}
+    arguments = ["-x", "-q", "-p", "no:cacheprovider", "-m", chosen, *tests_of(room, place.stem)]
+    began, process = time.monotonic(), FORK.Process(target=run_tests, args=(arguments, where, log))
+    process.start()
+    process.join(SLOWEST)
+    if ended := process.exitcode is not None:
+        lines = [line for line in log.read_text(errors="replace").splitlines() if line.startswith(("FAILED", "ERR"))]
+    process.kill()
+    place.write_text(original, encoding="utf-8")
+    facts = {"died": not ended or process.exitcode != 0, "by": lines[0][:200] if ended and lines else ""}
+    return {"mutant": name, "room": room, **facts, "seconds": round(time.monotonic() - began, 1)}
 
 
-def main() -> None:
-    """Draw, try what has not been tried, print survivors."""
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     for flag, default in (("--draw", 300), ("--seed", 1), ("--only", 10**9), ("--processes", 1)):
@@ -165,7 +169,7 @@ def main() -> None:
     parser.add_argument("--room", choices=ROOMS, action="append")
     args = parser.parse_args()
 
-    everything = [(name, room, source) for room in ROOMS for path in modules(room) for name, source in mutants_of(path)]
+    everything = list(all_mutants())
     everywhere = random.Random(args.seed)  # noqa: S311
     drawn = everywhere.sample(everything, min(args.draw, len(everything)))[: args.only]
     drawn = [one for one in drawn if one[1] in (args.room or ROOMS)]
@@ -174,9 +178,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, args.out.open("a") as out:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(args.processes):
-            copies.put(copy_of_checkout(Path(folder) / str(number)))
+            copies.put(Path(shutil.copytree(ROOT, Path(folder, str(number)), ignore=UNREAD)))
 
         def attempt(one: tuple[str, str, str]) -> None:
+            """Try a mutant in a copy that is free."""
             where = copies.get()
             known[one[0]] = try_mutant(*one, where)
             copies.put(where)
@@ -190,7 +195,3 @@ def main() -> None:
         print(f"{one['room']}: {one['mutant']}")
     print(f"{len(ended) - len(alive)} of {len(ended)} mutants died, of {len(everything)} that there are")
     sys.exit(len(alive) > 0.1 * len(ended))
-
-
-if __name__ == "__main__":
-    main()
