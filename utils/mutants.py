@@ -26,9 +26,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 
-import hypothesis  # noqa: F401 - what takes seconds to import is imported once, before the forks
 import pytest
-import scipy.stats  # noqa: F401
+import scipy.stats  # noqa: F401 - what takes seconds to import is imported once, before the forks
 import sklearn.metrics  # noqa: F401
 import statsmodels.api  # noqa: F401
 
@@ -57,8 +56,7 @@ ARITHMETIC = {
 }  # fmt: skip
 FORK = multiprocessing.get_context("fork")
 UNREAD = shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "build", "*.egg-info")
-SLOWEST = 900
-"""Seconds after which a mutant counts as dead: its tests do not end."""
+SLOWEST = 900  # seconds, after which tests do not end and a mutant counts as dead
 
 
 def mutated(node: ast.AST) -> Iterator[ast.AST]:
@@ -120,8 +118,7 @@ def all_mutants() -> Iterator[tuple[str, str, str]]:
     """Name, room and source of every mutant that there is."""
     for room, (patterns, _) in ROOMS.items():
         for path in (path for pattern in patterns for path in sorted((ROOT / "siming_tasks").glob(pattern))):
-            for name, source in mutants_of(path) if path.name != "__init__.py" else ():
-                yield name, room, source
+            yield from ((name, room, source) for name, source in mutants_of(path) if path.name != "__init__.py")
 
 
 def tests_of(room: str, module: str) -> list[str]:
@@ -143,22 +140,27 @@ def run_tests(arguments: list[str], where: Path, log: Path) -> None:
     os._exit(pytest.main(arguments))
 
 
-def try_mutant(name: str, room: str, source: str, where: Path) -> dict[str, object]:
-    """Run the tests of a room on a mutant; whether it died, of which test, after how many seconds."""
-    place, log = where / name.partition(":")[0], where / "mutant.log"
-    original = place.read_text(encoding="utf-8")
-    place.write_text(source, encoding="utf-8")
+def ends(room: str, module: str, where: Path, *flags: str) -> tuple[int | None, str]:
+    """Exit code of the tests of a room (None: they do not end), and the line of the first that failed."""
     chosen = "not weekly" if room == "keys" else "not weekly and not host"  # keys are tried through the host
-    arguments = ["-x", "-q", "-p", "no:cacheprovider", "-m", chosen, *tests_of(room, place.stem)]
-    began, process = time.monotonic(), FORK.Process(target=run_tests, args=(arguments, where, log))
+    arguments = ["-x", "-q", "-p", "no:cacheprovider", "-m", chosen, *flags, *tests_of(room, module)]
+    process = FORK.Process(target=run_tests, args=(arguments, where, log := where / "mutant.log"))
     process.start()
     process.join(SLOWEST)
-    if ended := process.exitcode is not None:
-        lines = [line for line in log.read_text(errors="replace").splitlines() if line.startswith(("FAILED", "ERR"))]
+    code = process.exitcode
     process.kill()
+    lines = log.read_text(errors="replace").splitlines()
+    return code, next((line[:200] for line in lines if line.startswith(("FAILED", "ERROR"))), "")
+
+
+def try_mutant(name: str, room: str, source: str, where: Path) -> dict[str, object]:
+    """Run the tests of a room on a mutant; whether it died, of which test, after how many seconds."""
+    place, began = where / name.partition(":")[0], time.monotonic()
+    original = place.read_text(encoding="utf-8")
+    place.write_text(source, encoding="utf-8")
+    code, by = ends(room, place.stem, where)
     place.write_text(original, encoding="utf-8")
-    facts = {"died": not ended or process.exitcode != 0, "by": lines[0][:200] if ended and lines else ""}
-    return {"mutant": name, "room": room, **facts, "seconds": round(time.monotonic() - began, 1)}
+    return {"mutant": name, "room": room, "died": code != 0, "by": by, "seconds": round(time.monotonic() - began, 1)}
 
 
 if __name__ == "__main__":
@@ -170,15 +172,17 @@ if __name__ == "__main__":
     args = parser.parse_args()
 
     everything = list(all_mutants())
-    everywhere = random.Random(args.seed)  # noqa: S311
-    drawn = everywhere.sample(everything, min(args.draw, len(everything)))[: args.only]
-    drawn = [one for one in drawn if one[1] in (args.room or ROOMS)]
-    tried = [json.loads(line) for line in args.out.read_text().splitlines()] if args.out.exists() else []
-    known = {one["mutant"]: one for one in tried}
+    drawn = random.Random(args.seed).sample(everything, min(args.draw, len(everything)))  # noqa: S311
+    drawn = [one for one in drawn[: args.only] if one[1] in (args.room or ROOMS)]
+    tried = args.out.read_text().splitlines() if args.out.exists() else []
+    known = {one["mutant"]: one for one in map(json.loads, tried)}
     with tempfile.TemporaryDirectory() as folder, args.out.open("a") as out:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(args.processes):
-            copies.put(Path(shutil.copytree(ROOT, Path(folder, str(number)), ignore=UNREAD)))
+            copies.put(place := Path(shutil.copytree(ROOT, Path(folder, str(number)), ignore=UNREAD)))
+        for room in {room for _, room, _ in drawn}:
+            if (ended := ends(room, "", place, "--collect-only"))[0] != 0:
+                sys.exit(f"The tests of {room} cannot be collected without a mutant: {ended}.")
 
         def attempt(one: tuple[str, str, str]) -> None:
             """Try a mutant in a copy that is free."""
@@ -191,7 +195,6 @@ if __name__ == "__main__":
             list(pool.map(attempt, [one for one in drawn if one[0] not in known]))
     ended = [known[name] for name, _, _ in drawn]
     alive = [one for one in ended if not one["died"]]
-    for one in alive:
-        print(f"{one['room']}: {one['mutant']}")
+    print(*(f"{one['room']}: {one['mutant']}" for one in alive), sep="\n")
     print(f"{len(ended) - len(alive)} of {len(ended)} mutants died, of {len(everything)} that there are")
     sys.exit(len(alive) > 0.1 * len(ended))
