@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.cli.main import main
 from siming_tasks.data import Dataset
 from siming_tasks.models.baselines import judge
 from siming_tasks.parsing import format_answers
@@ -119,23 +118,3 @@ def test_reasoned_and_plain_are_not_compared_unless_asked(run: Dataset, begin: A
         entrants.append(TaskRun.of(read_run(path, run), FULL))
     (reason,) = comparable(*entrants)
     assert "differ in prompt" in reason and comparable(*entrants, allow=["prompt"]) == []
-
-
-def test_the_plan_reports_requests_and_reply_tokens(
-    run: Dataset, begin: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    begin(run.root)
-
-    def rows(*flags: str) -> dict[str, list[str]]:
-        capsys.readouterr()
-        assert main(["run", "plan", *flags]) == 0
-        printed = capsys.readouterr().out
-        assert f"a reply of {'16,384' if 'reasoned' in flags else '4,096'}" in printed
-        cells = [line.replace(",", "").replace("|", " ").split() for line in printed.splitlines()]
-        return {row[0]: row for row in cells if row}
-
-    once, parts = rows(), rows("--ask", "step", "--prompt", "reasoned")
-    for name in ("full_score", "full_timed_error"):
-        assert [int(value) for value in parts[name][1:3]] == [33 * int(value) for value in once[name][1:3]]
-        assert parts[name][3] == once[name][3]
-    assert parts["clip_score"][1:4] == once["clip_score"][1:4]
