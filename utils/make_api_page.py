@@ -27,6 +27,12 @@ from siming_tasks.tools.builder import Built
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "api.md"
 RETURNED = (Built, CheckReport, Comparison, Parsed, Rubric, Scores, TaskSpec)
 """Classes without a public name that public functions return."""
+FIELDS = {
+    "Options": "[options](commands.md#options)",
+    "Estimate": "[those of a row](records.md#a-row)",
+    "Comparison": "[those of its JSON](records.md#a-comparison)",
+}
+"""Where the fields of a class are explained, if not here."""
 
 HEAD = """# Python interface
 
@@ -76,8 +82,8 @@ def function(name: str) -> str:
 
 
 def members(item: type) -> Iterator[str]:
-    """A line for each attribute, property and method of a class; the fields of options stand on their own page."""
-    attributes = "" if item is siming_tasks.Options else parts(item).get("Attributes", "")
+    """A line for each attribute, property and method of a class."""
+    attributes = "" if item.__name__ in FIELDS else parts(item).get("Attributes", "")
     for names, text in re.findall(r"^    (\w[\w, ]*): (.*?)(?=^    \w|\Z)", attributes, re.MULTILINE | re.DOTALL):
         yield f"* `{names}`: {plain(text)}"
     for name, member in vars(item).items():
@@ -91,7 +97,7 @@ def members(item: type) -> Iterator[str]:
 
 def section(item: type) -> str:
     """A class: what it is, and its members."""
-    more = " Its fields are the [options](commands.md#options)." if item is siming_tasks.Options else ""
+    more = f" Its fields are {FIELDS[item.__name__]}." if item.__name__ in FIELDS else ""
     if is_dataclass(item) and not more and "Attributes" not in parts(item):
         more = f" Fields: {', '.join(f'`{field.name}`' for field in fields(item) if field.repr)}."
     return "\n".join([f"### {item.__name__}\n\n{plain(parts(item)[''])}{more}\n", *members(item), ""])

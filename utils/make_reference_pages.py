@@ -36,14 +36,6 @@ results.
 |---|---|---|---|
 """
 
-CHANGES = {
-    "data": "which exams",
-    "place": "where files lie, what is refused or told beside",
-    "shown": "what a model is shown",
-    "scored": "how its answers are scored",
-    "asking": "how lmms-eval asks (no command of `siming` asks a model, hence no flag)",
-}
-
 
 def cell(text: str) -> str:
     """Text in a cell of a table."""
@@ -98,13 +90,9 @@ def flag_of(option: Option) -> str:
 
 
 def options() -> Iterator[str]:
-    """The table of options, then what each kind changes and which other variables count."""
+    """The table of options, then which other variables count."""
     rows = ((f"`{option.variable}`", flag_of(option), option.default_text, option.help) for option in OPTIONS.values())
     yield OPTIONS_HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows).replace("|  |", "| |")
-    yield "| what depends on it | variables |\n|---|---|"
-    for change, text in CHANGES.items():
-        names = ", ".join(f"`{option.variable}`" for option in OPTIONS.values() if option.changes == change)
-        yield f"| {text} | {names} |"
     yield OTHERS
 
 
