@@ -1,12 +1,12 @@
-"""Make the pictures of README and docs from SYNTHETIC exams: ``[hero] [verdict] [strip]``, without words all of them.
+"""Make the pictures of README and docs from SYNTHETIC exams: ``[hero] [verdict]``, without words both.
 
     python utils/make_pictures.py
 
 hero.webp: twenty seconds of the page of an exam: a cell, the moment that it stands for, and the reply beside it; the
 next two disagreements by a key; another judge (needs Chromium and chromedriver).
-verdict.svg: the figure that ``siming report`` exports, of 60 exams without pictures. strip.webp: moments of simulated
-exams. Takes two minutes. The judges are simulated: each repeats the consensus in most steps, says which criterion of
-the rubric it holds for met, and looks at no video.
+verdict.svg: the figure that ``siming report`` exports, of 60 exams without pictures. Takes two minutes. The judges are
+simulated: each repeats the consensus in most steps, says which criterion of the rubric it holds for met, and looks at
+no video.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import av
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.ui import WebDriverWait
@@ -46,9 +45,6 @@ MANY = {"judge A": 0.98, "judge B": 0.95, "judge C": 0.9, "judge D": 0.8, "judge
 DEFAULT_RUBRIC = Path(str(resources.files("siming_tasks.rubrics") / "default.yaml"))
 SIZE, SCALE, QUALITY, RATE = (1280, 800), 0.8, 80, 8
 LARGEST = 1_000_000
-
-MOMENTS = (("sim001", "cpr_11"), ("sim001", "cpr_17"), ("sim004", "aed_03"), (VIDEO, STEP), ("sim003", "bmv_04"))
-TILE = (384, 216)
 
 
 def make_exams(folder: Path) -> Dataset:
@@ -252,35 +248,7 @@ def save(pictures: list[Image.Image], lengths: list[int], path: Path) -> None:
     raise SystemExit(f"{path} does not get below {LARGEST} bytes")
 
 
-def picture_at(video: Path, seconds: float) -> Image.Image:
-    """The picture that a player shows at a time."""
-    with av.open(str(video)) as container:
-        container.seek(int(seconds * av.time_base))
-        for frame in container.decode(video=0):
-            if frame.time is not None and frame.time >= seconds:
-                return frame.to_image()
-    raise SystemExit(f"{video} ends before {seconds} s")
-
-
-def strip(dataset: Dataset, folder: Path, out: Path) -> None:
-    """Write strip.webp."""
-    font = ImageFont.load_default(15)
-    band = Image.new("RGB", ((TILE[0] + 8) * len(MOMENTS) - 8, TILE[1] + 26), "white")
-    draw = ImageDraw.Draw(band)
-    for number, (video_id, step_id) in enumerate(MOMENTS):
-        video = dataset.video(video_id)
-        step = video.step(step_id)
-        middle = (step.start + step.end) / 2
-        tile = picture_at(dataset.root / video.media, middle).resize(TILE, Image.Resampling.LANCZOS)
-        band.paste(tile, ((TILE[0] + 8) * number, 0))
-        asked = next(candidate for candidate in dataset.rubric.steps if candidate.id == step_id)
-        text = f"{step_id}  {asked.name}: {step.consensus:g} of {asked.max_score:g}"
-        draw.text(((TILE[0] + 8) * number + 2, TILE[1] + 5), text, "#333", font)
-    band.save(out / "strip.webp", quality=80, method=6)
-    print(out / "strip.webp", (out / "strip.webp").stat().st_size, "bytes")
-
-
-PICTURES = {"hero": hero, "verdict": verdict, "strip": strip}
+PICTURES = {"hero": hero, "verdict": verdict}
 
 
 def main() -> None:
