@@ -127,7 +127,7 @@ class Reader:
         keep = self.folder / ".exported"
         script = f"set -e\n{block.text}\n[ $? = 0 ] && env -0 > {shlex.quote(str(keep))}"
         done = subprocess.run(
-            ["bash", "-c", script], cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=600
+            ["bash", "-c", script], cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=3600
         )
         wanted = int(block.mark.split()[1].rstrip(":")) if block.mark.startswith("exit ") else 0
         self.printed = done.stderr if wanted else done.stdout
@@ -229,12 +229,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="put today's outputs into the pages")
     write, wrong = parser.parse_args().write, []
-    for names in CHAINS:
+    for names in (*CHAINS, ()):
         with tempfile.TemporaryDirectory() as folder:
-            wrong += walk(names, Path(folder), {}, write)
-    with tempfile.TemporaryDirectory() as folder:
-        wrong += run_notebooks(Path(folder), write)
-    print("\n".join(wrong))
+            found = walk(names, Path(folder), {}, write) if names else run_notebooks(Path(folder), write)
+        print(f"{', '.join(names) or 'notebooks'}: {len(found)} faults", *found, sep="\n", flush=True)
+        wrong += found
     sys.exit(bool(wrong) and not write)
 
 
