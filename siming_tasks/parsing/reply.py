@@ -148,6 +148,10 @@ def _answer_text(reply: str) -> tuple[str, bool]:
     """
     own = _OWN_HEADING.match(reply)
     begin = own.end() if own else 0
+    if not any(mark in reply for mark in "<[◁") and "assistantfinal" not in reply.casefold():  # as in most replies
+        text = reply[begin:]
+        speaker = _NEXT_SPEAKER.search(text)
+        return text[: speaker.start() if speaker else None][-MAX_REPLY:], False
     end = _END_OF_TURN.search(reply, begin)
     text = reply[begin : end.start() if end else None]
     thought = _CLOSE.search(text)

@@ -112,10 +112,18 @@ class Run(Shown):
             OptionsError: there is no such setting.
             DataError: there is no such rater.
         """
-        setting = setting_named(setting)
-        self._refuse_stranger(rater)
-        records, asked = self.records.get(setting, ()), self.asked(setting)
-        return build_score_matrix(records, self.dataset, setting, rater, cluster=cluster, asked=asked)
+        key = setting_named(setting), rater, cluster
+        if key not in self._matrices:
+            self._refuse_stranger(rater)
+            records, asked = self.records.get(key[0], ()), self.asked(key[0])
+            made = build_score_matrix(records, self.dataset, key[0], rater, cluster=cluster, asked=asked)
+            self._matrices[key] = made
+        return self._matrices[key]
+
+    @cached_property
+    def _matrices(self) -> dict[tuple[str, str, UnitChoice], ScoreMatrix]:
+        """Those that were built, by setting, rater and unit."""
+        return {}
 
     def evaluate(self, setting: str, options: Options) -> dict[str, Any]:
         """Evaluate one setting (:func:`~siming_tasks.results.evaluate_records.evaluate_records`)."""
