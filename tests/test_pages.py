@@ -100,6 +100,15 @@ def test_the_page_of_models_has_every_reference_judge() -> None:
     assert [name for row in rows for name in re.findall(r"`(\w+)`", row)] == list(KINDS_OF_JUDGES)
 
 
+@pytest.mark.weekly
+def test_the_figure_of_the_readme_is_what_the_code_draws(tmp_path: Path) -> None:
+    """Drawn anew by its command: the same file, SYNTHETIC in it."""
+    shown = (ROOT / "docs" / "pictures" / "verdict.svg").read_text(encoding="utf-8")
+    command = [sys.executable, str(ROOT / "utils" / "make_pictures.py"), "verdict", "--out", str(tmp_path)]
+    subprocess.run(command, check=True, capture_output=True)
+    assert (tmp_path / "verdict.svg").read_text(encoding="utf-8") == shown and "SYNTHETIC" in shown
+
+
 def test_the_page_of_the_paper_names_each_column_and_code_that_exists() -> None:
     text = read_page("paper")
     rows = re.findall(r"^\| (.+?) \| `siming_\w+` \| `(\w+)` \| `[\w.]+\.(\w+)` \|$", text, re.MULTILINE)

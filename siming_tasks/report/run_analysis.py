@@ -97,10 +97,12 @@ def analyze_run(
                 files.put_rest(records if name not in ABLATION_TASKS else ())
     names = [name for name in run.settings if name not in ABLATION_TASKS]
     if not names:
-        what = "holds ablations only, which say nothing without the plain tasks of the same run. Run both with one "
-        what += "--output_path." if run.settings else ""
-        why = what if run.settings else f"answers no question of {dataset.name}. Is it the right dataset (--data)?"
-        raise DataError(f"{source.path}: {why}")
+        raise DataError(
+            f"{source.path}: holds ablations only, which say nothing without the plain tasks of the same run. Run both "
+            "with one --output_path."
+            if run.settings
+            else f"{source.path}: answers no question of {dataset.name}. Is it the right dataset (--data)?"
+        )
     task_runs = {name: TaskRun.of(run, name, options.rater) for name in names}
     settings = {name: run.evaluate(name, options) for name in names}
     if out:

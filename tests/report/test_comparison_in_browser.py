@@ -40,6 +40,7 @@ def browser(shared_browser: Any, request: pytest.FixtureRequest) -> Iterator[Any
     shared_browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+@pytest.mark.daily
 def test_nothing_that_decides_is_beyond_the_edge(browser: Any, twelve: Path) -> None:
     visit(browser, twelve / "index.html")
     assert browser.execute_script("return document.documentElement.scrollWidth") <= browser.width

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from html import unescape
+from itertools import product
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -20,11 +21,13 @@ import pytest
 from siming_tasks.common.printed_value import fixed, share_text
 from siming_tasks.metrics.estimate import Estimate, Rows
 from siming_tasks.report.build import write_report
+from siming_tasks.report.model_card import model_card
 from siming_tasks.report.standings import Entrant, stand
+from siming_tasks.report.table import to_markdown
 from siming_tasks.results.comparable import TaskRun
-from siming_tasks.results.discovery import find_runs
+from siming_tasks.results.discovery import find_runs, run_at
 from siming_tasks.results.run import read_run
-from siming_tasks.tasks import BENCHMARK_TASKS
+from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
 from tests.report.conftest import OPTIONS
 
 HOSTILE_SLUG = "org-img-src-x-onerror-alert-1-u-202e-gpj.7b"
@@ -86,6 +89,37 @@ def test_numbers_are_those_of_the_library(lab: Any) -> None:
         ranked = Rows.from_json(expected["rows"]).of("ranked", "all steps")
         found = Rows.from_json(report["comparisons"][name]["comparison"]["rows"]).of("ranked", run["name"])
         assert {row.metric: row.value for row in found} == {row.metric: row.value for row in ranked}
+
+
+def rows_with(text: str, name: str) -> str:
+    """The row of a judge in a page, in Markdown or in TeX, as plain text with ASCII signs."""
+    plain = unescape(re.sub(r"<[^>]*>", " ", re.sub(r"</tr>", "\n", text))) if "<tr" in text else text
+    plain = plain.replace("−", "-").replace(r"\allowbreak{}", "").replace("\\_", "_").replace("$", "")
+    return next(line for line in plain.split("\n") if name in line and re.search(r"\d\.\d{3}", line))
+
+
+def test_the_same_rows_stand_in_every_file(lab: Any) -> None:
+    """From the CSV, which has full precision: every value and interval of every judge, to the last digit."""
+    page, walked = (lab.out / "index.html").read_text(), 0
+    card = to_markdown(model_card(run_at(lab.runs / "noisy"), lab.dataset, OPTIONS))
+    for name in BENCHMARK_TASKS:
+        forms = {"page": page[page.index(f'<section id="{name}"') :]}
+        forms |= {kind: (lab.out / "tables" / f"{name}.{kind}").read_text() for kind in ("md", "tex")}
+        forms["card"] = card[card.index(f"### {TASKS[name].title}") :]
+        with (lab.out / "tables" / f"{name}.csv").open(newline="") as stream:
+            lines = [
+                line for line in csv.DictReader(stream) if line["Judge"] in ("oracle", "example/Noisy-7B", "clock")
+            ]
+        assert len(lines) == 3 and all(line["Reference"] == "the consensus" for line in lines)
+        for line, (form, text) in product(lines, forms.items()):
+            if form == "card" and line["Judge"] == "oracle":
+                continue  # a card is of one run
+            row = rows_with(text[text.index("<table") :] if form == "page" else text, line["Judge"])
+            for head, value in line.items():
+                if re.fullmatch(r"-?\d+\.\d+(e-\d+)?", value or "") and head != "Answered" and "Minus" not in head:
+                    assert fixed(float(value)) in row.replace("+", ""), (name, form, line["Judge"], head)
+                    walked += 1
+    assert walked > 60
 
 
 def test_csv_holds_the_numbers_in_full_precision(lab: Any) -> None:

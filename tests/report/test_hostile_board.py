@@ -20,11 +20,9 @@ from typing import Any
 import pytest
 
 from siming_tasks.cli import main
-from siming_tasks.common.errors import DataError
 from siming_tasks.options import Options
 from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import read_run
-from siming_tasks.tools.board.admission import admit
 from siming_tasks.tools.board.build import build_board
 from siming_tasks.tools.board.submission import ModelCard, pack
 
@@ -253,16 +251,12 @@ def test_hostile_archives_are_refused_by_name_and_good_ones_are_shown(hostile_bo
     names = [line.partition(":")[0] for line in refused]
     assert sorted(names) == sorted(f"{name}.zip" for name in HOSTILE.keys() - HARMLESS)
     assert all(line.isprintable() and len(line) <= 2_000 for line in refused)
+    said = dict(zip(names, refused, strict=True))
+    assert [name for name in HOSTILE.keys() - HARMLESS if HOSTILE[name][1] not in said[f"{name}.zip"]] == []
     assert seconds < 60 and more < 1_000_000
     assert json.loads((root / "board" / "board.json").read_text())["refused"] == refused
     page = (root / "board" / "index.html").read_text()
     assert all(f">{name}" in page for name in names) and not set("\x1b\u202e\u200b\x00") & set(page)
-
-
-@pytest.mark.parametrize("name", sorted(HOSTILE.keys() - HARMLESS))
-def test_a_refused_archive_states_its_reason(hostile_board, name: str) -> None:
-    said = next(line for line in hostile_board[2] if line.startswith(f"{name}.zip"))
-    assert HOSTILE[name][1] in said
 
 
 def test_the_senders_check_decides_as_the_board(hostile_board, lab, capsys) -> None:
@@ -276,17 +270,6 @@ def test_the_senders_check_decides_as_the_board(hostile_board, lab, capsys) -> N
         assert not set("\x1b\u202e\u200b\x00\r") & set(out + err)
         if code:
             assert next(line for line in refused if line.startswith(path.name)) in err
-
-
-def test_the_command_shows_the_good_ones_and_exits_with_1(kit: Kit, lab, tmp_path: Path, capsys) -> None:
-    (tmp_path / "inbox").mkdir()
-    kit.zip(tmp_path / "inbox" / "good.zip")
-    HOSTILE["run-huge"][0](kit, tmp_path / "inbox" / f"bad{EVIL[:-1]}.zip")
-    arguments = ["board", "build", str(tmp_path / "inbox"), "--out", str(tmp_path / "out")]
-    assert main([*arguments, "--data", str(lab.dataset.root)]) == 1
-    out, err = capsys.readouterr()
-    assert "0 verified, 1 community rows" in out and "refused: bad" in err and "1e999 is beyond every scale" in err
-    assert not set("\x1b\u202e\u200b") & set(out + err)
 
 
 @pytest.mark.parametrize("name", ["..zip", "...zip", ".zip", " .zip", "....zip"])
@@ -341,25 +324,7 @@ def test_a_verified_row_needs_one_exact_rerun(kit: Kit, lab, tmp_path: Path) -> 
     assert said["Case"] == said["pre"] == said["*"] == "" and found["Case"].agreement is None
 
 
-def test_flipped_and_cut_archives_are_read_or_refused(kit: Kit, lab, tmp_path: Path) -> None:
-    """Random damage to the bytes of an archive comes to a refusal, or to nothing; never to another exception."""
-    good, rng = kit.zip(tmp_path / "good.zip").read_bytes(), random.Random(1)
-    path, taken = tmp_path / "x.zip", 0
-    structure = [at for mark in (b"PK\x01\x02", b"PK\x05\x06", b"PK\x03\x04") for at in _all(good, mark)]
-    for number in range(400):
-        content = bytearray(good)
-        for _ in range(rng.randint(1, 4)):
-            at = rng.choice(structure) + rng.randint(0, 60) if number % 2 else rng.randrange(len(content))
-            content[min(at, len(content) - 1)] = rng.choice((0, 255, rng.randrange(256)))
-        path.write_bytes(content[: rng.randrange(len(content))] if number % 7 == 0 else content)
-        try:
-            admit(path, lab.dataset, Options())
-            taken += 1
-        except DataError as error:
-            assert str(path) in str(error)
-    assert taken < 200
-
-
+@pytest.mark.weekly
 def test_random_values_in_place_of_right_ones(kit: Kit, lab, tmp_path: Path) -> None:
     """Any JSON value anywhere in submission.json or a line: refused by name, or shown."""
     odd: list[Any] = [None, True, -1, 0, 2**63, 1e308, -0.0, "", "x" * 5_000, EVIL, [], {}, [[]], {"": {}}, ["a", 1],
@@ -378,10 +343,6 @@ def test_random_values_in_place_of_right_ones(kit: Kit, lab, tmp_path: Path) -> 
     assert len(entries) + len(refused) == 151 and "good.zip" in {entry.received.path.name for entry in entries}
     assert not any("cannot be scored" in line for line in refused)  # the net for unforeseen faults was not needed
     assert json.loads((tmp_path / "out" / "board.json").read_text())["submissions"]
-
-
-def _all(content: bytes, mark: bytes) -> list[int]:
-    return [at for at in range(len(content)) if content.startswith(mark, at)]
 
 
 def _places(value: Any, found: list[tuple[Any, Any]]) -> None:

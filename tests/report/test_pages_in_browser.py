@@ -47,6 +47,7 @@ def paths(lab, board: Path) -> list[Path]:
 
 
 @pytest.mark.daily
+@pytest.mark.daily
 def test_pages_load_from_disk_without_complaint(browser, lab, board: Path) -> None:
     for path in paths(lab, board):
         visit(browser, path)
@@ -67,20 +68,14 @@ def test_two_thousand_videos_are_paged_searched_and_sorted(browser, lab, tmp_pat
     shown = (
         "[...document.querySelectorAll('#videos tbody tr')].filter(r => r.offsetParent).map(r => r.cells[0].innerText)"
     )
-    buttons = "[...document.querySelectorAll('.pager button')]"
 
     def seen() -> list[str]:
-        return browser.execute_script(f"return {shown}")
+        return browser.execute_script(f"return {rows}.map(r => r.cells[0].innerText)")
 
-    def pager() -> str:
-        return browser.execute_script("return document.querySelector('.pager').innerText.trim()")
-
-    assert seen() == [f"v{k:05d}" for k in range(100)] and pager().endswith("page 1 of 20")
-    assert browser.execute_script(f"return {buttons}.map(b => b.disabled)") == [True, False]
-    browser.execute_script(f"{buttons}[1].click()")
-    assert seen() == [f"v{k:05d}" for k in range(100, 200)] and pager().endswith("page 2 of 20")
-    browser.execute_script(f"for (let k = 2; k < 20; k++) {buttons}[1].click()")
-    assert seen()[-1] == "v01999" and browser.execute_script(f"return {buttons}.map(b => b.disabled)") == [False, True]
+    assert seen() == [f"v{k:05d}" for k in range(100)]
+    browser.execute_script("document.querySelectorAll('.pager button')[1].click()")
+    assert seen() == [f"v{k:05d}" for k in range(100, 200)]
+    assert browser.execute_script("return document.querySelector('.pager').innerText").endswith("page 2 of 20")
     find = browser.find_element("css selector", "input.filter")
     find.send_keys("v0123")
     assert seen() == [f"v0123{k}" for k in range(10)]
@@ -114,18 +109,6 @@ def test_a_cell_shows_the_moment_and_the_reply(browser, lab) -> None:
     )
     wait(browser, "document.querySelectorAll('.frames canvas').length === 4")
     assert errors(browser) == []
-
-
-def test_the_address_leads_to_the_cell(browser, lab) -> None:
-    video, step = lab.dataset.videos[1], lab.dataset.rubric.steps[3]
-    visit(browser, lab.out / "videos" / f"{video.video_id}.html", f"#clip_error/example-noisy-7b/{step.id}")
-    wait(browser, "document.querySelector('.detail pre')")
-    shown = browser.execute_script(
-        "return [...document.querySelectorAll('.sheet:not([hidden])')].map(s => s.dataset.setting)"
-    )
-    assert shown == ["clip_error"]
-    assert "example/Noisy-7B" in browser.execute_script("return document.querySelector('.detail h2').textContent")
-    assert '"verdict"' in browser.execute_script("return document.querySelector('.detail pre').textContent")
 
 
 def test_the_keyboard_is_enough(browser, lab) -> None:

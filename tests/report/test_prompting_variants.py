@@ -63,15 +63,6 @@ def test_the_report_has_the_replies_to_all_parts(exams: Dataset, tmp_path: Path)
     assert last["answers"] == {"cpr_01": 1.0, "cpr_02": 1.0}
 
 
-def test_a_study_knows_the_claimed_spans(exams: Dataset, tmp_path: Path) -> None:
-    label = next(label for label in exams.videos[0].applicable if label.span)
-    parsed = Parsed("ok", {label.step_id: 1.0}, details={"evidence": {label.step_id: ((0.5, 2.0),)}})
-    record = record_json("full_score_evidence", exams.videos[0].video_id, None, parsed, dataset=exams.digest)
-    path = write_predictions([record], tmp_path / "p.jsonl")
-    found = analyze_run(run_at(path), exams, Options())
-    assert found.claimed == {"full_score_evidence": {(exams.videos[0].video_id, label.step_id): ((0.5, 2.0),)}}
-
-
 def test_a_cell_says_what_its_answer_rests_on_and_what_was_not_visible(exams: Dataset, tmp_path: Path) -> None:
     video = exams.videos[0]
     first, second = video.applicable[:2]

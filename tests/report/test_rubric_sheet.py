@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import re
-import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pytest
 from siming_tasks.cli import main
 from siming_tasks.report.rubric_sheet import render_rubric_html
 from siming_tasks.rubrics import default_rubric, rubric_from
+from tests.conftest import NEEDS_BROWSER
 from tests.data.conftest import RUBRIC
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> {{ 7*7 }} \u202e{% for %} & \"'\x1b[31m"
@@ -94,28 +95,15 @@ def test_the_command_writes_chosen_skills(tmp_path: Path, capsys: pytest.Capture
     assert "Skill 'x' is not in the rubric; it has cpr, aed, bmv." in capsys.readouterr().err
 
 
-@pytest.mark.skipif(not (shutil.which("chromium") and shutil.which("chromedriver")), reason="needs chromium")
-def test_it_prints_one_sheet_a_skill_and_axe_finds_nothing(tmp_path: Path) -> None:
+@NEEDS_BROWSER
+@pytest.mark.weekly
+def test_it_prints_one_sheet_a_skill_and_axe_finds_nothing(tmp_path: Path, shared_browser: Any) -> None:
     """A printer's page count: each skill begins a new page."""
-    import base64
-
     from axe_core_python.selenium import Axe
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
 
-    data = copy.deepcopy(RUBRIC)
-    path = tmp_path / "r.html"
-    path.write_text(render_rubric_html(rubric_from(data)), encoding="utf-8")
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking"):
-        options.add_argument(flag)
-    browser = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-    try:
-        browser.get(path.as_uri())
-        pdf = base64.b64decode(browser.print_page())
-        found = Axe().run(browser)["violations"]
-    finally:
-        browser.quit()
+    (tmp_path / "r.html").write_text(render_rubric_html(rubric_from(copy.deepcopy(RUBRIC))), encoding="utf-8")
+    shared_browser.get((tmp_path / "r.html").as_uri())
+    pdf = base64.b64decode(shared_browser.print_page())
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 2
+    found = Axe().run(shared_browser)["violations"]
     assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []

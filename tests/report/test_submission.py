@@ -16,7 +16,7 @@ from siming_tasks.metrics.evaluate import ALL, RANKED
 from siming_tasks.options import Options
 from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import read_run
-from siming_tasks.tools.board.build import build_board, day_of
+from siming_tasks.tools.board.build import build_board
 from siming_tasks.tools.board.submission import MEMBERS, ModelCard, pack, predictions_of, read_submission
 from tests.report.conftest import write_run
 
@@ -73,40 +73,6 @@ def zip_of(path: Path, members: list[tuple[str, bytes]], method: int = zipfile.Z
 GOOD = [("submission.json", b"{}"), ("predictions.jsonl", b"")]
 
 
-@pytest.mark.parametrize(
-    "members",
-    [
-        [],
-        GOOD[:1],
-        [*GOOD, ("extra.txt", b"")],
-        [GOOD[0], ("../predictions.jsonl", b"")],
-        [GOOD[0], ("/etc/predictions.jsonl", b"")],
-        [GOOD[0], ("a\\predictions.jsonl", b"")],
-        [*GOOD, *((f"{n}", b"") for n in range(5000))],
-    ],
-    ids=["empty", "one", "extra", "parent", "absolute", "backslash", "many"],
-)
-def test_only_the_two_files_are_accepted(members: list[tuple[str, bytes]], tmp_path: Path) -> None:
-    with pytest.raises(
-        DataError, match=r"a submission holds exactly predictions\.jsonl and submission\.json\."
-    ) as error:
-        read_submission(zip_of(tmp_path / "x.zip", members))
-    assert len(str(error.value)) < 600
-
-
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_member_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="holds exactly"):
-        read_submission(zip_of(tmp_path / "x.zip", [GOOD[0], GOOD[0]]))
-
-
-def test_a_bomb_is_refused_without_unpacking_it(tmp_path: Path) -> None:
-    bomb = zip_of(tmp_path / "x.zip", [("submission.json", b"0" * 50_000_000), GOOD[1]])
-    assert bomb.stat().st_size < 100_000
-    with pytest.raises(DataError, match=r"submission\.json unpacks to more than 1,000,000 bytes"):
-        read_submission(bomb)
-
-
 def test_a_header_that_lies_about_its_size_is_not_believed(tmp_path: Path) -> None:
     bomb = zip_of(tmp_path / "x.zip", [("submission.json", b"0" * 50_000_000), GOOD[1]])
     data = bytearray(bomb.read_bytes())
@@ -136,32 +102,10 @@ def test_an_encrypted_or_oddly_packed_or_broken_file_is_named(tmp_path: Path) ->
         read_submission(tmp_path / "gone.zip")
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "said"),
-    [
-        ("name", "", "model.name"),
-        ("name", "n" * 101, "model.name"),
-        ("url", "javascript:alert(1)", "model.url"),
-        ("url", "https://a\"onclick='x'", "model.url"),
-        ("saw_test_data", "maybe", "model.saw_test_data"),
-        ("rank", 1, "model.rank"),
-    ],
-)
-def test_the_model_card_is_checked(lab, tmp_path: Path, field: str, value: object, said: str) -> None:
-    archive = packed(lab, "hostile", tmp_path / "a.zip")
-    changed = repacked(archive, tmp_path / "b.zip", submission=lambda about: about["model"].update({field: value}))
-    with pytest.raises(DataError, match=rf"b\.zip: submission\.json: {said}: .* Make it with"):
-        read_submission(changed)
-
-
 def test_predictions_are_tied_to_the_card(lab, tmp_path: Path) -> None:
     archive = packed(lab, "hostile", tmp_path / "a.zip")
     with pytest.raises(DataError, match=r"predictions\.jsonl is not the file that submission.json was made with"):
         read_submission(repacked(archive, tmp_path / "b.zip", predictions=b"{}\n"))
-    with pytest.raises(DataError, match=r"submission\.json is not JSON"):
-        read_submission(repacked(archive, tmp_path / "c.zip", submission=b'{"format": NaN}'))
-    with pytest.raises(DataError, match=r"submission\.json is not JSON"):
-        read_submission(repacked(archive, tmp_path / "d.zip", submission=b"[" * 900_000))
 
 
 def test_the_board_ranks_flags_and_verifies_submissions(lab, tmp_path: Path) -> None:
@@ -287,13 +231,6 @@ def test_a_reference_judge_is_refused_as_a_model(lab, tmp_path: Path) -> None:
     assert entries == []
     (why,) = refused
     assert why.startswith("best.zip: a run of a reference judge (--model siming_reference), which is no model.")
-
-
-@pytest.mark.parametrize(
-    ("date", "day"), [("20260102_030405", "2026-01-02"), ("yesterday", None), (None, None), (20260102, None)]
-)
-def test_the_day_of_a_run_is_read_from_its_date(date: object, day: str | None) -> None:
-    assert day_of(date) == day
 
 
 def test_a_submission_for_other_data_is_refused_by_the_board(lab, tmp_path: Path) -> None:

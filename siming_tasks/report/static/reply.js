@@ -152,7 +152,7 @@ window.SIMING = window.SIMING || {};
     head.append(...(judge ? [make("bdi", judge), ": raw"] : ["Raw"]), ` reply (${entry.length.toLocaleString("en")} characters${about})`);
     box.append(head, text);
     const note = place
-      ? answer === undefined ? `Marked: named, not answered (${entry.missing[step] || "not asked"}).` : "Marked: this answer."
+      ? answer === undefined ? `Marked: named, not answered (${entry.missing[step] || "not asked"})` : "Marked: this answer"
       : answer === undefined ? "" : SIMING.say("no place");
     if (note) box.append(make("p", note, { class: "sub place" }));
     box.reveal = () => { // the marked place in the middle of its box, without moving the page
