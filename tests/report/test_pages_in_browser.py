@@ -65,9 +65,7 @@ def test_two_thousand_videos_are_paged_searched_and_sorted(browser, lab, tmp_pat
     site = Site(tmp_path, page_facts(json.loads((lab.out / "report.json").read_text())))
     list_videos(site, replace(lab.dataset, videos=videos), {"full_score": []}, ())
     visit(browser, tmp_path / "videos" / "index.html")
-    shown = (
-        "[...document.querySelectorAll('#videos tbody tr')].filter(r => r.offsetParent).map(r => r.cells[0].innerText)"
-    )
+    rows = "[...document.querySelectorAll('#videos tbody tr')].filter(r => r.offsetParent)"
 
     def seen() -> list[str]:
         return browser.execute_script(f"return {rows}.map(r => r.cells[0].innerText)")
