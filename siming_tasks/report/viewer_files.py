@@ -1,9 +1,9 @@
 """Data files of the video viewer: replies, rubric, prompts, frame times, transcripts, reasons of lost points, links.
 
 Pages opened from disk may not fetch(), but they may load scripts. So each file is a script of lines
-``SIMING.<function>(<values>);`` whose values are JSON, and the viewer loads it when it is looked at: ``rubric`` (steps by
-id), ``prompt`` (name and text), ``frames`` (seconds), ``transcript`` (start, end, words, speaker), and ``packed`` (text:
-base64 of gzip of a JSON list of run, request and entry), the replies, which are nearly all of a report's bytes.
+``SIMING.<function>(<values>);`` whose values are JSON, and the viewer loads it when it is looked at: ``rubric`` (steps
+by id), ``prompt`` (name and text), ``frames`` (seconds), ``transcript`` (start, end, words, speaker), and ``packed``
+(text: base64 of gzip of a JSON list of run, request and entry), the replies, nearly all of a report's bytes.
 
 A prompt is named by the hash that the run's records state, so that a prompt of another version is never shown for it.
 Model text is data: it is cut to a bearable length and written so that no page takes it for markup or script.
