@@ -28,7 +28,6 @@ OPTIONAL = {
     "torchcodec",
     "inspect-ai",
     "pandas",
-    "requests",
     "vllm",
 }
 """What a test looks at where it happens to be installed."""
@@ -74,7 +73,7 @@ def declared(*extras: str) -> dict[str, Requirement]:
 
 def test_what_the_package_imports_is_what_it_declares() -> None:
     providers = distributions(imported("siming_tasks"))
-    names = set(declared("inspect"))
+    names = set(declared("inspect", "station"))
     assert {module for module, found in providers.items() if not found & names} == set()
     assert names - set().union(*providers.values()) == set(UNIMPORTED)
 
@@ -82,9 +81,9 @@ def test_what_the_package_imports_is_what_it_declares() -> None:
 def test_what_the_tests_import_is_declared_for_them() -> None:
     own = {path.stem for path in [*(ROOT / "tests").rglob("*.py"), *(ROOT / "utils").iterdir()]}  # which tests share
     providers = distributions((imported("tests") | imported("utils")) - own)
-    names = set(declared("test"))
+    names = set(declared("test", "station"))
     assert {module for module, found in providers.items() if not found & (names | FRAMEWORK | OPTIONAL)} == set()
-    assert names - set(declared()) - set().union(*providers.values()) == COMMANDS
+    assert names - set(declared("station")) - set().union(*providers.values()) == COMMANDS
     assert set().union(*providers.values()) >= FRAMEWORK | OPTIONAL
 
 
@@ -109,6 +108,6 @@ def test_the_constraints_pin_every_declared_dependency() -> None:
     pins = [Requirement(line) for line in lines if not line.startswith("#")]
     versions = {canonical(pin.name): str(pin.specifier).removeprefix("==") for pin in pins}
     assert len(versions) == len(pins)
-    for name, wanted in declared("test", "dev").items():
+    for name, wanted in declared("test", "dev", "station").items():
         if name != "setuptools":  # left to isolated builds
             assert wanted.specifier.contains(versions[name]), name

@@ -17,37 +17,12 @@ from typing import Any
 import pytest
 
 from siming_tasks.plugin import register as plugin
+from siming_tasks.tasks import TASK_GROUPS, TASKS
 
 ROOT = Path(__file__).parents[1]
 REQUIREMENTS = ("requirements-light.txt", "requirements-models.txt")
-TASKS = {f"siming_{scope}_{answer}" for scope in ("full", "clip", "full_timed") for answer in ("score", "error")}
-TASKS |= {f"{name}_{form}" for name in TASKS if "timed" not in name for form in ("abstain", "evidence", "named_errors")}
-INPUT_ABLATIONS = (
-    "no_video",
-    "shuffled_frames",
-    "frozen_frame",
-    "mismatched_video",
-)
-TASKS |= {f"siming_ablation_{ablation}_{scope}_{answer}" for ablation in INPUT_ABLATIONS for scope in ("full", "clip")
-          for answer in ("score", "error")}  # fmt: skip
-GIVEN = ("video_audio", "audio", "video_transcript")
-TASKS |= {f"siming_sound_{given}_{scope}_{answer}" for given in GIVEN for scope in ("full", "clip")
-          for answer in ("score", "error")}  # fmt: skip
 CACHES = shutil.ignore_patterns("__pycache__", ".*_cache", "*.egg-info")
-NAMES = TASKS | {
-    "siming",
-    "siming_full",
-    "siming_clip",
-    "siming_timed",
-    "siming_abstain",
-    "siming_evidence",
-    "siming_named_errors",
-    "siming_ablations",
-    "siming_sound",
-    "siming_egooops",
-    "siming_captaincook4d",
-    "siming_egoems",
-}
+NAMES = {task.task_name for task in TASKS.values()} | {*TASK_GROUPS}
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 NAMES = re.findall(r"^[a-z][\w-]*", (ROOT / "requirements-models.txt").read_text(encoding="utf-8"), re.MULTILINE)
 LEFT_OUT = {name.replace("-", "_") for name in NAMES}
 """Modules that a light install lacks."""
-NOT_THERE = "needs {}, which a light install leaves out; `pip install siming-tasks` adds it."
+NOT_THERE = "needs {}, which is not installed: pip install 'siming-tasks'"
 
 
 class Missing:

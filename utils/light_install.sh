@@ -15,6 +15,7 @@ command=$(sed -n '/^<!-- light -->/,/^```$/p' docs/howto/elsewhere.md | grep '^p
 echo "\$ $command"
 started=$SECONDS
 bash -ec "$command" 2>&1 | grep -v '^WARNING: Location' >"$work/log" || { cat "$work/log"; exit 1; }
+pip install --quiet starlette uvicorn  # what the extra `station` has
 echo "$((SECONDS - started)) s, $(du -sm "$work/venv" | cut -f1) MB on disk"
 pip download --quiet --no-deps --dest "$work/files" -r <(pip freeze --exclude-editable) >/dev/null 2>&1
 echo "$(du -sm "$work/files" | cut -f1) MB to fetch"

@@ -46,10 +46,6 @@ WRONG = [
 ]
 
 
-def test_there_are_at_most_22_commands() -> None:
-    assert len(COMMANDS) <= 22 and {name.split()[0] for name in COMMANDS if " " in name} == set(GROUPS) - {""}
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_ends_with_an_example_and_a_next_step_that_can_be_read(
     name: str, capsys: pytest.CaptureFixture[str]

@@ -134,8 +134,8 @@ def test_order_of_the_videos_does_not_matter(exams):
 
 
 def test_the_catalogue():
-    assert select("error") == ("mcc", "precision", "recall", "f1", "coverage")
-    assert select("score", compared=True) == ("plcc", "srcc", "qwk")
+    assert {*select("error")} >= {"mcc", "precision", "recall", "f1", "coverage"}
+    assert {*select("score", compared=True)} >= {"plcc", "srcc", "qwk"}
     assert (headline("score"), headline("error")) == ("qwk", "mcc")
     assert all(row.label and row.title for row in CATALOGUE.values())
     with pytest.raises(KeyError):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.report.build import page_facts
+from siming_tasks.report.build import PAGES, page_facts
 from siming_tasks.report.pages.exams import list_videos
 from siming_tasks.report.pages.site import Site
 from tests.conftest import NEEDS_BROWSER
@@ -42,8 +42,8 @@ def wait(browser: Any, script: str) -> Any:
 
 def paths(lab, board: Path) -> list[Path]:
     """One page of every kind."""
-    names = ("index", "models/example-noisy-7b", "videos/index", f"videos/{lab.dataset.videos[0].video_id}")
-    return [*(lab.out / f"{name}.html" for name in names), board]
+    names = ["models/example-noisy-7b.html", f"videos/{lab.dataset.videos[0].video_id}.html"]
+    return [lab.out / name for name in (*(page.href for page in PAGES if page.href), *names)] + [board]
 
 
 @pytest.mark.daily

@@ -24,13 +24,6 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of the host's own 
 FOLDER = Path(str(resources.files("siming_tasks.yaml_tasks")))
 FILES = sorted(FOLDER.rglob("*.yaml"))
 PATHS = {path.stem: path for path in FILES}
-ADDED = {
-    "": (),
-    "abstain": ("abstained", "accuracy"),
-    "evidence": ("evidence", "evidence_iou"),
-    "named_errors": ("named_error_f1", "named_error_precision", "named_error_recall"),
-}
-DOWN = ("abstained",)
 
 
 def load(name: str) -> dict[str, Any]:
@@ -57,12 +50,12 @@ def test_a_task_is_complete(name: str, run: Dataset) -> None:
     assert Path(task["dataset_kwargs"]["data_files"]["test"]) == run.root / "videos.jsonl"
     assert task["process_results"] is hooks.process_results and task["doc_to_messages"] is hooks.doc_to_messages
     listed = [row["metric"] for row in task["metric_list"]]
-    added = ADDED[setting.answer_format.name]
+    added = {name: metric.higher_is_better for name, metric in setting.answer_format.metrics.items()}
     assert [metric for metric in listed if not metric.endswith("_stderr")] == [*select(setting.answer), *added]
     assert listed[-1] == "siming_stderr" and task["metric_list"][-1]["aggregation"] is hooks.evaluation
     for row in task["metric_list"][:-1]:
         assert row["aggregation"].__name__ == row["metric"]
-        assert row["higher_is_better"] is not (row["metric"].endswith("_stderr") or row["metric"] in DOWN)
+        assert row["higher_is_better"] is (not row["metric"].endswith("_stderr") and added.get(row["metric"], True))
     (doc, *_) = task["process_docs"](None)
     assert doc["setting"] == name and doc["id"].startswith(f"{name}/")
 
