@@ -27,10 +27,8 @@ interrupted. `utils/make_reference_pages.py` makes this page.
 OPTIONS_HEAD = """
 ## Options
 
-lmms-eval has no place for a task's own options, so they are environment variables; commands of `siming` take the flag
-beside them, which goes before the variable. A value that cannot be used stops the command, and a variable that begins
-with `SIMING_` and is none of these is warned of. What changes what is shown or how it is scored is recorded in the
-results.
+Environment variables; commands of `siming` take the flag beside them, which goes before the variable. A value that
+cannot be used stops the command, and a `SIMING_` variable that is none of these is warned of.
 
 | variable | flag of `siming` | default | meaning |
 |---|---|---|---|
@@ -44,18 +42,18 @@ def cell(text: str) -> str:
 
 def written(param: click.Parameter) -> str:
     """The way an argument is written, as code."""
+    value = param.make_metavar(CONTEXT).replace("INTEGER RANGE", "N").replace("FLOAT RANGE", "X")
     if isinstance(param, click.Argument):
-        return f"`{cell(param.make_metavar(CONTEXT))}`"
+        return f"`{value}`"
     flag = isinstance(param, click.Option) and param.is_flag
-    value = "" if flag else " " + param.make_metavar(CONTEXT)
-    return ", ".join(f"`{name}{cell(value)}`" for name in param.opts)
+    return ", ".join(f"`{name}`" if flag else f"`{name} {value}`" for name in param.opts)
 
 
 def usage(name: str, command: click.Command) -> str:
     """One line: the command, its words, the flags that are required, and that there are others."""
     words = [param.make_metavar(CONTEXT) for param in command.params if isinstance(param, click.Argument)]
     flags = [param for param in command.params if isinstance(param, click.Option)]
-    required = [written(param).strip("`").replace("\\|", "|") for param in flags if param.required]
+    required = [written(param).strip("`") for param in flags if param.required]
     return " ".join(["siming", name, *words, *required, *(["[FLAGS]"] if flags else [])])
 
 
@@ -63,7 +61,8 @@ def meaning(param: click.Parameter) -> str:
     """The help of an argument, with its default where that says something."""
     text = getattr(param, "help", None) or ""
     default = param.default if isinstance(param, click.Option) and not param.is_flag else None
-    return cell(f"{text} (default: {default})" if isinstance(default, str | int | float) and default else text)
+    told = isinstance(default, str | int | float) and default and "default" not in text
+    return (f"{text} (default: {default})" if told else text).replace("<", "\\<")
 
 
 def commands() -> Iterator[str]:
@@ -76,8 +75,7 @@ def commands() -> Iterator[str]:
     shared = sorted(usual.values())
     yield "\n".join(shared) + "\n"
     for name, command in found.items():
-        yield f"## siming {name}\n\n{' '.join((command.help or '').split())}\n"
-        yield f"```\n{usage(name, command)}\n```\n"
+        yield f"## siming {name}\n\n`{usage(name, command)}`\n\n{' '.join((command.help or '').split())}\n"
         alone = [line for param, line in lines[name] if not isinstance(param, OptionFlag) and line not in shared]
         yield "".join(f"{line}\n" for line in alone)
         if others := [param.opts[0] for param, line in lines[name] if isinstance(param, OptionFlag) or line in shared]:
