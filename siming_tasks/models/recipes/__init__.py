@@ -209,9 +209,8 @@ a full video are those of the paper's table 6. A test parses every command again
 LIMITS = """
 ## What services accept
 
-Before its first request a run encodes some of its requests; if the service would refuse one, the run ends with a
-sentence that says how many frames fit. `siming run plan --model NAME` estimates the same. Limits change: a run that
-exceeds them is warned, not stopped.
+`siming run plan --model NAME` says whether requests exceed these limits and how many frames fit. Limits change: a run
+is not stopped by them.
 
 | service | MB a request | images | as of | source |
 |---|---|---|---|---|
