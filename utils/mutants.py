@@ -17,6 +17,7 @@ import json
 import multiprocessing
 import os
 import random
+import resource
 import shutil
 import sys
 import tempfile
@@ -56,7 +57,7 @@ ARITHMETIC = {
 }  # fmt: skip
 FORK = multiprocessing.get_context("fork")
 UNREAD = shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "build", "*.egg-info")
-SLOWEST = 900  # seconds, after which tests do not end and a mutant counts as dead
+SLOWEST = 300  # seconds of a processor, after which tests do not end and a mutant counts as dead
 
 
 def mutated(node: ast.AST) -> Iterator[ast.AST]:
@@ -134,6 +135,7 @@ def run_tests(arguments: list[str], where: Path, log: Path) -> None:
     os.chdir(where)
     os.environ.update(PYTHONPATH=str(where), PYTHONDONTWRITEBYTECODE="1")
     sys.path.insert(0, str(where))
+    resource.setrlimit(resource.RLIMIT_CPU, (SLOWEST, SLOWEST))
     with log.open("w") as stream:
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)
@@ -141,16 +143,14 @@ def run_tests(arguments: list[str], where: Path, log: Path) -> None:
 
 
 def ends(room: str, module: str, where: Path, *flags: str) -> tuple[int | None, str]:
-    """Exit code of the tests of a room (None: they do not end), and the line of the first that failed."""
+    """Exit code of the tests of a room (negative: they do not end), and the line of the first that failed."""
     chosen = "not weekly" if room == "keys" else "not weekly and not host"  # keys are tried through the host
     arguments = ["-x", "-q", "-p", "no:cacheprovider", "-m", chosen, *flags, *tests_of(room, module)]
     process = FORK.Process(target=run_tests, args=(arguments, where, log := where / "mutant.log"))
     process.start()
-    process.join(SLOWEST)
-    code = process.exitcode
-    process.kill()
+    process.join()
     lines = log.read_text(errors="replace").splitlines()
-    return code, next((line[:200] for line in lines if line.startswith(("FAILED", "ERROR"))), "")
+    return process.exitcode, next((line[:200] for line in lines if line.startswith(("FAILED", "ERROR"))), "")
 
 
 def try_mutant(name: str, room: str, source: str, where: Path) -> dict[str, object]:

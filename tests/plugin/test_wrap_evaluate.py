@@ -17,9 +17,12 @@ pytestmark = pytest.mark.host
 
 SCRIPT = str(Path(__file__).with_name("api_run.py"))
 FRAMES = 64
+WEEKLY = pytest.mark.weekly
 
 
-@pytest.mark.parametrize("how", ["name", "manager", "instance", "subclass"])
+@pytest.mark.parametrize(
+    "how", ["name", "instance", pytest.param("manager", marks=WEEKLY), pytest.param("subclass", marks=WEEKLY)]
+)
 def test_every_image_arrives_once(
     warm: Any, serve: Callable[..., Server], short_demo: Path, shared: Path, tmp_path: Path, how: str
 ) -> None:
@@ -40,7 +43,7 @@ def test_every_image_arrives_once(
     )
 
 
-@pytest.mark.parametrize("how", ["name", "manager", "instance"])
+@pytest.mark.parametrize("how", ["name", pytest.param("manager", marks=WEEKLY), "instance"])
 @pytest.mark.parametrize(
     ("env", "words"),
     [
