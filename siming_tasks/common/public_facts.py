@@ -127,16 +127,6 @@ def public_arguments(arguments: object) -> str:
     return ",".join([*known, *([REST] if len(known) < len(given) else [])])
 
 
-def public_options(stated: object) -> dict[str, Any]:
-    """Our own options of a task, of the JSON object in which its facts state them."""
-    try:
-        options = json.loads(str(stated))
-    except (ValueError, RecursionError):
-        return {}
-    known = options.items() if isinstance(options, Mapping) else ()
-    return {name: value for name, value in known if name in OPTIONS and public_value(value) == value}
-
-
 def public_media(media: Mapping[str, Any]) -> dict[str, Any]:
     """Facts about what a model was shown, of the list alone."""
     return {name: public_value(value) for name, value in media.items() if name in MEDIA and value is not None}
@@ -180,7 +170,11 @@ def public_run(stated: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _task_facts(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts that the suite itself states of a task."""
+    """The facts that the suite itself states of a task, and its options."""
     named = {name: public_word(metadata[name]) for name in TASK_FACTS if metadata.get(name)}
-    options = public_options(metadata.get("siming_options"))
+    try:
+        stated = dict(json.loads(str(metadata.get("siming_options"))))
+    except (TypeError, ValueError, RecursionError):
+        return named
+    options = {name: value for name, value in stated.items() if name in OPTIONS and public_value(value) == value}
     return {**named, **({"siming_options": json.dumps(options)} if options else {})}

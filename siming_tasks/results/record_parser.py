@@ -28,8 +28,6 @@ from siming_tasks.tasks import ANSWER_FORMATS, RECORD_FIELDS, TASKS, TaskSpec
 from siming_tasks.tasks.expected_requests import asked_steps, record_id
 from siming_tasks.tasks.prompting import PromptOptions, steps_in_part
 
-MOST_NAMED = 40
-"""Unknown steps of one line that are named one by one."""
 _RECORD_KEYS = frozenset(("id", "setting", "answers", "status"))
 _VERDICTS = {CORRECT: 0.0, INCORRECT: 1.0}
 
@@ -237,14 +235,11 @@ class RecordParser:
             what = f"a {setting.name} line needs either `{key}` or `response`."
             self._note("prediction-invalid", what, f"See {see('data')}.")
             return None
-        if isinstance(row.get(key), dict):
-            unknown = sorted(row[key].keys() - {step.id for step in asked})
-            for name in unknown[:MOST_NAMED]:
-                what = f"step {name[:64]!r} was not asked of video {source.video_id!r}; it is not counted."
-                self._note("step-unknown", what, "Correct the id.", key, "warning")
-            if (more := len(unknown) - MOST_NAMED) > 0:
-                what = f"{more:,} more steps were not asked of video {source.video_id!r}; they are not counted."
-                self._note("step-unknown", what, "Correct the ids.", key, "warning")
+        given = row.get(key)
+        if isinstance(given, dict) and (unknown := sorted(given.keys() - {step.id for step in asked})):
+            names = ", ".join(repr(name[:64]) for name in unknown[:3]) + ", ..." * (len(unknown) > 3)
+            what = f"{len(unknown):,} steps were not asked of video {source.video_id!r} ({names}); not counted."
+            self._note("step-unknown", what, "Correct the ids.", key, "warning")
         reply = raw_reply(row) if "response" in row else json.dumps({key: row.get(key)})
         form = setting.answer_format
         parsed = _parse_plain_answers(row.get(key), asked, setting) or form.parse(reply, asked, setting.answer)

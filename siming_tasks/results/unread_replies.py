@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
-from siming_tasks.media import backends
 from siming_tasks.results.record import Record
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import steps_of
@@ -97,12 +96,6 @@ def unread_reply(record: Record, reply: str, asked: int) -> UnreadReply:
     return UnreadReply(name, *about, dict(record.missing), asked, reply)
 
 
-def takes_schema(model: str) -> bool | None:
-    """Test whether a class of lmms-eval, by its name there, takes a JSON schema of the reply; None if unknown."""
-    rows = [row for name, row in backends().items() if name.partition(".")[2] == model]
-    return any(row.schema for row in rows) if rows else None
-
-
 @dataclass(frozen=True)
 class UnreadNote:
     """Numbers of a run's replies that could not be read, some of them, and the remedy; its text is the note, or empty.
@@ -110,14 +103,12 @@ class UnreadNote:
     Attributes:
         statuses: by setting, the number of replies by status.
         examples: lines about some of them (:meth:`UnreadReply.line`).
-        schema: whether the model's class takes a JSON schema of the reply; None if unknown.
-        asked_with_schema: it was given one.
+        schema: it was asked with a JSON schema of the reply.
     """
 
     statuses: Mapping[str, Mapping[str, int]]
     examples: Sequence[str] = ()
-    schema: bool | None = None
-    asked_with_schema: bool = False
+    schema: bool = False
 
     @property
     def counts(self) -> dict[str, int]:
@@ -144,12 +135,9 @@ class UnreadNote:
         """Sentences on what a user can do, for the statuses that there are."""
         found, there = [], {status for counts in self.statuses.values() for status, count in counts.items() if count}
         if there & {"unread", "partial", "refused"}:
-            if self.schema and not self.asked_with_schema:
-                found.append("SIMING_SCHEMA=json holds this class of model to the form.")
-            elif self.schema is None and not self.asked_with_schema:
-                found.append("SIMING_SCHEMA=json holds a model to the form where its class takes a schema.")
-            else:
-                found.append("SIMING_ASK=step asks about one step at a time, and the plain tasks ask for the least.")
+            schema = "SIMING_SCHEMA=json holds a model to the form where its class takes a schema"
+            step = "SIMING_ASK=step asks about one step at a time"
+            found.append(f"{step}." if self.schema else f"{schema}; {step}.")
         if "truncated" in there:
             found.append("Give truncated replies more new tokens (--gen_kwargs max_new_tokens=...).")
         return found
@@ -167,6 +155,5 @@ def unread_note(run: Run, examples: Sequence[UnreadReply]) -> UnreadNote:
     return UnreadNote(
         {name: Counter(record.status for record in run.records[name]) for name in run.settings},
         [reply.line() for reply in turns[:EXAMPLES]],
-        takes_schema(str(run.source.facts.get("model", ""))),
         any("json" in record.conditions.asking.split() for present in run.records.values() for record in present),
     )

@@ -12,13 +12,11 @@ from pathlib import Path
 
 import pytest
 from openpyxl import Workbook
-from pydantic import ValidationError
 
 from siming_tasks.common.errors import DataError, Problem, SimingError
 from siming_tasks.common.files import check_file_name, make_private, open_regular, read_bytes, read_yaml, sha256_file
 from siming_tasks.data import open_dataset
 from siming_tasks.data.jsonl import read_jsonl
-from siming_tasks.data.row_schema import VideoRow
 from siming_tasks.data.withholding import with_labels
 from siming_tasks.results.discovery import run_at
 from siming_tasks.results.read_predictions import load_predictions
@@ -30,25 +28,6 @@ SPECIAL: dict[str, tuple[Callable[[Path], object], str]] = {
     "zero": (lambda path: path.symlink_to("/dev/zero"), "a device, and only regular files are read"),
     "folder": (lambda path: path.mkdir(), "a folder, and only regular files are read"),
 }
-
-
-@pytest.fixture
-def data(short_demo: Path, tmp_path: Path) -> Path:
-    folder = tmp_path / "data"
-    folder.mkdir()
-    for item in short_demo.iterdir():
-        (folder / item.name).symlink_to(item)
-    return folder
-
-
-@pytest.mark.parametrize("kind", SPECIAL)
-@pytest.mark.parametrize("name", ["dataset.yaml", "rubric.yaml", "videos.jsonl"])
-def test_a_data_set_with_a_special_file_is_refused(data: Path, kind: str, name: str) -> None:
-    (data / name).unlink()
-    SPECIAL[kind][0](data / name)
-    with pytest.raises(DataError, match=SPECIAL[kind][1]) as caught:
-        open_dataset(data)
-    assert name in str(caught.value)
 
 
 READERS: dict[str, Callable[[Path], object]] = {
@@ -208,11 +187,3 @@ def test_a_private_folder_is_its_owners_only_where_it_is_new(tmp_path: Path) -> 
     (tmp_path / "shared").chmod(0o770)
     make_private(tmp_path / "shared")
     assert stat.S_IMODE((tmp_path / "shared").stat().st_mode) == 0o770
-
-
-def test_a_video_and_a_step_have_no_such_name() -> None:
-    row = {"video_id": "exam-1", "media": "a.mp4", "duration": 1.0, "steps": [{"step_id": "s"}]}
-    assert VideoRow.model_validate(row).video_id == "exam-1"
-    for name in ("Index", "nul.txt"):
-        with pytest.raises(ValidationError, match="choose another"):
-            VideoRow.model_validate({**row, "video_id": name})

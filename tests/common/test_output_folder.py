@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -168,17 +167,6 @@ def test_work_is_taken_up_and_done_once(tmp_path: Path) -> None:
     assert tree(tmp_path) == {"out": None, "out/mark": "new", "out/pages": None, "out/pages/new.html": "new"}
 
 
-def test_work_of_another_key_begins_anew(tmp_path: Path) -> None:
-    def fail(part: Path) -> None:
-        (part / "old").write_text("old")
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        make_once(tmp_path / "out", "ours", is_ours, fail, "first")
-    make_once(tmp_path / "out", "ours", is_ours, lambda part: fill(part, "new"), "second")
-    assert not (tmp_path / "out" / "old").exists()
-
-
 def test_two_that_make_one_folder_make_it_once(tmp_path: Path) -> None:
     begun, go, results = threading.Event(), threading.Event(), []
 
@@ -200,28 +188,6 @@ def test_two_that_make_one_folder_make_it_once(tmp_path: Path) -> None:
         thread.join(20)
     assert sorted(map(str, results)) == ["None", "made"]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-SLOW = """
-import signal, sys, time
-from pathlib import Path
-from siming_tasks.common.output_folder import output_folder
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-with output_folder(Path(sys.argv[1])) as part:
-    (part / "half").write_text("half")
-    print("begun", flush=True)
-    time.sleep(60)
-"""
-
-
-def test_an_interrupted_process_leaves_nothing(tmp_path: Path) -> None:
-    process = subprocess.Popen([sys.executable, "-c", SLOW, str(tmp_path / "a" / "out")], stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL)  # fmt: skip
-    assert process.stdout and process.stdout.readline() == b"begun\n"
-    process.send_signal(signal.SIGINT)
-    assert process.wait(60) != 0
-    process.stdout.close()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_disk_without_room_is_a_sentence(tmp_path: Path) -> None:

@@ -6,9 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -57,11 +55,3 @@ def test_waiting_jobs_are_cancelled_when_the_block_fails() -> None:
         waiting[0].result()
         raise KeyError
     assert sum(future.cancelled() for future in waiting) >= 15  # a few are in the worker's hands already
-
-
-def test_each_worker_runs_its_initializer(tmp_path: Path) -> None:
-    with worker_pool(2, partial(tempfile.mkdtemp, dir=tmp_path)) as pool:
-        busy = [pool.submit(time.sleep, 1) for _ in range(2)]
-        assert os.getpid() not in {pool.submit(os.getpid).result() for _ in range(3)}
-        assert all(future.result() is None for future in busy)
-    assert len(list(tmp_path.iterdir())) == 2

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import struct
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -71,41 +70,6 @@ def zip_of(path: Path, members: list[tuple[str, bytes]], method: int = zipfile.Z
 
 
 GOOD = [("submission.json", b"{}"), ("predictions.jsonl", b"")]
-
-
-def test_a_header_that_lies_about_its_size_is_not_believed(tmp_path: Path) -> None:
-    bomb = zip_of(tmp_path / "x.zip", [("submission.json", b"0" * 50_000_000), GOOD[1]])
-    data = bytearray(bomb.read_bytes())
-    for signature, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
-        at = data.index(signature)
-        data[at + offset : at + offset + 4] = struct.pack("<I", 100)
-    bomb.write_bytes(data)
-    with pytest.raises(DataError, match=r"x\.zip"):
-        read_submission(bomb)
-
-
-def test_an_encrypted_or_oddly_packed_or_broken_file_is_named(tmp_path: Path) -> None:
-    path = zip_of(tmp_path / "x.zip", GOOD)
-    data = bytearray(path.read_bytes())
-    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        data[data.index(signature) + offset] |= 1
-    path.write_bytes(data)
-    with pytest.raises(DataError, match=r"encrypted\. Send it without a password"):
-        read_submission(path)
-    path.write_bytes(b"PK\x03\x04 nothing")
-    with pytest.raises(DataError, match="not a readable zip archive"):
-        read_submission(path)
-    path.write_bytes(b"")
-    with pytest.raises(DataError, match="not a readable zip archive"):
-        read_submission(path)
-    with pytest.raises(DataError, match=r"gone\.zip: no such file\."):
-        read_submission(tmp_path / "gone.zip")
-
-
-def test_predictions_are_tied_to_the_card(lab, tmp_path: Path) -> None:
-    archive = packed(lab, "hostile", tmp_path / "a.zip")
-    with pytest.raises(DataError, match=r"predictions\.jsonl is not the file that submission.json was made with"):
-        read_submission(repacked(archive, tmp_path / "b.zip", predictions=b"{}\n"))
 
 
 def test_the_board_ranks_flags_and_verifies_submissions(lab, tmp_path: Path) -> None:

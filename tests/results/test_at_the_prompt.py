@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -141,15 +140,3 @@ def test_cards_hold_no_markup_of_strangers(runs: list[st.Run], objects: dict[str
         tags.feed(html)
         assert tags.seen <= {"div", "style", "strong", "p", "small", "table", "tr", "th", "td"}
         assert "<img" not in html and "&lt;img" in html and "\u202e" not in html
-
-
-def test_show_prints_the_card_where_there_is_no_notebook(
-    objects: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
-    objects["Run"].show()
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("rater_a on siming-demo ") and lines[0].endswith(" SYNTHETIC")
-    assert re.split(r"  +", lines[-1]) == ["full_score", "4 of 4", "100 %", "ok 4"]
-    objects["score_run"].show()
-    kappa = objects["score_run"].rows("full_score").one("ranked", "all steps", "qwk")
-    assert re.search(rf"^full_score  qwk +{kappa.value:.3f} ", capsys.readouterr().out, re.MULTILINE)

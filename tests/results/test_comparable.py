@@ -11,25 +11,6 @@ from siming_tasks.results.comparable import TaskRun, _conditions, comparable
 from siming_tasks.results.record import Record
 
 
-class Looked:
-    """A condition that counts how often it is held against another."""
-
-    times = 0
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __eq__(self, other: object) -> bool:
-        Looked.times += 1
-        return isinstance(other, Looked) and self.name == other.name
-
-    def __hash__(self) -> int:
-        return hash(self.name)
-
-    def __repr__(self) -> str:
-        return self.name
-
-
 def entrant(name: str, prompts: list[object]) -> TaskRun:
     """A run of as many videos as there are prompts; all else is the same or not stated."""
     ids = [f"v{number}" for number in range(len(prompts))]
@@ -72,13 +53,3 @@ def test_the_loss_by_encoding_is_a_condition(one: dict[str, object], other: dict
     place = CONDITIONS.index("encoding")
     found = [_conditions(record(**media))[place] for media in (one, other)]
     assert (found[0] != found[1] and None not in found) == differ
-
-
-@pytest.mark.parametrize("videos", [10, 100, 1000])
-def test_conditions_are_held_against_each_other_by_kind(videos):
-    """However many requests there are: shared conditions are compared once."""
-    asked = Looked("x")
-    runs = [entrant(name, [asked] * videos) for name in "ab"]
-    Looked.times = 0
-    assert comparable(*runs) == []
-    assert Looked.times <= 2

@@ -31,13 +31,6 @@ def test_load_finds_the_data_set_that_the_results_file_names(
     assert st.load(run_file.parent).dataset.root == folder
 
 
-def test_load_takes_the_data_set_of_the_environment(
-    folder: Path, run_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SIMING_DATA", str(folder))
-    assert st.load(run_file).dataset.root == folder
-
-
 def test_a_frame_has_one_row_for_each_step_of_each_record(folder: Path, run_file: Path) -> None:
     run = st.load(run_file, folder)
     frame = run.to_pandas()

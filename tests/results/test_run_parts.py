@@ -314,19 +314,6 @@ def test_a_run_is_known_by_itself_and_not_by_what_was_asked_again(exams: Dataset
     assert source.facts["date"] == "20260102_030405" and "limit" not in source.facts
 
 
-def test_missing_refuses_a_shard_of_too_few_requests_and_unknown_tasks(
-    exams: Dataset, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    command = ["score", "--show", "missing", str(tmp_path), "--data", str(exams.root)]
-    monkeypatch.setenv("SIMING_SHARD", "1/5")
-    assert main(command) == 2 and "holds no run yet. Name its tasks (--tasks siming)" in capsys.readouterr().err
-    assert main([*command, "--tasks", "siming_full_score"]) == 2
-    assert "5 shards of the 4 requests of siming_full_score: some would be empty" in capsys.readouterr().err
-    assert main([*command, "--tasks", "siming_clip_scor"]) == 2
-    said = capsys.readouterr().err
-    assert "'siming_clip_scor' is no task and no group. The nearest: siming_clip_score, " in said and len(said) < 250
-
-
 @pytest.mark.host
 def test_shards_of_the_real_command_are_its_whole_run(host: Callable[..., Any], exams: Dataset) -> None:
     """What the shards' folders give together is what one command gives."""

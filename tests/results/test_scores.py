@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import open_dataset, with_labels, withhold
 from siming_tasks.options import Options
-from siming_tasks.results.evaluate_records import evaluate_records
-from siming_tasks.results.record import Record
 from siming_tasks.results.run import Scores, read_run, score_run
 from tests.data.conftest import video_row
 from tests.records import number_of, write_predictions
-from tests.results.test_read import complete_run, lines, logged
+from tests.results.test_read import complete_run, lines
 
 
 def scored(
@@ -32,17 +28,6 @@ def scored(
 @pytest.fixture
 def predictions(folder: Path, tmp_path: Path) -> Path:
     return write_predictions(complete_run(open_dataset(folder)), tmp_path / "predictions.jsonl")
-
-
-def test_the_numbers_are_those_of_the_aggregators(folder: Path, predictions: Path, tmp_path: Path) -> None:
-    dataset = open_dataset(folder)
-    records = [Record.from_json(record) for record in complete_run(dataset)]
-    logged(tmp_path / "logs_samples_a.jsonl", reversed([record.to_json() for record in records]))
-    for source in (predictions, tmp_path / "logs_samples_a.jsonl"):
-        scores = scored(folder, source)
-        for name, result in scores.settings.items():
-            assert result == evaluate_records(records, dataset, Options(), name)  # every request has a record
-    assert json.loads(json.dumps(scores.to_json(), allow_nan=False))["synthetic"] is True
 
 
 def test_verdict_metrics_equal_hand_counts(folder: Path, tmp_path: Path) -> None:
@@ -67,17 +52,6 @@ def test_verdict_metrics_equal_hand_counts(folder: Path, tmp_path: Path) -> None
     assert result["requests"] == {"answered": 3, "asked": 12, "expected": 12, "conflicts": []}
     partial = scored(folder, path, partial=True).settings["clip_error"]
     assert number_of(partial, "coverage").value == 1.0
-
-
-def test_another_rater_and_mapping(folder: Path, predictions: Path) -> None:
-    base = scored(folder, predictions).settings["full_score"]
-    rater = scored(folder, predictions, Options(rater="rater_b")).settings["full_score"]
-    mapped = scored(folder, predictions, Options(mapping="proportional"))
-    assert base["options"]["rater"] == "consensus" and rater["options"]["rater"] == "rater_b"
-    assert number_of(base, "qwk").value != number_of(rater, "qwk").value
-    assert mapped.settings["full_score"]["options"]["mapping"] == "proportional"
-    with pytest.raises(DataError, match=r"no rater 'rater_z'; there are consensus, rater_a, rater_b\."):
-        scored(folder, predictions, Options(rater="rater_z"))
 
 
 def test_predictions_made_without_labels_score_as_with_them(folder: Path, tmp_path: Path) -> None:
@@ -116,35 +90,3 @@ def test_scoring_needs_no_videos(folder: Path, predictions: Path) -> None:
     assert (without.settings, without.problems) == (with_media.settings, with_media.problems)
     with pytest.raises(DataError, match="media not found"):
         open_dataset(folder)
-
-
-def test_the_score_command_equals_the_library(
-    folder: Path, predictions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["score", str(predictions), "--data", str(folder), "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    timed = {"full_timed_score", "full_timed_error"}
-    assert set(printed["settings"]) == {"full_score", "full_error", "clip_score", "clip_error"} | timed
-    assert printed["settings"]["full_score"] == json.loads(
-        json.dumps(scored(folder, predictions).settings["full_score"])
-    )
-    assert main(["score", str(predictions), "--data", str(folder)]) == 0
-    first, *table = capsys.readouterr().out.splitlines()
-    assert first.startswith("Replies that could not be read whole: clip_score 1 of 12 (8.3%: 1 refused); clip_error 1")
-    table = table[table.index("") + 1 :]
-    assert table[0] == f"tiny 1 SYNTHETIC, digest {open_dataset(folder).digest[:12]}"
-    result, place = printed["settings"]["clip_score"], table.index("## clip_score")
-    shown = [f"{number_of(result, 'qwk', name).value:.3f}‡" for name in ("answered", "ranked")]
-    rows = [line.replace("|", " ").split() for line in table[place:] if line.startswith("| all steps")]
-    assert [row[4] for row in rows[:2]] == shown and shown[0] != shown[1], "one of 12 clips is refused: both tables"
-    assert any(line == "Fewer than 5 videos: no interval. (all steps)" for line in table)
-    assert main(["data", "split", str(folder), str(tmp_path / "pub"), "--key", str(tmp_path / "key.json")]) == 0
-    capsys.readouterr()
-    assert main(["score", "--show", "missing", "--data", str(tmp_path / "pub"), str(predictions)]) == 0, (
-        "needs no labels"
-    )
-    assert "siming_clip_score: 12 of 12 requests answered" in capsys.readouterr().out
-    lines(tmp_path / "bad.jsonl", [{"setting": "x", "video_id": "v001"}])
-    for words in (["--data", str(folder)], ["--show", "missing", "--data", str(tmp_path / "pub")]):
-        assert main(["score", *words, str(tmp_path / "bad.jsonl")]) == 1
-        assert f"{tmp_path}/bad.jsonl:1: setting: unknown setting 'x'." in capsys.readouterr().err

@@ -7,7 +7,7 @@ import pytest
 from siming_tasks.data import Dataset
 from siming_tasks.parsing import parse_reply
 from siming_tasks.results.record import Record
-from siming_tasks.results.unread_replies import ENDS, UnreadNote, UnreadReplies, takes_schema
+from siming_tasks.results.unread_replies import ENDS, UnreadNote, UnreadReplies
 from tests.records import record_json
 
 
@@ -42,39 +42,30 @@ def test_a_long_reply_keeps_its_ends(exams: Dataset) -> None:
     assert "⟦77,010 characters left out⟧" in cut.reply
 
 
-def test_classes_that_take_a_schema() -> None:
-    assert (takes_schema("async_openai"), takes_schema("llava_onevision"), takes_schema("mine")) == (True, False, None)
-
-
 @pytest.mark.parametrize(
     ("note", "expected", "many"),
     [
         (UnreadNote({"full_score": {"ok": 9, "abstained": 1, "request_failed": 3}}), "", False),
         (
-            UnreadNote({"clip_score": {"ok": 98, "unread": 1, "refused": 1}}, ["one", "two"], True),
+            UnreadNote({"clip_score": {"ok": 98, "unread": 1, "refused": 1}}, ["one", "two"]),
             "Replies that could not be read whole: clip_score 2 of 100 (2.0%: 1 unread, 1 refused). "
-            "SIMING_SCHEMA=json holds this class of model to the form.\n  one\n  two",
+            "SIMING_SCHEMA=json holds a model to the form where its class takes a schema; SIMING_ASK=step asks about "
+            "one step at a time.\n  one\n  two",
             False,
         ),
         (  # 3 of 203 together, and three of four exams
-            UnreadNote({"full_score": {"ok": 1, "truncated": 3}, "clip_score": {"ok": 199}}, (), True),
+            UnreadNote({"full_score": {"ok": 1, "truncated": 3}, "clip_score": {"ok": 199}}),
             "Replies that could not be read whole: full_score 3 of 4 (75.0%: 3 truncated). "
             "Give truncated replies more new tokens (--gen_kwargs max_new_tokens=...).",
             True,
         ),
         (
-            UnreadNote({"full_score": {"partial": 1}, "full_error": {"unread": 1, "ok": 1}}, (), False),
+            UnreadNote({"full_score": {"partial": 1}, "full_error": {"unread": 1, "ok": 1}}, (), True),
             "Replies that could not be read whole: full_score 1 of 1 (100.0%: 1 partial); full_error 1 of 2 (50.0%: "
-            "1 unread). SIMING_ASK=step asks about one step at a time, and the plain tasks ask for the least.",
+            "1 unread). SIMING_ASK=step asks about one step at a time.",
             True,
         ),
     ],
 )
 def test_the_note_counts_by_setting_and_says_what_helps(note: UnreadNote, expected: str, many: bool) -> None:
     assert (str(note), note.is_many) == (expected, many)
-
-
-def test_a_schema_that_was_given_is_not_advised() -> None:
-    found = {"full_score": {"unread": 1}}
-    assert "SIMING_SCHEMA" not in str(UnreadNote(found, (), True, asked_with_schema=True))
-    assert "where its class takes a schema" in str(UnreadNote(found))

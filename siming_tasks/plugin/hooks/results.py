@@ -56,9 +56,7 @@ def process_results(doc: Doc, results: Sequence[Any]) -> dict[str, Any]:
 
 def unread_note() -> UnreadNote:
     """The replies of this process's runs that could not be read whole, with some of them as examples."""
-    return UnreadNote(
-        _STATUSES, list(_EXAMPLES.values()), RUN.last_backend.schema is not None, RUN.options.schema != "off"
-    )
+    return UnreadNote(_STATUSES, list(_EXAMPLES.values()), RUN.options.schema != "off")
 
 
 def _metrics_of(setting: TaskSpec) -> dict[str, bool]:

@@ -166,7 +166,8 @@ def _verified(entry: Entry, dataset: Dataset, reruns: Path | None, match: float)
             return entry
         sent, again = (_answers_by_request(run) for run in (entry.run, read_run(find_runs([str(path)])[0], dataset)))
     except (DataError, OSError) as error:
-        note = f"The host’s own run cannot be used: {one_line(error, 300)}"
+        why = one_line(str(error).replace(f"{place}{os.sep}", ""), 300)  # places of the host's are not published
+        note = f"The host’s own run cannot be used: {why}"
         return replace(entry, findings=(*entry.findings, note))
     asked = sent.keys() | again.keys()
     share = sum(again.get(key) == sent.get(key) for key in asked) / len(asked) if asked else 0.0
