@@ -3,8 +3,9 @@
 Verdicts are drawn for exams whose steps go wrong at known rates; the attacker knows the rates. Each number that he gets
 counts the wrong ones among some doubtful cells: he calls them wrong, and all else correct but a set of cells that are
 almost surely correct. That set shrinks from archive to archive, so that each sheet is better beyond chance than the
-one before, and a board that shows better sheets shows each. Both settings of verdicts ask for the same labels, so an
-archive has two numbers. The open board gives the MCC of every archive with all digits; ours follows
+one before, and a board that shows better sheets shows each. All four settings ask about the same labels, so an archive
+has four numbers, those of points taken to tell as much as those of verdicts. The open board gives the MCC of every
+archive with all digits; ours follows
 :mod:`siming_tasks.tools.board.disclosure`.
 
     python utils/attack_board.py
@@ -23,7 +24,7 @@ from siming_tasks.metrics.jackknife import difference, jackknife
 from siming_tasks.metrics.score_matrix import ScoreMatrix
 from siming_tasks.tools.board.disclosure import NUMBERS, VALUE_DIGITS
 
-STEPS, DOUBTFUL, STUDIES, SETTINGS = 33, 6, 5, 2
+STEPS, DOUBTFUL, STUDIES, SETTINGS = 33, 6, 5, 4
 """Steps of an exam, those that the attacker asks about, repeats, and numbers of an archive."""
 STAIR = 30
 """Cells by which the bad set shrinks."""

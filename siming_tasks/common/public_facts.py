@@ -31,23 +31,12 @@ NUMBERS = frozenset({
 })  # fmt: skip
 """Arguments of a class or of generation that are a number, or true or false."""
 
-OPTIONS = frozenset(
-    {"media", "frames", "clip_frames", "frame_size", "clip_density", "sampler", "prompt", "ask", "schema"}
-)
+OPTIONS = frozenset({"media", "frames", "clip_frames", "frame_size", "clip_density", "sampler", "prompt", "ask",
+                     "schema"})  # fmt: skip
 """Our own options that a task's facts state."""
 
-RUN_FACTS = (
-    "model",
-    "judge",
-    "batch_size",
-    "offset",
-    "limit",
-    "seeds",
-    "seconds",
-    "date",
-    "lmms_eval_version",
-    "git_hash",
-)
+RUN_FACTS = ("model", "judge", "batch_size", "offset", "limit", "seeds", "seconds", "date", "lmms_eval_version",
+             "git_hash")  # fmt: skip
 """Facts of a run that are numbers or words."""
 
 TASK_FACTS = ("version", "siming_dataset", "siming_digest", "siming_prompt", "siming_media", "siming_ablation", "split",
@@ -78,7 +67,7 @@ def public_name(name: object) -> str:
         ['***', 'ft:gpt-4o-2024-08-06:***', 'm']
     """
     text = str(name)
-    if "://" in text or "%3a%2f%2f" in text.lower():
+    if re.search(r"://|%3a%2f|:[^/]*@", text, re.IGNORECASE):
         return REST
     if tuned := re.match(r"ft:[\w.-]+", text):
         return f"{tuned[0]}:{REST}"
@@ -90,7 +79,7 @@ def public_name(name: object) -> str:
 
 def asked_name(name: str) -> str:
     """Name by which a service is asked for a model, with its folders: prices go by it. No address, no local path."""
-    plain = re.fullmatch(r"[\w-][\w.-]*(?:[/:@+][\w.-]+)*", name)
+    plain = re.fullmatch(r"[\w-][\w.-]*(?:[/@+][\w.-]+)*(?::[\w.-]+)?", name)
     return name if plain and not name.startswith("ft:") else public_name(name)
 
 

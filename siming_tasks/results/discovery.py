@@ -330,13 +330,8 @@ def _data_folder(result: Mapping[str, Any]) -> Path | None:
     return Path(data_file).parent if data_file else None
 
 
-def _arguments(facts: Mapping[str, Any]) -> dict[str, str]:
-    arguments = dict(part.partition("=")[::2] for part in str(facts.get("model_args", "")).split(","))
-    return {name: value for name, value in arguments.items() if value}
-
-
 def _name_of(facts: Mapping[str, Any], path: Path) -> str:
-    arguments = _arguments(facts)
+    arguments: dict[str, str] = dict(part.partition("=")[::2] for part in facts.get("model_args", "").split(","))
     if facts.get("model") == REFERENCE_MODEL:
         return arguments.get("kind", "oracle")
     asked = (arguments.get(key) for key in ("pretrained", "model_version", "model"))

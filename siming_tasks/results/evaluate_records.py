@@ -74,7 +74,7 @@ def build_score_matrix(
     predicted[~seen] = np.nan
     kept = np.flatnonzero(seen.any(axis=1))
     names = tuple(dataset.videos[index].video_id for index in kept)
-    clusters = clusters_of(dataset, cluster)
+    clusters, sites = clusters_of(dataset, cluster), tuple(dataset.video(name).site or "" for name in names)
     return ScoreMatrix(
         video_ids=names,
         step_ids=tuple(column),
@@ -86,17 +86,11 @@ def build_score_matrix(
         answer=spec.answer,
         spans=spans[kept],
         durations=np.array([video.duration for video in dataset.videos])[kept],
-        sites=_sites(dataset, names),
+        sites=sites if any(sites) else (),
         clusters=tuple(clusters.names[name] for name in names),
         unit=clusters.unit,
         fixed=clusters.fixed,
     )
-
-
-def _sites(dataset: Dataset, names: Sequence[str]) -> tuple[str, ...]:
-    """The site of each video; nothing where none is stated."""
-    sites = tuple(dataset.video(name).site or "" for name in names)
-    return sites if any(sites) else ()
 
 
 def build_reference_matrix(
@@ -129,8 +123,7 @@ def evaluate_records(
         rows: the metrics of these very records and options, if they were computed already.
     """
     distinct, conflicts = distinct_records(record for record in records if record.setting == setting)
-    how: dict[str, Any] = {"asked": asked}
-    matrix = build_score_matrix(distinct, dataset, setting, options.rater, **how)
+    matrix = build_score_matrix(distinct, dataset, setting, options.rater, asked=asked)
     rows = evaluate(matrix, mapping=options.mapping) if rows is None else rows
     spec = TASKS[setting]
     statuses = Counter(record.status for record in distinct)
@@ -217,8 +210,7 @@ def format_rows(
     task = TASKS[setting]
     if not task.answer_format.metrics or dataset.withheld:
         return Rows()
-    how: dict[str, Any] = {"asked": asked}
-    scores = build_score_matrix(records, dataset, setting, options.rater, **how).sorted()
+    scores = build_score_matrix(records, dataset, setting, options.rater, asked=asked).sorted()
     inputs = FormatInputs(
         records=[record.to_json() for record in records],
         scores=scores,

@@ -237,8 +237,8 @@ class RecordParser:
             return None
         given = row.get(key)
         if isinstance(given, dict) and (unknown := sorted(given.keys() - {step.id for step in asked})):
-            names = ", ".join(repr(name[:64]) for name in unknown[:3]) + ", ..." * (len(unknown) > 3)
-            what = f"{len(unknown):,} steps were not asked of video {source.video_id!r} ({names}); not counted."
+            shown = ", ".join(repr(name[:64]) for name in unknown[:3]) + ", ..." * (len(unknown) > 3)
+            what = f"{len(unknown):,} steps were not asked of video {source.video_id!r} ({shown}); not counted."
             self._note("step-unknown", what, "Correct the ids.", key, "warning")
         reply = raw_reply(row) if "response" in row else json.dumps({key: row.get(key)})
         form = setting.answer_format

@@ -67,6 +67,7 @@ def test_what_is_on_the_list_stays() -> None:
         ("./li/qwen", "qwen", "qwen"),
         ("ft:gpt-4o:acme::9abc", "ft:gpt-4o:***", "ft:gpt-4o:***"),
         ("https%3A%2F%2Fme:pw@host", "***", "***"),
+        ("me:pw@proxy.example", "***", "***"),
     ],
 )
 def test_names_of_models(name: str, public: str, asked: str) -> None:

@@ -302,34 +302,25 @@ def test_a_verified_row_needs_one_exact_rerun(kit: Kit, lab, tmp_path: Path) -> 
     inbox.mkdir()
     reruns.mkdir()
     good = kit.zip(tmp_path / "good.zip")
-    predictions = zipfile.ZipFile(good).read("predictions.jsonl")
-    for name in ("exact", "file", "Case", "both", "top", "up", "many", "broken", "link-out", "plain", "pre", "*"):
+    for name in ("exact", "Case", "top", "up", "many", "link-out", "plain", "pre", "*"):
         (inbox / f"{name}.zip").write_bytes(good.read_bytes())
     (reruns / "exact").symlink_to(lab.runs / "noisy")
-    (reruns / "file.jsonl").write_bytes(predictions)
     (reruns / "case").symlink_to(lab.runs / "noisy")
-    (reruns / "both").symlink_to(lab.runs / "noisy")
-    (reruns / "both.jsonl").write_bytes(predictions)
     (reruns / "top").symlink_to(reruns)
     (reruns / "up").symlink_to(tmp_path)
     (reruns / "many").symlink_to(lab.runs)
-    (reruns / "broken.jsonl").write_bytes(predictions + b"{\n")
     (reruns / "link-out").symlink_to(tmp_path / "nowhere")
-    (reruns / "plain").write_bytes(predictions)
+    (reruns / "plain").write_bytes(b"{}")
     (reruns / "prefix").symlink_to(lab.runs / "noisy")
     entries, refused = build_board(
         inbox, lab.dataset, tmp_path / "out", OPTIONS, reruns=reruns, most=1000, progress=False
     )
     found = {entry.received.path.stem: entry for entry in entries}
-    assert not refused and {name for name, entry in found.items() if entry.verified} == {"exact", "file"}
+    assert not refused and {name for name, entry in found.items() if entry.verified} == {"exact"}
     said = {name: " ".join(note for note in entry.findings if "own run" in note) for name, entry in found.items()}
-    assert (
-        "a re-run is a folder both/ or a file both.jsonl, not both" in said["both"] and "holds 3 runs" in said["many"]
-    )
+    assert "holds 3 runs" in said["many"] and str(tmp_path) not in "".join(said.values())
     assert all("leads to the folder of all re-runs" in said[name] for name in ("top", "up"))
-    assert (
-        "not a JSON object" in said["broken"] and "a re-run is a folder plain/ or a file plain.jsonl" in said["plain"]
-    )
+    assert all("is no folder of a run" in said[name] for name in ("plain", "link-out"))
     assert said["Case"] == said["pre"] == said["*"] == "" and found["Case"].agreement is None
 
 

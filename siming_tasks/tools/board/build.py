@@ -50,7 +50,7 @@ def build_board(
         dataset: with labels.
         out: folder to write to; a board that is there is replaced.
         options: label mapping and rater.
-        reruns: folder of the host's own runs, ``<sender>/<archive name without .zip>`` (a folder or ``.jsonl`` file).
+        reruns: folder of the host's own runs, ``<sender>/<archive name without .zip>``, each a folder.
         match: share of equal answers from which a re-run verifies a row.
         most: submissions of one sender within 30 days, by the dates of the archives' files; later ones are refused.
         progress: show a bar on stderr.
@@ -177,7 +177,7 @@ def _verified(entry: Entry, dataset: Dataset, reruns: Path | None, match: float)
 
 
 def _rerun_path(archive: Path, reruns: Path) -> Path | None:
-    """The one folder or ``.jsonl`` file in ``reruns`` with the archive's exact name; None if there is none.
+    """The folder of one run in ``reruns`` with the archive's exact name; None if there is none.
 
     Raises:
         DataError: the name could mean more than one run, or none of its own.
@@ -185,17 +185,13 @@ def _rerun_path(archive: Path, reruns: Path) -> Path | None:
     name = archive.name[: -len(".zip")]
     if not name.strip(". "):
         raise DataError(f"the archive's name {archive.name!r} names no run; give it another.")
-    # looked up by exact name, whatever the file system takes for equal
-    found = [reruns / entry for entry in os.listdir(reruns) if entry in (name, f"{name}.jsonl")]
-    if not found:
+    if name not in os.listdir(reruns):  # by exact name, whatever the file system takes for equal
         return None
-    path, top = found[0], reruns.resolve()
-    if len(found) > 1 or path.is_dir() == (path.name != name):
-        raise DataError(f"a re-run is a folder {name}/ or a file {name}.jsonl, not both.")
-    if path.resolve() == top or path.resolve() in top.parents:
-        raise DataError(f"{path.name} leads to the folder of all re-runs.")
-    if path.is_dir() and (n := len(find_runs([str(path)]))) > 1:
-        raise DataError(f"{path.name} holds {n} runs; keep one.")
+    path, top = (reruns / name).resolve(), reruns.resolve()
+    if path == top or path in top.parents:
+        raise DataError(f"{name} leads to the folder of all re-runs.")
+    if not path.is_dir() or (n := len(find_runs([str(path)]))) > 1:
+        raise DataError(f"{name} holds {n} runs; keep one." if path.is_dir() else f"{name} is no folder of a run.")
     return path
 
 
