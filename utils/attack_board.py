@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import statistics
 import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import numpy as np
 from tqdm import tqdm
@@ -40,24 +42,17 @@ def matrix(truth: np.ndarray, sheet: np.ndarray) -> ScoreMatrix:
     return ScoreMatrix(videos, steps, ("cpr",) * len(steps), [1] * len(steps), 1.0 - truth, sheet, asked, "error")
 
 
-class Board:
-    """Answers of a board to one sender in one setting: exactly every number, or ours (at most ``most`` numbers)."""
-
-    def __init__(self, truth: np.ndarray, ours: bool, most: int = NUMBERS) -> None:
-        self.truth, self.ours, self.left = truth, ours, most
-        self.shown: ScoreMatrix | None = None
-
-    def number(self, sheet: np.ndarray) -> float | None:
-        """The number that the board shows of this sheet; None: none."""
-        if self.ours and not self.left:
-            return None
-        new = matrix(self.truth, sheet)
-        if not self.ours:
-            return jackknife(MCC, new).value
-        if self.shown is not None and not (difference(MCC, new, self.shown).low or 0.0) > 0:
-            return None
-        self.shown, self.left = new, self.left - 1
-        return round(jackknife(MCC, new).value, VALUE_DIGITS)
+def numbers(truth: np.ndarray, sheets: Iterable[np.ndarray], ours: bool) -> Iterator[float | None]:
+    """What a board shows of a sender's sheets in one setting: exactly every number, or ours; None: nothing."""
+    shown, left = None, NUMBERS
+    for new in (matrix(truth, sheet) for sheet in sheets):
+        if not ours:
+            yield jackknife(MCC, new).value
+        elif not left or (shown and not (difference(MCC, new, shown).low or 0.0) > 0):
+            yield None
+        else:
+            shown, left = new, left - 1
+            yield round(jackknife(MCC, new).value, VALUE_DIGITS)
 
 
 def counted(number: float, sheet: np.ndarray, rates: np.ndarray) -> float:
@@ -89,17 +84,16 @@ def recovered(exams: int, senders: int, archives: int, ours: bool, group: int, r
     )
     sure = np.arange(exams) * STEPS + int(np.argmin(rates))  # the step that is most surely correct
     groups = iter(np.array_split(rng.permutation(doubtful), max(1, len(doubtful) // group)))
-    for board in [Board(truth, ours) for _ in range(senders * SETTINGS)]:
-        sheets = min(archives, NUMBERS) if ours else archives
-        for left in reversed(range(sheets)):
-            bad = sure[: STAIR * left * ours]
-            if (cells := next(groups, None)) is None:
-                break
-            sheet = np.zeros(truth.shape)
-            sheet.flat[np.concatenate([cells, bad])] = 1
-            if (number := board.number(sheet)) is None:
+    for _ in range(senders * SETTINGS):
+        taken = list(islice(groups, min(archives, NUMBERS) if ours else archives))
+        bad = [sure[: STAIR * left * ours] for left in reversed(range(len(taken)))]
+        sheets = [
+            np.isin(np.arange(truth.size), [*a, *b]).reshape(truth.shape) * 1.0 for a, b in zip(taken, bad, strict=True)
+        ]
+        for cells, few, sheet, number in zip(taken, bad, sheets, numbers(truth, sheets, ours), strict=True):
+            if number is None:
                 continue
-            of_group, of_bad = chances.flat[cells], np.tile(rates, (exams, 1)).flat[bad]
+            of_group, of_bad = np.tile(rates, exams)[cells], np.tile(rates, exams)[few]
             noise, spread = (float((each * (1 - each)).sum()) for each in (of_bad, of_group))
             surprise = counted(number, sheet, rates) - of_bad.sum() - of_group.sum()
             total = np.clip(of_group.sum() + surprise * spread / (spread + noise), 0.1, len(cells) - 0.1)
