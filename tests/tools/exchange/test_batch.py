@@ -201,15 +201,8 @@ def test_what_failed_is_no_reply_and_is_counted(
         *["request_failed"] * 3, "empty", "refused", "refused", "ok", "ok", *["request_failed"] * 5,
         *["truncated"] * 3,
     ]  # fmt: skip
-    again = job(
-        tmp_path / "again.jsonl",
-        "--setting",
-        "clip_score",
-        "--limit",
-        "17",
-        "--missing",
-        str(tmp_path / "replies.jsonl"),
-    )
+    words = ("--setting", "clip_score", "--limit", "17", "--missing", str(tmp_path / "replies.jsonl"))
+    again = job(tmp_path / "again.jsonl", *words)
     assert [line["custom_id"] for line in again] == [names[k] for k in (*range(4), *range(8, 15), 16)]
 
 
