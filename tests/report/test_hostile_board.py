@@ -167,7 +167,7 @@ HOSTILE: dict[str, tuple[Make, str]] = {
     "name-long": (about(model=json.dumps({"name": "n" * 101})), "model.name"),
     "saw-maybe": (about(model='{"name": "x", "saw_test_data": "maybe"}'), "model.saw_test_data"),
     "card-rank": (about(model='{"name": "x", "rank": 1}'), "model.rank"),
-    "other-data": (lambda kit, path: kit.zip(path, {**kit.about, "dataset": {**kit.about["dataset"], "digest": "0" * 64}}),
+    "other-data": (about(dataset=json.dumps({"name": "x", "version": "1", "digest": "0" * 64, "synthetic": True})),
                    "made on dataset 000000000000"),
     "maker": (about(created_with='"Authorization: Bearer x"'), "created_with"),
     "other-digest": (about(predictions_sha256=json.dumps("0" * 64)), "is not the file that submission.json was made"),
