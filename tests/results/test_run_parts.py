@@ -317,14 +317,8 @@ def test_a_run_is_known_by_itself_and_not_by_what_was_asked_again(exams: Dataset
 @pytest.mark.host
 def test_shards_of_the_real_command_are_its_whole_run(host: Callable[..., Any], exams: Dataset) -> None:
     """What the shards' folders give together is what one command gives."""
-    flags = [
-        "--model",
-        "siming_reference",
-        "--model_args",
-        "kind=rater_b",
-        "--tasks",
-        "siming_full_score,siming_clip_error",
-    ]
+    tasks = "siming_full_score,siming_clip_error"
+    flags = ["--model", "siming_reference", "--model_args", "kind=rater_b", "--tasks", tasks]
     folders = []
     for number in range(3):
         run = host(*flags, data=exams.root, name=f"shard{number}", SIMING_SHARD=f"{number + 1}/3")
