@@ -58,7 +58,8 @@ class Budget:
         self.model, self.limit = model, options.limit_cost / max(1, processes)
         self.spent, self.unknown, self._lock = 0.0, False, threading.Lock()
         if self.limit and (self.prices is None or self.prices.of(model) is None):
-            reason = f"{options.prices} has no price of {model!r}, the name that is asked" if self.prices else None
+            named = model and asked_name(model)
+            reason = f"{options.prices} has no price of {named!r}, the name that is asked" if self.prices else None
             reason = reason or "SIMING_PRICES names no price table"
             raise OptionsError(f"SIMING_LIMIT_COST={options.limit_cost:g} cannot be kept: {reason}.")
 
