@@ -17,6 +17,7 @@ from siming_tasks.plugin.hooks import docs
 from siming_tasks.plugin.response_cache import key
 from siming_tasks.plugin.response_cache.key import UnidentifiedModel, identity_of
 from tests.plugin.serving import Server, completion
+from tests.report.secret_forms import FORMS, given_to, traces
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]  # warnings of the host's own imports
 
@@ -179,10 +180,12 @@ def test_what_cannot_be_identified_is_not_kept(ask: Callable[..., Any], tmp_path
 
 
 def test_no_secret_and_no_password_is_written(ask: Callable[..., Any], tmp_path: Path) -> None:
-    model = Echo(api_key="sk-private-1234567890")
+    planted = {form: f"q{number}private7" for number, form in enumerate(FORMS)}
+    given = dict(given_to(form, secret) for form, secret in planted.items())
+    model = Echo(**{f"{name}_{number}": value for number, (name, value) in enumerate(given.items())}, **given)
     model.base_url = "https://me:hunter2@host.example/v1?sig=private"
     ask(model)
     (folder,) = (tmp_path / "kept").iterdir()
     text = "".join(path.read_text() for path in folder.rglob("*") if path.is_file())
-    assert "https://host.example/v1" in text
-    assert "hunter2" not in text and "private" not in text and "me:" not in text
+    assert '"https://host.example"' in text and "hunter2" not in text and "private" not in text and "me:" not in text
+    assert not [mark for form, secret in planted.items() for mark in traces(form, secret) if mark in text]
