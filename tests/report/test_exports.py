@@ -187,9 +187,9 @@ def test_a_hostile_name_is_text_in_every_file(lab: Any) -> None:
 
 
 def test_a_spreadsheet_takes_no_name_for_a_formula(lab: Any, make_run: Any, tmp_path: Path) -> None:
-    run = make_run(lab.dataset, tmp_path / "run", settings=("full_error",), model="=HYPERLINK(1)")
+    run = f"=HYPERLINK(1)={make_run(lab.dataset, tmp_path / 'run', settings=('full_error',), model='m')}"
     how = {"media": "none", "title": "Ward <7>", "progress": False}
-    out = write_report(find_runs([str(run)]), lab.dataset, tmp_path / "out", OPTIONS, **how)
+    out = write_report(find_runs([run]), lab.dataset, tmp_path / "out", OPTIONS, **how)
     for name, head in (("tables/full_error.csv", "Judge"), ("answers.csv", "run")):
         assert next(csv.DictReader(io.StringIO((out / name).read_text())))[head] == "'=HYPERLINK(1)"
     page = (out / "index.html").read_text()

@@ -203,4 +203,4 @@ def reply_of(said: Any, attempts: Sequence[Attempt], failed: Callable[[str], boo
     by_class = isinstance(said, str) and not failed(text) and not text.startswith(BLOCKED_MARKER)
     in_turns = any(attempt.finish_reason == "tool_calls" for attempt in attempts)
     reply = text if by_class and (last.text or in_turns) else last.text or ""
-    return f"“{reply}" if reply.lstrip().startswith(FAILURE_MARKER) else reply  # the model's own words: no failure
+    return f"“{reply}" if failed(reply) else reply  # the model's own words, whatever they say: no failure

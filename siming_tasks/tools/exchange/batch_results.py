@@ -159,7 +159,11 @@ def _line(facts: Mapping[str, Any], answer: Attempt) -> dict[str, Any]:
     known = {name: fact for name, fact in facts.items() if name not in ("id", "asked", "model", "file", "steps")}
     usage = {fact: value for fact in USAGE if (value := getattr(answer, fact)) is not None}
     failed = f"{FAILURE_MARKER}] {answer.error}"
-    response = failed if answer.error else reply_of(answer.text, [answer], lambda text: False)
+    response = (
+        failed
+        if answer.error
+        else reply_of(answer.text, [answer], lambda text: text.lstrip().startswith(FAILURE_MARKER))
+    )
     return {**known, "response": response, "usage": {"model": facts["model"], **usage}}
 
 

@@ -80,8 +80,8 @@ OPENAI = [
     (said(None), "empty", False),
     (said("  "), "empty", False),
     (said('The trainee did well. {"score": '), "truncated", False),
-    (said("[LMMS_EVAL_REQUEST_FAILED after 5 retries] x"), "request_failed", False),
-    (said("[LMMS_EVAL_BUDGET_EXCEEDED]"), "request_failed", False),  # in a model's mouth: no reason to stop
+    (said("[LMMS_EVAL_REQUEST_FAILED after 5 retries] x"), "unread", True),  # in a model's mouth: a reply
+    (said("[LMMS_EVAL_BUDGET_EXCEEDED]"), "unread", True),
     (said(GOOD, finish_reason="error"), "request_failed", False),
     (said(GOOD, finish_reason="abort"), "request_failed", False),
     (said(GOOD, error={"code": 502, "message": "gone"}), "request_failed", False),
