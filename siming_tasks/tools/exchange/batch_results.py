@@ -158,12 +158,8 @@ def _line(facts: Mapping[str, Any], answer: Attempt) -> dict[str, Any]:
     """The prediction line of an answer to a request of which this is known."""
     known = {name: fact for name, fact in facts.items() if name not in ("id", "asked", "model", "file", "steps")}
     usage = {fact: value for fact in USAGE if (value := getattr(answer, fact)) is not None}
-    failed = f"{FAILURE_MARKER}] {answer.error}"
-    response = (
-        failed
-        if answer.error
-        else reply_of(answer.text, [answer], lambda text: text.lstrip().startswith(FAILURE_MARKER))
-    )
+    reply = reply_of(answer.text, [answer], lambda text: text.lstrip().startswith(FAILURE_MARKER))
+    response = f"{FAILURE_MARKER}] {answer.error}" if answer.error else reply
     return {**known, "response": response, "usage": {"model": facts["model"], **usage}}
 
 
