@@ -181,8 +181,6 @@ def test_a_reference_judge_is_refused_as_a_model(lab, tmp_path: Path) -> None:
     assert why.startswith("best.zip: a run of a reference judge (--model siming_reference), which is no model.")
 
 
-
-
 def test_what_the_board_needs(lab, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"holds no \*\.zip"):
         build_board(tmp_path, lab.dataset, tmp_path / "board", OPTIONS)
