@@ -43,7 +43,7 @@ def matrix(truth: np.ndarray, sheet: np.ndarray) -> ScoreMatrix:
 
 
 def numbers(truth: np.ndarray, sheets: Iterable[np.ndarray], ours: bool) -> Iterator[float | None]:
-    """What a board shows of a sender's sheets in one setting: exactly every number, or ours; None: nothing."""
+    """Numbers that a board shows of a sender's sheets in one setting: exactly every one, or ours; None: nothing."""
     shown, left = None, NUMBERS
     for new in (matrix(truth, sheet) for sheet in sheets):
         if not ours:
