@@ -91,9 +91,6 @@ def public_word(value: object) -> str:
 def public_arguments(arguments: object) -> str:
     """Arguments of a model or of generation, ``name=value,...``: those of the list, and a mark for what else was given.
 
-    Args:
-        arguments: a mapping, or text as on lmms-eval's command line.
-
     Example:
         >>> public_arguments("pretrained=/home/li/ckpt/qwen-7b,base_url=http://node7:8000/v1,dtype=auto,max_num_frames=8")
         'pretrained=qwen-7b,dtype=auto,max_num_frames=8,***'
@@ -143,11 +140,7 @@ def public_code(code: object) -> str:
 
 
 def public_run(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts of how a run was made, for tables, pages, archives and commands; what is not in the list is left out.
-
-    Args:
-        stated: by name, as lmms-eval's files or an archive have them; ``tasks``: by task, its metadata.
-    """
+    """Facts of how a run was made, by name as lmms-eval's files or an archive have them; others are left out."""
     tasks: Mapping[str, Any] = given if isinstance(given := stated.get("tasks"), Mapping) else {}
     facts = {
         **{name: public_value(stated.get(name)) for name in RUN_FACTS},

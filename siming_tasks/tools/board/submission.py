@@ -117,22 +117,8 @@ class Received:
     predictions: bytes
 
 
-def pack(
-    source: RunSource,
-    records: Mapping[str, Any],
-    dataset: Dataset,
-    card: ModelCard,
-    out: Path,
-) -> Path:
-    """Write one archive, with the run's facts that may be named (:mod:`siming_tasks.common.public_facts`).
-
-    Args:
-        source: the run, for its facts.
-        records: by setting, as read from the run.
-        dataset: what was answered.
-        card: who answered.
-        out: the archive.
-    """
+def pack(source: RunSource, records: Mapping[str, Any], dataset: Dataset, card: ModelCard, out: Path) -> Path:
+    """Write the archive of a run's records, by setting, with its facts that may be named."""
     with TemporaryDirectory() as folder:
         lines = [
             replace(record, conditions=replace(record.conditions, media=public_media(record.media)))
@@ -158,11 +144,7 @@ def pack(
 
 
 def read_submission(path: Path, dataset: Dataset | None = None) -> Received:
-    """Read an archive from a stranger.
-
-    Args:
-        path: the archive.
-        dataset: what it should be about; predictions get the room that its questions need.
+    """Read an archive from a stranger; predictions get the room that the questions of a data set need.
 
     Raises:
         DataError: not such an archive; names the file, what is wrong and the way out.

@@ -125,7 +125,7 @@ def _results(file: Path) -> Iterator[tuple[str, str, Attempt]]:
 def _reason(status: int, error: Any, read: Any) -> str:
     """Status and code of an answer that is no reply; its words may repeat what was sent."""
     stated = error if isinstance(error, Mapping) else {}
-    stated = inner if isinstance(inner := stated.get("error"), Mapping) else stated
+    stated = stated["error"] if isinstance(stated.get("error"), Mapping) else stated
     codes = [public_code(stated.get(name)) for name in ("code", "type")]
     code = next((word for word in codes if word and not word.isdigit()), codes[0])
     if 200 <= status < 300:
