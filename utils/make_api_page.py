@@ -85,7 +85,7 @@ def members(item: type) -> Iterator[str]:
     """A line for each attribute, property and method of a class."""
     attributes = "" if item.__name__ in FIELDS else parts(item).get("Attributes", "")
     for names, text in re.findall(r"^    (\w[\w, ]*): (.*?)(?=^    \w|\Z)", attributes, re.MULTILINE | re.DOTALL):
-        yield f"* `{names}`: {plain(text)}"
+        yield f"* `{names}`: {plain(text).split('. ')[0].rstrip('.')}."
     for name, member in vars(item).items():
         wrapped = member.fget if isinstance(member, property) else getattr(member, "func", member)
         wrapped = getattr(wrapped, "__func__", wrapped)

@@ -58,7 +58,7 @@ def page() -> str:
     for registry, title in TITLES.items():
         rows = [row for row in (*backends().values(), *OURS.values()) if row.name.startswith(f"{registry}.")]
         lines.append(f"## {title}\n\n| shown | own reader | hears | `--model` (notes) |\n|---|---|---|---|\n")
-        shown: dict[tuple[str, str, str], list[str]] = {}
+        shown: dict[tuple[str, str, str], dict[str, list[str]]] = {}
         refused: dict[str, list[str]] = {}
         for row in sorted(rows, key=lambda row: row.name.lower()):
             name, notes = f"`{row.name.removeprefix(f'{registry}.')}`", _notes(row)
@@ -66,9 +66,10 @@ def page() -> str:
                 refused.setdefault(row.why_refused, []).append(name)
             else:
                 cells = (_shown(row), _reads(row), _hears(row))
-                shown.setdefault(cells, []).append(f"{name} ({notes})" if notes else name)
-        for cells, names in sorted(shown.items()):
-            lines.append(f"| {' | '.join(cells)} | {', '.join(names).replace('|', chr(92) + '|')} |\n")
+                shown.setdefault(cells, {}).setdefault(notes, []).append(name)
+        for cells, told in sorted(shown.items()):
+            classes = "; ".join(f"{', '.join(names)}{f' ({notes})' if notes else ''}" for notes, names in told.items())
+            lines.append(f"| {' | '.join(cells)} | {classes.replace('|', chr(92) + '|')} |\n")
         lines.append("\n| refused, because | `--model` |\n|---|---|\n")
         lines.extend(f"| {reason} | {', '.join(names)} |\n" for reason, names in refused.items())
         lines.append("\n")
