@@ -11,8 +11,6 @@ LabelMapping = Literal["absolute", "proportional", "proportional-3/4"]
 MAPPINGS: tuple[LabelMapping, ...] = ("absolute", "proportional", "proportional-3/4")
 CUTS: dict[str, float] = {"proportional": 2 / 3, "proportional-3/4": 3 / 4}
 """The share of points that still is a minor deduction, of the readings that go by one."""
-LEVELS = ("failed", "clearly deficient", "minor deduction", "fully correct")
-"""Names of the labels 0, 1, 2, 3."""
 _X, _Y = np.divmod(np.arange(16.0), 4)
 
 

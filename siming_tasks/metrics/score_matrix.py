@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -135,15 +134,6 @@ class ScoreMatrix(ShortRepr):
                     f"ScoreMatrix: {name} of video {self.video_ids[v]!r}, step {self.step_ids[s]!r} is "
                     f"{values[v, s]:g}, not {scale}. An answer off the scale is a missing answer: use NaN."
                 )
-
-    @cached_property
-    def cluster_numbers(self) -> NDArray[np.intp]:
-        """The number of each video's cluster, ``intp[V]``, from 0 in the order in which they first appear.
-
-        0, 1, 2 ... where every video is its own.
-        """
-        number = {name: place for place, name in enumerate(dict.fromkeys(self.clusters))}
-        return np.array([number[name] for name in self.clusters], dtype=np.intp)
 
     @property
     def n_clusters(self) -> int:

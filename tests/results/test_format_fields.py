@@ -19,7 +19,7 @@ from siming_tasks.tasks.expected_requests import expected_requests, steps_of
 from tests.records import distinct, record_json, write_predictions
 from tests.results.test_read import flat, lines, logged
 
-FORMS = [name for name, task in TASKS.items() if task.answer_format.name]
+FORMS = [name for name, task in TASKS.items() if task.answer_format.record_fields]
 
 
 @pytest.fixture
