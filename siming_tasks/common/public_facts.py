@@ -27,7 +27,7 @@ NUMBERS = frozenset({
     "max_frames_num", "max_num_frames", "max_frames", "num_frames", "video_max_frames", "fps", "force_sample",
     "max_num", "max_patches", "max_pixels", "min_pixels", "max_image_size", "max_model_len", "enable_thinking",
     "max_new_tokens", "max_completion_tokens", "max_tokens", "temperature", "top_p", "top_k", "min_p", "do_sample",
-    "num_beams", "seed", "repetition_penalty", "presence_penalty", "frequency_penalty", "use_cache",
+    "num_beams", "seed", "media", "repetition_penalty", "presence_penalty", "frequency_penalty", "use_cache",
 })  # fmt: skip
 """Arguments of a class or of generation that are a number, or true or false."""
 
