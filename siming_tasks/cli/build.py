@@ -80,6 +80,7 @@ def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, s
 @click.option("--keep-audio", is_flag=True, help="keep the sound (voices identify people)")
 @click.option("--keep-ids", is_flag=True, help="keep the table's video names as ids")
 @click.option("--keep-rater-names", is_flag=True, help="keep the table's names of raters")
+@click.option("--consent", multiple=True, metavar="HOST", help="who may receive recordings: api.openai.com, or any")
 @click.option("--synthetic", is_flag=True, help="the videos or labels are simulated")
 @click.option("--jobs", type=click.IntRange(1), default=2, help="videos worked on at once")
 def build(

@@ -50,6 +50,7 @@ def requests(
     """
     from tqdm import tqdm
 
+    from siming_tasks.data.consent import consent_in_words, refuse_without_consent
     from siming_tasks.results.run import read_run
     from siming_tasks.tasks import BENCHMARK_TASKS
     from siming_tasks.tools.exchange.batch_job import answered_requests, asked_file, refuse_unlike, write_job
@@ -58,6 +59,9 @@ def requests(
     names = tuple(dict.fromkeys(setting or BENCHMARK_TASKS))
     options = replace(options, data=str(cli.dataset_folder(options)))
     asked = Asked.by(options, names, limit)
+    if not files:  # vLLM of this machine takes files
+        refuse_without_consent(asked.dataset, "", "frames, sound or files (in the job)")
+        say(consent_in_words(asked.dataset))
     if missing:
         answered = answered_requests(read_run(missing, asked.dataset))
         refuse_unlike(asked, model, answered)

@@ -73,6 +73,7 @@ def plan(
         return _ask_canary(model, model_args, force_simple)
     if model_args or force_simple:
         raise OptionsError("--model_args and --force_simple go with --canary.")
+    from siming_tasks.data.consent import consent_in_words
     from siming_tasks.media import Policy
     from siming_tasks.media.model_figures import TOKEN_FORMULAS
     from siming_tasks.media.run_plan import ExamFacts, identical_exams, plan_run
@@ -103,6 +104,7 @@ def plan(
         dataset = cli.open_dataset(options, media=True)
         rubric, exams = dataset.rubric, [ExamFacts.read(dataset.media_path(video), video) for video in dataset.videos]
         print(f"{dataset.name}: {len(exams)} videos, {sum(exam.duration for exam in exams) / 60:.1f} min;")
+        print(consent_in_words(dataset))
     clips = f"{policy.clip_frames} per clip"
     clips = "clips at the same rate" if policy.density_of("clip") == "matched" else clips
     print(f"{policy.frames} frames per video, {clips}, longest side {policy.frame_size} pixels.", end=" ")

@@ -172,6 +172,14 @@ class VideoRow(BaseModel):
         return Video(self.video_id, self.media, self.duration, labels, self.site, extra)
 
 
+class ConsentRow(BaseModel):
+    """Who may receive recordings: host names, or ``any``; a name stands for all that end in it, after a dot."""
+
+    model_config = ConfigDict(extra="allow")
+
+    services: Literal["any"] | tuple[str, ...]
+
+
 class DatasetInfo(BaseModel):
     """``dataset.yaml``; keys beyond the contract are kept."""
 
@@ -186,6 +194,7 @@ class DatasetInfo(BaseModel):
     raters: dict[str, RaterRow] = Field(default_factory=dict)
     attempts: AttemptRule | None = None
     sound: StrictBool | None = None
+    consent: ConsentRow | None = None
     digest: Sha256 | None = None
     media_sha256: dict[str, Sha256] = Field(default_factory=dict)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import uuid
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_path, read_bytes, read_yaml, sha256_file, sha256_json
 from siming_tasks.common.output_folder import check_place, output_folder
 from siming_tasks.common.schema import StepLabel, Video
+from siming_tasks.data.consent import copy_recording
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.digest import media_difference
 from siming_tasks.data.folder_files import write_folder
@@ -28,7 +28,7 @@ _MEND = "Restore the file, or write it anew from the full data set with `siming 
 
 
 _PUBLIC = ("name", "version", "license", "synthetic", "languages", "processing", "created", "canary", "url", "citation",
-           "attempts", "sound")  # fmt: skip
+           "attempts", "sound", "consent")  # fmt: skip
 _PUBLIC_OF_VIDEO = ("split", "splits", "transcript", "canary")
 _TIES = ("student", "performance")
 """Facts of a video that the label file keeps: who was examined is nobody's business, and intervals are over them."""
@@ -96,8 +96,9 @@ def _write_public(dataset: Dataset, part: Path) -> None:
     media = {}
     for video in dataset.videos:
         target = _public_media(video)
-        shutil.copyfile(dataset.media_path(video), part / target)
-        media[target] = checked_digest(dataset, video, part / target)
+        checked_digest(dataset, video, dataset.media_path(video))
+        copy_recording(dataset, video, part / target)
+        media[target] = sha256_file(part / target)
     known = {"name": dataset.name, "version": dataset.version, "synthetic": dataset.synthetic, **dataset.meta}
     canary = f"SIMING-BENCH-CANARY-{uuid.uuid5(uuid.NAMESPACE_OID, sha256_json(media))}"  # of nothing that is withheld
     info = {"canary": canary, **{name: known[name] for name in _PUBLIC if known.get(name) is not None}}

@@ -158,6 +158,7 @@ def view(
     also: Sequence[Request] = (),
     sampler: str = UNIFORM,
     file: bool = True,
+    plain: bool = False,
 ) -> View:
     """Prepare the media of one request, decoded into the store if they are not there yet.
 
@@ -172,6 +173,7 @@ def view(
         cache_gb: limit of the store in gigabytes; longest unused videos go first.
         also: further requests on the same video: if something must be decoded, their frames are stored in that pass.
         sampler: ``uniform``, or ``motion``, which looks at the whole video first, once.
+        plain: show no file that may hold more than pictures: a copy of the recording instead of the recording itself.
         file: make the file of a mode that shows one; False: for those who want only its frames and times.
 
     Raises:
@@ -198,7 +200,7 @@ def view(
         else:
             # A class that reads a file may take other frames than these, or hear a track of which no record would know.
             is_source = span is None and timeline.standard and not has_sound(path)
-            shown = path if is_source else store.clip(first, last)
+            shown = path if is_source and not plain else store.plain() if is_source else store.clip(first, last)
     store.touch()
     return View(mode, tuple(indices), times, shown, len(indices) / timeline.seconds(first, last), store, rule)
 

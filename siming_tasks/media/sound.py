@@ -72,13 +72,6 @@ class Sound:
         whole[: len(self.samples)] = np.abs(self.samples.astype(np.int32))
         return np.maximum.reduceat(whole, np.arange(count) * len(whole) // count) / 32768
 
-    def silences(self, least: float = 2.0) -> list[tuple[float, float]]:
-        """Start and end (s) of every stretch of at least so many seconds without any sound, to a tenth of a second."""
-        tenth = RATE // 10
-        loudest = np.abs(self.samples[: len(self.samples) // tenth * tenth].astype(np.int32)).reshape(-1, tenth).max(1)
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], loudest <= QUIET, [0]])))
-        return [(a / 10, b / 10) for a, b in edges.reshape(-1, 2).tolist() if b - a >= 10 * least]
-
     def wav(self) -> bytes:
         """A WAV file of the samples; equal samples give equal bytes."""
         out = io.BytesIO()
@@ -156,23 +149,40 @@ def decode_sound(path: Path, zero: float) -> Sound:
     Raises:
         MediaError: it has no sound, or the decoder reports an error.
     """
-    pieces: list[tuple[int, NDArray[np.int16]]] = []
+    pieces = list(_pieces(path, zero))
+    track = np.zeros(max([0, *(place + len(samples) for place, samples in pieces)]), np.int16)
+    for place, samples in pieces:
+        track[place : place + len(samples)] = samples
+    return Sound(track)
+
+
+def silences_of(path: Path, zero: float, end: float, least: float = 2.0) -> list[tuple[float, float]]:
+    """Start and end (s) of every stretch of at least ``least`` seconds without any sound, to a tenth of a second.
+
+    Of the seconds up to ``end``; the track is not held in memory. Arguments and errors as :func:`decode_sound`.
+    """
+    tenth = RATE // 10
+    loudest = np.zeros(int(end * 10), np.int32)
+    for place, samples in _pieces(path, zero):
+        at = np.arange(place, place + len(samples)) // tenth
+        inside = at < len(loudest)
+        np.maximum.at(loudest, at[inside], np.abs(samples[inside].astype(np.int32)))
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], loudest <= QUIET, [0]])))
+    return [(a / 10, b / 10) for a, b in edges.reshape(-1, 2).tolist() if b - a >= 10 * least]
+
+
+def _pieces(path: Path, zero: float) -> Iterator[tuple[int, NDArray[np.int16]]]:
+    """Pieces of a track, each with the sample at which it begins; what is heard before the first frame is left out."""
     end: int | None = None
     for frame in _resampled(path):
         samples = frame.to_ndarray().reshape(-1).astype(np.int16)
         assert frame.pts is not None and frame.time_base is not None
         at = without_jitter(round((float(frame.pts * frame.time_base) - zero) * RATE), end, RATE)
-        pieces.append((at, samples))
         end = at + len(samples)
-    end = max((place + len(samples) for place, samples in pieces), default=0)
-    if end > _MOST_SECONDS * RATE:
-        raise MediaError(f"{path}: its sound claims to last {end / RATE / 3600:.0f} hours.")
-    track = np.zeros(max(0, end), np.int16)
-    for place, samples in pieces:
-        if place < 0:  # heard before the first frame is shown
-            samples, place = samples[-place:], 0
-        track[place : place + len(samples)] = samples
-    return Sound(track)
+        if end > _MOST_SECONDS * RATE:
+            raise MediaError(f"{path}: its sound claims to last {end / RATE / 3600:.0f} hours.")
+        if end > 0:
+            yield max(0, at), samples[max(0, -at) :]
 
 
 def without_jitter(at: int, end: int | None, rate: int) -> int:

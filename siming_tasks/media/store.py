@@ -8,6 +8,7 @@
         bytes                       what all of this holds, for the disk limit; its date is the last use
         896q90/000123.jpg           frame 123, longer side at most 896 pixels, JPEG quality 90
         clips/000100-000230.mp4     frames 100..230
+        clips/whole.mp4             the recording without anything but its pictures
         proxies/a1b2c3d4e5f6.mp4    a film of images; the digits stand for which, and when each is shown
         sounds/...                  see :mod:`siming_tasks.media.sound`
     <cache>/media/locks/<digest>.lock
@@ -45,6 +46,7 @@ from siming_tasks.media.clips import write_clip, write_images
 from siming_tasks.media.decode import decode
 from siming_tasks.media.motion import measure_change
 from siming_tasks.media.picture import to_jpeg
+from siming_tasks.media.plain_copy import copy_plain
 from siming_tasks.media.sampler import SAMPLERS
 from siming_tasks.media.stored_image import SentImages, StoredImage
 from siming_tasks.media.timeline import Timeline, read_timeline
@@ -193,6 +195,18 @@ class FrameStore:
         """
         file = self.folder / "clips" / f"{first:06d}-{last:06d}.mp4"
         return self.make_file(file, lambda: write_clip(self.source, self.timeline(), first, last, file))
+
+    def plain(self) -> Path:
+        """Find or write a copy of the recording's pictures alone; what cannot be copied so is encoded anew.
+
+        Raises:
+            MediaError: a frame cannot be decoded.
+        """
+        file = self.folder / "clips" / "whole.mp4"
+        try:
+            return self.make_file(file, lambda: copy_plain(self.source, file))
+        except MediaError:
+            return self.clip(0, self.timeline().n_frames - 1)
 
     def proxy(self, indices: Sequence[int], times: Sequence[float]) -> Path:
         """Find or write the .mp4 of the stored images ``indices``, in this order, each shown at its time (s).

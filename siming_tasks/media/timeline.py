@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from array import array
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -116,7 +117,7 @@ def read_timeline(path: Path) -> Timeline:
 def timeline_of(path: Path, container: InputContainer, stream: VideoStream) -> Timeline:
     """:func:`read_timeline` of a file that is open already and of which no packet was read yet."""
     time_base, rate, stated, counted = stream.time_base, stream.average_rate, stream.duration, stream.frames
-    rows, start = [], None  # start: the first packet that a decoder can start with
+    rows, start = array("q"), None  # start: the first packet that a decoder can start with
     for packet in container.demux(stream):
         if not packet.size:
             continue  # the flush packet at the end
@@ -126,8 +127,8 @@ def timeline_of(path: Path, container: InputContainer, stream: VideoStream) -> T
             start = packet
         dts = _NO_DTS if packet.dts is None else packet.dts
         flags = (packet.is_keyframe, not packet.is_discard, packet.is_corrupt)
-        rows.append((packet.pts, dts, packet.duration or 0, *flags))
-    table = np.array(rows, np.int64).reshape(len(rows), 6)
+        rows.extend((packet.pts, dts, packet.duration or 0, *flags))
+    table = np.array(rows, np.int64).reshape(-1, 6)
     corrupt = bool(table[:, 5].any())
     if rows:  # leave out what a decoder drops: frames outside the edit list, or of an open GOP cut before its keyframe
         first = int(table[:, 3].argmax())  # 0 without any

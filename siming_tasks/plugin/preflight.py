@@ -16,12 +16,15 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from packaging.requirements import Requirement
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
+from siming_tasks.data.consent import is_here, refuse_without_consent
 from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy
+from siming_tasks.models.recipes.transport import transports
 from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.docs import refuse_empty
 from siming_tasks.plugin.hooks.run_context import RUN
@@ -209,3 +212,35 @@ def _check_expert_detection(backend: Backend, arguments: Mapping[str, Any]) -> N
             "would stay random, without an error. Give a link to it as pretrained=, named like the originals (it takes "
             f"paths with {backend.experts!r} for a mixture)."
         )
+
+
+def address_of(model: object) -> str:
+    """Host of a service; "" for none."""
+    for holder in (getattr(model, "client", None), model):
+        for name in ("base_url", "api_url", "url"):
+            if known := re.match(r"(https?://)(?:[^/?#]*@)?([\w.:-]+)", str(getattr(holder, name, None))):
+                return known[1] + known[2]
+    return ""
+
+
+def recipient_of(lm: Any, backend: Backend, arguments: Mapping[str, Any]) -> str:
+    """Host that a model object sends its requests to; empty for a model on this machine.
+
+    Args:
+        lm: the model object.
+        backend: row of its class.
+        arguments: with which it was made, as far as they are known.
+    """
+    if address := address_of(lm) or str(arguments.get("base_url") or ""):
+        return "" if is_here(address) else urlsplit(address).hostname or address
+    service = transports().get(backend.name)
+    return (service.host or service.name.partition(".")[2]) if service else ""
+
+
+def check_consent(specs: Iterable[TaskSpec]) -> None:
+    """Refuse to give recordings to a service that the data set does not name (DataError).
+
+    Tasks that give neither pictures nor sound nor what is said are not concerned.
+    """
+    if RUN.recipient and any(spec.shows_media or spec.modality.sound or spec.modality.transcript for spec in specs):
+        refuse_without_consent(RUN.current_dataset(), RUN.recipient)

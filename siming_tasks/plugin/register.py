@@ -29,10 +29,12 @@ from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.preflight import (
     RunArguments,
     backend_with_arguments,
+    check_consent,
     check_data,
     check_names,
     check_run_arguments,
     is_siming_task,
+    recipient_of,
     tasks_path,
 )
 from siming_tasks.plugin.response_cache.cache import replies_kept
@@ -195,13 +197,14 @@ def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwar
         backend_of(base.__module__ for base in type(lm).__mro__),
         {name: getattr(lm, name, "") for name in ("pass_video_url", "init_audio")},
     )
+    recipient = recipient_of(lm, backend, arguments_of(lm) or {})
     arguments = RunArguments(
         type(lm).__name__, backend, {"modality": modality}, size if isinstance(size, int) else 1,
         system_instruction=kwargs.get("system_instruction"), use_cache=kwargs.get("response_cache"),
     )  # fmt: skip
     with (
-        _one_message(kwargs.get("cli_args") is not None), RUN.evaluating(backend, modality), replies_kept(lm),
-        stored_images_sent(lm),
+        _one_message(kwargs.get("cli_args") is not None), RUN.evaluating(backend, modality, recipient),
+        replies_kept(lm), stored_images_sent(lm),
     ):  # fmt: skip
         host.refuse_untested(RUN.options.lmms_eval)
         specs = [spec for spec in TASKS.values() if spec.task_name in tasks]
@@ -213,6 +216,7 @@ def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwar
                 "siming-tasks: this %s was made without %s, which it would be given by its name. "
                 "Results may differ (%s).", type(lm).__name__, _listed(missing), see("models"),
             )  # fmt: skip
+        check_consent(specs if len(specs) == len(tasks) else TASKS.values())
         return evaluate(lm, task_dict, *args, **kwargs)
 
 

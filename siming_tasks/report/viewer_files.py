@@ -17,7 +17,6 @@ import gzip
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -35,6 +34,7 @@ from siming_tasks.common.public_facts import public_media
 from siming_tasks.common.sanitize import visible
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
+from siming_tasks.data.consent import copy_recording
 from siming_tasks.data.transcript import transcript_of
 from siming_tasks.media import read_timeline
 from siming_tasks.results.record import Record, merge_parts
@@ -293,7 +293,7 @@ class VideoLinker(NamedTuple):
         target = self.part / "media" / f"{video.video_id}{source.suffix}"
         if not target.exists():
             target.parent.mkdir(exist_ok=True)
-            shutil.copyfile(source, target)
+            copy_recording(self.dataset, video, target)
         return quote(f"../media/{target.name}")
 
 

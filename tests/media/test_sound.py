@@ -15,7 +15,7 @@ from scipy.signal import resample_poly
 
 from siming_tasks.common.errors import MediaError
 from siming_tasks.media import FrameStore, has_sound, sound_of
-from siming_tasks.media.sound import RATE, Sound, decode_sound
+from siming_tasks.media.sound import RATE, Sound, decode_sound, silences_of
 
 SECOND = 48_000
 FOOTAGE = Path(__file__).parents[3] / "shared" / "footage"
@@ -132,11 +132,21 @@ def test_the_wave_form_is_loudest_where_the_sound_is() -> None:
     assert Sound(samples[998:]).peaks(4).tolist() == [0, 0.5, 0, 0], "fewer samples than parts"
 
 
-def test_silence_is_where_nothing_is_louder_than_a_converter() -> None:
+def test_silence_is_where_nothing_is_louder_than_a_converter(tmp_path: Path) -> None:
     """Six seconds: 2.5 of nothing, one click, 1.5 of nothing, then a faint hiss."""
     samples = np.zeros(6 * RATE, np.int16)
     samples[round(2.55 * RATE)] = 100
     samples[4 * RATE :] = np.random.default_rng(0).integers(-40, 40, 2 * RATE)
-    assert Sound(samples).silences() == [(0.0, 2.5)]
-    assert Sound(samples).silences(1.0) == [(0.0, 2.5), (2.6, 4.0)]
-    assert Sound(np.zeros(RATE, np.int16)).silences() == [] == Sound(np.zeros(0, np.int16)).silences()
+    with av.open(str(tmp_path / "v.mkv"), "w") as out:
+        write_sound = out.add_stream("pcm_s16le", rate=RATE, layout="mono")
+        pictures = out.add_stream("libx264", rate=10)
+        pictures.width, pictures.height, pictures.pix_fmt = 64, 48, "yuv420p"
+        picture = av.VideoFrame.from_ndarray(np.zeros((72, 64), np.uint8), format="yuv420p")
+        picture.pts = 0
+        frame = av.AudioFrame.from_ndarray(samples[None], format="s16", layout="mono")
+        frame.sample_rate, frame.pts = RATE, 0
+        out.mux([*pictures.encode(picture), *pictures.encode(None), *write_sound.encode(frame)])
+        out.mux(write_sound.encode(None))
+    assert silences_of(tmp_path / "v.mkv", 0.0, 6.0) == [(0.0, 2.5)]
+    assert silences_of(tmp_path / "v.mkv", 0.0, 6.0, 1.0) == [(0.0, 2.5), (2.6, 4.0)]
+    assert silences_of(tmp_path / "v.mkv", 0.0, 9.0) == [(0.0, 2.5), (6.0, 9.0)], "beyond its end there is none"

@@ -13,14 +13,14 @@ from siming_tasks.common.errors import MediaError, Problem
 from siming_tasks.common.files import sha256_file
 from siming_tasks.common.schema import Video
 from siming_tasks.media.container import open_video
-from siming_tasks.media.picture import WIDE_GAMUTS, Orientation, side_data
+from siming_tasks.media.picture import WIDE_GAMUTS, Orientation, picture_bytes
+from siming_tasks.media.plain_copy import has_user_data
 from siming_tasks.media.sampler import frame_range
-from siming_tasks.media.sound import decode_sound
+from siming_tasks.media.sound import silences_of
 from siming_tasks.media.timeline import Timeline, timeline_of
 
 if TYPE_CHECKING:
     from av.container import InputContainer
-    from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
 _BROKEN = (
@@ -34,8 +34,11 @@ _HARMLESS = {
     *("ENCODER", "DURATION", "timecode"),
 }
 _REBUILD = "`siming data build` writes it as every reader expects."
-UUID, ENCODERS = 16, (b"x264 - core", b"x265 (build")
-"""User data begins with 16 bytes that say whose it is; how the notes of two encoders go on."""
+LARGE = 16_000_000
+"""Bytes of a picture above which key frames alone are decoded: a decoder holds up to 16 pictures that others are built
+on, and with a picture of 8K (50 MB) the check of one file would take more than a gigabyte."""
+LARGEST = 150_000_000
+"""Bytes of a picture that is not decoded at all."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ def _timing(about: _About, timeline: Timeline) -> Iterator[Problem]:
 def _silence(about: _About, path: Path, zero: float, heard: Collection[str]) -> Iterator[Problem]:
     """Sound that cannot be decoded, or that is none: a track that is silent, ends early, begins late or pauses."""
     try:
-        silences = decode_sound(path, zero).part(0.0, about.video.duration).silences()
+        silences = silences_of(path, zero, about.video.duration)
     except MediaError as error:
         yield about.problem("sound-damaged", str(error).removeprefix(f"{path}: "), "Build the data set again.")
         return
@@ -171,19 +174,27 @@ def _silence(about: _About, path: Path, zero: float, heard: Collection[str]) -> 
 
 
 def _decode(about: _About, path: Path, timeline: Timeline, problems: list[Problem]) -> int:
-    """Decode everything once; the number of pictures."""
+    """Decode everything once, one picture in memory at a time; the number of pictures."""
     frames = damaged = 0
     first_bad: float | None = None
     darkest, brightest = 255, 0
-    reason, noted = "", False
+    reason, expected, known = "", timeline.n_frames, timeline.times
     try:
+        if has_user_data(path):
+            what = "carries user data inside the video stream, where cameras write time, place and serial numbers."
+            problems.append(about.warning("media-user-data", what, "`siming data build` leaves it out."))
         with open_video(path) as (container, stream):
             stream.thread_type = "NONE"  # videos are worked on in parallel instead, which wastes less
+            if (size := picture_bytes(stream)) > LARGE:
+                stream.codec_context.skip_frame = "NONKEY" if size <= LARGEST else "ALL"
+                known = timeline.times[timeline.keyframes] if size <= LARGEST else timeline.times[:0]
+                expected = len(known)
+                what = f"has pictures of {stream.width} x {stream.height}: only {expected} key frames were decoded."
+                problems.append(about.warning("media-large", what, "Export it at 4K (3840 x 2160) or less."))
             for frame in container.decode(stream):
                 if not frames and any(Orientation.of(frame)):
                     what = "is to be shown turned or mirrored, which some readers ignore."
                     problems.append(about.warning("media-rotated", what))
-                noted = noted or _user_data(frame)
                 if frame.is_corrupt:
                     damaged += 1
                     first_bad = frame.time if first_bad is None else first_bad
@@ -191,23 +202,15 @@ def _decode(about: _About, path: Path, timeline: Timeline, problems: list[Proble
                     grey = frame.to_ndarray(format="gray", width=32, height=24, interpolation="AREA")
                     darkest, brightest = min(darkest, int(grey.min())), max(brightest, int(grey.max()))
                 frames += 1
+                del frame  # while the next one is decoded
     except MediaError as error:
         reason = str(error)
-    if noted:
-        what = "carries user data inside the video stream, where cameras write time, place and serial numbers."
-        problems.append(about.warning("media-user-data", what, "`siming data build` leaves it out."))
-    lost = timeline.n_frames - frames
+    lost = expected - frames
     if damaged or lost > 0 or reason:
-        at = first_bad if first_bad is not None else float(timeline.times[min(frames, timeline.n_frames - 1)])
+        at = first_bad if first_bad is not None else float(known[min(frames, len(known) - 1)]) if len(known) else 0.0
         what = f"{max(lost, 0)} pictures cannot be decoded and {damaged} are damaged, the first at {at:.2f} s."
         problems.append(about.problem("media-damaged", what, "Export it again from the source."))
     elif frames and brightest - darkest < 8:
         what = "shows the same flat picture from beginning to end."
         problems.append(about.warning("media-blank", what, "Check the recording."))
     return frames
-
-
-def _user_data(frame: VideoFrame) -> bool:
-    """True if the picture carries user data (H.264 or HEVC SEI) other than an encoder's note about its settings."""
-    notes = [bytes(data)[UUID:] for data in side_data(frame) if data.type.name == "SEI_UNREGISTERED"]
-    return any(not note.startswith(ENCODERS) for note in notes)

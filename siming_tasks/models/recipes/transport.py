@@ -38,6 +38,7 @@ class Transport:
     arguments: bool = False
     client: int = 1
     client_pauses: tuple[float, ...] = ()
+    host: str = ""
 
     def with_arguments(self, given: Mapping[str, Any]) -> Transport:
         """As it is with these arguments of the class.

@@ -68,6 +68,7 @@ def shown_view(doc: Doc, table: Table) -> View | None:
             also=opened.requests(policy, video.video_id) if mode.images else (),
             sampler=request.sampler,
             file=not ablation,
+            plain=bool(RUN.recipient) and not dataset.synthetic,
         )
 
     if not ablation:

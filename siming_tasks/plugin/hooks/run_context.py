@@ -114,6 +114,7 @@ class RunContext:
     _usage: OrderedDict[tuple[str, str], dict[str, Any]] = field(default_factory=OrderedDict)
     _last_evaluation: tuple[list[Item], Options, Rows] | None = None
     _model: tuple[Backend, str | None] = (UNKNOWN, None)
+    recipient: str = ""  # host that the model sends requests to; empty for one on this machine
     last_backend: Backend = UNKNOWN  # row of the model class that was evaluated last
     verified: bool = True  # a test runs the class that is evaluated, or the canary has passed with it
     _lock: RLock = field(default_factory=RLock)
@@ -159,17 +160,18 @@ class RunContext:
         return TASKS[doc["setting"]].reply_schema(self.dataset_of(doc).steps(doc))
 
     @contextmanager
-    def evaluating(self, backend: Backend, modality: str | None = None) -> Iterator[None]:
+    def evaluating(self, backend: Backend, modality: str | None = None, recipient: str = "") -> Iterator[None]:
         """While the block runs, a model of this class is evaluated; at other times an unknown one, which gets frames.
 
-        ``modality`` is the model's argument of this name.
+        ``modality`` is the model's argument of this name, ``recipient`` whom it sends requests to.
         """
         before, self._model, self.last_backend = self._model, (backend, modality), backend
+        self.recipient = recipient
         self.verified = backend.is_verified(self.options.cache_dir)
         try:
             yield
         finally:
-            self._model, self.verified = before, True
+            self._model, self.verified, self.recipient = before, True, ""
 
     @property
     def backend(self) -> Backend:

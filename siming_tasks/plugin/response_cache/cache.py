@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from siming_tasks.common.sanitize import well_formed
 from siming_tasks.models.recipes.transport import transport_of_class
 from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.plugin.preflight import is_siming_task
+from siming_tasks.plugin.preflight import address_of, is_siming_task
 from siming_tasks.plugin.response_cache.attempt import Attempt, count_of, reply_of
 from siming_tasks.plugin.response_cache.dispatch import NOT_SENT, dispatch, lies_over_processes, one_reply_per_request
 from siming_tasks.plugin.response_cache.key import (
@@ -167,7 +166,7 @@ class _Run:
         if self.store.unreadable:
             lines = f"{self.store.unreadable} lines or files there cannot be read and are left out"
             _log(f"{lines}; what they answered is asked again.", warn=True)
-        address = _address(self.model)
+        address = address_of(self.model)
         if others := {reply.address for reply in kept.values()} - {address}:
             _log(f"some were given by {', '.join(sorted(others))}, and this run asks {address}.", warn=True)
         for attempts in self.earlier.values():
@@ -210,7 +209,7 @@ class _Run:
         usage = self._record_usage(request, {"at": at} if self.store else {"at": at, "stored": False})
         if self.store and not is_asked_again(status, usage):
             media, name = dict(RUN.media_of(request.doc)), str(request.doc["id"])
-            self.store.add(KeptReply(request.key, name, text, now, _address(self.model), media, counts))
+            self.store.add(KeptReply(request.key, name, text, now, address_of(self.model), media, counts))
             self.kept.add(request.key)
 
     def _record_usage(self, request: Request, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -238,15 +237,6 @@ def _counted(request: Request, counts: Mapping[str, Any] | None) -> dict[str, An
     most = min(request.arguments.get("max_new_tokens") or 0, RUN.backend.most_tokens or sys.maxsize)
     reason = "length" if most and (written or 0) >= most else None
     return {"prompt_tokens": counts.get("input_tokens"), "completion_tokens": written, "finish_reason": reason}
-
-
-def _address(model: object) -> str:
-    """Host of a service; "" for none."""
-    for holder in (getattr(model, "client", None), model):
-        for name in ("base_url", "api_url", "url"):
-            if known := re.match(r"(https?://)(?:[^/?#]*@)?([\w.:-]+)", str(getattr(holder, name, None))):
-                return known[1] + known[2]
-    return ""
 
 
 def _log(text: str, *, warn: bool = False) -> None:

@@ -21,6 +21,7 @@ from siming_tasks.common.output_folder import check_place, make_once
 from siming_tasks.common.sanitize import cell
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data.check.label_checks import label_problems
+from siming_tasks.data.consent import ANY
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder_files import write_folder
 from siming_tasks.data.row_schema import stated_raters
@@ -256,6 +257,7 @@ def _info(plan: BuildPlan, canary: str) -> dict[str, Any]:
         },
         **stated_raters(plan.rater_facts),
         "sound": options.keep_audio,
+        **({"consent": {"services": ANY if ANY in options.consent else [*options.consent]}} if options.consent else {}),
         "processing": "Videos as H.264 .mp4 with a constant rate and even sides; container metadata removed, audio "
         f"{'kept' if options.keep_audio else 'removed'}; file names and {who} replaced by ids.",
         "created": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),

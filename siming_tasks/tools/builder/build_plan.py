@@ -58,6 +58,7 @@ class BuildOptions:
         keep_ids: keep the table's names as video ids instead of ``v001``...
         keep_rater_names: keep the table's names of raters instead of ``rater_a``...
         synthetic: the videos or labels are simulated.
+        consent: host names of those who may receive recordings, or ``any``.
         rater_facts: by the table's name, what is known of a rater; an instrument is a rater of that kind.
     """
 
@@ -70,6 +71,7 @@ class BuildOptions:
     keep_ids: bool = False
     keep_rater_names: bool = False
     synthetic: bool = False
+    consent: tuple[str, ...] = ()
     rater_facts: Mapping[str, Rater] = field(default_factory=dict)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from siming_tasks.media.plain_copy import sound_rate
 from siming_tasks.media.sound import Resampler, without_jitter
 
 if TYPE_CHECKING:
@@ -17,13 +18,6 @@ if TYPE_CHECKING:
 
 SOUND_BITS = 192_000
 """Bits per second of sound that is kept: no loss that can be heard."""
-AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 64_000, 88_200, 96_000)
-"""Samples per second that AAC has; other sound is resampled."""
-
-
-def sound_rate(track: AudioStream) -> int:
-    """Samples per second of a track that is kept."""
-    return track.rate if track.rate in AAC_RATES else 48_000
 
 
 class SoundWriter:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -24,9 +24,10 @@ from siming_tasks.common.files import atomic_path, atomic_write, sha256_file, sh
 from siming_tasks.media.clips import x264_options
 from siming_tasks.media.container import open_video
 from siming_tasks.media.picture import BT709, WIDE_GAMUTS, Colour, Orientation, copy_colour_tags, to_bt709_filter
+from siming_tasks.media.plain_copy import PICTURES, options_for, units
 from siming_tasks.media.timeline import REENCODE, read_timeline
 from siming_tasks.tools.builder.clock import Clock
-from siming_tasks.tools.builder.kept_sound import SoundWriter, sound_rate
+from siming_tasks.tools.builder.kept_sound import SoundWriter
 from siming_tasks.tools.builder.source_gate import MAX_GAP
 
 if TYPE_CHECKING:
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 
 CRF = 18
 """x264 quality of re-encoded videos: no visible loss."""
-PICTURES = "1-5|7-9"
-"""Kinds of H.264 units that travel when pictures are copied: slices, parameter sets, delimiters. Not supplemental
-information (SEI), filler and private kinds, where cameras store time, place and serial numbers."""
 IDR = 5
 """H.264's number for a slice of a picture from which decoding can start with nothing else known."""
 THREADS = 4
@@ -185,10 +183,9 @@ def normalise(
     import av
 
     with open_video(source) as (container, stream), atomic_path(target) as temporary:
-        options = {"movflags": "+faststart", "fflags": "+bitexact"}
-        if keep_audio and container.streams.audio:  # else the beginning of the sound is rounded to a millisecond
-            options["movie_timescale"] = str(sound_rate(container.streams.audio[0]))
-        with av.open(str(temporary), "w", format="mp4", options=options) as output:
+        with av.open(
+            str(temporary), "w", format="mp4", options=options_for(container if keep_audio else None)
+        ) as output:
             if not keep_audio and (container.start_time or 0) <= 0 and (rate := _rate_to_copy(source, stream)):
                 frames, damaged = _copy(container, stream, output, check)
                 size = stream.width, stream.height
@@ -237,18 +234,11 @@ def _rate_to_copy(source: Path, stream: VideoStream) -> Fraction | None:
             return None  # not an .mp4's way of storing H.264
         size = (setup[4] & 3) + 1
         for packet in container.demux(video):
-            if packet.size and (packet.is_discard or (packet.is_keyframe and IDR not in _units(bytes(packet), size))):
+            kinds = {unit[0] & 31 for unit in units(bytes(packet), size)} if packet.is_keyframe else {IDR}
+            if packet.size and (packet.is_discard or IDR not in kinds):
                 return None
     steps = np.unique(np.diff(timeline.pts))
     return 1 / (int(steps[0]) * timeline.time_base) if len(steps) == 1 else None
-
-
-def _units(packet: bytes, size: int) -> Iterator[int]:
-    """Kinds of the H.264 units of a packet, each of which begins with its length in ``size`` bytes."""
-    at = 0
-    while at + size < len(packet):
-        yield packet[at + size] & 31
-        at += size + int.from_bytes(packet[at : at + size], "big")
 
 
 def _copy(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Literal
 
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.files import sha256_file
 from siming_tasks.data import Dataset
+from siming_tasks.data.consent import copy_recording, refuse_without_consent
 from siming_tasks.data.withholding import public_files
 
 Gate = Literal["auto", "manual", "no"]
@@ -33,6 +37,8 @@ def push(dataset: Dataset, repo: str, *, gate: Gate = "manual", private: bool = 
 
     files = public_files(dataset)
     api, kind = HfApi(), "dataset"
+    refuse_without_consent(dataset, api.endpoint, "files")
+    _refuse_more_than_pictures(dataset)
     label = "SYNTHETIC " if dataset.synthetic else ""
     try:
         api.create_repo(repo, repo_type=kind, private=private, exist_ok=True)
@@ -58,3 +64,14 @@ def push(dataset: Dataset, repo: str, *, gate: Gate = "manual", private: bool = 
         kind = type(error).__name__
         raise DataError(f"{repo}: not uploaded ({kind}). Is the hub reachable, and HF_HUB_OFFLINE unset?") from None
     return str(done.oid)
+
+
+def _refuse_more_than_pictures(dataset: Dataset) -> None:
+    """Refuse files that are not as `siming data split` copies them, byte by byte (DataError)."""
+    with tempfile.TemporaryDirectory() as folder:
+        for video in dataset.videos:
+            copy = Path(folder) / "copy.mp4"
+            copy_recording(dataset, video, copy)
+            if sha256_file(copy) != sha256_file(dataset.media_path(video)):
+                what = f"video {video.video_id!r} may carry more than pictures (place, name, device, date)"
+                raise DataError(f"{dataset.root}: {what}. Upload what `siming data split` makes of the data set.")

@@ -130,7 +130,7 @@ class Asked:
             OptionsError: the media cannot be had in the wanted form.
         """
         generation = generation_kwargs()
-        with RUN.evaluating(ANYBODY):
+        with RUN.evaluating(ANYBODY, recipient="whoever is sent them"):
             for doc in watched(self.documents):
                 media.sent.clear()
                 turns = [{**turn, "content": list(map(media.part, turn["content"]))} for turn in doc_to_messages(doc)]

@@ -1,0 +1,145 @@
+"""Plain copies of recordings: coded pictures, and sound where it is kept, packet by packet; nothing else travels.
+
+Cameras, phones and editors write places, dates, names and devices into a file: as tags of the container and of its
+streams, as further streams (subtitles, telemetry, covers), as chapters and attachments, in boxes that no reader knows,
+and beside each picture (supplemental information, SEI). A copy has none of it by construction: it is written anew from
+the packets of one or two streams. A file that this package wrote comes out as the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from siming_tasks.common.errors import MediaError
+from siming_tasks.common.files import atomic_path
+from siming_tasks.media.container import open_video
+from siming_tasks.media.timeline import read_timeline
+
+if TYPE_CHECKING:
+    from av.audio.stream import AudioStream
+    from av.container import InputContainer
+    from av.video.stream import VideoStream
+
+PICTURES = "1-5|7-9"
+"""Kinds of H.264 units that travel: slices, parameter sets, delimiters. Not supplemental information (SEI), filler and
+private kinds."""
+SEI, USER_DATA = {"h264": (6,), "hevc": (39, 40)}, 5
+"""Numbers of the units with supplemental information by codec; number of user data without a registered owner in it."""
+ENCODERS = (b"x264 - core", b"x265 (build")
+"""How the notes of two encoders about their settings go on after the 16 bytes that say whose they are."""
+AAC_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 64_000, 88_200, 96_000)
+"""Samples per second that AAC has; other sound is resampled."""
+_BUILD = "`siming data build` writes it as it can be handed on."
+
+
+def sound_rate(track: AudioStream) -> int:
+    """Samples per second of a track that is kept."""
+    return track.rate if track.rate in AAC_RATES else 48_000
+
+
+def options_for(sounding: InputContainer | None) -> dict[str, str]:
+    """FFmpeg's options for an .mp4 that says neither when nor by what it was written.
+
+    Where the first sound track of a container is kept, its rate is the clock of the file: else the beginning of the
+    sound would be rounded to a millisecond.
+    """
+    tracks = sounding.streams.audio if sounding else ()
+    clock = {"movie_timescale": str(sound_rate(tracks[0]))} if tracks else {}
+    return {"movflags": "+faststart", "fflags": "+bitexact", "write_btrt": "0", **clock}
+
+
+def copy_plain(source: Path, target: Path, *, sound: bool = False) -> None:
+    """Write an ``.mp4`` of H.264 pictures anew, without anything that is neither picture nor sound (atomic).
+
+    Args:
+        source: the recording.
+        target: the ``.mp4`` to write.
+        sound: whether its first sound track travels.
+
+    Raises:
+        MediaError: it is coded otherwise, or readers differ about which pictures it has, so that its packets alone
+            would not show the same; or the copy does not.
+    """
+    import av
+    from av.bitstream import BitStreamFilterContext
+
+    with (
+        open_video(source) as (container, stream),
+        atomic_path(target) as temporary,
+        av.open(str(temporary), "w", format="mp4", options=options_for(container if sound else None)) as output,
+    ):
+        timeline = read_timeline(source)
+        if stream.codec_context.name != "h264" or not _unit_lengths(stream) or not timeline.standard:
+            raise MediaError(f"{source}: may carry more than pictures, which cannot be left out of it. {_BUILD}")
+        kept: dict[Any, Any] = {}
+        tracks: tuple[Any, ...] = (stream, *(container.streams.audio[:1] if sound else ()))
+        for track in tracks:
+            kept[track] = output.add_stream_from_template(track)
+            kept[track].metadata.clear()
+        pictures = BitStreamFilterContext(f"filter_units=pass_types={PICTURES}", stream, kept[stream])
+        for packet in container.demux(list(kept)):
+            if packet.dts is None:
+                continue
+            track = packet.stream
+            for part in pictures.filter(packet) if track is stream else [packet]:
+                part.stream = kept[track]
+                output.mux(part)
+    written = read_timeline(target)
+    if not np.array_equal(written.times, timeline.times) or abs(written.zero - timeline.zero) > 1e-3:
+        target.unlink()
+        raise MediaError(f"{source}: a copy of its packets has other times. {_BUILD}")
+
+
+def _unit_lengths(stream: VideoStream) -> int:
+    """Bytes of the length before each unit of a packet, as an ``.mp4`` stores H.264 or HEVC; 0 if it is not so."""
+    setup, name = stream.codec_context.extradata or b"", stream.codec_context.name
+    place = {"h264": 4, "hevc": 21}.get(name, 0)
+    return (setup[place] & 3) + 1 if place and len(setup) > place and setup[0] == 1 else 0
+
+
+def units(packet: bytes, size: int) -> Iterator[bytes]:
+    """The units of a packet, each of which begins with its length in ``size`` bytes."""
+    at = 0
+    while at + size < len(packet):
+        end = at + size + int.from_bytes(packet[at : at + size], "big")
+        yield packet[at + size : end]
+        at = end
+
+
+def has_user_data(path: Path) -> bool:
+    """True if the pictures of an H.264 or HEVC file carry user data other than an encoder's note about its settings.
+
+    Packets are looked at, not pictures: decoded ones would keep what stands beside them in memory.
+    """
+    with open_video(path) as (container, stream):
+        size, kinds = _unit_lengths(stream), SEI.get(stream.codec_context.name, ())
+        for packet in container.demux(stream) if size else ():
+            for unit in units(bytes(packet), size):
+                hevc = stream.codec_context.name == "hevc"
+                kind = (unit[0] >> 1) & 63 if hevc else unit[0] & 31
+                if kind in kinds and _user_data(unit[2 if hevc else 1 :]):
+                    return True
+    return False
+
+
+def _user_data(messages: bytes) -> bool:
+    """True if one of a unit's messages is user data of somebody else than a known encoder (H.264, 7.3.2.3.1)."""
+    messages = messages.replace(b"\0\0\3", b"\0\0")
+    at = 0
+    while at + 2 < len(messages):
+        numbers = []
+        for _ in range(2):  # the kind and the length of a message: each 255 adds as much
+            number = 0
+            while at < len(messages) and messages[at] == 255:
+                number, at = number + 255, at + 1
+            numbers.append(number + (messages[at] if at < len(messages) else 0))
+            at += 1
+        kind, length = numbers
+        if kind == USER_DATA and not messages[at + 16 : at + length].startswith(ENCODERS):
+            return True
+        at += length
+    return False

@@ -1,0 +1,251 @@
+"""What leaves this machine: recordings only to those whom the data set names, nothing in them but what they show."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+import yaml
+from av.bitstream import BitStreamFilterContext
+
+from siming_tasks.cli import main
+from siming_tasks.common.errors import DataError, MediaError
+from siming_tasks.data import open_dataset, restate, withhold
+from siming_tasks.data.consent import recipients, refuse_without_consent
+from siming_tasks.media import FrameStore, read_timeline, sound_of, view
+from siming_tasks.media.modes import backends
+from siming_tasks.media.plain_copy import copy_plain, has_user_data
+from siming_tasks.plugin.preflight import recipient_of
+from siming_tasks.report.viewer_files import VideoLinker
+from siming_tasks.tools.builder import BuildOptions, build_dataset
+from siming_tasks.tools.exchange.hub_upload import push
+from tests.data.conftest import RUBRIC, STEPS, write_video
+
+PLACE, NAME, SERIAL, DAY = "+48.8566+002.3522/", "Dr. Wang Mei", "SN-4711-cam", "2026-03-14T09:26:53.000000Z"
+SECRETS = (b"48.8566", b"Wang Mei", b"SN-4711", b"2026-03-14", b"+002.3522")
+
+
+def told(path: Path, name: str = "film.mp4") -> Path:
+    """A film as phones and editors write them, which tells place, day, name and device in every way that a file has."""
+    plain = write_video(path / f"plain-{Path(name).suffix[1:]}.mp4", audio=True)
+    tags = {"location": PLACE, "title": NAME, "comment": f"{NAME}, {SERIAL}", "creation_time": DAY, "artist": NAME}
+    target = path / name
+    with av.open(str(plain)) as source, av.open(str(target), "w") as out:
+        out.metadata.update(tags)
+        pictures, sound = source.streams.video[0], source.streams.audio[0]
+        shown, heard = out.add_stream_from_template(pictures), out.add_stream_from_template(sound)
+        shown.metadata["handler_name"] = heard.metadata["handler_name"] = heard.metadata["title"] = NAME
+        note = "h264_metadata=sei_user_data=086f3693-b7b3-4f2c-9653-21492feee5b8+" + PLACE[:8] + SERIAL
+        noting = BitStreamFilterContext(note, pictures, shown)
+        for packet in source.demux(pictures, sound):
+            if packet.dts is not None:
+                track = shown if packet.stream is pictures else heard
+                for part in noting.filter(packet) if track is shown else [packet]:
+                    part.stream = track
+                    out.mux(part)
+    plain.unlink()
+    if target.suffix == ".mp4":  # a box that no reader knows
+        box = NAME.encode() + PLACE.encode()
+        with target.open("ab") as stream:
+            stream.write(struct.pack(">I4s16s", 24 + len(box), b"uuid", bytes(16)) + box)
+    assert any(secret in target.read_bytes() for secret in SECRETS)
+    return target
+
+
+def leaked(*files: Path) -> list[bytes]:
+    return [secret for file in files for secret in SECRETS if secret in file.read_bytes()]
+
+
+@pytest.fixture
+def real(folder: Path) -> Path:
+    """A data set of real recordings, one of which tells everything."""
+    told(folder / "media", "v001.mp4")
+    about = yaml.safe_load((folder / "dataset.yaml").read_text())
+    (folder / "dataset.yaml").write_text(yaml.safe_dump({**about, "synthetic": False, "sound": False}))
+    restate(folder)
+    return folder
+
+
+def test_a_plain_copy_shows_the_same_and_tells_nothing(tmp_path: Path) -> None:
+    source = told(tmp_path)
+    assert has_user_data(source)
+    for sound in (False, True):
+        copy_plain(source, tmp_path / "copy.mp4", sound=sound)
+        assert leaked(tmp_path / "copy.mp4") == [] and not has_user_data(tmp_path / "copy.mp4")
+        assert np.array_equal(read_timeline(source).times, read_timeline(tmp_path / "copy.mp4").times)
+        with av.open(str(source)) as before, av.open(str(tmp_path / "copy.mp4")) as after:
+            assert len(after.streams) == 1 + sound and "location" not in after.metadata
+            for old, new in zip(before.decode(video=0), after.decode(video=0), strict=True):
+                assert np.array_equal(old.to_ndarray(), new.to_ndarray())
+    first = (tmp_path / "copy.mp4").read_bytes()
+    copy_plain(tmp_path / "copy.mp4", tmp_path / "again.mp4", sound=True)
+    assert (tmp_path / "again.mp4").read_bytes() == first, "a copy of a copy is the copy"
+    for codec, options in (("mpeg4", {}), ("libx265", {"x265-params": "log-level=none"})):
+        other = write_video(tmp_path / f"{codec}.mp4", codec=codec, options=options)
+        with pytest.raises(MediaError, match="may carry more than pictures"):
+            copy_plain(other, tmp_path / "refused.mp4")
+    assert not (tmp_path / "refused.mp4").exists()
+
+
+def test_no_file_that_leaves_tells_more_than_its_pictures(real: Path, tmp_path: Path) -> None:
+    """The public folder, a report's copy, the whole recording, a clip and a film with sound for a service."""
+    dataset = open_dataset(real)
+    public = withhold(real, tmp_path / "public", tmp_path / "key.json")
+    assert leaked(*(path for path in public.root.rglob("*") if path.is_file())) == []
+    link = VideoLinker("copy", dataset, tmp_path / "report", tmp_path)
+    assert link(dataset.videos[0]) == "../media/v001.mp4" and leaked(tmp_path / "media" / "v001.mp4") == []
+    source, about = dataset.media_path(dataset.videos[0]), {"frames": 4, "mode": "video", "cache": tmp_path / "cache"}
+    for span in (None, (0.0, 0.9)):
+        shown = view(source, span=span, plain=True, **about).path
+        assert shown is not None and shown != source and leaked(shown) == []
+    store = FrameStore.of(source, tmp_path / "cache")
+    assert leaked(store.plain(), sound_of(store).in_file(store.plain(), store)) == []
+    assert leaked(*(path for path in (tmp_path / "cache").rglob("*") if path.is_file())) == []
+
+
+@pytest.mark.parametrize("name", ["exam.mp4", "exam.mkv"])
+@pytest.mark.parametrize("keep_audio", [False, True])
+def test_a_build_leaves_out_what_a_film_tells(tmp_path: Path, name: str, keep_audio: bool) -> None:
+    told(tmp_path / "videos", name)
+    (tmp_path / "rubric.yaml").write_text(yaml.safe_dump(RUBRIC))
+    rows = [f"{Path(name).stem},{step},consensus,{top:g}" for step, top in STEPS]
+    (tmp_path / "labels.csv").write_text("\n".join(["video_id,step_id,rater,points", *rows]))
+    options = BuildOptions(keep_audio=keep_audio, consent=("api.example.com",))
+    inputs = {"rubric": tmp_path / "rubric.yaml", "labels": tmp_path / "labels.csv", "videos": tmp_path / "videos"}
+    built = build_dataset(tmp_path / "out", **inputs, options=options).dataset
+    assert recipients(built) == ("api.example.com",)
+    assert leaked(*(path for path in built.root.rglob("*") if path.is_file())) == []
+    public = withhold(built.root, tmp_path / "public", tmp_path / "key.json")
+    assert recipients(public) == ("api.example.com",)
+    file = public.media_path(public.videos[0])
+    copy_plain(file, tmp_path / "again.mp4", sound=keep_audio)
+    assert (tmp_path / "again.mp4").read_bytes() == file.read_bytes(), "so that an upload knows it"
+
+
+def state(folder: Path, **about: Any) -> None:
+    info = yaml.safe_load((folder / "dataset.yaml").read_text())
+    (folder / "dataset.yaml").write_text(yaml.safe_dump({**info, **about}))
+
+
+@pytest.mark.parametrize(
+    ("services", "recipient", "goes"),
+    [
+        (None, "https://api.openai.com/v1", False),
+        (None, "api.openai.com", False),
+        (None, "http://localhost:8000/v1", True),
+        (None, "http://127.0.0.1.evil.example/v1", False),
+        (None, "node7", False),
+        (None, "", False),
+        (["api.openai.com"], "https://api.openai.com/v1", True),
+        (["openai.com"], "https://api.openai.com/v1", True),
+        (["openai.com"], "https://evilopenai.com/v1", False),
+        (["api.openai.com"], "generativelanguage.googleapis.com", False),
+        (["api.openai.com"], "", True),
+        ("any", "https://api.openai.com/v1", True),
+    ],
+)
+def test_recordings_go_to_those_whom_the_data_set_names(real: Path, services: Any, recipient: str, goes: bool) -> None:
+    if services:
+        state(real, consent={"services": services})
+    if goes:
+        refuse_without_consent(open_dataset(real), recipient)
+        return
+    with pytest.raises(DataError, match="consent and ethics approval"):
+        refuse_without_consent(open_dataset(real), recipient)
+    state(real, synthetic=True)
+    refuse_without_consent(open_dataset(real), recipient)
+
+
+@pytest.mark.parametrize("wrong", [{"service": ["x"]}, {"services": "everybody"}, "any"])
+def test_a_consent_that_says_something_else_is_refused(real: Path, wrong: Any) -> None:
+    state(real, consent=wrong)
+    with pytest.raises(DataError, match="consent"):
+        open_dataset(real)
+
+
+@pytest.mark.parametrize(
+    ("name", "client", "arguments", "host"),
+    [
+        ("chat.openai", "https://api.openai.com/v1/", {}, "api.openai.com"),
+        ("chat.openai", "http://127.0.0.1:8000/v1", {}, ""),
+        ("chat.async_openai", "http://node7:8000/v1", {}, "node7"),
+        ("chat.gemini", None, {}, "generativelanguage.googleapis.com"),
+        ("simple.claude", None, {}, "api.anthropic.com"),
+        ("chat.litellm", None, {"base_url": "http://localhost:4000"}, ""),
+        ("chat.litellm", None, {}, "litellm"),
+        ("chat.qwen2_5_vl", None, {}, ""),
+        ("chat.vllm", None, {}, ""),
+    ],
+)
+def test_who_is_asked_is_known_before_the_first_request(
+    name: str, client: str | None, arguments: dict[str, str], host: str
+) -> None:
+    model = SimpleNamespace(client=SimpleNamespace(base_url=client))
+    assert recipient_of(model, backends()[name], arguments) == host
+
+
+def test_jobs_and_uploads_need_consent_and_a_plan_says_who_has_it(real: Path, tmp_path: Path, capsys: Any) -> None:
+    job = [
+        "run",
+        "requests",
+        str(real),
+        str(tmp_path / "job.jsonl"),
+        "--model",
+        "m",
+        "--cache",
+        str(tmp_path / "cache"),
+    ]
+    assert main(job) == 1 and "consent and ethics approval" in capsys.readouterr().err
+    assert not (tmp_path / "job.jsonl").exists()
+    assert main(["run", "plan", "--data", str(real)]) == 0
+    assert "Its recordings stay on this machine" in capsys.readouterr().out
+    public = withhold(real, tmp_path / "public", tmp_path / "key.json")
+    with pytest.raises(DataError, match=r"would go to huggingface\.co"):
+        push(public, "org/exams")
+    state(real, consent={"services": ["openai.com"]})
+    assert main(job) == 0 and "may go to openai.com" in capsys.readouterr().out
+    assert leaked(tmp_path / "job.jsonl") == []
+    (public.root / "media" / "v001.mp4").write_bytes((real / "media" / "v001.mp4").read_bytes())
+    state(public.root, consent={"services": "any"})
+    restate(public.root)
+    with pytest.raises(DataError, match="may carry more than pictures"):
+        push(open_dataset(public.root), "org/exams")
+
+
+@pytest.mark.parametrize(("refs", "size"), [(3, (1920, 1080)), (16, (7680, 4320))])
+def test_a_check_takes_at_most_300_mb_beside_one_picture(tmp_path: Path, refs: int, size: tuple[int, int]) -> None:
+    """Of whatever file: a decoder would hold 16 pictures of 50 MB for this one, and user data keep each in memory."""
+    flat = np.full((size[1] * 3 // 2, size[0]), 90, np.uint8)
+    with av.open(str(tmp_path / "v.mp4"), "w") as out:
+        stream = out.add_stream("libx264", rate=25)
+        (stream.width, stream.height), stream.pix_fmt = size, "yuv420p"
+        stream.options = {"preset": "ultrafast", "x264-params": f"ref={refs}:bframes=3"}
+        for number in range(24):
+            flat[100:200, 100 * number : 100 * number + 100] = 10 * number
+            frame = av.VideoFrame.from_ndarray(flat, format="yuv420p")
+            frame.pts = number
+            out.mux(stream.encode(frame))
+        out.mux(stream.encode(None))
+    done = subprocess.run([sys.executable, "-c", MEASURE, str(tmp_path / "v.mp4")], capture_output=True, text=True)
+    peak, codes = json.loads(done.stdout)
+    assert peak < 300 + flat.nbytes / 1e6 and ("media-large" in codes) == (refs == 16), (peak, codes)
+
+
+MEASURE = """
+import json, resource, sys
+from pathlib import Path
+from siming_tasks.common.schema import Video
+from siming_tasks.data.check.media_checks import inspect
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+found = inspect(Path(sys.argv[1]), Video("v", "v.mp4", 0.96, ()), 1)
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(json.dumps([(after - before) / 1024, [problem.code for problem in found.problems]]))
+"""
