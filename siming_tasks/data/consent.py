@@ -1,4 +1,4 @@
-"""What may leave this machine: to whom a data set's recordings may go, and copies that tell nothing but what they show.
+"""Recordings that leave this machine: to whom they may go, and copies that tell nothing but what they show.
 
 ``dataset.yaml`` states who may receive frames, sound or files (``consent: {services: [api.example.com]}``, or ``any``).
 Whatever is on this machine is nobody's business; SYNTHETIC data show nobody.

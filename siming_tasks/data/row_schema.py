@@ -173,7 +173,7 @@ class VideoRow(BaseModel):
 
 
 class ConsentRow(BaseModel):
-    """Who may receive recordings: host names, or ``any``; a name stands for all that end in it, after a dot."""
+    """Consent to receive recordings: host names, or ``any``; a name stands for all that end in it, after a dot."""
 
     model_config = ConfigDict(extra="allow")
 

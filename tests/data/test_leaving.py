@@ -193,16 +193,8 @@ def test_who_is_asked_is_known_before_the_first_request(
 
 
 def test_jobs_and_uploads_need_consent_and_a_plan_says_who_has_it(real: Path, tmp_path: Path, capsys: Any) -> None:
-    job = [
-        "run",
-        "requests",
-        str(real),
-        str(tmp_path / "job.jsonl"),
-        "--model",
-        "m",
-        "--cache",
-        str(tmp_path / "cache"),
-    ]
+    monkeypatch.setenv("SIMING_CACHE", str(tmp_path / "cache"))
+    job = ["run", "requests", str(tmp_path / "job.jsonl"), "--data", str(real), "--model", "m"]
     assert main(job) == 1 and "consent and ethics approval" in capsys.readouterr().err
     assert not (tmp_path / "job.jsonl").exists()
     assert main(["run", "plan", "--data", str(real)]) == 0
