@@ -192,7 +192,9 @@ def test_who_is_asked_is_known_before_the_first_request(
     assert recipient_of(model, backends()[name], arguments) == host
 
 
-def test_jobs_and_uploads_need_consent_and_a_plan_says_who_has_it(real: Path, tmp_path: Path, capsys: Any) -> None:
+def test_jobs_and_uploads_need_consent_and_a_plan_says_who_has_it(
+    real: Path, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SIMING_CACHE", str(tmp_path / "cache"))
     job = ["run", "requests", str(tmp_path / "job.jsonl"), "--data", str(real), "--model", "m"]
     assert main(job) == 1 and "consent and ethics approval" in capsys.readouterr().err
