@@ -77,7 +77,7 @@ def function(name: str) -> str:
     """A function: how it is called, what it does and what it returns."""
     item = getattr(siming_tasks, name)
     told = parts(item)
-    returns = f" Returns: {plain(told['Returns'])}" if "Returns" in told else ""
+    returns = f" Returns: {plain(told['Returns']).split('. ')[0].rstrip('.')}." if "Returns" in told else ""
     return f"**`{name}{signature(item)}`**\n\n{plain(told[''])}{returns}\n"
 
 
