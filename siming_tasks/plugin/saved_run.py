@@ -144,6 +144,11 @@ def _end_if_incomplete(run: _SavedRun) -> None:
 _NEXT: dict[str, list[str]] = {"report": [], "board submit": [], "": []}
 """Quoted folders of this process's runs by the command that is to be typed next; "": replies were not saved."""
 
+_MEANING = (
+    "In the table, plcc, srcc, qwk and mcc are agreement with the raters' consensus: 1 is perfect, a judge that does "
+    "not look is near 0; +- is the standard error."
+)
+
 
 def _note_next(folder: Path | None, *, logged: bool, withheld: bool) -> None:
     command = ("board submit" if withheld else "report") if folder and logged else ""
@@ -164,7 +169,8 @@ def next_step() -> str:
 
 def _print_next() -> None:
     note = unread_note()
-    messages = [str(note), next_step()] if note.is_many else [f"{next_step()}\n{note}".rstrip()]
+    messages = [_MEANING] if _NEXT["report"] or _NEXT[""] else []  # a run without labels has no numbers
+    messages += [str(note), next_step()] if note.is_many else [f"{next_step()}\n{note}".rstrip()]
     with suppress(OSError, ValueError):  # nobody is listening any more
         sys.stdout.flush()
         for message in messages:

@@ -62,6 +62,7 @@ def test_a_full_disk_is_reported_as_an_error(
 def last_line(run: Any) -> str:
     assert run.code == 0, run.output[-3000:]
     table, _, line = run.output.rpartition("\nsiming-tasks: ")
+    assert ("1 is perfect" in table) != ("siming board" in line)
     assert "|siming_full_score" in table and "|" not in line  # after the table
     return str(line.splitlines()[0])
 

@@ -1,10 +1,10 @@
-"""The automated external defibrillator: what is done in its nine steps, and what each named error looks like."""
+"""The automated external defibrillator: what is done in its nine steps, right or wrong (in words: :mod:`steps`)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from siming_tasks.tools.simulator.choreography import Choreography
+from siming_tasks.tools.simulator.choreography import Bad, Choreography
 from siming_tasks.tools.simulator.compressions import DEPTH, PERIOD, compress, technique_of
 from siming_tasks.tools.simulator.patient import AED_MODES, CM
 
@@ -26,14 +26,20 @@ def defibrillate(s: Choreography) -> None:
     listens = not any(s.plan.has(name) for name in ("aed_01.omitted", "aed_03.omitted", "aed_04.omitted"))
     _power(s)
     since = s.now  # the assistant compresses from here on
-    _bare_chest(s)
-    _pads(s)
-    _connect(s, since)
+    with s.step("aed_02") as bad:
+        _bare_chest(s, bad)
+    with s.step("aed_03") as bad:
+        _pads(s, bad)
+    with s.step("aed_04") as bad:
+        _connect(s, bad, since)
+    if not s.plan.has("aed_04.long_interruption"):
+        _assist(s, since)
     _clear_for_analysis(s, listens)
     _follow_advice(s, listens)
     _clear_for_shock(s)
     _shock(s, listens)
-    _resume(s)
+    with s.step("aed_09") as bad:
+        _resume(s, bad)
 
 
 def _look_at_device(s: Choreography, gy: float = 0.6) -> tuple[float, float]:
@@ -74,55 +80,52 @@ def _press_power(s: Choreography) -> None:
     s.say("aed", "Attach the pads.", 1.6, wait=0.4)
 
 
-def _bare_chest(s: Choreography) -> None:
-    with s.step("aed_02") as bad:
-        if s.value("p_cloth") > 0.3 or not bad("omitted"):
-            s.put(p_wet=float(s.coin("wet chest", 0.5)))
-        if bad("omitted"):
-            return
-        s.me.bend(-20, 14, look=(-0.9, 0.9))
-        s.me.reach((300, 184), (318, 200), 0.5)
-        s.start(0.6, p_cloth=1)
-        if bad("partly_bare"):
-            s.put(p_flap=1)
-        s.me.reach((286, 178), (322, 214), 0.6)
-        if bad("no_skin_check"):
-            s.me.look(0.8, 0, wait=0.3)
-        else:
-            for x in (276, 312, 290):
-                s.me.reach((x, 190), None, 0.3, (4, 0))
-            s.put(p_wet=0)
-            s.me.say("Dry, no patches.", 1.3, wait=0.9)
-        s.me.rest()
+def _bare_chest(s: Choreography, bad: Bad) -> None:
+    if s.value("p_cloth") > 0.3 or not bad("omitted"):
+        s.put(p_wet=float(s.coin("wet chest", 0.5)))
+    if bad("omitted"):
+        return
+    s.me.bend(-20, 14, look=(-0.9, 0.9))
+    s.me.reach((300, 184), (318, 200), 0.5)
+    s.start(0.6, p_cloth=1)
+    s.put(p_flap=float(bad("partly_bare")))
+    s.me.reach((286, 178), (322, 214), 0.6)
+    if bad("no_skin_check"):
+        s.me.look(0.8, 0, wait=0.3)
+    else:
+        for x in (276, 312, 290):
+            s.me.reach((x, 190), None, 0.3, (4, 0))
+        s.put(p_wet=0)
+        s.me.say("Dry, no patches.", 1.3, wait=0.9)
+    s.me.rest()
 
 
-def _pads(s: Choreography) -> None:
-    with s.step("aed_03") as bad:
-        if bad("omitted"):
-            s.me.look(0.5, 0.4, wait=1.5)
-        else:
-            first, second = _PAD_1, _PAD_2
-            if bad("one_misplaced"):
-                second = (262.0, 0.66)
-            if bad("both_misplaced"):
-                first, second = (318.0, 0.72), (306.0, 0.92)
-            s.put(a_curl=1)
-            for pad, place in (("a_pad1", first), ("a_pad2", second)):
-                x, y = _look_at_device(s, 0.7)
-                s.me.reach(None, (x - 16, y + 6), 0.5)
-                s.put(**{pad: 1, f"{pad}x": x - 16, f"{pad}y": y + 6, f"{pad}z": -1})
-                s.wait(1.2)
-                target = (place[0], 178 + 28 * place[1])
-                s.me.bend(-16, 14, 0.8, look=(-0.7, 1))
-                s.start(0.8, **{f"{pad}x": target[0], f"{pad}y": target[1]})
-                s.me.reach(None, target, 0.8)
-                s.put(**{f"{pad}z": place[1]})
-                s.wait(0.4)
-                s.me.bend(0, 0, 0.3)
-        if s.plan.has("aed_01.late_power") and not s.plan.has("aed_01.omitted"):
-            s.me.look(0.7, 0.6)
-            _press_power(s)
-        s.me.rest()
+def _pads(s: Choreography, bad: Bad) -> None:
+    first, second = _PAD_1, _PAD_2
+    if bad("one_misplaced"):
+        second = (262.0, 0.66)
+    if bad("both_misplaced"):
+        first, second = (318.0, 0.72), (306.0, 0.92)
+    if bad("omitted"):
+        s.me.look(0.5, 0.4, wait=1.5)
+    else:
+        s.put(a_curl=1)
+        for pad, place in (("a_pad1", first), ("a_pad2", second)):
+            x, y = _look_at_device(s, 0.7)
+            s.me.reach(None, (x - 16, y + 6), 0.5)
+            s.put(**{pad: 1, f"{pad}x": x - 16, f"{pad}y": y + 6, f"{pad}z": -1})
+            s.wait(1.2)
+            target = (place[0], 178 + 28 * place[1])
+            s.me.bend(-16, 14, 0.8, look=(-0.7, 1))
+            s.start(0.8, **{f"{pad}x": target[0], f"{pad}y": target[1]})
+            s.me.reach(None, target, 0.8)
+            s.put(**{f"{pad}z": place[1]})
+            s.wait(0.4)
+            s.me.bend(0, 0, 0.3)
+    if s.plan.has("aed_01.late_power"):
+        s.me.look(0.7, 0.6)
+        _press_power(s)
+    s.me.rest()
 
 
 def _places_of_pads(s: Choreography) -> list[tuple[str, float, float]]:
@@ -131,36 +134,32 @@ def _places_of_pads(s: Choreography) -> list[tuple[str, float, float]]:
     return [(pad, s.value(f"{pad}x"), 178 + 28 * s.value(f"{pad}z")) for pad in pads]
 
 
-def _connect(s: Choreography, since: float) -> None:
-    with s.step("aed_04") as bad:
-        stopped = bad("long_interruption")
-        if stopped:
-            _assist(s, since)
-            s.aide.rest(0.4)
-        if not bad("omitted"):
-            if not bad("poor_adhesion"):
-                s.me.bend(-20, 14, look=(-0.8, 1))
-                for _, x, y in _places_of_pads(s):
-                    s.me.reach((x - 6, y - 4), (x + 6, y - 4), 0.4, (4, 4))
-                    s.wait(0.3)
-                s.put(a_curl=0)
-                s.me.bend(0, 0, 0.3)
-            if bad("late_connector"):
-                s.me.rest(0.3)
-                for _ in range(3):
-                    s.say("aed", "Plug in the connector.", 1.5)
-                    s.hold(1.5)
-            x, y = _look_at_device(s, 0.8)
-            s.me.reach(None, (x - 32, y + 12), 0.4)
-            s.me.reach(None, (x - 14, y + 11), 0.4)
-            s.put(a_plug=1)
-            s.log("me", "plugs the connector in")
-            s.wait(0.3)
-        if stopped:
-            s.hold(5)
-        s.me.rest()
-    if not stopped:
+def _connect(s: Choreography, bad: Bad, since: float) -> None:
+    if bad("long_interruption"):
         _assist(s, since)
+        s.aide.rest(0.4)
+    if not bad("omitted"):
+        if not bad("poor_adhesion"):
+            s.me.bend(-20, 14, look=(-0.8, 1))
+            for _, x, y in _places_of_pads(s):
+                s.me.reach((x - 6, y - 4), (x + 6, y - 4), 0.4, (4, 4))
+                s.wait(0.3)
+            s.put(a_curl=0)
+            s.me.bend(0, 0, 0.3)
+        if bad("late_connector"):
+            s.me.rest(0.3)
+            for _ in range(3):
+                s.say("aed", "Plug in the connector.", 1.5)
+                s.hold(1.5)
+        x, y = _look_at_device(s, 0.8)
+        s.me.reach(None, (x - 32, y + 12), 0.4)
+        s.me.reach(None, (x - 14, y + 11), 0.4)
+        s.put(a_plug=1)
+        s.log("me", "plugs the connector in")
+        s.wait(0.3)
+    if bad("long_interruption"):
+        s.hold(5)
+    s.me.rest()
 
 
 def _assist(s: Choreography, begin: float) -> None:
@@ -298,31 +297,30 @@ def _shock(s: Choreography, listens: bool) -> None:
         s.wait(0.3)
 
 
-def _resume(s: Choreography) -> None:
-    with s.step("aed_09") as bad:
-        if bad("omitted"):
-            s.me.look(0.2, -0.2)
-            s.hold(6)
-            return
-        if bad("delay_over_10s"):
-            s.me.look(0.8, 0.4)
-            s.hold(10.0)
-        if bad("pulse_check_first"):
-            s.me.look(0.2, 0.8)
-            s.me.start(0.4, bow=20)
-            s.me.reach(None, (347, 203), 0.5, (0, 1))
-            s.hold(4)
-            s.me.rest(0.3)
-        if bad("aed_off_or_pads_removed"):
-            for pad, x, y in _places_of_pads(s):
-                s.me.bend(-16, 14, 0.3)
-                s.me.reach(None, (x, y), 0.35)
-                s.put(**{pad: 0})
-                s.me.reach(None, (372, 160), 0.3)
-            s.me.reach(None, (s.value("a_x") + 12, s.value("a_y") - 9), 0.3, (0, 1))
-            s.put(a_mode=AED_MODES["off"])
-        s.me.walk(302, 0.5)
-        # The compressions go on until the slot ends: how many there are says nothing of the delay before them.
-        least = 8 if s.pace.strokes >= 30 else 3
-        compress(s, max(least, int((s.left - 1.0) / PERIOD)), technique_of(s, flawed=False))
-        s.me.rest()
+def _resume(s: Choreography, bad: Bad) -> None:
+    if bad("omitted"):
+        s.me.look(0.2, -0.2)
+        s.hold(6)
+        return
+    if bad("delay_over_10s"):
+        s.me.look(0.8, 0.4)
+        s.hold(10.0)
+    if bad("pulse_check_first"):
+        s.me.look(0.2, 0.8)
+        s.me.start(0.4, bow=20)
+        s.me.reach(None, (347, 203), 0.5, (0, 1))
+        s.hold(4)
+        s.me.rest(0.3)
+    if bad("aed_off_or_pads_removed"):
+        for pad, x, y in _places_of_pads(s):
+            s.me.bend(-16, 14, 0.3)
+            s.me.reach(None, (x, y), 0.35)
+            s.put(**{pad: 0})
+            s.me.reach(None, (372, 160), 0.3)
+        s.me.reach(None, (s.value("a_x") + 12, s.value("a_y") - 9), 0.3, (0, 1))
+        s.put(a_mode=AED_MODES["off"])
+    s.me.walk(302, 0.5)
+    # The compressions go on until the slot ends: how many there are says nothing of the delay before them.
+    least = 8 if s.pace.strokes >= 30 else 3
+    compress(s, max(least, int((s.left - 1.0) / PERIOD)), technique_of(s, flawed=False))
+    s.me.rest()

@@ -1,4 +1,4 @@
-"""Bag-mask ventilation: the device, the airway, the seal, the breaths, the rate."""
+"""Bag-mask ventilation: the device, the airway, the seal, the breaths, the rate (:mod:`steps` says it in words)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _EC, _PALM = 6.0, 8.0
 def ventilate(s: Choreography) -> None:
     """The whole skill, for a patient who has a pulse again but does not breathe."""
     _prepare(s)
+    side = s.plan.has("bmv_02.not_at_head")
     with s.step("bmv_02") as bad:
         s.start(0.4, b_x=412, b_y=160)
-        side = bad("not_at_head")
         if side:
             s.me.walk(322.0, 1.0)
         s.me.look(0.6 if side else -0.6, 0.9)
@@ -25,13 +25,12 @@ def ventilate(s: Choreography) -> None:
             s.wait(0.5)
         s.me.rest()
     _seal(s, side)
-    has = s.plan.has
     # Air reaches the chest if nothing stands in its way.
-    on = not (has("bmv_03.omitted") or has("bmv_03.constant_leak") or has("bmv_02.omitted"))
-    _breaths(s, on)
+    rise = float(not any(s.plan.has(name) for name in ("bmv_03.omitted", "bmv_03.constant_leak", "bmv_02.omitted")))
+    _breaths(s, rise)
     # A leak shows only when the bag is squeezed, so the seal is judged until the end of these breaths.
     s.spans["bmv_03"] = (s.spans["bmv_03"][0], s.spans["bmv_04"][1])
-    _rate(s, on)
+    _rate(s, rise)
 
 
 def _prepare(s: Choreography) -> None:
@@ -39,24 +38,20 @@ def _prepare(s: Choreography) -> None:
         s.by.say("Pulse is back, no breathing.", 2.0)
         s.start(1.2, a_x=352 if s.value("a_x") > 300 else s.value("a_x"))
         s.me.walk(432.0, 1.3)
-        s.put(b_seen=1, b_x=404, b_y=152, b_tube=0, b_res=0.1, b_flow=0, b_fault=0)
-        if bad("faulty_assembly"):
-            s.put(b_fault=1)
+        s.put(b_seen=1, b_x=404, b_y=152, b_tube=0, b_res=0.1, b_flow=0, b_fault=float(bad("faulty_assembly")))
         s.me.look(-0.6, 0.8)
         s.me.reach((404, 150), (430, 128), 0.5)
-        if bad("omitted"):
-            s.me.rest()
-            return
-        for _ in range(2):
-            s.move(0.35, b_sq=0.9)
-            s.move(0.35, b_sq=0)
-        if not bad("oxygen_missing_or_low"):
-            s.me.look(0.8, 0.4)
-            s.me.reach(None, (458, 142), 0.4)
-            s.put(b_tube=1)
-            s.move(0.6, b_flow=0.9)
-            if not bad("reservoir_not_filled"):
-                s.move(0.8, b_res=1)
+        if not bad("omitted"):
+            for _ in range(2):
+                s.move(0.35, b_sq=0.9)
+                s.move(0.35, b_sq=0)
+            if not bad("oxygen_missing_or_low"):
+                s.me.look(0.8, 0.4)
+                s.me.reach(None, (458, 142), 0.4)
+                s.put(b_tube=1)
+                s.move(0.6, b_flow=0.9)
+                if not bad("reservoir_not_filled"):
+                    s.move(0.8, b_res=1)
         s.me.rest()
 
 
@@ -99,20 +94,20 @@ def _squeeze(s: Choreography, rise: float, *, leak: bool = False) -> None:
     s.start(s.tick, p_rise=0, p_belly=0)
 
 
-def _breaths(s: Choreography, on: bool) -> None:
+def _breaths(s: Choreography, rise: float) -> None:
     with s.step("bmv_04") as bad:
         if bad("omitted"):
             s.hold(6)
             return
         _watch(s, not bad("not_watching_chest"))
         s.wait(0.4)
-        rise = 0.0 if bad("mostly_without_rise") or not on else 1.9 if bad("over_inflation") else 1.0
+        rise *= 0.0 if bad("mostly_without_rise") else 1.9 if bad("over_inflation") else 1.0
         for _ in range(3):
             _squeeze(s, rise, leak=s.plan.has("bmv_03.constant_leak"))
             s.hold(4.0)
 
 
-def _rate(s: Choreography, on: bool) -> None:
+def _rate(s: Choreography, rise: float) -> None:
     with s.step("bmv_05") as bad:
         _watch(s, not bad("no_monitoring"))
         if bad("omitted"):
@@ -121,7 +116,7 @@ def _rate(s: Choreography, on: bool) -> None:
         else:
             every = 1.9 if bad("hyperventilation") else 5.2
             for _ in range(round(11 / every)):
-                _squeeze(s, 1.0 if on else 0.0)
+                _squeeze(s, rise)
                 s.hold(every - 1.0)
             s.me.rest()
         s.wait(0.3)

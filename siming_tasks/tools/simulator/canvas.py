@@ -198,3 +198,8 @@ class Pen:
         cos, sin = math.cos(math.radians(angle)), math.sin(math.radians(angle))
         points = [(i * half[0], j * half[1]) for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
         self.fill([(center[0] + x * cos - y * sin, center[1] + x * sin + y * cos) for x, y in points], color)
+
+    def rimmed(self, center: Point, outer: Point, inner: Point, color: Color) -> None:
+        """An ellipse with a darker rim, light falling from above."""
+        self.oval(center, outer, shade(color))
+        self.oval((center[0], center[1] - 0.8), inner, color)

@@ -31,6 +31,8 @@ CHANNELS: Mapping[str, float] = {
     "b_leak": 0, "o_seen": 0, "o_x": 262, "o_y": 186,
 }  # fmt: skip
 """Every channel of the scene and its value at the start."""
+Bad = Callable[[str], bool]
+"""Whether the step that is being done has the error of this name."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class Performance:
 
 
 class Choreography:
-    """The script's tool: ``put`` and ``move`` channels, ``say`` words, ``step`` marks spans, ``now`` runs on.
+    """The script's tool: ``put`` and ``move`` channels, ``say`` words, ``act`` steps; ``now`` runs on.
 
     Args:
         fps: step boundaries fall on frames of this rate.
@@ -100,20 +102,20 @@ class Choreography:
         plan: TraineeErrors,
         pace: Pace,
         fps: int,
-        seed: int = 0,
-        slots: Mapping[str, float] | None = None,
-        leads: Mapping[str, float] | None = None,
+        seed: int,
+        slots: Mapping[str, float],
+        leads: Mapping[str, float],
     ) -> None:
-        self.plan, self.pace, self.fps, self.seed = plan, pace, fps, seed
-        self.slots, self._leads = slots or {}, leads or {}
-        self.base_x = 290.0
-        self.now = 0.0
+        self.plan, self.fps, self.seed = plan, fps, seed
+        tempo = 0.92 + 0.10 * self.coin("hurried") + 0.05 * self.coin("slow hands")
+        self.pace = replace(pace, time=pace.time * tempo)
+        self._slots, self._leads = slots, leads
+        self.now = self._slot_ends = 0.0
         self.spans: dict[str, tuple[float, float]] = {}
         self._lengths: dict[str, float] = {}
         self._utterances: list[Utterance] = []
         self._events: list[dict[str, Any]] = []
         self._steps: tuple[str, ...] = ()
-        self._slot_ends = 0.0
         self._keys: dict[str, list[tuple[float, float]]] = {name: [(0.0, value)] for name, value in CHANNELS.items()}
         self.me, self.aide, self.by = (Actor(self, who) for who in ("me", "aide", "by"))
 
@@ -122,13 +124,17 @@ class Choreography:
         keys = self._keys[name]
         return float(np.interp(self.now, [t for t, _ in keys[-4:]], [v for _, v in keys[-4:]]))
 
+    def trace(self, name: str, times: NDArray[np.float64], values: NDArray[np.float64]) -> None:
+        """A channel's course: ``times`` in seconds of the video, increasing, none before the channel's last change."""
+        keys = self._keys[name]
+        while keys and keys[-1][0] > times[0]:  # what was to come later
+            keys.pop()
+        keys += zip(times.tolist(), values.tolist(), strict=True)
+
     def _change(self, delay: float, values: Mapping[str, float]) -> None:
-        """Hold the channels' values until now, drop what was to come later, and reach new ones ``delay`` s from now."""
+        """Hold the channels' values until now, and reach new ones ``delay`` seconds from now."""
         for name, value in values.items():
-            here, keys = self.value(name), self._keys[name]
-            while keys and keys[-1][0] > self.now:
-                keys.pop()
-            keys += [(self.now, here), (self.now + delay, value)]
+            self.trace(name, np.array([self.now, self.now + delay]), np.array([self.value(name), value]))
 
     def put(self, **values: float) -> None:
         """Set channels at once."""
@@ -143,13 +149,6 @@ class Choreography:
         self.start(seconds, **values)
         self.wait(seconds)
 
-    def trace(self, name: str, times: NDArray[np.float64], values: NDArray[np.float64]) -> None:
-        """A channel's course: ``times`` in seconds of the video, increasing, none before the channel's last change."""
-        keys = self._keys[name]
-        while keys and keys[-1][0] > times[0]:
-            keys.pop()
-        keys += zip(times.tolist(), values.tolist(), strict=True)
-
     def wait(self, seconds: float) -> None:
         """Let time pass."""
         self.now += seconds * self.pace.time
@@ -163,16 +162,24 @@ class Choreography:
         """Factor that turns the rubric's seconds into seconds for :meth:`start` and :meth:`move`."""
         return self.pace.clock / self.pace.time
 
+    @property
+    def left(self) -> float:
+        """Seconds left of the slot of the step that is being done."""
+        return max(0.0, self._slot_ends - self.now)
+
     def say(self, who: str, text: str, seconds: float = 1.6, exact: bool = False, wait: float = 0.0) -> None:
         """Words beginning now, then ``wait``. With ``exact`` the pace does not shorten the words."""
         length = max(seconds if exact else seconds * self.pace.time, 2 / self.fps)
-        self._utterances = [
-            replace(word, end=self.now) if word.who == who and word.end > self.now else word
-            for word in self._utterances
-        ]
+        self._end_words(who)
         self._utterances.append(Utterance(self.now, self.now + length, who, text))
         self.log(who, f"says: {text}")
         self.wait(wait)
+
+    def _end_words(self, *speakers: str) -> None:
+        self._utterances = [
+            replace(word, end=self.now) if word.who in speakers and word.end > self.now else word
+            for word in self._utterances
+        ]
 
     def whole(self, time: float) -> float:
         """The end of the frame in which ``time`` lies."""
@@ -187,34 +194,34 @@ class Choreography:
         step = {"step_id": self._steps[0]} if len(self._steps) == 1 else {}
         self._events.append({"t": round(self.now, 3), "who": who, "what": what, **facts, **step})
 
+    def act(self, step: str, script: Callable[[Choreography, Bad], None]) -> None:
+        """Do a step by its script, or nothing at all where it is left out; then come to rest."""
+        with self.step(step) as bad:
+            if not bad("omitted"):
+                script(self, bad)
+                self.me.rest()
+
     @contextmanager
-    def step(self, *step_ids: str) -> Iterator[Callable[[str], bool]]:
+    def step(self, *step_ids: str) -> Iterator[Bad]:
         """Mark the span of steps (several if they are judged on the same stretch); gives ``bad(error name)``.
 
         With several steps the names are full ids. The span is rounded up to whole frames and is at least one second
         long at full pace (something must be there to look at, even where nothing is done), or as long as its slot.
         """
         begin, self._steps = self.now, step_ids
-        least = max([self.slots.get(step, 0.0) for step in step_ids] + [max(1.0 * self.pace.time, 3 / self.fps)])
+        least = max([self._slots.get(step, 0.0) for step in step_ids] + [max(1.0 * self.pace.time, 3 / self.fps)])
         self._slot_ends = begin + least
         self.now += self._leads.get(step_ids[0], 0.0)
         made = [self.plan.errors[step] for step in step_ids if step in self.plan.errors]
         if made:
             self.log("me", "errs", errors=made)
-        names = set(made) | ({error.rpartition(".")[2] for error in made} if len(step_ids) == 1 else set())
-        yield names.__contains__
+        yield (made if len(step_ids) > 1 else [error.rpartition(".")[2] for error in made]).__contains__
         self.now = self.whole(max(self.now, self._slot_ends))
         for step in step_ids:
             self.spans[step] = (round(begin, 6), round(self.now, 6))
             self._lengths[step] = self.now - begin
-        # Words end with their step: a clip holds nothing of the step before it.
-        self._utterances = [replace(word, end=self.now) if word.end > self.now else word for word in self._utterances]
+        self._end_words("me", "aide", "by", "aed")  # a clip holds nothing of the step before it
         self._steps = ()
-
-    @property
-    def left(self) -> float:
-        """Seconds left of the slot of the step that is being done."""
-        return max(0.0, self._slot_ends - self.now)
 
     def finish(self) -> Performance:
         """The whole performance."""
@@ -232,24 +239,22 @@ class Actor:
     def __init__(self, stage: Choreography, who: str) -> None:
         self._stage, self.who = stage, who
 
-    def _named(self, values: Mapping[str, float]) -> dict[str, float]:
-        return {f"{self.who}_{name}": value for name, value in values.items()}
-
     def value(self, name: str) -> float:
         """A channel's value now."""
         return self._stage.value(f"{self.who}_{name}")
 
     def put(self, **values: float) -> None:
         """Set channels at once."""
-        self._stage.put(**self._named(values))
+        self._stage.put(**{f"{self.who}_{name}": value for name, value in values.items()})
 
     def start(self, seconds: float, **values: float) -> None:
         """Begin to move."""
-        self._stage.start(seconds, **self._named(values))
+        self._stage.start(seconds, **{f"{self.who}_{name}": value for name, value in values.items()})
 
     def move(self, seconds: float, **values: float) -> None:
         """Move and go on from there."""
-        self._stage.move(seconds, **self._named(values))
+        self.start(seconds, **values)
+        self._stage.wait(seconds)
 
     def look(self, gx: float, gy: float, seconds: float = 0.25, wait: float = 0.0) -> None:
         """Begin to turn the head (-1 left to 1 right, -1 up to 1 down), then wait."""

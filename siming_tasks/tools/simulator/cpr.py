@@ -1,10 +1,8 @@
-"""Cardiopulmonary resuscitation: what is done in its 19 steps, and what each named error looks like."""
+"""Cardiopulmonary resuscitation: what is done in its 19 steps, right or wrong (:mod:`steps` says it in words)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from siming_tasks.tools.simulator.choreography import Choreography
+from siming_tasks.tools.simulator.choreography import Bad, Choreography
 from siming_tasks.tools.simulator.compressions import Technique, compress, technique_of
 
 
@@ -12,32 +10,21 @@ def resuscitate(s: Choreography) -> None:
     """All steps in the order of the plan: before the first compression, the first set, airway, breaths, cycles."""
     _scene_safety(s)
     _responsiveness(s)
-    _unless_omitted(s, "cpr_03", _call_for_help)
     checks = [("cpr_04", _breathing), ("cpr_05", _pulse)]
     if s.coin("pulse before breathing", 0.3):  # a legal order
         checks.reverse()
-    for step, act in (*checks, ("cpr_06", _lay_straight), ("cpr_07", _expose_chest)):
-        _unless_omitted(s, step, act)
+    for step, script in (("cpr_03", _call_for_help), *checks, ("cpr_06", _lay_straight), ("cpr_07", _expose_chest)):
+        s.act(step, script)
     with s.step("cpr_08") as bad:
-        if bad("omitted"):
-            s.base_x = 248.0
-        s.me.walk(s.base_x, 0.9)
+        s.me.walk(248.0 if bad("omitted") else 290.0, 0.9)
         s.me.look(0, 0.9, wait=0.6)
     how = technique_of(s)
     _first_set(s, how)
-    _unless_omitted(s, "cpr_15", _clear_mouth)
+    s.act("cpr_15", _clear_mouth)
     _airway(s)
     _breaths(s)
     _cycles(s, how)
-    _unless_omitted(s, "cpr_19", _reassess)
-
-
-def _unless_omitted(s: Choreography, step: str, act: Callable[[Choreography, Callable[[str], bool]], None]) -> None:
-    """A step of which nothing is to be seen where it is left out."""
-    with s.step(step) as bad:
-        if not bad("omitted"):
-            act(s, bad)
-            s.me.rest()
+    s.act("cpr_19", _reassess)
 
 
 def _scene_safety(s: Choreography) -> None:
@@ -67,8 +54,8 @@ def _responsiveness(s: Choreography) -> None:
         s.me.bend(30, 18, look=(0.8, 0.9))
         s.me.reach((324, 184), (334, 212), 0.4, (4, 4))
         for _ in range(3):
-            for left, right in ((176.0, 204.0), (184.0, 212.0)):
-                s.me.move(0.14, ly=left, ry=right)
+            s.me.move(0.14, ly=176, ry=204)
+            s.me.move(0.14, ly=184, ry=212)
         for ear in () if bad("tap_or_call_missing") else (0, 1):
             if bad("weak_call"):
                 s.me.look(0.3, 0.3)
@@ -79,7 +66,7 @@ def _responsiveness(s: Choreography) -> None:
         s.me.rest()
 
 
-def _call_for_help(s: Choreography, bad: Callable[[str], bool]) -> None:
+def _call_for_help(s: Choreography, bad: Bad) -> None:
     designated = not bad("nobody_designated") and not bad("shout_only")
     if designated:
         s.me.look(-1, -0.2)
@@ -104,12 +91,10 @@ def _call_for_help(s: Choreography, bad: Callable[[str], bool]) -> None:
 
 def _check_seconds(s: Choreography, name: str, wrong: bool) -> float:
     """A check of 5 to 10 s; wrongly timed it is far too short or too long."""
-    if not wrong:
-        return 6.0
-    return 2.2 if s.coin(f"{name} too short", 0.6) else 10.4
+    return 6.0 if not wrong else 2.2 if s.coin(f"{name} too short", 0.6) else 10.4
 
 
-def _breathing(s: Choreography, bad: Callable[[str], bool]) -> None:
+def _breathing(s: Choreography, bad: Bad) -> None:
     away = bad("no_view_of_chest")
     s.me.bend(44, 26 if away else 44, 0.5, look=(1, -0.3) if away else (-1, 0.8))
     s.wait(0.5)
@@ -123,12 +108,9 @@ def _at_neck(s: Choreography, x: float = 347.0) -> None:
     s.me.reach(None, (x, 203.0), 0.5, (1, 1))
 
 
-def _pulse(s: Choreography, bad: Callable[[str], bool]) -> None:
+def _pulse(s: Choreography, bad: Bad) -> None:
     seconds = _check_seconds(s, "pulse", bad("timing"))
-    if bad("wrong_site"):
-        _at_neck(s, 372.0)  # the jaw
-    else:
-        _at_neck(s)
+    _at_neck(s, 372.0 if bad("wrong_site") else 347.0)  # the jaw
     if bad("no_result_stated"):
         s.hold(seconds)
     else:
@@ -140,7 +122,7 @@ def _pulse(s: Choreography, bad: Callable[[str], bool]) -> None:
     s.wait(0.8)
 
 
-def _lay_straight(s: Choreography, bad: Callable[[str], bool]) -> None:
+def _lay_straight(s: Choreography, bad: Bad) -> None:
     s.me.bend(0, 24, 0.5, look=(-0.8, 0.9))
     s.me.reach((246, 196), (346, 208), 0.5, (4, 4))
     s.move(0.8, p_twist=0.4 if bad("misaligned") else 0.0)
@@ -150,7 +132,7 @@ def _lay_straight(s: Choreography, bad: Callable[[str], bool]) -> None:
         s.move(0.4, p_pillow=0)
 
 
-def _expose_chest(s: Choreography, _: Callable[[str], bool]) -> None:
+def _expose_chest(s: Choreography, _: Bad) -> None:
     s.me.look(0, 0.9)
     s.me.start(0.4, bow=14)
     s.me.reach((288, 192), (304, 192), 0.4)
@@ -167,23 +149,22 @@ def _locate(s: Choreography, how: Technique) -> None:
 
 
 def _first_set(s: Choreography, how: Technique) -> None:
-    has = s.plan.has
-    with s.step("cpr_09", "cpr_10", "cpr_11", "cpr_12", "cpr_13", "cpr_14"):
-        if has("cpr_09.omitted"):
+    with s.step("cpr_09", "cpr_10", "cpr_11", "cpr_12", "cpr_13", "cpr_14") as bad:
+        if bad("cpr_09.omitted"):
             s.me.look(0.5, 0.3, wait=4)
             s.me.rest()
             return
         _locate(s, how)
         strokes = s.pace.strokes
-        if has("cpr_14.large_miscount"):  # fewer where each takes long, for the set's slot
-            fewer = s.coin("fewer") or how.period > 0.6 or has("cpr_12.uneven")
+        if bad("cpr_14.large_miscount"):  # fewer where each takes long, for the set's slot
+            fewer = s.coin("fewer") or how.period > 0.6 or bad("cpr_12.uneven")
             strokes = strokes * 2 // 3 if fewer else strokes * 6 // 5
-        pause_after = strokes // 2 if has("cpr_14.pause_inside_set") else None
-        compress(s, strokes, how, counted=not has("cpr_14.silent"), pause_after=pause_after)
+        pause_after = strokes // 2 if bad("cpr_14.pause_inside_set") else None
+        compress(s, strokes, how, counted=not bad("cpr_14.silent"), pause_after=pause_after)
         s.me.rest()
 
 
-def _clear_mouth(s: Choreography, bad: Callable[[str], bool]) -> None:
+def _clear_mouth(s: Choreography, bad: Bad) -> None:
     s.me.bend(40, 22, look=(-1, -0.3) if bad("no_look") else (0.8, 1))
     s.me.reach((352, 206), (392, 184), 0.5)
     s.move(0.4, p_mouth=1)
@@ -196,6 +177,10 @@ def _clear_mouth(s: Choreography, bad: Callable[[str], bool]) -> None:
     s.move(0.3, p_mouth=0.1)
 
 
+def _hands_at_head(s: Choreography, seconds: float) -> None:
+    s.me.reach((356, 204), (394, 184), seconds, (1, 4))
+
+
 def _airway(s: Choreography) -> None:
     with s.step("cpr_16") as bad:
         if bad("omitted"):
@@ -203,17 +188,16 @@ def _airway(s: Choreography) -> None:
         else:
             s.me.bend(40, 20, look=(0.7, 1))
             tilt = 0.3 if bad("too_little_tilt") else 2.0 if bad("over_extension") else 1.0
-            lifts_neck = bad("wrong_manoeuvre")  # with one hand
-            if lifts_neck:
+            if bad("wrong_manoeuvre"):  # lifts the neck with one hand
                 s.me.reach((344, 214), None, 0.5, (4, 0))
             else:
                 s.me.reach((357, 203), (393, 182), 0.5, (1, 4))
             s.start(0.8, p_tilt=tilt, p_mouth=0.25)
-            s.me.move(0.8, **({"ly": 204} if lifts_neck else {"ly": 200, "rx": 396, "ry": 187}))
+            s.me.move(0.8, **({"ly": 204} if bad("wrong_manoeuvre") else {"ly": 200, "rx": 396, "ry": 187}))
             s.wait(0.5)
         s.start(0.3, p_mouth=0.2)
         s.me.start(0.3, lean=40, bow=20, gx=0.7, gy=1)
-        s.me.reach((356, 204), (394, 184), 0.4, (1, 4))
+        _hands_at_head(s, 0.4)
 
 
 def _breaths(s: Choreography) -> None:
@@ -258,7 +242,7 @@ def _cycles(s: Choreography, how: Technique) -> None:
     def breathe(number: int) -> None:
         s.me.start(0.4, lean=40, bow=20, gx=0.7, gy=1)
         s.start(0.6, p_tilt=1)
-        s.me.reach((356, 204), (394, 184), 0.5, (1, 4))
+        _hands_at_head(s, 0.5)
         for _ in range(number):
             _breath(s)
         _leave_head(s)
@@ -282,7 +266,7 @@ def _cycles(s: Choreography, how: Technique) -> None:
                 breathe(1 if wrong else 2)
 
 
-def _reassess(s: Choreography, bad: Callable[[str], bool]) -> None:
+def _reassess(s: Choreography, bad: Bad) -> None:
     _at_neck(s)
     s.me.bend(42, 40, look=(1, -0.3) if bad("one_sign_only") else (-1, 0.8))
     s.hold(10.5 if bad("over_10s") else 5.5)

@@ -11,14 +11,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import yaml
 from tqdm import tqdm
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write, read_yaml, sha256_file, sha256_json
 from siming_tasks.common.output_folder import make_once
 from siming_tasks.common.processes import worker_pool
-from siming_tasks.rubrics import load_rubric
+from siming_tasks.data.folder_files import write_folder
 from siming_tasks.tools.simulator.choreography import Performance
 from siming_tasks.tools.simulator.minimal_pairs import simulate_pairs
 from siming_tasks.tools.simulator.simulated_exam import Exam, simulate_labels
@@ -27,53 +26,17 @@ from siming_tasks.tools.simulator.video import FPS, FULL, SHORT, encode, frames,
 
 GENERATOR_VERSION = "5"
 """Moves whenever a seed no longer gives the same rubric, labels, event logs or (apart from the encoder) pictures."""
-
-_CARD = """\
----
-license: cc0-1.0
-language:
-- en
-pretty_name: SiMing simulated exams (SYNTHETIC)
-tags:
-- synthetic
-- video
-configs:
-- config_name: default
-  data_files: videos.jsonl
----
-
-# Simulated clinical skill exams: SYNTHETIC
-
-{videos} drawn videos of cardiopulmonary resuscitation, AED use and bag-mask ventilation, made by a program
-(`siming data demo`, generator version {version}, seed {seed}{form}). **No person, patient or real exam is shown, and no
-physician gave a score.** The labels are true by construction: a simulated trainee makes some of the rubric's named
-errors, the points follow from the rubric, and `events/<video_id>.json` says why each point was lost. `rater_a` and
-`rater_b` are simulated too; where they differ, an adjudicator with the event log decides: the consensus is the truth.
-
-## What may be concluded
-
-* That a pipeline (prompt, parser, metric, report) runs, and that it loses nothing between a label and a metric.
-* Whether a judge reads these drawings: which drawn evidence it uses, and whether it carries the state of a procedure
-  from one step to a later one.
-
-## What may not be concluded
-
-* Anything about how well a model, or a physician, judges real exams. Drawings are easier in some ways (no clutter) and
-  harder in others (few details), and the raters imitate only the size of human disagreement.
-* Anything clinical. The rubric is a reconstruction from public guidelines, not reviewed by a clinician.
-
-## Files
-
-`videos.jsonl` (labels), `rubric.yaml`, `media/` (H.264, {fps} frames/s), `events/` (logs), `dataset.yaml` (digests).
-Words stand in speech bubbles. {sound}{pairs}
-"""
-_SOUND = """The sound track has the device's words and signals, compressions and breaths; all words stand in
-`transcript` of each row. """
-_PAIRS = """`pairs.jsonl` lists counterfactual minimal pairs: for a `history` pair
-the frames of the step's clip are the same in both videos before encoding and its true score differs, so no judge that
-sees only the clip and answers equal inputs equally can be right on it."""
-
-
+_PROCESSING = (
+    "Drawn by a program. A simulated trainee makes some of the rubric's named errors, points follow from the rubric, "
+    "and `events/<video_id>.json` says why each point was lost; two raters are simulated, the consensus is the truth. "
+    "What is found here may not be concluded about real exams, people or physicians. "
+)
+_FORMS = {
+    "short": "Time-lapse with sets of six strokes, whose times tell the labels: for tests only. ",
+    "pairs": "`pairs.jsonl` lists counterfactual minimal pairs. ",
+    "sound": "The sound track has the device's words and signals, compressions and breaths; all words stand in "
+    "`transcript` of each row. ",
+}
 _SPEAKERS = {"me": "trainee", "aide": "helper", "by": "bystander", "aed": "AED"}
 
 
@@ -89,14 +52,6 @@ class _Recipe:
     sound: bool
     students: int | None
     sites: int
-
-
-@dataclass(frozen=True)
-class _Job:
-    exam: Exam
-    folder: Path
-    recipe: _Recipe
-    slots: Mapping[str, float]
 
 
 def make_demo(
@@ -149,63 +104,65 @@ def make_demo(
             return False
 
     def make(part: Path) -> None:
-        minimal_pairs = simulate_pairs(videos // 2, seed) if pairs else ()
-        exams = tuple(exam for pair in minimal_pairs for exam in pair.exams) or simulate_labels(
-            videos, seed, students=students, sites=sites
-        )
-        slots = {exam.video_id: pair.slots(short) for pair in minimal_pairs for exam in pair.exams}
-        todo = [_Job(exam, part, recipe, slots.get(exam.video_id, {})) for exam in exams]
-        _describe(part, _render(todo, jobs, progress), [pair.row() for pair in minimal_pairs], recipe)
+        if pairs:
+            both = simulate_pairs(videos // 2, seed)
+            todo = [
+                (exam, part, recipe, slots) for pair in both for slots in [pair.slots(short)] for exam in pair.exams
+            ]
+            with atomic_write(part / "pairs.jsonl") as stream:
+                stream.writelines(json.dumps(pair.row()) + "\n" for pair in both)
+        else:
+            exams = simulate_labels(videos, seed, students=students, sites=sites)
+            todo = [(exam, part, recipe, {}) for exam in exams]
+        _describe(part, _render(todo, jobs, progress), recipe)
         shutil.rmtree(part / "rows")
 
     make_once(out, "this demo", is_this, make, sha256_json(asdict(recipe)))
     return out
 
 
-def _render(todo: Sequence[_Job], jobs: int, progress: bool) -> list[dict[str, Any]]:
+def _render(todo: Sequence[tuple[Any, ...]], jobs: int, progress: bool) -> list[dict[str, Any]]:
     """The exams' rows in ``videos.jsonl``, their files made in worker processes."""
-    with tqdm(total=len(todo), unit="video", desc="Simulated exams", disable=not progress) as bar:
+    with tqdm(total=len(todo), unit="exam", desc="Drawing simulated exams", disable=not progress) as bar:
         if min(jobs, len(todo)) == 1:
             rows = []
             for job in todo:
-                rows.append(_make(job))
+                rows.append(_make(*job))
                 bar.update()
             return rows
         with worker_pool(min(jobs, len(todo))) as pool:
-            futures = [pool.submit(_make, job) for job in todo]
+            futures = [pool.submit(_make, *job) for job in todo]
             for future in as_completed(futures):
                 future.result()
                 bar.update()
             return [future.result() for future in futures]
 
 
-def _make(job: _Job) -> dict[str, Any]:
+def _make(exam: Exam, folder: Path, recipe: _Recipe, slots: Mapping[str, float]) -> dict[str, Any]:
     """Draw, encode and log one exam, unless an earlier run has; returns its row."""
     import cv2
 
-    exam, name = job.exam, job.exam.video_id
-    row_file = job.folder / "rows" / f"{name}.json"
-    row: dict[str, Any]
+    row_file = folder / "rows" / f"{exam.video_id}.json"
     if row_file.is_file():
-        row = json.loads(row_file.read_text(encoding="utf-8"))
-        return row
+        kept: dict[str, Any] = json.loads(row_file.read_text(encoding="utf-8"))
+        return kept
     cv2.setNumThreads(1)  # the work is shared out by video
-    played = perform(exam.plan, pace=SHORT if job.recipe.short else FULL, seed=exam.look, slots=job.slots)
-    track = sound_track(played, exam.look) if job.recipe.sound else None
-    encode(job.folder / "media" / f"{name}.mp4", frames(played, exam.look), fps=FPS, sound=track)
-    with atomic_write(job.folder / "events" / f"{name}.json") as stream:
+    played = perform(exam.plan, pace=SHORT if recipe.short else FULL, seed=exam.look, slots=slots)
+    media = f"media/{exam.video_id}.mp4"
+    track = sound_track(played, exam.look) if recipe.sound else None
+    encode(folder / media, frames(played, exam.look), fps=FPS, sound=track)
+    with atomic_write(folder / "events" / f"{exam.video_id}.json") as stream:
         json.dump(_event_log(exam, played), stream, indent=1)
-    steps = []
-    for step, scores in exam.scores.items():
-        start, end = played.spans[step]
-        steps.append({"step_id": step, "start": start, "end": end, "score": dict(scores)})
-    media = f"media/{name}.mp4"
-    row = {"video_id": name, "media": media, "duration": played.duration, "synthetic": True, "steps": steps}
-    if job.recipe.students:
+    steps = [
+        {"step_id": step, "start": played.spans[step][0], "end": played.spans[step][1], "score": dict(scores)}
+        for step, scores in exam.scores.items()
+    ]
+    row = {"video_id": exam.video_id, "media": media, "duration": played.duration, "synthetic": True, "steps": steps}
+    if recipe.students:
         row["student"] = exam.student
-    if job.recipe.sites > 1:
+    if recipe.sites > 1:
         row["site"] = exam.site
-    if job.recipe.sound:
+    if recipe.sound:
         row["transcript"] = [
             {"start": round(said.start, 3), "end": round(said.end, 3), "text": said.text, "who": _SPEAKERS[said.who]}
             for said in played.utterances
@@ -230,34 +187,19 @@ def _event_log(exam: Exam, played: Performance) -> dict[str, Any]:
     }
 
 
-def _describe(folder: Path, rows: Sequence[dict[str, Any]], pairs: Sequence[dict[str, Any]], recipe: _Recipe) -> None:
-    """Write everything but media, logs and pictures: the folder is a dataset afterwards."""
-    for name, lines in (("videos.jsonl", rows), ("pairs.jsonl", pairs)):
-        if lines:
-            with atomic_write(folder / name) as stream:
-                stream.writelines(json.dumps(line) + "\n" for line in lines)
-    with atomic_write(folder / "rubric.yaml") as stream:
-        stream.write((resources.files("siming_tasks.rubrics") / "default.yaml").read_text(encoding="utf-8"))
-    media = {row["media"]: sha256_file(folder / row["media"]) for row in rows}
-    rubric = load_rubric(folder / "rubric.yaml").model_dump(mode="json")
-    raters = {"rater_a": "simulated rater", "rater_b": "simulated rater", "consensus": "true by construction"}
-    about = {
+def _describe(folder: Path, rows: Sequence[dict[str, Any]], recipe: _Recipe) -> None:
+    """Write everything but media, logs and pairs: the folder is a dataset afterwards."""
+    info = {
         "name": "siming-demo",
         "version": f"{recipe.generator_version}.{recipe.seed}",
         "license": "CC0-1.0",
         "synthetic": True,
         "languages": ["en"],
-        "label_sources": raters,
+        "label_sources": {"raters": ["rater_a", "rater_b"], "rule": "true by construction"},
+        "processing": _PROCESSING + "".join(text for form, text in _FORMS.items() if getattr(recipe, form)),
         "simulation": asdict(recipe),
         **({"sound": True} if recipe.sound else {}),
-        "digest": sha256_json({"rubric": rubric, "videos": list(rows), "media": media}),
-        "media_sha256": media,
     }
-    with atomic_write(folder / "dataset.yaml") as stream:
-        stream.write("# SYNTHETIC: drawn by a program; no real exam, person or score.\n")
-        yaml.safe_dump(about, stream, sort_keys=False)
-    form = ", short form: time-lapse with sets of six strokes, for tests only" if recipe.short else ""
-    facts = {"version": recipe.generator_version, "form": form, "fps": FPS, "pairs": _PAIRS if pairs else ""}
-    facts["sound"] = _SOUND if recipe.sound else ""
-    with atomic_write(folder / "README.md") as stream:
-        stream.write(_CARD.format(**{**asdict(recipe), **facts}))
+    media = {row["media"]: sha256_file(folder / row["media"]) for row in rows}
+    with resources.as_file(resources.files("siming_tasks.rubrics") / "default.yaml") as rubric:
+        write_folder(folder, rubric, rows, info, media)

@@ -16,6 +16,8 @@ _FAR_FLOOR = 168.0
 _HANDS = {"clipboard": (-9, 104, 9, 98), "folded": (-4, 114, 4, 112), "hips": (-19, 110, 19, 110)}
 """Both hands by pastime: x beside the body's middle, y."""
 _GAZES = ((0.6, 0.4), (0.8, 0.5), (0.3, 0.6), (0.6, 0.5), (-0.1, 0.2), (0.7, 0.4), (0.2, 0.9))
+_FINGERS = {4: ((-2, 7), (-5, -2, 2, 5), 2.6), 5: ((0, -10), (-5, -2, 2, 5), 2.8)}
+"""Fingers by shape of the hand: y of their root and tip, x of each, width."""
 
 
 def sway_step(time: float) -> float:
@@ -28,11 +30,8 @@ def at_rest(state: State, who: str, look: Appearance, time: float) -> State:
     if state[f"{who}_seen"] < 0.5 or state[f"{who}_crouch"] > 0 or state[f"{who}_lean"]:
         return state
     phase = look.seed % 97 + (3.0 if who == "by" else 0.0)
-    moved = {
-        **state,
-        f"{who}_lean": 2.4 * sin(2 * pi * time / 9 + phase),
-        f"{who}_bow": state[f"{who}_bow"] + 0.7 * sin(2 * pi * time / 4 + phase),
-    }
+    lean, bow = 2.4 * sin(2 * pi * time / 9 + phase), 0.7 * sin(2 * pi * time / 4 + phase)
+    moved = {**state, f"{who}_lean": lean, f"{who}_bow": state[f"{who}_bow"] + bow}
     if who == "by":
         left, left_y, right, right_y = _HANDS[look.pastime]
         writes = look.pastime == "clipboard" and (time + look.seed % 11) % 11 < 3
@@ -62,8 +61,7 @@ def _hip(state: State, who: str) -> Point:
 def _chest(state: State, who: str, look: Appearance, time: float) -> Point:
     """Middle of the shoulders."""
     x, y = _hip(state, who)
-    phase = {"me": 0.0, "aide": 2.0, "by": 4.0}[who]
-    sway = look.sway * sin(2 * pi * look.beat * sway_step(time) + phase)
+    sway = look.sway * sin(2 * pi * look.beat * sway_step(time) + {"me": 0.0, "aide": 2.0, "by": 4.0}[who])
     lean = state[f"{who}_lean"]
     tall = sqrt(max(50.0**2 - lean * lean, 20.0**2)) if abs(lean) < 46 else 22.0
     return x + lean + sway, y - tall + state[f"{who}_bow"]
@@ -72,25 +70,21 @@ def _chest(state: State, who: str, look: Appearance, time: float) -> Point:
 def head_of(state: State, who: str, look: Appearance, time: float) -> Point:
     """Centre of a person's head."""
     x, y = _chest(state, who, look, time)
-    bow = state[f"{who}_bow"]
-    return x + 0.35 * state[f"{who}_lean"] + 3 * state[f"{who}_gx"], y - 22 + 0.22 * bow
+    return x + 0.35 * state[f"{who}_lean"] + 3 * state[f"{who}_gx"], y - 22 + 0.22 * state[f"{who}_bow"]
 
 
 def draw_body(pen: Pen, state: State, who: str, look: Appearance, time: float) -> None:
     """Legs and trunk of one person."""
     if state[f"{who}_seen"] < 0.5:
         return
-    clothes, crouch = look.clothes(who), state[f"{who}_crouch"]
+    clothes, crouch, floor = look.clothes(who), state[f"{who}_crouch"], _FAR_FLOOR + 4
     (hip_x, hip_y), (x, y) = _hip(state, who), _chest(state, who, look, time)
-    floor = _FAR_FLOOR + 4
     for side in (-1, 1):
-        start = (hip_x + side * 8, hip_y)
         knee = (hip_x + side * (10 + 12 * crouch), hip_y + 31 - 20 * crouch)
-        foot = (hip_x + side * (10 + 2 * crouch), floor)
-        pen.line([start, knee, foot], clothes.legs, 13)
-        pen.oval((foot[0], floor + 1), (9, 4), (60, 60, 65))
-    wide = 21.0
-    shoulders = [(x - wide, y), (x - wide + 5, y - 6), (x + wide - 5, y - 6), (x + wide, y)]
+        foot = hip_x + side * (10 + 2 * crouch)
+        pen.line([(hip_x + side * 8, hip_y), knee, (foot, floor)], clothes.legs, 13)
+        pen.oval((foot, floor + 1), (9, 4), (60, 60, 65))
+    shoulders = [(x - 21, y), (x - 16, y - 6), (x + 16, y - 6), (x + 21, y)]
     trunk = [(hip_x - 17, hip_y + 4), *shoulders, (hip_x + 17, hip_y + 4)]
     pen.fill(trunk, clothes.top)
     pen.line([(x, y - 4), (hip_x, hip_y + 4), *trunk], shade(clothes.top, 0.76), 1)  # the seam in front, the outline
@@ -100,8 +94,7 @@ def draw_front(pen: Pen, state: State, who: str, look: Appearance, time: float) 
     """Arms and head of one person."""
     if state[f"{who}_seen"] < 0.5:
         return
-    clothes = look.clothes(who)
-    chest = _chest(state, who, look, time)
+    clothes, chest = look.clothes(who), _chest(state, who, look, time)
     for side, hand in ((-1, "l"), (1, "r")):
         shoulder = (chest[0] + side * 18, chest[1] + 1)
         reach = (state[f"{who}_{hand}x"], state[f"{who}_{hand}y"])
@@ -115,15 +108,12 @@ def draw_front(pen: Pen, state: State, who: str, look: Appearance, time: float) 
 
 
 def _elbow(shoulder: Point, hand: Point, side: int) -> Point:
-    """The elbow of a two-bone arm, bent outwards."""
+    """The elbow of a two-bone arm, bent outwards; a little longer than life rather than short of the patient."""
     dx, dy = hand[0] - shoulder[0], hand[1] - shoulder[1]
     far = hypot(dx, dy) or 1e-6
-    stretch = max(far, 2 * _ARM) / (2 * _ARM)  # a little longer than life rather than short of the patient
-    bone = _ARM * stretch
+    bone = _ARM * (max(far, 2 * _ARM) / (2 * _ARM))
     out = sqrt(max(bone * bone - far * far / 4, 0.0))
-    normal = (-dy / far, dx / far)
-    if normal[0] * side < 0:
-        normal = (-normal[0], -normal[1])
+    normal = (-dy / far, dx / far) if -dy / far * side >= 0 else (dy / far, -dx / far)
     return shoulder[0] + dx / 2 + normal[0] * out, shoulder[1] + dy / 2 + normal[1] * out
 
 
@@ -156,32 +146,36 @@ def draw_hands(pen: Pen, state: State, who: str, look: Appearance) -> None:
     """The hands of one person: resting, pointing, feeling, held up, at a mask, compressing."""
     if state[f"{who}_seen"] < 0.5:
         return
-    skin = look.clothes(who).skin
-    if state[f"{who}_grip"] >= 0.5:
-        _draw_compressing_hands(pen, state, who, skin)
-    else:
-        for hand in "lr":
-            _draw_hand(pen, state, f"{who}_{hand}", round(state[f"{who}_{hand}shape"]), skin)
+    skin, grip = look.clothes(who).skin, round(state[f"{who}_grip"])
+    left, right = ((state[f"{who}_{hand}x"], state[f"{who}_{hand}y"]) for hand in "lr")
+    if grip == 0:
+        _draw_hand(pen, left, round(state[f"{who}_lshape"]), skin)
+    if grip != 1:
+        _draw_hand(pen, right, 0 if grip else round(state[f"{who}_rshape"]), skin)
+    if grip == 4:  # one hand on the chest
+        pen.rimmed(left, (9, 5), (8, 4.2), skin)
+    elif grip:  # one on the other
+        x, y = (left[0] + right[0]) / 2, max(left[1], right[1])
+        pen.rimmed((x, y), (11, 5.5), (10, 4.7), skin)
+        pen.rimmed((x, y - 6), (10.5, 5), (9.5, 4.2), skin)
+        for way in (-6, -2, 2, 6):  # interlocked, lifted fingers
+            pen.line([(x + way, y - 8), (x + way, y - 2)], shade(skin), 1)
 
 
-def _draw_hand(pen: Pen, state: State, hand: str, shape: int, skin: Color) -> None:
-    x, y = state[f"{hand}x"], state[f"{hand}y"]
-    edge = shade(skin)
+def _draw_hand(pen: Pen, at: Point, shape: int, skin: Color) -> None:
+    (x, y), edge = at, shade(skin)
     if shape == 1:  # two fingers reaching down
         pen.line([(x - 2, y - 8), (x - 2.5, y)], edge, 4)
         pen.line([(x + 2, y - 8), (x + 1.5, y)], skin, 4)
         pen.disc((x, y - 10), 5, skin)
-    elif shape in (2, 3):  # pointing to the left or to the right
-        pen.line([(x, y), (x + (-14 if shape == 2 else 14), y - 3)], skin, 3.5)
+    elif shape == 2:  # pointing to the left
+        pen.line([(x, y), (x - 14, y - 3)], skin, 3.5)
         pen.disc((x, y), 5.5, skin)
-    elif shape == 4:  # flat, fingers spread
-        for way in (-5, -2, 2, 5):
-            pen.line([(x, y - 2), (x + way, y + 7)], skin, 2.6)
-        pen.disc((x, y - 2), 5.5, skin)
-    elif shape == 5:  # stop: open palm held up
-        for way in (-5, -2, 2, 5):
-            pen.line([(x, y), (x + way, y - 10)], skin, 2.8)
-        pen.disc((x, y), 6, skin)
+    elif shape in _FINGERS:  # 4 flat, fingers spread; 5 stop: open palm held up
+        (root, tip), ways, width = _FINGERS[shape]
+        for way in ways:
+            pen.line([(x, y + root), (x + way, y + tip)], skin, width)
+        pen.disc((x, y + root), 5.5 if shape == 4 else 6, skin)
     elif shape == 6:  # at the mask: E-C grip
         for dx, dy in ((-20, 26), (-14, 27), (-8, 27)):  # three fingers along the jaw
             finger = [(x + 12, y + 4), (x + dx * 0.4, y + dy * 0.75), (x + dx, y + dy)]
@@ -197,21 +191,3 @@ def _draw_hand(pen: Pen, state: State, hand: str, shape: int, skin: Color) -> No
     else:
         pen.disc((x, y), 6, edge)
         pen.disc((x, y), 5.2, skin)
-
-
-def _draw_compressing_hands(pen: Pen, state: State, who: str, skin: Color) -> None:
-    """Hands on the chest: 1 stacked, 4 one hand."""
-    edge = shade(skin)
-    x, y = state[f"{who}_lx"], state[f"{who}_ly"]
-    if round(state[f"{who}_grip"]) == 4:
-        _draw_hand(pen, state, f"{who}_r", 0, skin)
-        pen.oval((x, y), (9, 5), edge)
-        pen.oval((x, y - 0.8), (8, 4.2), skin)
-        return
-    x, y = (x + state[f"{who}_rx"]) / 2, max(y, state[f"{who}_ry"])
-    pen.oval((x, y), (11, 5.5), edge)
-    pen.oval((x, y - 0.8), (10, 4.7), skin)
-    pen.oval((x, y - 6), (10.5, 5), edge)
-    pen.oval((x, y - 6.8), (9.5, 4.2), skin)
-    for way in (-6, -2, 2, 6):  # interlocked, lifted fingers
-        pen.line([(x + way, y - 8), (x + way, y - 2)], edge, 1)

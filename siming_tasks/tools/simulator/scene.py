@@ -39,7 +39,6 @@ class Scene:
         self._look = look
         self._room = _draw_room(look)
         self._names = list(channels)
-        self._onlookers = [i for i, name in enumerate(self._names) if name.startswith(("by_", "aide_", "p_soft"))]
         self._back: Image = self._room
         self._back_key: tuple[object, ...] = ()
 
@@ -57,7 +56,8 @@ class Scene:
             for who in ("by", "aide")
             if state[f"{who}_seen"] > 0.5 and max(state[f"{who}_ly"], state[f"{who}_ry"]) > _OVER_PATIENT
         ]
-        key = (*(row[i] for i in self._onlookers), sway_step(time), time // 1)
+        onlookers = (value for name, value in state.items() if name.startswith(("by_", "aide_", "p_soft")))
+        key = (*onlookers, sway_step(time), time // 1)
         if key != self._back_key:
             self._back_key, self._back = key, self._draw_background(state, busy, time)
         image: Image = self._back.copy()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +21,6 @@ from siming_tasks.tools.simulator.scene import Scene
 from siming_tasks.tools.simulator.sound import RATE
 from siming_tasks.tools.simulator.steps import BEFORE_THE_ACT, draw_slots
 from siming_tasks.tools.simulator.trainee import TraineeErrors
-
-if TYPE_CHECKING:
-    from av import AudioFrame
 
 FPS = 10
 """Frames per second: five in a compression at a proper rate; the rubric asks for at most 8."""
@@ -48,25 +44,19 @@ def perform(
     """
     drawn = draw_slots(seed) if pace == FULL else {}
     least = {step: max(drawn.get(step, 0.0), (slots or {}).get(step, 0.0)) for step in drawn | dict(slots or {})}
-    natural = _play(plan, pace, fps, seed, {}, {}).lengths
-    leads = {step: max(0.0, least[step] - natural[step]) for step in BEFORE_THE_ACT if step in least}
-    return _play(plan, pace, fps, seed, least, leads)
 
+    def play(slots: Mapping[str, float], leads: Mapping[str, float]) -> Performance:
+        s = Choreography(plan, pace, fps, seed, slots, leads)
+        s.me.put(seen=1, x=176, lx=154, rx=198)
+        s.aide.put(seen=1, x=112, lx=90, rx=134, gx=0.5, gy=0.4)
+        s.by.put(seen=1, x=48, lx=26, rx=70, gx=0.6, gy=0.4)
+        s.put(p_soft=float(plan.has("cpr_06.soft_surface")))
+        for skill in (resuscitate, defibrillate, ventilate):
+            skill(s)
+        return s.finish()
 
-def _play(
-    plan: TraineeErrors, pace: Pace, fps: int, seed: int, slots: Mapping[str, float], leads: Mapping[str, float]
-) -> Performance:
-    quick = Choreography(plan, pace, fps, seed)
-    tempo = pace.time * (0.92 + 0.10 * quick.coin("hurried") + 0.05 * quick.coin("slow hands"))
-    s = Choreography(plan, Pace(tempo, pace.clock, pace.strokes), fps, seed, slots, leads)
-    s.me.put(seen=1, x=176, lx=154, rx=198)
-    s.aide.put(seen=1, x=112, lx=90, rx=134, gx=0.5, gy=0.4)
-    s.by.put(seen=1, x=48, lx=26, rx=70, gx=0.6, gy=0.4)
-    s.put(p_soft=float(plan.has("cpr_06.soft_surface")))
-    resuscitate(s)
-    defibrillate(s)
-    ventilate(s)
-    return s.finish()
+    natural = play({}, {}).lengths
+    return play(least, {step: max(0.0, least[step] - natural[step]) for step in BEFORE_THE_ACT if step in least})
 
 
 def frames(performance: Performance, appearance_seed: int, start: int = 0, stop: int | None = None) -> Iterator[Image]:
@@ -131,19 +121,13 @@ def encode(
             frame.pts, frame.time_base = count, Fraction(1, fps)
             out.mux(stream.encode(frame))
             if voice is not None and sound is not None:
-                out.mux(voice.encode(_heard(sound, count, fps)))
+                begin, end = (round(number * RATE / fps) for number in (count, count + 1))
+                heard = np.ascontiguousarray(sound[None, begin:end])  # while the frame is shown
+                part = av.AudioFrame.from_ndarray(heard, format="s16", layout="mono")
+                part.sample_rate, part.pts, part.time_base = RATE, begin, Fraction(1, RATE)
+                out.mux(voice.encode(part))
             count += 1
         out.mux(stream.encode(None))
         if voice is not None:
             out.mux(voice.encode(None))
     return count
-
-
-def _heard(sound: NDArray[np.int16], frame: int, fps: int) -> AudioFrame:
-    """The samples that are heard while a frame is shown."""
-    import av
-
-    begin, end = (round(number * RATE / fps) for number in (frame, frame + 1))
-    part = av.AudioFrame.from_ndarray(np.ascontiguousarray(sound[None, begin:end]), format="s16", layout="mono")
-    part.sample_rate, part.pts, part.time_base = RATE, begin, Fraction(1, RATE)
-    return part

@@ -13,46 +13,39 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_file
 from siming_tasks.data import check_dataset, open_dataset
 from siming_tasks.data.digest import content_digest
-from siming_tasks.rubrics import default_rubric
 from siming_tasks.tools.simulator import demo, make_demo, simulate_labels
 from siming_tasks.tools.simulator.video import FPS, encode, frames, perform
-
-RUBRIC = default_rubric()
 
 
 def lines(path: Path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def decoded(path: Path):
-    with av.open(str(path)) as file:
-        stream = file.streams.video[0]
-        assert (stream.codec_context.name, stream.codec_context.pix_fmt) == ("h264", "yuv420p")
-        frames = list(file.decode(stream))
-        return frames, float(stream.average_rate)
-
-
 def test_the_folder_is_a_dataset_that_says_it_is_synthetic(short_demo):
     dataset = open_dataset(short_demo)
-    assert dataset.synthetic
-    assert dataset.raters == ("consensus", "rater_a", "rater_b")
+    assert dataset.synthetic and dataset.raters == ("consensus", "rater_a", "rater_b")
     assert [len(video.applicable) for video in dataset.videos] == [33] * 4
-    assert "SYNTHETIC" in (short_demo / "README.md").read_text()
-    assert "may not be concluded" in (short_demo / "README.md").read_text()
+    card = (short_demo / "README.md").read_text()
+    assert "SYNTHETIC" in card and "may not be concluded" in card and "for tests only" in card
     rows = lines(short_demo / "videos.jsonl")
-    assert all(row["synthetic"] for row in rows)
+    assert all(row["synthetic"] for row in rows) and not any({"student", "site"} & row.keys() for row in rows)
     media = {row["media"]: sha256_file(short_demo / row["media"]) for row in rows}
     assert dataset.meta["media_sha256"] == media
     assert dataset.digest == content_digest(dataset.rubric, rows, media)
+    assert not check_dataset(short_demo).problems
 
 
 def test_media_decode_to_the_stated_length_with_keyframes_every_two_seconds(short_demo):
     for video in open_dataset(short_demo).videos:
-        frames, fps = decoded(short_demo / video.media)
-        assert len(frames) == round(video.duration * fps)
-        assert [frame.time for frame in frames[:3]] == pytest.approx([0, 1 / fps, 2 / fps])
-        keys = [index for index, frame in enumerate(frames) if frame.key_frame]
-        assert keys == list(range(0, len(frames), round(2 * fps)))
+        with av.open(str(short_demo / video.media)) as file:
+            stream = file.streams.video[0]
+            assert (stream.codec_context.name, stream.codec_context.pix_fmt) == ("h264", "yuv420p")
+            assert "SYNTHETIC" in file.metadata["title"]  # for whoever meets the video without its folder
+            decoded, fps = list(file.decode(stream)), float(stream.average_rate)
+        assert len(decoded) == round(video.duration * fps)
+        assert [frame.time for frame in decoded[:3]] == pytest.approx([0, 1 / fps, 2 / fps])
+        keys = [index for index, frame in enumerate(decoded) if frame.key_frame]
+        assert keys == list(range(0, len(decoded), round(2 * fps)))
         assert (short_demo / video.media).stat().st_size < 1_000_000
 
 
@@ -69,15 +62,9 @@ def test_labels_and_logs_are_those_of_the_seed(short_demo):
         assert made == set(exam.plan.errors.values())
 
 
-def test_a_video_without_its_folder_still_says_that_it_is_synthetic(short_demo):
-    with av.open(str(short_demo / "media" / "sim001.mp4")) as container:
-        assert "SYNTHETIC" in container.metadata["title"]
-    assert not check_dataset(short_demo).problems
-
-
 def test_hugging_face_datasets_loads_the_folder(short_demo, tmp_path):
     datasets = pytest.importorskip("datasets")
-    rows = datasets.load_dataset(str(short_demo), cache_dir=str(tmp_path))["train"]
+    rows = datasets.load_dataset(str(short_demo), cache_dir=str(tmp_path))["test"]
     assert rows["video_id"] == ["sim001", "sim002", "sim003", "sim004"]
 
 
@@ -85,14 +72,14 @@ def test_an_interrupted_run_leaves_nothing_and_is_taken_up_again(tmp_path, monke
     out, finished = tmp_path / "demo", []
     make = demo._make
 
-    def interrupted(job):
+    def interrupted(exam, *more):
         if len(finished) == 1:
             raise KeyboardInterrupt
-        finished.append(job.exam.video_id)
-        return make(job)
+        finished.append(exam.video_id)
+        return make(exam, *more)
 
     monkeypatch.setattr(demo, "_make", interrupted)
-    options = {"videos": 2, "short": True, "jobs": 1, "progress": False}
+    options = {"videos": 2, "short": True, "students": 2, "sites": 2, "jobs": 1, "progress": False}
     with pytest.raises(KeyboardInterrupt):
         make_demo(out, **options)
     assert not out.exists()
@@ -102,7 +89,8 @@ def test_an_interrupted_run_leaves_nothing_and_is_taken_up_again(tmp_path, monke
     make_demo(out, **options)
     assert (out / "media" / "sim001.mp4").stat().st_mtime_ns == stamp
     assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".lock") == ["demo"]
-    assert len(open_dataset(out).videos) == 2
+    rows = lines(out / "videos.jsonl")
+    assert [(row["student"], row["site"]) for row in rows] == [("student001", "site1"), ("student002", "site2")]
     assert make_demo(out, **options) == out  # already there: nothing to do
     with pytest.raises(DataError, match="exists and is not this demo"):
         make_demo(out, **(options | {"seed": 1}))
@@ -118,18 +106,16 @@ def test_a_video_that_fails_leaves_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_somebody_elses_folder_is_left_alone(tmp_path):
+def test_the_command_refuses_nonsense_and_leaves_somebody_elses_folder_alone(tmp_path, capsys):
     (tmp_path / "thesis.txt").write_text("mine")
-    with pytest.raises(DataError, match="exists and is not this demo"):
-        make_demo(tmp_path, videos=1)
+    for words, code, said in (
+        (("--videos", "0", "x"), 2, "invalid value for '--videos': 0 is not in the range x>=1"),
+        (("--videos", "3", "--pairs", "x"), 1, "even number"),
+        (("--videos", "1", "."), 1, "exists and is not this demo"),
+    ):
+        assert main(["data", "demo", *words[:-1], str(tmp_path / words[-1])]) == code
+        assert said in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
-
-
-def test_the_command_refuses_nonsense(tmp_path, capsys):
-    assert main(["data", "demo", "--videos", "0", str(tmp_path / "x")]) == 2
-    assert "invalid value for '--videos': 0 is not in the range x>=1" in capsys.readouterr().err
-    assert main(["data", "demo", "--videos", "3", "--pairs", str(tmp_path / "x")]) == 1
-    assert "even number" in capsys.readouterr().err
 
 
 def test_the_same_frames_are_the_same_bytes_whatever_was_in_memory(tmp_path):
