@@ -26,16 +26,30 @@ from siming_tasks.tools.simulator.video import FPS, FULL, SHORT, encode, frames,
 
 GENERATOR_VERSION = "5"
 """Moves whenever a seed no longer gives the same rubric, labels, event logs or (apart from the encoder) pictures."""
-_PROCESSING = (
-    "Drawn by a program. A simulated trainee makes some of the rubric's named errors, points follow from the rubric, "
-    "and `events/<video_id>.json` says why each point was lost; two raters are simulated, the consensus is the truth. "
-    "What is found here may not be concluded about real exams, people or physicians. "
-)
+_CARD = """\
+---
+license: cc0-1.0
+language: [en]
+pretty_name: SiMing simulated exams (SYNTHETIC)
+tags: [synthetic, video]
+configs:
+- {{config_name: default, data_files: videos.jsonl}}
+---
+
+# Simulated clinical skill exams: SYNTHETIC
+
+{videos} drawn videos of cardiopulmonary resuscitation, AED use and bag-mask ventilation, made by a program (`siming
+data demo`, generator version {generator_version}, seed {seed}). **No person, patient or real exam is shown, and no physician
+gave a score.** A simulated trainee makes some of the rubric's named errors, the points follow from the rubric, and
+`events/<video_id>.json` says why each was lost. `rater_a` and `rater_b` are simulated; the consensus is the truth.
+
+A pipeline can be tested with them, and whether a judge reads these drawings. Anything about real exams, models that
+judge them, physicians, or medicine may not be concluded. {forms}
+"""
 _FORMS = {
-    "short": "Time-lapse with sets of six strokes, whose times tell the labels: for tests only. ",
-    "pairs": "`pairs.jsonl` lists counterfactual minimal pairs. ",
-    "sound": "The sound track has the device's words and signals, compressions and breaths; all words stand in "
-    "`transcript` of each row. ",
+    "short": "Time-lapse with sets of six strokes, whose times tell the labels: for tests only.",
+    "pairs": "`pairs.jsonl` lists counterfactual minimal pairs: in a `history` pair the step's clip shows the same.",
+    "sound": "Compressions, breaths and the device are heard; all words stand in `transcript` of each row.",
 }
 _SPEAKERS = {"me": "trainee", "aide": "helper", "by": "bystander", "aed": "AED"}
 
@@ -196,10 +210,12 @@ def _describe(folder: Path, rows: Sequence[dict[str, Any]], recipe: _Recipe) -> 
         "synthetic": True,
         "languages": ["en"],
         "label_sources": {"raters": ["rater_a", "rater_b"], "rule": "true by construction"},
-        "processing": _PROCESSING + "".join(text for form, text in _FORMS.items() if getattr(recipe, form)),
         "simulation": asdict(recipe),
         **({"sound": True} if recipe.sound else {}),
     }
     media = {row["media"]: sha256_file(folder / row["media"]) for row in rows}
     with resources.as_file(resources.files("siming_tasks.rubrics") / "default.yaml") as rubric:
         write_folder(folder, rubric, rows, info, media)
+    forms = " ".join(text for form, text in _FORMS.items() if getattr(recipe, form))
+    with atomic_write(folder / "README.md") as stream:  # the usual card asks about people who were filmed
+        stream.write(_CARD.format(**asdict(recipe), forms=forms))

@@ -64,7 +64,7 @@ def test_labels_and_logs_are_those_of_the_seed(short_demo):
 
 def test_hugging_face_datasets_loads_the_folder(short_demo, tmp_path):
     datasets = pytest.importorskip("datasets")
-    rows = datasets.load_dataset(str(short_demo), cache_dir=str(tmp_path))["test"]
+    rows = datasets.load_dataset(str(short_demo), cache_dir=str(tmp_path))["train"]
     assert rows["video_id"] == ["sim001", "sim002", "sim003", "sim004"]
 
 
