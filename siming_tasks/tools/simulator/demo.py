@@ -40,8 +40,9 @@ configs:
 
 {videos} drawn videos of cardiopulmonary resuscitation, AED use and bag-mask ventilation, made by a program (`siming
 data demo`, generator version {generator_version}, seed {seed}). **No person, patient or real exam is shown, and no
-physician gave a score.** A simulated trainee makes some of the rubric's named errors, the points follow from the rubric, and
-`events/<video_id>.json` says why each was lost. `rater_a` and `rater_b` are simulated; the consensus is the truth.
+physician gave a score.** A simulated trainee makes some of the rubric's named errors, the points follow from the
+rubric, and `events/<video_id>.json` says why each was lost. `rater_a` and `rater_b` are simulated; the consensus is
+the truth.
 
 A pipeline can be tested with them, and whether a judge reads these drawings. Anything about real exams, models that
 judge them, physicians, or medicine may not be concluded. {forms}
