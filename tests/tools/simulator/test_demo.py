@@ -109,7 +109,7 @@ def test_a_video_that_fails_leaves_no_file(tmp_path):
 def test_the_command_refuses_nonsense_and_leaves_somebody_elses_folder_alone(tmp_path, capsys):
     (tmp_path / "thesis.txt").write_text("mine")
     for words, code, said in (
-        (("--videos", "0", "x"), 2, "invalid value for '--videos': 0 is not in the range x>=1"),
+        (("--videos", "0", "x"), 2, "Invalid value for '--videos': 0 is not in the range x>=1"),
         (("--videos", "3", "--pairs", "x"), 1, "even number"),
         (("--videos", "1", "."), 1, "exists and is not this demo"),
     ):
