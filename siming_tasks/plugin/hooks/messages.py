@@ -21,7 +21,6 @@ from siming_tasks.common.schema import Video, verdict_word
 from siming_tasks.data.transcript import Utterance, said_within, transcript_facts, transcript_of, transcript_text
 from siming_tasks.media import (
     NOTHING_SHOWN,
-    SAMPLER,
     FrameStore,
     Sound,
     StoredImage,
@@ -123,12 +122,6 @@ def _media_facts(doc: Doc, media: View | None) -> dict[str, Any]:
     setting, dataset = TASKS[doc["setting"]], RUN.dataset_of(doc).dataset
     facts = {**(media.info() if media else NOTHING_SHOWN), "density": RUN.policy.density_of(setting.scope)}
     video = dataset.video(doc["video_id"])
-    if media and media.sampler != SAMPLER and setting.scope == "full":
-        # frames that were chosen by content: their mean rate does not tell how many each step has
-        spans = {step.step_id: step.span for step in video.applicable if step.span}
-        facts["steps"] = {
-            name: sum(start <= time < end for time in media.times) for name, (start, end) in spans.items()
-        }
     if (sound := heard_sound(doc)) is not None:
         facts["sound"] = sound.info()
     if (transcript := read_transcript(doc)) is not None:
