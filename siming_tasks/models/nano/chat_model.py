@@ -47,7 +47,7 @@ class SimingNano(lmms):  # type: ignore[misc]
             self.watcher = Watcher(device, frames=int(frames), clip_frames=int(clip_frames))
         except SimingError as error:  # before anything is asked: after a later error lmms-eval exits 0
             raise SystemExit(f"siming-tasks: {error}") from None
-        self.device = self.watcher.reader.device
+        self.device = self.watcher.device
 
     def generate_until(self, requests: list[Any]) -> list[str]:
         """One JSON reply per request, in order."""

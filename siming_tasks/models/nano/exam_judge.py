@@ -9,24 +9,26 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from siming_tasks.models.nano.frame_features import WEIGHTS, FrameReader, part, pixels
-
-if TYPE_CHECKING:
-    import torch
+from siming_tasks.common.errors import DataError
+from siming_tasks.models.nano.networks import SIZE, FrameEncoder, StepJudge
 
 Messages = Sequence[Mapping[str, Any]]
+
+WEIGHTS = Path(__file__).with_name("siming_nano.safetensors")
 
 _STEP = re.compile(r"^\[([^\[\]\n]+)\] .*\(maximum ([0-9.]+) points?\b", re.MULTILINE)
 _FRAME = re.compile(r"Frame at (\d+(?:\.\d+)?) s:")
 _KEY = re.compile(r'the single key "(scores|score|verdicts|verdict)"')
-
 _REMEMBERED = 100_000
 """Frames whose features are kept (50 MB): a clip is asked about twice."""
+_BATCH = 64
+"""Frames that are read at a time."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,17 @@ class Sight:
     times: NDArray[np.float32]
 
 
+def _pieces(messages: Messages) -> list[Mapping[str, Any]]:
+    pieces: list[Mapping[str, Any]] = []
+    for message in messages:
+        content = message["content"]
+        pieces += [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return pieces
+
+
 def question(messages: Messages) -> Question:
     """Question that the messages ask."""
-    text = _text(messages)
+    text = "\n".join(piece["text"] for piece in _pieces(messages) if piece.get("type") == "text")
     keys = _KEY.findall(text)
     return Question({step: float(top) for step, top in _STEP.findall(text)}, keys[-1] if keys else "")
 
@@ -87,18 +97,6 @@ def sight(messages: Messages, frames: int) -> Sight | None:
     return Sight(pictures, np.array(times, np.float32)) if pictures else None
 
 
-def _text(messages: Messages) -> str:
-    return "\n".join(piece["text"] for piece in _pieces(messages) if piece.get("type") == "text")
-
-
-def _pieces(messages: Messages) -> list[Mapping[str, Any]]:
-    pieces: list[Mapping[str, Any]] = []
-    for message in messages:
-        content = message["content"]
-        pieces += [{"type": "text", "text": content}] if isinstance(content, str) else content
-    return pieces
-
-
 def _of_file(path: Path, frames: int) -> Sight:
     from siming_tasks.media.decode import decode
     from siming_tasks.media.sampler import sample_indices
@@ -111,26 +109,64 @@ def _of_file(path: Path, frames: int) -> Sight:
     return Sight([shown[index] for index in indices.tolist()], times.astype(np.float32))
 
 
+def load(path: Path = WEIGHTS) -> tuple[dict[str, torch.Tensor], dict[str, Any], str]:
+    """The tensors by name, the facts that were stored with them, and their SHA-256, which the file beside them states.
+
+    Raises:
+        DataError: the file is missing, or is not the one that belongs here.
+    """
+    from safetensors import safe_open
+    from safetensors.torch import load as unpacked
+
+    again = "Install siming-tasks again."
+    try:
+        content = path.read_bytes()
+        expected = path.with_suffix(".sha256").read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise DataError(f"{error.filename}: the weights of siming_nano cannot be read. {again}") from None
+    actual = hashlib.sha256(content).hexdigest()
+    if actual != expected:
+        raise DataError(f"{path}: the weights have the digest {actual[:12]}, not {expected[:12]}. {again}")
+    with safe_open(str(path), "pt") as stored:
+        return unpacked(content), json.loads(stored.metadata()["facts"]), actual
+
+
+def pixels(picture: Any) -> NDArray[np.uint8]:
+    """A picture (PIL, or RGB of shape (height, width, 3)) of any size as the encoder sees it, shape (272, 480, 3)."""
+    import cv2
+
+    array = np.asarray(picture if isinstance(picture, np.ndarray) else picture.convert("RGB"), np.uint8)
+    if array.shape[:2] == SIZE[::-1]:
+        return np.ascontiguousarray(array)
+    smaller = array.shape[1] >= SIZE[0]
+    resized = cv2.resize(array, SIZE, interpolation=cv2.INTER_AREA if smaller else cv2.INTER_LINEAR)
+    return resized.astype(np.uint8)
+
+
 class Watcher:
     """Reads frames and judges steps, on a GPU where there is one.
 
     ``frames``, ``clip_frames``: taken of a video file of an exam, of a clip, where it gets files. ``silent``: how often
     it did not answer, by reason.
+
+    Raises:
+        DataError: the weights are missing or not the ones that belong here.
     """
 
     def __init__(
         self, device: str | None = None, *, frames: int = 64, clip_frames: int = 16, weights: Path = WEIGHTS
     ) -> None:
-        from siming_tasks.models.nano.networks import StepJudge
-
-        self.reader = FrameReader(device, weights=weights)
-        facts = self.reader.facts
-        self.frames, self.clip_frames, self.facts = frames, clip_frames, facts
-        self._number = {step: number for number, step in enumerate(facts.steps)}
-        self._top = dict(zip(facts.steps, facts.maxima, strict=True))
-        net = StepJudge(len(self.reader.names), len(facts.steps), int(max(facts.maxima)))
-        net.load_state_dict(part(self.reader.tensors, "judge"), strict=False)
-        self.net = net.eval().to(self.reader.device)
+        tensors, facts, _ = load(weights)
+        self.frames, self.clip_frames, self.threshold = frames, clip_frames, float(facts["threshold"])
+        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self._number = {step: number for number, step in enumerate(facts["steps"])}
+        self._top: dict[str, float] = facts["steps"]
+        self.features = facts["continuous"] + facts["binary"]
+        self.encoder = FrameEncoder(facts["continuous"], facts["binary"])
+        self.judge = StepJudge(self.features, len(self._top), int(max(self._top.values())))
+        nets = torch.nn.ModuleDict({"encoder": self.encoder, "judge": self.judge})
+        nets.load_state_dict(tensors)  # stored at half precision, used at full
+        nets.eval().to(self.device)
         self._known: dict[bytes, NDArray[np.float32]] = {}
         self.silent: Counter[str] = Counter()
 
@@ -144,39 +180,36 @@ class Watcher:
         seen = self._read([media.pictures if media else () for media in shown])
         return [self._reply(*conversation) for conversation in zip(asked, shown, seen, strict=True)]
 
-    def logits(self, features: torch.Tensor, times: torch.Tensor, steps: Sequence[str], clip: bool) -> torch.Tensor:
-        """Logits of 0, 1, 2 ... points of known steps, shape (steps, most + 1); what a step lacks is out of reach."""
-        import torch
-
-        device, numbers = self.reader.device, [self._number[step] for step in steps]
-        logits: torch.Tensor = self.net(
-            features[None].to(device),
-            times[None].to(device),
-            torch.zeros(1, len(times), dtype=torch.bool, device=device),
-            torch.tensor([numbers], device=device),
-            torch.tensor([int(clip)], device=device),
-        )[0]
-        top = torch.tensor([self.facts.maxima[number] for number in numbers], device=device)
-        return logits.masked_fill(torch.arange(logits.shape[-1], device=device) > top[:, None], -1e4)
-
     def _reply(self, asked: Question, shown: Sight | None, features: NDArray[np.float32]) -> str:
-        import torch
-
         known = [step for step, top in asked.steps.items() if self._top.get(step) == top]
         if len(known) < len(asked.steps):
             self.silent["steps it was not trained for"] += len(asked.steps) - len(known)
         if shown is None or not asked.key or not known:
             self.silent["no picture with its time" if shown is None else "nothing it can answer"] += 1
             return "{}"
-        with torch.inference_mode():
-            logits = self.logits(torch.from_numpy(features), torch.from_numpy(shown.times), known, asked.clip)
-            chances = torch.softmax(logits, -1).cpu().numpy()
+        chances = self._chances(features, shown.times, known, asked.clip)
         answers: dict[str, int | str] = {}
         for step, chance in zip(known, chances, strict=True):
-            incorrect = 1 - chance[int(self._top[step])] > self.facts.threshold
-            verdict = "incorrect" if incorrect else "correct"
+            verdict = "incorrect" if 1 - chance[int(self._top[step])] > self.threshold else "correct"
             answers[step] = int(chance.argmax()) if asked.key.startswith("score") else verdict
         return json.dumps({asked.key: answers[known[0]] if asked.clip else answers})
+
+    def _chances(
+        self, features: NDArray[np.float32], times: NDArray[np.float32], steps: Sequence[str], clip: bool
+    ) -> NDArray[np.float32]:
+        """Probabilities of 0, 1, 2 ... points of known steps, shape (steps, most + 1); 0 above a step's maximum."""
+        with torch.inference_mode():
+            logits = self.judge(
+                torch.from_numpy(features)[None].to(self.device),
+                torch.from_numpy(times)[None].to(self.device),
+                torch.zeros(1, len(times), dtype=torch.bool, device=self.device),
+                torch.tensor([[self._number[step] for step in steps]], device=self.device),
+                torch.tensor([int(clip)], device=self.device),
+            )[0]
+            top = torch.tensor([self._top[step] for step in steps], device=self.device)
+            beyond = torch.arange(logits.shape[-1], device=self.device) > top[:, None]
+            chances: NDArray[np.float32] = logits.masked_fill(beyond, -1e4).softmax(-1).cpu().numpy()
+        return chances
 
     def _read(self, shown: Sequence[Sequence[Any]]) -> list[NDArray[np.float32]]:
         """The features of the pictures of each conversation; a picture seen before is not read again."""
@@ -185,15 +218,20 @@ class Watcher:
         new: dict[bytes, NDArray[np.uint8]] = {}
         names: list[list[bytes]] = []
         for pictures in shown:
-            names.append([])
-            for picture in pictures:
-                rgb = picture if isinstance(picture, np.ndarray) else picture.convert("RGB")
-                array = np.ascontiguousarray(rgb, dtype=np.uint8)
-                shape = str(array.shape).encode()[:16]
-                name = hashlib.blake2b(array.tobytes(), digest_size=16, person=shape).digest()
-                names[-1].append(name)
-                if name not in self._known:
-                    new[name] = pixels(array)
-        self._known.update(zip(new, self.reader.features(list(new.values())), strict=True))
-        nothing = np.zeros((0, len(self.reader.names)), np.float32)
+            arrays = [pixels(picture) for picture in pictures]
+            names.append([hashlib.blake2b(array.tobytes(), digest_size=16).digest() for array in arrays])
+            new |= {name: array for name, array in zip(names[-1], arrays, strict=True) if name not in self._known}
+        fresh = list(new)
+        for first in range(0, len(fresh), _BATCH):
+            some = fresh[first : first + _BATCH]
+            self._known.update(zip(some, self._encoded(np.stack([new[name] for name in some])), strict=True))
+        nothing = np.zeros((0, self.features), np.float32)
         return [np.stack([self._known[name] for name in images]) if images else nothing for images in names]
+
+    def _encoded(self, pictures: NDArray[np.uint8]) -> NDArray[np.float32]:
+        # Half precision is three times as fast where a processor has it, and right to the third digit.
+        kind = torch.bfloat16 if self.device.type == "cpu" else torch.float16
+        with torch.inference_mode(), torch.autocast(self.device.type, kind):
+            tensor = torch.from_numpy(pictures).to(self.device).permute(0, 3, 1, 2).float().div_(255).sub_(0.5)
+            features: NDArray[np.float32] = self.encoder.features(tensor).float().cpu().numpy()
+        return features

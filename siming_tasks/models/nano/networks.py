@@ -17,17 +17,17 @@ class FrameEncoder(nn.Module):
 
     def __init__(self, continuous: int, binary: int, hidden: int = 192) -> None:
         super().__init__()
-        self.continuous, self.hidden = continuous, hidden
+        self.continuous = continuous
         self.body = nn.Sequential(
-            _layer(3, 24, stride=4, kernel=4),
-            _layer(24, 48, stride=2),
-            _layer(48, 80, stride=2),
+            _layer(3, 40, stride=4, kernel=4),
+            _layer(40, 56, stride=2),
+            _layer(56, 80, stride=2),
             _layer(80, 80),
             _layer(80, 112, stride=2),
             _layer(112, 96),
-            nn.Conv2d(96, 16, 1),
+            nn.Conv2d(96, 24, 1),
             nn.Flatten(),
-            nn.Linear(16 * 9 * 15, hidden),
+            nn.Linear(24 * 9 * 15, hidden),
             nn.ReLU(inplace=True),
         )
         self.head = nn.Linear(hidden, continuous + binary)
@@ -37,22 +37,13 @@ class FrameEncoder(nn.Module):
 
         ``pictures``: RGB in [-0.5, 0.5], shape (frames, 3, 272, 480).
         """
-        raw: Tensor = self.head(self.embedding(pictures))
+        raw: Tensor = self.head(self.body(pictures)).float()
         return raw
 
     def features(self, pictures: Tensor) -> Tensor:
         """Features for the judge: values of the continuous features, probabilities of the binary ones."""
-        return self.read(self(pictures))
-
-    def read(self, raw: Tensor) -> Tensor:
-        """Features from raw outputs."""
-        values, logits = raw[:, : self.continuous], raw[:, self.continuous :]
-        return torch.cat([values.clamp(-8, 8), torch.sigmoid(logits)], 1)
-
-    def embedding(self, pictures: Tensor) -> Tensor:
-        """The last hidden layer, shape (frames, hidden)."""
-        hidden: Tensor = self.body(pictures).float()
-        return hidden
+        raw = self(pictures)
+        return torch.cat([raw[:, : self.continuous].clamp(-8, 8), raw[:, self.continuous :].sigmoid()], 1)
 
 
 def _layer(inputs: int, outputs: int, *, stride: int = 1, kernel: int = 3) -> nn.Sequential:
