@@ -32,13 +32,9 @@ class SimingNano(lmms):  # type: ignore[misc]
     keeps_replies = False  # asking again takes a minute, and other weights give other replies
 
     def __init__(
-        self,
-        device: str | None = None,
-        batch_size: int | str = 1,
-        frames: int | str = 64,
-        clip_frames: int | str = 16,
-        **_: Any,
-    ) -> None:
+        self, device: str | None = None, batch_size: int | str = 1, frames: int | str = 64,
+        clip_frames: int | str = 16, **_: Any,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.accelerator = Accelerator()
         self._rank, self._world_size = self.accelerator.process_index, self.accelerator.num_processes
@@ -69,6 +65,4 @@ class SimingNano(lmms):  # type: ignore[misc]
         """Not part of the benchmark."""
         raise NotImplementedError("siming_nano answers generate_until requests only")
 
-    def generate_until_multi_round(self, requests: list[Any]) -> Any:
-        """Not part of the benchmark."""
-        raise NotImplementedError("siming_nano answers generate_until requests only")
+    generate_until_multi_round = loglikelihood

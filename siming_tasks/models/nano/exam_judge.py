@@ -14,21 +14,26 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import safe_open
+from safetensors.torch import load as unpacked
 
 from siming_tasks.common.errors import DataError
+from siming_tasks.media.decode import decode
+from siming_tasks.media.sampler import sample_indices
+from siming_tasks.media.timeline import read_timeline
 from siming_tasks.models.nano.networks import SIZE, FrameEncoder, StepJudge
 
 Messages = Sequence[Mapping[str, Any]]
+Sight = tuple[list[Any], NDArray[np.float32]]
+"""Pictures that are shown, and their times in seconds since the start of the video or clip."""
 
 WEIGHTS = Path(__file__).with_name("siming_nano.safetensors")
 
 _STEP = re.compile(r"^\[([^\[\]\n]+)\] .*\(maximum ([0-9.]+) points?\b", re.MULTILINE)
 _FRAME = re.compile(r"Frame at (\d+(?:\.\d+)?) s:")
 _KEY = re.compile(r'the single key "(scores|score|verdicts|verdict)"')
-_REMEMBERED = 100_000
-"""Frames whose features are kept (50 MB): a clip is asked about twice."""
-_BATCH = 64
-"""Frames that are read at a time."""
+_BATCH, _REMEMBERED = 64, 100_000
+"""Frames that are read at a time, and whose features are kept (50 MB): a clip is asked about twice."""
 
 
 @dataclass(frozen=True)
@@ -38,23 +43,12 @@ class Question:
     Attributes:
         steps: asked step ids and the maximum of each, in the prompt's order.
         key: of the reply: ``scores``, ``score``, ``verdicts`` or ``verdict``; empty if none is named.
+        clip: True if a clip of the one asked step is shown, rather than a whole exam.
     """
 
     steps: Mapping[str, float]
     key: str
-
-    @property
-    def clip(self) -> bool:
-        """True if a clip of the one asked step is shown, rather than a whole exam."""
-        return self.key in ("score", "verdict")
-
-
-@dataclass(frozen=True)
-class Sight:
-    """Pictures that are shown, with their times in seconds since the start of the video or clip."""
-
-    pictures: Sequence[Any]
-    times: NDArray[np.float32]
+    clip: bool
 
 
 def _pieces(messages: Messages) -> list[Mapping[str, Any]]:
@@ -68,8 +62,8 @@ def _pieces(messages: Messages) -> list[Mapping[str, Any]]:
 def question(messages: Messages) -> Question:
     """Question that the messages ask."""
     text = "\n".join(piece["text"] for piece in _pieces(messages) if piece.get("type") == "text")
-    keys = _KEY.findall(text)
-    return Question({step: float(top) for step, top in _STEP.findall(text)}, keys[-1] if keys else "")
+    key = ["", *_KEY.findall(text)][-1]
+    return Question({step: float(top) for step, top in _STEP.findall(text)}, key, key in ("score", "verdict"))
 
 
 def sight(messages: Messages, frames: int) -> Sight | None:
@@ -94,19 +88,15 @@ def sight(messages: Messages, frames: int) -> Sight | None:
             pictures.append(piece["url"])
             times.append(time)
             time = None
-    return Sight(pictures, np.array(times, np.float32)) if pictures else None
+    return (pictures, np.array(times, np.float32)) if pictures else None
 
 
 def _of_file(path: Path, frames: int) -> Sight:
-    from siming_tasks.media.decode import decode
-    from siming_tasks.media.sampler import sample_indices
-    from siming_tasks.media.timeline import read_timeline
-
     timeline = read_timeline(path)
     indices = sample_indices(timeline.n_frames, frames)
     shown = {index: frame.to_ndarray(format="rgb24") for index, frame in decode(path, timeline, indices.tolist())}
     times = timeline.times[indices] - timeline.times[0]
-    return Sight([shown[index] for index in indices.tolist()], times.astype(np.float32))
+    return [shown[index] for index in indices.tolist()], times.astype(np.float32)
 
 
 def load(path: Path = WEIGHTS) -> tuple[dict[str, torch.Tensor], dict[str, Any], str]:
@@ -115,9 +105,6 @@ def load(path: Path = WEIGHTS) -> tuple[dict[str, torch.Tensor], dict[str, Any],
     Raises:
         DataError: the file is missing, or is not the one that belongs here.
     """
-    from safetensors import safe_open
-    from safetensors.torch import load as unpacked
-
     again = "Install siming-tasks again."
     try:
         content = path.read_bytes()
@@ -135,12 +122,11 @@ def pixels(picture: Any) -> NDArray[np.uint8]:
     """A picture (PIL, or RGB of shape (height, width, 3)) of any size as the encoder sees it, shape (272, 480, 3)."""
     import cv2
 
-    array = np.asarray(picture if isinstance(picture, np.ndarray) else picture.convert("RGB"), np.uint8)
+    array = np.ascontiguousarray(picture if isinstance(picture, np.ndarray) else picture.convert("RGB"), np.uint8)
     if array.shape[:2] == SIZE[::-1]:
-        return np.ascontiguousarray(array)
+        return array
     smaller = array.shape[1] >= SIZE[0]
-    resized = cv2.resize(array, SIZE, interpolation=cv2.INTER_AREA if smaller else cv2.INTER_LINEAR)
-    return resized.astype(np.uint8)
+    return np.asarray(cv2.resize(array, SIZE, interpolation=cv2.INTER_AREA if smaller else cv2.INTER_LINEAR), np.uint8)
 
 
 class Watcher:
@@ -154,10 +140,10 @@ class Watcher:
     """
 
     def __init__(
-        self, device: str | None = None, *, frames: int = 64, clip_frames: int = 16, weights: Path = WEIGHTS
+        self, device: str | None = None, frames: int = 64, clip_frames: int = 16, weights: Path = WEIGHTS
     ) -> None:
         tensors, facts, _ = load(weights)
-        self.frames, self.clip_frames, self.threshold = frames, clip_frames, float(facts["threshold"])
+        self.frames, self.clip_frames = frames, clip_frames
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._number = {step: number for number, step in enumerate(facts["steps"])}
         self._top: dict[str, float] = facts["steps"]
@@ -173,11 +159,9 @@ class Watcher:
     def replies(self, conversations: Sequence[Messages]) -> list[str]:
         """One reply per conversation, in order; conversations with one step and with many may be mixed."""
         asked = [question(messages) for messages in conversations]
-        shown = [
-            sight(messages, self.clip_frames if wanted.clip else self.frames)
-            for messages, wanted in zip(conversations, asked, strict=True)
-        ]
-        seen = self._read([media.pictures if media else () for media in shown])
+        counts = [self.clip_frames if one.clip else self.frames for one in asked]
+        shown = [sight(*pair) for pair in zip(conversations, counts, strict=True)]
+        seen = self._read([media[0] if media else [] for media in shown])
         return [self._reply(*conversation) for conversation in zip(asked, shown, seen, strict=True)]
 
     def _reply(self, asked: Question, shown: Sight | None, features: NDArray[np.float32]) -> str:
@@ -187,10 +171,10 @@ class Watcher:
         if shown is None or not asked.key or not known:
             self.silent["no picture with its time" if shown is None else "nothing it can answer"] += 1
             return "{}"
-        chances = self._chances(features, shown.times, known, asked.clip)
+        chances = self._chances(features, shown[1], known, asked.clip)
         answers: dict[str, int | str] = {}
         for step, chance in zip(known, chances, strict=True):
-            verdict = "incorrect" if 1 - chance[int(self._top[step])] > self.threshold else "correct"
+            verdict = "correct" if chance[int(self._top[step])] >= 0.5 else "incorrect"
             answers[step] = int(chance.argmax()) if asked.key.startswith("score") else verdict
         return json.dumps({asked.key: answers[known[0]] if asked.clip else answers})
 
@@ -198,17 +182,13 @@ class Watcher:
         self, features: NDArray[np.float32], times: NDArray[np.float32], steps: Sequence[str], clip: bool
     ) -> NDArray[np.float32]:
         """Probabilities of 0, 1, 2 ... points of known steps, shape (steps, most + 1); 0 above a step's maximum."""
+        asked = torch.tensor([[self._number[step] for step in steps]])
+        missing, scope = torch.zeros(1, len(times), dtype=torch.bool), torch.tensor([int(clip)])
+        inputs = (torch.from_numpy(features)[None], torch.from_numpy(times)[None], missing, asked, scope)
         with torch.inference_mode():
-            logits = self.judge(
-                torch.from_numpy(features)[None].to(self.device),
-                torch.from_numpy(times)[None].to(self.device),
-                torch.zeros(1, len(times), dtype=torch.bool, device=self.device),
-                torch.tensor([[self._number[step] for step in steps]], device=self.device),
-                torch.tensor([int(clip)], device=self.device),
-            )[0]
-            top = torch.tensor([self._top[step] for step in steps], device=self.device)
-            beyond = torch.arange(logits.shape[-1], device=self.device) > top[:, None]
-            chances: NDArray[np.float32] = logits.masked_fill(beyond, -1e4).softmax(-1).cpu().numpy()
+            logits = self.judge(*(tensor.to(self.device) for tensor in inputs))[0].cpu()
+        beyond = torch.arange(logits.shape[-1]) > torch.tensor([self._top[step] for step in steps])[:, None]
+        chances: NDArray[np.float32] = logits.masked_fill(beyond, -1e4).softmax(-1).numpy()
         return chances
 
     def _read(self, shown: Sequence[Sequence[Any]]) -> list[NDArray[np.float32]]:
@@ -222,16 +202,13 @@ class Watcher:
             names.append([hashlib.blake2b(array.tobytes(), digest_size=16).digest() for array in arrays])
             new |= {name: array for name, array in zip(names[-1], arrays, strict=True) if name not in self._known}
         fresh = list(new)
-        for first in range(0, len(fresh), _BATCH):
-            some = fresh[first : first + _BATCH]
-            self._known.update(zip(some, self._encoded(np.stack([new[name] for name in some])), strict=True))
-        nothing = np.zeros((0, self.features), np.float32)
-        return [np.stack([self._known[name] for name in images]) if images else nothing for images in names]
-
-    def _encoded(self, pictures: NDArray[np.uint8]) -> NDArray[np.float32]:
         # Half precision is three times as fast where a processor has it, and right to the third digit.
         kind = torch.bfloat16 if self.device.type == "cpu" else torch.float16
-        with torch.inference_mode(), torch.autocast(self.device.type, kind):
-            tensor = torch.from_numpy(pictures).to(self.device).permute(0, 3, 1, 2).float().div_(255).sub_(0.5)
-            features: NDArray[np.float32] = self.encoder.features(tensor).float().cpu().numpy()
-        return features
+        for first in range(0, len(fresh), _BATCH):
+            some = fresh[first : first + _BATCH]
+            with torch.inference_mode(), torch.autocast(self.device.type, kind):
+                tensor = torch.from_numpy(np.stack([new[name] for name in some])).to(self.device)
+                read = self.encoder.features(tensor.permute(0, 3, 1, 2).float().div_(255).sub_(0.5)).float()
+            self._known.update(zip(some, read.cpu().numpy(), strict=True))
+        nothing = np.zeros((0, self.features), np.float32)
+        return [np.stack([self._known[name] for name in images]) if images else nothing for images in names]

@@ -54,7 +54,7 @@ def _layer(inputs: int, outputs: int, *, stride: int = 1, kernel: int = 3) -> nn
 class _Look(nn.Module):
     """One round: the queries look at the frames, at each other, and think."""
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int = 4) -> None:
         super().__init__()
         self.frames = nn.MultiheadAttention(width, heads, batch_first=True)
         self.steps = nn.MultiheadAttention(width, heads, batch_first=True)
@@ -79,9 +79,7 @@ class StepJudge(nn.Module):
     highest number of points of any step.
     """
 
-    def __init__(
-        self, features: int, steps: int, most: int, *, width: int = 112, heads: int = 4, looks: int = 2
-    ) -> None:
+    def __init__(self, features: int, steps: int, most: int, width: int = 112, looks: int = 2) -> None:
         super().__init__()
         self.width = width
         self.enter = nn.Linear(features + 3 + 2 * len(_PERIODS), width)
@@ -89,7 +87,7 @@ class StepJudge(nn.Module):
         self.calm = nn.ModuleList(nn.LayerNorm(width) for _ in range(3))
         self.asked = nn.Embedding(steps, width)
         self.scope = nn.Embedding(2, width)
-        self.looks = nn.ModuleList(_Look(width, heads) for _ in range(looks))
+        self.looks = nn.ModuleList(_Look(width) for _ in range(looks))
         self.score = nn.Embedding(steps, width * (most + 1))
         self.lean = nn.Embedding(steps, most + 1)
         nn.init.normal_(self.score.weight, std=0.05)

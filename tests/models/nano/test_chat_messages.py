@@ -46,8 +46,9 @@ def test_step_times_do_not_disturb() -> None:
 def test_images_come_with_their_times_or_not_at_all() -> None:
     shown = sight(asked("What is this?", (0.0, 1.5, 12.25)), 64)
     assert shown is not None
-    assert shown.pictures == ["picture 0.0", "picture 1.5", "picture 12.25"]
-    np.testing.assert_allclose(shown.times, [0.0, 1.5, 12.2], atol=0.051)  # captions have one decimal
+    pictures, times = shown
+    assert pictures == ["picture 0.0", "picture 1.5", "picture 12.25"]
+    np.testing.assert_allclose(times, [0.0, 1.5, 12.2], atol=0.051)  # captions have one decimal
     assert sight(asked("What is this?"), 64) is None
     untimed = [{"role": "user", "content": [{"type": "image", "url": "picture"}, {"type": "text", "text": "?"}]}]
     assert sight(untimed, 64) is None

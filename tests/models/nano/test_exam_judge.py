@@ -1,4 +1,4 @@
-"""The judge itself: what it answers, what it does not, and that it needs nothing but messages."""
+"""The judge itself: what it answers and what not, that it needs nothing but messages, that it can be trained."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import av
 import numpy as np
 import pytest
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.models.nano.exam_judge import Watcher
-from siming_tasks.models.nano.frame_features import WEIGHTS, FrameReader, load
+from siming_tasks.models.nano.exam_judge import WEIGHTS, Watcher, load
 from siming_tasks.parsing import parse_reply
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tasks import TASKS
@@ -33,22 +31,15 @@ def conversation(prompt: str, frames: int = 4) -> Messages:
     return [{"role": "user", "content": [*content, {"type": "text", "text": prompt}]}]
 
 
-@pytest.mark.parametrize("name", ["full_score", "full_error", "clip_score", "clip_error"])
-def test_every_setting_is_answered_in_the_form_that_its_prompt_asks_for(name: str, watcher: Watcher) -> None:
-    setting = TASKS[name]
-    steps = STEPS[7:8] if setting.scope == "clip" else STEPS
-    (reply,) = watcher.replies([conversation(build_prompt(setting, steps))])
-    parsed = parse_reply(reply, steps, setting.answer)
-    assert parsed.status == "ok" and set(parsed.answers) == {step.id for step in steps}
-
-
-def test_together_and_alone_are_the_same(watcher: Watcher) -> None:
-    asked = [
-        conversation(build_prompt(TASKS["clip_score"], STEPS[3:4]), frames=3),
-        conversation(build_prompt(TASKS["full_error"], STEPS), frames=9),
-        conversation(build_prompt(TASKS["clip_error"], STEPS[20:21]), frames=16),
-    ]
-    assert watcher.replies(asked) == [Watcher("cpu").replies([request])[0] for request in asked]
+def test_every_setting_is_answered_in_the_form_that_its_prompt_asks_for(watcher: Watcher) -> None:
+    settings = [TASKS[name] for name in ("full_score", "full_error", "clip_score", "clip_error")]
+    asked = [STEPS[7:8] if setting.scope == "clip" else STEPS for setting in settings]
+    prompts = [build_prompt(setting, steps) for setting, steps in zip(settings, asked, strict=True)]
+    together = watcher.replies([conversation(prompt, 3 + place) for place, prompt in enumerate(prompts)])
+    for place, (setting, steps, prompt) in enumerate(zip(settings, asked, prompts, strict=True)):
+        parsed = parse_reply(together[place], steps, setting.answer)
+        assert parsed.status == "ok" and set(parsed.answers) == {step.id for step in steps}
+        assert watcher.replies([conversation(prompt, 3 + place)]) == [together[place]]  # alone as together
 
 
 def test_unknown_steps_have_no_answer_and_are_counted(watcher: Watcher) -> None:
@@ -73,7 +64,7 @@ def test_weights_are_small_and_the_ones_that_belong_here(tmp_path: Path) -> None
     assert WEIGHTS.stat().st_size <= 3_000_000
     _, facts, digest = load()
     assert digest in WEIGHTS.with_name("MODEL.md").read_text()
-    assert dict(zip(facts.steps, facts.maxima, strict=True)) == {step.id: step.max_score for step in STEPS}
+    assert facts["steps"] == {step.id: step.max_score for step in STEPS}
     copy = tmp_path / WEIGHTS.name
     with pytest.raises(DataError, match=r"the weights of siming_nano cannot be read\. Install siming-tasks again"):
         load(copy)
@@ -82,30 +73,18 @@ def test_weights_are_small_and_the_ones_that_belong_here(tmp_path: Path) -> None
     changed[-1] ^= 1
     copy.write_bytes(changed)
     with pytest.raises(DataError, match=rf"have the digest [0-9a-f]{{12}}, not {digest[:12]}"):
-        FrameReader(weights=copy)
-
-
-def test_features_of_other_sizes_are_nearly_the_same(watcher: Watcher, exams: Path) -> None:
-    import cv2
-
-    with av.open(str(sorted((exams / "media").glob("*.mp4"))[0])) as film:
-        picture = next(film.decode(video=0)).to_ndarray(format="rgb24")
-    large = cv2.resize(picture, (896, 508), interpolation=cv2.INTER_CUBIC)
-    original, resized = watcher.reader.features([picture, large])
-    assert np.abs(original - resized).mean() < 0.05
-    assert watcher.reader.embeddings([picture]).shape == (1, 192)
+        Watcher(weights=copy)
 
 
 ALONE = """
 import json, sys
 import numpy as np
 from siming_tasks.models.nano.exam_judge import Watcher
-given = np.load(sys.argv[1])
-content = []
-for time, picture in zip(given["times"], given["pictures"]):
-    content += [{"type": "text", "text": f"Frame at {time:.1f} s:"}, {"type": "image", "url": picture}]
-content.append({"type": "text", "text": str(given["prompt"])})
-reply = Watcher("cpu").replies([[{"role": "user", "content": content}]])[0]
+messages = json.load(open("messages.json"))
+for part in messages[0]["content"]:
+    if part["type"] == "image":
+        part["url"] = np.array(part["url"], np.uint8)
+reply = Watcher("cpu").replies([messages])[0]
 rooms = {name.split(".")[1] for name in sys.modules if name.startswith("siming_tasks.")}
 print(json.dumps([reply, sorted(rooms)]))
 """
@@ -113,20 +92,25 @@ print(json.dumps([reply, sorted(rooms)]))
 
 def test_a_process_without_a_data_set_gives_the_same_reply(tmp_path: Path, watcher: Watcher) -> None:
     """A process without a data set, in a folder of its own, answers the same and does not load the data modules."""
-    rng = np.random.default_rng(5)
-    prompt = build_prompt(TASKS["clip_score"], STEPS[10:11])
-    times, pictures = np.arange(5.0), rng.integers(0, 255, (5, 272, 480, 3), np.uint8)
-    np.savez(tmp_path / "given.npz", times=times, pictures=pictures, prompt=prompt)
+    messages = conversation(build_prompt(TASKS["clip_score"], STEPS[10:11]), 3)
+    (tmp_path / "messages.json").write_text(json.dumps(messages, default=lambda picture: picture.tolist()))
     done = subprocess.run(
-        [sys.executable, "-c", ALONE, "given.npz"],
+        [sys.executable, "-c", ALONE],
         capture_output=True, text=True, check=True, cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}, timeout=120,
     )  # fmt: skip
     reply, rooms = json.loads(done.stdout)
-    content = [
-        part
-        for time, picture in zip(times, pictures, strict=True)
-        for part in ({"type": "text", "text": f"Frame at {time:.1f} s:"}, {"type": "image", "url": picture})
-    ]
-    (here,) = watcher.replies([[{"role": "user", "content": [*content, {"type": "text", "text": prompt}]}]])
-    assert reply == here
+    assert [reply] == watcher.replies([messages])
     assert not {"data", "plugin", "tools", "results", "tasks"} & set(rooms), rooms
+
+
+@pytest.mark.weekly
+def test_the_script_makes_weights_from_nothing(tmp_path: Path, watcher: Watcher) -> None:
+    """Two batches of each network on two exams: weights that load, with the package's features, and answer."""
+    script, weights = Path(__file__).parents[3] / "utils" / "train_nano.py", tmp_path / "siming_nano.safetensors"
+    sizes = {"learn": 2, "held": 2, "states": 20, "encoder": 2, "judge": 2}
+    options = [word for name, count in sizes.items() for word in (f"--{name}", str(count))]
+    command = [sys.executable, str(script), str(tmp_path), "--weights", str(weights), *options]
+    subprocess.run(command, check=True, timeout=600)
+    new = Watcher("cpu", weights=weights)
+    asked = conversation(build_prompt(TASKS["full_score"], STEPS))
+    assert set(json.loads(new.replies([asked])[0])["scores"]) == {step.id for step in STEPS}

@@ -1,108 +1,80 @@
-"""The media path broken on purpose in ten ways: a judge that watches loses by each of them."""
+"""The media path of four encoded exams broken on purpose: a judge that watches loses by every quiet fault."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from sklearn.metrics import matthews_corrcoef
 
+from siming_tasks.data import open_dataset
 from siming_tasks.models.nano.exam_judge import Watcher
-from tests.models.nano.conftest import Clips, Messages
+from siming_tasks.plugin import hooks
+from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.tools.simulator import make_demo
+from tests.models.nano.conftest import Messages
 
-Frames = list[np.ndarray]
-Times = list[float]
-
-
-def split(messages: Messages) -> tuple[Frames, Times, str]:
-    content = messages[0]["content"]
-    frames = [part["url"] for part in content if part["type"] == "image"]
-    times = [float(part["text"].split()[2]) for part in content[:-1] if part["type"] == "text"]
-    return frames, times, content[-1]["text"]
-
-
-def joined(frames: Frames, times: Times, prompt: str) -> Messages:
-    content: list[dict[str, Any]] = []
-    for frame, time in zip(frames, times, strict=True):
-        content += [{"type": "text", "text": f"Frame at {time:.1f} s:"}, {"type": "image", "url": frame}]
-    return [{"role": "user", "content": [*content, {"type": "text", "text": prompt}]}]
-
-
-def mcc(watcher: Watcher, clips: Clips, change: Callable[..., tuple[Frames, Times]] | None = None) -> float:
-    predicted = []
-    for exam, row in enumerate(clips.messages):
-        asked = []
-        for step, messages in enumerate(row):
-            frames, times, prompt = split(messages)
-            if change:
-                frames, times = change(clips, exam, step, frames, times)
-            asked.append(joined(frames, times, prompt))
-        predicted += [json.loads(reply)["verdict"] == "incorrect" for reply in watcher.replies(asked)]
-    return float(matthews_corrcoef(clips.wrong.ravel(), predicted))
-
-
-def other_exam(clips: Clips, exam: int, step: int, frames: Frames, times: Times) -> tuple[Frames, Times]:
-    return split(clips.messages[(exam + 1) % len(clips.messages)][step])[:2]
-
-
-def next_clip(clips: Clips, exam: int, step: int, frames: Frames, times: Times) -> tuple[Frames, Times]:
-    return split(clips.messages[exam][(step + 1) % len(clips.steps)])[:2]
-
-
-def frozen(clips: Clips, exam: int, step: int, frames: Frames, times: Times) -> tuple[Frames, Times]:
-    return [frames[0]] * len(frames), times
-
-
-def reversed_(clips: Clips, exam: int, step: int, frames: Frames, times: Times) -> tuple[Frames, Times]:
-    return frames[::-1], times
-
-
-def colours_swapped(clips: Clips, exam: int, step: int, frames: Frames, times: Times) -> tuple[Frames, Times]:
-    return [np.ascontiguousarray(frame[..., ::-1]) for frame in frames], times
-
-
-def half_black(clips: Clips, exam: int, step: int, frames: Frames, times: Times) -> tuple[Frames, Times]:
-    return [frame * np.uint8(number % 2) for number, frame in enumerate(frames)], times
-
-
-def wrong_times(clips: Clips, exam: int, step: int, frames: Frames, times: Times) -> tuple[Frames, Times]:
-    return frames, [2.5 * time for time in times]
-
-
-def mirrored(clips: Clips, exam: int, step: int, frames: Frames, times: Times) -> tuple[Frames, Times]:
-    return [np.ascontiguousarray(frame[:, ::-1]) for frame in frames], times
-
-
-def first_part_only(clips: Clips, exam: int, step: int, frames: Frames, times: Times) -> tuple[Frames, Times]:
-    part = max(1, len(frames) // 4)
-    return frames[:part], times[:part]
-
-
-def tiny(clips: Clips, exam: int, step: int, frames: Frames, times: Times) -> tuple[Frames, Times]:
-    return [np.ascontiguousarray(frame[::12, ::12]) for frame in frames], times
-
-
-WAYS = {
-    other_exam: 0.6,
-    next_clip: 0.35,
-    frozen: 0.35,
-    reversed_: 0.2,
-    colours_swapped: 0.25,
-    half_black: 0.2,
-    wrong_times: 0.2,
-    mirrored: 0.4,
-    first_part_only: 0.35,
-    tiny: 0.15,
+FAULTS = {
+    "another exam's frames": (lambda frames, following, other: other, 0.5),
+    "the next step's clip": (lambda frames, following, other: following, 0.5),
+    "three of four frames missing": (lambda frames, following, other: frames[: max(1, len(frames) // 4)], 0.2),
+    "one frame repeated": (lambda frames, following, other: frames[:1] * len(frames), 0.2),
+    "shifted by half a clip": (lambda frames, following, other: [*frames, *following][len(frames) // 2 :], 0.1),
+    "mirrored": (lambda frames, following, other: [frame[:, ::-1] for frame in frames], 0.2),
+    "red and blue exchanged": (lambda frames, following, other: [frame[..., ::-1] for frame in frames], 0.1),
+    "every second one black": (
+        lambda frames, following, other: [f * np.uint8(n % 2) for n, f in enumerate(frames)],
+        0.1,
+    ),
+    "40 pixels wide": (lambda frames, following, other: [frame[::12, ::12] for frame in frames], 0.1),
 }
-"""Smallest loss of MCC under each corruption of the input."""
+"""What is shown in place of a clip's frames, and the least loss of MCC; of 132 clips, one verdict is about 0.02."""
 
 
-def test_the_whole_path_gives_the_documented_mcc_and_each_broken_one_costs(watcher: Watcher, clips: Clips) -> None:
-    """One test, since the pictures of the clips fill half a gigabyte of the process that has them."""
-    whole = mcc(watcher, clips)
-    assert 0.7 <= whole <= 0.98  # 0.92 in docs/explanation/nano.md; four exams scatter
-    losses = {way: whole - mcc(watcher, clips, way) for way in WAYS}
-    assert len(losses) == 10
-    assert {way.__name__: loss for way, loss in losses.items() if loss < WAYS[way]} == {}
+def sent_clips(folder: Path) -> tuple[list[list[tuple[list[dict[str, Any]], list[np.ndarray]]]], np.ndarray]:
+    """Message and pictures of every clip as the hooks send them, by exam and step; and which steps are incorrect."""
+    hooks.dataset_kwargs  # noqa: B018 - what lmms-eval fetches when it loads a task
+    dataset, clips = open_dataset(folder), {}
+    for doc in hooks.docs_clip_error(None):
+        content = hooks.doc_to_messages(dict(doc))[0]["content"]
+        pictures = [np.asarray(part["url"].convert("RGB")) for part in content if part["type"] == "image"]
+        clips[doc["video_id"], doc["step_id"]] = content, pictures
+    RUN.__init__()  # type: ignore[misc]  # the next test's environment is another
+    steps = dataset.rubric.steps
+    wrong = [[video.step(step.id).consensus < step.max_score for step in steps] for video in dataset.videos]
+    return [[clips[video.video_id, step.id] for step in steps] for video in dataset.videos], np.array(wrong)
+
+
+def with_pictures(content: list[dict[str, Any]], pictures: list[np.ndarray]) -> Messages:
+    """The message with other pictures at its times; without what there is no picture for."""
+    captions = [part for part in content if part["type"] == "text"]
+    shown = [
+        part
+        for caption, picture in zip(captions[:-1], pictures, strict=False)
+        for part in (caption, {"type": "image", "url": picture})
+    ]
+    return [{"role": "user", "content": [*shown, captions[-1]]}]
+
+
+def test_every_quiet_fault_costs(watcher: Watcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exams = make_demo(tmp_path / "exams", videos=4, seed=9191, jobs=2, progress=False)
+    monkeypatch.setenv("SIMING_DATA", str(exams))
+    monkeypatch.setenv("SIMING_CACHE", str(tmp_path / "cache"))
+    clips, wrong = sent_clips(exams)
+
+    def mcc(change: Any) -> float:
+        verdicts = []
+        for exam, row in enumerate(clips):
+            for step, (content, pictures) in enumerate(row):
+                following, other = row[(step + 1) % len(row)][1], clips[(exam + 1) % len(clips)][step][1]
+                (reply,) = watcher.replies([with_pictures(content, change(pictures, following, other))])
+                verdicts.append(json.loads(reply)["verdict"] == "incorrect")
+        return float(matthews_corrcoef(wrong.ravel(), verdicts))
+
+    whole = mcc(lambda frames, following, other: frames)
+    losses = {fault: whole - mcc(change) for fault, (change, _) in FAULTS.items()}
+    assert whole >= 0.75  # docs/explanation/nano.md has more exams
+    assert {fault: loss for fault, loss in losses.items() if loss < FAULTS[fault][1]} == {}
