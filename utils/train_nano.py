@@ -75,13 +75,13 @@ TABLE = {
 
 @dataclass(frozen=True)
 class Exam:
-    """What a trainee does wrong, and the seed of the room, clothes and small motion."""
+    """Errors of a trainee, and the seed of the room, clothes and small motion."""
 
     plan: TraineeErrors
     look: int
 
     def play(self) -> Performance:
-        """What happens in it."""
+        """Play it."""
         return perform(self.plan, seed=self.look)
 
 
@@ -106,7 +106,7 @@ def shown(play: Performance) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 class Channels:
-    """What a frame shows, as numbers: channels with values in between, then whole values and words as 0 or 1."""
+    """Contents of a frame as numbers: channels with values in between, then whole values and words as 0 or 1."""
 
     def __init__(self, plays: Sequence[Performance]) -> None:
         rows = np.concatenate([play.sample(FPS)[:: FPS // 2] for play in plays]).round(2)
@@ -226,7 +226,7 @@ def reading_loss(net: FrameEncoder, stored: Frames, truth: Tensor, chosen: Tenso
 
 
 def readings(net: FrameEncoder, paths: Sequence[Path], exams: Sequence[Exam]) -> Tensors:
-    """What the encoder reads of drawn exams: of their clips, and of the whole."""
+    """Read drawn exams: their clips, and the whole."""
     clips, wholes = [], []
     for path, exam in zip(paths, exams, strict=True):
         stored = Frames([path])
@@ -350,7 +350,7 @@ def train(work: Path, counts: dict[str, int], jobs: int, weights: Path) -> None:
     states: Tensors = {name: torch.cat([part[name] for part in made]) for name in made[0]}
     log.info("%d exams without pictures simulated", counts["states"])
     torch.manual_seed(0)
-    encoder = FrameEncoder(channels.continuous, channels.binary).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    encoder = FrameEncoder(channels.continuous, channels.binary).to(memory_format=torch.channels_last)
     if not (kept := work / "encoder.pt").exists():
         stored = Frames(paths["learn"])
         both = zip(exams["learn"], stored.numbers, strict=True)
