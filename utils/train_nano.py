@@ -62,7 +62,7 @@ FRESH = (940_001, 940_002, 940_003)
 TABLE = {
     "64": [
         f"{media}{part}"
-        for media in ("", "ablation_mismatched_video_", "ablation_shuffled_frames_")
+        for media in ("", "ablation_mismatched_video_", "ablation_frozen_frame_")
         for part in ("clip", "full")
     ],
     "240": ["full"],
