@@ -52,9 +52,11 @@ log = logging.getLogger("train_nano")
 
 STEPS = tuple(step.id for step in default_rubric().steps)
 TOP = torch.tensor([int(step.max_score) for step in default_rubric().steps])
-CLIP, FULL = 16, 240
-"""Frames of a clip, and of a full video, of which the judge is shown 64 to 240."""
-COUNTS = {"learn": 240, "held": 48, "states": 8000, "encoder": 2600, "judge": 6000}
+CLIP, FULL = 16, (240, 64)
+"""Frames of a clip, and of a full video. They stand one after the other in what is kept of a full video."""
+VIEWS = (slice(0, 240), slice(0, 240, 2), slice(240, 304), slice(240, 304), slice(240, 304, 2))
+"""Frames of a full video that the judge learns from: always evenly spaced, as a model is shown them."""
+COUNTS = {"learn": 240, "held": 48, "states": 8000, "encoder": 2600, "judge": 4000}
 """Exams to learn to read from, to measure misreading on, without pictures; batches of each network."""
 SEEDS = {"learn": 930_001, "held": 930_002, "states": 930_004}
 FRESH = (940_001, 940_002, 940_003)
@@ -96,13 +98,13 @@ def simulate(name: str, count: int) -> list[Exam]:
 
 
 def shown(play: Performance) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Frames that are shown of each step's clip, shape (steps, 16), the last one repeated, and of the whole (240)."""
+    """Frames that are shown of each step's clip, shape (steps, 16), the last repeated, and of the whole (240, 64)."""
     count = round(play.duration * FPS)
     times, clips = np.arange(count) / FPS, np.zeros((len(STEPS), CLIP), np.int64)
     for number, step in enumerate(STEPS):
         some = sample_indices(count, CLIP, frame_range(times, *play.spans[step]))
         clips[number] = np.pad(some, (0, CLIP - len(some)), mode="edge")
-    return clips, sample_indices(count, FULL)
+    return clips, np.concatenate([sample_indices(count, number) for number in FULL])
 
 
 class Channels:
@@ -266,36 +268,31 @@ def misread(exams: Tensors, truth: Tensors, seen: Tensors, channels: Channels) -
 # 4. The judge
 
 
-def judged(
-    net: StepJudge, exams: Tensors, rows: Tensor, count: int, steps: Tensor, left: Tensors | None = None
-) -> tuple[Tensor, Tensor]:
-    """Logits of points, shape (answers, most + 1), and true points, of ``count`` frames or, with 0, of clips.
+def judged(net: StepJudge, exams: Tensors, left: Tensors, rows: Tensor, steps: Tensor, view: slice | None) -> Tensor:
+    """Loss of answers about misread exams, from frames of the whole (``view``) or from clips.
 
     ``rows``: numbers of the exams; ``steps``: asked of each, shape (exams, asked); ``left``: what remains of the
     misreading of other exams, one of which is added to each, and between what readings lie.
     """
-    name, rows = "whole" if count else "clips", rows[:, None]
-    at = torch.linspace(0, FULL - 1, count).long()[None] if count else steps
-    features, times = exams[name][rows, at].float(), exams["times" if count else "clip_times"][rows, at]
-    if left is not None:
-        features = features + left[name][torch.randint(len(left[name]), rows.shape), at]
-        features = features.clamp(left["low"], left["high"])
-    gone = torch.zeros(times.shape, dtype=torch.bool) if count else exams["gone"][rows, at]
-    points, asked = exams["points"][rows, steps].flatten(), steps
-    if not count:
+    name, rows = "whole" if view else "clips", rows[:, None]
+    at = torch.arange(sum(FULL))[view][None] if view else steps
+    features, times = exams[name][rows, at].float(), exams["times" if view else "clip_times"][rows, at]
+    features = features + left[name][torch.randint(len(left[name]), rows.shape), at]
+    features = features.clamp(left["low"], left["high"])
+    gone = torch.zeros(times.shape, dtype=torch.bool) if view else exams["gone"][rows, at]
+    asked = steps
+    if not view:
         features, times, gone, asked = (part.flatten(0, 1) for part in (features, times, gone, steps[..., None]))
-    logits = net(features, times, gone, asked, torch.full((len(asked),), int(not count))).flatten(0, 1)
+    logits = net(features, times, gone, asked, torch.full((len(asked),), int(not view))).flatten(0, 1)
     beyond = torch.arange(logits.shape[-1]) > TOP[steps].flatten()[:, None]
-    return logits.masked_fill(beyond, -1e4), points
+    return nn.functional.cross_entropy(logits.masked_fill(beyond, -1e4), exams["points"][rows, steps].flatten())
 
 
 def judging_loss(net: StepJudge, exams: Tensors, left: Tensors, rows: Tensor) -> Tensor:
-    """Loss of a judge of misread exams: of twelve clips of each, and of all steps of the whole in so many frames."""
+    """Loss of a judge of misread exams: of twelve clips of each, and of all steps of the whole."""
     every = torch.arange(len(STEPS)).repeat(len(rows), 1)
-    some = torch.rand(every.shape).argsort(1)[:, :12]
-    count = (64, 64, 96, 128, FULL)[int(torch.randint(5, ()))]
-    parts = (judged(net, exams, rows, n, asked, left) for n, asked in ((0, some), (count, every)))
-    return torch.stack([nn.functional.cross_entropy(*part) for part in parts]).sum()
+    some, view = torch.rand(every.shape).argsort(1)[:, :12], VIEWS[int(torch.randint(len(VIEWS), ()))]
+    return judged(net, exams, left, rows, some, None) + judged(net, exams, left, rows, every, view)
 
 
 # 5. Weights and table

@@ -1,7 +1,6 @@
 """``--model siming_nano``: a small trained judge that watches, as an ordinary chat model of lmms-eval.
 
-It is trained on drawings and useless on real exams. It sees what any model sees, its messages, and no document, label,
-rubric or file name besides. docs/howto/own-model.md walks through this class as an example to copy.
+It sees what any model sees, its messages, and no document, label, rubric or file name besides.
 """
 
 from __future__ import annotations

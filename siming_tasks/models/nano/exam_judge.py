@@ -24,7 +24,8 @@ from siming_tasks.media.timeline import read_timeline
 from siming_tasks.models.nano.networks import SIZE, FrameEncoder, StepJudge
 
 Messages = Sequence[Mapping[str, Any]]
-Sight = tuple[list[Any], NDArray[np.float32]]
+Floats = NDArray[np.float32]
+Sight = tuple[list[Any], Floats]
 """Pictures that are shown, and their times in seconds since the start of the video or clip."""
 
 WEIGHTS = Path(__file__).with_name("siming_nano.safetensors")
@@ -145,7 +146,6 @@ class Watcher:
         tensors, facts, _ = load(weights)
         self.frames, self.clip_frames = frames, clip_frames
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        self._number = {step: number for number, step in enumerate(facts["steps"])}
         self._top: dict[str, float] = facts["steps"]
         self.features = facts["continuous"] + facts["binary"]
         self.encoder = FrameEncoder(facts["continuous"], facts["binary"])
@@ -153,7 +153,7 @@ class Watcher:
         nets = torch.nn.ModuleDict({"encoder": self.encoder, "judge": self.judge})
         nets.load_state_dict(tensors)  # stored at half precision, used at full
         nets.eval().to(self.device)
-        self._known: dict[bytes, NDArray[np.float32]] = {}
+        self._known: dict[bytes, Floats] = {}
         self.silent: Counter[str] = Counter()
 
     def replies(self, conversations: Sequence[Messages]) -> list[str]:
@@ -164,7 +164,7 @@ class Watcher:
         seen = self._read([media[0] if media else [] for media in shown])
         return [self._reply(*conversation) for conversation in zip(asked, shown, seen, strict=True)]
 
-    def _reply(self, asked: Question, shown: Sight | None, features: NDArray[np.float32]) -> str:
+    def _reply(self, asked: Question, shown: Sight | None, features: Floats) -> str:
         known = [step for step, top in asked.steps.items() if self._top.get(step) == top]
         if len(known) < len(asked.steps):
             self.silent["steps it was not trained for"] += len(asked.steps) - len(known)
@@ -178,20 +178,17 @@ class Watcher:
             answers[step] = int(chance.argmax()) if asked.key.startswith("score") else verdict
         return json.dumps({asked.key: answers[known[0]] if asked.clip else answers})
 
-    def _chances(
-        self, features: NDArray[np.float32], times: NDArray[np.float32], steps: Sequence[str], clip: bool
-    ) -> NDArray[np.float32]:
+    def _chances(self, features: Floats, times: Floats, steps: Sequence[str], clip: bool) -> Floats:
         """Probabilities of 0, 1, 2 ... points of known steps, shape (steps, most + 1); 0 above a step's maximum."""
-        asked = torch.tensor([[self._number[step] for step in steps]])
+        asked = torch.tensor([[list(self._top).index(step) for step in steps]])
         missing, scope = torch.zeros(1, len(times), dtype=torch.bool), torch.tensor([int(clip)])
         inputs = (torch.from_numpy(features)[None], torch.from_numpy(times)[None], missing, asked, scope)
         with torch.inference_mode():
             logits = self.judge(*(tensor.to(self.device) for tensor in inputs))[0].cpu()
         beyond = torch.arange(logits.shape[-1]) > torch.tensor([self._top[step] for step in steps])[:, None]
-        chances: NDArray[np.float32] = logits.masked_fill(beyond, -1e4).softmax(-1).numpy()
-        return chances
+        return np.asarray(logits.masked_fill(beyond, -1e4).softmax(-1).numpy())
 
-    def _read(self, shown: Sequence[Sequence[Any]]) -> list[NDArray[np.float32]]:
+    def _read(self, shown: Sequence[Sequence[Any]]) -> list[Floats]:
         """The features of the pictures of each conversation; a picture seen before is not read again."""
         if len(self._known) > _REMEMBERED:
             self._known.clear()

@@ -33,10 +33,7 @@ class FrameEncoder(nn.Module):
         self.head = nn.Linear(hidden, continuous + binary)
 
     def forward(self, pictures: Tensor) -> Tensor:
-        """Raw outputs, shape (frames, features): values of the continuous features, logits of the binary ones.
-
-        ``pictures``: RGB in [-0.5, 0.5], shape (frames, 3, 272, 480).
-        """
+        """Continuous values, then logits of the binary features, shape (frames, features), of RGB in [-0.5, 0.5]."""
         raw: Tensor = self.head(self.body(pictures)).float()
         return raw
 
