@@ -53,6 +53,14 @@ _NAME = re.compile(r"[\w.+@-]+(?:/[\w.+@-]+)?(?::[\w.+-]+)?")
 _WORD = re.compile(r"[\w.+-]{1,64}(?:(?:[ :/]|, | \()[\w.+-]{1,64}\)?){0,4}")
 _NUMBER = re.compile(r"[+-]?\d{1,12}(?:\.\d{1,12})?(?:e-?\d{1,3})?|true|false|none", re.IGNORECASE)
 _CODE = re.compile(r"[A-Za-z][A-Za-z_.-]{0,59}|\d{1,6}")
+_ADDRESS = re.compile(
+    r"""://|%3a%2f|:[^/]*@                           # a scheme, a password
+    |@[^/]*:|@[^/]*\.[a-z]|@\d+(?:\.\d+){3}          # a user at a host; name@v1.2 is a revision
+    |^[^/]*:\d{2,5}(?:/|$)                           # host:port; name:7b is a tag
+    |^(?:localhost|[^/]*\.[^/]*)/v\d+/?$|^\d+(?:\.\d+){3}(?:/|$)  # a host and the folder of its interface
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
 _LOCAL = re.compile(r"[\\/~]|[A-Za-z]:[\\/]|\.{1,2}[\\/]|[\w.-]+(?:/[\w.-]+){2,}/?\Z")
 """A path on this machine, or in a service's own folders: names of the hub have one slash."""
 
@@ -65,9 +73,11 @@ def public_name(name: object) -> str:
         ['Qwen/Qwen2.5-VL-7B-Instruct', 'qwen-7b', 'merged']
         >>> [public_name(name) for name in ("https://me:pw@host/model", "ft:gpt-4o-2024-08-06:acme::9abc", "m?key=1")]
         ['***', 'ft:gpt-4o-2024-08-06:***', 'm']
+        >>> [public_name(name) for name in ("li@node7.hospital.local:8000/v1", "node7:8000", "llama3.2:3b", "o/m@v1.2")]
+        ['***', '***', 'llama3.2:3b', 'o/m@v1.2']
     """
     text = str(name)
-    if re.search(r"://|%3a%2f|:[^/]*@", text, re.IGNORECASE):
+    if _ADDRESS.search(text):
         return REST
     if tuned := re.match(r"ft:[\w.-]+", text):
         return f"{tuned[0]}:{REST}"
@@ -80,7 +90,7 @@ def public_name(name: object) -> str:
 def asked_name(name: str) -> str:
     """Name by which a service is asked for a model, with its folders: prices go by it. No address, no local path."""
     plain = re.fullmatch(r"[\w-][\w.-]*(?:[/@+][\w.-]+)*(?::[\w.-]+)?", name)
-    return name if plain and not name.startswith("ft:") else public_name(name)
+    return name if plain and not name.startswith("ft:") and not _ADDRESS.search(name) else public_name(name)
 
 
 def public_word(value: object) -> str:

@@ -68,6 +68,13 @@ def test_what_is_on_the_list_stays() -> None:
         ("ft:gpt-4o:acme::9abc", "ft:gpt-4o:***", "ft:gpt-4o:***"),
         ("https%3A%2F%2Fme:pw@host", "***", "***"),
         ("me:pw@proxy.example", "***", "***"),
+        ("li@node7.hospital.local:8000/v1", "***", "***"),
+        ("li@node7.hospital.local", "***", "***"),
+        ("li@10.0.0.7/v1", "***", "***"),
+        ("node7.hospital.local:8000/v1/chat", "***", "***"),
+        ("node7:8000", "***", "***"),
+        ("node7.hospital.local/v1", "***", "***"),
+        ("anthropic.claude-3-sonnet-v1:0", "anthropic.claude-3-sonnet-v1:0", "anthropic.claude-3-sonnet-v1:0"),
     ],
 )
 def test_names_of_models(name: str, public: str, asked: str) -> None:

@@ -60,7 +60,8 @@ def push(dataset: Dataset, repo: str, *, gate: Gate = "manual", private: bool = 
         raise DataError(f"{repo}: {reason}") from None
     except errors.HFValidationError:
         raise DataError(f"{repo}: no name of a data set on the hub, which is ORG/NAME.") from None
-    except (errors.OfflineModeIsEnabled, OSError) as error:
+    except (errors.OfflineModeIsEnabled, OSError, RuntimeError, *errors.HfHubHTTPError.__bases__) as error:
+        # the bases are the errors of the HTTP library that the hub's own speaks through; RuntimeError is of one file
         kind = type(error).__name__
         raise DataError(f"{repo}: not uploaded ({kind}). Is the hub reachable, and HF_HUB_OFFLINE unset?") from None
     return str(done.oid)

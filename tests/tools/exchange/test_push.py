@@ -202,18 +202,24 @@ def test_what_was_put_into_a_public_folder_does_not_leave(
 
 
 @pytest.mark.parametrize(
-    ("repo", "said", "code"),
+    ("repo", "said", "code", "more"),
     [
-        ("org/closed", "org/closed: no right to write there. Run `hf auth login` with a token that may write", 1),
-        ("exams", "'exams' is no name of a repository (org/name).", 2),
-        ("org/exams@v1", "'org/exams@v1' is no name of a repository (org/name).", 2),
+        ("org/closed", "org/closed: no right to write there. Run `hf auth login` with a token that may write", 1, {}),
+        ("exams", "'exams' is no name of a repository (org/name).", 2, {}),
+        ("org/exams@v1", "'org/exams@v1' is no name of a repository (org/name).", 2, {}),
+        (
+            "org/exams",
+            "org/exams: not uploaded (ConnectError). Is the hub reachable",
+            1,
+            {"HF_ENDPOINT": "http://127.0.0.1:9"},
+        ),
     ],
 )
 def test_a_failed_push_names_its_reason(
-    repo: str, said: str, code: int, hub: Writable, folder: Path, tmp_path: Path
+    repo: str, said: str, code: int, more: dict[str, str], hub: Writable, folder: Path, tmp_path: Path
 ) -> None:
     public = withhold(folder, tmp_path / "public", tmp_path / "key.json").root
-    done = push(hub, tmp_path / "home", str(public), repo)
+    done = push(hub, tmp_path / "home", str(public), repo, **more)
     assert done.returncode == code and said in done.stderr
     assert "Traceback" not in done.stderr and "hf_not" not in done.stderr and not list(hub.root.iterdir())
 
