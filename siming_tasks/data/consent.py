@@ -10,6 +10,7 @@ import ipaddress
 import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.common.schema import Video
@@ -31,6 +32,17 @@ def is_here(address: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def read_by(address: str) -> str:
+    """Address of who gets what is sent to an address: of a proxy, where one is set for it and is not on this machine.
+
+    A proxy reads what is not encrypted, and its ``localhost`` is another machine.
+    """
+    parts, proxies = urlsplit(address if "//" in address else f"https://{address}"), getproxies()
+    proxy = "" if proxy_bypass(parts.hostname or "") else proxies.get(parts.scheme) or proxies.get("all") or ""
+    through = proxy and not is_here(proxy) and (is_here(address) or parts.scheme != "https")
+    return proxy if through else address
 
 
 def recipients(dataset: Dataset) -> tuple[str, ...]:
@@ -56,12 +68,13 @@ def refuse_without_consent(dataset: Dataset, recipient: str, what: str = "frames
 
     Args:
         dataset: whose recordings they are.
-        recipient: an address or a host name; empty: not known who.
+        recipient: an address or a host name, which a proxy may stand before; empty: not known who.
         what: is sent, for the message.
 
     Raises:
         DataError: the data set is real, the recipient elsewhere, and nobody agreed to that; says what is to be stated.
     """
+    recipient = read_by(recipient) if recipient else ""
     host = urlsplit(recipient if "//" in recipient else f"//{recipient}").hostname or recipient
     named = recipients(dataset)
     allowed = ANY in named or any(host == name or host.endswith(f".{name}") for name in named)

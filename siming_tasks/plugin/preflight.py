@@ -22,7 +22,7 @@ from packaging.requirements import Requirement
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.data.consent import is_here, refuse_without_consent
+from siming_tasks.data.consent import is_here, read_by, refuse_without_consent
 from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy
 from siming_tasks.models.recipes.transport import transports
 from siming_tasks.plugin import host
@@ -231,16 +231,18 @@ def recipient_of(lm: Any, backend: Backend, arguments: Mapping[str, Any]) -> str
         backend: row of its class.
         arguments: with which it was made, as far as they are known.
     """
-    if address := address_of(lm) or str(arguments.get("base_url") or ""):
-        return "" if is_here(address) else urlsplit(address).hostname or address
     service = transports().get(backend.name)
+    told = str(arguments.get("base_url") or "") if backend.name.endswith(".litellm") or not service else ""
+    if address := address_of(lm) or told:  # the argument alone is no proof: some classes take it and ask elsewhere
+        address = read_by(address)
+        return "" if is_here(address) else urlsplit(address).hostname or address
     return (service.host or service.name.partition(".")[2]) if service else ""
 
 
 def check_consent(specs: Iterable[TaskSpec]) -> None:
     """Refuse to give recordings to a service that the data set does not name (DataError).
 
-    Tasks that give neither pictures nor sound nor what is said are not concerned.
+    Each request is held against the same list once more when it is sent, by the address that it goes to.
     """
-    if RUN.recipient and any(spec.shows_media or spec.modality.sound or spec.modality.transcript for spec in specs):
+    if RUN.recipient and any(spec.gives_recordings for spec in specs):
         refuse_without_consent(RUN.current_dataset(), RUN.recipient)

@@ -71,6 +71,11 @@ class TaskSpec(ShortRepr):
         return self.ablation.shows_media and self.modality.pictures
 
     @property
+    def gives_recordings(self) -> bool:
+        """Test whether a request holds pictures, sound, or what is said in a recording."""
+        return bool(self.shows_media or self.modality.sound or self.modality.transcript)
+
+    @property
     def field(self) -> str:
         """Key of the answer in prediction files and in the reply: ``scores``, ``verdicts``, ``score``, ``verdict``."""
         return answer_key(self.answer, self.scope)

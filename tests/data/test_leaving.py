@@ -19,7 +19,7 @@ from av.bitstream import BitStreamFilterContext
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.data import open_dataset, restate, withhold
-from siming_tasks.data.consent import recipients, refuse_without_consent
+from siming_tasks.data.consent import read_by, recipients, refuse_without_consent
 from siming_tasks.media import FrameStore, read_timeline, sound_of, view
 from siming_tasks.media.modes import backends
 from siming_tasks.media.plain_copy import copy_plain, has_user_data
@@ -171,6 +171,9 @@ def test_a_consent_that_says_something_else_is_refused(real: Path, wrong: Any) -
         open_dataset(real)
 
 
+PROXY = "http://proxy.example.com:3128"
+
+
 @pytest.mark.parametrize(
     ("name", "client", "arguments", "host"),
     [
@@ -178,7 +181,8 @@ def test_a_consent_that_says_something_else_is_refused(real: Path, wrong: Any) -
         ("chat.openai", "http://127.0.0.1:8000/v1", {}, ""),
         ("chat.async_openai", "http://node7:8000/v1", {}, "node7"),
         ("chat.gemini", None, {}, "generativelanguage.googleapis.com"),
-        ("simple.claude", None, {}, "api.anthropic.com"),
+        ("simple.claude", None, {"base_url": "http://127.0.0.1:9"}, "api.anthropic.com"),
+        ("simple.gpt4v", None, {"base_url": "http://127.0.0.1:9"}, "gpt4v"),
         ("chat.litellm", None, {"base_url": "http://localhost:4000"}, ""),
         ("chat.litellm", None, {}, "litellm"),
         ("chat.qwen2_5_vl", None, {}, ""),
@@ -190,6 +194,30 @@ def test_who_is_asked_is_known_before_the_first_request(
 ) -> None:
     model = SimpleNamespace(client=SimpleNamespace(base_url=client))
     assert recipient_of(model, backends()[name], arguments) == host
+
+
+@pytest.mark.parametrize(
+    ("variables", "address", "reader"),
+    [
+        ({}, "http://127.0.0.1:9", "http://127.0.0.1:9"),
+        ({"http_proxy": PROXY}, "http://127.0.0.1:9", PROXY),
+        ({"all_proxy": PROXY}, "https://localhost/v1", PROXY),
+        ({"https_proxy": PROXY}, "https://api.openai.com/v1", "https://api.openai.com/v1"),
+        ({"https_proxy": PROXY}, "api.openai.com", "api.openai.com"),
+        ({"http_proxy": PROXY}, "http://api.openai.com/v1", PROXY),
+        ({"http_proxy": PROXY, "no_proxy": "127.0.0.1"}, "http://127.0.0.1:9", "http://127.0.0.1:9"),
+        ({"http_proxy": "http://localhost:3"}, "http://127.0.0.1:9", "http://127.0.0.1:9"),
+    ],
+)
+def test_a_proxy_gets_what_is_not_encrypted_and_what_is_meant_for_this_machine(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], address: str, reader: str
+) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name.upper(), raising=False)
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert read_by(address) == reader
 
 
 def test_jobs_and_uploads_need_consent_and_a_plan_says_who_has_it(

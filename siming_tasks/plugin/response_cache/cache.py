@@ -14,6 +14,7 @@ from siming_tasks.common.errors import SimingError
 from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.common.public_facts import public_arguments
 from siming_tasks.common.sanitize import well_formed
+from siming_tasks.data.consent import refuse_without_consent
 from siming_tasks.models.recipes.transport import transport_of_class
 from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.run_context import RUN
@@ -31,6 +32,7 @@ from siming_tasks.plugin.response_cache.ledger import Budget, Ledger, usage_of
 from siming_tasks.plugin.response_cache.store import KeptReply, ReplyStore
 from siming_tasks.results.record import REQUEST_FAILED, is_asked_again
 from siming_tasks.results.usage import add_usage
+from siming_tasks.tasks import TASKS
 
 Ask = Callable[[Sequence[Any]], Sequence[Any]]
 """Function that returns one output for each of lmms-eval's requests, in their order."""
@@ -98,7 +100,7 @@ class _Run:
         if service := transport_of_class(type(model)):
             service = service.with_arguments(given)
             self.waits = {"timeout": service.timeout, "tries": service.most_tries}
-        self.ledger = Ledger(self._entered, self._reason_to_stop, self.waits.get("timeout"))
+        self.ledger = Ledger(self._entered, self._reason_to_stop, self.waits.get("timeout"), self._may_go)
         self.all = list(requests_with_keys(model, instances, identity))
         self.requests = {request.key: request for request in self.all}
         self.outputs: dict[str, Any] = {}
@@ -133,6 +135,8 @@ class _Run:
             finally:
                 if self.store:
                     self.store.close()
+        if self.ledger.refused:
+            raise self.ledger.refused
         if self.store and self.store.error:
             raise SystemExit(f"siming-tasks: {self.store.error}")
         if self.was_stopped:
@@ -146,7 +150,12 @@ class _Run:
         return [self.outputs[request.key] for request in self.all]
 
     def _reason_to_stop(self) -> str:
-        return (self.store.error if self.store else "") or self.budget.reason
+        return str(self.ledger.refused or (self.store.error if self.store else "") or self.budget.reason)
+
+    def _may_go(self, key: str, address: str) -> None:
+        """Refuse to send recordings to an address that the data set does not name (DataError)."""
+        if TASKS[self.requests[key].doc["setting"]].gives_recordings:
+            refuse_without_consent(RUN.current_dataset(), address)
 
     def _entered(self, attempt: Attempt) -> None:
         self.budget.charge([attempt])

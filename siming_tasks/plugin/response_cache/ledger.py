@@ -20,7 +20,7 @@ from contextvars import ContextVar, copy_context
 from dataclasses import replace
 from typing import Any
 
-from siming_tasks.common.errors import OptionsError
+from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.public_facts import asked_name
 from siming_tasks.options import Options
 from siming_tasks.plugin import host
@@ -110,12 +110,18 @@ class Ledger:
         entered: gets each attempt once it is known; called by several threads.
         stopped: returns True if nothing more may be sent.
         seconds: of silence after which one attempt has failed, whatever the class told its client; None: what it told.
+        may_go: gets key and address of what is about to be sent; raises a DataError where it must not go there.
     """
 
     def __init__(
-        self, entered: Callable[[Attempt], object], stopped: Callable[[], object], seconds: float | None = None
+        self,
+        entered: Callable[[Attempt], object],
+        stopped: Callable[[], object],
+        seconds: float | None = None,
+        may_go: Callable[[str, str], object] = lambda key, address: None,
     ) -> None:
-        self.stopped, self._entered, self._seconds = stopped, entered, seconds
+        self.stopped, self._entered, self._seconds, self._may_go = stopped, entered, seconds, may_go
+        self.refused: DataError | None = None
         self._attempts: dict[str, list[Attempt]] = {}
         self._held_back: set[str] = set()
         self._lock = threading.Lock()
@@ -169,6 +175,13 @@ class Ledger:
 
         def send_and_enter(client: Any, request: Any, *args: Any, **kwargs: Any) -> Any:
             key = REQUEST.get(None)
+            try:
+                if key is not None:
+                    self._may_go(key, str(request.url))
+            except DataError as error:
+                self.refused = error
+                self._held_back.add(str(key))
+                raise NotSent("this run is to stop") from None
             if key is None or request.method != "POST" or "/upload/" in str(request.url):
                 return send(client, request, *args, **kwargs)
             if self.stopped():
