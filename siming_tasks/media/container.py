@@ -25,6 +25,9 @@ FORMATS = (
 SAFE = {"format_whitelist": ",".join(FORMATS), "protocol_whitelist": "file"}
 """FFmpeg goes by content: without this, a playlist called .mp4 opens the files and addresses that it names."""
 
+MOST_STREAMS = 16
+"""Streams of a file: FFmpeg opens a decoder for each while it looks at the file, and each takes megabytes."""
+
 
 @contextmanager
 def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
@@ -34,7 +37,8 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     opened.
 
     Raises:
-        MediaError: the file is missing, no file, of a kind that is not read, holds no video, is coded in colours that
+        MediaError: the file is missing, no file, of a kind that is not read, holds no video or more than
+            :data:`MOST_STREAMS` streams, is coded in colours that
             are not read (HDR), or is broken in a way that the decoder library reports.
         OSError: what is written while the video is open does not fit on its disk.
     """
@@ -45,8 +49,12 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     try:
         # An absolute path: "subfile,,..." as a relative name would be read as an address. Options for the container
         # alone: with `options`, PyAV frees memory that it never had where streams only show while the file is probed.
-        opened = av.open(str(path.absolute()), container_options=SAFE, metadata_errors="replace")
+        # One stream more than may be: of kinds that show their streams while they are probed, further ones are ignored.
+        options = {**SAFE, "max_streams": str(MOST_STREAMS + 1)}
+        opened = av.open(str(path.absolute()), container_options=options, metadata_errors="replace")
     except av.error.FFmpegError as error:
+        if error.errno == errno.ENOMEM:  # FFmpeg's answer to a header that names more
+            raise _too_many(path) from error
         if error.errno != errno.EINVAL:
             raise _media_error(path, error) from error
         raise MediaError(  # FFmpeg's answer to a kind that is not among FORMATS
@@ -54,6 +62,8 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
             f"({error.strerror}). Write it as .mp4: ffmpeg -i IN -c:v libx264 OUT.mp4"
         ) from error
     with opened as container:
+        if len(container.streams) > MOST_STREAMS:
+            raise _too_many(path)
         chosen = main_stream(container.streams.video)
         if chosen is None:
             raise MediaError(f"{path}: holds no video{' but a cover picture' if container.streams.video else ''}.")
@@ -64,6 +74,12 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
             if error.errno in DISK_FULL:  # of what is written while the video is open
                 raise OSError(error.errno, error.strerror) from error
             raise _media_error(path, error) from error
+
+
+def _too_many(path: Path) -> MediaError:
+    """Refuse a file of too many streams."""
+    keep = "ffmpeg -i IN -map 0:v:0 -map 0:a:0? -c copy OUT.mp4"
+    return MediaError(f"{path}: holds more than {MOST_STREAMS} streams. Keep picture and sound alone: {keep}")
 
 
 def _media_error(path: Path, error: FFmpegError) -> MediaError:

@@ -58,7 +58,7 @@ def copy_plain(source: Path, target: Path, *, sound: bool = False) -> None:
     Args:
         source: the recording.
         target: the ``.mp4`` to write.
-        sound: whether its first sound track travels.
+        sound: whether its first sound track travels: what players play of it, and the packet before.
 
     Raises:
         MediaError: it is coded otherwise, or readers differ about which pictures it has, so that its packets alone
@@ -81,10 +81,11 @@ def copy_plain(source: Path, target: Path, *, sound: bool = False) -> None:
             kept[track] = output.add_stream_from_template(track)
             kept[track].metadata.clear()
         pictures = BitStreamFilterContext(f"filter_units=pass_types={PICTURES}", stream, kept[stream])
+        lead_in = _lead_in(source) if sound else None
         for packet in container.demux(list(kept)):
-            if packet.dts is None:
-                continue
             track = packet.stream
+            if packet.dts is None or (packet.is_discard and track is not stream and packet.pts != lead_in):
+                continue
             for part in pictures.filter(packet) if track is stream else [packet]:
                 part.stream = kept[track]
                 output.mux(part)
@@ -92,6 +93,21 @@ def copy_plain(source: Path, target: Path, *, sound: bool = False) -> None:
     if not np.array_equal(written.times, timeline.times) or abs(written.zero - timeline.zero) > 1e-3:
         target.unlink()
         raise MediaError(f"{source}: a copy of its packets has other times. {_BUILD}")
+
+
+def _lead_in(path: Path) -> int | None:
+    """Time of the one packet of hidden sound that travels: a decoder needs it for the first that is heard.
+
+    An edit list hides sound that its packets still hold, which therefore stay behind. (With hidden pictures a file is
+    not ``standard``.)
+    """
+    before = None
+    with open_video(path) as (container, _):
+        for packet in container.demux(container.streams.audio[:1]) if container.streams.audio else ():
+            if not packet.is_discard:
+                break
+            before = packet.pts
+    return before
 
 
 def _unit_lengths(stream: VideoStream) -> int:

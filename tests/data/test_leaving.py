@@ -111,6 +111,41 @@ def test_no_file_that_leaves_tells_more_than_its_pictures(real: Path, tmp_path: 
     assert leaked(*(path for path in (tmp_path / "cache").rglob("*") if path.is_file())) == []
 
 
+def trimmed(plain: Path, target: Path, hidden: str) -> Path:
+    """A film of 2 s whose edit list hides the first or the last second of its sound."""
+    with av.open(str(plain)) as source, av.open(str(target), "w", options={"avoid_negative_ts": "disabled"}) as out:
+        tracks = {stream: out.add_stream_from_template(stream) for stream in source.streams}
+        for packet in source.demux():
+            if packet.dts is not None:
+                if packet.stream.type == "audio" and hidden == "first":
+                    packet.pts, packet.dts = packet.pts - 16000, packet.dts - 16000
+                packet.stream = tracks[packet.stream]
+                out.mux(packet)
+    if hidden == "last":
+        data = bytearray(target.read_bytes())
+        at = data.rindex(b"elst") + 12  # of the sound: the length of its only edit, in ms
+        assert 1990 <= struct.unpack(">I", data[at : at + 4])[0] <= 2100
+        data[at : at + 4] = struct.pack(">I", 1000)
+        target.write_bytes(data)
+    return target
+
+
+def seconds_held(path: Path, **options: str) -> float:
+    with av.open(str(path), container_options=options) as container:
+        return sum(float(packet.duration * packet.time_base) for packet in container.demux(audio=0) if packet.dts)
+
+
+@pytest.mark.parametrize("hidden", ["first", "last"])
+def test_sound_that_is_trimmed_away_stays_behind(tmp_path: Path, hidden: str) -> None:
+    """But for the packet (1,024 samples) at the cut, and the one before that a decoder needs."""
+    source = trimmed(write_video(tmp_path / "plain.mp4", audio=True), tmp_path / "v.mp4", hidden)
+    copy_plain(source, tmp_path / "copy.mp4", sound=True)
+    assert seconds_held(source, ignore_editlist="1") > 1.9
+    assert 1 <= seconds_held(tmp_path / "copy.mp4", ignore_editlist="1") < 1 + 2 * 1024 / 16000
+    with av.open(str(tmp_path / "copy.mp4")) as copied:
+        assert 0.9 < sum(frame.samples for frame in copied.decode(audio=0)) / 16000 < 1.1
+
+
 @pytest.mark.parametrize("name", ["exam.mp4", "exam.mkv"])
 @pytest.mark.parametrize("keep_audio", [False, True])
 def test_a_build_leaves_out_what_a_film_tells(tmp_path: Path, name: str, keep_audio: bool) -> None:

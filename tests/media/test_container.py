@@ -21,7 +21,7 @@ import siming_tasks
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.schema import Video
 from siming_tasks.media import read_timeline, view
-from siming_tasks.media.container import open_video
+from siming_tasks.media.container import MOST_STREAMS, open_video
 from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import to_rgb
 from siming_tasks.media.run_plan import ExamFacts
@@ -217,6 +217,25 @@ def test_the_main_stream_is_shown_everywhere(
     built = normalise(path, tmp_path / "built.mp4")
     assert (built.frames, built.width, built.height) == (frames, width, height)
     assert n_streams(tmp_path / "built.mp4") == 1
+
+
+@pytest.mark.parametrize("suffix", ["mp4", "mkv", "ts"])
+def test_a_file_of_many_streams_is_refused(videos: Any, tmp_path: Path, suffix: str) -> None:
+    """A decoder is opened for each: those of a thousand would take gigabytes."""
+    for number in (MOST_STREAMS, MOST_STREAMS + 1, MOST_STREAMS + 2):
+        path = tmp_path / f"{number}.{suffix}"
+        with av.open(str(videos.get("plain"))) as source, av.open(str(path), "w") as out:
+            streams = [out.add_stream_from_template(source.streams.video[0]) for _ in range(number)]
+            for packet in source.demux(video=0):
+                for stream in streams if packet.dts is not None else ():
+                    copy = av.Packet(bytes(packet))
+                    copy.pts, copy.dts, copy.time_base = packet.pts, packet.dts, packet.time_base
+                    copy.is_keyframe, copy.stream = packet.is_keyframe, stream
+                    out.mux(copy)
+        if number == MOST_STREAMS:
+            assert n_streams(path) == number
+        else:
+            assert refusal(path).startswith("holds more than 16 streams. Keep picture and sound alone: ffmpeg")
 
 
 def test_a_cover_picture_is_no_video(videos: Any, tmp_path: Path) -> None:

@@ -172,14 +172,17 @@ def test_a_strangers_page_runs_nothing_and_goes_nowhere(lab, shared_browser: Any
 <object data="{elsewhere}/object"></object><video src="{elsewhere}/video" autoplay></video>
 <form id="f" action="{elsewhere}/form"><input type="submit" id="s"></form>
 <a id="same" href="{elsewhere}/same">a</a><a id="top" target="_top" href="{elsewhere}/top">a</a>
-<a id="blank" target="_blank" href="{elsewhere}/blank">a</a>"""
+<a id="blank" target="_blank" href="{elsewhere}/blank">a</a><a id="svg" href="e.svg">a</a>"""
+        link = f'<h:link xmlns:h="http://www.w3.org/1999/xhtml" rel="preconnect" href="{elsewhere}"/>'
+        (out / "e.svg").write_text(f'<svg xmlns="http://www.w3.org/2000/svg">{link}</svg>')
         (out / "own.js").write_text(f'document.title = "ran"; fetch("{elsewhere}/own");')
         page = (out / "index.html").read_text()
         page = re.sub('<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
         (out / "index.html").write_text(page.replace("<head>", "<head>" + hostile.partition("<form")[0]))
         (out / "click.html").write_text(page.replace("</main>", f"{hostile.partition('</object>')[2]}</main>"))
         with viewing(out, "--data", lab.dataset.root, cache=cache) as served:
-            for path, clicks in (("index.html", ()), ("click.html", ("s", "same", "top", "blank"))):
+            clicked = ("s", "same", "top", "blank")
+            for path, clicks in (("index.html", ()), ("click.html", ("svg",)), ("click.html", clicked)):
                 assert came == []
                 for click in clicks or ("",):
                     shared_browser.get(f"{served.base}/{path}")

@@ -55,7 +55,8 @@ class SoundWriter:
             rate = self.resampler.rate
             at = round((Fraction(piece.pts) * piece.time_base - self.start) * rate)
             at = without_jitter(at, self.end, rate)
-            if (again := (self.end or at) - at) > 0:  # joined recordings overlap: what was heard first stays
+            # Nothing from before the first picture; where joined recordings overlap, what was heard first stays.
+            if (again := (max(at, 0) if self.end is None else self.end) - at) > 0:
                 if again >= piece.samples:
                     continue
                 piece, at = _without_beginning(piece, again), at + again

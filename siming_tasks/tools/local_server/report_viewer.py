@@ -133,7 +133,8 @@ def application(viewed: ViewedReport, *, key: AccessKey) -> Starlette:
                 return Response(viewed.page(read_text(file, MAX_BYTES)), media_type=kind)
         except (ValueError, KeyError, DataError):
             return not_found()
-        return FileResponse(file, media_type=kind)
+        # An SVG or PDF opened by itself could connect; as a part of a page it is shown all the same.
+        return FileResponse(file, media_type=kind, filename=None if kind.startswith("video/") else file.name)
 
     def video(request: Request) -> Response:
         name, dataset = request.path_params["name"], viewed.dataset
