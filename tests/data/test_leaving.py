@@ -146,6 +146,18 @@ def test_sound_that_is_trimmed_away_stays_behind(tmp_path: Path, hidden: str) ->
         assert 0.9 < sum(frame.samples for frame in copied.decode(audio=0)) / 16000 < 1.1
 
 
+@pytest.mark.parametrize("begin", [0, 5120])
+def test_a_film_of_which_pictures_are_trimmed_away_is_refused(tmp_path: Path, begin: int) -> None:
+    plain = write_video(tmp_path / "plain.mp4", options={"bf": "0"})
+    data = bytearray(plain.read_bytes())
+    at = data.index(b"elst") + 12
+    data[at : at + 8] = struct.pack(">2I", 1000, begin)
+    (tmp_path / "v.mp4").write_bytes(data)
+    assert (read_timeline(plain).n_frames, read_timeline(tmp_path / "v.mp4").n_frames) == (20, 10)
+    with pytest.raises(MediaError, match="may carry more than pictures"):
+        copy_plain(tmp_path / "v.mp4", tmp_path / "copy.mp4")
+
+
 @pytest.mark.parametrize("name", ["exam.mp4", "exam.mkv"])
 @pytest.mark.parametrize("keep_audio", [False, True])
 def test_a_build_leaves_out_what_a_film_tells(tmp_path: Path, name: str, keep_audio: bool) -> None:
