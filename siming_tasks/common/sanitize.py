@@ -43,8 +43,14 @@ def one_line(text: object, most: int = MAX_LINE) -> str:
     return shown if len(shown) <= most else shown[: most - 1] + "…"
 
 
-_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc") | {*map(chr, range(0xFE00, 0xFE10))}
-"""Characters that draw nothing although their kind is that of letters, marks or signs."""
+_BLANK = frozenset("\u2800\ufffc\U0001d159\U00013441\U00013442\U00016fe4")
+"""Signs that draw nothing, beside Unicode's default-ignorable code points (``_UNSEEN`` has them all)."""
+_ALIKE = {ord(sign): one for one, signs in {
+    "-": "\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\ufe58\uff70\u30fc",
+    ".": "\u00b7\u0387\u2022\u2027\u2219\u22c5\u3002\u30fb",
+    "'": "\u2018\u2019\u02bc\u2032",
+}.items() for sign in signs}  # fmt: skip
+"""Hyphens, dots and apostrophes that Unicode's compatibility form (NFKC) keeps apart."""
 _MOST_MARKS = 2
 """Marks on one letter of a name: Vietnamese and Thai have two."""
 
@@ -52,8 +58,8 @@ _MOST_MARKS = 2
 def shown_name(name: object) -> str:
     r"""A name (of a model, sender, rater, student, run) as it is shown: two that look alike are equal.
 
-    Composed (NFC), with single spaces; what cannot be seen, a mark without a letter and a third mark on one letter are
-    spelled out.
+    Composed (NFC), with single spaces; what cannot be seen, a mark without a letter or on one of another script, and a
+    third mark on one letter are spelled out.
 
     Example:
         >>> shown_name("Zoe\u0308  Li"), shown_name("ac\u200bme"), shown_name("x" + 3 * "\u0331")[-8:]
@@ -62,13 +68,33 @@ def shown_name(name: object) -> str:
     text = " ".join(unicodedata.normalize("NFC", well_formed(str(name)[: 4 * MAX_LINE])).split())
     if text.isascii() and text.isprintable():
         return text
-    shown, marks = [], _MOST_MARKS
+    shown, marks, script = [], _MOST_MARKS, ""
     for character in text:
-        kind = unicodedata.category(character)
-        marks = marks + 1 if kind in ("Mn", "Me") else _MOST_MARKS * character.isspace()
-        unseen = kind[0] == "C" or character in _BLANK or marks > _MOST_MARKS
+        kind, begins = unicodedata.category(character), unicodedata.name(character, "").partition(" ")[0]
+        marks = marks + (kind != "Mc") if kind[0] == "M" else _MOST_MARKS * character.isspace()
+        foreign = kind[0] == "M" and begins not in ("COMBINING", script)
+        unseen = kind[0] == "C" or bool(_UNSEEN.match(character)) or character in _BLANK
+        unseen = unseen or foreign or marks > _MOST_MARKS
+        script = "" if unseen else script if kind[0] == "M" else begins
         shown.append(f"⟦U+{ord(character):04X}⟧" if unseen else character)
     return "".join(shown)
+
+
+def alike(name: str) -> str:
+    r"""A name without the differences that people overlook: two names of which it is the same are one.
+
+    Capitals, width, spaces, kinds of hyphens, dots and apostrophes, and what cannot be seen are such differences;
+    letters of another script that look the same are not.
+
+    Example:
+        >>> alike("T01") == alike("t 01"), alike("Ｌi‐1") == alike("li-1"), alike("1.1") == alike("11")
+        (True, True, False)
+        >>> alike("Li Wei\u180b") == alike("Li Wei\U000e0100") == alike("li wei")
+        True
+    """
+    seen = "".join(character for character in _UNSEEN.sub("", name) if character not in _BLANK).translate(_ALIKE)
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
+    return "".join(folded.translate(_ALIKE).split())
 
 
 def check_name(name: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.sanitize import alike
 from siming_tasks.common.schema import UNITS, Unit, UnitChoice, Video
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.minimal_pairs import minimal_pairs_of
@@ -75,7 +76,7 @@ def _ties(dataset: Dataset) -> dict[Unit, dict[str, list[_Key]]]:
     for names in shared:
         for name in names:
             performances.setdefault(name, []).append(("video", names[0]))
-    sites = {video.video_id: [("site", str(video.site))] for video in dataset.videos if video.site}
+    sites = _stated(dataset.videos, "site")
     unstated = {video.video_id: [("site", "")] for video in dataset.videos} if sites else {}
     return {
         "video": {},
@@ -86,8 +87,11 @@ def _ties(dataset: Dataset) -> dict[Unit, dict[str, list[_Key]]]:
 
 
 def _stated(videos: Iterable[Video], key: str) -> dict[str, list[_Key]]:
-    values = ((video.video_id, video.extra.get(key)) for video in videos)
-    return {name: [(key, str(value))] for name, value in values if value not in (None, "")}
+    """By video that states one, the name of its student, performance or site; of names that are alike the first."""
+    first: dict[str, str] = {}
+    values = ((video.video_id, video.site if key == "site" else video.extra.get(key)) for video in videos)
+    return {name: [(key, first.setdefault(alike(str(value)), str(value)))]
+            for name, value in values if value not in (None, "")}  # fmt: skip
 
 
 def tied_together(ids: Iterable[str], ties: Iterable[Mapping[str, Iterable[_Key]]]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import open_regular, read_bytes
 from siming_tasks.common.input_kinds import misplaced, path_of
 from siming_tasks.common.public_facts import public_name, public_run
-from siming_tasks.common.sanitize import shown_name
+from siming_tasks.common.sanitize import alike, shown_name
 from siming_tasks.common.schema import Video
 from siming_tasks.data.splits import in_part
 from siming_tasks.options import shard_of
@@ -194,7 +194,7 @@ def find_runs(arguments: Sequence[str]) -> list[RunSource]:
 
 def unique_names(sources: Sequence[RunSource]) -> list[RunSource]:
     """The same runs with names and slugs of their own: the file's or folder's name is added where two are alike."""
-    counts = Counter(source.name for source in sources)
+    counts = Counter(alike(source.name) for source in sources)
     taken: set[str] = set()
 
     def untaken(name: str, pattern: str) -> str:
@@ -205,7 +205,7 @@ def unique_names(sources: Sequence[RunSource]) -> list[RunSource]:
 
     unique = []
     for source in sources:
-        name = f"{source.name} ({public_name(source.path.stem)})" if counts[source.name] > 1 else source.name
+        name = f"{source.name} ({public_name(source.path.stem)})" if counts[alike(source.name)] > 1 else source.name
         name = untaken(name, " ({})")
         unique.append(replace(source, name=name, slug=untaken(slug_of(name), "-{}")))
     return unique

@@ -30,6 +30,8 @@ NAMES = {
     "ac\u200bme": "ac⟦U+200B⟧me", "acme\u00a0": "acme", "ac\u2800me": "ac⟦U+2800⟧me", "\u0301acme": "⟦U+0301⟧acme",
     "a" + "\u0316" * 9: "a" + "\u0316" * 2 + "⟦U+0316⟧" * 7, "x\u202ey": "x⟦U+202E⟧y", "a\U000e0041": "a⟦U+E0041⟧",
     "a\nb": "a b", "a\ud800": "a\ufffd", "a\ufe0f": "a⟦U+FE0F⟧", "\u3164": "⟦U+3164⟧",
+    "Li\U000e0100": "Li⟦U+E0100⟧", "Li\u180b": "Li⟦U+180B⟧", "Li\u180f": "Li⟦U+180F⟧", "Li\U0001d159": "Li⟦U+1D159⟧",
+    "Li\u0e34": "Li⟦U+0E34⟧", "हिन्दी": "हिन्दी",
 }  # fmt: skip
 
 

@@ -45,7 +45,13 @@ def test_a_data_set_that_states_nothing_has_videos(tmp_path: Path) -> None:
 
 
 def test_students_are_above_videos_and_one_who_is_not_named_is_another(tmp_path: Path) -> None:
-    stated: list[dict[str, Any]] = [{"student": "7"}, {}, {"student": 7}, {"student": ""}, {"student": "8"}]
+    stated: list[dict[str, Any]] = [
+        {"student": "7"},
+        {},
+        {"student": "\uff17\u180b"},
+        {"student": ""},
+        {"student": "8"},
+    ]
     found = clusters_of(data(tmp_path, *stated, {"student": "9"}))
     assert (found.unit, groups(found)) == ("student", [["v0", "v2"], ["v1"], ["v3"], ["v4"], ["v5"]])
     assert list(found.names.values())[:4] == ["student 7", "video v1", "student 7", "video v3"]

@@ -367,7 +367,7 @@ DECODED: dict[str, tuple[Spoil, str, str, str]] = {
         "every step of every video is correct",
         "warning",
     ),
-    "ids differ in case": (row(video_id="V002"), "name-case", "video_id: V002, v002 differ only in case", "warning"),
+    "ids differ in case": (row(video_id="V002"), "name-case", "video_id: V002, v002 look alike", "warning"),
     "student in two splits": (
         rows(
             lambda c: [r.update(student="s1", split=name) for r, name in zip(c, ("train", "test", "test"), strict=True)]
@@ -393,7 +393,7 @@ DECODED: dict[str, tuple[Spoil, str, str, str]] = {
     "one student in two spellings": (
         rows(lambda c: [r.update(student=name) for r, name in zip(c, ("T01", "t01", "T02"), strict=True)]),
         "name-case",
-        "student: T01, t01 differ only in case",
+        "student: T01, t01 look alike",
         "warning",
     ),
     "site in two splits": (

@@ -127,8 +127,8 @@ def test_a_later_number_of_a_sender_needs_to_be_better_beyond_chance(dozen: Data
 
 def test_a_sender_has_three_submissions_within_thirty_days(dozen: Dataset, tmp_path: Path) -> None:
     inbox = tmp_path / "inbox"
-    for number in (0, 1, 2, 29, 31):
-        sent(dozen, inbox, "acme", number, 0.8, number)
+    for number, sender in {0: "acme", 1: "acme\u180b", 2: "\uff41cme\U000e0100", 29: "acme", 31: "acme"}.items():
+        sent(dozen, inbox, sender, number, 0.8, number)
     entries, refused = build_board(inbox, dozen, tmp_path / "board", OPTIONS, progress=False)
     assert [entry.received.path.stem for entry in entries] == ["0", "1", "2", "31"]
     assert refused == [

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from siming_tasks.common.errors import DataError, Problem
+from siming_tasks.common.sanitize import alike
 from siming_tasks.common.schema import CONSENSUS, StepLabel, Video, human_raters
 from siming_tasks.data.attempts import deciding
 from siming_tasks.data.dataset import SPAN_TOLERANCE, Dataset
@@ -79,12 +80,13 @@ def _keys(dataset: Dataset) -> Iterator[Problem]:
 
 
 def _ids(dataset: Dataset) -> Iterator[Problem]:
-    """Names that differ only in case, and performances that tie what is not one act."""
-    for key in ("video_id", "student", "performance", "site"):
-        names = {value for video in dataset.videos if (value := _about(video, key))}
-        often = Counter(name.casefold() for name in names)
-        if alike := sorted(name for name in names if often[name.casefold()] > 1):
-            what = f"{_shown(alike)} differ only in case: are they one, or several?"
+    """Names that look alike, and performances that tie what is not one act."""
+    named = {key: {value for video in dataset.videos if (value := _about(video, key))}
+             for key in ("video_id", "student", "performance", "site")}  # fmt: skip
+    for key, names in {**named, "rater": {*dataset.raters}}.items():
+        often = Counter(map(alike, names))
+        if same := sorted(name for name in names if often[alike(name)] > 1):
+            what = f"{_shown(same)} look alike: are they one, or several?"
             yield _problem(dataset, None, "name-case", what, "Write one in one way, several apart.", key)
     for key in ("student", "site"):
         stated: defaultdict[str, set[str]] = defaultdict(set)

@@ -16,7 +16,7 @@ from siming_tasks import __version__
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.output_folder import check_place, output_folder
-from siming_tasks.common.sanitize import one_line, shown_name
+from siming_tasks.common.sanitize import alike, one_line, shown_name
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.report.figure import forest_plot
@@ -102,14 +102,17 @@ def build_board(
 def archives_in(folder: Path) -> list[tuple[float, str, Path]]:
     """Time, sender and path of every archive in a folder, as they came (DataError: no such folder, or none in it).
 
-    A sender's archives lie in a folder with its name; those that lie in none belong to one sender without a name.
+    A sender's archives lie in folders with its name, or one like it; those that lie in none belong to one sender
+    without a name.
     """
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder. Give the one with the archives of `siming board submit`.")
     found = [("", path) for path in folder.iterdir() if _is_archive(path)]
-    for inbox in folder.iterdir():
+    senders: dict[str, str] = {}
+    for inbox in sorted(folder.iterdir()):
         if inbox.is_dir() and not _is_archive(inbox):
-            found += [(shown_name(inbox.name), path) for path in inbox.iterdir() if _is_archive(path)]
+            sender = senders.setdefault(alike(inbox.name), shown_name(inbox.name))
+            found += [(sender, path) for path in inbox.iterdir() if _is_archive(path)]
     if found:
         return sorted((path.lstat().st_mtime, sender, path) for sender, path in found)
     raise DataError(f"{folder}: holds no *.zip. Put the archives of `siming board submit` there.")
@@ -209,7 +212,7 @@ def _told_apart(entries: Sequence[Entry]) -> list[Entry]:
             theirs, archive = other.received.submission, one_line(other.received.path.name)
             if theirs.predictions_sha256 == mine.predictions_sha256:
                 notes.append(f"The same predictions as {archive}.")
-            elif other.name.casefold() == entry.name.casefold():
+            elif alike(other.name) == alike(entry.name):
                 notes.append(f"The same model name as {archive}.")
             if other.name == entry.name:
                 name = f"{entry.name} ({one_line(entry.received.path.name)})"

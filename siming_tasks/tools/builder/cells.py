@@ -59,13 +59,3 @@ def spelled(name: str) -> str:
     wide = ("<wide>", "<narrow>")
     letters = (unicodedata.normalize("NFKC", c) if unicodedata.decomposition(c).startswith(wide) else c for c in name)
     return unicodedata.normalize("NFC", "".join(letters))
-
-
-def alike(name: str) -> str:
-    """A name without the differences that people overlook: two names of which it is the same are one, misspelt.
-
-    Example:
-        >>> alike("T01") == alike("t 01"), alike("Ｌi") == alike("li"), alike("1.1") == alike("11")
-        (True, True, False)
-    """
-    return "".join(unicodedata.normalize("NFKC", name).casefold().split())

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from siming_tasks.common.errors import Problem
+from siming_tasks.common.sanitize import alike
 from siming_tasks.common.schema import CONSENSUS
-from siming_tasks.tools.builder.cells import alike
 
 VIDEO_FIELDS = ("student", "site")
 """Optional columns that say something about the whole video: whom intervals must keep together."""

@@ -10,10 +10,10 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write
-from siming_tasks.common.sanitize import cell, cell_text, one_line, visible
+from siming_tasks.common.sanitize import alike, cell, cell_text, one_line, visible
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric, RubricStep
-from siming_tasks.tools.builder.cells import NOT_APPLICABLE, alike
+from siming_tasks.tools.builder.cells import NOT_APPLICABLE
 from siming_tasks.tools.builder.video_files import VideoFiles
 
 MAX_LIST = 255

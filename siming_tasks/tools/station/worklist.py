@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.common.sanitize import shown_name, visible, well_formed
+from siming_tasks.common.sanitize import alike, shown_name, visible, well_formed
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.media import has_sound, read_timeline
 from siming_tasks.rubrics import Rubric, allowed_points, in_chinese
@@ -73,7 +73,7 @@ def rater_name(text: str) -> str:
     name = shown_name(text)
     if not name or len(name) > _MAX_NAME or "⟦U+" in name:
         raise OptionsError(f"--rater {text!r:.80} must be 1 to {_MAX_NAME} visible characters.")
-    if name.casefold() == CONSENSUS:
+    if alike(name) == CONSENSUS:
         raise OptionsError("--rater consensus is kept for --adjudicate. Give the physician's own name.")
     return name
 
