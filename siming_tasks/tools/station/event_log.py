@@ -21,7 +21,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -198,6 +198,8 @@ class EventLog:
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileNotFoundError):
+                os.stat(f"{path}-journal")  # SQLite keeps files beside it, whose names are longer
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         except OSError as error:
             raise DataError(f"{path}: cannot be written ({error.strerror}). Name another file with --store.") from None

@@ -14,5 +14,6 @@
     if (address !== location.href) history.replaceState(null, "", address);
   };
   frame.src = pages + ((href.startsWith(pages) ? href.slice(pages.length) : hash.slice(1)) || "index.html");
+  frame.addEventListener("load", () => frame.contentWindow.focus()); // keys are the report's
   setInterval(name, 400); // a page changes its own address without a word when another step is chosen
 }
