@@ -10,6 +10,7 @@ import pytest
 
 from siming_tasks.cli.main import main
 from siming_tasks.common.errors import DataError
+from siming_tasks.common.schema import StepLabel
 from siming_tasks.data import Dataset
 from siming_tasks.metrics.evaluate import ALL, RANKED
 from siming_tasks.options import Options
@@ -145,7 +146,7 @@ def test_all_that_a_board_says_of_the_labels_is_a_few_coarse_numbers(dozen: Data
     build_board(tmp_path / "inbox", dozen, tmp_path / "board", OPTIONS, progress=False)
     written = json.loads((tmp_path / "board" / "board.json").read_text())
     held = {key for part in written["settings"] for row in (*part["judges"], *part["no_video"]) for key in row}
-    assert held == {"name", "rank", "value", "low", "high", "why", "beats_every_judge_that_never_looks", "better_than",
+    assert held == {"name", "rank", "value", "low", "high", "beats_every_judge_that_never_looks", "better_than",
                     "answered"}  # fmt: skip
     numbers = [(row[key], digits) for part in written["settings"] for row in (*part["judges"], *part["no_video"])
                for key, digits in (("value", 3), ("low", 2), ("high", 2)) if row[key] is not None]  # fmt: skip
@@ -156,6 +157,26 @@ def test_all_that_a_board_says_of_the_labels_is_a_few_coarse_numbers(dozen: Data
     assert written["settings"][0]["judges"][0]["value"] == round(value, 3) != value
     page = (tmp_path / "board" / "index.html").read_text()
     assert str(value)[:7] not in page + json.dumps(written)
+
+
+def test_one_label_for_every_step_gives_no_label_away(dozen: Dataset, tmp_path: Path) -> None:
+    """The same constant answers to exams that are all right, and to others, get the same words and no number."""
+
+    def right(step: StepLabel) -> StepLabel:
+        points = dozen.rubric.by_id[step.step_id].max_score
+        return replace(step, scores=dict.fromkeys(step.scores, points), errors=())
+
+    videos = [replace(video, steps=tuple(map(right, video.steps))) for video in dozen.videos]
+    constant = replace(dozen, videos=tuple(videos))
+    sent(constant, tmp_path / "inbox", "acme", 1, 0.0, 1)
+    told = []
+    for name, exams in {"a": constant, "b": dozen}.items():
+        build_board(tmp_path / "inbox", exams, tmp_path / name, OPTIONS, progress=False)
+        text = (tmp_path / name / "board.json").read_text() + (tmp_path / name / "index.html").read_text()
+        assert "0/0" not in text and "one and the same" not in text
+        settings = json.loads((tmp_path / name / "board.json").read_text())["settings"]
+        told.append([(part["judges"], part["not_ranked"], part["why"]) for part in settings])
+    assert told[0] == told[1] and told[0][0][:2] == ([], {"acme 1": "All its answers are the same."})
 
 
 def test_of_few_answers_a_board_says_no_number(lab, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import Run, read_run
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.board.admission import Entry, admit, refusal
-from siming_tasks.tools.board.disclosure import DAYS, MOST, Candidate, chosen, coarse, public_setting
+from siming_tasks.tools.board.disclosure import DAYS, MOST, NOBODY, Candidate, chosen, coarse, public_setting
 
 
 def build_board(
@@ -235,8 +235,7 @@ def _settings(
         shown, apart[setting] = chosen(candidates, options)
         standing = stand([each.entrant for each in shown], dataset, setting, options)
         if standing or candidates:
-            why = "No submission answered enough of this setting."
-            held[setting] = standing or Standing(setting, None, {}, {}, why)
+            held[setting] = standing or Standing(setting, None, {}, {}, NOBODY)
     public = {setting: coarse(standing) for setting, standing in corrected(held).items()}
     figures = {setting: forest_plot(standing, synthetic=dataset.synthetic, people=dataset.people)
                for setting, standing in public.items()}  # fmt: skip

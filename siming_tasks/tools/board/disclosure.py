@@ -1,11 +1,12 @@
 """Disclosure: all that a public board says about hidden labels.
 
 Of a judge that answered at least 95 % of a whole setting it says the headline metric to three digits and the ends of
-its interval to two; of any other, that it is not ranked. A sender has one number a setting, and a later submission
-replaces it only where it is better beyond chance: the Ladder of Blum and Hardt (2015,
-https://proceedings.mlr.press/v37/blum15.html). Who begins with bad answers on purpose could climb it step by step, and
-each number counts something; so a sender gets three numbers a setting in all. (The other way, a half of the exams kept
-out of sight until the end, would widen every interval by 1.4.)
+its interval to two; of any other, that it is not ranked. Whether a value exists at all depends on the labels: answers
+that are all the same are not ranked, whatever the labels are, and why another has no value is not said. A sender has
+one number a setting, and a later submission replaces it only where it is better beyond chance: the Ladder of Blum and
+Hardt (2015, https://proceedings.mlr.press/v37/blum15.html). Who begins with bad answers on purpose could climb it step
+by step, and each number counts something; so a sender gets three numbers a setting in all. (The other way, a half of
+the exams kept out of sight until the end, would widen every interval by 1.4.)
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from siming_tasks.analysis.comparison import NO_VIDEO
 from siming_tasks.metrics import Rows
 from siming_tasks.metrics.catalogue import COVERAGE, headline, statistic
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED
 from siming_tasks.metrics.jackknife import difference
+from siming_tasks.metrics.labels import ordinal_labels
 from siming_tasks.metrics.no_video import SHUFFLED
 from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
@@ -30,6 +34,7 @@ from siming_tasks.tasks import TASKS
 VALUE_DIGITS, INTERVAL_DIGITS = 3, 2
 MOST, DAYS = 3, 30
 """Submissions that a board takes of one sender within so many days."""
+NOBODY = "No submission has a number in this setting."
 NUMBERS = 3
 """Numbers that one sender is ever shown in a setting."""
 
@@ -54,7 +59,7 @@ def chosen(candidates: Sequence[Candidate], options: Options) -> tuple[list[Cand
     numbers: Counter[str] = Counter()
     for each in candidates:
         before = shown.get(each.sender)
-        if why := _incomplete(each.entrant):
+        if why := _no_number(each.entrant, options):
             apart[each.entrant.name] = why
         elif numbers[each.sender] == NUMBERS:
             apart[each.entrant.name] = f"Its sender has had {NUMBERS} numbers in this setting."
@@ -68,13 +73,16 @@ def chosen(candidates: Sequence[Candidate], options: Options) -> tuple[list[Cand
     return [each for each in candidates if shown.get(each.sender) is each], apart
 
 
-def _incomplete(entrant: Entrant) -> str:
-    """Reason for no number: too much of the setting is unanswered; empty if enough is answered."""
+def _no_number(entrant: Entrant, options: Options) -> str:
+    """Reason for no number that the answers alone decide; empty if they may have one."""
     asked, every = (entrant.evaluation["requests"][name] for name in ("asked", "expected"))
     share = entrant.rows.one(ANSWERED, ALL, COVERAGE).value or 0.0
-    if asked == every and share >= COMPARABLE:
-        return ""
-    return f"It answered less than {100 * COMPARABLE:g} % of the setting."
+    if asked != every or share < COMPARABLE:
+        return f"It answered less than {100 * COMPARABLE:g} % of the setting."
+    panel = entrant.task_run.panel
+    labels = ordinal_labels(panel.predicted, panel.max_score, options.mapping)
+    given = (labels if panel.answer == "score" else panel.predicted)[panel.answered]
+    return "All its answers are the same." if np.unique(given).size == 1 else ""
 
 
 def _is_better(new: Entrant, old: Entrant, options: Options) -> bool:
@@ -111,15 +119,16 @@ def _rounded(found: Estimate) -> Estimate:
 
 def public_setting(standing: Standing, apart: dict[str, str]) -> dict[str, Any]:
     """Everything that a board publishes of a setting, of a :func:`coarse` standing, as plain JSON types."""
-    rows = standing.rows
+    rows = [row for row in standing.rows if row.value and row.value.value is not None]
+    unranked = dict.fromkeys(standing.comparison.unranked if standing.comparison else (), "It has no value.")
     return {
         "setting": standing.setting,
         "title": TASKS[standing.setting].title,
         "metric": standing.metric,
         "judges": [_public(row) for row in rows if row.role == "model"],
         "no_video": [_public(row) for row in rows if row.role == "no_video"],
-        "not_ranked": {**apart, **standing.apart, **(standing.comparison.unranked if standing.comparison else {})},
-        "why": standing.why,
+        "not_ranked": {**apart, **standing.apart, **unranked},
+        "why": standing.why or NOBODY,
     }
 
 
@@ -132,7 +141,6 @@ def _public(row: JudgeRow) -> dict[str, Any]:
         "value": found.value,
         "low": found.low,
         "high": found.high,
-        "why": "" if found.value is not None else found.why,
         "beats_every_judge_that_never_looks": row.beats,
         "better_than": list(better) if better else None,
         "answered": None if row.answered is None or row.answered.value is None else round(row.answered.value, 3),
