@@ -20,6 +20,11 @@ from siming_tasks.media.plain_copy import copy_plain
 ANY = "any"
 
 
+def host_of(address: str) -> str:
+    """Host of an address, or of a host name with or without a port; empty where there is none."""
+    return urlsplit(address if "//" in address else f"//{address}").hostname or ""
+
+
 def is_here(address: str) -> bool:
     """True if an address or a host name is on this machine.
 
@@ -27,7 +32,7 @@ def is_here(address: str) -> bool:
         >>> [is_here(each) for each in ("http://127.0.0.1:8000/v1", "localhost", "http://[::1]/", "node7", "10.0.0.1")]
         [True, True, True, False, False]
     """
-    host = urlsplit(address if "//" in address else f"//{address}").hostname or ""
+    host = host_of(address)
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -39,9 +44,9 @@ def read_by(address: str) -> str:
 
     A proxy reads what is not encrypted, and its ``localhost`` is another machine.
     """
-    parts, proxies = urlsplit(address if "//" in address else f"https://{address}"), getproxies()
-    proxy = "" if proxy_bypass(parts.hostname or "") else proxies.get(parts.scheme) or proxies.get("all") or ""
-    through = proxy and not is_here(proxy) and (is_here(address) or parts.scheme != "https")
+    scheme, proxies = urlsplit(address).scheme if "//" in address else "https", getproxies()
+    proxy = "" if proxy_bypass(host_of(address)) else proxies.get(scheme) or proxies.get("all") or ""
+    through = proxy and not is_here(proxy) and (is_here(address) or scheme != "https")
     return proxy if through else address
 
 
@@ -74,11 +79,12 @@ def refuse_without_consent(dataset: Dataset, recipient: str, what: str = "frames
     Raises:
         DataError: the data set is real, the recipient elsewhere, and nobody agreed to that; says what is to be stated.
     """
+    if dataset.synthetic:
+        return
     recipient = read_by(recipient) if recipient else ""
-    host = urlsplit(recipient if "//" in recipient else f"//{recipient}").hostname or recipient
-    named = recipients(dataset)
+    host, named = host_of(recipient) or recipient, recipients(dataset)
     allowed = ANY in named or any(host == name or host.endswith(f".{name}") for name in named)
-    if dataset.synthetic or allowed or (recipient and is_here(recipient)) or (named and not recipient):
+    if allowed or (recipient and is_here(recipient)) or (named and not recipient):
         return
     example = host or "api.example.com"
     raise DataError(

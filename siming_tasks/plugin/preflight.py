@@ -16,13 +16,12 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from packaging.requirements import Requirement
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.data.consent import is_here, read_by, refuse_without_consent
+from siming_tasks.data.consent import host_of, is_here, read_by, refuse_without_consent
 from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy
 from siming_tasks.models.recipes.transport import transports
 from siming_tasks.plugin import host
@@ -235,7 +234,7 @@ def recipient_of(lm: Any, backend: Backend, arguments: Mapping[str, Any]) -> str
     told = str(arguments.get("base_url") or "") if backend.name.endswith(".litellm") or not service else ""
     if address := address_of(lm) or told:  # the argument alone is no proof: some classes take it and ask elsewhere
         address = read_by(address)
-        return "" if is_here(address) else urlsplit(address).hostname or address
+        return "" if is_here(address) else host_of(address) or address
     return (service.host or service.name.partition(".")[2]) if service else ""
 
 
