@@ -1,26 +1,17 @@
-"""Write everything that other projects' trees lack as folders, one for each pull request, and try it.
-
-    python utils/make_upstream.py OUT [--check SOURCE]
+"""Write what lmms-eval's tree lacks, a folder for each pull request: ``python utils/make_upstream.py OUT``.
 
 OUT gets ``lmms-eval/NNN-*/`` (a patch with its test, the text of the pull request) and ``lmms-eval/siming/`` (the task
 folder, its test, the row for the list of tasks, the text, with the README's numbers). In each, ``change.patch`` is for
-``git apply``. ``--check`` tries them on a source of lmms-eval (a tree or a repository, as of
-try_lmms_eval_source.py) by ``tests/upstream``: every patch applies, its test fails without it and passes with it, the
-tasks run.
+``git apply``. ``pytest -m weekly tests/upstream`` tries them on the installed lmms-eval, or on a tree of it that
+UPSTREAM_SOURCE names: every patch applies, its test fails without it and passes with it, the tasks run.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
-
-from try_lmms_eval_source import tree_of
 
 ROOT = Path(__file__).parents[1]
 UPSTREAM = ROOT / "utils" / "upstream"
@@ -118,21 +109,7 @@ def write(out: Path) -> None:
     write_siming(out / "lmms-eval" / "siming")
 
 
-def check(source: str) -> int:
-    """Run ``tests/upstream`` on a source of lmms-eval; pytest's exit code."""
-    with tempfile.TemporaryDirectory() as folder:
-        tree = tree_of(source, Path(folder) / "source")
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "weekly"]
-        command += ["tests/upstream/test_patches.py", "tests/upstream/test_folder.py"]
-        return subprocess.run(command, cwd=ROOT, env={**os.environ, "UPSTREAM_SOURCE": str(tree)}).returncode
-
-
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out", type=Path, metavar="OUT")
-    parser.add_argument("--check", metavar="SOURCE")
-    flags = parser.parse_args()
-    if flags.out.exists():
-        sys.exit(f"{flags.out} is there already; name a new folder.")
-    write(flags.out)
-    sys.exit(check(flags.check) if flags.check else 0)
+    if len(sys.argv) != 2 or Path(sys.argv[1]).exists():
+        sys.exit("usage: python utils/make_upstream.py OUT, a folder that is not there already")
+    write(Path(sys.argv[1]))

@@ -3,7 +3,7 @@
 lmms-eval 0.7 has no entry point for tasks and no place for a task's own checks, so some of its functions are replaced:
 a few for good, by which we learn that a task of ours is chosen, and which hand everything else on as it came
 (:data:`DOORS`); the others while a task of ours runs (:data:`DURING_A_RUN`). Its behaviour is tested for each version
-of :data:`TESTED`; another one is refused. ``utils/try_lmms_eval_source.py`` says what a new version breaks.
+of :data:`TESTED`; another one is refused.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A source of lmms-eval, copied so that it can be changed, and run without our own entry points.
 
-The source is the installed package, or the tree that UPSTREAM_SOURCE names (utils/make_upstream.py).
+The source is the installed package, or the tree of lmms-eval that UPSTREAM_SOURCE names.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run([sys.executable, SCRIPT, str(out)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     again = subprocess.run([sys.executable, SCRIPT, str(out)], capture_output=True, text=True)
-    assert again.returncode == 1 and "is there already" in again.stderr
+    assert again.returncode == 1 and "not there already" in again.stderr
     return out / "lmms-eval"
 
 
