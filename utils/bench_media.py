@@ -5,8 +5,7 @@
 Everything is measured in one run on one generated file (H.264, 1280 x 720, 25 frames/s, a moving scene with sensor
 noise), each line several times in turn, and printed as medians and as ratios to a plain linear decode. The four
 settings of one model show 64 frames of the full video and 16 frames of each of 33 clips, twice each (scores, errors).
-A local model is served pixels; a service is sent the stored files, encoded as base64 and not decoded. The floor of
-serving pixels is Pillow opening as many stored files from memory.
+A local model is served pixels; a service is sent the stored files, encoded as base64 and not decoded.
 """
 
 from __future__ import annotations
@@ -15,19 +14,15 @@ import argparse
 import os
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
-from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 
 import av
 import cv2
 import numpy as np
-from PIL import Image
 
 from siming_tasks.media import FrameStore, Job, Request, StoredImage, prepare, read_timeline, view
 
@@ -129,16 +124,6 @@ def send(path: Path, cache: Path, asked: tuple[Request, ...]) -> None:
                 raise SystemExit("a service is not sent the stored file")
 
 
-def pillow(path: Path, cache: Path, asked: tuple[Request, ...]) -> None:
-    """As many stored files as :func:`serve` gives, from memory to pixels, one after the other."""
-    store = FrameStore(cache, path, "bench")
-    timeline = store.timeline()
-    shown = [index for request in asked for index in request.indices(timeline)]
-    data = {index: store.path(index).read_bytes() for index in set(shown)}
-    for index in shown * 2:
-        Image.open(BytesIO(data[index])).load()
-
-
 def clock(work: Callable[[], object]) -> tuple[float, float]:
     """Wall and processor seconds."""
     wall, cpu = time.perf_counter(), time.process_time()
@@ -153,14 +138,7 @@ def main() -> None:
     options.add_argument("--repeats", type=int, default=3)
     options.add_argument("--b-frames", type=int, default=3, help="in a row; 0 for a camera that writes none")
     options.add_argument("--keep", type=Path, help="use this file, or make it and leave it")
-    options.add_argument("--memory", nargs=2, type=Path, help=argparse.SUPPRESS)
     arguments = options.parse_args()
-    if arguments.memory:
-        fill(arguments.memory[0], arguments.memory[1], requests(arguments.memory[0]))
-        # getrusage would count the parent's peak from before the exec.
-        peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-        print(int(peak.split()[1]) / 1024)
-        return
     with tempfile.TemporaryDirectory() as folder:
         path, cache = arguments.keep or Path(folder) / "video.mp4", Path(folder) / "cache"
         if not path.exists():
@@ -176,7 +154,6 @@ def main() -> None:
             "33 clips x 16 frames, decord by seeking": lambda: naive_clips(path),
             "one-pass preparation of four settings": lambda: fill(path, cache, asked),
             "serving four settings from the store": lambda: serve(path, cache, asked),
-            "the same, pixels by Pillow from memory": lambda: pillow(path, cache, asked),
             "the same, sent to a service undecoded": lambda: send(path, cache, asked),
         }
         times: dict[str, list[tuple[float, float]]] = {name: [] for name in rows}
@@ -187,18 +164,16 @@ def main() -> None:
         cpu = {name: statistics.median(pair[1] for pair in pairs) for name, pairs in times.items()}
         store = FrameStore(cache, path, "bench")
         stored = len(list(store.frames.iterdir()))
-        alone = [sys.executable, __file__, "--memory", str(path), str(Path(folder) / "alone")]
-        peak = float(subprocess.run(alone, capture_output=True, text=True, check=True).stdout)
-        report(path, wall, cpu, stored, int((store.folder / "bytes").read_text()), peak)
+        report(path, wall, cpu, stored, int((store.folder / "bytes").read_text()))
 
 
-def report(path: Path, wall: dict[str, float], cpu: dict[str, float], stored: int, size: int, peak: float) -> None:
+def report(path: Path, wall: dict[str, float], cpu: dict[str, float], stored: int, size: int) -> None:
     """Print the table and the ratios that matter."""
     timeline = read_timeline(path)
     with av.open(str(path)) as container:
         picture = container.streams.video[0]
         shape = f"{picture.width} x {picture.height}"
-    floor, full, _, clip, once, again, least, sent = wall
+    floor, full, _, clip, once, again, sent = wall
     rate = float(timeline.rate)
     print(f"{shape}, {timeline.duration:.0f} s at {rate:g} frames/s, {os.cpu_count()} cores")
     print(f"{'':44}{'wall s':>8}{'cpu s':>8}{'x floor':>9}")
@@ -213,10 +188,7 @@ def report(path: Path, wall: dict[str, float], cpu: dict[str, float], stored: in
     print(f"first model: naive / (prepare + serve) {naive / first:6.2f}  (cpu {naive_cpu / first_cpu:.2f})")
     print(f"next models: naive / serve             {naive / wall[again]:6.2f}  (cpu {naive_cpu / cpu[again]:.2f})")
     print(f"next models, a service: naive / send   {naive / wall[sent]:6.2f}  (cpu {naive_cpu / cpu[sent]:.2f})")
-    print(
-        f"serve / pixels by Pillow from memory   {wall[again] / wall[least]:6.2f}  (cpu {cpu[again] / cpu[least]:.2f})"
-    )
-    print(f"stored {stored} frames, {size / 1e6:.0f} MB; peak memory of preparation {peak:.0f} MB (with imports)")
+    print(f"stored {stored} frames, {size / 1e6:.0f} MB")
 
 
 if __name__ == "__main__":
