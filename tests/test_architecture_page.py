@@ -6,8 +6,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 from siming_tasks.common.doc_pages import pages
 from tests.test_architecture import LAYERS
 
@@ -32,20 +30,11 @@ def names_of(path: Path) -> set[str]:
     return found
 
 
-def test_every_file_of_the_architecture_page_exists() -> None:
-    paths = PATH.findall(PAGE)
-    assert len(paths) > 30
-    assert [path for path in paths if not (ROOT / path).exists()] == []
-
-
-@pytest.mark.parametrize(("path", "name"), [row for row in ROWS if row[1]], ids=lambda text: text)
-def test_every_name_on_the_path_of_a_request_is_defined_in_its_file(path: str, name: str) -> None:
-    assert name in names_of(ROOT / path)
-
-
-def test_the_path_of_a_request_is_short_and_names_no_file_twice() -> None:
-    files = [path for path, _ in ROWS]
+def test_every_file_and_name_of_the_architecture_page_exists() -> None:
+    paths, files = PATH.findall(PAGE), [path for path, _ in ROWS]
+    assert len(paths) > 30 and [path for path in paths if not (ROOT / path).exists()] == []
     assert 25 < len(files) <= MOST_FILES and len(set(files)) == len(files)
+    assert [(path, name) for path, name in ROWS if name and name not in names_of(ROOT / path)] == []
 
 
 def test_the_layers_of_the_page_are_those_that_imports_are_held_to() -> None:
@@ -55,30 +44,20 @@ def test_the_layers_of_the_page_are_those_that_imports_are_held_to() -> None:
     assert rooms == [layer - {"__init__"} for layer in reversed(LAYERS)]
 
 
-def test_the_keys_of_records_are_explained_on_their_page_alone() -> None:
-    text = pages()["records"].read_text(encoding="utf-8")
+def test_every_term_is_explained_once_in_one_sentence_and_keys_of_records_on_their_page_alone() -> None:
+    text, glossary = (pages()[name].read_text(encoding="utf-8") for name in ("records", "glossary"))
     keys = {key for row in re.findall(r"^\| (`[^|]*) \|", text, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)}
-    glossary = pages()["glossary"].read_text(encoding="utf-8")
-    terms = {
-        key for row in re.findall(r"^\| ([^|]*) \|", glossary, re.MULTILINE) for key in re.findall(r"`(\w+)`", row)
-    }
-    assert len(keys) > 40 and keys & terms == set()
-    assert "../reference/records.md" in glossary
-
-
-def test_every_term_of_the_glossary_is_explained_once_in_one_sentence() -> None:
-    glossary = pages()["glossary"].read_text(encoding="utf-8")
     rows = [row for row in re.findall(r"^\| (.*?) \| (.*) \|$", glossary, re.MULTILINE) if row[0] != "term"]
     terms = [term for names, _ in rows for term in names.split(", ")]
+    assert len(keys) > 40 and keys & {term[1:-1] for term in terms if term[0] == "`"} == set()
     assert len(terms) > 45 and len(terms) == len(set(terms))
     assert [meaning for _, meaning in rows if not meaning.endswith(".") or ". " in meaning] == []
 
 
-@pytest.mark.parametrize("page", ["SKILL.md", "CONTRIBUTING.md"])
-def test_every_file_that_contributors_are_told_of_exists(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    paths = set(PATH.findall(text)) | set(re.findall(r"\b((?:utils|tests|docs)/[\w/.-]+\.(?:py|md))", text))
-    short = set(re.findall(r"`((?:metrics|tasks|media|models|data|cli)/[\w/.-]+)`", text))
-    paths |= {f"siming_tasks/{path}" for path in short} | {"siming_tasks/options.py"}
-    assert len(paths) > 10
-    assert [path for path in paths if not (ROOT / path).exists()] == []
+def test_every_file_that_contributors_are_told_of_exists() -> None:
+    for page in ("SKILL.md", "CONTRIBUTING.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        paths = set(PATH.findall(text)) | set(re.findall(r"\b((?:utils|tests|docs)/[\w/.-]+\.(?:py|md))", text))
+        short = set(re.findall(r"`((?:metrics|tasks|media|models|data|cli)/[\w/.-]+)`", text))
+        paths |= {f"siming_tasks/{path}" for path in short}
+        assert len(paths) > 10 and [path for path in paths if not (ROOT / path).exists()] == []

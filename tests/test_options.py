@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from dataclasses import fields, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -36,62 +37,44 @@ def test_values_become_plain_types() -> None:
 
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("frames", "x", "is not a whole number."),
     ("frames", "8", "is not a whole number."),
     ("frames", 8.0, "is not a whole number."),
     ("frames", True, "is not a whole number."),
-    ("frames", None, "is not a whole number."),
     ("frames", 10**12, RANGE),
-    ("clip_frames", 0, RANGE),
-    ("frame_size", -896, RANGE),
+    ("frames", 0, RANGE),
     ("shard", "4/3", "is not a part such as 2/5, the second of five."),
-    ("shard", None, "is not text."),
-    ("cache_gb", 0, "must be from 0.001 to 1,000,000,000."),
     ("cache_gb", float("nan"), "must be from 0.001 to 1,000,000,000."),
-    ("cache_gb", float("inf"), "must be from 0.001 to 1,000,000,000."),
     ("cache_gb", "20", "is not a number."),
     ("media", "images", "is not one of auto, frames, video, proxy."),
-    ("clip_density", None, "is not one of native, matched."),
-    ("sampler", "random", "is not one of uniform, motion."),
-    ("prompt", "think", "is not one of plain, reasoned."),
-    ("ask", "steps", "is not one of all, skill, step."),
-    ("schema", "yaml", "is not one of off, json."),
     ("mapping", "Absolute", "is not one of absolute, proportional, proportional-3/4."),
     ("rater", "", "must not be empty."),
     ("data", 3, "is not text."),
-    ("split", 3, "is not text."),
-    ("cache", None, "is not text."),
-    ("replies", False, "is not text."),
     ("replies", "s3://bucket", "is an address. Name a folder; a store elsewhere is mounted, or synchronised with it."),
-    ("lmms_eval", "0.8", "is not one of tested, any."),
-    ("prices", 3, "is not text."),
     ("limit_cost", -1, "must be from 0 to 1,000,000,000."),
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "reason"), WRONG, ids=lambda item: repr(item)[:30])
-def test_options_check_themselves_however_they_are_made(name: str, value: Any, reason: str) -> None:
-    for make in (lambda: Options(**{name: value}), lambda: replace(Options(frames=8), **{name: value})):
-        with pytest.raises(OptionsError) as caught:
-            make()
-        assert str(caught.value) == f"{name}={value!r} {reason}"
-
-
-def test_every_field_has_a_case_of_a_refused_value() -> None:
-    assert {name for name, _, _ in WRONG} == {item.name for item in fields(Options)} == set(OPTIONS)
+def test_options_check_themselves_however_they_are_made() -> None:
+    for name, value, reason in WRONG:
+        for make in (Options, partial(replace, Options(frames=8))):
+            with pytest.raises(OptionsError) as caught:
+                make(**{name: value})
+            assert str(caught.value) == f"{name}={value!r} {reason}"
+    for name in OPTIONS:  # each refuses what is of no use
+        with pytest.raises(OptionsError, match=f"{name}=None is not "):
+            Options(**{name: None})
+    with pytest.raises(OptionsError, match="has no room for reasoning"):
+        Options(prompt="reasoned", schema="json")
 
 
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
-        ("SIMING_FRAMES", "many", "is not a whole number."),
         ("SIMING_FRAMES", "6.5", "is not a whole number."),
         ("SIMING_FRAMES", "-4", RANGE),
-        ("SIMING_CACHE_GB", "nan", "must be from 0.001 to 1,000,000,000."),
         ("SIMING_CACHE_GB", "a lot", "is not a number."),
         ("SIMING_MEDIA", "pictures", "is not one of auto, frames, video, proxy."),
         ("SIMING_LIMIT_COST", "0", "must be above 0; unset it for no limit."),
-        ("SIMING_LIMIT_COST", "-1", "must be above 0; unset it for no limit."),
         ("SIMING_LIMIT_COST", "nan", "must be from 0 to 1,000,000,000."),
     ],
 )
@@ -103,14 +86,9 @@ def test_a_wrong_variable_is_refused_by_name_value_and_accepted_values(name: str
 
 def test_a_shard_is_a_number_of_a_count() -> None:
     assert (shard_of("2/5"), shard_of("")) == ((2, 5), (1, 1))
-    for text in ("3", "0/2", "3/2", "a/b", "1/"):
+    for text in ("3", "0/2", "3/2", "a/b"):
         with pytest.raises(OptionsError, match=f"shard='{text}' is not a part such as 2/5"):
             shard_of(text)
-
-
-def test_reasoning_and_a_schema_exclude_each_other() -> None:
-    with pytest.raises(OptionsError, match="has no room for reasoning"):
-        Options(prompt="reasoned", schema="json")
 
 
 def test_a_misspelt_variable_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -76,7 +76,7 @@ def ended(case: dict[str, Any]) -> dict[str, Any]:
 def run_cases(cases: list[dict[str, Any]], cache: Path) -> list[dict[str, Any]]:
     """How each case ended (``code``, ``said`` on standard error, ``seconds``), run one after the other by one process.
 
-    ``{BUSY PORT}`` in a command line is the number of a port that is taken.
+    ``{BUSY-PORT}`` in a command line is the number of a port that is taken.
     """
     environment = {**os.environ, "SIMING_CACHE": str(cache), "PYTHONDONTWRITEBYTECODE": "1", "SIMING_DATA": ""}
     done = subprocess.run([sys.executable, __file__], input=json.dumps(cases), capture_output=True, text=True,
@@ -100,5 +100,5 @@ if __name__ == "__main__":
     port = str(busy.getsockname()[1])
     cases = json.load(sys.stdin)
     for case in cases:
-        case["argv"] = [port if word == "{BUSY PORT}" else word for word in case["argv"]]
+        case["argv"] = [port if word == "{BUSY-PORT}" else word for word in case["argv"]]
         sys.stdout.write(json.dumps(ended(case)) + "\n")

@@ -1,27 +1,35 @@
-"""Every file that comes from outside is opened if it is a regular file, and read up to a limit."""
+"""Files that come from outside: regular ones, up to a limit, their numbers bounded, their YAML as people write it."""
 
 from __future__ import annotations
 
 import os
 import socket
 import stat
-import time
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from openpyxl import Workbook
+import yaml
 
-from siming_tasks.common.errors import DataError, Problem, SimingError
-from siming_tasks.common.files import check_file_name, make_private, open_regular, read_bytes, read_yaml, sha256_file
+from siming_tasks.common.errors import DataError, Problem, RubricError, SimingError
+from siming_tasks.common.files import (
+    check_file_name,
+    make_private,
+    open_regular,
+    read_bytes,
+    read_yaml,
+    sha256_file,
+    sha256_json,
+)
 from siming_tasks.data import open_dataset
 from siming_tasks.data.jsonl import read_jsonl
+from siming_tasks.data.row_schema import DatasetInfo
 from siming_tasks.data.withholding import with_labels
 from siming_tasks.results.discovery import run_at
 from siming_tasks.results.read_predictions import load_predictions
-from siming_tasks.rubrics import load_rubric
+from siming_tasks.rubrics import default_rubric, load_rubric
 from siming_tasks.tools.builder.label_tables import read_grids
+from tests.rubrics.test_rubrics import SMALL
 
 SPECIAL: dict[str, tuple[Callable[[Path], object], str]] = {
     "pipe": (os.mkfifo, "a pipe, and only regular files are read"),
@@ -30,38 +38,26 @@ SPECIAL: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-READERS: dict[str, Callable[[Path], object]] = {
-    "x.yaml": read_yaml,
-    "rubric.yaml": load_rubric,
-    "sheet.csv": read_grids,
-    "sheet.xlsx": read_grids,
-}
-
-
 @pytest.mark.parametrize("kind", SPECIAL)
-@pytest.mark.parametrize("name", READERS)
-def test_no_reader_opens_a_special_file(tmp_path: Path, kind: str, name: str) -> None:
-    SPECIAL[kind][0](tmp_path / name)
-    words = SPECIAL[kind][1]
-    with pytest.raises(SimingError, match=f"{name}: {words}"):
-        READERS[name](tmp_path / name)
-
-
-@pytest.mark.parametrize("kind", SPECIAL)
-def test_runs_and_label_files_that_are_special_files_are_refused(short_demo: Path, tmp_path: Path, kind: str) -> None:
-    make, message = SPECIAL[kind]
+def test_no_reader_opens_a_special_file(short_demo: Path, tmp_path: Path, kind: str) -> None:
+    make, words = SPECIAL[kind]
     dataset = open_dataset(short_demo)
-    make(tmp_path / "key.json")
-    with pytest.raises(DataError, match=f"key.json: {message}"):
-        with_labels(dataset, tmp_path / "key.json")
-    (tmp_path / "run").mkdir()
-    make(tmp_path / "run" / "x_results.json")
-    with pytest.raises(DataError, match=f"x_results.json: {message}"):
-        run_at(tmp_path / "run")
+    readers: dict[str, Callable[[Path], object]] = {
+        "x.yaml": read_yaml,
+        "rubric.yaml": load_rubric,
+        "sheet.csv": read_grids,
+        "sheet.xlsx": read_grids,
+        "key.json": lambda path: with_labels(dataset, path),
+        "x_results.json": lambda path: run_at(path.parent),
+    }
+    for name, read in readers.items():
+        make(tmp_path / name)
+        with pytest.raises(SimingError, match=f"{name}: {words}"):
+            read(tmp_path / name)
     (tmp_path / "answers").mkdir()
     make(tmp_path / "answers" / "p.jsonl")
     (problem,) = load_predictions(tmp_path / "answers", dataset).problems
-    assert problem.code == "predictions-unreadable" and message in str(problem)
+    assert problem.code == "predictions-unreadable" and words in str(problem)
 
 
 def test_sockets_are_refused_and_plain_files_read(tmp_path: Path) -> None:
@@ -81,22 +77,18 @@ def test_sockets_are_refused_and_plain_files_read(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("n: " + "9" * 3_900_000, ":1: not valid YAML: a number of 3,900,000 characters; at most 100 are read"),
-        ("n: 1." + "1" * 5_000, ":1: not valid YAML: a number of 5,002 characters"),
         ("d: 2020-13-45", ":1: not valid YAML: '2020-13-45' is no value of its kind"),
         ("a: 1\nb: !!int ''", ":2: not valid YAML"),
         ("b: !!python/object/apply:os.system [true]", ":1: not valid YAML"),
         ("[" * 5_000, ":1: not valid YAML"),
-        ("? {a: [1]}\n: 2", ":1: not valid YAML"),
-        ("a: \x00", ":1: not valid YAML"),
     ],
 )
 def test_a_yaml_value_that_cannot_be_is_named_by_its_line(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "x.yaml").write_text(text)
-    start = time.monotonic()
     with pytest.raises(DataError) as caught:
         read_yaml(tmp_path / "x.yaml")
     assert f"x.yaml{message}" in str(caught.value).replace("x.yaml: not", "x.yaml:1: not")
-    assert len(str(caught.value)) < 500 and time.monotonic() - start < 20
+    assert len(str(caught.value)) < 500
 
 
 @pytest.mark.parametrize("number", ["9" * 5_000, "-" + "9" * 3_900_000, "9" * 21, "1e999", "-1e999"])
@@ -112,64 +104,16 @@ def test_a_file_of_errors_is_left_after_a_thousand(short_demo: Path, tmp_path: P
     assert len(problems) == 1_001 and "1,000 errors; the rest of the file was not read" in str(problems[-1])
 
 
-TASKS = '"configs": {"siming_full_score": {}}'
-RESULTS = (
-    *("[]", "{}", '{"config": []}', '{"configs": [1]}', '{"configs": {"siming_full_score": 5}}', "[" * 100_000),
-    *(f'{{"config": {{"limit": "x"}}, {TASKS}}}', f'{{"config": {{"offset": 1e999}}, {TASKS}}}', "\ud800"),
-    *('{"total_evaluation_time_seconds": "soon"}', '{"config": ' + '{"a":' * 900 + "1" + "}" * 901),
-)
-
-
-@pytest.mark.parametrize("results", RESULTS)
-def test_a_results_file_of_any_shape_is_read_or_refused_by_name(tmp_path: Path, results: str) -> None:
-    (tmp_path / "x_results.json").write_bytes(results.encode("utf-8", "surrogatepass"))
+def test_a_results_file_of_any_shape_is_read_or_refused_by_name(tmp_path: Path) -> None:
+    tasks = '"configs": {"siming_full_score": {}}'
     (tmp_path / "x_samples_siming_full_score.jsonl").write_text("{}\n")
-    try:
-        run_at(tmp_path)
-    except DataError as error:
-        assert "x_results.json: not a results file of lmms-eval" in str(error)
-
-
-def sheet(path: Path, rows: str) -> Path:
-    """A workbook whose first sheet holds these rows and claims to be as large as a sheet can be."""
-    Workbook().save(path.with_suffix(".tmp.xlsx"))
-    name = "xl/worksheets/sheet1.xml"
-    space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    head = f'<worksheet xmlns="{space}"><dimension ref="A1:XFD1048576"/>'
-    with zipfile.ZipFile(path.with_suffix(".tmp.xlsx")) as old, zipfile.ZipFile(path, "w") as new:
-        for item in old.namelist():
-            new.writestr(item, f"{head}<sheetData>{rows}</sheetData></worksheet>" if item == name else old.read(item))
-    return path
-
-
-CELL = '<c r="{0}" t="inlineStr"><is><t>{1}</t></is></c>'
-HEADING = f'<row r="1">{CELL.format("A1", "video_id")}{CELL.format("B1", "step_id")}</row>'
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (
-            '<row r="99999999999"><c r="A1"><v>1</v></c></row>',
-            "no row below the headings",
-        ),
-        ('<row r="2"><c r="XFD2"><v>1</v></c></row>', "x.xlsx:2: at most 1,000,000 rows and 2,000 columns"),
-        ('<row r="2"><c r="A2"><v>1</v>', "not a readable .xlsx file"),
-        ('<row r="2"><c r="A2" t="s"><v>9</v></c></row>', "not a readable .xlsx file"),
-        ('<row r="x"><c r="?"><v>1</v></c></row>', "not a readable .xlsx file"),
-    ],
-)
-def test_a_small_workbook_that_means_a_huge_one(tmp_path: Path, rows: str, message: str) -> None:
-    start = time.monotonic()
-    with pytest.raises(DataError) as caught:
-        read_grids(sheet(tmp_path / "x.xlsx", HEADING + rows))
-    assert message in str(caught.value) and time.monotonic() - start < 60
-
-
-def test_the_claimed_size_of_a_sheet_is_not_believed(tmp_path: Path) -> None:
-    rows = HEADING + f'<row r="2">{CELL.format("A2", "v1")}{CELL.format("B2", "cpr_01")}</row>'
-    (grid,) = read_grids(sheet(tmp_path / "x.xlsx", rows))
-    assert grid.rows == [(1, ["video_id", "step_id"]), (2, ["v1", "cpr_01"])]
+    for text in ("[]", '{"config": []}', '{"configs": {"siming_full_score": 5}}', "[" * 9_000, "\ud800",
+                 f'{{"config": {{"limit": "x"}}, {tasks}}}', f'{{"config": {{"limit": 1e999}}, {tasks}}}'):  # fmt: skip
+        (tmp_path / "x_results.json").write_bytes(text.encode("utf-8", "surrogatepass"))
+        try:
+            run_at(tmp_path)
+        except DataError as error:
+            assert "x_results.json: not a results file of lmms-eval" in str(error)
 
 
 def test_names_that_some_system_takes_for_something_else_are_refused() -> None:
@@ -187,3 +131,59 @@ def test_a_private_folder_is_its_owners_only_where_it_is_new(tmp_path: Path) -> 
     (tmp_path / "shared").chmod(0o770)
     make_private(tmp_path / "shared")
     assert stat.S_IMODE((tmp_path / "shared").stat().st_mode) == 0o770
+
+
+TEXT = yaml.safe_dump(SMALL, sort_keys=False)
+
+
+def written(tmp_path: Path, old: str, new: str) -> Path:
+    assert TEXT.count(old) >= 1
+    path = tmp_path / "rubric.yaml"
+    path.write_text(TEXT.replace(old, new, 1), encoding="utf-8")
+    return path
+
+
+def test_scalars_are_read_as_people_write_them(tmp_path: Path) -> None:
+    """YAML 1.1 makes booleans, minutes, octal numbers and dates of some of these."""
+    for word in ("1", "1.10", "010", "1:30", "2024-01-01", "no", "true", "1_000", "1e3", "0x1F", ".nan", "= 3", "正确"):
+        assert load_rubric(written(tmp_path, "version: '1'", f"version: {word}")).version == word
+        step = load_rubric(written(tmp_path, "partial: Some.", f"partial: {word}")).steps[0]
+        assert step.criteria.partial == word
+        assert load_rubric(written(tmp_path, "version: '1'", f"version: '1'\ntitle: {word}")).title == word
+    for word, points in ("02", 2), ("010", 10), ("2.0", 2), ("+2", 2), ("2e0", 2), ("'2'", 2), ("2.50", 2.5):
+        assert load_rubric(written(tmp_path, "max_score: 2", f"max_score: {word}")).steps[0].max_score == points
+    assert load_rubric(written(tmp_path, "version: '1'", "version: '1'\ntitle: ~")).title is None
+    with pytest.raises(RubricError, match=r"rubric\.yaml:3: version: Input should be a valid string"):
+        load_rubric(written(tmp_path, "version: '1'", "version: ~"))
+    # fields of any type keep the reading of YAML: sources and facts go into stated digests as they were read
+    path = written(tmp_path, "version: '1'", "version: '1'\nsources: {A: {year: 2015, old: no, at: 1:30}}")
+    assert load_rubric(path).sources == {"A": {"year": 2015, "old": False, "at": 90}}
+    assert load_rubric(written(tmp_path, "max_score: 2", "max_score: 2\n    critical: yes")).steps[0].critical is True
+    assert sha256_json(default_rubric().model_dump(mode="json")).startswith("a4dee87bf40e969b")
+    card = "name: 2024\nversion: 1.10\nlanguages: [no, zh]\nsynthetic: yes\nlicense: off\ncreated: 2024-01-01\n"
+    (tmp_path / "dataset.yaml").write_text(card)
+    info = DatasetInfo.model_validate(read_yaml(tmp_path / "dataset.yaml", DatasetInfo))
+    assert (info.name, info.version, info.languages, info.synthetic) == ("2024", "1.10", ("no", "zh"), True)
+    assert info.license == "off"
+
+
+def test_words_are_refused_as_points(tmp_path: Path) -> None:
+    line = next(number for number, text in enumerate(TEXT.splitlines(), 1) if "max_score: 2" in text)
+    for word in (
+        "yes",
+        "no",
+        "true",
+        "1:30",
+        "2024-01-01",
+        "0x2",
+        "2,5",
+        "2 points",
+        "1_0",
+        ".inf",
+        ".nan",
+        "½",
+        "[2]",
+    ):
+        with pytest.raises(RubricError, match=rf"rubric\.yaml:{line}: skills\.0\.steps\.0\.max_score: ") as caught:
+            load_rubric(written(tmp_path, "max_score: 2", f"max_score: {word}"))
+        assert word == "[2]" or f"`{word}` is not a number; write points such as 2 or 2.5." in str(caught.value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,44 +44,30 @@ def test_what_is_on_the_list_stays() -> None:
     assert public_arguments(arguments) == arguments
     assert public_arguments({"temperature": 0, "do_sample": False, "until": []}) == "temperature=0,do_sample=False"
     assert public_arguments("model=a,model=b") == "model=b"
-    media = {
-        "mode": "frames",
-        "n_frames": 4,
-        "range": [0, 9],
-        "sampler": "uniform 2",
-        "steps": {"cpr_01": 1},
-        "bytes": 7,
-    }
+    media = {"mode": "frames", "range": [0, 9], "sampler": "uniform 2", "steps": {"cpr_01": 1}, "bytes": 7}
     assert public_media({**media, "file": "/home/li/x.mp4", "end": None}) == media
 
 
-@pytest.mark.parametrize(
-    ("name", "public", "asked"),
-    [
-        ("Qwen/Qwen2.5-VL-7B-Instruct", "Qwen/Qwen2.5-VL-7B-Instruct", "Qwen/Qwen2.5-VL-7B-Instruct"),
-        ("org/name@v1.2", "org/name@v1.2", "org/name@v1.2"),
-        ("llama3.2:3b", "llama3.2:3b", "llama3.2:3b"),
-        ("accounts/fireworks/models/qwen", "qwen", "accounts/fireworks/models/qwen"),
-        (r"C:\Users\li\ckpt\qwen", "qwen", "qwen"),
-        ("./li/qwen", "qwen", "qwen"),
-        ("ft:gpt-4o:acme::9abc", "ft:gpt-4o:***", "ft:gpt-4o:***"),
-        ("https%3A%2F%2Fme:pw@host", "***", "***"),
-        ("me:pw@proxy.example", "***", "***"),
-        ("li@node7.hospital.local:8000/v1", "***", "***"),
-        ("li@node7.hospital.local", "***", "***"),
-        ("li@10.0.0.7/v1", "***", "***"),
-        ("node7.hospital.local:8000/v1/chat", "***", "***"),
-        ("node7:8000", "***", "***"),
-        ("node7.hospital.local/v1", "***", "***"),
-        ("anthropic.claude-3-sonnet-v1:0", "anthropic.claude-3-sonnet-v1:0", "anthropic.claude-3-sonnet-v1:0"),
-    ],
-)
-def test_names_of_models(name: str, public: str, asked: str) -> None:
-    assert (public_name(name), asked_name(name)) == (public, asked)
+NAMES = {
+    "Qwen/Qwen2.5-VL-7B-Instruct": ("Qwen/Qwen2.5-VL-7B-Instruct", "Qwen/Qwen2.5-VL-7B-Instruct"),
+    "org/name@v1.2": ("org/name@v1.2", "org/name@v1.2"),
+    "llama3.2:3b": ("llama3.2:3b", "llama3.2:3b"),
+    "anthropic.claude-3-sonnet-v1:0": ("anthropic.claude-3-sonnet-v1:0", "anthropic.claude-3-sonnet-v1:0"),
+    "accounts/fireworks/models/qwen": ("qwen", "accounts/fireworks/models/qwen"),
+    r"C:\Users\li\ckpt\qwen": ("qwen", "qwen"),
+    "./li/qwen": ("qwen", "qwen"),
+    "ft:gpt-4o:acme::9abc": ("ft:gpt-4o:***", "ft:gpt-4o:***"),
+}
+"""Names of models: as they are published, and as a service is asked for them."""
+ADDRESSES = ("https%3A%2F%2Fme:pw@host", "me:pw@proxy.example", "li@node7.hospital.local:8000/v1", "li@10.0.0.7/v1",
+             "li@node7.hospital.local", "node7.hospital.local:8000/v1", "node7:8000", "node7.hospital/v1")  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "code", ["Incorrect API key provided: sk-1f2e", "sk-1f2e3d4c", "x" * 99, None, {"a": 1}, "", "1f2e3d4c5b"]
-)
-def test_a_text_is_no_code(code: object) -> None:
-    assert public_code(code) == ""
+def test_names_of_models_are_told_and_addresses_are_not() -> None:
+    assert {name: (public_name(name), asked_name(name)) for name in NAMES} == NAMES
+    assert {public_name(name) + asked_name(name) for name in ADDRESSES} == {"******"}
+
+
+def test_a_text_is_no_code() -> None:
+    for code in ("Incorrect API key provided: sk-1f2e", "sk-1f2e3d4c", "x" * 99, None, {"a": 1}, "", "1f2e3d4c5b"):
+        assert public_code(code) == ""
