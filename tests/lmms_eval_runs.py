@@ -213,21 +213,12 @@ def serve() -> Iterator[Callable[..., Server]]:
         server.gone()
 
 
-def make_vlm(shared: Path, warm: Warm, name: str, *flags: str) -> Path:
-    with FileLock(shared / f"{name}.lock"):
-        if not (out := shared / name).exists():
-            script, log = str(ROOT / "utils" / "make_tiny_vlm.py"), shared / f"{name}.log"
-            code = warm.run([str(out), *flags], shared, dict(os.environ), log, script=script)
-            assert code == 0, log.read_text()
-    return out
-
-
 @pytest.fixture(scope="session")
 def tiny_vlm(shared: Path, warm: Warm) -> Path:
-    return make_vlm(shared, warm, "tiny_vlm")
-
-
-@pytest.fixture(scope="session")
-def speaking_vlm(shared: Path, warm: Warm) -> Path:
-    """The tiny model with one and the same readable reply to every clip."""
-    return make_vlm(shared, warm, "speaking_vlm", "--says", '{"score": 0, "verdict": "incorrect"}')
+    """A model of Qwen2.5-VL's class with random weights; made once per test run."""
+    with FileLock(shared / "tiny_vlm.lock"):
+        if not (out := shared / "tiny_vlm").exists():
+            script, log = str(ROOT / "utils" / "make_tiny_vlm.py"), shared / "tiny_vlm.log"
+            code = warm.run([str(out)], shared, dict(os.environ), log, script=script)
+            assert code == 0, log.read_text()
+    return out

@@ -12,7 +12,7 @@ from siming_tasks.parsing import Parsed
 from siming_tasks.results import read_predictions
 from siming_tasks.results.record import Conditions, Record, distinct_records
 
-__all__ = ["distinct", "number_of", "prediction_line", "record_json", "write_predictions"]
+__all__ = ["distinct", "number_of", "record_json", "write_predictions"]
 
 
 def record_json(setting: str, video_id: str, step_id: str | None, parsed: Parsed, **conditions: Any) -> dict[str, Any]:
@@ -30,11 +30,6 @@ def distinct(records: Iterable[Mapping[str, Any]]) -> tuple[list[dict[str, Any]]
     """``distinct_records`` of JSON objects."""
     found, conflicts = distinct_records(map(Record.from_json, records))
     return [record.to_json() for record in found], conflicts
-
-
-def prediction_line(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The prediction line of a record's JSON object."""
-    return Record.from_json(record).to_prediction()
 
 
 def write_predictions(records: Iterable[Record | Mapping[str, Any]], path: Path) -> Path:

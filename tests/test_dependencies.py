@@ -24,12 +24,7 @@ COMMANDS = {"black", "build", "isort", "setuptools", "pytest-timeout", "pytest-x
 """What the tests need without importing it: builder and checker of the files, formatters, pytest's plugins."""
 FRAMEWORK = {"openai", "qwen-vl-utils", "tokenizers", "torch", "transformers"}
 """What tests and utils import and leave to lmms-eval to bring."""
-OPTIONAL = {
-    "torchcodec",
-    "inspect-ai",
-    "pandas",
-    "vllm",
-}
+OPTIONAL = {"torchcodec", "inspect-ai", "pandas", "vllm"}
 """What a test looks at where it happens to be installed."""
 
 
@@ -88,19 +83,9 @@ def test_what_the_tests_import_is_declared_for_them() -> None:
 
 
 def test_the_framework_brings_what_is_left_to_it() -> None:
-    def needs(name: str) -> set[str]:
-        found = [Requirement(text) for text in requires(name) or ()]
-        return {canonical(one.name) for one in found if one.marker is None or one.marker.evaluate({"extra": ""})}
-
-    assert needs("lmms-eval") | needs("transformers") >= FRAMEWORK
-    assert needs("lmms-eval").isdisjoint(UNIMPORTED)
-
-
-def test_mypy_skips_only_what_is_imported() -> None:
-    skipped = {
-        module.removesuffix(".*") for table in project()["tool"]["mypy"]["overrides"] for module in table["module"]
-    }
-    assert skipped <= imported("siming_tasks")
+    lines = [Requirement(text) for name in ("lmms-eval", "transformers") for text in requires(name) or ()]
+    brought = {canonical(one.name) for one in lines if one.marker is None or one.marker.evaluate({"extra": ""})}
+    assert brought >= FRAMEWORK and brought.isdisjoint(UNIMPORTED)
 
 
 def test_the_constraints_pin_every_declared_dependency() -> None:

@@ -15,7 +15,7 @@ from PIL import Image
 
 import siming_tasks
 from siming_tasks.cli.main import COMMANDS, main
-from siming_tasks.common.doc_pages import KINDS, folder, pages, read_page, see
+from siming_tasks.common.doc_pages import KINDS, pages, read_page, see
 from siming_tasks.metrics.catalogue import select
 from siming_tasks.models.baselines import KINDS as KINDS_OF_JUDGES
 from siming_tasks.options import OPTIONS
@@ -31,12 +31,9 @@ README, README_ZH = TEXTS[ROOT / "README.md"], TEXTS[ROOT / "README.zh.md"]
 BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
-def test_every_page_is_found_by_a_name_of_its_own() -> None:
-    files = [path for path in (ROOT / "docs").rglob("*.md") if path.parent.name in KINDS]
-    assert len(pages()) == len(files) <= 35 and set(pages().values()) == set(files)
-
-
 def test_messages_name_pages_that_exist_and_no_path_of_the_checkout() -> None:
+    files = [path for path in (ROOT / "docs").rglob("*.md") if path.parent.name in KINDS]
+    assert len(pages()) == len(files) <= 35 and set(pages().values()) == set(files)  # by a name of its own
     named: set[str] = set()
     for path in (ROOT / "siming_tasks").rglob("*.py"):
         nodes = list(ast.walk(ast.parse(path.read_text())))
@@ -49,19 +46,16 @@ def test_messages_name_pages_that_exist_and_no_path_of_the_checkout() -> None:
     assert len(named) > 5 and named <= set(pages())
 
 
-def test_siming_docs_lists_the_pages_prints_one_and_puts_a_wrong_name_right(capsys: pytest.CaptureFixture[str]) -> None:
+def test_siming_docs_lists_the_pages_prints_one_and_puts_a_wrong_name_right(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     assert main(["docs"]) == 0
     assert re.findall(r"^  (\S+) +\S", capsys.readouterr().out, re.MULTILINE) == list(pages())
     assert see("cluster") == "`siming docs cluster`" and main(["docs", "cluster"]) == 0
     assert capsys.readouterr().out.rstrip() == read_page("cluster").rstrip()
     assert main(["docs", "clustre"]) == 1
     assert "no page 'clustre'. Did you mean `cluster`?" in capsys.readouterr().err
-
-
-def test_an_installed_package_reads_its_own_copy_in_which_links_are_commands(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    assert folder() == ROOT / "docs"
+    # an installed package reads its own copy, in which links are commands
     (tmp_path / "docs" / "howto").mkdir(parents=True)
     monkeypatch.setattr("siming_tasks.common.doc_pages.__file__", str(tmp_path / "common" / "doc_pages.py"))
     text = "<!-- file: x -->\n![a](../pictures/a.png)"
@@ -80,24 +74,17 @@ def test_links_lead_somewhere() -> None:
     assert len(links) > 100 and [link for path, link in links if not (path.parent / link).exists()] == []
 
 
-def test_the_page_of_commands_is_made_of_the_code() -> None:
+def test_the_page_of_commands_is_made_of_the_code(capsys: pytest.CaptureFixture[str]) -> None:
     done = subprocess.run([sys.executable, ROOT / "utils" / "make_reference_pages.py", "--check"], check=False)
     assert done.returncode == 0, "run utils/make_reference_pages.py"
-
-
-def test_the_page_of_commands_has_every_flag_of_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    text = read_page("commands")
-    sections = dict(re.findall(r"^## siming ([a-z -]+)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
+    sections = dict(re.findall(r"^## siming ([a-z -]+)\n(.*?)(?=^## |\Z)", read_page("commands"), re.M | re.DOTALL))
     assert list(sections) == list(COMMANDS)
     for name, section in sections.items():
         assert main([*name.split(), "--help"]) == 0
         shown = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", capsys.readouterr().out, re.MULTILINE)) - {"--help"}
         assert shown <= set(re.findall(r"--[\w-]+", section)), name
-
-
-def test_the_page_of_models_has_every_reference_judge() -> None:
-    rows = re.findall(r"^\| (`.*?) \|", read_page("models").split("## Reference judges")[1], re.MULTILINE)
-    assert [name for row in rows for name in re.findall(r"`(\w+)`", row)] == list(KINDS_OF_JUDGES)
+    judges = re.findall(r"^\| (`.*?) \|", read_page("models").split("## Reference judges")[1], re.MULTILINE)
+    assert [name for row in judges for name in re.findall(r"`(\w+)`", row)] == list(KINDS_OF_JUDGES)
 
 
 @pytest.mark.weekly
@@ -120,7 +107,7 @@ def test_the_page_of_the_paper_names_each_column_and_code_that_exists() -> None:
     assert set(re.findall(r"SIMING_\w+", text)) <= {option.variable for option in OPTIONS.values()}
 
 
-def test_the_readme_is_short_moves_says_its_limits_and_has_true_badges() -> None:
+def test_the_readme_is_short_says_its_limits_and_has_true_badges_and_a_true_citation() -> None:
     facts = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("pyproject.toml", "requirements-models.txt"))
     assert len(README.splitlines()) <= 150 and len(README.split()) <= 900
     assert 'requires-python = ">=3.10,<3.13"' in facts and "badge/python-3.10_to_3.12-" in README
@@ -131,6 +118,11 @@ def test_the_readme_is_short_moves_says_its_limits_and_has_true_badges() -> None
     with Image.open(hero) as picture:
         assert picture.n_frames > 20 and hero.stat().st_size < 1_000_000
     assert "SYNTHETIC" in (ROOT / "docs" / "pictures" / "verdict.svg").read_text(encoding="utf-8")
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    (paper,) = cited["references"]
+    names = " and ".join(f"{one['family-names']}, {one['given-names']}" for one in paper["authors"])
+    assert cited["version"] == siming_tasks.__version__ and cited["license"] == "MIT"
+    assert all(text in " ".join(README.split()) for text in (names, paper["title"], paper["journal"]))
 
 
 def test_the_readmes_say_the_same_commands_links_names_and_numbers() -> None:
@@ -144,25 +136,13 @@ def test_the_readmes_say_the_same_commands_links_names_and_numbers() -> None:
     assert told(README) == told(README_ZH) and [len(part) > 5 for part in told(README)] == [True] * 4
 
 
-def test_the_citation_is_of_this_version_and_names_the_paper_as_the_readme_does() -> None:
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    (paper,) = cited["references"]
-    names = " and ".join(f"{one['family-names']}, {one['given-names']}" for one in paper["authors"])
-    assert cited["version"] == siming_tasks.__version__ and cited["license"] == "MIT"
-    readme = " ".join(README.split())
-    assert all(text in readme for text in (names, paper["title"], paper["journal"]))
-
-
-def test_the_command_lines_of_all_pages_can_be_read() -> None:
-    """Those of the tutorials are run as well (``tests/plugin/test_tutorials.py``)."""
-    lines = {path.stem: commands_in(text) for path, text in TEXTS.items() if path.stem != "commands"}
-    for name, found in lines.items():
-        for line in found:
-            assert isinstance(parse(line), dict), (name, line)
-    assert all(len(lines[name]) > 2 for name in ("README", "cluster", "data", "rate"))
-
-
 def test_every_command_and_flag_that_pages_and_messages_name_exists() -> None:
+    """Those of the tutorials are run as well (``tests/plugin/test_tutorials.py``)."""
+    for path, text in TEXTS.items():
+        lines = commands_in(text) if path.stem != "commands" else []
+        for line in lines:
+            assert isinstance(parse(line), dict), (path, line)
+        assert path.stem not in ("README", "cluster", "data", "rate") or len(lines) > 2
     kinds = {".py", ".html", ".js", ".md", ".yaml"}
     own = [path.read_text(encoding="utf-8") for path in (ROOT / "siming_tasks").rglob("*") if path.suffix in kinds]
     named = [mention for text in [*own, *TEXTS.values()] for mention in inline_commands(text)]

@@ -37,12 +37,8 @@ def codes(path: Path) -> Iterator[str]:
         if isinstance(node, ast.Call):
             name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
             words = [*node.args, *(item.value for item in node.keywords if item.arg == "code")]
-            if name in TELLERS:
-                yield from (word.value for word in words if isinstance(word, ast.Constant) and _is_code(word.value))
-
-
-def _is_code(value: object) -> bool:
-    return isinstance(value, str) and CODE.fullmatch(value) is not None
+            values = [str(word.value) for word in words if isinstance(word, ast.Constant)]
+            yield from (value for value in values if name in TELLERS and CODE.fullmatch(value))
 
 
 def cells(name: str, heading: str = "") -> list[str]:
@@ -75,14 +71,8 @@ def test_the_fields_of_a_record_are_explained(short_demo: Path, tmp_path: Path) 
         for span in (None, (0.0, 1.0)):
             path = dataset.root / video.media
             shown |= view(path, span=span, frames=4, mode=mode, cache=tmp_path).info().keys()  # type: ignore[arg-type]
-    more: dict[str, Any] = {
-        "media": {"mode": "frames"},
-        "usage": {"kept": False},
-        "asking": "skill",
-        "reply_schema": "0123456789ab",
-        "part": "skill:cpr",
-        "judge": {"kind": SUPERVISED},
-    }
+    more: dict[str, Any] = {"media": {"mode": "frames"}, "usage": {"kept": False}, "asking": "skill",
+                            "part": "skill:cpr", "reply_schema": "0123456789ab", "judge": {"kind": SUPERVISED}}  # fmt: skip
     record = record_json("full_score", video.video_id, None, parsed, **more)
     explained = cells("records", "## The record of one request")
     assert set(record) | RECORD_FIELDS.keys() == set(explained)
@@ -91,7 +81,7 @@ def test_the_fields_of_a_record_are_explained(short_demo: Path, tmp_path: Path) 
     assert all(f"`{reason}`" in text for reason in MISSING)
 
 
-def test_the_fields_of_results_and_rows_are_explained(short_demo: Path) -> None:
+def test_the_fields_of_results_rows_tables_and_comparisons_are_explained(short_demo: Path) -> None:
     dataset = open_dataset(short_demo)
     points = json.dumps({"scores": {step.id: step.max_score for step in dataset.rubric.steps}})
     parsed = parse_reply(points, dataset.rubric.steps, "score")
@@ -99,13 +89,9 @@ def test_the_fields_of_results_and_rows_are_explained(short_demo: Path) -> None:
     found = evaluate_records(records, dataset, Options(), "full_score").keys()
     assert found == set(cells("records", "## The results of one setting"))
     assert {field.name for field in fields(Estimate)} == set(cells("records", "## A row"))
-    text = pages()["records"].read_text(encoding="utf-8")
-    assert all(f"`{flag}`" in text for flag in FLAGS)
-
-
-def test_every_table_and_the_fields_of_a_comparison_are_named(short_demo: Path) -> None:
-    text = pages()["records"].read_text(encoding="utf-8")
-    assert [name for name in table_texts() if f"*{name}*" not in text] == []
-    matrix = build_reference_matrix(open_dataset(short_demo), "full_score")
+    matrix = build_reference_matrix(dataset, "full_score")
     made = compare_judges({"full": matrix.predicting(matrix.max_score + 0 * matrix.reference)}, setting="full_score")
     assert made.to_json().keys() - {"setting"} == set(cells("records", "## A comparison"))
+    text = pages()["records"].read_text(encoding="utf-8")
+    named = [*(f"`{flag}`" for flag in FLAGS), *(f"*{name}*" for name in table_texts())]
+    assert [word for word in named if word not in text] == []
