@@ -72,7 +72,8 @@ def test_the_fields_of_a_record_are_explained(short_demo: Path, tmp_path: Path) 
             path = dataset.root / video.media
             shown |= view(path, span=span, frames=4, mode=mode, cache=tmp_path).info().keys()  # type: ignore[arg-type]
     more: dict[str, Any] = {"media": {"mode": "frames"}, "usage": {"kept": False}, "asking": "skill",
-                            "part": "skill:cpr", "reply_schema": "0123456789ab", "judge": {"kind": SUPERVISED}}  # fmt: skip
+                            "part": "skill:cpr", "reply_schema": "0123456789ab",
+                            "judge": {"kind": SUPERVISED}}  # fmt: skip
     record = record_json("full_score", video.video_id, None, parsed, **more)
     explained = cells("records", "## The record of one request")
     assert set(record) | RECORD_FIELDS.keys() == set(explained)
