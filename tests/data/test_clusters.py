@@ -39,19 +39,9 @@ def groups(found: Clusters) -> list[list[str]]:
     return list(by_name.values())
 
 
-def test_a_data_set_that_states_nothing_has_videos(tmp_path: Path) -> None:
-    found = clusters_of(data(tmp_path, {}, {}, {}))
-    assert found == Clusters("video", {"v0": "v0", "v1": "v1", "v2": "v2"}, ())
-
-
 def test_students_are_above_videos_and_one_who_is_not_named_is_another(tmp_path: Path) -> None:
-    stated: list[dict[str, Any]] = [
-        {"student": "7"},
-        {},
-        {"student": "\uff17\u180b"},
-        {"student": ""},
-        {"student": "8"},
-    ]
+    stated: list[dict[str, Any]] = [{"student": name} for name in ("7", None, "\uff17\u180b", "", "8")]
+    assert clusters_of(data(tmp_path, {}, {})) == Clusters("video", {"v0": "v0", "v1": "v1"}, ())
     found = clusters_of(data(tmp_path, *stated, {"student": "9"}))
     assert (found.unit, groups(found)) == ("student", [["v0", "v2"], ["v1"], ["v3"], ["v4"], ["v5"]])
     assert list(found.names.values())[:4] == ["student 7", "video v1", "student 7", "video v3"]
@@ -60,17 +50,8 @@ def test_students_are_above_videos_and_one_who_is_not_named_is_another(tmp_path:
 
 
 def test_one_file_one_performance_and_a_pair_are_one_cluster(tmp_path: Path) -> None:
-    stated = [
-        {"media": "one.mp4"},
-        {"media": "one.mp4"},
-        {"performance": "p"},
-        {"performance": "p"},
-        {},
-        {},
-        {},
-        {},
-        {},
-    ]
+    one, act = {"media": "one.mp4"}, {"performance": "p"}
+    stated: list[dict[str, Any]] = [one, one, act, act, {}, {}, {}, {}, {}]
     found = clusters_of(data(tmp_path, *stated, pairs=[("v4", "v5"), ("v5", "v2")]))
     assert (found.unit, groups(found)) == (
         "performance",
@@ -79,6 +60,9 @@ def test_one_file_one_performance_and_a_pair_are_one_cluster(tmp_path: Path) -> 
 
 
 def test_five_sites_are_the_unit_and_four_are_fixed(tmp_path: Path) -> None:
+    """Videos that state no site are one site."""
+    none = clusters_of(data(tmp_path, *({"site": site} for site in [*"ABCD", None, None])))
+    assert (none.unit, len(groups(none)), none.names["v5"]) == ("site", 5, "no site")
     stated = [{"site": "ABCDE"[k % 5], "student": str(k // 2)} for k in (0, 1, 5, 6, 2, 7, 8, 3, 4, 9)]
     five = clusters_of(data(tmp_path, *({"site": row["site"]} for row in stated)))
     assert (five.unit, len(groups(five)), five.fixed) == ("site", 5, ())
@@ -94,11 +78,6 @@ def test_the_sites_of_a_student_who_was_seen_at_both_are_one(tmp_path: Path) -> 
     assert len(groups(clusters_of(apart))) == 6
     assert groups(clusters_of(tied)) == [["v0", "v1", "v6"], ["v2"], ["v3"], ["v4"], ["v5"]]
     assert clusters_of(tied).names["v6"] == "site A + site B"
-
-
-def test_videos_without_a_site_are_one_site(tmp_path: Path) -> None:
-    found = clusters_of(data(tmp_path, *({"site": site} for site in [*"ABCD", None, None])))
-    assert (found.unit, len(groups(found)), found.names["v5"]) == ("site", 5, "no site")
 
 
 def test_a_smaller_unit_can_be_asked_for_and_what_is_above_is_named(tmp_path: Path) -> None:

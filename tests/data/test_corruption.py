@@ -29,7 +29,7 @@ def rows(how: Callable[[Rows], Any], *, stated: bool = False) -> Spoil:
         content = [json.loads(line) for line in (root / "videos.jsonl").read_text().splitlines()]
         how(content)
         (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in content))
-        if not stated and (root / "dataset.yaml").is_file():
+        if not stated:
             unstate(root)
 
     return spoil
@@ -45,53 +45,45 @@ def row(**changes: Any) -> Spoil:
     return rows(lambda content: content[0].update(changes))
 
 
+def each(key: str, *values: str, **more: str) -> Spoil:
+    """Give a key of the three videos these values."""
+    return rows(lambda content: [one.update({key: value}, **more) for one, value in zip(content, values, strict=True)])
+
+
 def line(text: bytes) -> Spoil:
     """Put a raw line in front of ``videos.jsonl``."""
     return lambda root: (root / "videos.jsonl").write_bytes(text + b"\n" + (root / "videos.jsonl").read_bytes())
 
 
-def text(name: str, content: str | bytes) -> Spoil:
+def text(name: str, content: bytes) -> Spoil:
     """Replace a file."""
-    raw = content if isinstance(content, bytes) else content.encode()
-    return lambda root: (root / name).write_bytes(raw)
+    return lambda root: (root / name).write_bytes(content)
+
+
+def gone(name: str) -> Spoil:
+    """Remove a file."""
+    return lambda root: (root / name).unlink()
+
+
+def edited(name: str, how: Callable[[dict[str, Any]], Any]) -> Spoil:
+    """Change the content of a YAML file."""
+
+    def spoil(root: Path) -> None:
+        content = yaml.safe_load((root / name).read_text())
+        how(content)
+        (root / name).write_text(yaml.safe_dump(content))
+
+    return spoil
 
 
 def info(**changes: Any) -> Spoil:
     """Change keys of ``dataset.yaml``."""
-
-    def spoil(root: Path) -> None:
-        content = yaml.safe_load((root / "dataset.yaml").read_text())
-        content.update(changes)
-        (root / "dataset.yaml").write_text(yaml.safe_dump(content))
-
-    return spoil
-
-
-def rubric(how: Callable[[dict[str, Any]], Any]) -> Spoil:
-    """Change the rubric."""
-
-    def spoil(root: Path) -> None:
-        content = yaml.safe_load((root / "rubric.yaml").read_text())
-        how(content)
-        (root / "rubric.yaml").write_text(yaml.safe_dump(content))
-
-    return spoil
+    return edited("dataset.yaml", lambda content: content.update(changes))
 
 
 def media(**how: Any) -> Spoil:
     """Replace the first video."""
     return lambda root: write_video(root / "media/v001.mp4", seed=9, **how)
-
-
-def cut(share: float) -> Spoil:
-    """Keep the first part of the first video's bytes."""
-
-    def spoil(root: Path) -> None:
-        path = root / "media/v001.mp4"
-        data = path.read_bytes()
-        path.write_bytes(data[: int(len(data) * share)])
-
-    return spoil
 
 
 def flip(root: Path) -> None:
@@ -119,7 +111,7 @@ def copied(root: Path) -> None:
     shutil.copyfile(root / "media/v001.mp4", root / "media/v003.mp4")
 
 
-def repacked(root: Path, change: Callable[[list[Any]], list[Any]], **options: Any) -> None:
+def repacked(root: Path, change: Callable[[list[Any]], list[Any]] = list, **options: Any) -> None:
     """Write the first video's packets again, changed."""
     path = root / "media/v001.mp4"
     moved = path.with_suffix(".tmp.mp4")
@@ -137,6 +129,11 @@ def hollow(root: Path) -> None:
     repacked(root, lambda packets: packets[:0], format="avi")
 
 
+def matroska(root: Path) -> None:
+    """Another container under the name of an .mp4."""
+    repacked(root, format="matroska")
+
+
 def shuffled(root: Path) -> None:
     """Two pictures at one time."""
 
@@ -148,9 +145,18 @@ def shuffled(root: Path) -> None:
     repacked(root, change)
 
 
-def faststart(root: Path) -> None:
-    """Move the index to the front, so that a cut takes pictures instead."""
-    repacked(root, lambda packets: packets, options={"movflags": "faststart"})
+def cut(root: Path) -> None:
+    """The first 60 % of the bytes of a file whose index stands at its front."""
+    media(options={"x264-params": "keyint=5"})(root)
+    repacked(root, options={"movflags": "faststart"})
+    data = (root / "media/v001.mp4").read_bytes()
+    (root / "media/v001.mp4").write_bytes(data[: int(len(data) * 0.6)])
+
+
+def webm(root: Path) -> None:
+    """A file with another ending."""
+    (root / "media/v001.mp4").rename(root / "media/v001.webm")
+    row(media="media/v001.webm")(root)
 
 
 def blank(root: Path) -> None:
@@ -163,284 +169,147 @@ def blank(root: Path) -> None:
         out.mux(stream.encode(None))
 
 
-def nested(depth: int) -> bytes:
-    return b'{"video_id": ' + b"[" * depth + b"]" * depth + b"}"
+def all_correct(content: Rows) -> None:
+    """Full points for everything."""
+    for one in (one for row in content for one in row["steps"]):
+        one["score"]["consensus"] = {"cpr_03": 5, "aed_01": 3}.get(one["step_id"], 2)
 
 
-BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]\nname: [*b, *b, *b, *b, *b]\n"
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"
+OTHER_MEDIA = {f"media/v00{number}.mp4": "0" * 64 for number in (1, 2, 3)}
+UNEVEN = [0, 100, 130, 300, 420, 500, 580, 790, 800, 900, *range(1000, 2000, 100)]
 
-ERRORS: dict[str, tuple[Spoil, str, str]] = {
-    "label changed": (
-        rows(lambda content: content[0]["steps"][0]["score"].update(consensus=0), stated=True),
-        "digest-mismatch",
-        "the digest is not that of this rubric, these labels and these media (stated ",
-    ),
-    "rubric changed": (rubric(lambda r: r.update(version="2")), "digest-mismatch", "is not that of this rubric"),
-    "list of media changed": (
-        lambda root: info(media_sha256=dict.fromkeys((f"media/v00{n}.mp4" for n in (1, 2, 3)), "0" * 64))(root),
-        "digest-mismatch",
-        "is not that of this rubric",
-    ),
-    "no dataset.yaml": (lambda root: (root / "dataset.yaml").unlink(), "dataset-unreadable", "no such file"),
-    "dataset.yaml without name": (text("dataset.yaml", "version: '1'\n"), "row-invalid", "name: Field required"),
-    "dataset.yaml not YAML": (
-        text("dataset.yaml", "name: [\n"),
-        "dataset-unreadable",
-        "dataset.yaml:2: not valid YAML",
-    ),
-    "dataset.yaml a bomb": (text("dataset.yaml", BOMB), "dataset-unreadable", "aliases (*name) are not accepted"),
-    "dataset.yaml is a list": (text("dataset.yaml", "- 1\n"), "row-invalid", "valid dictionary"),
-    "dataset.yaml key twice": (
-        text("dataset.yaml", "name: a\nname: b\n"),
-        "dataset-unreadable",
-        "'name' appears twice",
-    ),
-    "synthetic is text": (info(synthetic="no"), "row-invalid", "synthetic: Input should be a valid boolean"),
-    "digest is not hex": (info(digest="abc"), "row-invalid", "digest: String should match pattern"),
-    "no rubric": (lambda root: (root / "rubric.yaml").unlink(), "rubric-unreadable", "rubric.yaml: no such file"),
-    "rubric too large": (text("rubric.yaml", "#" * 4_000_001), "rubric-unreadable", "4,000,001 bytes"),
-    "rubric step twice": (
-        rubric(lambda r: r["skills"][0]["steps"][1].update(id="cpr_01")),
-        "rubric-invalid",
-        "step id 'cpr_01' appears twice",
-    ),
-    "rubric lacks a step": (
-        rubric(lambda r: r["skills"][0]["steps"].pop()),
-        "step-unknown",
-        "videos.jsonl:1: steps[2] (cpr_03): the rubric has no step 'cpr_03'.",
-    ),
-    "no videos.jsonl": (lambda root: (root / "videos.jsonl").unlink(), "videos-unreadable", "No such file"),
-    "videos.jsonl empty": (text("videos.jsonl", "\n\n"), "no-videos", "there is no video"),
-    "videos.jsonl UTF-16": (text("videos.jsonl", "{}".encode("utf-16")), "encoding", "the file is UTF-16"),
-    "line not UTF-8": (line(b'{"video_id": "\xff"}'), "encoding", "videos.jsonl:1: byte 15 of this line is not UTF-8"),
-    "line not JSON": (line(b'{"video_id": "v9"'), "not-json", "videos.jsonl:1: not a JSON object"),
-    "line a list": (line(b"[1, 2]"), "not-json", "found list"),
-    "line with NaN": (line(b'{"duration": NaN}'), "not-json", "NaN is not a JSON number"),
-    "line key twice": (line(b'{"video_id": "a", "video_id": "b"}'), "not-json", "key 'video_id' appears twice"),
-    "line half a surrogate": (line(b'{"video_id": "\\ud800"}'), "not-json", "half of a surrogate pair"),
-    "line nested deeply": (line(nested(100_000)), "not-json", "nested too deeply"),
-    "line too long": (line(b'{"x": "' + b"y" * 4_000_001 + b'"}'), "line-too-long", "more than 4,000,000 bytes"),
-    "huge integer": (line(b'{"duration": ' + b"9" * 5000 + b"}"), "not-json", "a number of 5,000 digits"),
-    "video id with a slash": (row(video_id="a/b"), "row-invalid", "videos.jsonl:1: video_id: String should match"),
-    "video id hidden": (row(video_id=".hidden"), "row-invalid", "video_id: String should match"),
-    "video id missing": (rows(lambda c: c[0].pop("video_id")), "row-invalid", "video_id: Field required"),
-    "video id twice": (row(video_id="v002"), "video-twice", "video 'v002' stands on line 1 already"),
-    "duration negative": (row(duration=-1), "row-invalid", "duration: Input should be greater than 0, found '-1'"),
-    "duration is text": (row(duration="2 s"), "row-invalid", "duration: Input should be a valid number, found '2 s'"),
-    "steps missing": (rows(lambda c: c[0].pop("steps")), "row-invalid", "steps: Field required"),
-    "steps empty": (row(steps=[]), "row-invalid", "steps: Tuple should have at least 1 item"),
-    "step unknown": (step(step_id="cpr_99"), "step-unknown", "the rubric has no step 'cpr_99'"),
-    "step twice": (step(1, step_id="cpr_01"), "step-twice", "steps[1] (cpr_01): this step is listed twice"),
-    "span backwards": (step(start=1.0, end=0.5), "row-invalid", "steps[0] (cpr_01): the span 1-0.5 s is not"),
-    "span negative": (step(start=-0.1), "row-invalid", "the span -0.1-0.4 s is not"),
-    "span half": (step(start=None), "row-invalid", "give both `start` and `end` or neither"),
-    "span outside": (step(3, end=9.0), "span-outside", "ends at 9 s, after the video's 2 s"),
-    "score too high": (step(score={"consensus": 3}), "score-off-scale", "3 is off the step's scale 0-2"),
-    "score negative": (step(score={"rater_a": -1}), "score-off-scale", "(cpr_01).score.rater_a: -1 is off"),
-    "score is text": (step(score={"rater_a": "2"}), "row-invalid", "score.rater_a: Input should be a valid number"),
-    "score is a boolean": (
-        step(score={"rater_a": True}),
-        "row-invalid",
-        "score.rater_a: Input should be a valid number",
-    ),
-    "applicable is text": (step(applicable="no"), "row-invalid", "applicable: Input should be a valid boolean"),
-    "media climbs out": (row(media="../../etc/passwd"), "media-outside", "leaves the dataset folder"),
-    "media absolute": (row(media="/etc/passwd"), "media-outside", "leaves the dataset folder"),
-    "media with backslash": (row(media="..\\x.mp4"), "media-outside", "is not a plain relative path"),
-    "media links out": (link("/etc/hostname"), "media-outside", "leaves the dataset folder through a link"),
-    "media missing": (
-        lambda root: (root / "media/v001.mp4").unlink(),
-        "media-missing",
-        "video 'v001': media not found",
-    ),
-    "media is a folder": (row(media="media"), "media-missing", "media not found"),
-    "media empty": (text("media/v001.mp4", b""), "media-empty", "media/v001.mp4 has no bytes"),
-    "media is text": (text("media/v001.mp4", b"hello" * 100), "media-unreadable", "cannot be read"),
-    "media is an LFS pointer": (text("media/v001.mp4", LFS), "media-lfs-pointer", "Run `git lfs pull`"),
-    "media without index": (cut(0.5), "media-unreadable", "cannot be read"),
-    "media without pictures": (
-        lambda root: repacked(root, lambda packets: packets[:0]),
-        "media-unreadable",
-        "holds no video",
-    ),
-    "media not mp4": (
-        lambda root: [(root / "media/v001.mp4").rename(root / "media/v001.webm"), row(media="media/v001.webm")(root)],
-        "media-not-mp4",
-        "is not an .mp4 file",
-    ),
-}
+ERRORS: list[tuple[Spoil, str, str]] = [
+    (rows(lambda c: c[0]["steps"][0]["score"].update(consensus=0), stated=True), "digest-mismatch", "(stated "),
+    (edited("rubric.yaml", lambda r: r.update(version="2")), "digest-mismatch", "not that of this rubric"),
+    (info(media_sha256=OTHER_MEDIA), "digest-mismatch", "and these media"),
+    (gone("dataset.yaml"), "dataset-unreadable", "no such file"),
+    (text("dataset.yaml", b"version: '1'\n"), "row-invalid", "name: Field required"),
+    (text("dataset.yaml", b"name: a\nname: b\n"), "dataset-unreadable", "'name' appears twice"),
+    (info(synthetic="no"), "row-invalid", "synthetic: Input should be a valid boolean"),
+    (gone("rubric.yaml"), "rubric-unreadable", "rubric.yaml: no such file"),
+    (edited("rubric.yaml", lambda r: r["skills"][0]["steps"].pop()), "step-unknown",
+     "videos.jsonl:1: steps[2] (cpr_03): the rubric has no step 'cpr_03'."),
+    (gone("videos.jsonl"), "videos-unreadable", "No such file"),
+    (text("videos.jsonl", b"\n\n"), "no-videos", "there is no video"),
+    (text("videos.jsonl", "{}".encode("utf-16")), "encoding", "the file is UTF-16"),
+    (line(b'{"video_id": "\xff"}'), "encoding", "videos.jsonl:1: byte 15 of this line is not UTF-8"),
+    (line(b'{"video_id": "v9"'), "not-json", "videos.jsonl:1: not a JSON object"),
+    (line(b'{"duration": NaN}'), "not-json", "NaN is not a JSON number"),
+    (line(b'{"video_id": "a", "video_id": "b"}'), "not-json", "key 'video_id' appears twice"),
+    (row(video_id="a/b"), "row-invalid", "videos.jsonl:1: video_id: String should match"),
+    (row(video_id="v002"), "video-twice", "video 'v002' stands on line 1 already"),
+    (row(duration="2 s"), "row-invalid", "duration: Input should be a valid number, found '2 s'"),
+    (row(steps=[]), "row-invalid", "steps: Tuple should have at least 1 item"),
+    (step(1, step_id="cpr_01"), "step-twice", "steps[1] (cpr_01): this step is listed twice"),
+    (step(start=1.0, end=0.5), "row-invalid", "steps[0] (cpr_01): the span 1-0.5 s is not"),
+    (step(start=-0.1), "row-invalid", "the span -0.1-0.4 s is not"),
+    (step(start=None), "row-invalid", "give both `start` and `end` or neither"),
+    (step(3, end=9.0), "span-outside", "ends at 9 s, after the video's 2 s"),
+    (step(score={"consensus": 3}), "score-off-scale", "3 is off the step's scale 0-2"),
+    (step(score={"rater_a": -1}), "score-off-scale", "(cpr_01).score.rater_a: -1 is off"),
+    (step(score={"rater_a": True}), "row-invalid", "score.rater_a: Input should be a valid number"),
+    (step(applicable="no"), "row-invalid", "applicable: Input should be a valid boolean"),
+    (row(splits={"split": "test"}), "row-invalid", "the name `split` is that of the main split"),
+    (row(split="a:b"), "row-invalid", "must not be empty or have a colon"),
+    (row(media="../../etc/passwd"), "media-outside", "leaves the dataset folder"),
+    (row(media="..\\x.mp4"), "media-outside", "is not a plain relative path"),
+    (link("/etc/hostname"), "media-outside", "leaves the dataset folder through a link"),
+    (gone("media/v001.mp4"), "media-missing", "video 'v001': media not found"),
+    (text("media/v001.mp4", b""), "media-empty", "media/v001.mp4 has no bytes"),
+    (text("media/v001.mp4", b"hello" * 100), "media-unreadable", "cannot be read"),
+    (text("media/v001.mp4", LFS), "media-lfs-pointer", "Run `git lfs pull`"),
+    (webm, "media-not-mp4", "is not an .mp4 file"),
+]  # fmt: skip
 """What stops a run: ``open_dataset`` refuses it."""
 
-DECODED: dict[str, tuple[Spoil, str, str, str]] = {
-    "truncated": (
-        lambda root: [media(options={"x264-params": "keyint=5"})(root), faststart(root), cut(0.6)(root)],
-        "media-truncated",
-        "cut short or damaged: the last whole frame is at",
-        "error",
-    ),
-    "no pictures": (hollow, "media-no-frames", "holds no video frames", "error"),
-    "other container inside": (
-        lambda root: repacked(root, lambda packets: packets, format="matroska"),
-        "media-container",
-        "is called .mp4 but is matroska",
-        "warning",
-    ),
-    "timestamps backwards": (shuffled, "media-timestamps", "timestamp", "error"),
-    "damaged": (flip, "media-damaged", "damaged", "error"),
-    "longer than its row": (media(frames=60), "media-duration", "lasts 6.00 s, but its row says 2 s", "error"),
-    "span after the end": (media(frames=10), "span-outside", "step aed_01: span 1.5-1.9 s reaches past", "error"),
-    "variable rate": (
-        media(pts=[0, 100, 130, 300, 420, 500, 580, 790, 800, 900, *range(1000, 2000, 100)]),
-        "media-variable-rate",
-        "has a variable frame rate (a picture every 0.010 to 0.210 s)",
-        "warning",
-    ),
-    "begins late": (
-        media(pts=[500 + 100 * n for n in range(20)], options={"bf": "0"}),
-        "media-start",
-        "begins at 0.500 s, not at 0",
-        "warning",
-    ),
-    "turned": (lambda root: turn(root / "media/v001.mp4"), "media-rotated", "turned or mirrored", "warning"),
-    "odd sides": (media(size=(63, 47), pixels="yuv444p"), "media-odd-size", "has odd sides (63x47)", "warning"),
-    "another codec": (media(codec="mpeg4"), "media-codec", "is mpeg4 yuv420p", "warning"),
-    "ten bits": (media(pixels="yuv420p10le"), "media-codec", "is h264 yuv420p10le", "warning"),
-    "sound": (media(audio=True), "media-audio", "has sound", "warning"),
-    "metadata": (
-        media(metadata={"title": "Zhang San", "creation_time": "2024-01-01T00:00:00Z"}),
-        "media-metadata",
-        "carries metadata (creation_time, title)",
-        "warning",
-    ),
-    "blank": (blank, "media-blank", "same flat picture", "warning"),
-    "a copy": (copied, "media-copy", "media/v003.mp4 and media/v001.mp4 are the same file", "warning"),
-    "replaced": (media(), "media-digest", "media/v001.mp4 is not the file that the digest was taken of", "error"),
-    "no digests": (info(media_sha256={}), "digest-absent", "gives no media_sha256", "warning"),
-    "one digest missing": (
-        lambda root: info(
-            media_sha256=dict(list(yaml.safe_load((root / "dataset.yaml").read_text())["media_sha256"].items())[1:])
-        )(root),
-        "digest-absent",
-        "media/v001.mp4 has no digest",
-        "warning",
-    ),
-    "link out of the folder": (link("/etc", "elsewhere"), "symlink-outside", "a link that leaves the folder", "error"),
-    "table of names inside": (text("x.names.csv", "a"), "private-inside", "private table of names", "error"),
-    "original left behind": (text("media/IMG_1.mov", "x"), "media-spare", "1 files in media/ belong to no", "warning"),
-    "misspelt key": (
-        step(appicable=False),
-        "key-unknown",
-        "key 'appicable' has no meaning here. Is it 'applicable'?",
-        "warning",
-    ),
-    "step left out": (rows(lambda c: c[0]["steps"].pop(1)), "step-missing", "skill 'cpr' lacks cpr_02", "warning"),
-    "N/A with points": (step(applicable=False), "na-with-score", "cpr_01 are not applicable but have", "warning"),
-    "rater missing": (
-        step(score={"rater_a": 2, "consensus": 2}),
-        "rater-missing",
-        "rater_b has no points for 1 of 12",
-        "warning",
-    ),
-    "consensus missing": (step(score={"rater_a": 2, "rater_b": 2}), "consensus-missing", "for 1 of 12", "warning"),
-    "consensus above both raters": (
-        step(score={"rater_a": 0, "rater_b": 1, "consensus": 2}),
-        "consensus-outside",
-        "outside the raters' points for v001/cpr_01",
-        "warning",
-    ),
-    "half points": (
-        step(score={"rater_a": 1, "rater_b": 2, "consensus": 1.5}),
-        "consensus-fraction",
-        "not a whole",
-        "warning",
-    ),
-    "all correct": (
-        rows(
-            lambda c: [
-                s["score"].update(consensus={"cpr_03": 5, "aed_01": 3}.get(s["step_id"], 2))
-                for r in c
-                for s in r["steps"]
-            ]
-        ),
-        "labels-constant",
-        "every step of every video is correct",
-        "warning",
-    ),
-    "ids differ in case": (row(video_id="V002"), "name-case", "video_id: V002, v002 look alike", "warning"),
-    "student in two splits": (
-        rows(
-            lambda c: [r.update(student="s1", split=name) for r, name in zip(c, ("train", "test", "test"), strict=True)]
-        ),
-        "split-student",
-        "student s1 appears in more than one part of the split",
-        "warning",
-    ),
-    "findings of nobody": (
-        step(findings={"ghost": {"reason": "slow"}}),
-        "finding-rater",
-        "findings of 'ghost' in 1 steps, who gave no points",
-        "warning",
-    ),
-    "a performance of two students": (
-        rows(
-            lambda c: [r.update(performance="p", student=name) for r, name in zip(c, ("s1", "s2", "s2"), strict=True)]
-        ),
-        "performance-student",
-        "one performance has several students: p (s1, s2).",
-        "warning",
-    ),
-    "one student in two spellings": (
-        rows(lambda c: [r.update(student=name) for r, name in zip(c, ("T01", "t01", "T02"), strict=True)]),
-        "name-case",
-        "student: T01, t01 look alike",
-        "warning",
-    ),
-    "site in two splits": (
-        rows(lambda c: [r.update(split=name) for r, name in zip(c, ("train", "test", "test"), strict=True)]),
-        "split-site",
-        "site A appears in more than one part of the split",
-        "warning",
-    ),
-}
-"""What the doctor finds in a folder that opens."""
+FOUND: list[tuple[Spoil, str, str, str]] = [
+    (cut, "media-truncated", "error", "cut short or damaged: the last whole frame is at"),
+    (hollow, "media-no-frames", "error", "holds no video frames"),
+    (matroska, "media-container", "warning", "is called .mp4 but is matroska"),
+    (shuffled, "media-timestamps", "error", "timestamp"),
+    (flip, "media-damaged", "error", "damaged"),
+    (media(frames=60), "media-duration", "error", "lasts 6.00 s, but its row says 2 s"),
+    (media(frames=10), "span-outside", "error", "step aed_01: span 1.5-1.9 s reaches past"),
+    (media(pts=UNEVEN), "media-variable-rate", "warning", "(a picture every 0.010 to 0.210 s)"),
+    (media(pts=[500 + 100 * n for n in range(20)], options={"bf": "0"}), "media-start", "warning", "begins at 0.500"),
+    (lambda root: turn(root / "media/v001.mp4"), "media-rotated", "warning", "turned or mirrored"),
+    (media(size=(63, 47), pixels="yuv444p"), "media-odd-size", "warning", "has odd sides (63x47)"),
+    (media(pixels="yuv420p10le"), "media-codec", "warning", "is h264 yuv420p10le"),
+    (media(audio=True), "media-audio", "warning", "has sound"),
+    (media(metadata={"title": "Zhang San"}), "media-metadata", "warning", "carries metadata (title)"),
+    (blank, "media-blank", "warning", "same flat picture"),
+    (copied, "media-copy", "warning", "media/v003.mp4 and media/v001.mp4 are the same file"),
+    (media(), "media-digest", "error", "media/v001.mp4 is not the file that the digest was taken of"),
+    (info(media_sha256={}), "digest-absent", "warning", "gives no media_sha256"),
+    (edited("dataset.yaml", lambda i: i["media_sha256"].pop("media/v001.mp4")), "digest-absent", "warning",
+     "media/v001.mp4 has no digest"),
+    (link("/etc", "elsewhere"), "symlink-outside", "error", "a link that leaves the folder"),
+    (text("x.names.csv", b"a"), "private-inside", "error", "private table of names"),
+    (text("media/IMG_1.mov", b"x"), "media-spare", "warning", "1 files in media/ belong to no"),
+    (step(appicable=False), "key-unknown", "warning", "Is it 'applicable'?"),
+    (rows(lambda c: c[0]["steps"].pop(1)), "step-missing", "warning", "skill 'cpr' lacks cpr_02"),
+    (step(applicable=False), "na-with-score", "warning", "cpr_01 are not applicable but have"),
+    (step(score={"rater_a": 2, "consensus": 2}), "rater-missing", "warning", "rater_b has no points for 1 of 12"),
+    (step(score={"rater_a": 2, "rater_b": 2}), "consensus-missing", "warning", "for 1 of 12"),
+    (step(score={"rater_a": 0, "rater_b": 1, "consensus": 2}), "consensus-outside", "warning", "for v001/cpr_01"),
+    (step(score={"rater_a": 1, "rater_b": 2, "consensus": 1.5}), "consensus-fraction", "warning", "not a whole"),
+    (step(score={"rater_a": 1.5, "rater_b": 2, "consensus": 2}), "score-off-increment", "error", "of rater_a's points"),
+    (rows(all_correct), "labels-constant", "warning", "every step of every video is correct"),
+    (row(video_id="V002"), "name-case", "warning", "video_id: V002, v002 look alike"),
+    (each("student", "T01", "t01", "T02"), "name-case", "warning", "student: T01, t01 look alike"),
+    (each("student", "s1", "s2", "s2", performance="p"), "performance-student", "warning", "p (s1, s2)."),
+    (step(findings={"ghost": {"reason": "slow"}}), "finding-rater", "warning", "findings of 'ghost' in 1 steps"),
+]  # fmt: skip
+"""What the check finds in a folder that opens."""
 
 
 def test_the_good_folder_has_no_finding(folder: Path) -> None:
     report = check_dataset(folder)
     assert [str(problem) for problem in report.problems] == []
-    assert report.summary["frames"] == 60
-    assert report.summary["seconds"] == 6.0
+    assert (report.summary["frames"], report.summary["seconds"]) == (60, 6.0)
 
 
-@pytest.mark.parametrize("name", ERRORS)
-def test_opening_refuses_it_by_name(folder: Path, name: str) -> None:
-    spoil, code, words = ERRORS[name]
+@pytest.mark.parametrize(("spoil", "code", "words"), ERRORS)
+def test_opening_refuses_it_by_name(folder: Path, spoil: Spoil, code: str, words: str) -> None:
     spoil(folder)
     with pytest.raises(DataError) as caught:
         open_dataset(folder)
     found = [problem for problem in caught.value.problems if problem.code == code]
-    assert found, [problem.code for problem in caught.value.problems]
-    assert any(words in str(problem) for problem in found), [str(problem) for problem in found]
+    assert any(words in str(problem) for problem in found), [str(problem) for problem in caught.value.problems]
     assert all(problem.fix and problem.file for problem in found)
     assert code in {problem.code for problem in check_dataset(folder, quick=True).errors}
 
 
-@pytest.mark.parametrize("name", DECODED)
-def test_check_finds_each_corruption(folder: Path, name: str) -> None:
-    spoil, code, words, severity = DECODED[name]
+@pytest.mark.parametrize(("spoil", "code", "severity", "words"), FOUND)
+def test_check_finds_each_corruption(folder: Path, spoil: Spoil, code: str, severity: str, words: str) -> None:
     spoil(folder)
     open_dataset(folder)  # none of these stops a run from starting
-    found = [problem for problem in check_dataset(folder).problems if problem.code == code]
-    assert found, [(problem.code, str(problem)) for problem in check_dataset(folder).problems]
-    assert any(words in str(problem) for problem in found), [str(problem) for problem in found]
+    problems = check_dataset(folder).problems
+    found = [problem for problem in problems if problem.code == code]
+    assert any(words in str(problem) for problem in found), [(problem.code, str(problem)) for problem in problems]
     assert {problem.severity for problem in found} == {severity}
 
 
-def test_all_findings_come_in_one_run(folder: Path) -> None:
-    for spoil in (step(step_id="cpr_99"), row(site=3), text("media/v002.mp4", b""), info(synthetic="x")):
+def test_all_findings_come_in_one_report_whatever_the_jobs(folder: Path) -> None:
+    flip(folder)
+    write_video(folder / "media/v002.mp4", audio=True, size=(62, 46))
+    assert check_dataset(folder, quick=True).errors == (), "quick does not decode"
+    report = check_dataset(folder, jobs=1)
+    assert report == check_dataset(folder, jobs=3)
+    assert {problem.code for problem in report.errors} == {"media-damaged", "media-digest"}
+    for spoil in (rows(lambda c: c[0].pop("steps")), text("media/v002.mp4", b""), info(synthetic="x")):
         spoil(folder)
     with pytest.raises(DataError) as caught:
         open_dataset(folder)
-    assert {problem.code for problem in caught.value.problems} >= {"row-invalid", "media-empty"}
+    assert {problem.code for problem in caught.value.problems} == {"row-invalid", "media-empty"}
     assert {problem.file for problem in caught.value.problems} == {"videos.jsonl", "dataset.yaml"}
+    stated = json.loads(json.dumps(check_dataset(folder).to_json(), allow_nan=False))
+    assert stated["ok"] is False and stated["summary"]["videos"] == 2
+    assert set(stated["errors"][0]) == {"code", "what", "fix", "file", "line", "field", "severity"}
+
+
+@pytest.mark.parametrize("make", [lambda path: None, lambda path: path.write_text("x")])
+def test_check_refuses_what_is_no_folder(tmp_path: Path, make: Callable[[Path], Any]) -> None:
+    make(tmp_path / "x")
+    assert check_dataset(tmp_path / "x").errors

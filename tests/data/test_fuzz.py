@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from siming_tasks.common.errors import DataError, Problem, SimingError
+from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.data import open_dataset
 from siming_tasks.data.dataset import scan
-from siming_tasks.data.jsonl import parse_object, read_jsonl
+from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.rubrics import rubric_from
 from siming_tasks.tools.builder.label_tables import read_labels
@@ -59,17 +59,6 @@ def test_any_bytes_as_json_lines_are_read_or_refused(root: Path, data: bytes) ->
     )
 
 
-@FEW
-@given(JSON)
-def test_strict_reader_agrees_with_json(value: Any) -> None:
-    text = json.dumps(value)
-    try:
-        assert parse_object(text) == value
-    except ValueError:
-        finite = "NaN" not in text and "Infinity" not in text
-        assert not isinstance(value, dict) or not finite or "\\ud" in text
-
-
 def test_lines_from_strangers_are_refused_by_name(tmp_path: Path) -> None:
     """Whole numbers beyond 64 bits, what is nested too deeply, and a log's NaN, which is nothing."""
     path = tmp_path / "lines.jsonl"
@@ -107,20 +96,6 @@ def test_any_value_anywhere_in_a_row_is_read_or_refused(root: Path, data: st.Dat
     assert not any(problem.severity == "error" for problem in scan(root)[1]), "the change alone was refused"
 
 
-@FEW
-@given(st.binary(max_size=300))
-def test_any_bytes_as_a_sheet_are_refused(root: Path, data: bytes) -> None:
-    """What is drawn here has no heading of a label sheet."""
-    for name in ("any.csv", "any.xlsx"):
-        path = root.parent / name
-        path.write_bytes(data)
-        try:
-            rows, found = read_labels([path], TINY)
-        except DataError as error:
-            found, rows = error.problems, []
-        assert rows == [] and all(problem.file == str(path) or str(path) in problem.what for problem in found) and found
-
-
 CELL = st.text(max_size=8) | st.sampled_from(
     ["v1", "cpr_01", "2", "２", "1:23", "-", "N/A", "nan", "1e999", "=1+1", "1,5"]
 )
@@ -144,32 +119,14 @@ def test_any_cells_in_a_sheet_are_read_or_refused(root: Path, cells: list[list[s
     assert (found[-1].video, found[-1].start, found[-1].points) == ("good video", 83, 2)
 
 
+FIELDS = ["setting", "video_id", "step_id", "scores", "score", "verdict", "response", "id", "answers", "status"]
+VALUES = JSON | st.sampled_from(["full_score", "clip_error", "v001", "cpr_01", {"cpr_01": 1}])
+
+
 @FEW
-@given(
-    st.dictionaries(
-        st.sampled_from(
-            [
-                "setting",
-                "video_id",
-                "step_id",
-                "scores",
-                "score",
-                "verdict",
-                "response",
-                "id",
-                "answers",
-                "status",
-                "media",
-            ]
-        ),
-        JSON | st.sampled_from(["full_score", "clip_error", "v001", "cpr_01", {"cpr_01": 1}]),
-    )
-)
+@given(st.dictionaries(st.sampled_from(FIELDS), VALUES))
 def test_any_prediction_line_is_read_or_refused(root: Path, row: dict[str, Any]) -> None:
     path = root.parent / "any_predictions.jsonl"
     path.write_text(json.dumps(row) + "\n")
-    try:
-        found = load_predictions(path, open_dataset(root))
-    except SimingError:
-        raise AssertionError("findings are returned, not raised") from None
+    found = load_predictions(path, open_dataset(root))  # findings are returned, not raised
     assert found.problems or found.records

@@ -111,23 +111,12 @@ def test_no_file_that_leaves_tells_more_than_its_pictures(real: Path, tmp_path: 
     assert leaked(*(path for path in (tmp_path / "cache").rglob("*") if path.is_file())) == []
 
 
-def trimmed(plain: Path, target: Path, hidden: str) -> Path:
-    """A film of 2 s whose edit list hides the first or the last second of its sound."""
-    with av.open(str(plain)) as source, av.open(str(target), "w", options={"avoid_negative_ts": "disabled"}) as out:
-        tracks = {stream: out.add_stream_from_template(stream) for stream in source.streams}
-        for packet in source.demux():
-            if packet.dts is not None:
-                if packet.stream.type == "audio" and hidden == "first":
-                    packet.pts, packet.dts = packet.pts - 16000, packet.dts - 16000
-                packet.stream = tracks[packet.stream]
-                out.mux(packet)
-    if hidden == "last":
-        data = bytearray(target.read_bytes())
-        at = data.rindex(b"elst") + 12  # of the sound: the length of its only edit, in ms
-        assert 1990 <= struct.unpack(">I", data[at : at + 4])[0] <= 2100
-        data[at : at + 4] = struct.pack(">I", 1000)
-        target.write_bytes(data)
-    return target
+def hide(path: Path, begin: int, of_sound: bool) -> None:
+    """Have the edit list of the pictures or of the sound show the second from ``begin`` (units of the track) on."""
+    data = bytearray(path.read_bytes())
+    at = (data.rindex(b"elst") if of_sound else data.index(b"elst")) + 12  # the length of its only edit, in ms
+    data[at : at + 8] = struct.pack(">2I", 1000, begin)
+    path.write_bytes(data)
 
 
 def seconds_held(path: Path, **options: str) -> float:
@@ -135,31 +124,23 @@ def seconds_held(path: Path, **options: str) -> float:
         return sum(float(packet.duration * packet.time_base) for packet in container.demux(audio=0) if packet.dts)
 
 
-@pytest.mark.parametrize("hidden", ["first", "last"])
-def test_sound_that_is_trimmed_away_stays_behind(tmp_path: Path, hidden: str) -> None:
+@pytest.mark.parametrize("begin", [0, 16000], ids=["the end is hidden", "the beginning is hidden"])
+def test_sound_that_is_trimmed_away_stays_behind_and_pictures_are_refused(tmp_path: Path, begin: int) -> None:
     """But for the packet (1,024 samples) at the cut, and the one before that a decoder needs."""
-    source = trimmed(write_video(tmp_path / "plain.mp4", audio=True), tmp_path / "v.mp4", hidden)
+    source = write_video(tmp_path / "v.mp4", audio=True, options={"bf": "0"})
+    hide(source, begin, of_sound=True)
     copy_plain(source, tmp_path / "copy.mp4", sound=True)
     assert seconds_held(source, ignore_editlist="1") > 1.9
-    assert 1 <= seconds_held(tmp_path / "copy.mp4", ignore_editlist="1") < 1 + 2 * 1024 / 16000
+    assert 0.9 <= seconds_held(tmp_path / "copy.mp4", ignore_editlist="1") < 1 + 2 * 1024 / 16000
     with av.open(str(tmp_path / "copy.mp4")) as copied:
         assert 0.9 < sum(frame.samples for frame in copied.decode(audio=0)) / 16000 < 1.1
-
-
-@pytest.mark.parametrize("begin", [0, 5120])
-def test_a_film_of_which_pictures_are_trimmed_away_is_refused(tmp_path: Path, begin: int) -> None:
-    plain = write_video(tmp_path / "plain.mp4", options={"bf": "0"})
-    data = bytearray(plain.read_bytes())
-    at = data.index(b"elst") + 12
-    data[at : at + 8] = struct.pack(">2I", 1000, begin)
-    (tmp_path / "v.mp4").write_bytes(data)
-    assert (read_timeline(plain).n_frames, read_timeline(tmp_path / "v.mp4").n_frames) == (20, 10)
+    hide(source, begin // 16000 * 5120, of_sound=False)
+    assert read_timeline(source).n_frames == 10
     with pytest.raises(MediaError, match="may carry more than pictures"):
-        copy_plain(tmp_path / "v.mp4", tmp_path / "copy.mp4")
+        copy_plain(source, tmp_path / "refused.mp4")
 
 
-@pytest.mark.parametrize("name", ["exam.mp4", "exam.mkv"])
-@pytest.mark.parametrize("keep_audio", [False, True])
+@pytest.mark.parametrize(("name", "keep_audio"), [("exam.mp4", True), ("exam.mkv", False)])
 def test_a_build_leaves_out_what_a_film_tells(tmp_path: Path, name: str, keep_audio: bool) -> None:
     told(tmp_path / "videos", name)
     (tmp_path / "rubric.yaml").write_text(yaml.safe_dump(RUBRIC))
@@ -186,12 +167,9 @@ def state(folder: Path, **about: Any) -> None:
     ("services", "recipient", "goes"),
     [
         (None, "https://api.openai.com/v1", False),
-        (None, "api.openai.com", False),
         (None, "http://localhost:8000/v1", True),
         (None, "http://127.0.0.1.evil.example/v1", False),
-        (None, "node7", False),
         (None, "", False),
-        (["api.openai.com"], "https://api.openai.com/v1", True),
         (["openai.com"], "https://api.openai.com/v1", True),
         (["openai.com"], "https://evilopenai.com/v1", False),
         (["api.openai.com"], "generativelanguage.googleapis.com", False),
@@ -209,11 +187,7 @@ def test_recordings_go_to_those_whom_the_data_set_names(real: Path, services: An
         refuse_without_consent(open_dataset(real), recipient)
     state(real, synthetic=True)
     refuse_without_consent(open_dataset(real), recipient)
-
-
-@pytest.mark.parametrize("wrong", [{"service": ["x"]}, {"services": "everybody"}, "any"])
-def test_a_consent_that_says_something_else_is_refused(real: Path, wrong: Any) -> None:
-    state(real, consent=wrong)
+    state(real, consent={"services": "everybody"})
     with pytest.raises(DataError, match="consent"):
         open_dataset(real)
 
@@ -225,15 +199,12 @@ PROXY = "http://proxy.example.com:3128"
     ("name", "client", "arguments", "host"),
     [
         ("chat.openai", "https://api.openai.com/v1/", {}, "api.openai.com"),
-        ("chat.openai", "http://127.0.0.1:8000/v1", {}, ""),
         ("chat.async_openai", "http://node7:8000/v1", {}, "node7"),
         ("chat.gemini", None, {}, "generativelanguage.googleapis.com"),
         ("simple.claude", None, {"base_url": "http://127.0.0.1:9"}, "api.anthropic.com"),
         ("simple.gpt4v", None, {"base_url": "http://127.0.0.1:9"}, "gpt4v"),
-        ("chat.litellm", None, {"base_url": "http://localhost:4000"}, ""),
         ("chat.litellm", None, {}, "litellm"),
         ("chat.qwen2_5_vl", None, {}, ""),
-        ("chat.vllm", None, {}, ""),
     ],
 )
 def test_who_is_asked_is_known_before_the_first_request(
@@ -249,7 +220,6 @@ def test_who_is_asked_is_known_before_the_first_request(
         ({}, "http://127.0.0.1:9", "http://127.0.0.1:9"),
         ({"http_proxy": PROXY}, "http://127.0.0.1:9", PROXY),
         ({"all_proxy": PROXY}, "https://localhost/v1", PROXY),
-        ({"https_proxy": PROXY}, "https://api.openai.com/v1", "https://api.openai.com/v1"),
         ({"https_proxy": PROXY}, "api.openai.com", "api.openai.com"),
         ({"http_proxy": PROXY}, "http://api.openai.com/v1", PROXY),
         ({"http_proxy": PROXY, "no_proxy": "127.0.0.1"}, "http://127.0.0.1:9", "http://127.0.0.1:9"),
@@ -289,19 +259,24 @@ def test_jobs_and_uploads_need_consent_and_a_plan_says_who_has_it(
         push(open_dataset(public.root), "org/exams")
 
 
-@pytest.mark.parametrize(("refs", "size"), [(3, (1920, 1080)), (16, (7680, 4320))])
-def test_a_check_takes_at_most_300_mb_beside_one_picture(tmp_path: Path, refs: int, size: tuple[int, int]) -> None:
-    """Of whatever file: a decoder would hold 16 pictures of 50 MB for this one, and user data keep each in memory."""
+@pytest.mark.parametrize(
+    ("frames", "refs", "size"),
+    [
+        pytest.param(40, 3, (3840, 2160), id="each picture is decoded", marks=pytest.mark.weekly),
+        pytest.param(18, 16, (5120, 2880), id="a decoder would hold 16 of 22 MB"),
+    ],
+)
+def test_a_check_takes_at_most_300_mb_beside_one_picture(
+    tmp_path: Path, frames: int, refs: int, size: tuple[int, int]
+) -> None:
     flat = np.full((size[1] * 3 // 2, size[0]), 90, np.uint8)
     with av.open(str(tmp_path / "v.mp4"), "w") as out:
         stream = out.add_stream("libx264", rate=25)
         (stream.width, stream.height), stream.pix_fmt = size, "yuv420p"
         stream.options = {"preset": "ultrafast", "x264-params": f"ref={refs}:bframes=3"}
-        for number in range(24):
-            flat[100:200, 100 * number : 100 * number + 100] = 10 * number
-            frame = av.VideoFrame.from_ndarray(flat, format="yuv420p")
-            frame.pts = number
-            out.mux(stream.encode(frame))
+        for number in range(frames):
+            flat[100:200, 90 * number : 90 * number + 90] = 6 * number
+            out.mux(stream.encode(av.VideoFrame.from_ndarray(flat, format="yuv420p")))
         out.mux(stream.encode(None))
     done = subprocess.run([sys.executable, "-c", MEASURE, str(tmp_path / "v.mp4")], capture_output=True, text=True)
     peak, codes = json.loads(done.stdout)
@@ -313,8 +288,10 @@ import json, resource, sys
 from pathlib import Path
 from siming_tasks.common.schema import Video
 from siming_tasks.data.check.media_checks import inspect
+path = Path(sys.argv[1])
+inspect(path, Video("v", "v.mp4", 1, ()), 1, quick=True)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-found = inspect(Path(sys.argv[1]), Video("v", "v.mp4", 0.96, ()), 1)
+found = inspect(path, Video("v", "v.mp4", 1, ()), 1)
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(json.dumps([(after - before) / 1024, [problem.code for problem in found.problems]]))
 """

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shutil
+import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,11 @@ import pytest
 import yaml
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.files import sha256_file
 from siming_tasks.data import check_dataset, open_dataset, resolve_dataset
-from siming_tasks.data.digest import fingerprint
 from siming_tasks.options import Options
+from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.tools import simulator
-from tests.data.conftest import unstate, write_video
+from tests.data.conftest import unstate
 
 Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
 
@@ -33,8 +31,6 @@ def test_a_data_set_is_opened_with_its_rows_as_written(folder: Path) -> None:
     assert [video.video_id for video in dataset.videos] == ["v001", "v002", "v003"]
     video = dataset.video("v002")
     assert dataset.media_path(video) == folder / "media/v002.mp4"
-    assert dataset.media_digest(video) == sha256_file(folder / "media/v002.mp4")
-    assert dataset.raters == ("consensus", "rater_a", "rater_b")
     assert dataset.lines == {"v001": 1, "v002": 2, "v003": 3}
     assert video.step("cpr_02").span == (0.5, 0.9)
     with pytest.raises(DataError, match="no video 'v9'; there is v001"):
@@ -56,70 +52,42 @@ def test_withheld_means_no_consensus_anywhere(folder: Path, edit: Edit) -> None:
 
 
 def test_the_computed_digest_follows_the_content_and_nothing_else(folder: Path, edit: Edit) -> None:
-    def without(*names: str) -> None:
-        info = yaml.safe_load((folder / "dataset.yaml").read_text())
-        (folder / "dataset.yaml").write_text(yaml.safe_dump({k: v for k, v in info.items() if k not in names}))
-
     stated = open_dataset(folder).digest
-    without("digest")
-    assert open_dataset(folder).digest == stated
+    unstate(folder)
     rubric = yaml.safe_load((folder / "rubric.yaml").read_text())
     (folder / "rubric.yaml").write_text("# a remark\n" + json.dumps(rubric))
     assert open_dataset(folder).digest == stated
-    without("media_sha256")
-    by_ends = open_dataset(folder).digest
-    assert by_ends != stated
+    (folder / "dataset.yaml").write_text("name: tiny")  # no SHA-256: both ends and the size stand for a file
+    seen = [stated, open_dataset(folder).digest]
     edit(lambda rows: rows[0]["steps"][0]["score"].update(consensus=0))
-    relabelled = open_dataset(folder).digest
-    assert relabelled not in (stated, by_ends)
-    write_video(folder / "media/v001.mp4", seed=77)
-    assert open_dataset(folder).digest not in (stated, by_ends, relabelled)
+    seen.append(open_dataset(folder).digest)
+    data = bytearray((folder / "media/v003.mp4").read_bytes())
+    for change in (0, -1):
+        data[change] ^= 1
+        (folder / "media/v003.mp4").write_bytes(data)
+        seen.append(open_dataset(folder, media=False).digest)
+    assert len(set(seen)) == len(seen)
 
 
-def test_the_fingerprint_sees_both_ends_and_the_size(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    data = bytearray(300_000)
-    seen = set()
-    for change in (None, 0, 299_999, 150_000):
-        if change is not None:
-            data[change] ^= 1
-        path.write_bytes(data)
-        seen.add(fingerprint(path))
-    assert len(seen) == 3  # the middle is not read
-    path.write_bytes(data + b"\0")
-    assert fingerprint(path) not in seen
-
-
-def test_a_hub_snapshot_links_into_its_blob_store(folder: Path, tmp_path: Path) -> None:
-    store = tmp_path / "datasets--org--exams"
-    snapshot = store / "snapshots" / ("0" * 40)
-    shutil.copytree(folder, snapshot)
-    (store / "blobs").mkdir()
-    (snapshot / "media/v001.mp4").rename(store / "blobs/abc")
-    os.symlink("../../../blobs/abc", snapshot / "media/v001.mp4")
-    dataset = open_dataset(snapshot)
-    assert dataset.meta["revision"] == "0" * 40
-    (store / "secret.mp4").write_bytes((store / "blobs/abc").read_bytes())
-    (snapshot / "media/v001.mp4").unlink()
-    os.symlink("../../../secret.mp4", snapshot / "media/v001.mp4")
-    with pytest.raises(DataError, match="leaves the dataset folder through a link"):
-        open_dataset(snapshot)
-
-
-def test_a_line_of_two_gigabytes_costs_neither_time_nor_memory(folder: Path) -> None:
+def test_a_line_of_two_gigabytes_is_not_read(folder: Path) -> None:
     with (folder / "videos.jsonl").open("r+b") as stream:
         stream.truncate(2 << 30)
-    start = time.monotonic()
     with pytest.raises(DataError, match=r"videos.jsonl:4: this line has more than 4,000,000 bytes"):
         open_dataset(folder)
-    assert time.monotonic() - start < 10
 
 
-def test_a_folder_is_taken_as_it_is(folder: Path) -> None:
-    assert resolve_dataset(Options(data=str(folder))) == folder
+def test_the_prediction_lines_of_the_docs_are_read(folder: Path, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/data.md").read_text(encoding="utf-8")
+    lines = re.findall(r'^\{"setting".*$', page, re.MULTILINE)
+    assert len(lines) == 4
+    path = tmp_path / "p.jsonl"
+    path.write_text("\n".join(lines).replace('"cpr_02": 3', '"cpr_02": 1'))
+    found = load_predictions(path, open_dataset(folder))
+    assert set(found.records) == {json.loads(line)["setting"] for line in lines}
+    assert all(record["answers"] for records in found.records.values() for record in records)
 
 
-@pytest.mark.parametrize("data", ["/no/such/folder", "no-such-name", "a/b/c", "../x"])
+@pytest.mark.parametrize("data", ["/no/such/folder", "a/b/c"])
 def test_a_name_that_is_neither_folder_nor_repository_is_refused(data: str) -> None:
     with pytest.raises(DataError) as caught:
         resolve_dataset(Options(data=data))
@@ -132,6 +100,7 @@ def test_a_name_that_is_neither_folder_nor_repository_is_refused(data: str) -> N
 RACE = """
 import sys
 from pathlib import Path
+from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.tools import simulator
 from siming_tasks.data import open_dataset, resolve, resolve_dataset
 from siming_tasks.options import Options
@@ -178,15 +147,11 @@ def test_the_demo_is_made_once_by_several_processes_and_mended(
     assert (home / "videos.jsonl").read_text() == whole
 
 
-@pytest.mark.parametrize("stated", [True, False])
 @pytest.mark.parametrize("what", ["file", "folder"])
-def test_media_without_permission_are_named(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, what: str, stated: bool
-) -> None:
+def test_media_without_permission_are_named(folder: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     """The account may not read one file, or not enter its folder: a finding with file, row and way out."""
     closed = folder / "media/v002.mp4"
-    if not stated:
-        unstate(folder)
+    unstate(folder)
 
     def refuse(real: Callable[..., Any]) -> Callable[..., Any]:
         def call(path: Any, *arguments: Any, **named: Any) -> Any:
