@@ -46,14 +46,11 @@ def test_default_has_the_papers_shape() -> None:
         ("aed", 9, 25),
         ("bmv", 5, 15),
     ]
-    assert rubric.max_score == 100
     assert sum(len(step.errors) for step in rubric.steps) == 148
     assert sum(step.scope == "history" for step in rubric.steps) == 5
+    assert all(step.error("omitted").deduct == step.max_score for step in rubric.steps)
     assert "not the physicians' rubric of the paper" in (rubric.status or "")
-
-
-def test_default_graph_by_hand() -> None:
-    steps = default_rubric().by_id
+    steps = rubric.by_id
     assert {(r.id, r.effect, r.cap) for r in steps["bmv_04"].requires} == {
         ("bmv_01", "cap", 3),
         ("bmv_02", "cap", 1),
@@ -63,27 +60,14 @@ def test_default_graph_by_hand() -> None:
     assert steps["aed_08"].critical and steps["cpr_12"].evidence.min_fps == 5
 
 
-def test_every_level_of_a_scale_can_be_reached_by_named_errors() -> None:
-    assert len(default_rubric().steps) == 33
-    for step in default_rubric().steps:
-        assert {"omitted"} <= {error.name for error in step.errors}
-        assert step.error("omitted").deduct == step.max_score
-
-
 def test_a_source_names_its_publisher_or_says_that_none_was_found() -> None:
     rubric = default_rubric()
     assert {fact["source"] for step in rubric.steps for fact in step.facts} == set(rubric.sources)
-    fields = {"title", "publisher", "published_in", "year", "doi", "url", "verification", "note"}
     for key, source in rubric.sources.items():
-        assert source.keys() <= fields, key
         assert ("not traced to a primary document" in source.get("note", "")) == ("publisher" not in source), key
         assert "publisher" in source or source.keys().isdisjoint({"doi", "url", "published_in"}), key
-        assert re.fullmatch(r"10\.\d{4,}/[\w.]+", source.get("doi", "10.0000/none")), key
         assert source["verification"] in ("excerpt", "secondary", "background", "own"), key
-
-
-def test_a_source_links_to_its_publisher_only() -> None:
-    hosts = {urlsplit(source["url"]).hostname for source in default_rubric().sources.values() if "url" in source}
+    hosts = {urlsplit(source["url"]).hostname for source in rubric.sources.values() if "url" in source}
     assert hosts == {"openaccess.thecvf.com", "exam.ipmph.com"}
 
 
@@ -91,30 +75,6 @@ def broken(**changes: Any) -> dict[str, Any]:
     data = copy.deepcopy(SMALL)
     data["skills"][0]["steps"][1].update(changes)
     return data
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (broken(id="s_01"), "step id 's_01' appears twice"),
-        (broken(id="S-01"), "differ only in case or dashes"),
-        (broken(max_score=0), "skills.0.steps.1.max_score: Input should be greater than 0"),
-        (broken(max_score=1), "error 's_02.omitted' deducts 2 of 1 points"),
-        (broken(requires=[{"id": "s_02"}]), "step 's_02' requires 's_02', which is a later step or itself"),
-        (broken(requires=[{"id": "x"}]), "step 's_02' requires 'x', which is no step of this rubric"),
-        (broken(requires=[{"id": "s_01", "effect": "cap"}]), "give `cap` with `effect: cap`"),
-        (broken(facts=[{"value": "v", "source": "NOWHERE"}]), "cites source 'NOWHERE'"),
-        (broken(colour="red"), "skills.0.steps.1.colour: Extra inputs are not permitted"),
-        ({**SMALL, "schema_version": 2}, "schema_version: Input should be 1"),
-        ([], "Input should be a valid dictionary"),
-    ],
-)
-def test_a_wrong_rubric_is_refused_with_place_and_problem(data: Any, message: str) -> None:
-    with pytest.raises(RubricError) as caught:
-        rubric_from(data, "mine.yaml")
-    assert message in str(caught.value)
-    assert str(caught.value).startswith("mine.yaml: ")
-    assert caught.value.problems[0].code == "rubric-invalid"
 
 
 @pytest.mark.parametrize(
@@ -161,63 +121,35 @@ def test_unused_fields_do_not_change_the_digest() -> None:
     assert rubric_from(dump) == used
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"score_increment": 0.25}, "0.25 is no score_increment; 1 (whole points) and 0.5 (half points) are"),
-        ({"score_increment": True}, "`yes` is not a number; write points such as 2 or 2.5"),
-        (
-            {"score_increment": 1, "max_score": 2.5},
-            "score_increment is 1, but step 's_02' has 2.5 points. State `score_increment: 0.5` for it",
-        ),
-        ({"max_score": 3.3}, "3.3 is neither whole nor half points; write the scale in larger points"),
-        ({"requires": [{"id": "s_01", "effect": "cap", "cap": 0.25}]}, "0.25 is neither whole nor half points"),
-        ({"max_score": True}, "skills.0.steps.1.max_score: `yes` is not a number; write points such as 2 or 2.5"),
-    ],
-)
-def test_points_are_whole_or_half(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(RubricError) as caught:
-        rubric_from(broken(**changes))
-    assert message in str(caught.value)
-
-
 def test_all_faults_are_listed_at_once() -> None:
-    data = broken(max_score=-1, scope="elsewhere")
     with pytest.raises(RubricError) as caught:
-        rubric_from(data)
+        rubric_from(broken(max_score=-1, scope="elsewhere"), "mine.yaml")
     assert {problem.field for problem in caught.value.problems} == {
         "skills.0.steps.1.max_score",
         "skills.0.steps.1.scope",
     }
+    assert str(caught.value).startswith("mine.yaml: ") and caught.value.problems[0].code == "rubric-invalid"
+    with pytest.raises(RubricError, match="Input should be a valid dictionary"):
+        rubric_from([])
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("content", "message"),
     [
-        ("a: [1, 2", "not valid YAML"),
-        ("a: &x [1]\nb: *x", "aliases (*name) are not accepted here"),
-        ("a: 1\na: 2", "key 'a' appears twice"),
-        ("a: !!python/object/apply:os.system [ls]", "not valid YAML"),
-        ("[" * 3000, "nested too deeply"),
+        (b"a: &x [1]\nb: *x", "aliases (*name) are not accepted here"),
+        (b"a: !!python/object/apply:os.system [ls]", "not valid YAML"),
+        (b"[" * 3000, "nested too deeply"),
+        ("requirement: 按压".encode("gbk"), "not UTF-8"),
     ],
 )
-def test_unusable_yaml_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "rubric.yaml"
-    path.write_text(text)
-    with pytest.raises(RubricError) as caught:
-        load_rubric(path)
-    assert message in str(caught.value) and str(path) in str(caught.value)
-
-
-def test_a_file_round_trips(tmp_path: Path) -> None:
+def test_unusable_yaml_is_refused_by_name(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "rubric.yaml"
     path.write_text(yaml.safe_dump(SMALL))
     assert load_rubric(path) == rubric_from(SMALL)
-    path.write_bytes("requirement: 按压".encode("gbk"))
-    with pytest.raises(RubricError, match="not UTF-8"):
+    path.write_bytes(content)
+    with pytest.raises(RubricError) as caught:
         load_rubric(path)
-    with pytest.raises(RubricError, match="no such file"):
-        load_rubric(tmp_path / "absent.yaml")
+    assert message in str(caught.value) and str(path) in str(caught.value)
 
 
 def test_the_chinese_texts_say_every_number_of_the_english_ones() -> None:
