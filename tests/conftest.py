@@ -34,7 +34,6 @@ SLOW_TESTS = {
     "test_differences_and_judges_that_never_look",
     "test_any_json_with_a_wound",
     "test_more_than_1000_clusters",
-    "test_no_other_folder_compares_the_name_of_a_format_or_an_ablation",
     "test_none_knows_the_labels_of_its_own_cluster",
     "test_the_clock_hears_hesitation",
 }

@@ -3,110 +3,63 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import replace
 from difflib import ndiff
 
 import pytest
 
 from siming_tasks.rubrics import Rubric, default_rubric, rubric_from
-from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
-from siming_tasks.tasks.prompt import (
-    PROMPT_VERSION,
-    build_prompt,
-    frame_caption,
-    frames_note,
-    template_hash,
-)
+from siming_tasks.tasks import BENCHMARK_TASKS, TASKS, UNALTERED_TASKS
+from siming_tasks.tasks.prompt import PROMPT_VERSION, build_prompt, frame_caption, frames_note, template_hash
 from tests.tasks.conftest import own_hash
 
 STEPS = default_rubric().steps
+PLAIN = "5f9cb8d487b3d855 0d4f367b4bc91093 bdfbba9aef60018d b155f07415e36788"
+PINNED = {
+    "{}": ("4432fb215541 fe9341732341 ac1fd84138cb 2baff2ab4453", PLAIN),
+    "{}_abstain": ("2fd869a708cb 455f04a973ba dbd1668a53ca c14ff51cdffd",
+                   "b1d0ed229937be92 cb742bdbf834991e 1881d8ff283ae7d1 b18253ea3ed3a161"),
+    "{}_evidence": ("4c0c5e58355b d8e3a496f3f9 b071f49abe97 fec3e2116bfd",
+                    "1526b61ccfee625f 8dce5170ead2efc3 d157f1ae28153b22 185143eb3f45de07"),
+    "{}_named_errors": ("dccbe46289e0 d438ae9eef99 5f8c93ce474c 03ede3449162",
+                        "452eae49bf672fb5 565271ddba8bd6b2 8871c5dca0b25563 0d3d307903bda13b"),
+    "ablation_no_video_{}": ("ba823d7c83d6 9876ba7d1052 c8c24b899892 f083d2112b6b",
+                             "3d1899d5a698faa3 d99f3faac4c31b49 3bf30962d35ae4b2 8f503e3d7a220c2b"),
+    "ablation_shuffled_frames_{}": ("90be9f289c68 7c7043c95e5c 643f874bb5ab fc537748cb8d", PLAIN),
+    "ablation_frozen_frame_{}": ("12833d60c501 17cf4536022d c8852db30fa8 ad0117e77e7a", PLAIN),
+    "ablation_mismatched_video_{}": ("d76007ee2ffe 9f8342601fe8 bcec9c6f95b2 8caf1e8575b5", PLAIN),
+    "sound_video_audio_{}": ("12d7c0adcc4d db458eb6bdcd 1a27e3601683 bde4c88b410d",
+                             "187fc42b80be24d9 efbb6848e9010ad2 92d2cd574c0e80b3 18f2a11c35d8f536"),
+    "sound_audio_{}": ("98de61786fa4 2abf746bf266 3efaa93e2d29 ba75d73678c8",
+                       "bf5c00a3518b5710 42a6f63ca2bda2c5 3b713a84c055ec06 165c17e4cbf582f6"),
+    "sound_video_transcript_{}": ("5e65deaf57e3 d357bdde9183 5521f50a41b8 9de6e933d3fc",
+                                  "c70e2d08213fcd85 694ee61fa14aebfe 8f95bb50a5070aea a7e5118b551a54cc"),
+}  # fmt: skip
+"""By name of a task, ``{}`` for those of the benchmark in turn: hashes of its template, and of all its prompts."""
+PINNED_TIMED = {
+    "full_timed_score": ("d29802a82e66", "7ec3aeaa754b4b69"),
+    "full_timed_error": ("61e31a890a06", "e4a090b31e4dfc61"),
+}
 
 
-def test_the_template_of_every_task_is_pinned_to_the_task_version() -> None:
-    """A changed word changes what is measured: move the task version and the changelog, then this line.
+def test_templates_and_whole_prompts_are_pinned_to_the_task_version() -> None:
+    """A changed word changes what is measured: move the task version and the changelog, then these hashes.
 
     Tasks that are not named here are newer than these; none of them may change a hash.
     """
     assert (PROMPT_VERSION, template_hash()) == ("4-A", "888bdb743a0b")
-    pinned = {
-        "full_score": "4432fb215541",
-        "full_error": "fe9341732341",
-        "clip_score": "ac1fd84138cb",
-        "clip_error": "2baff2ab4453",
-        "full_timed_score": "d29802a82e66",
-        "full_timed_error": "61e31a890a06",
-        "full_score_abstain": "2fd869a708cb",
-        "full_error_abstain": "455f04a973ba",
-        "clip_score_abstain": "dbd1668a53ca",
-        "clip_error_abstain": "c14ff51cdffd",
-        "full_score_evidence": "4c0c5e58355b",
-        "full_error_evidence": "d8e3a496f3f9",
-        "clip_score_evidence": "b071f49abe97",
-        "clip_error_evidence": "fec3e2116bfd",
-        "full_score_named_errors": "dccbe46289e0",
-        "full_error_named_errors": "d438ae9eef99",
-        "clip_score_named_errors": "5f8c93ce474c",
-        "clip_error_named_errors": "03ede3449162",
-        "ablation_no_video_full_score": "ba823d7c83d6",
-        "ablation_no_video_full_error": "9876ba7d1052",
-        "ablation_no_video_clip_score": "c8c24b899892",
-        "ablation_no_video_clip_error": "f083d2112b6b",
-        "ablation_shuffled_frames_full_score": "90be9f289c68",
-        "ablation_shuffled_frames_full_error": "7c7043c95e5c",
-        "ablation_shuffled_frames_clip_score": "643f874bb5ab",
-        "ablation_shuffled_frames_clip_error": "fc537748cb8d",
-        "ablation_frozen_frame_full_score": "12833d60c501",
-        "ablation_frozen_frame_full_error": "17cf4536022d",
-        "ablation_frozen_frame_clip_score": "c8852db30fa8",
-        "ablation_frozen_frame_clip_error": "ad0117e77e7a",
-        "ablation_mismatched_video_full_score": "d76007ee2ffe",
-        "ablation_mismatched_video_full_error": "9f8342601fe8",
-        "ablation_mismatched_video_clip_score": "bcec9c6f95b2",
-        "ablation_mismatched_video_clip_error": "8caf1e8575b5",
-        "sound_video_audio_full_score": "12d7c0adcc4d",
-        "sound_video_audio_full_error": "db458eb6bdcd",
-        "sound_video_audio_clip_score": "1a27e3601683",
-        "sound_video_audio_clip_error": "bde4c88b410d",
-        "sound_audio_full_score": "98de61786fa4",
-        "sound_audio_full_error": "2abf746bf266",
-        "sound_audio_clip_score": "3efaa93e2d29",
-        "sound_audio_clip_error": "ba75d73678c8",
-        "sound_video_transcript_full_score": "5e65deaf57e3",
-        "sound_video_transcript_full_error": "d357bdde9183",
-        "sound_video_transcript_clip_score": "5521f50a41b8",
-        "sound_video_transcript_clip_error": "9de6e933d3fc",
-    }
-    assert {name: own_hash(TASKS[name]) for name in pinned} == pinned
-
-
-@pytest.mark.parametrize(
-    ("name", "pinned"),
-    [
-        ("full_score", "5f9cb8d487b3d855"),
-        ("full_error", "0d4f367b4bc91093"),
-        ("clip_score", "bdfbba9aef60018d"),
-        ("clip_error", "b155f07415e36788"),
-        ("full_timed_score", "7ec3aeaa754b4b69"),
-        ("full_timed_error", "e4a090b31e4dfc61"),
-        ("full_score_abstain", "b1d0ed229937be92"),
-        ("full_error_abstain", "cb742bdbf834991e"),
-        ("clip_score_abstain", "1881d8ff283ae7d1"),
-        ("clip_error_abstain", "b18253ea3ed3a161"),
-        ("full_score_evidence", "1526b61ccfee625f"),
-        ("full_error_evidence", "8dce5170ead2efc3"),
-        ("clip_score_evidence", "d157f1ae28153b22"),
-        ("clip_error_evidence", "185143eb3f45de07"),
-    ],
-)
-def test_the_whole_prompt_is_pinned_to_the_task_version(name: str, pinned: str) -> None:
-    """Every prompt of the embedded rubric, byte by byte: SHA-256."""
-    setting = TASKS[name]
-    asked = [STEPS] if setting.scope == "full" else [STEPS[at : at + 1] for at in range(len(STEPS))]
-    spans = [(float(at), at + 0.5) for at in range(33)] if setting.shows_step_times else None
-    texts = [build_prompt(setting, steps, spans, default_rubric()) for steps in asked]
-    assert hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16] == pinned
-    assert template_hash(setting, default_rubric()) == template_hash(setting)
+    rows = {pattern: zip(BENCHMARK_TASKS, *map(str.split, texts), strict=True) for pattern, texts in PINNED.items()}
+    pinned = {pattern.format(task): tuple(hashes) for pattern, row in rows.items() for task, *hashes in row}
+    found = {}
+    for name in (*pinned, *PINNED_TIMED):
+        task = TASKS[name]
+        asked = [STEPS] if task.scope == "full" else [STEPS[at : at + 1] for at in range(len(STEPS))]
+        spans = [(float(at), at + 0.5) for at in range(33)] if task.shows_step_times else None
+        texts = "\0".join(build_prompt(task, steps, spans, default_rubric()) for steps in asked)
+        found[name] = (own_hash(task), hashlib.sha256(texts.encode()).hexdigest()[:16])
+        assert template_hash(task, default_rubric()) == template_hash(task)
+        assert template_hash(task) == (template_hash() if name in BENCHMARK_TASKS else own_hash(task))
+    assert found == pinned | PINNED_TIMED
 
 
 def other_rubric(changes: dict[str, object]) -> Rubric:
@@ -115,35 +68,30 @@ def other_rubric(changes: dict[str, object]) -> Rubric:
     return rubric_from({name: value for name, value in {**kept, **changes}.items() if value is not None})
 
 
-WHOLE = "You are a physician examiner of emergency skills. The video shows one complete examination, in which a trainee"
+ONE = "The video shows one complete examination"
+WHOLE = f"You are a physician examiner of emergency skills. {ONE}, in which a trainee"
 
 
 @pytest.mark.parametrize(
     ("changes", "full", "clip"),
     [
-        (
-            {"title": None},
-            f"{WHOLE} performs the procedure below on a manikin. Judge",
-            "a procedure on a manikin. It",
-        ),
         ({"title": " "}, f"{WHOLE} performs the procedure below on a manikin. Judge", "a procedure on a manikin. It"),
         (
             {"title": "Suture of\n a wound", "setting": "on a  suture pad"},
-            'You are a physician examiner. The video shows one complete examination ("Suture of a wound"), in which a '
-            "trainee performs the procedure below on a suture pad. Judge the trainee by the rubric, step by step.",
+            f'You are a physician examiner. {ONE} ("Suture of a wound"), in which a trainee performs the procedure '
+            "below on a suture pad. Judge the trainee by the rubric, step by step.",
             'is cut from an examination ("Suture of a wound"), in which a trainee performs a procedure on a suture pad.'
             " It shows the one step below.",
         ),
         (
             {"title": "Knots {of} 100 %"},
-            'You are a physician examiner. The video shows one complete examination ("Knots {of} 100 %"), in which a '
-            "trainee performs the procedure below. Judge",
+            f'You are a physician examiner. {ONE} ("Knots {{of}} 100 %"), in which a trainee performs the procedure '
+            "below. Judge",
             'an examination ("Knots {of} 100 %"), in which a trainee performs a procedure. It shows',
         ),
         (
             {"title": None, "setting": "at the bedside"},
-            "You are a physician examiner. The video shows one complete examination, in which a trainee performs the "
-            "procedure below at the bedside. Judge",
+            f"You are a physician examiner. {ONE}, in which a trainee performs the procedure below at the bedside.",
             "from an examination, in which a trainee performs a procedure at the bedside. It shows",
         ),
     ],
@@ -174,12 +122,7 @@ def test_an_exam_of_many_skills_is_called_by_those_that_are_asked_about() -> Non
     alone = other_rubric({"title": None, "examiner": "a paramedic"})
     prompt = build_prompt(TASKS["clip_error"], first.steps[:1], None, alone)
     assert prompt.startswith("You are a paramedic of emergency skills. The video clip")
-
-
-def test_the_title_of_the_embedded_rubric_is_not_the_title_of_the_exam() -> None:
-    """Folders built with the embedded rubric hold a copy of it, which states no setting."""
-    prompt = build_prompt(TASKS["full_score"], STEPS, rubric=default_rubric())
-    assert prompt.startswith(WHOLE) and (default_rubric().title or "") not in prompt
+    # folders built with the embedded rubric hold a copy of it, whose title is about the rubric
     moved = other_rubric({"rubric_id": "siming-default", "setting": "in a simulated ward"})
     assert "below in a simulated ward." in build_prompt(TASKS["full_score"], STEPS, rubric=moved)
 
@@ -192,21 +135,6 @@ def test_half_points_have_a_template_of_their_own() -> None:
     assert score.count("half points allowed)") == error.count("half points allowed)") == 33
     assert "integer" not in score and "as a number." in score
     assert error.split("\n\nTask: ")[1] == build_prompt(TASKS["full_error"], STEPS).split("\n\nTask: ")[1]
-
-
-def test_results_state_one_template_for_the_benchmark_and_one_for_each_control() -> None:
-    assert {template_hash(TASKS[name]) for name in BENCHMARK_TASKS} == {template_hash()}
-    controls = [setting for name, setting in TASKS.items() if name not in BENCHMARK_TASKS]
-    assert [template_hash(setting) for setting in controls] == [own_hash(setting) for setting in controls]
-
-
-def test_another_setting_changes_no_hash_and_is_asked_like_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = {name: (template_hash(setting), own_hash(setting)) for name, setting in TASKS.items()}
-    toy = replace(TASKS["clip_error"], name="clip_toy", role="You are a toy.", is_benchmark=False)
-    monkeypatch.setitem(TASKS, "clip_toy", toy)
-    assert {name: (template_hash(TASKS[name]), own_hash(TASKS[name])) for name in before} == before
-    assert template_hash(toy) not in {value for pair in before.values() for value in pair}
-    assert build_prompt(toy, STEPS[:1]).startswith("You are a toy.\n\nRubric:\n\n[cpr_01] ")
 
 
 @pytest.mark.parametrize("part", ["name", "role", "question", "reply"])
@@ -232,95 +160,52 @@ def test_step_times_are_all_that_the_timed_prompt_adds() -> None:
         assert timed[timed.index(added[1]) - 1].startswith("[cpr_01] ")
 
 
-def test_abstention_and_evidence_change_the_reply_section_alone() -> None:
-    """Everything but the answer format stays word for word, so that only the format explains a difference."""
+def test_formats_change_the_reply_section_and_what_they_add_to_a_step_alone() -> None:
+    """Everything else stays word for word, so that only the format explains a difference."""
     halves = other_rubric({"title": None, "score_increment": 0.5})
     for base in BENCHMARK_TASKS:
-        for form, word in (("abstain", '"not visible"'), ("evidence", '"evidence"')):
-            setting = TASKS[f"{base}_{form}"]
-            for rubric in (default_rubric(), halves):
-                steps = rubric.steps if setting.scope == "full" else rubric.steps[:1]
-                plain, other = (build_prompt(spec, steps, rubric=rubric) for spec in (TASKS[base], setting))
-                assert plain.rpartition("\n\n")[0] == other.rpartition("\n\n")[0]
-                assert word not in plain and word in other.rpartition("\n\n")[2]
-                assert ("as a number" in other) == ("as a number" in plain)
-                assert (f"{len(steps)} step ids" in other) == (setting.scope == "full")
-            assert setting.answer_format.name == form
-            assert not setting.is_benchmark and setting.group == f"siming_{form}"
-    assert not any(TASKS[name].answer_format.name for name in BENCHMARK_TASKS)
-
-
-def test_named_errors_add_the_rubrics_errors_to_each_step_and_change_the_reply() -> None:
-    for base in BENCHMARK_TASKS:
-        steps = STEPS if TASKS[base].scope == "full" else STEPS[:1]
-        plain, other = (build_prompt(TASKS[name], steps).splitlines() for name in (base, f"{base}_named_errors"))
-        added = [line[2:] for line in ndiff(plain[:-1], other[:-1]) if not line.startswith("  ")]
-        expected = []
-        for step in steps:
-            expected += ["Errors:", *(f"- {error.id}: {error.observable}" for error in step.errors)]
-        assert added == expected and all(step.errors for step in steps)
-        assert '"errors", the ids of the listed errors' in other[-1] and '"reason", what the ' in other[-1]
-
-
-def test_a_step_without_errors_states_that_none_is_defined() -> None:
+        for rubric in (default_rubric(), halves):
+            steps = rubric.steps if TASKS[base].scope == "full" else rubric.steps[:1]
+            texts = {form: build_prompt(TASKS[f"{base}{form}"], steps, rubric=rubric).rpartition("\n\n")
+                     for form in ("", "_abstain", "_evidence", "_named_errors")}  # fmt: skip
+            for form, word in (("_abstain", '"not visible"'), ("_evidence", '"evidence"')):
+                assert texts[form][0] == texts[""][0] and word in texts[form][2] and word not in texts[""][2]
+                assert ("as a number" in texts[form][2]) == ("as a number" in texts[""][2])
+            lines = ndiff(texts[""][0].splitlines(), texts["_named_errors"][0].splitlines())
+            expected = [["Errors:", *(f"- {error.id}: {error.observable}" for error in step.errors)] for step in steps]
+            assert [line[2:] for line in lines if line[0] in "+-"] == [line for each in expected for line in each]
     step = STEPS[0].model_copy(update={"errors": ()})
     assert "\nErrors: none are named.\n\nTask:" in build_prompt(TASKS["clip_error_named_errors"], [step])
 
 
-def test_only_a_setting_with_step_times_takes_spans() -> None:
-    with pytest.raises(ValueError, match="full_score needs no spans, 33 given"):
-        build_prompt(TASKS["full_score"], STEPS, [None] * 33)
-    with pytest.raises(ValueError, match="full_timed_score needs 33 spans, none given"):
-        build_prompt(TASKS["full_timed_score"], STEPS)
-    with pytest.raises(ValueError, match="full_timed_error needs 33 spans, 2 given"):
-        build_prompt(TASKS["full_timed_error"], STEPS, [None] * 2)
+@pytest.mark.parametrize("name", UNALTERED_TASKS)
+def test_a_reasoned_prompt_differs_in_one_sentence(name: str) -> None:
+    setting = TASKS[name]
+    steps = STEPS if setting.scope == "full" else STEPS[:1]
+    spans = [None] * len(steps) if setting.shows_step_times else None
+    plain, other = (build_prompt(setting, steps, spans, style=style) for style in ("plain", "reasoned"))
+    assert plain == build_prompt(setting, steps, spans)
+    first = "Answer with one JSON object and nothing else."
+    before, _, after = plain.partition(first)
+    assert other.startswith(before) and other.endswith(after) and first not in other
+    added = other.removeprefix(before).removesuffix(after)
+    assert added.startswith("First think step by step") and added.endswith("one JSON object and nothing after it.")
+    assert own_hash(setting, style="reasoned") != own_hash(setting) == own_hash(setting, style="plain")
 
 
-def test_clip_prompt_to_the_letter() -> None:
-    assert (
-        build_prompt(TASKS["clip_score"], [default_rubric().by_id["cpr_07"]])
-        == """\
-You are a physician examiner of emergency skills. The video clip is cut from an examination, in which a trainee \
-performs a procedure on a manikin. It shows the one step below. Judge the trainee by the rubric.
-
-Rubric:
-
-[cpr_07] Expose the chest (maximum 1 point)
-Requirement: Opens clothing so that the sternum and nipple line can be seen before hands are placed.
-Full points: Chest visible before the first compression.
-Partial points: Not available: one-point item.
-No points: Compressions through closed clothing or chest bared only later.
-
-Task: score this step. Give a whole number of points from 0 (failed) to the maximum of the step (fully correct).
-
-Answer with one JSON object and nothing else. It has the single key "score", whose value is your points, as an integer \
-from 0 to 1. Only the JSON counts, and of several answers to a step the last."""
-    )
-
-
-@pytest.mark.parametrize("name", ["full_score", "full_error"])
-def test_full_prompt_names_every_step_with_scale_and_criteria(name: str) -> None:
-    prompt = build_prompt(TASKS[name], STEPS)
-    for step in STEPS:
-        assert prompt.count(f"[{step.id}] {step.name} (maximum {step.max_score:g} point") == 1
-        for text in (step.requirement, step.criteria.full, step.criteria.partial, step.criteria.fail):
-            assert text in prompt
-    assert "each of the 33 step ids" in prompt
-    assert not re.search(r'"(?:cpr|aed|bmv)_\d+"\s*:', prompt)  # no example score vector
-
-
-def test_settings_of_one_scope_share_everything_before_the_task() -> None:
-    for scope, steps in (("full", STEPS), ("clip", STEPS[:1])):
-        score, error = (build_prompt(TASKS[f"{scope}_{answer}"], steps) for answer in ("score", "error"))
-        assert score.split("\n\nTask: ")[0] == error.split("\n\nTask: ")[0]
-        assert score != error
-
-
-def test_a_clip_asks_about_one_step() -> None:
-    with pytest.raises(ValueError, match="clip_score cannot ask about 2 steps"):
-        build_prompt(TASKS["clip_score"], STEPS[:2])
-    with pytest.raises(ValueError, match="full_score cannot ask about 0 steps"):
-        build_prompt(TASKS["full_score"], [])
+@pytest.mark.parametrize(
+    ("name", "steps", "spans", "words"),
+    [
+        ("full_score", STEPS, [None] * 33, "full_score needs no spans, 33 given"),
+        ("full_timed_score", STEPS, None, "full_timed_score needs 33 spans, none given"),
+        ("full_timed_error", STEPS, [None] * 2, "full_timed_error needs 33 spans, 2 given"),
+        ("clip_score", STEPS[:2], None, "clip_score cannot ask about 2 steps"),
+        ("full_score", [], None, "full_score cannot ask about 0 steps"),
+    ],
+)
+def test_steps_and_spans_that_do_not_fit_are_refused(name: str, steps: list, spans: list | None, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        build_prompt(TASKS[name], steps, spans)
 
 
 def test_frames_carry_their_time() -> None:

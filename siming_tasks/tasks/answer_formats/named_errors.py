@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 MAX_REASON = 500  # characters of a reason that are kept
 _ERROR_KEYS = frozenset(("error", "errors", "错误", "失误"))
 _REASON_KEYS = frozenset(("reason", "reasons", "rationale", "原因", "理由"))
-_NO_ERROR = frozenset(("none", "no_error", "no_errors", "无"))
 _HEADING, _LINE, _NONE = "Errors:", "- {id}: {observable}", "Errors: none are named."
 
 
@@ -111,28 +109,23 @@ class NamedErrorsFormat(AnswerFormat):
 def read_error_ids(value: Value, step: RubricStep) -> tuple[str, ...] | None:
     """The ids of a step's errors that a value names, in the rubric's order; empty for none.
 
-    Read are a list of ids, and ids in a text separated by commas or semicolons. An id counts with and without its step,
-    in any case, and with a remark after a colon or in brackets. One entry that is none of the step's errors makes all
-    of the value unreadable (None): what it means must not be guessed.
+    A list of ids, or one id, each with or without its step and in any case. One entry that is none of the step's errors
+    makes all of the value unreadable (None): what it means must not be guessed.
     """
     from siming_tasks.parsing.json_values import Group
+    from siming_tasks.parsing.steps import words
 
-    if isinstance(value, str):
-        written: list[Any] = re.split(r"[,;，；、\n]", value)
-    elif isinstance(value, Group) and value.closed and value.bracket == "[":
-        written = [item for _, item in value.entries]
+    if isinstance(value, Group) and value.closed and value.bracket == "[":
+        written: list[Any] = [item for _, item in value.entries]
     else:
-        return None
-    if len(written) == 1 and isinstance(written[0], str) and _folded(written[0]) in _NO_ERROR:
-        return ()
-    by_name: dict[str, set[str]] = {}
+        written = [value]
+    by_name: dict[tuple[str, ...], set[str]] = {}
     for error in step.errors:
-        for name in {_folded(error.id), _folded(error.name)}:
+        for name in {words(error.id), words(error.name)}:
             by_name.setdefault(name, set()).add(error.id)
     named: set[str] = set()
     for text in written:
-        bare = re.split(r"[:：(（]", text, maxsplit=1)[0] if isinstance(text, str) else ""
-        ids = by_name.get(_folded(text), by_name.get(_folded(bare), set())) if bare else set()
+        ids = by_name.get(words(text), set()) if isinstance(text, str) else set()
         if len(ids) != 1:
             return None
         named |= ids
@@ -142,9 +135,4 @@ def read_error_ids(value: Value, step: RubricStep) -> tuple[str, ...] | None:
 def read_reason(value: Value, _: RubricStep | None = None) -> str | None:
     """A reason as one line of at most :data:`MAX_REASON` characters; None for no text."""
     text = " ".join(value.split())[:MAX_REASON] if isinstance(value, str) else ""
-    return None if _folded(text) in ("", "none", "null", "n_a", "无") else text
-
-
-def _folded(text: str) -> str:
-    """An id in lower case with one ``_`` between its parts: ``CPR-01 no-tap`` and ``cpr_01.no_tap`` are the same."""
-    return re.sub(r"[\W_]+", "_", text.casefold()).strip("_")
+    return None if text.casefold() in ("", "none", "null", "n/a", "无") else text

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from siming_tasks.parsing import Parsed, format_answers
 from siming_tasks.rubrics import default_rubric
-from siming_tasks.tasks import ANSWER_FORMATS, TASKS
+from siming_tasks.tasks import ANSWER_FORMATS
 
 FORMAT = ANSWER_FORMATS["named_errors"]
 STEPS = default_rubric().steps[:3]
@@ -26,10 +26,8 @@ def parse(text: str, steps: Any = STEPS, answer: Any = "error") -> Parsed:
 @pytest.mark.parametrize(
     ("written", "named"),
     [
-        ([ONE], (ONE,)), ([OTHER, ONE, ONE], (ONE, OTHER)), ([], ()), (ONE, (ONE,)), (f"{ONE}, {OTHER}", (ONE, OTHER)),
-        (f"{ONE}; {OTHER}", (ONE, OTHER)), ("none", ()), ("No errors", ()), (["one_side_only"], (ONE,)),
-        (["CPR-02 One-Side-Only"], (ONE,)), ([f"{ONE}: only at the left ear"], (ONE,)), ([f"{ONE} (left)"], (ONE,)),
-        (["cpr_02.one side only"], (ONE,)),
+        ([ONE], (ONE,)), ([OTHER, ONE, ONE], (ONE, OTHER)), ([], ()), (ONE, (ONE,)), (["one_side_only"], (ONE,)),
+        (["CPR-02 One-Side-Only"], (ONE,)),
     ],
 )  # fmt: skip
 def test_errors_are_read_in_several_forms(written: Any, named: tuple[str, ...]) -> None:
@@ -45,9 +43,8 @@ def test_errors_are_read_in_several_forms(written: Any, named: tuple[str, ...]) 
 @pytest.mark.parametrize(
     "written",
     [
-        ["made_up"], [ONE, "made_up"], [{"id": ONE}],
-        "too shallow", None, "", [STEPS[0].errors[0].id], [[ONE]], {"id": ONE}, [3],
-        {"first": ONE}, [{"id": ONE, "error": OTHER}], ["none", ONE], True,
+        [ONE, "made_up"], [{"id": ONE}], "too shallow", None, "", [STEPS[0].errors[0].id], {"id": ONE}, [3],
+        f"{ONE}, {OTHER}", ["none", ONE], True,
     ],
 )  # fmt: skip
 def test_errors_that_the_step_does_not_have_are_not_guessed(written: Any) -> None:
@@ -62,28 +59,20 @@ def test_the_last_list_of_a_step_counts_and_two_in_one_object_are_none() -> None
     assert parse(twice, answer="score").details["named_errors"] == {}
 
 
-def test_a_verdict_stands_whatever_errors_are_named_beside_it() -> None:
-    parsed = parse(json.dumps({"verdict": "correct", "errors": [ONE], "reason": "x"}), [STEP])
-    assert parsed.answers == {STEP.id: 0.0} and parsed.details["named_errors"] == {STEP.id: (ONE,)}
-
-
 @pytest.mark.parametrize("verdict", ["correct", "incorrect"])
 def test_no_error_of_the_default_rubric_is_mistaken_for_a_verdict(verdict: str) -> None:
     for step in default_rubric().steps:
-        every = [error.id for error in step.errors] if verdict == "incorrect" else []
-        for ids in ([], every, *([name] for name in every)):
-            for names in (ids, [name.rpartition(".")[2] for name in ids]):
-                reason = "Both hands are wrong, the rest is correct." if ids else "Both hands are seen throughout."
-                reply = {"verdict": verdict, "errors": names, "reason": reason}
-                parsed = parse(json.dumps(reply), [step])
-                assert parsed.answers == {step.id: float(verdict == "incorrect")}, (step.id, names)
-                assert parsed.details["named_errors"] == {step.id: tuple(ids)}
+        for error in step.errors:
+            reason = "Both hands are wrong, the rest is correct."
+            parsed = parse(json.dumps({"verdict": verdict, "errors": [error.name], "reason": reason}), [step])
+            assert parsed.answers == {step.id: float(verdict == "incorrect")}, error.id
+            assert parsed.details["named_errors"] == {step.id: (error.id,)}
 
 
 @pytest.mark.parametrize(
     ("written", "reason"),
-    [("Taps  one\nshoulder.", "Taps one shoulder."), ("x" * 600, "x" * 500), ("", None), (None, None), ("N/A", None),
-     (["a", "b"], None), ("No safe sign is seen", "No safe sign is seen")],
+    [("Taps  one\nshoulder.", "Taps one shoulder."), ("x" * 600, "x" * 500), (None, None), ("N/A", None),
+     (["a", "b"], None)],
 )  # fmt: skip
 def test_a_reason_is_one_line_of_text(written: Any, reason: str | None) -> None:
     parsed = parse(json.dumps({"verdict": "incorrect", "reason": written}), [STEP])
@@ -105,9 +94,3 @@ def test_formatted_replies_are_read_back(ids: list[str], answer: Any) -> None:
 def test_any_text_is_read_without_an_exception(text: str) -> None:
     parsed = parse('{"verdicts": {"cpr_02": {"errors": ' + text)
     assert set(parsed.details["named_errors"]) <= {step.id for step in STEPS}
-
-
-def test_the_format_adds_one_task_for_each_of_the_benchmarks() -> None:
-    assert [name for name, task in TASKS.items() if task.answer_format is FORMAT] == [
-        "full_score_named_errors", "full_error_named_errors", "clip_score_named_errors", "clip_error_named_errors"
-    ]  # fmt: skip
