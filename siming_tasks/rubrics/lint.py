@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from siming_tasks.common.errors import Problem
 from siming_tasks.rubrics.load import line_of
