@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,7 +22,6 @@ from siming_tasks.cli.terminal import (
     show_markdown,
     title,
 )
-from siming_tasks.common.errors import Problem, RubricError
 from siming_tasks.options import Options
 
 if TYPE_CHECKING:
@@ -50,41 +50,51 @@ def check(
     as_json: bool,
 ) -> int:
     """List everything that is wrong with a data set folder, or with a rubric; 1 if there are errors."""
-    from siming_tasks.common.sanitize import one_line
     from siming_tasks.data import check_dataset, is_hub_name
-    from siming_tasks.data.check.report import NOT_CHECKED
+    from siming_tasks.data.check.report import NOT_CHECKED, check_rubric
 
     path = Path(dir).expanduser() if dir and not is_hub_name(dir) else cli.dataset_folder(options, dir=dir)
-    if path.suffix.lower() in (".yaml", ".yml"):
-        return _check_rubric(path, as_json)
-    if leaks:
+    of_rubric = path.suffix.lower() in (".yaml", ".yml")
+    if leaks and not of_rubric:
         return _find_leaks(options, path, quick, as_json)
-    report = check_dataset(path, quick=quick, jobs=jobs, progress=sys.stderr.isatty() and not as_json)
-    if restate:
-        report = _restate(report)
+    if of_rubric:
+        report = check_rubric(path)
+    else:
+        report = check_dataset(path, quick=quick, jobs=jobs, progress=sys.stderr.isatty() and not as_json)
+        report = _restate(report) if restate else report
     if as_json:
         print_json(report.to_json(), indent=1)
         return 1 if report.errors else 0
     for line in fold_problems(report.problems, None if show_all else FOLDED, " (--all shows each)"):
         print(line)
-    facts = report.summary
-    if "videos" in facts:
-        seen = "headers and timestamps" if facts["quick"] else f"{facts['frames']:,} pictures decoded"
-        synthetic = " SYNTHETIC" if facts["synthetic"] else ""
-        say(
-            f"{path}:{synthetic} {facts['videos']} videos, {facts['seconds'] / 60:.1f} min, "
-            f"{facts['steps']:,} judged steps, labels {'withheld' if facts['withheld'] else 'present'}; {seen}."
-        )
-        if not facts["spans"]:
-            say("No step has a span (start and end): models judge the whole videos (--tasks siming_full), no clips.")
-        if facts["splits"]:
-            say(f"Splits: {', '.join(f'{one_line(name)} {count:,}' for name, count in facts['splits'].items())}.")
-        if any(about != "not stated" for about in facts["raters"].values()):
-            say(f"Raters: {'; '.join(f'{one_line(name)}: {about}' for name, about in facts['raters'].items())}.")
-        if facts["sound"]:
-            say(" ".join(map(one_line, facts["sound"])))
-    print(f"{count_problems(report.problems)}. Not looked at: {'; '.join(NOT_CHECKED)}.")
+    for sentence in _about(path, report.summary):
+        say(sentence)
+    unseen = ("whether the criteria are right",) if of_rubric else NOT_CHECKED
+    print(f"{count_problems(report.problems)}. Not looked at: {'; '.join(unseen)}.")
     return 1 if report.errors else 0
+
+
+def _about(path: Path, facts: Mapping[str, Any]) -> Iterator[str]:
+    """Sentences on what was looked at: a rubric, or the videos and labels of a data set."""
+    from siming_tasks.common.sanitize import one_line
+
+    if "points" in facts:
+        yield f"{path}: {facts['steps']} steps, {facts['points']:g} points."
+    if "videos" not in facts:
+        return
+    seen = "headers and timestamps" if facts["quick"] else f"{facts['frames']:,} pictures decoded"
+    yield (
+        f"{path}:{' SYNTHETIC' * facts['synthetic']} {facts['videos']} videos, {facts['seconds'] / 60:.1f} min, "
+        f"{facts['steps']:,} judged steps, labels {'withheld' if facts['withheld'] else 'present'}; {seen}."
+    )
+    if not facts["spans"]:
+        yield "No step has a span (start and end): models judge the whole videos (--tasks siming_full), no clips."
+    if facts["splits"]:
+        yield f"Splits: {', '.join(f'{one_line(name)} {count:,}' for name, count in facts['splits'].items())}."
+    if any(about != "not stated" for about in facts["raters"].values()):
+        yield f"Raters: {'; '.join(f'{one_line(name)}: {about}' for name, about in facts['raters'].items())}."
+    if facts["sound"]:
+        yield " ".join(map(one_line, facts["sound"]))
 
 
 def _restate(report: CheckReport) -> CheckReport:
@@ -99,41 +109,11 @@ def _restate(report: CheckReport) -> CheckReport:
     before, now = restate(root)
     text = f"{root}: the digest {now[:12]} is right already."
     if before != now:
-        text = (
-            f"{root}: digest {before[:12] if before else 'none'} is now {now[:12]}. Raise `version` in "
-            "dataset.yaml; predictions and label files made for the old digest are refused from now on."
-        )
+        text = f"{root}: digest {before[:12] if before else 'none'} is now {now[:12]}. Raise `version` in dataset.yaml; "
+        text += "predictions and label files made for the old digest are refused from now on."
     say(text, error=True)  # standard output may be one JSON object
     left = tuple(problem for problem in report.problems if problem.code not in DIGEST_CODES)
     return replace(report, problems=left, summary={**report.summary, "digest": now})
-
-
-def _check_rubric(path: Path, as_json: bool) -> int:
-    """Print all findings; 1 if there are errors."""
-    from siming_tasks.common.files import yaml_lines
-    from siming_tasks.rubrics import load_rubric
-    from siming_tasks.rubrics.lint import lint_rubric
-
-    summary = {}
-    try:
-        rubric = load_rubric(path)
-        problems = lint_rubric(rubric, str(path), yaml_lines(path))
-        summary = {"skills": len(rubric.skills), "steps": len(rubric.steps), "points": rubric.max_score}
-    except RubricError as error:
-        problems = list(error.problems) or [Problem("rubric-unreadable", str(error), "")]
-    errors = [problem for problem in problems if problem.severity == "error"]
-    warnings = [problem for problem in problems if problem.severity == "warning"]
-    if as_json:
-        findings = {"errors": [each.to_json() for each in errors], "warnings": [each.to_json() for each in warnings]}
-        print_json({**findings, "summary": summary}, indent=1)
-        return 1 if errors else 0
-    for line in fold_problems(problems, None):
-        say(line)
-    if summary:
-        say(f"{path}: {summary['steps']} steps, {summary['points']:g} points.")
-    counts = f"{plural(len(errors), 'error')}, {plural(len(warnings), 'warning')}"
-    print(f"{counts}. Not looked at: whether the criteria are right.")
-    return 1 if errors else 0
 
 
 def _find_leaks(options: Options, path: Path, quick: bool, as_json: bool) -> int:

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from siming_tasks.results.discovery import RunSource
     from siming_tasks.results.run import Run, Scores
 
-MAX_COMMANDS = 8
-"""Commands for missing requests that are printed."""
-
 _ONLY = {"pass_mark": "diagnosis", "tasks": "missing", "allow": "scores", "prices": "scores"}
 """Flags that go with one value of ``--show``."""
 
@@ -62,7 +59,7 @@ def score(
     """Score a run's predictions or sample logs without a model, or show what else is known of it.
 
     --show diagnosis breaks the run down by step, severity, history and exam decision; card is Markdown for a model's
-    README; missing lists the requests without an answer, and the commands that ask them.
+    README; missing lists the requests without an answer.
     """
     from siming_tasks.results.discovery import run_at
 
@@ -157,13 +154,12 @@ def _show_diagnosis(
 
 
 def _show_missing(parts: Sequence[Path], options: Options, tasks: str | None, partial: bool, as_json: bool) -> int:
-    """Count the requests (of SIMING_SHARD) without an answer to keep, with the commands that ask them; 1 if any.
+    """Count the requests (of SIMING_SHARD) without an answer to keep; 1 if there are any.
 
     A folder of a run that has not begun need not be there yet.
     """
-    from siming_tasks.common.public_facts import REST
     from siming_tasks.results.discovery import run_at
-    from siming_tasks.results.lmms_eval_commands import missing_requests, retry_commands, settings_named
+    from siming_tasks.results.lmms_eval_commands import missing_requests, settings_named
     from siming_tasks.results.run import read_run
     from siming_tasks.tasks import TASKS
 
@@ -176,25 +172,19 @@ def _show_missing(parts: Sequence[Path], options: Options, tasks: str | None, pa
         raise OptionsError(f"{parts[0]}: holds no run yet. Name its tasks (--tasks siming).")
     left = missing_requests(run, dataset, names, options.shard)
     asked = [request for _, requests in left.values() for request in requests]
-    commands = retry_commands(run, asked, options.shard) if run else []
     if as_json:
         counts = {name: count for name, (count, _) in left.items()}
-        print_json({"asked": counts, "missing": [asdict(each) for each in asked], "commands": commands})
+        print_json({"asked": counts, "missing": [asdict(each) for each in asked]})
         return 1 if asked else 0
     show_problems(run.problems if run else ())
     for name, (count, requests) in left.items():
-        why = [" ".join(filter(None, (each.status, each.reason))) for each in requests[:8]]
-        first = [f"{each.id} ({said})" if said else each.id for each, said in zip(requests, why, strict=False)]
+        first = [f"{each.id} ({f'{each.status} {each.reason}'.strip()})" if each.status else each.id
+                 for each in requests[:8]]  # fmt: skip
         shown = f"; {len(requests):,} missing: {', '.join(first)}{', ...' * (len(requests) > 8)}" if requests else ""
         say(f"{TASKS[name].task_name}: {count - len(requests):,} of {count:,} requests answered{shown}")
-    if commands:
-        say("\n".join(["These commands ask exactly those:", *commands[:MAX_COMMANDS]]))
-        if not (source and source.facts.get("model")):
-            say("What was run is not known here (no results file of lmms-eval): fill in MODEL and MODEL_ARGS.")
-        elif any(REST in command for command in commands):
-            say(f"Addresses, keys and other arguments are not shown: fill them in where {REST} stands.")
-    if len(commands) > MAX_COMMANDS:
-        say(f"... {len(commands) - MAX_COMMANDS:,} more. The command of the run asks what has no kept reply, too.")
-    if run and any((one.conditions.usage or {}).get("stored") is False for row in run.records.values() for one in row):
+    records = (record for rows in run.records.values() for record in rows) if run else ()
+    if any((record.conditions.usage or {}).get("stored") is False for record in records):
         say("SIMING_REPLIES=off: no reply was stored. The command of the run asks and pays everything again.")
+    elif asked:
+        say("The command of the run asks what has no kept reply, and nothing else.")
     return 1 if asked else 0

@@ -1,4 +1,4 @@
-"""Requests of a run without an answer to keep, and the commands of lmms-eval that ask them, or make a run again."""
+"""Requests of a run without an answer to keep, and the command of lmms-eval that makes a run again."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.errors import OptionsError
@@ -23,9 +21,7 @@ from siming_tasks.tasks.expected_requests import check_shards, record_id, shard_
 from siming_tasks.tasks.prompting import PromptOptions
 
 
-def command_of(
-    facts: Mapping[str, Any], tasks: Sequence[str], part: RequestSlice, *, data: str | None, output: str | Path = "OUT"
-) -> str:
+def command_of(facts: Mapping[str, Any], tasks: Sequence[str], part: RequestSlice, *, data: str | None) -> str:
     """A line for a shell. Secrets are ``***`` in it, as they are in the facts.
 
     Args:
@@ -33,7 +29,6 @@ def command_of(
         tasks: the names of the tasks in lmms-eval.
         part: the requests of each.
         data: of the variable ``SIMING_DATA``; None leaves it out.
-        output: folder for ``--output_path``.
     """
     words = ["lmms-eval", "--model", str(facts.get("model") or "MODEL")]
     if facts.get("model_args") or not facts.get("model"):
@@ -45,7 +40,7 @@ def command_of(
         words += ["--gen_kwargs", ",".join(f"{key}={value}" for key, value in pairs) or str(generation)]
     words += ["--offset", str(part.offset)] if part.offset else []
     words += ["--limit", f"{part.limit:g}"] if part.limit is not None else []
-    words += ["--log_samples", "--output_path", str(output)]
+    words += ["--log_samples", "--output_path", "OUT"]
     variables = {"SIMING_DATA": data} if data is not None else {}
     variables |= {"SIMING_SPLIT": part.split} if part.split else {}
     variables |= {"SIMING_SHARD": part.shard} if part.shard else {}
@@ -93,14 +88,12 @@ class MissingRequest:
     Attributes:
         id: of its record, with the part where an exam is asked about in parts.
         task: what lmms-eval calls the task.
-        document: its number in the task, or in the shard of it, from 0, which ``--offset`` counts.
         status: of its record; "" without one.
         reason: of its last attempt, with their number; "" where it is not known.
     """
 
     id: str
     task: str
-    document: int
     status: str = ""
     reason: str = ""
 
@@ -130,7 +123,7 @@ def missing_requests(
         limited = bool(slices) and all(part.offset or part.limit is not None for part in slices)
         wanted = run.asked(name) if run and (limited or run.partial) else None
         missing, count = [], 0
-        for number, question in enumerate(questions[shard_slice(shard, len(questions))]):
+        for question in questions[shard_slice(shard, len(questions))]:
             request = record_id(name, question.video_id, question.step_id)
             if wanted is not None and request not in wanted:
                 continue
@@ -141,25 +134,6 @@ def missing_requests(
             if not status or is_asked_again(status, usage):
                 why = f"{usage['error']}, attempt {usage['attempts']}" if usage.get("error") else ""
                 whole = "/".join(filter(None, (request, question.part)))
-                missing.append(MissingRequest(whole, TASKS[name].task_name, number, status, why if status else ""))
+                missing.append(MissingRequest(whole, TASKS[name].task_name, status, why if status else ""))
         found[name] = count, missing
     return found
-
-
-def retry_commands(run: Run, missing: Iterable[MissingRequest], shard: str = "") -> list[str]:
-    """One command for each task and unbroken row of documents (of a shard); their logs land beside those of the run.
-
-    Each asks these requests and no other: a second answer to an answered one would be a conflict.
-    """
-    # lmms-eval adds a folder of the model's name to the output, so that the logs lie beside those of the run.
-    folder = run.source.path if run.source.path.is_dir() else run.source.path.parent
-    output = run.files[-1].parent if run.files else folder
-    if run.source.facts.get("model_name") and output != Path(output.anchor):
-        output = output.parent
-    commands = []
-    ordered = enumerate(sorted(missing, key=lambda request: (request.task, request.document)))
-    for (task, _), row in groupby(ordered, lambda pair: (pair[1].task, pair[1].document - pair[0])):
-        numbers = [request.document for _, request in row]
-        part = RequestSlice(numbers[0], len(numbers), shard=shard, split=run.source.part)
-        commands.append(command_of(run.source.facts, [task], part, data=str(run.dataset.root), output=output))
-    return commands

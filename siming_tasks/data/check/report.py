@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.common.display import ShortRepr
-from siming_tasks.common.errors import Problem
+from siming_tasks.common.errors import Problem, RubricError
+from siming_tasks.common.files import yaml_lines
 from siming_tasks.common.input_kinds import path_of
 from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.data.check.media_checks import Inspection, inspect
 from siming_tasks.data.dataset import Dataset, scan
 from siming_tasks.data.digest import media_difference
 from siming_tasks.data.splits import parts_of
-from siming_tasks.rubrics import DEFAULT_ID
+from siming_tasks.rubrics import DEFAULT_ID, load_rubric
+from siming_tasks.rubrics.lint import lint_rubric
 from siming_tasks.tasks.prompt import EMERGENCY_EXAM, exam_context
 
 NOT_CHECKED = (
@@ -107,6 +109,16 @@ def check_dataset(
         problems += _strays(root, dataset)
     problems.sort(key=lambda item: (item.severity != "error", item.file or "", item.line or 0, item.code, item.what))
     return CheckReport(root, tuple(dict.fromkeys(problems)), summary)
+
+
+def check_rubric(path: Path) -> CheckReport:
+    """Look at everything in a rubric's file; never raises on what it finds."""
+    try:
+        rubric = load_rubric(path)
+    except RubricError as error:
+        return CheckReport(path, error.problems or (Problem("rubric-unreadable", str(error), ""),))
+    summary = {"skills": len(rubric.skills), "steps": len(rubric.steps), "points": rubric.max_score}
+    return CheckReport(path, tuple(lint_rubric(rubric, str(path), yaml_lines(path))), summary)
 
 
 def _inspect_all(
