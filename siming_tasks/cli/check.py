@@ -109,7 +109,9 @@ def _restate(report: CheckReport) -> CheckReport:
     before, now = restate(root)
     text = f"{root}: the digest {now[:12]} is right already."
     if before != now:
-        text = f"{root}: digest {before[:12] if before else 'none'} is now {now[:12]}. Raise `version` in dataset.yaml; "
+        text = (
+            f"{root}: digest {before[:12] if before else 'none'} is now {now[:12]}. Raise `version` in dataset.yaml; "
+        )
         text += "predictions and label files made for the old digest are refused from now on."
     say(text, error=True)  # standard output may be one JSON object
     left = tuple(problem for problem in report.problems if problem.code not in DIGEST_CODES)

@@ -81,28 +81,19 @@ DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors that no reading has: the disk, a quota or the largest size of a file is reached."""
 
 _AGAIN = "Run the same command again; what was written before is as it was."
-_ELSEWHERE = "Choose another place, or have the permissions changed."
 _WAYS_OUT = {
-    errno.ENOSPC: f"Free some space. {_AGAIN}",
-    errno.EDQUOT: f"Free some space. {_AGAIN}",
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), f"Free some space. {_AGAIN}"),
     errno.EFBIG: "The file system or a limit allows no larger file. Choose another place.",
     errno.EIO: "The disk or the network failed. Choose another place.",
     errno.ESTALE: f"The network folder has changed. {_AGAIN}",
     errno.ENOENT: f"It is not there, or vanished meanwhile. {_AGAIN}",
-    errno.EACCES: _ELSEWHERE,
-    errno.EPERM: _ELSEWHERE,
-    errno.EROFS: _ELSEWHERE,
-    errno.EISDIR: "Name a file.",
-    errno.ENOTDIR: "A part of the path is a file. Name another place.",
-    errno.ENOTEMPTY: "Another process has put files there. Name another folder.",
-    errno.EBUSY: "Something else uses it. Name another place.",
-    errno.EXDEV: "A part of it lies on another disk. Name another place.",
-    errno.ENAMETOOLONG: "Choose a shorter name.",
-    errno.ELOOP: "The links lead round in a circle. Name the file itself.",
     errno.EMFILE: "Allow more open files (ulimit -n), or use fewer jobs.",
-    errno.EEXIST: "Something else has that name. Name another place.",
-    errno.EINVAL: "Name a regular file, on a disk that takes such names.",
-}
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "Choose another place, or have the permissions changed."),
+    **dict.fromkeys(
+        (errno.EISDIR, errno.ENOTDIR, errno.ENOTEMPTY, errno.EBUSY, errno.EXDEV, errno.ENAMETOOLONG, errno.ELOOP,
+         errno.EEXIST, errno.EINVAL), "Name another place."
+    ),
+}  # fmt: skip
 
 
 def system_message(error: OSError) -> str | None:

@@ -12,26 +12,18 @@ from siming_tasks.common.errors import OptionsError
 
 _T = TypeVar("_T")
 _ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".zst", ".7z", ".rar")
-_VIDEOS = (".mp4", ".mov", ".mkv", ".avi", ".webm", ".m4v")
-
-
-def _is_file(*suffixes: str) -> Callable[[Path], bool]:
-    return lambda path: path.suffix.lower() in suffixes and path.is_file()
 
 
 def _is_run(path: Path) -> bool:
     logs = (path.rglob(pattern) for pattern in ("*_samples_siming_*.jsonl", "*_results.json"))
-    return any(next(found, None) for found in logs) if path.is_dir() else _is_file(".jsonl")(path)
+    return any(next(found, None) for found in logs) if path.is_dir() else path.suffix == ".jsonl" and path.is_file()
 
 
 _SIGNS: Mapping[str, Callable[[Path], bool]] = {
     "data set": lambda path: (path / "dataset.yaml").is_file(),
     "report": lambda path: (path / "report.json").is_file() and (path / "index.html").is_file(),
-    "archive": _is_file(*_ARCHIVES),
-    "event log": _is_file(".sqlite"),
-    "YAML file": _is_file(".yaml", ".yml"),
-    "video": _is_file(*_VIDEOS),
-    "workbook": _is_file(".xlsx", ".xls"),
+    "archive": lambda path: path.suffix.lower() in _ARCHIVES and path.is_file(),
+    "event log": lambda path: path.suffix.lower() == ".sqlite" and path.is_file(),
     "run": _is_run,
 }
 """Sign of each kind, the first that holds decides."""
@@ -42,13 +34,12 @@ _WAYS_OUT = {
     "data set": "It is given as --data {path} (data=... in Python).",
     "run": "`siming score {path}` scores it, `siming report {path}` makes pages of it.",
     "event log": "`siming data build` makes a data set of it.",
-    "video": "Give the folder that it is in.",
 }
 """Sentence for something that stands in the wrong place, by its kind."""
 
 
 def kind_of(path: str | Path) -> str | None:
-    """Kind of what is at a path: ``data set``, ``run``, ``report``, ``archive``, ...; None for anything else."""
+    """Kind of what is at a path: ``data set``, ``report``, ``archive``, ``event log``, ``run``; None: anything else."""
     try:
         return next((kind for kind, holds in _SIGNS.items() if holds(Path(path).expanduser())), None)
     except (OSError, ValueError):  # too long a name, a NUL: whoever opens it says so
@@ -60,8 +51,8 @@ def misplaced(path: str | Path, wanted: str) -> tuple[str, str] | None:
     kind = kind_of(path)
     if kind is None or kind == wanted:
         return None
-    remedy = _WAYS_OUT.get(kind, "").format(path=shlex.quote(str(path)))
-    return f"{_with_article(kind)}, and {_with_article(wanted)} is wanted.", remedy
+    way_out = _WAYS_OUT[kind].format(path=shlex.quote(str(path)))
+    return f"{_with_article(kind)}, and {_with_article(wanted)} is wanted.", way_out
 
 
 def _with_article(kind: str) -> str:
@@ -73,18 +64,13 @@ def path_of(given: object, name: str, wanted: str) -> Path:
     """The path that an argument of a function is (OptionsError: it is none, or empty)."""
     if isinstance(given, str | os.PathLike) and str(given):
         return Path(given).expanduser()
-    raise OptionsError(f"{name}: the path of {_with_article(wanted)} is wanted, not {_described(given)}.")
+    what = "nothing" if given is None else "an empty text" if given == "" else _with_article(type(given).__name__)
+    raise OptionsError(f"{name}: the path of {_with_article(wanted)} is wanted, not {what}.")
 
 
 def expect(given: object, kind: type[_T], name: str, remedy: str) -> _T:
     """An argument of a function, if it is of the kind that is wanted (OptionsError: it is another)."""
     if isinstance(given, kind):
         return given
-    raise OptionsError(f"{name}: {_with_article(kind.__name__)} is wanted, not {_described(given)}. {remedy}")
-
-
-def _described(given: object) -> str:
-    """The kind of a value in words."""
-    if given is None or given == "":
-        return "nothing" if given is None else "an empty text"
-    return f"the text {given[:60]!r}" if isinstance(given, str) else _with_article(type(given).__name__)
+    what = f"the text {given[:60]!r}" if isinstance(given, str) else _with_article(type(given).__name__)
+    raise OptionsError(f"{name}: {_with_article(kind.__name__)} is wanted, not {what}. {remedy}")

@@ -97,15 +97,6 @@ def alike(name: str) -> str:
     return "".join(folded.translate(_ALIKE).split())
 
 
-def check_name(name: str) -> str:
-    """A name that stands in a data set, if it is as it is shown (ValueError: it is not; names the first difference)."""
-    if (shown := shown_name(name)) == name:
-        return name
-    odd = re.search(r"⟦(U\+[0-9A-F]+)⟧", shown)
-    why = f"holds {odd[1]}, which cannot be seen" if odd else "has spaces to spare or is not composed (Unicode's NFC)"
-    raise ValueError(f"the name {shown!r} {why}; write it again by hand")
-
-
 def literal(text: object) -> str:
     r"""Escape text for Markdown, on one line.
 

@@ -7,7 +7,6 @@ against the rubric, is a *record* (see :mod:`siming_tasks.results.record`).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -92,17 +91,6 @@ def human_raters(names: Iterable[str], facts: Mapping[str, Rater]) -> tuple[str,
         ('rater_a', 'rater_b')
     """
     return tuple(sorted(name for name in set(names) - {CONSENSUS} if facts.get(name, Rater()).kind == PERSON))
-
-
-def kinds_in_words(raters: Iterable[Rater]) -> str:
-    """Raters counted by kind, in alphabetical order.
-
-    Example:
-        >>> kinds_in_words([Rater("model"), Rater("instrument"), Rater("model")])
-        '1 instrument and 2 models'
-    """
-    kinds = sorted(Counter(rater.kind for rater in raters).items())
-    return " and ".join(f"{number} {kind}{'s' if number > 1 else ''}" for kind, number in kinds)
 
 
 @dataclass(frozen=True, slots=True)

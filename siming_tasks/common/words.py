@@ -85,14 +85,6 @@ WORDS: Mapping[str, str] = {
     "verified": "Verified: the host ran the model again and got the same answer to {same}.",
 }
 
-ROLE_TITLES: Mapping[str, str] = {
-    "model": "model",
-    "reference": "reference judge: no model",
-    "supervised": "baseline learnt from labels",
-    "human": "physicians",
-    "no_video": "judge that never looks",
-}
-
 
 def say(key: str, /, people: str = "physicians", **values: object) -> str:
     """A sentence; ``people`` is the noun for those who scored.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError, MediaError, Problem, RubricError
 from siming_tasks.common.files import canonical_json, digest_of, inside, open_regular, read_yaml
 from siming_tasks.common.input_kinds import misplaced, path_of
-from siming_tasks.common.schema import CONSENSUS, PERSON, AttemptRule, Rater, Video, human_raters, kinds_in_words
+from siming_tasks.common.schema import CONSENSUS, PERSON, AttemptRule, Rater, Video, human_raters
 from siming_tasks.data.digest import content_digest, fingerprint, label_difference, media_difference
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import DatasetInfo, VideoRow, problems_of
@@ -146,10 +147,13 @@ class Dataset(Shown):
 
     @property
     def machine_raters(self) -> str:
-        """Raters by kind (``2 models``) where no person gave points; empty where one did or might have."""
+        """Raters by kind (``1 instrument and 2 models``) where no person gave points, else empty."""
         known = [name for name in self.raters if name != CONSENSUS] or self.raters
         raters = [self.rater_facts.get(name, Rater()) for name in known]
-        return kinds_in_words(raters) if all(rater.kind != PERSON for rater in raters) else ""
+        if any(rater.kind == PERSON for rater in raters):
+            return ""
+        kinds = sorted(Counter(rater.kind for rater in raters).items())
+        return " and ".join(f"{number} {kind}{'s' if number > 1 else ''}" for kind, number in kinds)
 
     @property
     def people(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import lru_cache
@@ -20,11 +21,21 @@ from pydantic import (
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.files import check_file_name
-from siming_tasks.common.sanitize import check_name
+from siming_tasks.common.sanitize import shown_name
 from siming_tasks.common.schema import PERSON, Attempt, AttemptRule, Finding, Rater, RaterKind, StepLabel, Video
 
 VIDEO_ID = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
 MAX_VIDEO_ID = 128
+
+
+def check_name(name: str) -> str:
+    """A name that stands in a data set, if it is as it is shown (ValueError: it is not; names the first difference)."""
+    if (shown := shown_name(name)) == name:
+        return name
+    odd = re.search(r"⟦(U\+[0-9A-F]+)⟧", shown)
+    why = f"holds {odd[1]}, which cannot be seen" if odd else "has spaces to spare or is not composed (Unicode's NFC)"
+    raise ValueError(f"the name {shown!r} {why}; write it again by hand")
+
 
 PersonName = Annotated[str, AfterValidator(lru_cache(maxsize=4096)(check_name))]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siming_tasks.common.errors import Problem
-from siming_tasks.common.sanitize import cell, cell_text, check_name, literal, one_line, shown_name, visible
+from siming_tasks.common.sanitize import cell, cell_text, literal, one_line, shown_name, visible
+from siming_tasks.data.row_schema import check_name
 
 HOSTILE = "\x1b[2J\x1b]0;title\x07\x9b31m\r\x08\u202e\u2066\u200b\ufeff\u2028\ud800\x00"
 

@@ -18,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import visible
-from siming_tasks.common.words import ROLE_TITLES, WORDS, say
+from siming_tasks.common.words import WORDS, say
 from siming_tasks.report import formatting
 from siming_tasks.report.figure import ROLES
 from siming_tasks.report.row_tables import number
@@ -42,6 +42,13 @@ VERDICTS = ("correct", "incorrect")
 DifferenceKind = Literal["miss", "alarm", "lenient", "strict", "none"]
 """Ways in which an answer can differ from the reference. A miss is a step with less than full points that was called
 fully correct; a false alarm is the opposite."""
+ROLE_TITLES = {
+    "model": "model",
+    "reference": "reference judge: no model",
+    "supervised": "baseline learnt from labels",
+    "human": "physicians",
+    "no_video": "judge that never looks",
+}
 SCRIPT_WORDS = ("no video", "no parts", "no reply", "no place", "no prompt")
 """Sentences that the scripts say."""
 

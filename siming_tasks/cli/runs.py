@@ -1,4 +1,4 @@
-"""``siming run requests`` and ``import``: the questions of a run out as a batch job, its replies in."""
+"""``siming run prepare``, ``requests``, ``import`` and ``baseline``: what is done for or in place of lmms-eval."""
 
 from __future__ import annotations
 
@@ -12,8 +12,56 @@ import click
 
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import marked_name, say
-from siming_tasks.options import Options
+from siming_tasks.common.errors import OptionsError
+from siming_tasks.options import Options, shard_of
 from siming_tasks.tasks import setting_named
+
+
+@cli.command("run prepare --data exams --jobs 4", "lmms-eval --model MODEL --tasks siming --log_samples ...")
+@cli.option_flags("data", "split", *cli.MEDIA_OPTIONS, "media", "cache", "cache_gb")
+@click.option("--jobs", type=click.IntRange(1), default=1, help="worker processes")
+@click.option("--shard", metavar="I/N", default="", help="only every N-th video from the I-th on")
+@click.option("--dry-run", is_flag=True, help="print the estimate and stop")
+def prepare(options: Options, jobs: int, shard: str, dry_run: bool) -> int:
+    """Decode all frames, or cut all clips, of a data set before a run."""
+    from tqdm import tqdm
+
+    from siming_tasks.media import Job, Policy
+    from siming_tasks.media.prefetch import Outcome, estimate
+    from siming_tasks.media.prefetch import prepare as run
+
+    part, parts = shard_of(shard)
+    dataset = cli.open_dataset(options, media=True)
+    policy = Policy.of(options)
+    tasks = [
+        Job.of(policy, video, dataset.media_path(video), dataset.media_digest(video, options.cache_dir))
+        for video in dataset.videos[part - 1 :: parts]  # the longest are often neighbours: let the parts share them
+    ]
+    if policy.mode_for().images:
+        ahead = estimate(tasks, options.cache_dir, jobs)
+        print(f"{len(tasks)} videos, {ahead.videos} to decode: {ahead.frames:,} frames,", end=" ")
+        say(f"about {ahead.bytes / 1e9:.2f} GB and {ahead.seconds / 60:.1f} min, into {options.cache_dir}")
+        if ahead.bytes * parts > options.cache_gb * 1e9:
+            shards = f"for {parts} shards, " if parts > 1 else ""
+            raise OptionsError(
+                f"that is {shards}more than the limit of {options.cache_gb:g} GB, and frames would be removed before "
+                "they are used. Raise --cache-gb (SIMING_CACHE_GB) or lower --frames and --clip-frames."
+            )
+    if dry_run:
+        return 0
+    errors: list[str] = []
+    with tqdm(total=len(tasks), unit="video", smoothing=0.1) as bar:
+
+        def done(outcome: Outcome) -> None:
+            errors.extend(outcome.errors)
+            bar.set_postfix_str(outcome.path.name)
+            bar.update()
+
+        run(tasks, options.cache_dir, workers=jobs, cache_gb=options.cache_gb, done=done)
+    for error in errors:
+        say(error)
+    print(f"{len(tasks)} videos prepared" + (f", {len(errors)} problems (above)." if errors else ", no problems."))
+    return 1 if errors else 0
 
 
 @cli.command(
@@ -110,3 +158,33 @@ def import_replies(files: tuple[Path, ...], out: Path, requests: Path) -> int:
     if found.failed or found.lacking:
         say(f"`siming run requests --missing {shlex.quote(str(out))}` with the options of this job asks the others.")
     return 1 if found.failed or found.lacking or found.served else 0
+
+
+@cli.command("run baseline --data exams --backbone facebook/dinov2-base", "siming score baseline.jsonl --data exams")
+@cli.option_flags("data", *cli.MEDIA_OPTIONS, "cache", "cache_gb")
+@cli.LABELS
+@click.option("--backbone", required=True, help="folder, or name on the hub, of the image model")
+@click.option("--out", type=cli.NEW_FILE, default="baseline.jsonl", help="prediction file")
+def baseline(options: Options, labels: Path | None, backbone: str, out: Path) -> int:
+    """Train a baseline on a data set's own labels and predict the exams it has not seen.
+
+    Averages a frozen image model's features over the frames of each step's clip, learns a logistic regression a step
+    and writes, for clip_score and clip_error, what it says of the clusters that it did not learn from.
+    """
+    from tqdm import tqdm
+
+    from siming_tasks.tools.baseline.backbone import Backbone
+    from siming_tasks.tools.baseline.crossfit import write_baseline
+
+    dataset = cli.open_dataset(options, labels=labels, media=True)
+    found = write_baseline(
+        dataset, options, Backbone(backbone), out, lambda videos: tqdm(videos, unit="video", smoothing=0.1)
+    )
+    for why in found.unreadable:
+        say(f"Not shown, and neither learnt from nor judged: {why}")
+    how = f"{found.folds} folds over {found.clusters} clusters ({found.unit})"
+    say(f"{out}: {marked_name(dataset)}, supervised, cross-fitted: {how}.")
+    if found.unlearned:
+        say(f"{found.unlearned} clips had no label to learn from in the other folds; their answers are missing.")
+    say(f"Next: siming score {out} --data {dataset.root}")
+    return 1 if found.unreadable else 0
