@@ -1,11 +1,11 @@
 """Mutation score of the rooms on which numbers depend: what tests do when one operator of the code is another.
 
-    python utils/mutants.py OUT.jsonl [--draw 300] [--seed 1] [--only 100] [--processes 2] [--room NAME]
+    python utils/mutants.py OUT.jsonl [--draw 300] [--seed 1] [--only 100] [--room NAME]
 
 A mutant changes one comparison, operator, number, truth value, condition, or returned value of a module of
 :data:`ROOMS`; a seed draws them. The tests of its room run on a copy of the checkout, without the weekly ones, until
-one fails. OUT gets a line for each, and one that stands there is not tried again. Survivors are printed with their
-lines. Exit code 1: fewer than 90 % died.
+one fails, first those that execute the changed line. OUT gets a line for each mutant, and one that stands there is not
+tried again. Survivors are printed with their lines. Exit code 1: fewer than 90 % died.
 """
 
 from __future__ import annotations
@@ -23,29 +23,31 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from queue import SimpleQueue
+from types import FrameType
+from typing import Any
 
+import av  # noqa: F401 - what takes long to import is imported once, before the forks
+import pydantic  # noqa: F401
 import pytest
-import scipy.stats  # noqa: F401 - what takes seconds to import is imported once, before the forks
+import scipy.stats  # noqa: F401
 import sklearn.metrics  # noqa: F401
 import statsmodels.api  # noqa: F401
 
 ROOT = Path(__file__).parents[1]
 
 ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "metrics": (("metrics/*.py",), ("metrics", "frozen")),
-    "parsing": (("parsing/*.py",), ("parsing",)),
-    "results": (("results/*.py",), ("results",)),
-    "sampling": (("media/sampler.py", "media/motion.py", "media/timeline.py"), ("media",)),
+    "metrics": (("metrics/*.py",), ("tests/metrics", "tests/frozen")),
+    "parsing": (("parsing/*.py",), ("tests/parsing",)),
+    "results": (("results/*.py",), ("tests/results",)),
+    "sampling": (("media/sampler.py", "media/motion.py", "media/timeline.py"), ("tests/media",)),
     "labels": (
         ("data/withholding.py", "data/splits.py", "tools/board/disclosure.py"),
-        ("data", "results/test_splits.py", "report/test_submission.py"),
+        ("tests/data", "tests/results/test_splits.py", "tests/report/test_submission.py"),
     ),
-    "keys": (("plugin/response_cache/key.py",), ("plugin/response_cache",)),
+    "keys": (("plugin/response_cache/key.py",), ("tests/plugin/response_cache",)),
 }
-"""Modules below ``siming_tasks/`` and tests below ``tests/`` by room."""
+"""Modules below ``siming_tasks/`` and tests by room."""
 
 COMPARISONS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -57,6 +59,7 @@ ARITHMETIC = {
 }  # fmt: skip
 FORK = multiprocessing.get_context("fork")
 UNREAD = shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "build", "*.egg-info")
+FIRST = 60  # tests that execute a line, before all of the room
 SLOWEST = 300  # seconds of a processor, after which tests do not end and a mutant counts as dead
 
 
@@ -115,84 +118,105 @@ def mutants_of(path: Path) -> Iterator[tuple[str, str]]:
             holder[key] = node
 
 
-def all_mutants() -> Iterator[tuple[str, str, str]]:
-    """Name, room and source of every mutant that there is."""
-    for room, (patterns, _) in ROOMS.items():
-        for path in (path for pattern in patterns for path in sorted((ROOT / "siming_tasks").glob(pattern))):
-            yield from ((name, room, source) for name, source in mutants_of(path) if path.name != "__init__.py")
+class Recorder:
+    """Plugin of pytest: seconds, name and executed ``[module, line]`` of each test, its fixtures included."""
+
+    def __init__(self, where: Path) -> None:
+        self.package, self.skip = str(where / "siming_tasks"), len(str(where)) + 1
+        self.tests: list[tuple[float, str, list[tuple[str, int]]]] = []
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Run a test under a trace of the package."""
+        lines: set[tuple[str, int]] = set()
+
+        def trace(frame: FrameType, event: str, argument: object) -> Any:
+            if frame.f_code.co_filename.startswith(self.package):
+                lines.add((frame.f_code.co_filename[self.skip :], frame.f_lineno))
+                return trace
+            return None
+
+        began = time.monotonic()
+        sys.settrace(trace)
+        result = yield
+        sys.settrace(None)
+        self.tests.append((time.monotonic() - began, item.nodeid, sorted(lines)))
+        return result
 
 
-def tests_of(room: str, module: str) -> list[str]:
-    """Files of tests in the order in which they run: that of the module's name, those that name it, the others."""
-    files = [path for name in ROOMS[room][1] for path in sorted((ROOT / "tests").glob(name))]
-    files = [test for path in files for test in ([path] if path.is_file() else sorted(path.rglob("test_*.py")))]
-    near = {path: (path.stem != f"test_{module}", f".{module} import" not in path.read_text("utf-8")) for path in files}
-    return [str(path.relative_to(ROOT)) for path in sorted(files, key=near.__getitem__)]
-
-
-def run_tests(arguments: list[str], where: Path, log: Path) -> None:
-    """Body of a forked process: the libraries are imported, the package is not."""
+def run_tests(room: str, where: Path, tests: list[str], recorder: Recorder | None) -> None:
+    """Body of a forked process: the libraries are imported, the package is not. Bytecode is that of no mutant."""
     os.chdir(where)
-    os.environ.update(PYTHONPATH=str(where), PYTHONDONTWRITEBYTECODE="1")
     sys.path.insert(0, str(where))
-    resource.setrlimit(resource.RLIMIT_CPU, (SLOWEST, SLOWEST))
-    with log.open("w") as stream:
+    sys.dont_write_bytecode = recorder is None
+    os.environ.update(PYTHONPATH=str(where), PYTHONDONTWRITEBYTECODE="1")
+    if recorder is None:
+        resource.setrlimit(resource.RLIMIT_CPU, (SLOWEST, SLOWEST))
+    with (where / "mutant.log").open("w") as stream:
         os.dup2(stream.fileno(), 1)
         os.dup2(stream.fileno(), 2)
-    os._exit(pytest.main(arguments))
-
-
-def ends(room: str, module: str, where: Path, *flags: str) -> tuple[int | None, str]:
-    """Exit code of the tests of a room (negative: they do not end), and the line of the first that failed."""
     chosen = "not weekly" if room == "keys" else "not weekly and not host"  # keys are tried through the host
-    arguments = ["-x", "-q", "-p", "no:cacheprovider", "-m", chosen, *flags, *tests_of(room, module)]
-    process = FORK.Process(target=run_tests, args=(arguments, where, log := where / "mutant.log"))
+    arguments = ["-x", "-q", "-p", "no:cacheprovider", "-m", chosen, *(tests or ROOMS[room][1])]
+    code = pytest.main(arguments, plugins=[recorder] if recorder else [])
+    if recorder:
+        (where / f"{room}.json").write_text(json.dumps(sorted(recorder.tests)))
+    os._exit(code)
+
+
+def ends(room: str, where: Path, tests: list[str], recorder: Recorder | None = None) -> tuple[int | None, str]:
+    """Exit code of tests of a room (none: all; negative: they do not end), and the line of the first that failed."""
+    process = FORK.Process(target=run_tests, args=(room, where, tests, recorder))
     process.start()
     process.join()
-    lines = log.read_text(errors="replace").splitlines()
+    lines = (where / "mutant.log").read_text(errors="replace").splitlines()
     return process.exitcode, next((line[:200] for line in lines if line.startswith(("FAILED", "ERROR"))), "")
 
 
 def try_mutant(name: str, room: str, source: str, where: Path) -> dict[str, object]:
-    """Run the tests of a room on a mutant; whether it died, of which test, after how many seconds."""
-    place, began = where / name.partition(":")[0], time.monotonic()
-    original = place.read_text(encoding="utf-8")
+    """Run tests on a mutant, first those that execute its line, then all of the room; whether it died, and of which.
+
+    Only the whole room lets one live: what runs while a module is imported, in a process of its own or in what tests
+    share is on no line of the test that would see it.
+    """
+    recorded, (module, line, *_) = json.loads((where / f"{room}.json").read_text()), name.split(":")
+    above = [at for *_, lines in recorded for path, at in lines if path == module and at <= int(line)]
+    near = [test for _, test, lines in recorded if [module, max(above, default=0)] in lines][:FIRST]
+    place, began = where / module, time.monotonic()
+    original, times = place.read_text(encoding="utf-8"), place.stat()
     place.write_text(source, encoding="utf-8")
-    code, by = ends(room, place.stem, where)
+    code, by = ends(room, where, near)
+    if near and code in (0, 4, 5):  # none of them failed, or pytest does not find one by its name
+        code, by = ends(room, where, [])
     place.write_text(original, encoding="utf-8")
+    os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))  # its bytecode holds again
     return {"mutant": name, "room": room, "died": code != 0, "by": by, "seconds": round(time.monotonic() - began, 1)}
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    for flag, default in (("--draw", 300), ("--seed", 1), ("--only", 10**9), ("--processes", 1)):
+    for flag, default in (("--draw", 300), ("--seed", 1), ("--only", 10**9)):
         parser.add_argument(flag, type=int, default=default)
     parser.add_argument("--room", choices=ROOMS, action="append")
     args = parser.parse_args()
 
-    everything = list(all_mutants())
+    everything = [
+        (name, room, source)
+        for room, (patterns, _) in ROOMS.items()
+        for path in (path for pattern in patterns for path in sorted((ROOT / "siming_tasks").glob(pattern)))
+        for name, source in (mutants_of(path) if path.name != "__init__.py" else ())
+    ]
     drawn = random.Random(args.seed).sample(everything, min(args.draw, len(everything)))  # noqa: S311
     drawn = [one for one in drawn[: args.only] if one[1] in (args.room or ROOMS)]
     tried = args.out.read_text().splitlines() if args.out.exists() else []
     known = {one["mutant"]: one for one in map(json.loads, tried)}
     with tempfile.TemporaryDirectory() as folder, args.out.open("a") as out:
-        copies: SimpleQueue[Path] = SimpleQueue()
-        for number in range(args.processes):
-            copies.put(place := Path(shutil.copytree(ROOT, Path(folder, str(number)), ignore=UNREAD)))
-        for room in {room for _, room, _ in drawn}:
-            if (ended := ends(room, "", place, "--collect-only"))[0] != 0:
-                sys.exit(f"The tests of {room} cannot be collected without a mutant: {ended}.")
-
-        def attempt(one: tuple[str, str, str]) -> None:
-            """Try a mutant in a copy that is free."""
-            where = copies.get()
-            known[one[0]] = try_mutant(*one, where)
-            copies.put(where)
-            print(json.dumps(known[one[0]]), file=out, flush=True)
-
-        with ThreadPoolExecutor(args.processes) as pool:
-            list(pool.map(attempt, [one for one in drawn if one[0] not in known]))
+        where = Path(shutil.copytree(ROOT, Path(folder, "copy"), ignore=UNREAD))
+        for name, room, source in (one for one in drawn if one[0] not in known):
+            if not (where / f"{room}.json").exists() and (ended := ends(room, where, [], Recorder(where)))[0]:
+                sys.exit(f"The tests of {room} fail without a mutant: {ended}.")
+            known[name] = try_mutant(name, room, source, where)
+            print(json.dumps(known[name]), file=out, flush=True)
     ended = [known[name] for name, _, _ in drawn]
     alive = [one for one in ended if not one["died"]]
     print(*(f"{one['room']}: {one['mutant']}" for one in alive), sep="\n")

@@ -1,7 +1,7 @@
 """What must stay equal while the package gets smaller: values of metrics, answers of plain JSON, frames, prompts.
 
-``python utils/freeze_values.py`` writes ``expected.json`` anew; a change of it is made on purpose and has its reason in
-``CHANGED``. Data are drawn with :mod:`random`, whose numbers stay the same from version to version.
+``python -m tests.frozen.cases`` writes ``expected.json`` anew, which is done on purpose alone. Data are drawn with
+:mod:`random`, whose numbers stay the same from version to version.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 import random
 import re
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,62 +21,11 @@ import numpy as np
 
 from siming_tasks import ScoreMatrix, build_prompt, default_rubric, evaluate, list_tasks, parse_reply
 from siming_tasks.media.request_media import view
+from siming_tasks.tools.simulator import make_demo
+from tests.footage import FOOTAGE as FOLDER
 
 EXPECTED = Path(__file__).with_name("expected.json")
 REPLIES = Path(__file__).parents[1] / "parsing"
-_REPLIES_BY_REASON: dict[str, str] = {
-    "A yes, a no or a list under a key that asks for errors is no answer: the key is not the one asked for.": (
-        "fifth_hand/clip_error:52 fifth_hand/full_error:39 fourth_hand/clip_error:63 fourth_hand/full_error:38 "
-        "heldout/clip_error:30 heldout/clip_error:70 heldout/clip_error:72 heldout/clip_error:73 "
-        "heldout/full_error:59 replies/clip_error:5 replies/clip_error:6 replies/clip_error:7 replies/clip_error:8 "
-        "replies/clip_error:9 replies/clip_error:10 replies/clip_error:11 replies/clip_error:12 "
-        "replies/clip_error:13 replies/clip_error:14 replies/clip_error:45 replies/clip_error:70 "
-        "replies/clip_error:71 replies/clip_error:72 replies/clip_error:73 replies/clip_error:74 "
-        "replies/clip_error:94 replies/clip_error:95 replies/clip_error:96 replies/clip_error:97 "
-        "replies/full_error:3 replies/full_error:4 replies/full_error:5 replies/full_error:6 replies/full_error:7 "
-        "replies/full_error:8 replies/full_error:9 replies/full_error:10 replies/full_error:26 "
-        "replies/full_error:27 replies/full_error:45 replies/full_error:46 replies/full_error:47 "
-        "replies/full_error:48 replies/full_error:59 replies/full_error:60 replies/full_error:61 "
-        "replies/full_error:63 replies/full_error:89 replies/full_error:90 replies/full_error:97 "
-        "third_hand/clip_error:44 third_hand/clip_error:46 third_hand/full_error:3 third_hand/full_error:4 "
-    ),
-    "The key is not one that was asked for.": (
-        "heldout/full_score:113 replies/clip_error:77 replies/clip_error:79 replies/clip_error:80 "
-        "replies/clip_score:17 replies/clip_score:20 second_hand/full_error:48 third_hand/clip_score:49 "
-    ),
-    "Values are never read by their place, nor steps by a number.": (
-        "replies/clip_error:39 replies/clip_score:49 replies/full_error:72 replies/full_error:73 "
-        "replies/full_error:80 replies/full_error:91 replies/full_score:13 replies/full_score:69 "
-        "replies/full_score:90 replies/full_score:107 "
-    ),
-    'A verdict is "correct" or "incorrect", in English or Chinese, and no other word or sign.': (
-        "heldout/full_error:34 replies/clip_error:15 replies/clip_error:16 "
-        "replies/clip_error:17 replies/clip_error:19 replies/clip_error:31 replies/clip_error:81 "
-        "replies/clip_error:130 replies/clip_error:138 replies/full_error:11 replies/full_error:12 "
-        "replies/full_error:13 replies/full_error:18 replies/full_error:50 replies/full_error:58 "
-        "replies/full_error:87 replies/full_error:98 second_hand/full_error:62 third_hand/clip_error:6 "
-    ),
-    'A verdict is "correct" or "incorrect"; a "correct" whose reason has a word of error is unreadable.': (
-        "fourth_hand/full_error:51 "
-    ),
-    "What stands beside an answer in its object, but for another maximum, does not change it.": (
-        "fifth_hand/clip_error:42 fifth_hand/clip_score:51 replies/clip_score:12 replies/clip_score:27 "
-        "third_hand/clip_error:39 third_hand/clip_error:50 third_hand/clip_error:59 third_hand/clip_error:66 "
-        "third_hand/clip_score:37 third_hand/clip_score:38 third_hand/full_error:13 third_hand/full_score:19 "
-    ),
-}
-"""Replies that were read otherwise before there was one rule (docs/reference/parsing.md), by reason."""
-
-CHANGED: dict[str, str] = {
-    "frames": "The drawn exams are others.",
-    **{f"replies:{name}": why for why, names in _REPLIES_BY_REASON.items() for name in names.split()},
-    **{
-        f"prompts:{scope}_{answer}": "The prompts say what counts."
-        for scope in ("full", "clip")
-        for answer in ("score", "error")
-    },
-}
-"""Entries of ``expected.json`` that were changed on purpose since they were frozen: path and reason."""
 
 METRICS = ("plcc", "srcc", "qwk", "mcc", "precision", "recall", "f1")
 FOOTAGE = (
@@ -191,3 +141,12 @@ def prompts() -> dict[str, str]:
     steps = default_rubric().steps
     tasks = {task.name: task for task in list_tasks("siming")}
     return {name: build_prompt(task, steps if task.scope == "full" else steps[10:11]) for name, task in tasks.items()}
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        demo = make_demo(Path(folder, "short_demo"), videos=4, seed=7, short=True, jobs=2, progress=False)
+        shown = {name: shown_frames(file, Path(folder, "cache")) for name, file in recordings([demo], FOLDER).items()}
+    everything = {"metrics": metric_values(), "replies": plain_json_answers(), "frames": shown, "prompts": prompts()}
+    text = json.dumps(everything, ensure_ascii=False, indent=0, sort_keys=True)
+    EXPECTED.write_text(text + "\n", encoding="utf-8")

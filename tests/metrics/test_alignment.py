@@ -10,6 +10,8 @@ import pytest
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.alignment import ComparisonEntry, align
 
+ASKED = np.array([[True, False], [True, True], [True, True]])
+
 
 @pytest.fixture
 def first(matrix):
@@ -36,32 +38,27 @@ def test_a_video_that_a_run_was_not_asked_about_is_another_video(first):
 
 
 def test_refusals(first):
-    asked = np.array([[True, False], [True, True], [True, True]])
-    cases = [
-        ({"asked": asked}, "were not asked the same: step 's01' of video 'v00000' is in one only"),
-        ({"reference": first.panel.reference * 0}, "different references"),
-        ({"max_score": np.array([3.0, 5])}, "different points for step 's01'"),
-        ({"answer": "error", "predicted": np.zeros((3, 2))}, "no metric is common to both"),
-        ({"asked": np.zeros((3, 2), bool)}, "Run 'other' is empty"),
-        ({"step_ids": ("s00", "x")}, "different steps"),
-        ({"video_ids": ("a", "b", "c"), "clusters": ("a", "b", "c")}, "different videos"),
-    ]
-    for changed, message in cases:
-        with pytest.raises(DataError, match=message):
-            align([first, other(first, **changed)])
-    with pytest.raises(DataError, match="Two runs are called 'first'"):
-        align([first, first])
-    with pytest.raises(DataError, match="no run to compare"):
-        align([])
     apart = other(first, video_ids=("a", "b", "c"), clusters=("a", "b", "c"))
+    cases = [
+        (other(first, asked=ASKED), "were not asked the same: step 's01' of video 'v00000' is in one only"),
+        (other(first, reference=first.panel.reference * 0), "different references"),
+        (other(first, max_score=np.array([3.0, 5])), "different points for step 's01'"),
+        (other(first, answer="error", predicted=np.zeros((3, 2))), "no metric is common to both"),
+        (other(first, asked=np.zeros((3, 2), bool)), "Run 'other' is empty"),
+        (other(first, step_ids=("s00", "x")), "different steps"),
+        (apart, "different videos"),
+        (first, "Two runs are called 'first'"),
+    ]
+    for run, message in cases:
+        with pytest.raises(DataError, match=message):
+            align([first, run])
     with pytest.raises(DataError, match="share no videos"):
         align([first, apart], {"videos"})
 
 
 def test_allowed_differences_use_what_all_share(first):
-    asked = np.array([[True, False], [True, True], [True, True]])
-    a, b = align([first, other(first, asked=asked)], {"steps"})
-    assert a.panel.asked.tolist() == b.panel.asked.tolist() == asked.tolist()
+    a, b = align([first, other(first, asked=ASKED)], {"steps"})
+    assert a.panel.asked.tolist() == b.panel.asked.tolist() == ASKED.tolist()
     a, b = align([first, other(first, reference=first.panel.reference * 0)], {"reference"})
     assert a.panel.reference[0, 0] == 3 and b.panel.reference[0, 0] == 0
     a, b = align([first, ComparisonEntry("other", first.panel.subset(["s01"]))], {"steps"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,34 +22,25 @@ def value(matrix, key, **how):
     return jackknife(statistic(key, **how), matrix).value
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("mapping", ["absolute", "proportional", "proportional-3/4"])
-def test_kappa_is_that_of_scikit_learn(exams, seed, mapping):
+@pytest.mark.parametrize("seed", range(3))
+def test_values_are_those_of_scikit_learn_and_scipy(exams, seed):
     made = exams(np.random.default_rng(seed), missing=0.1)
     both = made.counted & made.answered
-    x, y = (ordinal_labels(side, made.max_score, mapping)[both] for side in (made.reference, made.predicted))
-    expected = sk.cohen_kappa_score(x, y, labels=range(4), weights="quadratic")
-    assert value(made, "qwk", mapping=mapping) == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("answer", ["score", "error"])
-@pytest.mark.parametrize("positive", ["error", "correct"])
-def test_metrics_of_verdicts_are_those_of_scikit_learn(exams, seed, answer, positive):
-    made = exams(np.random.default_rng(seed), missing=0.1, answer=answer)
-    both = made.counted & made.answered
-    x, y = (side[both] == (positive == "error") for side in (made.reference_wrong, made.predicted_wrong))
-    (p,), (r,), (f,), _ = sk.precision_recall_fscore_support(x, y, labels=[True])
-    expected = {"mcc": sk.matthews_corrcoef(x, y), "precision": p, "recall": r, "f1": f}
-    assert {key: value(made, key, positive=positive) for key in expected} == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_correlations_are_those_of_scipy(exams, seed):
-    made = exams(np.random.default_rng(seed))
-    x, y = (side.sum(axis=1) / made.max_score.sum() for side in (made.reference, made.predicted))
-    assert value(made, "plcc") == pytest.approx(stats.pearsonr(x, y)[0], abs=1e-9)
-    assert value(made, "srcc") == pytest.approx(stats.spearmanr(x.round(9), y.round(9))[0], abs=1e-12)
+    for mapping in ("absolute", "proportional", "proportional-3/4"):
+        x, y = (ordinal_labels(side, made.max_score, mapping)[both] for side in (made.reference, made.predicted))
+        expected = sk.cohen_kappa_score(x, y, labels=range(4), weights="quadratic")
+        assert value(made, "qwk", mapping=mapping) == pytest.approx(expected, abs=1e-12)
+    verdicts = replace(made, answer="error", predicted=np.where(made.answered, made.predicted_wrong, nan))
+    verdicts = verdicts if seed else made
+    for positive in ("error", "correct"):
+        x, y = (side[both] == (positive == "error") for side in (made.reference_wrong, verdicts.predicted_wrong))
+        (p,), (r,), (f,), _ = sk.precision_recall_fscore_support(x, y, labels=[True])
+        expected = {"mcc": sk.matthews_corrcoef(x, y), "precision": p, "recall": r, "f1": f}
+        assert {key: value(verdicts, key, positive=positive) for key in expected} == pytest.approx(expected, abs=1e-12)
+    whole = exams(np.random.default_rng(seed))
+    x, y = (side.sum(axis=1) / whole.max_score.sum() for side in (whole.reference, whole.predicted))
+    assert value(whole, "plcc") == pytest.approx(stats.pearsonr(x, y)[0], abs=1e-9)
+    assert value(whole, "srcc") == pytest.approx(stats.spearmanr(x.round(9), y.round(9))[0], abs=1e-12)
 
 
 def test_totals_by_hand(matrix):
@@ -86,19 +77,15 @@ def test_undefined_has_a_reason_and_is_not_zero(matrix, answer, key, reference, 
     """Warnings of NumPy are errors in this suite: none is given here."""
     row = evaluate(matrix(reference, said, answer=answer)).one(ANSWERED, metric=key)
     if why:
-        assert row.value is None and row.low is None and why in row.why
-        assert str(row) == "-" and "0.0" not in str(row)
-        assert row.to_json()["value"] is None
+        assert row.value is None and row.low is None and why in row.why and str(row) == "-"
     else:
         assert row.value == 1
 
 
 def test_nothing_at_all_is_undefined_without_a_warning(matrix):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for answer in ("score", "error"):
-            rows = evaluate(matrix(np.empty((0, 2)), np.empty((0, 2)), answer=answer))
-            assert {row.value for row in rows} == {None} and all(row.why for row in rows)
+    for answer in ("score", "error"):
+        rows = evaluate(matrix(np.empty((0, 2)), np.empty((0, 2)), answer=answer))
+        assert {row.value for row in rows} == {None} and all(row.why for row in rows)
 
 
 def test_a_constant_against_varied_labels_has_kappa_0(matrix):
@@ -111,11 +98,8 @@ def test_tables_and_rows(exams):
     rows = evaluate(made)
     assert rows.names("table") == [ANSWERED, RANKED, READINGS] and rows.of(ANSWERED).names("row") == [ALL, "cpr", "aed"]
     assert rows.of(ANSWERED, ALL).names("metric") == ["plcc", "srcc", "qwk", "coverage"]
-    assert (
-        rows.one(RANKED, "aed", "qwk")
-        == evaluate(made.skill("aed").imputed()).one(ANSWERED, metric="qwk").at(RANKED, "aed")
-        or "not-comparable" in rows.one(RANKED, "aed", "qwk").flags
-    )
+    alone = evaluate(made.skill("aed").imputed()).one(ANSWERED, metric="qwk")
+    assert rows.one(RANKED, "aed", "qwk") == replace(alone.at(RANKED, "aed"), flags=("not-comparable",))
     assert rows.one(ANSWERED, ALL, "coverage").value == pytest.approx(made.answered_share)
     assert {(row.stderr, row.low, row.high, row.why) for row in rows.of(ANSWERED, metric="coverage")} == {
         (None, None, None, "")  # a count of this run, no sample

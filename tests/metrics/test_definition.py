@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import re
 from dataclasses import replace
@@ -21,9 +20,9 @@ from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED, READINGS
 from siming_tasks.metrics.jackknife import difference, holm, jackknife
 from siming_tasks.metrics.labels import CUTS
 from siming_tasks.metrics.no_video import no_video_judges, shuffled_self
+from tests.frozen.cases import matrices
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "reference" / "definition.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "definition.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
 FIELDS = ("value", "stderr", "low", "high", "n", "clusters")
 
@@ -35,9 +34,6 @@ def code_of_the_page() -> Any:
 
 
 page = code_of_the_page()
-_spec = importlib.util.spec_from_file_location("frozen_cases", ROOT / "tests" / "frozen" / "cases.py")
-frozen: Any = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(frozen)
 
 
 def hard_cases() -> dict[str, ScoreMatrix]:
@@ -73,7 +69,7 @@ def hard_cases() -> dict[str, ScoreMatrix]:
     return cases
 
 
-CASES = dict(frozen.matrices()) | hard_cases()
+CASES = dict(matrices()) | hard_cases()
 
 
 def judge_of(matrix: ScoreMatrix) -> Any:

@@ -25,16 +25,10 @@ def test_abstention(matrix):
     assert rows.one(metric="accuracy").value == 15 / 16
     assert rows.one(metric="accuracy_full").value == 18 / 20
     assert rows.names("table") == ["abstention"] and rows.one(metric="abstained").low is not None
-
-
-def test_nobody_answered(matrix):
     rows = abstention(matrix([[3]] * 6, [[nan]] * 6), np.ones((6, 1), bool))
     assert rows.one(metric="abstained").value == 1 and rows.one(metric="abstained").low == 1 - 3 / 6
     assert rows.one(metric="accuracy").value is None and "No step with a reference" in rows.one(metric="accuracy").why
     assert rows.one(metric="accuracy_full").value == 1
-
-
-def test_accuracy_of_verdicts(matrix):
     made = matrix([[3, 1], [2, 3]], [[0, 1], [0, nan]], answer="error")
     assert jackknife(accuracy(), made).value == 2 / 3
 

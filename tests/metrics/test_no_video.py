@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from siming_tasks.metrics import estimate
-from siming_tasks.metrics.catalogue import select, statistic
+from siming_tasks.metrics.catalogue import statistic
 from siming_tasks.metrics.jackknife import jackknife
 from siming_tasks.metrics.no_video import (
     JUDGES,
@@ -38,11 +37,6 @@ def test_the_step_prior_by_hand(matrix):
     assert step_prior(made)[2].tolist() == [0, 1, 3]
     verdicts = replace(made, answer="error")
     assert step_prior(verdicts)[2].tolist() == [1, 1, 0]
-
-
-def test_the_step_prior_matches_the_spread_of_the_labels(exams):
-    made = exams(np.random.default_rng(0), videos=200, steps=30, answer="error")
-    assert step_prior(made).mean() == pytest.approx(made.reference_wrong.mean(), abs=0.02)
 
 
 @pytest.mark.parametrize("judge", [step_prior, site_step_prior, clock])
@@ -92,7 +86,7 @@ def severe_sites(rng, videos=200, steps=12):
     often = np.exp(rng.normal(0, 0.8, (3, steps)))  # some steps more than others, and not the same at each site
     wrong = np.array([[0.14], [0.26], [0.41]]) * often / often.mean(axis=1, keepdims=True)
     reference = np.where(rng.random((videos, steps)) < wrong[site], 0.0, 3.0)
-    return make_matrix(reference, np.zeros((videos, steps)), answer="error", sites=tuple(f"site {k}" for k in site))
+    return make_matrix(reference, 0 * reference, answer="error", sites=tuple(f"site {k}" for k in site))
 
 
 def hesitant(rng, videos=200, steps=8, wait=6.0):
@@ -101,13 +95,11 @@ def hesitant(rng, videos=200, steps=8, wait=6.0):
     pauses = rng.gamma(4, 1, (videos, steps)) + wait * (reference < 3)
     lengths = rng.gamma(9, 1, (videos, steps))
     end = np.cumsum(pauses + lengths, axis=1)
-    spans = np.stack([end - lengths, end], axis=2)
-    return make_matrix(
-        reference, np.zeros((videos, steps)), spans=spans, durations=end[:, -1] + rng.gamma(4, 1, videos)
-    )
+    spans, durations = np.stack([end - lengths, end], axis=2), end[:, -1] + rng.gamma(4, 1, videos)
+    return make_matrix(reference, 0 * reference, spans=spans, durations=durations)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_clock_hears_hesitation(seed):
     made = hesitant(np.random.default_rng(seed))
     kappa = jackknife(statistic("qwk"), made.predicting(clock(made))).value
@@ -122,9 +114,6 @@ def test_the_clock_of_whole_videos_knows_their_length():
     durations = 100 - 10 * (reference < 3).sum(axis=1) + rng.normal(0, 3, 150)
     made = make_matrix(reference, np.zeros((150, 6)), durations=durations)
     assert jackknife(statistic("plcc"), made.predicting(clock(made))).value > 0.6
-
-
-# --- the judge's own answers to other videos ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("answer", "key"), [("score", "qwk"), ("error", "mcc"), ("error", "f1")])
@@ -150,12 +139,6 @@ def test_shuffled_self_without_each_cluster_equals_brute_force():
         assert found.without[place] == pytest.approx(shuffled_self(made.videos(names != name), "qwk").value, abs=1e-12)
 
 
-def test_shuffled_self_over_more_than_1000_videos_stands_beside_the_metric():
-    made = make_exams(np.random.default_rng(7), videos=1200, steps=2)
-    lead = (jackknife(statistic("qwk"), made) - shuffled_self(made, "qwk")).estimate(tested=True)
-    assert lead.clusters == 1200 and lead.low is not None
-
-
 def test_shuffled_self_of_the_site_judge_is_itself():
     """What is the same for all videos of a site survives the shuffling."""
     made = severe_sites(np.random.default_rng(8))
@@ -163,12 +146,8 @@ def test_shuffled_self_of_the_site_judge_is_itself():
     judge = made.predicting(np.array([rate[site] > 0.3 for site in made.sites], float))
     assert shuffled_self(judge, "mcc").value == pytest.approx(jackknife(statistic("mcc"), judge).value, abs=1e-12)
     assert shuffled_self(make_exams(np.random.default_rng(9)), "plcc") is None
-
-
-def test_a_shuffled_self_without_a_value_says_why():
-    made = make_matrix(np.full((6, 2), 3.0), np.full((6, 2), 3.0))  # all are alike
-    found = shuffled_self(made, "qwk").estimate()
-    assert (found.value, found.why) == (None, NOT_SHUFFLED)
+    alike = make_matrix(np.full((6, 2), 3.0), np.full((6, 2), 3.0))
+    assert shuffled_self(alike, "qwk").estimate().why == NOT_SHUFFLED
 
 
 def test_a_judge_that_knows_nothing_is_as_good_as_its_shuffled_self():
@@ -178,10 +157,3 @@ def test_a_judge_that_knows_nothing_is_as_good_as_its_shuffled_self():
         lead = (jackknife(statistic("qwk"), made) - shuffled_self(made, "qwk")).estimate(tested=True)
         leads.append(lead.p <= 0.05)
     assert np.mean(leads) <= 0.085
-
-
-def test_a_user_can_hold_a_statistic_against_any_of_them(exams):
-    made = exams(np.random.default_rng(11))
-    for judge in no_video_judges(made).values():
-        for key in select("score", compared=True):
-            assert estimate(statistic(key), judge).n == 60

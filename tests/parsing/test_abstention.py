@@ -44,14 +44,20 @@ def test_values_that_do_not_abstain(value: Any, reason: str) -> None:
     assert parsed.status == "partial"
 
 
-def test_a_later_answer_replaces_an_abstention() -> None:
-    parsed = read('{"scores": {"cpr_01": "not visible"}}\nand\n{"scores": {"cpr_01": 1, "cpr_02": 1, "cpr_03": 1}}')
-    assert parsed == Parsed("ok", {"cpr_01": 1.0, "cpr_02": 1.0, "cpr_03": 1.0})
-
-
-def test_omitted_steps_are_missing() -> None:
-    parsed = read('{"scores": {"cpr_01": "not visible", "cpr_02": 1}}')
-    assert parsed == Parsed("partial", {"cpr_02": 1.0}, {"cpr_03": "absent"}, ("cpr_01",))
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"scores": {"cpr_01": "not visible"}}\n{"scores": {"cpr_01": 1, "cpr_02": 1, "cpr_03": 1}}',
+         Parsed("ok", {"cpr_01": 1.0, "cpr_02": 1.0, "cpr_03": 1.0})),  # a later answer replaces an abstention
+        ('{"scores": {"cpr_01": "not visible", "cpr_02": 1}}',
+         Parsed("partial", {"cpr_02": 1.0}, {"cpr_03": "absent"}, ("cpr_01",))),
+    ],
+)  # fmt: skip
+def test_abstentions_beside_answers(text: str, expected: Parsed) -> None:
+    assert read(text) == expected
+    abstains = '{"scores": {"cpr_01": 2, "cpr_02": "not visible", "cpr_03": 0}}'
+    elsewhere = parse_reply(abstains, STEPS, "score")  # the words answer nothing
+    assert elsewhere == Parsed("partial", {"cpr_01": 2.0, "cpr_03": 0.0}, {"cpr_02": "unreadable"})
 
 
 @pytest.mark.parametrize("answer", ["score", "error"])
@@ -71,9 +77,3 @@ def test_formatted_abstentions_are_parsed_back(answer: Any) -> None:
         answers = {step.id: 1.0 for step in steps if step.id not in away}
         parsed = read(format_answers(answers, steps, answer, abstained=away), answer, steps)
         assert parsed == Parsed("abstained" if away else "ok", answers, {}, tuple(away))
-
-
-def test_elsewhere_the_words_answer_nothing() -> None:
-    text = '{"scores": {"cpr_01": 2, "cpr_02": "not visible", "cpr_03": 0}}'
-    parsed = parse_reply(text, STEPS, "score")
-    assert parsed == Parsed("partial", {"cpr_01": 2.0, "cpr_03": 0.0}, {"cpr_02": "unreadable"})

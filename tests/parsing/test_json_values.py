@@ -24,11 +24,9 @@ def plain(value: Value) -> Any:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('{"a": 1, "b": [1, 2]}', {"a": "1", "b": ["1", "2"]}),
         ("{'a': 'it''s'}", {"a": "it''s"}),
         ("{'a': \"x's\", 'b': None}", {"a": "x's", "b": "None"}),
-        ("{a: correct, b: 2 points}", {"a": "correct", "b": "2 points"}),
-        ('{"a": 1,}', {"a": "1"}),
+        ("{a: correct, b: 2 points,}", {"a": "correct", "b": "2 points"}),
         ('{"a": 1 // one\n, "b": 2 # two\n/* three */}', {"a": "1", "b": "2"}),
         ('{"a": 1\n "b": 2}', {"a": "1", "b": "2"}),
         ('{"a": "says "safe" aloud", "b": 2}', {"a": 'says "safe" aloud', "b": "2"}),
@@ -39,11 +37,9 @@ def plain(value: Value) -> Any:
         ("\\boxed{\\{\"a\": 1\\}}", {None: {"a": "1"}}),
         ('{"a": {"b": 1], "c": 2}', {"a": {"b": "1"}, "c": "2"}),
         ('{"a": 1,5, "b": 2}', {"a": BROKEN, None: "5", "b": "2"}),
-        ('{"a": x or "y", "b": 2}', {"a": BROKEN, "b": "2"}),
         ('{"a": "x" or "y", "b": 2}', {"a": 'x" or "y', "b": "2"}),
         ('{"a": 0:02}', {"a": BROKEN, "0": "02"}),
         ('[{"a": 1}, {"a": 2}]', [{"a": "1"}, {"a": "2"}]),
-        ("{}", {}),
     ],
 )  # fmt: skip
 def test_what_is_read(text: str, expected: Any) -> None:
@@ -66,10 +62,6 @@ def test_what_is_no_json(text: str) -> None:
 def test_what_is_cut_off_is_broken(text: str, expected: Any) -> None:
     (group,) = read_json(text)
     assert plain(group) == expected and not group.closed
-
-
-def test_every_object_is_read_on_its_own() -> None:
-    assert [plain(group) for group in read_json('a {"b": 1} c [1] {"d": 2} e')] == [{"b": "1"}, {"d": "2"}]
 
 
 texts = st.text(max_size=12)

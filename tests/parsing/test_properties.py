@@ -76,10 +76,10 @@ def test_no_opening_and_no_closing_costs_an_answer() -> None:
         ("error", {step.id: 1.0 for step in steps}),
     ]  # fmt: skip
     assert (len(OPENINGS), len(CLOSINGS)) == (60, 60)
-    for opening, closing in product(OPENINGS, CLOSINGS):
-        for answer, truth in cases:
-            reply = f"{opening}\n\n{format_answers(truth, steps, answer)}\n\n{closing}"
-            assert parse_reply(reply, steps, answer) == Parsed("ok", truth), reply
+    for number, (opening, closing) in enumerate(product(OPENINGS, CLOSINGS)):
+        answer, truth = cases[(number + number // 60) % 3]
+        reply = f"{opening}\n\n{format_answers(truth, steps, answer)}\n\n{closing}"
+        assert parse_reply(reply, steps, answer) == Parsed("ok", truth), reply
 
 
 @pytest.mark.parametrize("answer", ["score", "error"])
@@ -107,8 +107,9 @@ def test_a_cut_loses_answers_and_changes_none(form: Any, answer: Kind) -> None:
     assert sizes == sorted(sizes) and sizes[-1] == 12, "a longer part says no less"
 
 
-def test_no_cut_of_a_natural_reply_answers_otherwise() -> None:
-    """Every reply with one JSON object that is read whole, cut at every character of the object."""
+@pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.weekly)])
+def test_no_cut_of_a_natural_reply_answers_otherwise(every: int) -> None:
+    """Every reply with one JSON object that is read whole, cut at every so many characters of the object."""
     cuts = 0
     for folder in sorted(path for path in FOLDER.iterdir() if path.is_dir()):
         for reply in replies(folder):
@@ -116,11 +117,11 @@ def test_no_cut_of_a_natural_reply_answers_otherwise() -> None:
             whole = parse_reply(reply.text, reply.steps, reply.answer)
             if not reply.family.startswith("natural") or begin < 0 or dict(whole.answers) != reply.answers:
                 continue
-            for place in range(begin, end):
+            for place in range(begin, end, every):
                 cut = parse_reply(reply.text[:place], reply.steps, reply.answer).answers
                 assert cut.items() <= reply.answers.items(), reply.text[:place]
                 cuts += 1
-    assert cuts > 20_000
+    assert cuts > 20_000 // every
 
 
 GARBAGE = [
@@ -130,15 +131,9 @@ GARBAGE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("garbage", GARBAGE)
 @pytest.mark.parametrize("head", ["", '{"a": ', '{"a": "'])
-def test_a_megabyte_is_read_at_once(head: str, garbage: str) -> None:
-    text = head + garbage * (1_000_000 // len(garbage))
-    seconds = []
-    for _ in range(3):
+def test_a_long_reply_is_read_at_once(head: str) -> None:
+    for garbage in GARBAGE:
         start = time.process_time()
-        check(parse_reply(text, STEPS, "score"), STEPS, "score")
-        seconds.append(time.process_time() - start)
-        if min(seconds) < 0.5:
-            return
-    raise AssertionError(f"{min(seconds):.2f} s")
+        check(parse_reply(head + garbage * (200_000 // len(garbage)), STEPS, "score"), STEPS, "score")
+        assert time.process_time() - start < 30, f"{garbage}: quadratic time would be hours"

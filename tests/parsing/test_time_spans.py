@@ -47,9 +47,8 @@ def test_spans_are_read_in_several_forms(evidence: Any, claim: Any) -> None:
 @pytest.mark.parametrize(
     "evidence",
     [
-        None, "", "n/a", [31], 31, "31", "the compressions", [[46.5, 31]], [[31, 46.5], [9, 3]], [[1, 2, 3]], [1, 2, 3],
-        "46-31", [["a", "b"]], {"from": 1}, [[1, 2]] * 70, "31-46.5, or so", [None], [[None, 3]], "-3-5", [[-3, 5]],
-        "9" * 400,
+        None, "n/a", [31], "31", "the compressions", [[31, 46.5], [9, 3]], [[1, 2, 3]], "46-31", [["a", "b"]],
+        {"from": 1}, [[1, 2]] * 70, "31-46.5, or so", [[None, 3]], [[-3, 5]], "9" * 400,
     ],
 )  # fmt: skip
 def test_unreadable_spans_are_left_out_and_cost_no_answer(evidence: Any) -> None:
@@ -65,12 +64,6 @@ def test_the_last_spans_of_a_step_count_and_two_in_one_object_are_none() -> None
     assert claimed('{"scores": {"cpr_01": {"score": 1, "evidence": [[1, 9]], "evidence": [[2, 9]]}}}') == {}
 
 
-def test_spans_within_thoughts_are_not_read() -> None:
-    draft = json.dumps({"verdicts": {"cpr_01": {"verdict": "correct", "evidence": [[31, 46.5]]}}})
-    text = f"<think>{draft.replace('31', '1')}</think>{draft}"
-    assert claimed(text, answer="error") == {"cpr_01": PART}
-
-
 @given(st.dictionaries(st.sampled_from([step.id for step in STEPS]), st.lists(
     st.tuples(st.integers(0, 5000), st.integers(0, 5000)).map(lambda pair: tuple(sorted(n / 10 for n in pair))),
     max_size=4, unique=True).map(sorted).map(tuple)))  # fmt: skip
@@ -80,8 +73,3 @@ def test_formatted_spans_are_read_back(claims: dict[str, Any]) -> None:
     parsed = EVIDENCE.parse(text, STEPS, "score")
     assert parsed.answers == answers and parsed.status == "ok"
     assert parsed.details["evidence"] == {step.id: tuple(claims.get(step.id, ())) for step in STEPS}
-
-
-@given(st.text(alphabet='{}[]",: 0123456789.-scoreviden', max_size=200))
-def test_any_text_is_read_without_an_exception(text: str) -> None:
-    assert set(claimed('{"scores": {"cpr_01": {"evidence": ' + text)) <= {"cpr_01", "cpr_02", "cpr_03"}

@@ -65,9 +65,7 @@ def host_rows(folder: Path, part: slice = slice(None)) -> dict[str, dict[str, An
         results = [hooks.process_results(doc, [replies.get(doc["id"], "")]) for doc in docs(name)[part]]
         printed = aggregated(results, SimpleNamespace(output_path=str(folder / "host")))
         found[name] = printed["siming_stderr"]
-        for (_, metric), row in table(
-            found[name], "answered", "all steps"
-        ).items():  # the table prints what the file says
+        for (_, metric), row in table(found[name], "answered", "all steps").items():
             assert printed[metric] == row["value"]
             assert printed.get(f"{metric}_stderr", row["stderr"]) == row["stderr"]
     return found
@@ -75,11 +73,8 @@ def host_rows(folder: Path, part: slice = slice(None)) -> dict[str, dict[str, An
 
 def table(result: Mapping[str, Any], name: str, row: str) -> dict[Key, dict[str, Any]]:
     """The numbers of one row of a table, whatever the row is called."""
-    return {
-        (name, each["metric"]): {**each, "row": ""}
-        for each in result["rows"]
-        if (each["table"], each["row"]) == (name, row)
-    }
+    rows = [each for each in result["rows"] if (each["table"], each["row"]) == (name, row)]
+    return {(name, each["metric"]): {**each, "row": ""} for each in rows}
 
 
 def siming(*words: object, code: int = 0) -> str:

@@ -81,9 +81,8 @@ def test_a_prediction_file_written_by_hand_may_hold_them(dataset: Dataset, tmp_p
         {"setting": "full_score", "video_id": "v001",
          "scores": {"cpr_01": 2, "cpr_02": "not visible", "cpr_03": 5, "aed_01": 3}},
     ]  # fmt: skip
-    found = {
-        record["id"]: record for record in flat(dict(read_run(lines(tmp_path / "p.jsonl", rows), dataset).records))
-    }
+    read = flat(dict(read_run(lines(tmp_path / "p.jsonl", rows), dataset).records))
+    found = {record["id"]: record for record in read}
     first = found["full_score_abstain/v001"]
     assert (first["status"], list(first["abstained"]), first["missing"]) == ("abstained", ["cpr_02"], {})
     assert list(found["clip_error_abstain/v002/aed_01"]["abstained"]) == ["aed_01"]
@@ -95,10 +94,7 @@ def test_a_prediction_file_written_by_hand_may_hold_them(dataset: Dataset, tmp_p
     ("name", "change", "message"),
     [
         ("full_score_abstain", {"abstained": ["cpr_99"]}, "abstained 'cpr_99' was not asked"),
-        ("full_score_abstain", {"abstained": "cpr_01"}, "Input should be a valid list"),
         ("full_score_evidence", {"evidence": {"cpr_01": [[2, 1]]}}, "evidence of 'cpr_01' was not asked for or ends"),
-        ("full_score_evidence", {"evidence": {"cpr_99": [[1, 2]]}}, "evidence of 'cpr_99' was not asked for or ends"),
-        ("full_score_evidence", {"evidence": {"cpr_01": [[-1, 2]]}}, "greater than or equal to 0"),
         ("full_score_evidence", {"evidence": {"cpr_01": [[1, 2]] * 65}}, "at most 64 items"),
         ("full_score_evidence", {"abstained": ["cpr_01"], "answers": {}}, "or may not be said"),
     ],

@@ -37,13 +37,9 @@ def test_a_frame_has_one_row_for_each_step_of_each_record(folder: Path, run_file
     steps = {name: sum(len(r.answers) + len(r.missing) for r in records) for name, records in run.records.items()}
     assert steps and frame.groupby("setting").size().to_dict() == steps
     for name in run.settings:
-        matrix, rows = run.score_matrix(name), frame[frame.setting == name]
-        place = (
-            {video: k for k, video in enumerate(matrix.video_ids)},
-            {step: k for k, step in enumerate(matrix.step_ids)},
-        )
-        for row in rows.itertuples():
-            v, s = place[0][row.video_id], place[1][row.step_id]
+        matrix = run.score_matrix(name)
+        for row in frame[frame.setting == name].itertuples():
+            v, s = matrix.video_ids.index(row.video_id), matrix.step_ids.index(row.step_id)
             np.testing.assert_equal(row.answer, matrix.predicted[v, s])
             wanted = matrix.reference[v, s] if matrix.answer == "score" else float(matrix.reference_wrong[v, s])
             if not np.isnan(matrix.reference[v, s]):

@@ -84,6 +84,12 @@ def test_a_shard_that_would_be_empty_or_cut_an_exam_is_refused(exams: Dataset, m
         documents(TASKS["full_score"], exams)
 
 
+def lmms_eval_flags(text: str) -> list[tuple[str, dict[str, str]]]:
+    """Every command of lmms-eval in a text, and its flags."""
+    commands = [line for line in text.splitlines() if "lmms-eval" in line]
+    return [(line, dict(zip((words := shlex.split(line))[2::2], words[3::2], strict=False))) for line in commands]
+
+
 def test_parts_are_the_whole_run_in_several_folders_and_in_one(
     exams: Dataset, parts: tuple[Path, list[Path]], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,24 +99,15 @@ def test_parts_are_the_whole_run_in_several_folders_and_in_one(
     source = run_at(folders)
     assert source.name == "org/Model" and source.paths == tuple(folders)
     assert not any("shard" in facts for facts in source.facts["tasks"].values())
+    (found,), (named,) = find_runs([str(folders[0].parent)]), find_runs([f"ours={folder}" for folder in folders])
+    assert (found.paths, named.paths, named.name) == (tuple(folders), tuple(folders), "ours")
+    assert len(find_runs([*map(str, folders)])) == 3, "apart they are runs of their own"
     printed = []
     for words in ([whole], folders, [folders[0].parent]):
         assert main(["score", *map(str, words), "--data", str(exams.root)]) == 0
         printed.append(capsys.readouterr().out)
     assert len(set(printed)) == 1
-
-
-def test_a_folder_of_shards_is_one_run_wherever_runs_are_listed(
-    exams: Dataset, parts: tuple[Path, list[Path]], capsys: pytest.CaptureFixture[str]
-) -> None:
-    whole, folders = parts
-    (source,) = find_runs([str(folders[0].parent)])
-    assert source.paths == tuple(folders)
-    (named,) = find_runs([f"ours={folder}" for folder in folders])
-    assert (named.name, named.paths) == ("ours", tuple(folders))
-    assert len(find_runs([*map(str, folders)])) == 3, "apart they are runs of their own"
-    data = ["--data", str(exams.root)]
-    assert main(["compare", str(whole), str(folders[0].parent), *data]) == 0
+    assert main(["compare", str(whole), str(folders[0].parent), "--data", str(exams.root)]) == 0
     assert re.search(r"\((.*)\) and org/Model \(1\) \(\1\) are not tested", capsys.readouterr().out)
 
 
@@ -120,26 +117,14 @@ def test_what_a_run_lacks_is_counted_and_the_commands_ask_it(
     _, (first, _, last) = parts
     every = names(exams, "clip_score")
     begin, end = len(every) // 3, 2 * len(every) // 3
+    there = len(every) - end + begin
     run = read_run([first, last], exams)
-    assert len(run.asked("clip_score")) == len(run.records["clip_score"]) == len(every) - end + begin
-    words = [
-        "score",
-        "--show",
-        "missing",
-        str(first),
-        str(last),
-        "--tasks",
-        "siming_clip_score",
-        "--data",
-        str(exams.root),
-    ]
-    assert main(words) == 1
+    assert len(run.asked("clip_score")) == len(run.records["clip_score"]) == there
+    words = ["score", "--show", "missing", str(first), str(last), "--tasks", "siming_clip_score"]
+    assert main([*words, "--data", str(exams.root)]) == 1
     said = capsys.readouterr().out
-    assert (
-        f"{len(every) - end + begin} of {len(every)} requests answered; {end - begin} missing: {every[begin]}" in said
-    )
-    (command,) = [shlex.split(line) for line in said.splitlines() if "lmms-eval" in line]
-    flags = dict(zip(command[2::2], command[3::2], strict=False))
+    assert f"{there} of {len(every)} requests answered; {end - begin} missing: {every[begin]}" in said
+    ((_, flags),) = lmms_eval_flags(said)
     assert (flags["--tasks"], flags["--offset"]) == ("siming_clip_score", str(begin))
     assert flags["--limit"] == str(end - begin)
     (log,) = first.glob("*_samples_siming_clip_score.jsonl")
@@ -148,69 +133,43 @@ def test_what_a_run_lacks_is_counted_and_the_commands_ask_it(
     assert problem.code == "prediction-missing" and problem.what.startswith("1 of ")
 
 
-def changed(folder: Path, target: Path, change: Callable[[dict[str, Any]], None]) -> Path:
-    """A part whose results file was changed."""
+def changed(folder: Path, target: Path, name: str, value: object) -> Path:
+    """A part whose results file states another fact of its run or, ``siming_*`` and ``shard``, of a task."""
     shutil.copytree(folder, target)
     (file,) = target.glob("*_results.json")
     results = json.loads(file.read_text())
-    change(results)
+    facts = results["configs"]["siming_clip_score"]["metadata"] if "siming" in name else results["config"]
+    facts[name] = value
     file.write_text(json.dumps(results))
     return target
 
 
-def told(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
-    """A change of a task's metadata."""
-
-    def change(results: dict[str, Any]) -> None:
-        results["configs"]["siming_clip_score"]["metadata"][name] = value
-
-    return change
-
-
-CHANGES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
-    "model": (
-        lambda results: results["config"].update(model="other"),
-        "class of the model is 'other', but 'qwen2_5_vl'",
-    ),
-    "argument": (
-        lambda results: results["config"].update(
-            model_args=f"{results['config'].get('model_args')},system_prompt=Be kind"
-        ),
-        "system_prompt of the model is '***', but None",
-    ),
-    "system instruction": (
-        lambda results: results["config"].update(resolved_cli_args={"system_instruction": "Be kind"}),
-        "system_instruction of the model is 'Be kind', but None",
-    ),
-    "prompt": (told("siming_prompt", "3-A other"), "prompt of siming_clip_score is '3-A other'"),
-    "frames": (told("siming_options", '{"frames": 32}'), "frames of siming_clip_score is 32, but "),
-}
-
-
-@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("model", "other", "class of the model is 'other', but 'qwen2_5_vl'"),
+        ("model_args", "pretrained=org/Model,system_prompt=Be kind", "system_prompt of the model is '***', but None"),
+        ("resolved_cli_args", {"system_instruction": "Be kind"}, "system_instruction of the model is 'Be kind'"),
+        ("siming_prompt", "3-A other", "prompt of siming_clip_score is '3-A other'"),
+        ("siming_options", '{"frames": 32}', "frames of siming_clip_score is 32, but "),
+    ],
+)
 def test_parts_that_were_asked_otherwise_are_refused_by_the_fact(
-    exams: Dataset, parts: tuple[Path, list[Path]], tmp_path: Path, name: str
+    exams: Dataset, parts: tuple[Path, list[Path]], tmp_path: Path, name: str, value: object, said: str
 ) -> None:
     _, folders = parts
-    change, said = CHANGES[name]
-    other = changed(folders[2], tmp_path / "other", change)
-    with pytest.raises(DataError) as refused:
+    other = changed(folders[2], tmp_path / "other", name, value)
+    with pytest.raises(DataError, match="no parts of one run") as refused:
         read_run([*folders[:2], other], exams)
-    assert said in str(refused.value) and "no parts of one run" in str(refused.value)
-    shutil.copytree(other, folders[0] / "other")
-    with pytest.raises(DataError, match="no parts of one run"):
-        read_run(folders[0], exams)
+    assert said in str(refused.value)
 
 
 def test_an_address_and_how_requests_travel_may_differ(
     exams: Dataset, parts: tuple[Path, list[Path]], tmp_path: Path
 ) -> None:
     whole, folders = parts
-    made = [
-        changed(folder, tmp_path / str(number), lambda results, n=number: results["config"].update(  # type: ignore[misc]
-            model_args=f"pretrained=m,base_url=http://node{n}:8000,timeout={n}"))
-        for number, folder in enumerate(folders)
-    ]  # fmt: skip
+    arguments = "pretrained=m,base_url=http://node{0}:8000,timeout={0}"
+    made = [changed(folder, tmp_path / str(n), "model_args", arguments.format(n)) for n, folder in enumerate(folders)]
     assert scores(exams, *made) == scores(exams, whole)
 
 
@@ -231,29 +190,26 @@ def test_parts_with_two_answers_or_other_frames_of_one_task_are_refused(
         read_run(folders, exams)
 
 
-@pytest.mark.parametrize("status", ["request_failed", "empty"])
 def test_what_the_same_command_asks_again_is_missing(
     exams: Dataset, parts: tuple[Path, list[Path]], capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: str,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
 ) -> None:  # fmt: skip
     """The first two requests of a shard; asked again, their answers take the place of what was there."""
     whole, folders = parts
     (log,) = folders[1].glob("*_samples_siming_clip_score.jsonl")
     shutil.copy(log, again := folders[1] / f"29990101_{log.name}")
-    unanswered(log, (0, 1), status)
+    unanswered(log, (0, 1), "empty")
     monkeypatch.setenv("SIMING_SHARD", "2/3")
     command = ["score", "--show", "missing", str(folders[1]), "--tasks", "siming_clip_score", "--data", str(exams.root)]
     assert main(command) == 0, "asked again, and answered"
-    again.rename(tmp_path / "later")
+    assert scores(exams, *folders) == scores(exams, whole)
+    again.unlink()
     capsys.readouterr()
     assert main(command) == 1
-    every = names(exams, "clip_score")
-    first = len(every) // 3
+    one, two = names(exams, "clip_score")[(first := len(names(exams, "clip_score")) // 3) : first + 2]
     said = capsys.readouterr().out
-    assert f"2 missing: {every[first]} ({status}), {every[first + 1]} ({status})\n" in said
+    assert f"2 missing: {one} (empty), {two} (empty)\n" in said
     assert "SIMING_SHARD=2/3 lmms-eval" in said and "--limit 2" in said and "--offset" not in said
-    (tmp_path / "later").rename(again)
-    assert scores(exams, *folders) == scores(exams, whole)
 
 
 def test_missing_requests_are_named_with_the_commands_that_ask_exactly_these(
@@ -267,43 +223,35 @@ def test_missing_requests_are_named_with_the_commands_that_ask_exactly_these(
     unanswered(full, (3,), "empty")
     gone = names(exams, "clip_error")[6]
     clips.write_text("".join(line for line in clips.read_text().splitlines(True) if f'"{gone}"' not in line))
-    assert main(["score", "--show", "missing", str(run), "--data", str(exams.root), "--json"]) == 1
+    words = ["score", "--show", "missing", str(run), "--data", str(exams.root)]
+    assert main([*words, "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     expected = [("siming_full_score", 3, "empty")]
     expected += [("siming_clip_error", n, "" if n == 6 else "request_failed") for n in (5, 6, 7, 20)]
     assert [(one["task"], one["document"], one["status"]) for one in found["missing"]] == expected
-    assert {one["id"] for one in found["missing"]} == {
-        names(exams, "full_score")[3], *(names(exams, "clip_error")[n] for n in (5, 6, 7, 20))
-    }  # fmt: skip
+    assert [one["id"] for one in found["missing"]] == [
+        names(exams, task.removeprefix("siming_"))[n] for task, n, _ in expected
+    ]
     asked: set[tuple[str, int]] = set()
-    for command in found["commands"]:
-        words = shlex.split(command)
-        flags = dict(zip(words[2::2], words[3::2], strict=False))
+    for command, flags in lmms_eval_flags("\n".join(found["commands"])):
         begin, many = int(flags.get("--offset", 0)), int(flags["--limit"])
         asked |= {(flags["--tasks"], number) for number in range(begin, begin + many)}
         assert "'model_version=m,***'" in command and "--log_samples" in command
         assert "--batch_size 2 --gen_kwargs max_new_tokens=99" in command
     assert asked == {one[:2] for one in expected} and len(found["commands"]) == 3  # 5 to 7 are one row
-    assert main(["score", "--show", "missing", str(run), "--data", str(exams.root)]) == 1
+    assert main(words) == 1
     text = capsys.readouterr().out
     assert "sk-private" not in text and "fill them in where *** stands" in text
 
 
-def test_missing_counts_what_the_run_was_to_ask(
+def test_a_prediction_file_does_not_say_what_was_run(
     exams: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A limited run lacks nothing of the rest; a prediction file does not say what was run."""
-    run = write_run(exams, tmp_path / "a", model="m", settings=("full_score",), config={"limit": 2})
-    (log,) = run.glob("*samples*")
-    log.write_text("".join(log.read_text().splitlines(True)[:2]))
-    assert main(["score", "--show", "missing", str(run), "--data", str(exams.root)]) == 0
-    assert "2 of 2 requests answered" in capsys.readouterr().out
     row = {"setting": "full_score", "video_id": exams.videos[1].video_id, "response": "[LMMS_EVAL_REQUEST_FAILED] x"}
     (tmp_path / "p.jsonl").write_text(json.dumps(row) + "\n")
     assert main(["score", "--show", "missing", str(tmp_path / "p.jsonl"), "--data", str(exams.root), "--partial"]) == 1
     text = capsys.readouterr().out
     assert "--model MODEL --model_args MODEL_ARGS --tasks siming_full_score --offset 1 --limit 1" in text
-    assert "fill in MODEL and MODEL_ARGS" in text
 
 
 def test_a_run_is_known_by_itself_and_not_by_what_was_asked_again(exams: Dataset, tmp_path: Path) -> None:
@@ -316,6 +264,7 @@ def test_a_run_is_known_by_itself_and_not_by_what_was_asked_again(exams: Dataset
 
 
 @pytest.mark.host
+@pytest.mark.weekly
 def test_shards_of_the_real_command_are_its_whole_run(host: Callable[..., Any], exams: Dataset) -> None:
     """What the shards' folders give together is what one command gives."""
     tasks = "siming_full_score,siming_clip_error"

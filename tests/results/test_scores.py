@@ -32,19 +32,11 @@ def predictions(folder: Path, tmp_path: Path) -> Path:
 
 def test_verdict_metrics_equal_hand_counts(folder: Path, tmp_path: Path) -> None:
     """Two steps judged: of cpr_01 (2, 1, 2 points) the wrong one is found, of cpr_02 (1, 2, 1) one of two."""
-    assert [[step["score"]["consensus"] for step in video_row(n)["steps"][:2]] for n in (1, 2, 3)] == [
-        [1, 2],
-        [2, 1],
-        [1, 2],
-    ]
-    verdicts = {"v001": "incorrect", "v002": "incorrect", "v003": "correct"}
-    path = lines(
-        tmp_path / "p.jsonl",
-        [
-            {"setting": "clip_error", "video_id": video, "step_id": "cpr_01", "verdict": verdict}
-            for video, verdict in verdicts.items()
-        ],
-    )
+    labels = [[step["score"]["consensus"] for step in video_row(n)["steps"][:2]] for n in (1, 2, 3)]
+    assert labels == [[1, 2], [2, 1], [1, 2]]
+    said, clip = ("incorrect", "incorrect", "correct"), {"setting": "clip_error", "step_id": "cpr_01"}
+    rows = [{**clip, "video_id": f"v00{n}", "verdict": verdict} for n, verdict in enumerate(said, 1)]
+    path = lines(tmp_path / "p.jsonl", rows)
     result = scored(folder, path).settings["clip_error"]
     assert number_of(result, "precision").value == pytest.approx(1 / 2)
     assert number_of(result, "recall").value == pytest.approx(1 / 2)
@@ -70,15 +62,17 @@ def test_predictions_made_without_labels_score_as_with_them(folder: Path, tmp_pa
 
 
 def test_withholding_overwrites_nothing(folder: Path, tmp_path: Path) -> None:
+    def at(name: str) -> Path:
+        return tmp_path / name
+
     with pytest.raises(DataError, match="must lie outside the public folder"):
-        withhold(folder, tmp_path / "public", tmp_path / "public/labels.json")
-    withhold(folder, tmp_path / "public", tmp_path / "labels.json")
-    with pytest.raises(DataError, match=r"exists\. Name another folder"):
-        withhold(folder, tmp_path / "public", tmp_path / "labels2.json")
-    with pytest.raises(DataError, match=r"exists\. Name another place"):
-        withhold(folder, tmp_path / "public2", tmp_path / "labels.json")
+        withhold(folder, at("public"), at("public/labels.json"))
+    withhold(folder, at("public"), at("labels.json"))
+    for public, labels in (("public", "labels2.json"), ("public2", "labels.json")):
+        with pytest.raises(DataError, match=r"exists\. Name another"):
+            withhold(folder, at(public), at(labels))
     with pytest.raises(DataError, match="there is nothing to withhold"):
-        withhold(tmp_path / "public", tmp_path / "public3", tmp_path / "labels3.json")
+        withhold(at("public"), at("public3"), at("labels3.json"))
     assert not list(tmp_path.glob(".public*"))
 
 

@@ -25,13 +25,9 @@ def test_only_replies_that_lack_an_answer_are_listed(exams: Dataset) -> None:
     assert collected(exams, ["[LMMS_EVAL_REQUEST_FAILED after 3 retries] timeout"]).all() == ()
     (refused,) = collected(exams, ["I cannot help with \x1b[2Jthat."]).all()
     assert (refused.status, refused.missing, refused.asked) == ("refused", {"cpr_01": "absent"}, 1)
-    assert (
-        refused.line().startswith(f"{refused.id}  refused (1 absent of 1): “I cannot help")
-        and "\x1b" not in refused.line()
-    )
-
-
-def test_the_last_reply_to_a_request_counts(exams: Dataset) -> None:
+    assert refused.line().startswith(f"{refused.id}  refused (1 absent of 1): “I cannot help")
+    assert "\x1b" not in refused.line()
+    # the last reply to a request counts
     assert collected(exams, ["I cannot help with that.", '{"score": 1}']).all() == ()
     assert len(collected(exams, ['{"score": 1}', "No idea."]).all()) == 1
 

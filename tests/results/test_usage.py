@@ -37,22 +37,18 @@ def test_a_price_is_that_of_the_name_or_of_its_longest_pattern(tmp_path: Path) -
     assert prices.of("gpt-x-2026") is None  # a name that only begins alike is another model
     assert prices.of(None, "other", "gpt-x") == (2.5, 10)
     # 20,000 tokens read at 2.5 and 500 written at 10 a million
-    assert prices.cost({"prompt_tokens": 20_000, "completion_tokens": 500, "model": "gpt-x"}) == pytest.approx(0.055)
-    assert prices.cost({"prompt_tokens": 20_000, "completion_tokens": None, "model": "gpt-x"}) is None
-    assert prices.cost({"prompt_tokens": 1, "completion_tokens": 1, "model": "unheard-of"}) is None
+    used = {"prompt_tokens": 20_000, "completion_tokens": 500, "model": "gpt-x"}
+    assert prices.cost(used) == pytest.approx(0.055)
+    assert prices.cost({**used, "completion_tokens": None}) is prices.cost({**used, "model": "unheard-of"}) is None
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("models: {m: {input: 1, output: 2}}", "date"),
         ("date: '2026-13-01'\nmodels: {m: {input: 1, output: 2}}", "date"),
         ("date: 2026-11-01\nmodels: {m: {input: -1, output: 2}}", "models.m.input"),
-        ("date: 2026-11-01\nmodels: {m: {input: 1}}", "models.m.output"),
         ("date: 2026-11-01\nmodels: {m: {input: .nan, output: 2}}", "models.m.input"),
-        ("date: 2026-11-01\nmodels: {}", "models"),
         ("date: 2026-11-01\ncurrency: Dollars\nmodels: {m: {input: 1, output: 2}}", "currency"),
-        ("- 1", "prices.yaml"),
     ],
 )
 def test_a_wrong_price_table_is_named(tmp_path: Path, text: str, said: str) -> None:
@@ -89,13 +85,8 @@ def test_a_total_says_of_how_many_requests_it_is_known() -> None:
     waits = usage_summary([{"timeout": 600.0, "tries": 6}, {"timeout": None, "tries": 5, "stored": False}])
     assert waits is not None and waits["not_stored"] == 1
     assert waits["waits"] == [{"timeout": 600.0, "tries": 6}, {"timeout": None, "tries": 5}]
-    assert usage_line(waits, 0) == (
-        "? tokens in, ? out; at most 6 tries of 600 s; at most 5 tries of a time-out that is not known; "
-        "no reply was stored (SIMING_REPLIES=off)"
-    )
-    anew = usage_summary(
-        [used(**records[0]["usage"], model="m").conditions.usage], Prices("EUR", "2026-11-01", {"m": (1, 2)})
-    )
+    assert "at most 6 tries of 600 s; at most 5 tries of a time-out that is not known" in usage_line(waits, 0)
+    anew = usage_summary([{**records[0]["usage"], "model": "m"}], Prices("EUR", "2026-11-01", {"m": (1, 2)}))
     assert anew is not None and anew["cost"] == {"EUR": {"total": pytest.approx(120e-6), "requests": 1}}
 
 
