@@ -18,12 +18,16 @@ from urllib.error import HTTPError
 import pytest
 import yaml
 
+from siming_tasks.rubrics import Rubric, rubric_from
+from siming_tasks.tools.station.event_log import EventLog, Known
 from tests.data.conftest import write_video
 
 STEPS = {"look": 2, "call": 12, "press": 3}
 """The steps and their points; 12 takes two digits."""
 UNEVEN = [0, 40, 80, 200, 240, 280, 600, 640, 680, 1000, 1040, 1080, 1500, 1540]
 """When the frames of exam b are shown, in ms: no constant rate describes them."""
+EXAM = "a" * 64
+"""Digest of the exam of logs without a video."""
 COMMAND = [sys.executable, "-c", "import sys; from siming_tasks.cli import main; sys.exit(main())"]
 
 
@@ -40,6 +44,19 @@ def rubric_of(steps: dict[str, float]) -> dict[str, Any]:
     ]
     skill = {"id": "cpr", "name": "CPR", "steps": entries}
     return {"schema_version": 1, "rubric_id": "three", "version": "1", "skills": [skill]}
+
+
+def begun(path: Path, rubric: Rubric, *, safe: bool = True) -> EventLog:
+    """An event log that knows one exam; ``safe=False`` where no power is cut."""
+    log = EventLog.begin(path, rubric)
+    if not safe:
+        log._connection.execute("PRAGMA synchronous=OFF")
+    log.know([Known("exam a", EXAM, tuple(STEPS))])
+    return log
+
+
+def act(log: EventLog, name: str, kind: str, step: str | None = None, value: Any = None, rater: str = "a") -> None:
+    log.append(name, work="rate", rater=rater, exam=EXAM, kind=kind, step=step, value=value)
 
 
 @dataclass
@@ -136,6 +153,11 @@ def rubric(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("rubric") / "rubric.yaml"
     path.write_text(yaml.safe_dump(rubric_of(STEPS), sort_keys=False))
     return path
+
+
+@pytest.fixture
+def three() -> Rubric:
+    return rubric_from(rubric_of(STEPS))
 
 
 @pytest.fixture(scope="session")

@@ -22,21 +22,33 @@ def wait(browser: Any, script: str) -> Any:
     return WebDriverWait(browser, 30, 0.05).until(lambda driver: driver.execute_script(f"return {script}"), script)
 
 
-def keys(browser: Any, *pressed: str) -> None:
-    """Press keys one after the other; what they did is on disk when the call returns."""
+def press(browser: Any, *pressed: str) -> None:
+    """Press keys one after the other; what they do is still under way when the call returns."""
     from selenium.webdriver import ActionChains
 
     for each in pressed:
-        if each.startswith("Shift+"):
-            chain = ActionChains(browser).key_down("\ue008").send_keys(each.removeprefix("Shift+")).key_up("\ue008")
-        else:
-            chain = ActionChains(browser).send_keys(each)
-        chain.perform()
+        shift = each.startswith("Shift+")
+        chain = ActionChains(browser).key_down("\ue008") if shift else ActionChains(browser)
+        chain = chain.send_keys(each.removeprefix("Shift+"))
+        (chain.key_up("\ue008") if shift else chain).perform()
+
+
+def keys(browser: Any, *pressed: str) -> None:
+    """Press keys one after the other; what they did is on disk when the call returns."""
+    press(browser, *pressed)
     saved(browser)
 
 
 def saved(browser: Any) -> None:
     wait(browser, "!document.body.classList.contains('saving')")
+
+
+def turn_to(browser: Any, exam: str) -> None:
+    """Go to one of two exams, whose order is the rater's own."""
+    if exam not in text(browser, "#who"):
+        keys(browser, "Shift+n" if text(browser, "#progress").startswith("Exam 1") else "Shift+p")
+    wait(browser, f"document.getElementById('who').textContent.includes({exam!r})")
+    wait(browser, "document.getElementById('wait').hidden")
 
 
 def text(browser: Any, selector: str) -> str:
