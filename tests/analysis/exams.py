@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy import stats
 
-from siming_tasks.metrics import ScoreMatrix
+from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.rubrics import Rubric, rubric_from
 
 
@@ -69,14 +70,14 @@ def rubric(steps: int, *, scopes: Sequence[str] = (), requires: Any = None, crit
     return rubric_from({"schema_version": 1, "rubric_id": "test", "version": "1", "skills": skills})
 
 
-def in_loops(
-    function: Callable[[np.ndarray], float], clusters: Sequence[Any] | int
-) -> tuple[float, float, float, float]:
-    """Value of a function of the kept videos' places, its jackknife error and the ends of the t interval."""
+def check_jackknife(found: Estimate, function: Callable[[np.ndarray], float], clusters: Sequence[Any] | int) -> None:
+    """Assert that an estimate is a function of the kept videos' places, with its jackknife error and t interval."""
     names = np.arange(clusters) if isinstance(clusters, int) else np.asarray(clusters)
     everything, different = np.arange(len(names)), np.unique(names)
     value, c = function(everything), len(different)
     without = np.array([function(everything[names != name]) for name in different])
     error = float(np.sqrt((c - 1) / c * ((without - without.mean()) ** 2).sum()))
     reach = stats.t.ppf(0.975, c - 1) * error
-    return value, error, value - reach, value + reach
+    assert (found.value, found.stderr) == pytest.approx((value, error), abs=1e-8), found
+    assert (found.low, found.high) == pytest.approx((value - reach, value + reach), abs=1e-7), found
+    assert found.clusters == c

@@ -12,118 +12,92 @@ from siming_tasks.analysis.claims import full_video_and_clip, points_and_verdict
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import difference, evaluate
 from siming_tasks.metrics.catalogue import statistic
-from tests.analysis.exams import drawn, exams, in_loops
+from tests.analysis.exams import check_jackknife, drawn, exams
 
 
-@pytest.fixture
-def both():
-    """A judge's points, and its verdicts, which are right more often."""
+def implied(x, y):
+    """The correlation of totals that the agreement on the steps implies."""
+    a, b = x - x.mean(axis=0), y - y.mean(axis=0)
+    r = (a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum())
+    g = np.sqrt(x.sum(axis=1).var() / x.var(axis=0).sum())
+    return r * g / np.sqrt(1 - r**2 + (r * g) ** 2)
+
+
+def test_totals_that_the_steps_imply_by_definition():
+    matrix = drawn(np.random.default_rng(6), 50)
+    x, y = matrix.reference, matrix.predicted
+    rows = totals_and_steps(matrix)
+    check_jackknife(rows.one(metric="implied"), lambda kept: implied(x[kept], y[kept]), 50)
+    plcc = lambda kept: np.corrcoef(x[kept].sum(axis=1), y[kept].sum(axis=1))[0, 1]  # noqa: E731
+    check_jackknife(rows.one(metric="excess"), lambda kept: plcc(kept) - implied(x[kept], y[kept]), 50)
+
+
+def test_independent_errors_have_no_excess_and_an_impression_has_some():
+    """Steps are followed equally well, with errors independent or shared by the steps of a video."""
+    rng = np.random.default_rng(7)
+    points = lambda latent: np.clip(np.round(latent + 1.5), 0, 3)  # noqa: E731
+    quality = 0.6 * rng.normal(size=(900, 1)) + 0.8 * rng.normal(size=(900, 20))
+    truth, noise = points(quality), rng.normal(size=(900, 20))
+    judges = {
+        "alone": np.where(rng.random(truth.shape) < 0.5, truth, rng.permuted(truth, axis=0)),
+        "shared": points(quality + rng.normal(size=(900, 1))),
+        "seen": points(0.3 * quality + 1.4 * quality.mean(axis=1, keepdims=True) + noise),
+    }
+    excess = {name: totals_and_steps(exams(truth, said)).one(metric="excess") for name, said in judges.items()}
+    z = {name: found.value / found.stderr for name, found in excess.items()}
+    assert abs(z["alone"]) < 3 and z["shared"] < -5 and z["seen"] > 5
+
+
+def test_full_video_and_clip_are_paired_over_what_both_were_asked():
+    full = drawn(np.random.default_rng(9), 40)
+    better = np.where(np.random.default_rng(10).random(full.reference.shape) < 0.5, full.reference, full.predicted)
+    asked = np.ones_like(full.asked)
+    asked[:, 7] = asked[3, 0] = False
+    clip = replace(full.predicting(better), asked=asked).videos(range(5, 40))
+    rows = full_video_and_clip(full, clip)
+    a, b = (replace(m, asked=clip.asked) for m in (full.videos(range(5, 40)), clip))
+    for metric in ("plcc", "srcc", "qwk"):
+        found, expected = rows.one(row="clip - full video", metric=metric), difference(statistic(metric), b, a)
+        assert (found.value, found.low, found.p) == pytest.approx((expected.value, expected.low, expected.p))
+        own = evaluate(b).one("ranked", "all steps", metric).value
+        assert rows.one(row="clip", metric=metric).value == pytest.approx(own)
+    with pytest.raises(DataError, match="different references"):
+        full_video_and_clip(full, replace(full, reference=full.max_score - full.reference))
+    with pytest.raises(DataError, match="share no videos"):
+        full_video_and_clip(full.videos(range(5)), full.videos(range(5, 10)))
+
+
+def test_missing_answers_count_as_full_points_and_too_many_forbid_the_test():
+    full = drawn(np.random.default_rng(11), 40)
+    for share, tested in ((0.03, True), (0.08, False)):
+        gaps = np.random.default_rng(12).random(full.reference.shape) < share
+        clip = full.predicting(np.where(gaps, np.nan, full.reference))
+        row = full_video_and_clip(full, clip).one(row="clip - full video", metric="qwk")
+        assert (row.p is not None) == tested and ("not-comparable" in row.flags) != tested
+        filled = full.predicting(np.where(gaps, full.max_score, full.reference))
+        assert row.value == pytest.approx(difference(statistic("qwk"), filled, full).value)
+
+
+def test_points_and_verdicts_are_scikit_learns():
+    """A judge's points beside its verdicts, which are right more often; and both against the reference."""
     points = drawn(np.random.default_rng(14), 50, missing=0.02)
     rng = np.random.default_rng(15)
     wrong = np.where(rng.random(points.reference.shape) < 0.8, points.reference_wrong, rng.random((50, 8)) < 0.2)
     said = np.where(rng.random(wrong.shape) < 0.02, np.nan, wrong)
-    return points, replace(points, answer="error", predicted=said)
-
-
-class TestTotals:
-    """The correlation that the agreement on the steps implies."""
-
-    @staticmethod
-    def implied(x, y):
-        a, b = x - x.mean(axis=0), y - y.mean(axis=0)
-        r = (a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum())
-        g = np.sqrt(x.sum(axis=1).var() / x.var(axis=0).sum())
-        return r * g / np.sqrt(1 - r**2 + (r * g) ** 2)
-
-    def test_value_and_interval_by_definition(self):
-        matrix = drawn(np.random.default_rng(6), 50)
-        x, y = matrix.reference, matrix.predicted
-        rows = totals_and_steps(matrix).of("totals and steps")
-        found = rows.one(metric="implied")
-        expected = in_loops(lambda kept: self.implied(x[kept], y[kept]), 50)
-        assert (found.value, found.stderr, found.low, found.high) == pytest.approx(expected, abs=1e-9)
-        plcc = lambda kept: np.corrcoef(x[kept].sum(axis=1), y[kept].sum(axis=1))[0, 1]  # noqa: E731
-        expected = in_loops(lambda kept: plcc(kept) - self.implied(x[kept], y[kept]), 50)
-        excess = rows.one(metric="excess")
-        assert (excess.value, excess.stderr, excess.low, excess.high) == pytest.approx(expected, abs=1e-7)
-
-    def test_independent_errors_have_no_excess_and_an_impression_has_some(self):
-        """Steps are followed equally well, with errors independent or shared by the steps of a video."""
-        rng = np.random.default_rng(7)
-        points = lambda latent: np.clip(np.round(latent + 1.5), 0, 3)  # noqa: E731
-        quality = 0.6 * rng.normal(size=(900, 1)) + 0.8 * rng.normal(size=(900, 20))
-        truth, noise = points(quality), rng.normal(size=(900, 20))
-        judges = {
-            "alone": np.where(rng.random(truth.shape) < 0.5, truth, rng.permuted(truth, axis=0)),
-            "shared": points(quality + rng.normal(size=(900, 1))),
-            "seen": points(0.3 * quality + 1.4 * quality.mean(axis=1, keepdims=True) + noise),
-        }
-        z = {}
-        for name, said in judges.items():
-            excess = totals_and_steps(exams(truth, said)).one(metric="excess")
-            z[name] = excess.value / excess.stderr
-        assert abs(z["alone"]) < 3 and z["shared"] < -5 and z["seen"] > 5
-
-
-class TestFullVideoAndClip:
-    """One judge in two settings."""
-
-    def test_differences_are_paired_over_what_both_were_asked(self):
-        full = drawn(np.random.default_rng(9), 40)
-        better = np.where(np.random.default_rng(10).random(full.reference.shape) < 0.5, full.reference, full.predicted)
-        asked = np.ones_like(full.asked)
-        asked[:, 7] = asked[3, 0] = False
-        clip = replace(full.predicting(better), asked=asked).videos(range(5, 40))
-        rows = full_video_and_clip(full, clip)
-        a, b = (replace(m, asked=clip.asked) for m in (full.videos(range(5, 40)), clip))
-        for metric in ("plcc", "srcc", "qwk"):
-            found, expected = rows.one(row="clip - full video", metric=metric), difference(statistic(metric), b, a)
-            assert (found.value, found.low, found.p) == pytest.approx((expected.value, expected.low, expected.p))
-            assert rows.one(row="clip", metric=metric).value == pytest.approx(
-                evaluate(b).one("ranked", "all steps", metric).value
-            )
-
-    def test_missing_answers_count_as_full_points_and_too_many_forbid_the_test(self):
-        full = drawn(np.random.default_rng(11), 40)
-        for share, tested in ((0.03, True), (0.08, False)):
-            gaps = np.random.default_rng(12).random(full.reference.shape) < share
-            clip = full.predicting(np.where(gaps, np.nan, full.reference))
-            row = full_video_and_clip(full, clip).one(row="clip - full video", metric="qwk")
-            assert (row.p is not None) == tested and ("not-comparable" in row.flags) != tested
-            filled = full.predicting(np.where(gaps, full.max_score, full.reference))
-            assert row.value == pytest.approx(difference(statistic("qwk"), filled, full).value)
-
-    def test_other_labels_and_other_videos_are_refused(self):
-        full = drawn(np.random.default_rng(13), 10)
-        with pytest.raises(DataError, match="different references"):
-            full_video_and_clip(full, replace(full, reference=full.max_score - full.reference))
-        with pytest.raises(DataError, match="share no videos"):
-            full_video_and_clip(full.videos(range(5)), full.videos(range(5, 10)))
-
-
-class TestPointsAndVerdicts:
-    """What points imply beside what was said."""
-
-    def test_agreement_with_each_other_is_scikit_learns(self, both):
-        points, verdicts = both
-        known = points.answered & verdicts.answered
-        x, y = points.predicted_wrong[known], verdicts.predicted[known] == 1
-        rows = points_and_verdicts(points, verdicts).of(row="with each other")
-        assert rows.one(metric="kappa").value == pytest.approx(sk.cohen_kappa_score(x, y))
-        assert rows.one(metric="same").value == pytest.approx((x == y).mean())
-
-    def test_both_stand_against_the_reference(self, both):
-        points, verdicts = both
-        rows = points_and_verdicts(points, verdicts)
-        truth = points.reference_wrong.ravel()
-        implied = np.nan_to_num(points.predicted, nan=9).ravel() < np.tile(points.max_score, 50)
-        given = np.nan_to_num(verdicts.predicted, nan=0).ravel() == 1
-        for name, side in (("verdicts of the points", implied), ("verdicts", given)):
-            found = {each.metric: each.value for each in rows.of(row=name)}
-            assert found == pytest.approx({
-                "mcc": sk.matthews_corrcoef(truth, side), "precision": sk.precision_score(truth, side),
-                "recall": sk.recall_score(truth, side), "f1": sk.f1_score(truth, side),
-            })  # fmt: skip
-        change = rows.one(row="verdicts - verdicts of the points", metric="mcc")
-        expected = sk.matthews_corrcoef(truth, given) - sk.matthews_corrcoef(truth, implied)
-        assert change.value == pytest.approx(expected) and change.p is not None
+    verdicts = replace(points, answer="error", predicted=said)
+    rows = points_and_verdicts(points, verdicts)
+    known = points.answered & verdicts.answered
+    x, y = points.predicted_wrong[known], said[known] == 1
+    found = {row.metric: row.value for row in rows.of(row="with each other")}
+    assert found == pytest.approx({"kappa": sk.cohen_kappa_score(x, y), "same": (x == y).mean()})
+    truth = points.reference_wrong.ravel()
+    implied = np.nan_to_num(points.predicted, nan=9).ravel() < np.tile(points.max_score, 50)
+    given = np.nan_to_num(said, nan=0).ravel() == 1
+    for name, side in (("verdicts of the points", implied), ("verdicts", given)):
+        assert {each.metric: each.value for each in rows.of(row=name)} == pytest.approx({
+            "mcc": sk.matthews_corrcoef(truth, side), "precision": sk.precision_score(truth, side),
+            "recall": sk.recall_score(truth, side), "f1": sk.f1_score(truth, side),
+        })  # fmt: skip
+    change = rows.one(row="verdicts - verdicts of the points", metric="mcc")
+    expected = sk.matthews_corrcoef(truth, given) - sk.matthews_corrcoef(truth, implied)
+    assert change.value == pytest.approx(expected) and change.p is not None

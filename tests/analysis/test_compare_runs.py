@@ -12,13 +12,8 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 import siming_tasks as siming
-from siming_tasks.analysis.compare_runs import (
-    common_settings,
-    compare,
-    compare_settings,
-    comparison_points,
-    rater_points,
-)
+from siming_tasks.analysis.compare_runs import common_settings, compare, compare_settings, rater_points
+from siming_tasks.analysis.inputs import run_inputs
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.rubrics import default_rubric
 
@@ -81,47 +76,40 @@ def runs(dataset: siming.Dataset, tmp_path_factory: pytest.TempPathFactory) -> d
             for name, share in (("good", 0.9), ("weak", 0.2))}  # fmt: skip
 
 
-def test_runs_are_given_as_files_or_loaded(runs, dataset):
+def test_runs_are_given_as_files_or_loaded_and_the_physicians_stand_beside_them(runs, dataset):
     from_files = compare(*runs.values(), data=dataset)
     assert from_files.runs == ("good", "weak") and from_files.setting == "full_score"
     loaded = [siming.load(path, dataset) for path in runs.values()]
-    assert compare(*loaded).to_json() == from_files.to_json() == compare(*runs.values(), data=dataset).to_json()
+    assert compare(*loaded).to_json() == from_files.to_json()
     assert from_files.sentence().startswith("good (0.") and from_files.facts["synthetic"] is True
-    assert siming.compare is compare
+    matrix = loaded[0].score_matrix("full_score")
+    points = rater_points(dataset, matrix)
+    assert list(points) == ["rater_a", "rater_b"] and np.array_equal(points["rater_a"], matrix.reference)
+    assert set(from_files.physicians) == {"good", "weak"}
+    assert from_files.rows.one("physicians with each other", "rater_a and rater_b", "qwk").value is not None
 
 
-def test_what_is_refused(runs, dataset):
+def test_what_is_refused(runs, dataset, tmp_path):
     good, weak = (siming.load(path, dataset) for path in runs.values())
-    with pytest.raises(DataError, match="at least two runs; 1 given"):
-        compare(good)
-    with pytest.raises(OptionsError, match=r"give them one by one"):
-        compare([good, weak])
-    with pytest.raises(OptionsError, match="full_scores"):
-        compare(good, weak, setting="full_scores")
-    with pytest.raises(DataError, match="no setting in common among clip_score"):
-        compare(good, weak, setting="clip_score")
-    with pytest.raises(OptionsError, match="'frame' is not one of"):
-        compare(good, weak, allow=["frame"])
-    with pytest.raises(DataError, match="no run 'best' to compare with"):
-        compare(good, weak, against="best")
-    with pytest.raises(DataError):
-        compare(good, weak, options=siming.Options(rater="nobody"))
-    with pytest.raises(DataError):
-        compare(good, "no_such_file.jsonl", data=dataset)
-    assert common_settings([good, weak]) == ["full_score", "full_error"]
-
-
-def test_unlike_runs_are_refused(runs, dataset, tmp_path):
-    short = write(tmp_path / "short.jsonl", dataset, 0.5, videos=6)
-    part = siming.load(short, dataset, partial=True)
-    with pytest.raises(DataError, match="different videos"):
-        compare(siming.load(runs["good"], dataset), part)
-    allowed = compare(siming.load(runs["good"], dataset), part, allow=["videos"])
-    assert allowed.videos == 6 and allowed.facts["allowed"] == ["videos"]
+    part = siming.load(write(tmp_path / "short.jsonl", dataset, 0.5, videos=6), dataset, partial=True)
     silent = tmp_path / "silent.jsonl"
     silent.write_text(json.dumps({"setting": "full_score", "video_id": "v00", "scores": {}}))
-    with pytest.raises(DataError, match="Run 'silent' has nothing to compare"):
-        compare(siming.load(runs["good"], dataset), siming.load(silent, dataset))
+    for given, how, error, said in (
+        ([good], {}, DataError, "at least two runs; 1 given"),
+        ([[good, weak]], {}, OptionsError, "give them one by one"),
+        ([good, weak], {"setting": "full_scores"}, OptionsError, "full_scores"),
+        ([good, weak], {"setting": "clip_score"}, DataError, "no setting in common among clip_score"),
+        ([good, weak], {"allow": ["frame"]}, OptionsError, "'frame' is not one of"),
+        ([good, weak], {"against": "best"}, DataError, "no run 'best' to compare with"),
+        ([good, weak], {"options": siming.Options(rater="nobody")}, DataError, "nobody"),
+        ([good, part], {}, DataError, "different videos"),
+        ([good, siming.load(silent, dataset)], {}, DataError, "Run 'silent' has nothing to compare"),
+    ):
+        with pytest.raises(error, match=said):
+            compare(*given, **how)
+    allowed = compare(good, part, allow=["videos"])
+    assert allowed.videos == 6 and allowed.facts["allowed"] == ["videos"]
+    assert common_settings([good, weak]) == ["full_score", "full_error"]
 
 
 def test_holm_is_over_the_settings_and_equal_to_one_comparison_in_each(runs, dataset):
@@ -130,10 +118,8 @@ def test_holm_is_over_the_settings_and_equal_to_one_comparison_in_each(runs, dat
     p = [made.pairs[0].estimate.p for made in study.settings.values()]
     holm = [made.pairs[0].estimate.p_holm for made in study.settings.values()]
     assert holm == pytest.approx(multipletests(p, method="holm")[1]) and study.refused == {}
-    for setting, made in study.settings.items():
-        alone = compare(*loaded, setting=setting)
-        assert alone.pairs[0].estimate.p == made.pairs[0].estimate.p and alone.order == made.order
-        assert alone.rows.of("ranked") == made.rows.of("ranked")
+    alone = compare(*loaded, setting="full_error")
+    assert alone.rows.of("ranked") == study.settings["full_error"].rows.of("ranked")
 
 
 def test_a_setting_that_cannot_be_compared_is_named(dataset, tmp_path):
@@ -149,10 +135,21 @@ def test_a_setting_that_cannot_be_compared_is_named(dataset, tmp_path):
         compare_settings(loaded, ["full_error"])
 
 
-def test_the_physicians_stand_beside_the_runs(runs, dataset):
-    found = compare(*runs.values(), data=dataset)
-    matrix = siming.load(runs["good"], dataset).score_matrix("full_score")
-    points = rater_points(dataset, matrix)
-    assert list(points) == ["rater_a", "rater_b"] and np.array_equal(points["rater_a"], matrix.reference)
-    assert comparison_points(dataset, matrix) is not None and set(found.physicians) == {"good", "weak"}
-    assert found.rows.one("physicians with each other", "rater_a and rater_b", "qwk").value is not None
+def test_a_control_stands_beside_its_plain_task_or_says_why_not(dataset, tmp_path):
+    """Requests are matched without the name of their task; one that was shown smaller frames is no control."""
+    plain, made = write(tmp_path / "plain.jsonl", dataset, 0.9).read_text().splitlines(), []
+    for name, size in (("full_score", 448), ("ablation_shuffled_frames_full_score", 448),
+                       ("ablation_mismatched_video_full_score", 224)):  # fmt: skip
+        media = {"mode": "frames", "n_frames": 8, "size": size}
+        made += [json.dumps({**json.loads(line), "setting": name, "media": media}) for line in plain]
+    (tmp_path / "run.jsonl").write_text("\n".join(made))
+    run = siming.load(tmp_path / "run.jsonl", dataset)
+    shuffled, other = ("shuffled_frames: change", "mismatched_video: change")
+    rows = run_inputs(run, "full_score", siming.Options())
+    found = rows.one("ablations", shuffled, "qwk")
+    assert (found.value, found.why) == (0, "It is the same without any video: no interval.")
+    refused = rows.one("ablations", other, "qwk")
+    assert refused.value is None and "differ in size" in refused.why
+    allowed = run_inputs(run, "full_score", siming.Options(), allow=["size"])
+    assert allowed.one("ablations", other, "qwk").value == 0
+    assert not run_inputs(run, "clip_score", siming.Options())

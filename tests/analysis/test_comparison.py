@@ -23,9 +23,7 @@ from siming_tasks.analysis.comparison import (
     pair_sentence,
 )
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics import difference
-from siming_tasks.metrics.catalogue import statistic
-from siming_tasks.metrics.jackknife import jackknife, quantile_of_t
+from siming_tasks.metrics.jackknife import quantile_of_t
 from siming_tasks.metrics.no_video import SAME_TOTAL_WHY, clock
 from tests.metrics.conftest import make_exams
 from tests.metrics.test_no_video import severe_sites
@@ -48,52 +46,42 @@ def judges():
             "constant": weak.predicting(np.broadcast_to(weak.max_score, weak.reference.shape))}  # fmt: skip
 
 
-def test_values_differences_and_p_are_those_of_the_core(judges):
+def test_tests_ranks_and_what_they_leave_open(judges):
+    """Values and differences themselves are held against the page of definitions in ``tests/metrics``."""
     found = compare_judges(judges)
-    for name, made in judges.items():
-        assert found.value(name).value == jackknife(statistic("qwk"), made).value
-    for pair in found.pairs:
-        expected = difference(statistic("qwk"), judges[pair.a], judges[pair.b])
-        assert (pair.estimate.value, pair.estimate.p) == (expected.value, expected.p)
     p = [pair.estimate.p for pair in found.pairs if pair.estimate.p is not None]
-    holm = [pair.estimate.p_holm for pair in found.pairs if pair.estimate.p is not None]
-    assert holm == pytest.approx(multipletests(p, method="holm")[1]) and found.tests == len(p) == 5
-    assert found.rows.one(DIFFERENCES, "good minus weak", "srcc").p is not None
-    assert found.rows.one(DIFFERENCES, "good minus weak", "srcc").p_holm is None  # only the headline is corrected
-
-
-def test_ranks_and_what_they_leave_open(judges):
-    found = compare_judges(judges)
+    p_holm = [pair.estimate.p_holm for pair in found.pairs if pair.estimate.p is not None]
+    assert p_holm == pytest.approx(multipletests(p, method="holm")[1]) and found.tests == len(p) == 5
+    row = found.rows.one(DIFFERENCES, "good minus weak", "srcc")
+    assert row.p is not None and row.p_holm is None  # only the headline is corrected
     assert {name: (rank.rank, rank.low, rank.high) for name, rank in found.ranks.items()} == {
         "good": (1, 1, 1), "weak": (2, 2, 3), "copy": (2, 2, 3), "constant": (4, 4, 4),
     }  # fmt: skip
     assert found.order == ["good", "weak", "copy", "constant"]
     assert re.match(r"good \(0.*\) agrees better with the reference than each of 3 others in kappa", found.sentence())
+    two = compare_judges({name: judges[name] for name in ("good", "weak")})
+    reach = quantile_of_t(0.975, 79) + quantile_of_t(0.8, 79)
+    assert two.detectable == pytest.approx(reach * two.pairs[0].estimate.stderr)
+    text = json.dumps(found.to_json(), allow_nan=False)
+    assert {"rows", "pairs", "ranks", "sentence", "rivals", "beats"} <= json.loads(text).keys()
 
 
-def test_three_states_have_three_sentences(judges):
+def test_three_states_have_three_sentences(judges, matrix):
     found = compare_judges({name: judges[name] for name in ("good", "weak")})
     assert found.pairs[0].state == "better" and "agrees better with the reference than weak" in found.sentence()
     assert ", p < 0.001, over 80 exams." in found.sentence()
 
     rng = np.random.default_rng(1)
-    like = {"a": judge_of(judges["weak"], rng, 0.3), "b": judge_of(judges["weak"], rng, 0.3)}
-    found = compare_judges(like)
+    found = compare_judges({name: judge_of(judges["weak"], rng, 0.3) for name in "ab"})
     assert found.pairs[0].state == "not shown" and found.sentence().startswith("It is not shown that ")
 
     few = compare_judges({name: judges[name].videos(range(4)) for name in ("good", "weak")})
-    assert few.pairs[0].state == "not tested" and not few.pairs[0].better
-    assert few.sentence().endswith("are not tested: fewer than 5 videos: no interval, over 4 exams.")
-    assert few.detectable is None and {(rank.low, rank.high) for rank in few.ranks.values()} == {(1, 2)}
-
-
-def test_a_difference_that_never_varies_is_not_tested(matrix):
     points = np.tile([3.0, 1.0], (20, 1))
-    found = compare_judges({"all": matrix(points, points), "none": matrix(points, points[:, ::-1])})
-    assert (
-        found.pairs[0].state == "not tested" and "are not tested: it is the same without any video" in found.sentence()
-    )
-    assert "told apart" not in found.sentence()
+    same = compare_judges({"all": matrix(points, points), "none": matrix(points, points[:, ::-1])})
+    for found, why in ((few, "fewer than 5 videos: no interval, over 4 exams."), (same, "it is the same without any")):
+        assert found.pairs[0].state == "not tested" and not found.pairs[0].better and found.detectable is None
+        assert f"are not tested: {why}" in found.sentence()
+        assert {(rank.low, rank.high) for rank in found.ranks.values()} == {(1, 2)}
 
 
 def test_a_lead_that_rests_on_what_was_left_out_is_not_shown():
@@ -166,17 +154,6 @@ def test_holm_is_over_all_settings_shown_together(judges):
     assert both["one"].tests == 2 and both["one"].detectable > one.detectable
 
 
-def test_the_difference_that_would_be_found(judges):
-    found = compare_judges({name: judges[name] for name in ("good", "weak")})
-    stderr = found.pairs[0].estimate.stderr
-    assert found.detectable == pytest.approx((quantile_of_t(0.975, 79) + quantile_of_t(0.8, 79)) * stderr)
-
-
-def test_json_is_plain(judges):
-    text = json.dumps(compare_judges(judges, setting="full_score").to_json(), allow_nan=False)
-    assert {"rows", "pairs", "ranks", "sentence", "rivals", "beats"} <= json.loads(text).keys()
-
-
 # --- judges that never look ---------------------------------------------------------------------------------------
 
 
@@ -190,10 +167,8 @@ def site_judge(made):
     return made.predicting(usual)
 
 
-@pytest.mark.weekly
-@pytest.mark.parametrize("seed", range(3))
-def test_knowing_the_hospital_beats_not_every_judge_that_never_looks(seed):
-    made = severe_sites(np.random.default_rng(seed))
+def test_knowing_the_hospital_beats_not_every_judge_that_never_looks():
+    made = severe_sites(np.random.default_rng(0))
     judge = site_judge(made)
     found = compare_judges({"site": judge})
     assert found.value("site").low > 0.1  # alone it looks like something
@@ -249,7 +224,7 @@ def test_40_studies_in_which_no_trick_ranks_above_a_better_judge(answer):
 # --- sentences follow from tests ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.integers(0, 10**6), st.integers(3, 30), st.integers(2, 4), st.sampled_from(["score", "error"]), st.integers(1, 3)
 )

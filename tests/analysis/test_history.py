@@ -8,7 +8,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from siming_tasks.analysis.history import CONTRAST, FAILED, PASSED, SCOPES, after_requirements, history, rubric_steps
 from siming_tasks.common.errors import DataError
-from tests.analysis.exams import exams, in_loops, rubric
+from tests.analysis.exams import check_jackknife, exams, rubric
 
 OF_STEPS = ("local",) * 4 + ("mixed",) * 2 + ("history",) * 4
 
@@ -25,38 +25,14 @@ def test_values_are_pooled_kappas_and_the_contrast_is_paired():
         assert rows.one("history", name, "judge").value == pytest.approx(kappa(x, y, columns))
         pairs = np.concatenate([x, x, y]), np.concatenate([y, z, z])
         assert rows.one("history", name, "physicians").value == pytest.approx(kappa(*pairs, columns))
-    found = rows.one("history", CONTRAST, "judge")
-    expected = in_loops(lambda kept: kappa(x[kept], y[kept], at["local"]) - kappa(x[kept], y[kept], at["history"]), 30)
-    assert (found.value, found.stderr, found.low, found.high) == pytest.approx(expected)
-    excess = found.value - rows.one("history", CONTRAST, "physicians").value
-    assert rows.one("history", CONTRAST, "excess").value == pytest.approx(excess) and found.p is not None
-
-
-def test_a_judge_that_is_a_physician_has_no_excess():
-    x, y = np.random.default_rng(1).integers(0, 4, (2, 30, 10)).astype(float)
-    excess = history(exams(x, y), rubric(10, scopes=OF_STEPS), {"a": x, "b": y}).one(metric="excess")
-    assert (excess.value, excess.stderr, excess.p) == (0.0, 0.0, None)
-
-
-@pytest.mark.weekly
-def test_equal_judges_are_seldom_told_apart():
-    """Judges that copy steps of either scope as often: the contrast is significant in about one of twenty."""
-    p = []
-    for seed in range(200):
-        rng = np.random.default_rng(seed)
-        reference = rng.integers(0, 4, (40, 10)).astype(float)
-        predicted = np.where(rng.random((40, 10)) < 0.4, reference, rng.integers(0, 4, (40, 10)))
-        p.append(history(exams(reference, predicted), rubric(10, scopes=OF_STEPS)).one(row=CONTRAST, metric="judge").p)
-    assert 0.01 <= np.mean(np.array(p) < 0.05) <= 0.09
-
-
-def test_a_rubric_without_history_steps_says_so():
-    rows = history(exams([[3, 0], [1, 2]], [[3, 0], [1, 2]]), rubric(2))
-    for row in ("history", CONTRAST):
-        assert (rows.one("history", row).value, rows.one("history", row).why) == (
-            None,
-            "No history step of the rubric was judged.",
-        )
+    found, excess = (rows.one("history", CONTRAST, metric) for metric in ("judge", "excess"))
+    check_jackknife(
+        found, lambda kept: kappa(x[kept], y[kept], at["local"]) - kappa(x[kept], y[kept], at["history"]), 30
+    )
+    assert excess.value == pytest.approx(found.value - rows.one("history", CONTRAST, "physicians").value)
+    assert found.p is not None
+    itself = history(exams(x, y), rubric(10, scopes=OF_STEPS), {"a": x, "b": y}).one(metric="excess")
+    assert (itself.value, itself.stderr, itself.p) == (0.0, 0.0, None), "a judge that is a physician has no excess"
 
 
 def test_kappa_by_requirement_by_hand():
@@ -67,8 +43,9 @@ def test_kappa_by_requirement_by_hand():
     for row, part in ((FAILED, slice(0, 4)), (PASSED, slice(4, 8))):
         expected = kappa(reference[part], predicted[part], [1])
         for who in ("judge", "physicians"):
-            assert rows.one("requirements", row, who).value == pytest.approx(expected)
-            assert rows.one("requirements", row, who).n == 4
+            found = rows.one("requirements", row, who)
+            assert (found.value, found.n) == (pytest.approx(expected), 4)
+    assert rows.one("history", CONTRAST, "judge").why == "No history step of the rubric was judged."
 
 
 def test_an_unknown_requirement_has_neither_failed_nor_passed():
@@ -77,24 +54,16 @@ def test_an_unknown_requirement_has_neither_failed_nor_passed():
     assert failed[:, 2].tolist() == [True, False, False, True]
     assert passed[:, 2].tolist() == [False, True, False, False]
     assert not failed[:, :2].any() and not passed[:, :2].any()
+    with pytest.raises(DataError, match="Step 's02' is not in rubric 'test'"):
+        history(matrix, rubric(2))
 
 
 def test_sequential_credit_by_hand():
-    """Credits 2/4, 0/4, 4/4; always correct 1/4, 0/4, 4/4; always wrong 0, 1/4, 0."""
+    """Credits 2/4, 0/4, 4/4; always correct 1/4, 0/4, 4/4; always wrong 0, 1/4, 0. Unanswered steps are passed over."""
     reference = [[3, 1, 3, 3], [0, 3, 3, 3], [3, 3, 3, 3]]
     predicted = [[3, 0, 1, 3], [3, 3, 3, 3], [3, 3, 3, 3]]
-    rows = history(exams(reference, predicted), rubric(4)).of("sequence")
-    found = {each.metric: each.value for each in rows}
-    expected = {"credit": 1.5 / 3, "constant": 1.25 / 3, "gain": 0.25 / 3, "flawless": 1 / 3}
-    assert found == pytest.approx(expected)
-
-
-def test_unanswered_steps_are_passed_over():
+    found = {each.metric: each.value for each in history(exams(reference, predicted), rubric(4)).of("sequence")}
+    assert found == pytest.approx({"credit": 1.5 / 3, "constant": 1.25 / 3, "gain": 0.25 / 3, "flawless": 1 / 3})
     rows = history(exams([[3, 1, 3], [3, 3, 3]], [[3, np.nan, 3], [np.nan] * 3]), rubric(3)).of("sequence")
     assert [rows.one(metric=name).value for name in ("credit", "flawless")] == [1.0, 1.0]
     assert rows.one(metric="credit").n == 1
-
-
-def test_another_rubric_is_refused():
-    with pytest.raises(DataError, match="Step 's02' is not in rubric 'test'"):
-        history(exams([[3, 3, 3]], [[3, 3, 3]]), rubric(2))

@@ -110,25 +110,15 @@ LEAKS = {
 }
 
 
-@pytest.mark.parametrize("fact", LEAKS)
+@pytest.mark.parametrize(
+    "fact", [pytest.param(name, marks=[pytest.mark.weekly] * (name not in ("place", "names"))) for name in LEAKS]
+)
 def test_a_planted_leak_is_found_and_gone_with_other_labels(fact):
     rng, (labels, plant) = np.random.default_rng(7), LEAKS[fact]
     wrong = labels(rng)
     facts = {fact: stated_facts(videos_of(wrong, **plant(wrong, rng)), STEP_IDS)[fact]}
     assert told(wrong, facts) == {fact}
     assert told(wrong[rng.permutation(VIDEOS)], facts) == set()
-
-
-@pytest.mark.weekly
-def test_in_shuffled_labels_a_fact_is_seldom_found():
-    """Two facts of sixty exams whose labels follow from none of them, in eight data sets."""
-    found = 0
-    for seed in range(8):
-        rng = np.random.default_rng(seed)
-        wrong = (by_step, by_exam)[seed % 2](rng)[rng.permutation(VIDEOS)]
-        facts = stated_facts(videos_of(wrong), STEP_IDS)
-        found += bool(told(wrong, {name: facts[name] for name in ("duration", "span length")}))
-    assert found <= 1
 
 
 def test_areas_are_pooled_over_videos_and_jackknifed():
@@ -167,11 +157,10 @@ def test_what_is_the_same_everywhere_and_what_is_refused():
     assert (right.value, right.why) == (None, "No step is wrong, or none is correct.")
 
 
-@pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Thirty files; every second one is larger, has another title and was made a year later."""
-    root, rng = tmp_path_factory.mktemp("films"), np.random.default_rng(10)
-    for number in range(30):
+def test_what_files_tell_is_read(tmp_path: Path):
+    """Of eight files every second one is larger, has another title and was made a year later."""
+    rng, root = np.random.default_rng(10), tmp_path
+    for number in range(8):
         odd = number % 2
         with av.open(str(root / f"{number:03d}.mp4"), "w") as out:
             out.metadata.update(title="b" if odd else "a", creation_time=f"202{odd}-01-{number + 1:02d}T00:00:00")
@@ -183,12 +172,10 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
                 frame.pts = index
                 out.mux(stream.encode(frame))
             out.mux(stream.encode(None))
-    return sorted(root.glob("*.mp4"))
-
-
-def test_what_files_tell_is_found(films):
-    rng = np.random.default_rng(11)
-    wrong = rng.random((30, STEPS)) < np.where(np.arange(30) % 2 == 1, 0.9, 0.05)[:, None]
-    facts = file_facts(films, videos_of(wrong, duration=np.full(30, 2.0)))
-    assert told(wrong, facts) == {"size", "coding", "dates"}
-    assert told(wrong[rng.permutation(30)], facts) == set()
+    facts = file_facts(sorted(root.glob("*.mp4")), videos_of(np.zeros((8, STEPS), bool), duration=np.full(8, 2.0)))
+    assert facts.keys() == {"size", "coding", "dates"}
+    for name, values in facts.items():
+        apart = (values[::2].max(axis=0) < values[1::2].min(axis=0)) | (
+            values[::2].min(axis=0) > values[1::2].max(axis=0)
+        )
+        assert apart.any(), name

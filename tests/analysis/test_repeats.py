@@ -11,7 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 from siming_tasks.analysis.repeats import repeats
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import evaluate
-from tests.analysis.exams import drawn, exams, in_loops
+from tests.analysis.exams import check_jackknife, drawn, exams
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def runs():
             for _ in range(3)]  # fmt: skip
 
 
-def test_mean_and_sd_are_those_of_the_runs(runs):
+def test_mean_and_sd_are_those_of_the_runs_and_agreement_of_all_pairs(runs):
     rows = repeats(runs)
     for metric in ("plcc", "srcc", "qwk"):
         values = [evaluate(run).one("ranked", metric=metric).value for run in runs]
@@ -30,27 +30,16 @@ def test_mean_and_sd_are_those_of_the_runs(runs):
         assert (mean.value, sd.value) == pytest.approx((np.mean(values), np.std(values, ddof=1)))
         assert (mean.low, mean.why, mean.n) == (None, "Over 3 runs of the same exams: no interval.", 40)
 
-
-def test_agreement_with_itself_is_of_all_pairs(runs):
     def pooled(function):
-        return lambda kept: function(
-            *(
-                np.concatenate(side)
-                for side in zip(
-                    *((a.predicted[kept].ravel(), b.predicted[kept].ravel()) for a, b in combinations(runs, 2)),
-                    strict=True,
-                )
-            )
-        )
+        def value(kept):
+            pairs = [(a.predicted[kept].ravel(), b.predicted[kept].ravel()) for a, b in combinations(runs, 2)]
+            return function(*map(np.concatenate, zip(*pairs, strict=True)))
 
-    rows = repeats(runs).of(row="with itself")
-    for metric, function in (
-        ("same", lambda x, y: (x == y).mean()),
-        ("kappa", lambda x, y: cohen_kappa_score(x, y, weights="quadratic", labels=range(4))),
-    ):
-        found = rows.one(metric=metric)
-        expected = in_loops(pooled(function), 40)
-        assert (found.value, found.stderr, found.low, found.high) == pytest.approx(expected)
+        return value
+
+    weighted = lambda x, y: cohen_kappa_score(x, y, weights="quadratic", labels=range(4))  # noqa: E731
+    for metric, function in (("same", lambda x, y: (x == y).mean()), ("kappa", weighted)):
+        check_jackknife(rows.one(row="with itself", metric=metric), pooled(function), 40)
 
 
 def test_only_what_all_runs_were_asked_and_both_answered_counts(runs):
@@ -59,13 +48,10 @@ def test_only_what_all_runs_were_asked_and_both_answered_counts(runs):
     second = second.predicting(np.where(gaps, np.nan, second.predicted))
     same = repeats([first, second]).one(row="with itself", metric="same")
     assert same.value == pytest.approx((first.predicted[10:] == second.predicted)[~gaps].mean()) and same.n == 30
-
-
-def test_what_cannot_be_repeats_is_refused():
-    matrix, other = drawn(np.random.default_rng(4)), drawn(np.random.default_rng(4), answer="error")
-    with pytest.raises(DataError, match="two runs of one model or more"):
-        repeats([matrix])
-    with pytest.raises(DataError, match="no metric is common to both"):
-        repeats([matrix, other])
-    with pytest.raises(DataError, match="share no videos"):
-        repeats([matrix.videos(range(9)), matrix.videos(range(9, 60))])
+    for bad, said in (
+        ([first], "two runs of one model or more"),
+        ([first, drawn(np.random.default_rng(4), 40, 5, answer="error")], "no metric is common to both"),
+        ([first.videos(range(9)), first.videos(range(9, 40))], "share no videos"),
+    ):
+        with pytest.raises(DataError, match=said):
+            repeats(bad)

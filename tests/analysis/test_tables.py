@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -17,25 +18,25 @@ from siming_tasks.analysis.pass_decisions import pass_decisions
 from siming_tasks.analysis.repeats import repeats
 from siming_tasks.analysis.severity import severity
 from siming_tasks.analysis.steps import steps
+from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.metrics.estimate import Rows
 from tests.analysis.exams import drawn, rubric
 
-CASES = ("plain", "one video", "all missing", "no reference", "one class", "one step")
+NONE = np.full((12, 4), np.nan)
+CASES: dict[str, Callable[[ScoreMatrix], ScoreMatrix]] = {
+    "plain": lambda matrix: matrix,
+    "one video": lambda matrix: matrix.videos([0]),
+    "all missing": lambda matrix: matrix.predicting(NONE),
+    "no reference": lambda matrix: replace(matrix, reference=NONE),
+    "one class": lambda matrix: replace(matrix, reference=np.broadcast_to(matrix.max_score, NONE.shape)),
+    "one step": lambda matrix: matrix.subset(["s00"]),
+}
 
 
 @pytest.mark.parametrize("answer", ["score", "error"])
 @pytest.mark.parametrize("case", CASES)
 def test_every_number_has_a_head_and_every_absence_a_reason(answer, case):
-    matrix = drawn(np.random.default_rng(0), 12, 4, answer=answer)
-    empty = np.full_like(matrix.reference, np.nan)
-    matrix = {
-        "plain": lambda: matrix,
-        "one video": lambda: matrix.videos([0]),
-        "all missing": lambda: matrix.predicting(empty),
-        "no reference": lambda: replace(matrix, reference=empty),
-        "one class": lambda: replace(matrix, reference=np.broadcast_to(matrix.max_score, empty.shape)),
-        "one step": lambda: matrix.subset(["s00"]),
-    }[case]()
+    matrix = CASES[case](drawn(np.random.default_rng(0), 12, 4, answer=answer))
     book = rubric(4, scopes=["history"] + ["local"] * 3, requires={1: [0]}, critical=(0,), heard=(0,))
     raters = {"a": matrix.reference, "b": np.round(matrix.reference / 2)}
     said = np.where(np.isnan(matrix.predicted), np.nan, matrix.predicted_wrong)
