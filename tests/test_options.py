@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,6 @@ from siming_tasks.media import MEDIA_MODES
 from siming_tasks.metrics.labels import LabelMapping
 from siming_tasks.options import OPTIONS, Options, shard_of
 
-PAGE = (Path(__file__).parents[1] / "docs" / "reference" / "commands.md").read_text()
 RANGE = "must be from 1 to 1,000,000,000."
 
 
@@ -112,12 +110,3 @@ def test_options_are_at_most_twenty_and_agree_with_what_other_modules_define() -
     media = ["media", "frames", "clip_frames", "frame_size", "clip_density", "sampler"]
     assert by == {"shown": [*media, "prompt", "ask", "schema"], "scored": ["mapping", "rater"]}
     assert all(option.check(option.default) == option.default for option in OPTIONS.values())
-
-
-def test_the_table_in_the_docs_is_made_of_the_options() -> None:
-    rows = re.findall(r"^\| `(SIMING_\w+)` \| (?:`(--[\w-]+) (.*?)` )?\| (.*?) \| (.*) \|$", PAGE, re.MULTILINE)
-    told = [(name, flag, values.replace("\\|", "|"), default, text) for name, flag, values, default, text in rows]
-    assert told == [
-        (o.variable, *((o.flag, o.metavar) if o.has_flag else ("", "")), o.default_text, o.help)
-        for o in OPTIONS.values()
-    ]

@@ -1,8 +1,8 @@
 """Runs command lines of ``siming``, each in a process of its own: reads cases as JSON, prints how each one ended.
 
-A case is ``{argv, cwd, room, plain, gone, memory, seconds}``: the words; the folder to stand in; the largest file that
-may be written; whether root, too, is held by permissions; whether the folder vanishes under the process; bytes of
-memory beside what is loaded; seconds of processor time. Modules are loaded once, before the processes are forked.
+A case is ``{argv, cwd, room, plain, memory, seconds}``: the words; the folder to stand in; the largest file that may be
+written; whether root, too, is held by permissions; bytes of memory beside what is loaded; seconds of processor time.
+Modules are loaded once, before the processes are forked.
 """
 
 from __future__ import annotations
@@ -39,8 +39,6 @@ def child(case: dict[str, Any]) -> int:
             most = int(stream.read().split()[0]) * resource.getpagesize() + case["memory"]
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
     os.chdir(case["cwd"])
-    if case.get("gone"):
-        os.rmdir(case["cwd"])
     if case.get("room"):
         resource.setrlimit(resource.RLIMIT_FSIZE, (case["room"], case["room"]))
     if case.get("plain"):
@@ -69,12 +67,12 @@ def ended(case: dict[str, Any]) -> dict[str, Any]:
     os.close(writing)
     with os.fdopen(reading, encoding="utf-8", errors="replace") as stream:
         said = stream.read()
-    _, status, usage = os.wait4(pid, 0)
-    return {"code": os.waitstatus_to_exitcode(status), "said": said, "seconds": usage.ru_utime + usage.ru_stime}
+    _, status = os.waitpid(pid, 0)
+    return {"code": os.waitstatus_to_exitcode(status), "said": said}
 
 
 def run_cases(cases: list[dict[str, Any]], cache: Path) -> list[dict[str, Any]]:
-    """How each case ended (``code``, ``said`` on standard error, ``seconds``), run one after the other by one process.
+    """How each case ended (``code``, ``said`` on standard error), run one after the other by one process.
 
     ``{BUSY-PORT}`` in a command line is the number of a port that is taken.
     """
@@ -85,10 +83,6 @@ def run_cases(cases: list[dict[str, Any]], cache: Path) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    import av  # noqa: F401
-    import numpy  # noqa: F401
-    import openpyxl  # noqa: F401
-
     from siming_tasks.cli.main import COMMANDS, find_command
 
     list(map(find_command, COMMANDS))

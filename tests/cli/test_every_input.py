@@ -88,34 +88,23 @@ BOOKS: dict[str, Callable[[], bytes]] = {
     ),
     "last row of all": lambda: workbook(FIRST + f'<row r="1048576">{cell("A1048576", "v001")}</row>'),
     "16,384 columns": lambda: workbook(FIRST + f'<row r="2">{cell("XFD2", "v001")}</row>'),
-    "a dimension of everything": lambda: workbook(sheet1=_dimension("A1:XFD1048576")),
-    "beginnings of tags": lambda: workbook("<!-- " + "<c " * 300_000 + "-->" + FIRST),
     "merged cells": lambda: workbook(
         FIRST + '<row r="2"/>', sheet1=_merged('<mergeCell ref="A1:XFD1048576"/>' * 2_000)
     ),
     "entities": lambda: workbook(sharedStrings=f"{LAUGHS}]><sst xmlns='{_MAIN}'><si><t>&i;</t></si></sst>"),
-    "no sheet": lambda: workbook(workbook='<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"/>'),
     "cut short": lambda: workbook()[:900],
     "bytes changed": lambda: _spoiled(workbook()),
     "old or protected": lambda: bytes.fromhex("D0CF11E0A1B11AE1") + bytes(600),
     "formulas and percents": lambda: workbook(
         FIRST + '<row r="2"><c r="A2"><f>1/0</f><v>#DIV/0!</v></c><c r="C2"><v>1e999</v></c><c><v>x</v></c></row>'
     ),
-    "a string that is not there": lambda: workbook(FIRST + '<row r="2"><c r="A2" t="s"><v>99</v></c></row>'),
 }  # fmt: skip
 
 
-def _sheet() -> bytes:
-    with zipfile.ZipFile(io.BytesIO(workbook())) as archive:
-        return archive.read("xl/worksheets/sheet1.xml")
-
-
-def _dimension(ref: str) -> bytes:
-    return _sheet().replace(b'ref="A1:F2"', f'ref="{ref}"'.encode())
-
-
 def _merged(cells: str) -> bytes:
-    return _sheet().replace(b"</sheetData>", f"</sheetData><mergeCells>{cells}</mergeCells>".encode())
+    with zipfile.ZipFile(io.BytesIO(workbook())) as archive:
+        sheet = archive.read("xl/worksheets/sheet1.xml")
+    return sheet.replace(b"</sheetData>", f"</sheetData><mergeCells>{cells}</mergeCells>".encode())
 
 
 def _noise(size: int) -> bytes:
@@ -131,7 +120,6 @@ def _spoiled(data: bytes) -> bytes:
 
 TEXTS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "NUL bytes": (".csv", lambda: b"video_id,rater,cpr_01\nv001,a,\0" * 9),
-    "a million columns": (".csv", lambda: b"video_id,step_id" + b",x" * 1_000_000 + b"\nv001,cpr_01\n"),
     "a cell of 10 MB": (".csv", lambda: b'video_id,rater,cpr_01\nv001,a,"' + b"x" * 10**7 + b'"\n'),
     "a quote without end": (".csv", lambda: b'video_id,rater,cpr_01\n"' + b"v001,cpr_01,1\n" * 900_000),
     "line ends alone": (".csv", lambda: b"\r" * 30_000_000),
