@@ -13,7 +13,6 @@ from .modes import backend_of as backend_of
 from .modes import backends as backends
 from .modes import recorded_mode as recorded_mode
 from .policy import Policy as Policy
-from .policy import observable_steps as observable_steps
 from .policy import unobservable_reason as unobservable_reason
 from .prefetch import Job as Job
 from .prefetch import prepare as prepare

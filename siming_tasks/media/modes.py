@@ -1,8 +1,7 @@
 """Media modes, the forms in which a model is shown a video, and the model classes of lmms-eval that take them.
 
-Each mode is one object; whoever needs to know asks it. A further one is an object in :data:`MEDIA_MODES` and a word of
-the option ``media``, if it shows an image for each frame or a file. What a class takes, and hence is shown, stands in
-the table ``backends.yaml``.
+Each mode is one object; whoever needs to know asks it. What a class takes, and hence is shown, stands in the table
+``backends.yaml``.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ UNKNOWN_MODE = "unknown"
 
 @dataclass(frozen=True)
 class MediaMode:
-    """One form in which a model is shown a video; this class shows stored frames as images, each after its time.
+    """One form in which a model is shown a video.
 
     Attributes:
         name: word of the option ``media`` and of records.
@@ -47,64 +46,14 @@ class MediaMode:
         """Mode in which altered frames are shown: only frames that we choose can be put in another order."""
         return self if self.sampled else PROXY
 
-    def check_backend(self, backend: Backend, wanted: str) -> None:
-        """Refuse a model class that cannot take media of this form, or would be shown something else.
-
-        Raises:
-            OptionsError: names the class, the reason and the way out; ``wanted`` is what ``SIMING_MEDIA`` says.
-        """
-        if backend.images in ("one", "none"):
-            raise OptionsError(
-                f"SIMING_MEDIA={self.name}: {backend.name} does not take several pictures. Unset SIMING_MEDIA."
-            )
-
-    def arguments(self, backend: Backend) -> Mapping[str, Any]:
-        """Arguments that a class gets with media of this form, unless the user gives them."""
-        return backend.frames
-
-    def packages(self, backend: Backend) -> tuple[str, ...]:
-        """Packages without which a class cannot take media of this form."""
-        return backend.needs
-
-    def needs_single_batches(self, backend: Backend) -> bool:
-        """Decide whether a class is only right with ``--batch_size 1``."""
-        return backend.batch == "one"
-
-
-class _FileMode(MediaMode):
-    """One video file for the model's own reader."""
-
-    def check_backend(self, backend: Backend, wanted: str) -> None:
-        if backend.file == "faulty":
-            raise OptionsError(
-                f"SIMING_MEDIA={wanted}: with this backend lmms-eval 0.7.3 replaces frames of a video by older ones "
-                f"({see('media')}). Unset SIMING_MEDIA; the backend then gets the frames as images."
-            )
-        if backend.file == "short":
-            raise OptionsError(
-                f"SIMING_MEDIA={wanted}: {backend.name} of lmms-eval 0.7.3 ends the whole run at a file with fewer "
-                "frames than it wants, as many step clips have. Unset SIMING_MEDIA; it then gets the frames as images."
-            )
-        if not backend.video:
-            raise OptionsError(f"SIMING_MEDIA={wanted}: {backend.name} cannot read a video file. Unset SIMING_MEDIA.")
-
-    def arguments(self, backend: Backend) -> Mapping[str, Any]:
-        return backend.arguments
-
-    def packages(self, backend: Backend) -> tuple[str, ...]:
-        return (*backend.needs, *backend.video_needs)
-
-    def needs_single_batches(self, backend: Backend) -> bool:
-        return backend.batch in ("one", "file")
-
 
 FRAMES = MediaMode("frames", images=True, sampled=True)
 """Our frames as images, each with its time."""
 
-VIDEO = _FileMode("video", images=False, sampled=False)
+VIDEO = MediaMode("video", images=False, sampled=False)
 """A file of all frames of the part that is asked about; the model's own reader takes some of them."""
 
-PROXY = _FileMode("proxy", images=False, sampled=True)
+PROXY = MediaMode("proxy", images=False, sampled=True)
 """A file of just the frames that ``frames`` would show, each a keyframe."""
 
 MEDIA_MODES: Mapping[str, MediaMode] = MappingProxyType({mode.name: mode for mode in (FRAMES, VIDEO, PROXY)})
@@ -115,7 +64,7 @@ def recorded_mode(media: Mapping[str, Any] | None) -> MediaMode:
     """Mode of a record's ``media``; where nothing was shown or nothing is known, one of neither images nor sampling."""
     name = (media or {}).get("mode")
     known = MEDIA_MODES.get(name) if isinstance(name, str) else None
-    return known or _FileMode(str(name or UNKNOWN_MODE), images=False, sampled=False)
+    return known or MediaMode(str(name or UNKNOWN_MODE), images=False, sampled=False)
 
 
 _WHY_REFUSED = {
@@ -212,8 +161,38 @@ class Backend:
                 f"SIMING_MEDIA={wanted}: with modality={modality} {self.name} takes "
                 f"{'pictures' if default.images else 'a file'} only. Change one of the two."
             )
-        mode.check_backend(self, wanted)
+        if fault := self._fault_of(mode):
+            raise OptionsError(f"SIMING_MEDIA={wanted}: {fault}")
         return mode
+
+    def _fault_of(self, mode: MediaMode) -> str:
+        """Why it cannot take media of this form, or would be shown something else, and the way out; empty if it can."""
+        if mode.images:
+            takes = self.images in ("several", "paths")
+            return "" if takes else f"{self.name} does not take several pictures. Unset SIMING_MEDIA."
+        if self.file == "faulty":
+            return (
+                "with this backend lmms-eval 0.7.3 replaces frames of a video by older ones "
+                f"({see('media')}). Unset SIMING_MEDIA; the backend then gets the frames as images."
+            )
+        if self.file == "short":
+            return (
+                f"{self.name} of lmms-eval 0.7.3 ends the whole run at a file with fewer "
+                "frames than it wants, as many step clips have. Unset SIMING_MEDIA; it then gets the frames as images."
+            )
+        return "" if self.video else f"{self.name} cannot read a video file. Unset SIMING_MEDIA."
+
+    def arguments_in(self, mode: MediaMode) -> Mapping[str, Any]:
+        """Arguments that it gets with media of this form, unless the user gives them."""
+        return self.frames if mode.images else self.arguments
+
+    def packages_in(self, mode: MediaMode) -> tuple[str, ...]:
+        """Packages without which it cannot take media of this form."""
+        return self.needs if mode.images else (*self.needs, *self.video_needs)
+
+    def needs_single_batches(self, mode: MediaMode) -> bool:
+        """Decide whether it is only right with ``--batch_size 1``."""
+        return self.batch == "one" or (self.batch == "file" and not mode.images)
 
 
 OURS = {

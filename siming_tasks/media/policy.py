@@ -18,7 +18,7 @@ from siming_tasks.media.request_media import Request
 from siming_tasks.media.sampler import SAMPLERS, UNIFORM, matched_frames
 from siming_tasks.media.store import SIZE
 from siming_tasks.options import Options
-from siming_tasks.rubrics import Rubric, RubricStep
+from siming_tasks.rubrics import RubricStep
 from siming_tasks.tasks import STANDARD_TASKS, TASKS, TaskSpec
 from siming_tasks.tasks.expected_requests import expected_requests
 
@@ -130,7 +130,7 @@ class Policy:
     def facts(self) -> dict[str, Any]:
         """List the options that change what is shown, under their own names; part of every cache key of a run.
 
-        The sampler is left out where it is uniform,.
+        The sampler is left out where it is uniform.
         """
         return {
             "media": self.mode,
@@ -152,23 +152,11 @@ def unobservable_reason(
         fps: sampled rate of what is shown (frames/s).
         has_audio: whether the model hears the sound, or reads what is said.
         has_pictures: whether the model is shown anything.
+
+    A step that needs sound *and* picture cannot be judged in a silent video, although part of it may be seen.
     """
     if step.evidence.is_heard and not has_audio:
         return "silent"
     if not has_pictures:
         return None if step.evidence.channel == "audio" else "dark"
     return "rate" if fps < step.evidence.min_fps else None
-
-
-def observable_steps(rubric: Rubric, fps: float, has_audio: bool = False) -> set[str]:
-    """Collect the ids of the steps that can be judged at ``fps`` frames a second, with or without sound.
-
-    For metrics restricted to what the model was shown: a chance result on the other steps is no fault of the model.
-    A step that needs sound *and* picture counts as not observable in a silent video, although part of it may be seen.
-
-    Example:
-        >>> from siming_tasks.rubrics import default_rubric
-        >>> len(observable_steps(default_rubric(), fps=64 / 168.9)), len(observable_steps(default_rubric(), fps=8))
-        (6, 20)
-    """
-    return {step.id for step in rubric.steps if unobservable_reason(step, fps, has_audio=has_audio) is None}

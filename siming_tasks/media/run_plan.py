@@ -36,13 +36,12 @@ EXPECTED_CAPTION, PROMPT_BYTES_PER_TOKEN = 8, 4  # measured with the same tokeni
 
 @dataclass(frozen=True, eq=False)
 class ExamFacts:
-    """Facts that planning needs: a video's row in the data set, its frames' times, pixels, and whether it has sound."""
+    """Facts that planning needs: a video's row in the data set, its frames' times, and its pixels."""
 
     video: Video
     timeline: Timeline
     width: int
     height: int
-    has_audio: bool = False
 
     @classmethod
     def read(cls, path: Path, video: Video) -> ExamFacts:
@@ -159,20 +158,20 @@ def plan_run(
     """
     questions: dict[str, list[_Question]] = {name: [] for name in settings}
     stored, disk = 0, 0.0
-    for exam, times in Counter(exams).items():  # exams that are alike are one object, worked out once
-        size = fit_size(exam.width, exam.height, policy.frame_size)
+    for exam in exams:
+        width, height = fit_size(exam.width, exam.height, policy.frame_size)
         requests = policy.requests(exam.video, [TASKS[name] for name in settings])
         shown = {request: exam.shown(request) for request in requests}
         for name in settings:
             parts = dict(policy.questions(TASKS[name], exam.video))
             for asked in asking.questions(TASKS[name], [exam.video], rubric.skill_of):
-                views = shown[parts[asked.step_id]]
-                spans = tuple(span for step in asked.steps if (span := exam.video.step(step).span))
-                shown_at = exam.timeline.times[list(views[0])]
-                questions[name].append(_Question(asked.steps, *views, size, exam.has_audio, times, spans, shown_at))
+                indices, fps = shown[parts[asked.step_id]]
+                spans = [span for step in asked.steps if (span := exam.video.step(step).span)]
+                shown_at = exam.timeline.times[list(indices)]
+                questions[name].append(_Question(asked.steps, fps, (width, height), spans, shown_at))
         different = len({index for indices, _ in shown.values() for index in indices})
-        stored += times * different
-        disk += times * different * size[0] * size[1] * BYTES_PER_PIXEL
+        stored += different
+        disk += different * width * height * BYTES_PER_PIXEL
     plans = tuple(
         _plan_setting(name, asked, rubric, formulas, (prompt_bytes or {}).get(name, 0), reply_tokens, prices)
         for name, asked in questions.items()
@@ -184,18 +183,10 @@ def plan_run(
 @dataclass(frozen=True)
 class _Question:
     steps: tuple[str, ...]
-    indices: tuple[int, ...]
     fps: float
     size: tuple[int, int]
-    has_audio: bool
-    times: int  # of alike questions
-    spans: tuple[tuple[float, float], ...]  # of the steps that have one
+    spans: list[tuple[float, float]]  # of the steps that have one
     seconds: NDArray[np.float64]  # of the frames
-
-    @property
-    def gap(self) -> float:
-        """Longest time between two frames that follow one another (s)."""
-        return float(np.diff(self.seconds).max(initial=0))
 
     @property
     def unseen(self) -> int:
@@ -213,39 +204,32 @@ def _plan_setting(
     reply: int,
     prices: tuple[float, float] | None,
 ) -> SettingPlan:
-    def most_and_sum(numbers: list[int]) -> tuple[int, int]:
-        total = sum(number * question.times for number, question in zip(numbers, questions, strict=True))
-        return max(numbers, default=0), total
-
-    frames_max, frames = most_and_sum([len(question.indices) for question in questions])
-    requests = sum(question.times for question in questions)
+    counts = [len(question.seconds) for question in questions]
+    requests, frames, frames_max = len(questions), sum(counts), max(counts, default=0)
     tokens, context, cost, expected = {}, {}, {}, {}
-    short = sum(SHORT_ANSWER * len(question.steps) * question.times for question in questions)
+    short = sum(SHORT_ANSWER * len(question.steps) for question in questions)
     for formula in formulas:
-        image = TOKEN_FORMULAS[formula]
-        most, total = most_and_sum([len(question.indices) * image(*question.size) for question in questions])
-        tokens[formula] = most, total
-        context[formula] = most + CAPTION_TOKENS * frames_max + prompt + reply
+        of_images = [len(question.seconds) * TOKEN_FORMULAS[formula](*question.size) for question in questions]
+        tokens[formula] = max(of_images, default=0), sum(of_images)
+        context[formula] = tokens[formula][0] + CAPTION_TOKENS * frames_max + prompt + reply
         if prices:
-            read = total + CAPTION_TOKENS * frames + requests * prompt
+            read = sum(of_images) + CAPTION_TOKENS * frames + requests * prompt
             cost[formula] = (read * prices[0] + requests * reply * prices[1]) / 1e6
-            likely = total + EXPECTED_CAPTION * frames + requests * prompt / PROMPT_BYTES_PER_TOKEN
+            likely = sum(of_images) + EXPECTED_CAPTION * frames + requests * prompt / PROMPT_BYTES_PER_TOKEN
             expected[formula] = (likely * prices[0] + short * prices[1]) / 1e6
 
-    reasons: dict[str, Counter[str | None]] = {step.id: Counter() for step in rubric.steps}
+    reasons: dict[str, list[str | None]] = {step.id: [] for step in rubric.steps}
     for question in questions:
         for step in question.steps:
-            why = unobservable_reason(rubric.by_id[step], question.fps, has_audio=question.has_audio)
-            reasons[step][why] += question.times
+            reasons[step].append(unobservable_reason(rubric.by_id[step], question.fps))
     unobservable = {}
-    for step, counts in reasons.items():
-        named = Counter({why: times for why, times in counts.items() if why})
+    for step, found in reasons.items():
+        named = Counter(why for why in found if why)
         if named:
-            unobservable[step] = (named.total() / counts.total(), named.most_common(1)[0][0])
-    fps = median(question.fps for question in questions for _ in range(question.times)) if questions else 0.0
-    gap = max((question.gap for question in questions), default=0.0)
-    unseen = sum(question.unseen * question.times for question in questions)
-    timed = sum(len(question.spans) * question.times for question in questions)
+            unobservable[step] = (named.total() / len(found), named.most_common(1)[0][0])
+    fps = median(question.fps for question in questions) if questions else 0.0
+    gap = max((float(np.diff(question.seconds).max(initial=0)) for question in questions), default=0.0)
+    unseen = sum(question.unseen for question in questions), sum(len(question.spans) for question in questions)
     return SettingPlan(
-        name, requests, frames, frames_max, fps, tokens, context, unobservable, gap, (unseen, timed), cost, expected
+        name, requests, frames, frames_max, fps, tokens, context, unobservable, gap, unseen, cost, expected
     )

@@ -148,9 +148,9 @@ def check_run_arguments(arguments: RunArguments, policy: Policy, specs: Iterable
     mode = policy.mode_for(backend, modality)
     for spec in specs:
         policy.mode_for(backend, modality, task=spec)
-    for need in map(Requirement, mode.packages(backend)):
+    for need in map(Requirement, backend.packages_in(mode)):
         _check_package(name, backend, need)
-    if mode.needs_single_batches(backend) and arguments.batch_size > 1:
+    if backend.needs_single_batches(mode) and arguments.batch_size > 1:
         raise OptionsError(
             f"--batch_size {arguments.batch_size}: --model {name} answers only the first request of a batch, takes "
             "the others for it, or ends there. Leave --batch_size out."

@@ -167,7 +167,7 @@ def arguments_of_command(model: str, arguments: Mapping[str, Any]) -> RunArgumen
 
 def _missing_arguments(backend: Backend, mode: MediaMode, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments that ``backends.yaml`` gives a class in this mode and the user does not."""
-    wanted, frames = mode.arguments(backend), RUN.options.frames
+    wanted, frames = backend.arguments_in(mode), RUN.options.frames
     return {key: frames if value == "frames" else value for key, value in wanted.items() if key not in arguments}
 
 

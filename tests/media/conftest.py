@@ -12,6 +12,8 @@ import av
 import numpy as np
 import pytest
 
+from tests.conftest import film
+
 BITS, BLOCK = 10, 8
 WIDTH, HEIGHT = BITS * BLOCK, 48
 
@@ -24,23 +26,6 @@ def picture(number: int, width: int = WIDTH, height: int = HEIGHT) -> np.ndarray
     for bit in range(BITS):
         image[:BLOCK, bit * BLOCK : (bit + 1) * BLOCK] = 235 if number >> bit & 1 else 20
     return image
-
-
-def photo(number: int, width: int = 320, height: int = 192) -> np.ndarray:
-    """RGB like a hand-held camera's: texture at every scale, a pan, a moving hand, sensor noise."""
-    rng = np.random.default_rng(7)
-    side = 512
-    distance = np.hypot(np.fft.fftfreq(side)[:, None], np.fft.rfftfreq(side)[None]) + 1 / side
-    steep = (1.5, 2.2, 2.2)  # a lens softens the finest detail, and colours change more slowly than brightness
-    channels = [np.fft.irfft2(np.fft.rfft2(rng.standard_normal((side, side))) / distance**by) for by in steep]
-    grey, *tints = (channel / channel.std() for channel in channels)
-    world = np.stack([grey + 0.3 * tints[0], grey, grey - 0.3 * tints[1]], -1) * 38 + [125, 115, 105]
-    image = np.roll(world, (-2 * number, -3 * number), (0, 1))[:height, :width]
-    y, x = np.mgrid[:height, :width]
-    hand = np.hypot(x - width * (0.5 + 0.3 * np.sin(number / 9)), 1.4 * (y - height * 0.6)) < height / 5
-    image = np.where(hand[..., None], 0.25 * image + [160, 115, 90], image)
-    noise = np.random.default_rng(number).normal(0, 3, image.shape)
-    return np.clip(image + noise, 0, 255).astype(np.uint8)
 
 
 def number(image: np.ndarray) -> int:
@@ -190,18 +175,10 @@ def psnr(first: np.ndarray, second: np.ndarray) -> float:
 class Videos:
     """The functions above for tests, and a folder where each named file is made once."""
 
-    picture = staticmethod(picture)
-    photo = staticmethod(photo)
-    number = staticmethod(number)
-    make = staticmethod(make)
-    remux = staticmethod(remux)
     matrices = MATRICES_OF_PHONES
-    upright = staticmethod(upright)
-    linear = staticmethod(linear)
-    planes = staticmethod(planes)
-    by_hand = staticmethod(by_hand)
-    shown = staticmethod(shown)
-    psnr = staticmethod(psnr)
+    picture, number = map(staticmethod, (picture, number))
+    make, remux, upright = map(staticmethod, (make, remux, upright))
+    linear, by_hand, shown, psnr = map(staticmethod, (linear, by_hand, shown, psnr))
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -238,21 +215,6 @@ def _trimmed(videos: Videos, path: Path) -> None:
     path.write_bytes(data)
 
 
-def _uhd(videos: Videos, path: Path) -> None:
-    """3840 x 2160, ten bits: two frames of a ramp, plain planes so that making it takes no time."""
-    ramp = np.broadcast_to(np.linspace(50, 200, 3840).astype(np.uint8), (2160, 3840))
-    planes = np.concatenate([ramp, np.full((1080, 3840), 128, np.uint8)])
-    with av.open(str(path), "w") as output:
-        stream = output.add_stream("libx264", rate=25)
-        stream.width, stream.height, stream.pix_fmt = 3840, 2160, "yuv420p10le"
-        stream.options = {"crf": "12", "preset": "ultrafast"}
-        for index in range(2):
-            frame = av.VideoFrame.from_ndarray(planes, format="yuv420p").reformat(format="yuv420p10le")
-            frame.pts = index
-            output.mux(stream.encode(frame))
-        output.mux(stream.encode(None))
-
-
 SHAPES: dict[str, Any] = {
     "plain": lambda videos, path: make(path),
     "b_pyramid": lambda videos, path: make(path, options={"bf": "4", "x264-params": "b-pyramid=normal:keyint=20"}),
@@ -264,7 +226,7 @@ SHAPES: dict[str, Any] = {
     "ten_bit": lambda videos, path: make(path, pix_fmt="yuv420p10le", tags={"colorspace": 1, "color_range": 1}),
     "full_range": lambda videos, path: make(path, pix_fmt="yuvj420p"),
     "bt709": lambda videos, path: make(path, tags={"colorspace": 1, "color_range": 1}),
-    "photo": lambda videos, path: make(path, size=(320, 192), draw=photo, options={"crf": "20"}),
+    "photo": lambda videos, path: film(path, 60, 25, 320, 192),
     "hevc": lambda videos, path: make(path, codec="libx265", options={"x265-params": "log-level=none"}),
     "vp9": lambda videos, path: make(path, codec="libvpx-vp9", options={"cpu-used": "8", "deadline": "realtime"}),
     "ts": lambda videos, path: make(path),
@@ -276,7 +238,6 @@ SHAPES: dict[str, Any] = {
     "started_early": lambda videos, path: remux(videos.get("plain"), path, range(60), shift=-5 * 512),
     "trimmed": _trimmed,
     "one_frame": lambda videos, path: make(path, 1),
-    "uhd": _uhd,
 }
 
 

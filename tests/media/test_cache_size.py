@@ -1,4 +1,4 @@
-"""The store after kills, on full disks and in folders that cannot be written."""
+"""The store after kills, on full disks and in folders that cannot be written; what it removes at its limit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,18 +18,29 @@ import numpy as np
 import pytest
 
 from siming_tasks.common.errors import MediaError
-from siming_tasks.common.files import digest_of
 from siming_tasks.media import FrameStore, view
-from siming_tasks.media.store import LAYOUT, _held_bytes, evict
-from tests.media.test_store import hidden, on_disk
+from siming_tasks.media.store import LAYOUT, evict, lock_video
+from tests.media.test_store import numbers, store_of
+
+
+def on_disk(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and path.name != "bytes")
+
+
+def noted(store: FrameStore) -> int:
+    return int((store.folder / "bytes").read_text())
+
+
+def hidden(root: Path) -> list[Path]:
+    return [path for path in root.rglob("*") if path.name.startswith((".", "trash"))]
 
 
 @contextmanager
-def as_nobody(*folders: Path) -> Iterator[None]:
-    """As a user who may read these folders and write nothing in them."""
-    for folder in folders:
-        for path in [folder, *folder.rglob("*")]:
-            path.chmod(0o555 if path.is_dir() else 0o444)
+def as_nobody(folder: Path) -> Iterator[None]:
+    """As a user who may read this folder and write nothing in it."""
+    paths = [folder, *folder.rglob("*")]
+    for path in paths:
+        path.chmod(0o555 if path.is_dir() else 0o444)
     root = os.geteuid() == 0  # whom permissions do not bind
     if root:
         os.seteuid(65534)
@@ -38,9 +49,8 @@ def as_nobody(*folders: Path) -> Iterator[None]:
     finally:
         if root:
             os.seteuid(0)
-        for folder in folders:
-            for path in [folder, *folder.rglob("*")]:
-                path.chmod(0o755 if path.is_dir() else 0o644)
+        for path in paths:
+            path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 @pytest.fixture
@@ -52,77 +62,62 @@ def public() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-@contextmanager
-def killed(code: str, *arguments: Path, when: Callable[[], bool]) -> Iterator[None]:
-    """Run Python code in a process of its own and kill it with SIGKILL as soon as ``when`` is true."""
-    command = [sys.executable, "-c", code, *map(str, arguments)]
+def fill_and_kill(store: FrameStore) -> None:
+    """Fill the store in a process of its own, every file half-written for 50 ms, and kill it after a few frames."""
+    code = (
+        "import sys, time; from pathlib import Path; from siming_tasks.media import FrameStore, store\n"
+        "real = store.os.replace\n"
+        "def slow(source, target): time.sleep(0.05); real(source, target)\n"
+        "store.os.replace = slow\n"
+        "FrameStore(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]).fill(range(60))\n"
+    )
+    command = [sys.executable, "-c", code, str(store.cache), str(store.source), store.digest]
     running = subprocess.Popen(command, start_new_session=True)
     try:
-        for _ in range(6000):
-            if when():
-                break
+        while len(list(store.frames.glob("[0-9]*.jpg"))) < 5 or not list(store.frames.glob(".*")):
             assert running.poll() is None, "it ended by itself"
             time.sleep(0.01)
-        else:
-            pytest.fail("the moment did not come")
     finally:
         os.killpg(running.pid, signal.SIGKILL)
         running.wait()
-    yield
-
-
-FILL = (
-    "import sys, time; from pathlib import Path; from siming_tasks.media import FrameStore, store\n"
-    "from siming_tasks.common import files\n"
-    "real = store.os.replace\n"
-    "def slow(source, target): time.sleep(0.05); real(source, target)\n"
-    "store.os.replace = slow\n"
-    "path = Path(sys.argv[1]); FrameStore(Path(sys.argv[2]), path, files.digest_of(path)).fill(range(60))\n"
-)
-"""Fill a store, with every file half-written for 50 ms."""
 
 
 def test_after_a_kill_bytes_are_counted_and_partial_files_removed(videos: Any, tmp_path: Path) -> None:
-    path = videos.get("plain")
-    store = FrameStore(tmp_path, path, digest_of(path))
-
-    def some() -> bool:
-        return len(list(store.frames.glob("[0-9]*.jpg"))) >= 5 and bool(list(store.frames.glob(".*")))
-
-    with killed(FILL, path, tmp_path, when=some):
-        pass
+    store = store_of(videos, tmp_path)
+    fill_and_kill(store)
     assert hidden(store.frames), "the kill left a half-written file"
     assert not (store.folder / "bytes").exists()
-    assert _held_bytes(store.folder) == on_disk(store.folder) > 0
+    shutil.copytree(tmp_path, tmp_path.with_name("another"))
     assert store.fill(range(60)) > 0
     assert hidden(store.folder) == []
-    assert _held_bytes(store.folder) == int((store.folder / "bytes").read_text()) == on_disk(store.folder)
-    assert [videos.number(np.asarray(image)) for image in store.images(range(60))] == list(range(60))
+    assert noted(store) == on_disk(store.folder) > 0
+    assert numbers(videos, store.images(range(60))) == list(range(60))
+    # what was written before a kill counts for the limit, and can go
+    media = view(videos.get("vfr"), span=None, frames=20, cache=tmp_path.with_name("another"), cache_gb=1e-6)
+    assert [folder.name for folder in media.store.folder.parent.iterdir()] == [media.store.digest]
 
 
-def test_the_limit_holds_after_kills(videos: Any, tmp_path: Path) -> None:
-    """A video that was being written when its process was killed counts, and can go."""
-    path, other = videos.get("plain"), videos.get("vfr")
-    store = FrameStore(tmp_path, path, digest_of(path))
-    with killed(FILL, path, tmp_path, when=lambda: len(list(store.frames.glob("[0-9]*.jpg"))) >= 5):
-        pass
-    media = view(other, span=None, frames=20, cache=tmp_path, cache_gb=1e-6)
-    assert not store.folder.exists()
-    assert media.store.folder.exists()
-
-
-def test_stores_of_older_layouts_and_what_was_set_aside_go_first(videos: Any, tmp_path: Path) -> None:
-    path = videos.get("plain")
-    store = FrameStore(tmp_path, path, digest_of(path))
-    store.fill(range(0, 60, 3))
-    old = tmp_path / "media" / "v1" / store.digest
-    shutil.copytree(store.folder, old)
-    os.utime(store.folder / "bytes", (1000, 1000))
+def test_the_disk_limit_removes_the_longest_unused(videos: Any, tmp_path: Path) -> None:
+    stores = [store_of(videos, tmp_path, shape) for shape in ("plain", "vfr", "no_b")]
+    for age, store in enumerate(stores):
+        store.fill(range(0, 60, 5))
+        assert noted(store) == on_disk(store.folder) > 0
+        os.utime(store.folder / "bytes", (1000 + age, 1000 + age))
+    stores[0].images([5])  # used again: now the youngest
+    total = sum(map(noted, stores))
+    assert evict(tmp_path, total / 1e9) == []
+    assert evict(tmp_path, (total - 1) / 1e9) == [stores[1].digest]
+    with lock_video(tmp_path, stores[0].digest):
+        assert evict(tmp_path, 0.0, keep=stores[2].digest) == [], "one is being filled"
+    assert evict(tmp_path, 0.0, keep=stores[2].digest) == [stores[0].digest]
+    assert [store.folder.exists() for store in stores] == [False, False, True]
+    # of another layout, and set aside by a process that was killed: first
+    old = tmp_path / "media" / "v1" / ("a" * 64)
+    shutil.copytree(stores[2].folder, old)
     (tmp_path / "media" / "trash-1-v1-aa" / "896q90").mkdir(parents=True)
     assert LAYOUT != "v1"
-    assert evict(tmp_path, on_disk(store.folder) / 1e9, keep="none") == [store.digest]
-    assert not old.exists()
-    assert store.folder.exists() and hidden(tmp_path) == []
+    assert evict(tmp_path, on_disk(stores[2].folder) / 1e9) == [old.name]
+    assert stores[2].folder.exists() and hidden(tmp_path) == []
 
 
 FULL = (
@@ -136,7 +131,7 @@ FULL = (
 """Ask for media where no file may grow beyond so many bytes: the system then fails as on a full disk."""
 
 
-@pytest.mark.parametrize("mode", ["frames", "video", "proxy"])
+@pytest.mark.parametrize("mode", ["frames", "video"])
 def test_a_full_disk_ends_in_one_sentence(videos: Any, tmp_path: Path, mode: str) -> None:
     """It was a traceback, after which lmms-eval exits 0."""
     command = [sys.executable, "-c", FULL, str(videos.get("photo")), str(tmp_path), mode, "2000"]
@@ -154,14 +149,13 @@ def test_a_warm_cache_is_read_without_the_right_to_write(videos: Any, public: Pa
     """Every mode; what is missing is refused with the way out, not with a traceback."""
     path, cache = public / "v.mp4", public / "cache"
     shutil.copy(videos.get("plain"), path)
-    modes: tuple[Any, ...] = ("frames", "video", "proxy")
+    modes = {"frames": 4, "video": 25, "proxy": 4}
     for mode in modes:
-        view(path, span=(0.0, 1.0), frames=4, mode=mode, cache=cache).images()
+        view(path, span=(0.0, 1.0), frames=4, mode=mode, cache=cache)
     with as_nobody(cache):
-        for mode in modes:
+        for mode, count in modes.items():
             media = view(path, span=(0.0, 1.0), frames=4, mode=mode, cache=cache)
-            assert len(media.indices) == (25 if mode == "video" else 4)
-            assert media.path is None or media.path.is_file()
+            assert len(media.indices) == count and (media.path is None or media.path.is_file())
         media = view(path, span=(0.0, 1.0), frames=4, cache=cache)
         assert [videos.number(np.asarray(image)) for image in media.images()] == [0, 8, 16, 24]
         for mode in modes:
@@ -171,37 +165,3 @@ def test_a_warm_cache_is_read_without_the_right_to_write(videos: Any, public: Pa
                 f"{cache}: the cache cannot be written (Permission denied), and not all is in it yet. "
                 "Set SIMING_CACHE to a folder of your own."
             )
-
-
-def test_a_finished_demo_is_read_without_the_right_to_write(public: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from siming_tasks.data.resolve import resolve_dataset
-    from siming_tasks.options import Options
-    from siming_tasks.tools.simulator import GENERATOR_VERSION
-
-    options = Options(cache=str(public / "cache"))
-    monkeypatch.setattr("siming_tasks.data.resolve.DEMO_VIDEOS", 1)
-    home = options.cache_dir / "demo" / f"{GENERATOR_VERSION}-1"
-    make = "from pathlib import Path; import sys; from siming_tasks.tools.simulator import make_demo\n"
-    made = f"{make}make_demo(Path(sys.argv[1]), videos=1, short=True, jobs=1, progress=False)"
-    subprocess.run([sys.executable, "-c", made, str(home)], check=True)
-    assert resolve_dataset(options) == home
-    with as_nobody(public / "cache"):
-        assert resolve_dataset(options) == home
-
-
-def test_a_demo_that_was_killed_leaves_no_half_written_video(tmp_path: Path) -> None:
-    out, part = tmp_path / "demo", tmp_path / ".demo.part"
-    make = (
-        "from pathlib import Path; import sys; from siming_tasks.tools.simulator import make_demo\n"
-        "make_demo(Path(sys.argv[1]), videos=1, short=True, jobs=1, progress=False)\n"
-    )
-
-    def begun() -> bool:
-        return any(path.stat().st_size > 0 for path in (part / "media").glob(".sim001.*.mp4"))
-
-    with killed(make, out, when=begun):
-        pass
-    assert list((part / "media").glob(".sim001.*.mp4")), "the kill left one"
-    subprocess.run([sys.executable, "-c", make, str(out)], check=True)
-    assert hidden(out) == []
-    assert [path.name for path in (out / "media").iterdir()] == ["sim001.mp4"]

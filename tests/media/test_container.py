@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ast
 import os
+import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ import av
 import numpy as np
 import pytest
 from av.stream import Disposition
+from PIL import Image
 
 import siming_tasks
 from siming_tasks.common.errors import MediaError
@@ -42,73 +41,30 @@ def refusal(path: Path) -> str:
 
 # Other files -----------------------------------------------------------------------------------------------------
 
-HLS = "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:3\n#EXTINF:3,\n{there}\n#EXT-X-ENDLIST\n"
-DASH = """<?xml version="1.0"?>
-<MPD xmlns="urn:mpeg:dash:schema:mpd:2011" profiles="urn:mpeg:dash:profile:isoff-on-demand:2011" type="static"
- mediaPresentationDuration="PT3S" minBufferTime="PT1S"><Period><AdaptationSet mimeType="video/mp4">
-<Representation id="1" bandwidth="1000" codecs="avc1.42c00d"><BaseURL>{there}</BaseURL>
-<SegmentBase indexRange="0-100"><Initialization range="0-50"/></SegmentBase></Representation>
-</AdaptationSet></Period></MPD>
-"""
 LISTS = {
     "ffconcat": "ffconcat version 1.0\nfile {there}\n",
-    "hls": HLS,
-    "dash": DASH,
-    "smooth": '<SmoothStreamingMedia MajorVersion="2"><a href="{there}"/></SmoothStreamingMedia>',
-    "asx": '<asx version="3.0"><entry><ref href="{there}"/></entry></asx>',
-    "pls": "[playlist]\nFile1={there}\nNumberOfEntries=1\n",
+    "hls": "#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:3\n#EXTINF:3,\n{there}\n#EXT-X-ENDLIST\n",
 }
 
 
-@pytest.fixture
-def server(videos: Any) -> Iterator[tuple[str, list[str]]]:
-    """The address of a video on a web server of this machine, and what the server was asked for."""
-    asked: list[str] = []
-    content = videos.get("ts").read_bytes()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *args: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
-        thread.start()
-        yield f"http://127.0.0.1:{running.server_port}/v.ts", asked
-        running.shutdown()
-        thread.join()
-
-
-@pytest.mark.parametrize("kind", LISTS)
-def test_playlists_open_no_other_file_and_ask_no_server(
-    videos: Any, tmp_path: Path, server: tuple[str, list[str]], kind: str
-) -> None:
-    address, asked = server
+def test_playlists_open_no_other_file_and_ask_no_server(videos: Any, tmp_path: Path) -> None:
     secret = tmp_path / "secret.mp4"
     secret.write_bytes(videos.get("plain").read_bytes())
-    for name in ("list.mp4", "list.m3u8", "list.mpd", "list.ffconcat"):
-        for there in (address, "secret.mp4", str(secret)):
-            path = tmp_path / name
-            path.write_text(LISTS[kind].replace("{there}", there))
-            assert refusal(path).startswith(("is of no kind that is read here", "cannot be read (Invalid data"))
-    assert asked == []
-
-
-def test_the_libraries_alone_would_have_opened_them(videos: Any, tmp_path: Path, server: Any) -> None:
-    """Proof that the tests above can fail: PyAV reads the other file and, where http is allowed, asks the server."""
-    address, asked = server
-    (tmp_path / "secret.mp4").write_bytes(videos.get("plain").read_bytes())
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/v.ts"
+        for text in LISTS.values():
+            for name in ("list.mp4", "list.m3u8", "list.ffconcat"):
+                for there in (address, "secret.mp4", str(secret)):
+                    path = tmp_path / name
+                    path.write_text(text.replace("{there}", there))
+                    assert refusal(path).startswith(("is of no kind that is read here", "cannot be read (Invalid data"))
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+    # proof that this can fail: the library alone reads the other file
     (tmp_path / "list.mp4").write_text("ffconcat version 1.0\nfile secret.mp4\n")
     with av.open(str(tmp_path / "list.mp4")) as container:
         assert (container.format.name, sum(1 for _ in container.decode(video=0))) == ("concat", 60)
-    (tmp_path / "list.m3u8").write_text(HLS.replace("{there}", address))
-    with av.open(str(tmp_path / "list.m3u8"), options={"protocol_whitelist": "file,http,tcp"}):
-        assert asked == ["/v.ts"]
 
 
 def test_a_name_is_never_an_address(videos: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,23 +75,12 @@ def test_a_name_is_never_an_address(videos: Any, tmp_path: Path, monkeypatch: py
         assert read_timeline(Path(name)).n_frames == 60
 
 
-def test_pipes_and_folders_are_refused_without_waiting(tmp_path: Path) -> None:
+def test_what_is_no_video_file_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.mp4")
-    assert refusal(tmp_path / "pipe.mp4") == "is no file."
-    assert refusal(tmp_path) == "is no file."
+    Image.new("RGB", (64, 48)).save(tmp_path / "still.mp4", format="PNG")
+    assert refusal(tmp_path / "pipe.mp4") == refusal(tmp_path) == "is no file."
     assert refusal(tmp_path / "none.mp4") == "no such file."
-
-
-def test_a_kind_that_is_not_read_is_refused_with_the_way_out(tmp_path: Path) -> None:
-    from PIL import Image
-
-    path = tmp_path / "still.mp4"
-    Image.new("RGB", (64, 48)).save(path, format="PNG")
-    message = refusal(path)
-    assert message == (
-        "is of no kind that is read here (a playlist names other files and is no video), or damaged "
-        "(Invalid argument). Write it as .mp4: ffmpeg -i IN -c:v libx264 OUT.mp4"
-    )
+    assert refusal(tmp_path / "still.mp4").startswith("is of no kind that is read here (a playlist")
 
 
 def test_no_other_module_opens_a_video_to_read_it() -> None:
@@ -145,9 +90,8 @@ def test_no_other_module_opens_a_video_to_read_it() -> None:
     for path in sorted(root.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in ("av.open", "open_av", "av.container.open"):
-                mode = next((word.value for word in node.keywords if word.arg == "mode"), None) or node.args[1:2]
-                mode = mode[0] if isinstance(mode, list) and mode else mode
-                if not (isinstance(mode, ast.Constant) and mode.value == "w"):
+                modes = [word.value for word in node.keywords if word.arg == "mode"] or node.args[1:2]
+                if [ast.unparse(mode) for mode in modes] != ["'w'"]:
                     opened.append(str(path.relative_to(root)))
             if isinstance(node, ast.ImportFrom) and node.module == "av":
                 assert "open" not in [alias.name for alias in node.names], path
@@ -160,6 +104,7 @@ def test_no_other_module_opens_a_video_to_read_it() -> None:
 # Streams ---------------------------------------------------------------------------------------------------------
 
 SMALL, LARGE = (80, 48), (160, 96)
+NONE, DEFAULT, COVER = Disposition(0), Disposition.default, Disposition.attached_pic
 
 
 def several(path: Path, videos: Any, streams: list[tuple[tuple[int, int], int, Any]]) -> Path:
@@ -167,7 +112,7 @@ def several(path: Path, videos: Any, streams: list[tuple[tuple[int, int], int, A
     with av.open(str(path), "w") as output:
         out = []
         for size, _, disposition in streams:
-            cover = bool(disposition & Disposition.attached_pic)
+            cover = bool(disposition & COVER)
             stream: Any = output.add_stream("png" if cover else "libx264", rate=25)
             stream.width, stream.height = size
             stream.pix_fmt = "rgb24" if cover else "yuv420p"
@@ -182,20 +127,16 @@ def several(path: Path, videos: Any, streams: list[tuple[tuple[int, int], int, A
     return path
 
 
-NONE, DEFAULT, COVER = Disposition(0), Disposition.default, Disposition.attached_pic
-
-
-@pytest.mark.parametrize("suffix", ["mp4", "mkv"])
 @pytest.mark.parametrize(
-    ("streams", "shown"),
+    ("suffix", "streams", "shown"),
     [
-        ([(SMALL, 5, NONE), (LARGE, 30, DEFAULT)], 1),
-        ([(LARGE, 30, DEFAULT), (SMALL, 5, NONE)], 0),
-        ([(LARGE, 30, NONE), (SMALL, 20, DEFAULT)], 1),
-        ([(SMALL, 5, DEFAULT), (LARGE, 30, DEFAULT)], 1),
-        ([(LARGE, 20, DEFAULT), (LARGE, 30, DEFAULT)], 0),
+        ("mp4", [(SMALL, 5, NONE), (LARGE, 30, DEFAULT)], 1),
+        ("mkv", [(LARGE, 30, NONE), (SMALL, 20, DEFAULT)], 1),
+        ("mp4", [(SMALL, 5, DEFAULT), (LARGE, 30, DEFAULT)], 1),
+        ("mkv", [(LARGE, 20, DEFAULT), (LARGE, 30, DEFAULT)], 0),
+        ("mp4", [((320, 240), 1, COVER), (SMALL, 30, NONE)], 1),
     ],
-    ids=["preview first", "preview last", "the flag counts more than the size", "two flags", "a tie"],
+    ids=["preview first", "the flag counts more than the size", "two flags", "a tie", "a cover"],
 )
 def test_the_main_stream_is_shown_everywhere(
     videos: Any, tmp_path: Path, suffix: str, streams: list[Any], shown: int
@@ -204,8 +145,6 @@ def test_the_main_stream_is_shown_everywhere(
 
     path = several(tmp_path / f"v.{suffix}", videos, streams)
     (width, height), frames, _ = streams[shown]
-    with open_video(path) as (container, stream):
-        assert (container.streams.video.index(stream), len(container.streams.video)) == (shown, 2)
     timeline, exam = read_timeline(path), ExamFacts.read(path, Video("v", "v", 1.0, ()))
     assert (exam.width, exam.height, timeline.n_frames) == (width, height, frames)
     assert not timeline.standard, "other readers may take the other stream"
@@ -215,11 +154,10 @@ def test_the_main_stream_is_shown_everywhere(
     assert clip not in (None, path)
     assert (n_streams(clip), read_timeline(clip).n_frames) == (1, frames)
     built = normalise(path, tmp_path / "built.mp4")
-    assert (built.frames, built.width, built.height) == (frames, width, height)
-    assert n_streams(tmp_path / "built.mp4") == 1
+    assert (built.frames, built.width, built.height, n_streams(tmp_path / "built.mp4")) == (frames, width, height, 1)
 
 
-@pytest.mark.parametrize("suffix", ["mp4", "mkv", "ts"])
+@pytest.mark.parametrize("suffix", ["mp4", "ts"])
 def test_a_file_of_many_streams_is_refused(videos: Any, tmp_path: Path, suffix: str) -> None:
     """A decoder is opened for each: those of a thousand would take gigabytes."""
     for number in (MOST_STREAMS, MOST_STREAMS + 1, MOST_STREAMS + 2):
@@ -238,40 +176,18 @@ def test_a_file_of_many_streams_is_refused(videos: Any, tmp_path: Path, suffix: 
             assert refusal(path).startswith("holds more than 16 streams. Keep picture and sound alone: ffmpeg")
 
 
-def test_a_cover_picture_is_no_video(videos: Any, tmp_path: Path) -> None:
-    path = several(tmp_path / "v.mp4", videos, [((320, 240), 1, COVER), (SMALL, 30, NONE)])
-    with open_video(path) as (container, stream):
-        assert len(container.streams.video) == 2
-        assert (stream.width, stream.height) == SMALL
-    assert read_timeline(path).n_frames == 30
-
-
 def test_sound_with_a_cover_picture_holds_no_video(videos: Any, tmp_path: Path) -> None:
-    path = tmp_path / "v.m4a"
-    with av.open(str(path), "w", format="mp4") as output:
-        sound: Any = output.add_stream("aac", rate=16000)
-        cover: Any = output.add_stream("png", rate=25)
-        cover.width, cover.height, cover.pix_fmt, cover.disposition = *SMALL, "rgb24", COVER.value
-        wave = av.AudioFrame.from_ndarray(np.zeros((1, 1024), np.float32), format="fltp", layout="mono")
-        wave.sample_rate, wave.pts = 16000, 0
-        picture = av.VideoFrame.from_ndarray(videos.picture(0), format="rgb24")
-        picture.pts = 0
-        output.mux([*sound.encode(wave), *sound.encode(None), *cover.encode(picture), *cover.encode(None)])
-    assert refusal(path) == "holds no video but a cover picture."
+    assert refusal(several(tmp_path / "v.mp4", videos, [(SMALL, 1, COVER)])) == "holds no video but a cover picture."
 
 
-@pytest.mark.parametrize(
-    ("suffix", "codec"), [("mpg", "mpeg2video"), ("vob", "mpeg2video"), ("flv", "flv1"), ("ts", "h264")]
-)
-def test_streams_that_show_only_while_a_file_is_probed(tmp_path: Path, suffix: str, codec: str) -> None:
+def test_streams_that_show_only_while_a_file_is_probed(tmp_path: Path) -> None:
     """MPEG program streams have no header; options for streams, which are not there yet, made PyAV crash on them."""
-    path = tmp_path / f"film.{suffix}"
+    path = tmp_path / "film.mpg"
     with av.open(str(path), "w") as out:
-        stream = out.add_stream("libx264" if codec == "h264" else codec, rate=25)
+        stream = out.add_stream("mpeg2video", rate=25)
         stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
         for number in range(50):
-            frame = av.VideoFrame.from_ndarray(np.full((48, 64, 3), 5 * number, np.uint8))
-            out.mux(stream.encode(frame))
+            out.mux(stream.encode(av.VideoFrame.from_ndarray(np.full((48, 64, 3), 5 * number, np.uint8))))
         out.mux(stream.encode())
     read = "from pathlib import Path; from siming_tasks.media.timeline import read_timeline; import sys;"
     read += "print(len(read_timeline(Path(sys.argv[1])).pts))"

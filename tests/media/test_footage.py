@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from siming_tasks.common.errors import MediaError
 from siming_tasks.data.check.report import check_dataset
 from siming_tasks.media import view
 from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import MATRICES, Colour, to_rgb
 from siming_tasks.media.timeline import read_timeline
 from siming_tasks.tools.builder.transcode import normalise
-from tests.footage import FOOTAGE, HDR, READ, STREAM, everyday_exams, foreign, is_picture, needs_footage, small
+from tests.footage import FOOTAGE, READ, STREAM, everyday_exams, foreign, is_picture, needs_footage, small
 
 pytestmark = [needs_footage, pytest.mark.weekly]
 
@@ -58,13 +57,6 @@ def test_pictures_are_built_at_their_time_and_those_that_fall_together_are_count
             assert is_picture(built.grey[slot], source, index, 31) or is_picture(
                 built.grey[slot], source, index - 1, 31
             ), f"{name}: picture {index}"
-
-
-def test_hdr_is_refused_by_name(tmp_path: Path) -> None:
-    for read in (read_timeline, lambda path: normalise(path, tmp_path / "out.mp4")):
-        with pytest.raises(MediaError, match=r"nasa_13013_hdr\.mp4: is HDR \(PQ\)"):
-            read(FOOTAGE / HDR)
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_data_set_of_real_steps_is_built_checked_and_its_frames_are_those_recorded(tmp_path: Path) -> None:

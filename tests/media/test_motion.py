@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.media import FRAMES, PROXY, Job, Policy, Request, backends, prepare, read_timeline, view
+from siming_tasks.media import PROXY, Job, Policy, Request, backends, prepare, read_timeline, view
 from siming_tasks.media.motion import GRID_RATE, choose_by_motion, measure_change, offers_choice
 from siming_tasks.options import Options
 
@@ -101,28 +101,20 @@ def test_a_view_a_prepared_store_and_a_proxy_choose_the_same_frames(still: Path,
     assert media.indices == asked
     proxy = view(still, digest="p", span=None, frames=12, cache=tmp_path / "c", mode="proxy", sampler="motion")
     assert proxy.indices == asked and proxy.path is not None and read_timeline(proxy.path).n_frames == 12
-
-
-def test_a_measurement_of_another_version_is_made_anew(still: Path, tmp_path: Path) -> None:
-    media = view(still, digest="d", span=None, frames=12, cache=tmp_path, sampler="motion")
     stored = media.store.motion_file
     whole = stored.read_text()
-    for damage in ("", "[]", whole.replace("motion-grid/1", "motion-grid/0")):
+    for damage in ("", "[]", whole.replace("motion-grid/1", "motion-grid/0")):  # of another version: made anew
         stored.write_text(damage)
-        again = view(still, digest="d", span=None, frames=12, cache=tmp_path, sampler="motion")
+        again = view(still, digest="d", span=None, frames=12, cache=tmp_path / "b", sampler="motion")
         assert again.indices == media.indices and stored.read_text() == whole
 
 
-def test_a_short_part_is_sampled_evenly_and_recorded_so(still: Path, tmp_path: Path) -> None:
+def test_a_short_part_is_sampled_evenly_and_a_model_that_samples_is_refused(still: Path, tmp_path: Path) -> None:
     media = view(still, span=(1.0, 3.0), frames=16, cache=tmp_path, sampler="motion")
     plain = view(still, span=(1.0, 3.0), frames=16, cache=tmp_path)
     assert media.indices == plain.indices and media.info() == plain.info()
     assert not media.store.motion_file.exists()  # nor is the video looked at for it
-
-
-def test_a_model_that_samples_by_itself_is_refused_by_name() -> None:
     policy = Policy.of(Options(sampler="motion"))
     with pytest.raises(OptionsError, match=r"SIMING_SAMPLER=motion: chat\.longvila is given the file .*MEDIA=pro"):
         policy.mode_for(backends()["chat.longvila"])
     assert replace(policy, mode="proxy").mode_for(backends()["chat.longvila"]) is PROXY
-    assert policy.mode_for(backends()["chat.openai"]) is FRAMES

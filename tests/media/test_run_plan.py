@@ -1,3 +1,5 @@
+"""The plan of a run: tokens by published formulas, counts, costs and lacking evidence, by hand."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -11,11 +13,10 @@ from qwen_vl_utils.vision_process import smart_resize
 
 from siming_tasks.cli import main
 from siming_tasks.common.schema import StepLabel, Video
-from siming_tasks.media import Policy, Timeline, observable_steps
+from siming_tasks.media import Policy, Timeline, unobservable_reason
 from siming_tasks.media.model_figures import gemini_video, llava_video, openai_low, openai_tiles, qwen2_5_vl, qwen3_vl
-from siming_tasks.media.run_plan import ExamFacts, identical_exams, plan_run
+from siming_tasks.media.run_plan import ExamFacts, plan_run
 from siming_tasks.rubrics import default_rubric, rubric_from
-from siming_tasks.tasks.prompting import PromptOptions
 
 SIDES = st.integers(28, 4000)
 
@@ -29,27 +30,18 @@ def test_qwen_tokens_are_those_of_its_own_resize(width: int, height: int) -> Non
     assert qwen3_vl(width, height) == down * across // 32**2
 
 
-@pytest.mark.parametrize(
-    ("size", "tokens"),
-    [
-        ((1024, 1024), 765),  # the two examples of OpenAI's vision guide
-        ((2048, 4096), 1105),
-        ((1280, 720), 85 + 170 * 6),
-        ((512, 512), 255),
-        ((80, 48), 255),
-    ],
-)
-def test_openai_tiles_by_hand(size: tuple[int, int], tokens: int) -> None:
-    assert openai_tiles(*size) == tokens
-    assert (openai_low(*size), gemini_video(*size), llava_video(*size)) == (85, 258, 196)
+def test_openai_tiles_by_hand() -> None:
+    """The first two are the examples of OpenAI's vision guide."""
+    tokens = {(1024, 1024): 765, (2048, 4096): 1105, (1280, 720): 85 + 170 * 6, (512, 512): 255, (80, 48): 255}
+    assert {size: openai_tiles(*size) for size in tokens} == tokens
+    assert (openai_low(80, 48), gemini_video(80, 48), llava_video(80, 48)) == (85, 258, 196)
 
 
 def rubric_of(**evidence: dict[str, Any]) -> Any:
-    def step(name: str, needs: dict[str, Any]) -> dict[str, Any]:
-        criteria = {"full": "a", "partial": "b", "fail": "c"}
-        return {"id": name, "name": name, "requirement": "r", "max_score": 2, "criteria": criteria, "evidence": needs}
-
-    skill = {"id": "s", "name": "S", "steps": [step(name, needs) for name, needs in evidence.items()]}
+    criteria = {"full": "a", "partial": "b", "fail": "c"}
+    plain = {"requirement": "r", "max_score": 2, "criteria": criteria}
+    steps = [{"id": name, "name": name, **plain, "evidence": needs} for name, needs in evidence.items()]
+    skill = {"id": "s", "name": "S", "steps": steps}
     return rubric_from({"schema_version": 1, "rubric_id": "r", "version": "1", "skills": [skill]})
 
 
@@ -61,27 +53,24 @@ FOUR = rubric_of(
 )
 
 
-def exam(seconds: float, spans: dict[str, tuple[float, float] | None]) -> ExamFacts:
-    """A video of 640 x 480 at 25 frames a second."""
+def exam(seconds: float, spans: dict[str, tuple[float, float] | None], fps: float = 25.0) -> ExamFacts:
+    """A video of 640 x 480."""
     steps = tuple(StepLabel(name, *(span or (None, None))) for name, span in spans.items())
-    return ExamFacts(Video("v", "v.mp4", seconds, steps), Timeline.even(round(seconds * 25), 25.0), 640, 480)
+    return ExamFacts(Video("v", "v.mp4", seconds, steps), Timeline.even(round(seconds * fps), fps), 640, 480)
 
 
-def test_observable_steps_by_hand() -> None:
-    assert observable_steps(FOUR, 0.49) == set()
-    assert observable_steps(FOUR, 0.5) == {"look"}
-    assert observable_steps(FOUR, 4) == {"look", "press"}
-    assert observable_steps(FOUR, 1, has_audio=True) == {"look", "say", "both"}
+def observable_steps(rubric: Any, fps: float, has_audio: bool = False) -> set[str]:
+    return {step.id for step in rubric.steps if unobservable_reason(step, fps, has_audio=has_audio) is None}
 
 
-def test_observable_steps_of_the_default_rubric_at_the_papers_rates() -> None:
+def test_observable_steps_by_hand_and_at_the_papers_rates() -> None:
     """64 frames of 168.9 s are 0.38 a second: only what stays as it is can be seen; compressions need 4 and more."""
+    assert [observable_steps(FOUR, fps) for fps in (0.49, 0.5, 4)] == [set(), {"look"}, {"look", "press"}]
+    assert observable_steps(FOUR, 1, has_audio=True) == {"look", "say", "both"}
     states = {"cpr_06", "cpr_07", "cpr_08", "aed_02", "aed_03", "bmv_02"}
     assert observable_steps(default_rubric(), 64 / 168.9) == states
-    seen = observable_steps(default_rubric(), 240 / 168.9)
-    rates = {step.id: step.evidence for step in default_rubric().steps}
-    assert {rates[step].channel for step in seen} == {"visual", "visual_device"}
-    assert max(rates[step].min_fps for step in seen) == 1
+    needs = [default_rubric().by_id[step].evidence for step in observable_steps(default_rubric(), 240 / 168.9)]
+    assert {need.channel for need in needs} == {"visual", "visual_device"} and max(need.min_fps for need in needs) == 1
 
 
 def test_a_plan_equals_the_figures_worked_out_by_hand() -> None:
@@ -105,42 +94,18 @@ def test_a_plan_equals_the_figures_worked_out_by_hand() -> None:
     assert timed == replace(full, setting="full_timed_score"), "the same pictures; prompts were not counted here"
 
 
-def test_a_plan_states_the_share_of_videos_that_lack_a_steps_evidence() -> None:
+def test_a_plan_states_what_is_not_seen() -> None:
     short, long = (exam(seconds, {"look": (0.0, seconds)}) for seconds in (10.0, 40.0))
     full = plan_run([short, long], FOUR, Policy(10, 5)).settings[0]
-    assert full.unobservable == {"look": (0.5, "rate")}
+    assert full.unobservable == {"look": (0.5, "rate")}, "of one video of two"
     assert full.fps == pytest.approx((1.0 + 0.25) / 2)
-
-
-def test_steps_of_which_no_frame_is_shown_are_counted() -> None:
-    """Five frames of 100 s at 10 a second: at 0, 24.9, 49.9, 74.9 and 99.9 s."""
+    # five frames of 100 s at 10 a second: at 0, 24.9, 49.9, 74.9 and 99.9 s
     spans = {"look": (0.0, 10.0), "press": (10.0, 24.9), "say": (24.9, 30.0), "both": (50.0, 74.0)}
-    video = Video("v", "v.mp4", 100.0, tuple(StepLabel(step, *span) for step, span in spans.items()))
-    exam = ExamFacts(video, Timeline.even(1000, 10), 64, 48)
-    plan = plan_run([exam] * 3, FOUR, Policy(5, 2), settings=["full_score"])
+    plan = plan_run([exam(100.0, spans, 10.0)] * 3, FOUR, Policy(5, 2), settings=["full_score"])
     assert plan.settings[0].unseen == (6, 12) and plan.settings[0].gap_max == pytest.approx(25.0)
 
 
-def test_exams_that_are_alike_count_as_often_as_they_are_there() -> None:
-    exams = [*identical_exams(default_rubric(), 4, 168.9), *identical_exams(default_rubric(), 3, 60.0)]
-    apart = [replace(exam) for exam in exams]  # each an object of its own, worked out by itself
-    assert len(set(exams)) == 2 and len(set(apart)) == 7
-    asking, prices = PromptOptions(unit="skill"), (0.3, 1.7)
-    plan, expected = (plan_run(each, default_rubric(), Policy(64, 16), prices=prices, asking=asking)
-                       for each in (exams, apart))  # fmt: skip
-    assert plan.settings == expected.settings
-    assert (plan.stored, plan.decode_seconds) == (expected.stored, expected.decode_seconds)
-    assert plan.disk == pytest.approx(expected.disk, rel=1e-12)
-
-
-def test_matched_clips_have_the_rate_of_the_full_video() -> None:
-    plan = plan_run(identical_exams(default_rubric(), 3, 168.9), default_rubric(), Policy(64, 16, density="matched"))
-    full, _, clip, *_ = plan.settings
-    assert clip.frames == pytest.approx(full.frames, rel=0.05)
-    assert clip.fps == pytest.approx(full.fps, rel=0.05)
-
-
-def test_the_plan_command_plans_200_videos_without_a_dataset(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_plan_command(short_demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "plan", "--videos", "200", "--model", "qwen3-vl", "--tokens", "qwen2_5_vl,openai_tiles"]) == 0
     out = capsys.readouterr().out
     assert "64 frames per video, 16 per clip, longest side 896 pixels. Tokens and cost are upper bounds." in out
@@ -148,37 +113,21 @@ def test_the_plan_command_plans_200_videos_without_a_dataset(capsys: pytest.Capt
     assert cells[:6] == ["full_score", "200", "12,800", "64", "0.38", "7,372,800"]
     assert 12_800 * (896 // 28) * (504 // 28) == 7_372_800
     assert "27 of 33 steps lack the evidence that the rubric asks for" in out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--tokens", "abacus"], "--tokens 'abacus' is not one of qwen2_5_vl, "),
-        (["--model", "gpt-9"], "table 6 has no model 'gpt-9'"),
-        (["--price-in", "2"], "Give --price-in and --price-out together."),
-        (["--frames", "0"], "--frames='0' must be from 1 to"),
-        (["--frames", "8", "--model", "qwen3-vl"], "--model stands for a number of frames; give it or --frames."),
-        (["--videos", "0"], "Invalid value for '--videos': 0 is not in the range x>=1"),
-        (["--duration", "0"], "Invalid value for '--duration': 0.0 is not in the range x>0"),
-        (["--data", "x"], "--videos plans without a data set; give it or --data."),
-    ],
-)
-def test_bad_options_are_named(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "plan", "--videos", "2", *arguments]) == 2
-    assert message in capsys.readouterr().err
-
-
-def test_the_plan_command_reads_a_dataset(short_demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "plan", "--data", str(short_demo)]) == 0
     out = capsys.readouterr().out
     assert ": 4 videos, " in out
     assert next(line for line in out.splitlines() if line.startswith("| clip_error ")).split()[3] == "132"
 
 
-def test_smaller_images_cost_fewer_tokens() -> None:
-    """1280 x 720 is three by two of GPT-4o's tiles, 896 x 504 two by one."""
-    costs = {}
-    for size in (1280, 896):
-        plan = plan_run(identical_exams(default_rubric(), 1, 60.0), default_rubric(), Policy(10, 2, size))
-        costs[size] = plan.settings[0].image_tokens["openai_tiles"][0]
-    assert costs == {1280: 10 * (85 + 6 * 170), 896: 10 * (85 + 2 * 170)}
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tokens", "abacus"], "--tokens 'abacus' is not one of qwen2_5_vl, "),
+        (["--price-in", "2"], "Give --price-in and --price-out together."),
+        (["--frames", "8", "--model", "qwen3-vl"], "--model stands for a number of frames; give it or --frames."),
+        (["--data", "x"], "--videos plans without a data set; give it or --data."),
+    ],
+)
+def test_bad_options_are_named(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "plan", "--videos", "2", *arguments]) == 2
+    assert message in capsys.readouterr().err

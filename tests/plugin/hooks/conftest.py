@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.data import Dataset, open_dataset
+from siming_tasks.data import Dataset, open_dataset, restate
 from siming_tasks.models.baselines import Judge, judge
 from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import RUN
+from siming_tasks.rubrics import RubricStep
 from siming_tasks.tasks import TASKS
 
 Doc = dict[str, Any]
@@ -42,20 +43,27 @@ def run(heard_demo: Path, begin: Callable[..., None]) -> Iterator[Dataset]:
     RUN.__init__()  # type: ignore[misc]  # the next test's environment is another
 
 
+def relabelled(source: Path, root: Path, change: Callable[[Doc, RubricStep], Any]) -> Path:
+    """A copy of a data set in which ``change(label, rubric step)`` has changed the labels in place."""
+    shutil.copytree(source, root)
+    steps = open_dataset(source).rubric.by_id
+    rows = [json.loads(line) for line in (root / "videos.jsonl").read_text().splitlines()]
+    for row in rows:
+        for label in row["steps"]:
+            change(label, steps[label["step_id"]])
+    (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    restate(root)
+    return root
+
+
 @pytest.fixture(scope="session")
 def other_demo(short_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The short demo under another name, its videos' ids the same, and full points for every step of every video."""
-    root = tmp_path_factory.mktemp("other") / "other"
-    shutil.copytree(short_demo, root)
-    rows = [json.loads(line) for line in (root / "videos.jsonl").read_text().splitlines()]
-    best = {step.id: step.max_score for step in open_dataset(short_demo).rubric.steps}
-    for row in rows:
-        for step in row["steps"]:
-            step["score"] = dict.fromkeys(step["score"], best[step["step_id"]])
-    (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    info = [line for line in (root / "dataset.yaml").read_text().splitlines() if not line.startswith("digest:")]
-    (root / "dataset.yaml").write_text("\n".join(info) + "\n")
-    return root
+
+    def perfect(label: Doc, step: RubricStep) -> None:
+        label["score"] = dict.fromkeys(label["score"], step.max_score)
+
+    return relabelled(short_demo, tmp_path_factory.mktemp("other") / "other", perfect)
 
 
 def docs(name: str) -> list[Doc]:
@@ -69,20 +77,29 @@ def _judge(root: str, kind: str) -> tuple[Dataset, Judge]:
     return dataset, judge(kind, dataset)
 
 
+def asked_steps(doc: Doc, dataset: Dataset) -> list[RubricStep]:
+    """The steps that a document, or its part of an exam, asks about."""
+    ids = [doc["step_id"]] if doc["step_id"] else dataset.video(doc["video_id"]).applicable_ids
+    unit, _, group = doc.get("part", "").partition(":")
+    kept = [one for one in ids if not unit or group == (one if unit == "step" else dataset.rubric.skill_of[one])]
+    return [dataset.rubric.by_id[one] for one in kept]
+
+
 def reply(doc: Doc, kind: str = "oracle") -> str:
     """Reply of a reference judge to a document."""
     dataset, ask = _judge(doc["root"], kind)
-    setting = TASKS[doc["setting"]]
-    video = dataset.video(doc["video_id"])
-    asked = [doc["step_id"]] if doc["step_id"] else [step.step_id for step in video.applicable]
-    steps = [step for step in dataset.rubric.steps if step.id in asked]
-    return format_answers(ask(video, steps, setting.answer), steps, setting.answer)
+    answer, steps = TASKS[doc["setting"]].answer, asked_steps(doc, dataset)
+    return format_answers(ask(dataset.video(doc["video_id"]), steps, answer), steps, answer)
 
 
 def aggregated(results: Iterable[dict[str, Any]], args: Any = None) -> dict[str, Any]:
     """Aggregates for lmms-eval's table and results file: every metric of the results by its own aggregator."""
     rows = list(results)
-    aggregates = {
-        name: getattr(hooks, name)([row[name] for row in rows]) for name in rows[0] if name != "siming_stderr"
-    }  # fmt: skip
+    names = [name for name in rows[0] if name != "siming_stderr"]
+    aggregates = {name: getattr(hooks, name)([row[name] for row in rows]) for name in names}
     return {**aggregates, "siming_stderr": hooks.evaluation([row["siming_stderr"] for row in rows], args)}
+
+
+def processed(name: str, kind: str, lead: str = "") -> list[dict[str, Any]]:
+    """What the hooks make of a reference judge's replies to all documents of a task, each after ``lead``."""
+    return [hooks.process_results(doc, [lead + reply(doc, kind)]) for doc in docs(name)]

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import av
 import numpy as np
 import pytest
 from PIL import Image
 
-from siming_tasks.common.errors import OptionsError
 from siming_tasks.data import open_dataset
-from siming_tasks.media import View, backends, view
+from siming_tasks.media import View, view
 from siming_tasks.options import Options
 from siming_tasks.plugin.hooks import doc_to_messages, doc_to_text, doc_to_visual, process_results
 from siming_tasks.plugin.hooks.messages import stored_images_sent
@@ -33,7 +30,6 @@ FRAMES = 24
 def doc(short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.setenv("SIMING_CACHE", str(tmp_path))
     monkeypatch.setenv("SIMING_FRAMES", str(FRAMES))
-    monkeypatch.delenv("SIMING_MEDIA", raising=False)
     monkeypatch.setenv("LMMS_IMAGE_ENCODE_FORMAT", "PNG")  # changes nothing here
     RUN.begin()
     video = open_dataset(short_demo).videos[0].video_id
@@ -49,16 +45,23 @@ def shown_in(doc: dict[str, str]) -> View:
     return view(path, digest=digest, span=None, frames=FRAMES, cache=Options.from_env().cache_dir)
 
 
-def stored(doc: dict[str, str]) -> list[bytes]:
-    """Their files, in order."""
-    media = shown_in(doc)
-    return [media.store.path(index).read_bytes() for index in media.indices]
+def stored(doc: dict[str, str]) -> list[tuple[str, bytes]]:
+    """Media type and bytes of their files, in order."""
+    return [("image/jpeg", path.read_bytes()) for path in shown_in(doc).files()]
 
 
 def sent_by_chat(messages: list[dict[str, Any]]) -> list[tuple[str, bytes]]:
     """Media type and bytes of each image of an OpenAI message."""
     urls = [part["image_url"]["url"] for part in messages[0]["content"] if part["type"] == "image_url"]
     return [(url[5 : url.index(";")], base64.b64decode(url.split(",", 1)[1])) for url in urls]
+
+
+def of_others() -> tuple[Image.Image, Any]:
+    """An image that is not ours, and a message with it."""
+    from lmms_eval.protocol import ChatMessages
+
+    image = Image.effect_noise((64, 48), 60).convert("RGB")
+    return image, ChatMessages(messages=[{"role": "user", "content": [{"type": "image", "url": image}]}])
 
 
 def record(doc: dict[str, str]) -> dict[str, Any]:
@@ -73,20 +76,13 @@ def test_chat_backends_send_the_stored_files(doc: dict[str, str], way: str) -> N
     assert len(set(expected)) == FRAMES
     with stored_images_sent():
         messages = getattr(ChatMessages(messages=doc_to_messages(doc)), way)({"nframes": 8})
-    assert sent_by_chat(messages) == [("image/jpeg", data) for data in expected]
+        image, other = of_others()
+        ((kind, data),) = sent_by_chat(getattr(other, way)({}))
+    assert sent_by_chat(messages) == expected
     assert [part["type"] for part in messages[0]["content"]] == ["text", "image_url"] * FRAMES + ["text"]
     media = record(doc)
-    assert (media["encoding"], media["bytes"]) == ("jpeg90", sum(map(len, expected)))
-
-
-def test_images_that_are_not_ours_are_sent_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lmms_eval.protocol import ChatMessages
-
-    monkeypatch.delenv("LMMS_IMAGE_ENCODE_FORMAT", raising=False)
-    image = Image.effect_noise((64, 48), 60).convert("RGB")
-    other = ChatMessages(messages=[{"role": "user", "content": [{"type": "image", "url": image}]}])
-    with stored_images_sent():
-        ((kind, data),) = sent_by_chat(other.to_openai_messages({}))
+    assert (media["encoding"], media["bytes"]) == ("jpeg90", sum(len(data) for _, data in expected))
+    # images that are not ours are sent as ever
     assert kind == "image/png" and np.array_equal(np.asarray(Image.open(io.BytesIO(data))), np.asarray(image))
 
 
@@ -95,18 +91,15 @@ def test_gemini_is_sent_the_stored_files(doc: dict[str, str]) -> None:
     from lmms_eval.models.chat import gemini
     from lmms_eval.protocol import ChatMessages
 
-    expected = stored(doc)
     messages = ChatMessages(messages=doc_to_messages(doc))
     with stored_images_sent():
         (content,) = gemini._chat_messages_to_gemini_contents(messages, None, [])  # called as its class calls it
+        (other,) = gemini._chat_messages_to_gemini_contents(of_others()[1], None, [])
     images = [part.inline_data for part in content.parts if part.inline_data]
-    assert [(image.mime_type, image.data) for image in images] == [("image/jpeg", data) for data in expected]
+    assert [(image.mime_type, image.data) for image in images] == stored(doc)
     second = messages.messages[0].content[2].text
     assert [part.text for part in content.parts][:3:2] == ["Frame at 0.0 s:", second]
     assert record(doc)["encoding"] == "jpeg90"
-    plain = {"role": "user", "content": [{"type": "image", "url": Image.new("RGB", (8, 8))}]}
-    with stored_images_sent():
-        (other,) = gemini._chat_messages_to_gemini_contents(ChatMessages(messages=[plain]), None, [])
     assert other.parts[0].inline_data.mime_type == "image/png" and other.parts[0].inline_data.data[:4] == b"\x89PNG"
 
 
@@ -119,30 +112,14 @@ def test_claude_is_sent_the_stored_files(
 
     server = serve(lambda *_: message({"type": "text", "text": "{}"}))
     server.stands_for("claude", monkeypatch)
-    expected, model = stored(doc), Claude(model_version="m")
+    model = Claude(model_version="m")
     model.task_dict = {"task": {"test": [doc]}}
     arguments = (doc_to_text(doc), {"max_new_tokens": 16}, lambda document: doc_to_visual(document), 0, "task", "test")
     with stored_images_sent():
         (reply,) = model.generate_until([SimpleNamespace(args=arguments)])
     assert reply.text == "{}"
-    assert server.options[0]["images"] == [("image/jpeg", data) for data in expected]
+    assert server.options[0]["images"] == stored(doc)
     assert record(doc)["encoding"] == "jpeg90"
-
-
-def test_a_photographic_request_fits_where_the_hosts_own_does_not(photo_video: Path, tmp_path: Path) -> None:
-    """64 frames of 896 x 504: below the limits of the known services as they are stored, above them as PNG."""
-    from lmms_eval.protocol import ChatMessages
-
-    shown: View = view(photo_video, span=None, frames=64, cache=tmp_path)
-
-    def weight(images: list[Image.Image]) -> int:
-        content = [{"type": "image", "url": image} for image in images]
-        with stored_images_sent():
-            return len(json.dumps(ChatMessages(messages=[{"role": "user", "content": content}]).to_openai_messages({})))
-
-    ours, host = weight(shown.to_send(decode=False)[0]), 8 * weight(shown.images()[::8])
-    assert ours < 20e6 < 50e6 < host
-    assert host > 4 * ours
 
 
 def test_qwen_prepares_the_stores_frames(doc: dict[str, str]) -> None:
@@ -156,39 +133,3 @@ def test_qwen_prepares_the_stores_frames(doc: dict[str, str]) -> None:
     expected = [np.asarray(image.resize(size)) for image in shown_in(doc).images()]
     assert videos is None and len(images) == len(expected)
     assert all(map(np.array_equal, expected, map(np.asarray, images)))
-
-
-def test_lmms_eval_corrupts_a_video_item_and_we_refuse_that_way(
-    doc: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The stock conversion sends frames more than once; if a later lmms-eval mends it, the refusal can go."""
-    from lmms_eval.protocol import ChatMessages
-    from qwen_vl_utils import fetch_video
-
-    (path,) = doc_to_visual(doc, {"media": "video"})
-    truth = [frame.permute(1, 2, 0).numpy().astype(np.uint8) for frame in fetch_video({"video": path, "nframes": 128})]
-    stock = ChatMessages(messages=[{"role": "user", "content": [{"type": "video", "url": path}]}])
-    urls = sent_by_chat(stock.to_openai_messages({"nframes": 128}))
-    sent = [np.asarray(Image.open(io.BytesIO(data))) for _, data in urls]
-    assert len(sent) == len(truth)
-    assert not all(map(np.array_equal, sent, truth))
-    for media in ("video", "proxy"):
-        monkeypatch.setenv("SIMING_MEDIA", media)
-        RUN.begin()
-        words = f"SIMING_MEDIA={media}: .* replaces frames of a video by older ones"
-        with RUN.evaluating(backends()["chat.openai"]), pytest.raises(OptionsError, match=words):
-            doc_to_messages(doc)
-
-
-def test_a_proxy_holds_the_frames_of_frames_mode(doc: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every frame of the short file is nearer to its own stored frame than to any other of those shown."""
-    expected = [np.asarray(image)[::4, ::4].astype(float) for image in shown_in(doc).images()]
-    monkeypatch.setenv("SIMING_MEDIA", "proxy")
-    RUN.begin()
-    (path,) = doc_to_visual(doc, {"media": "frames"})
-    with av.open(path) as file:
-        decoded = [frame.to_ndarray(format="rgb24")[::4, ::4].astype(float) for frame in file.decode(video=0)]
-    assert len(decoded) == len(expected) > 4
-    errors = np.array([[np.abs(a - b).mean() for b in expected] for a in decoded])
-    assert (errors.diagonal() < 4).all()
-    assert (errors.diagonal() <= errors.min(axis=1) + 0.5).all()

@@ -9,33 +9,16 @@ from typing import Any
 import pytest
 
 from siming_tasks.data import Dataset
-from siming_tasks.models.baselines import judge
-from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
 from siming_tasks.results.comparable import TaskRun, comparable
 from siming_tasks.results.lmms_eval_commands import missing_requests
 from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.results.run import read_run
-from siming_tasks.tasks import TASKS
-from tests.plugin.hooks.conftest import aggregated, docs
+from tests.plugin.hooks.conftest import aggregated, docs, processed
 from tests.records import distinct
 from tests.results.test_read import logged
 
 FULL = "full_score"
-
-
-def results(name: str, run: Dataset, kind: str = "rater_b", lead: str = "") -> list[dict[str, Any]]:
-    """Processed results, in lmms-eval's form, of a reference judge's replies to all documents."""
-    ask, rows = judge(kind, run), []
-    for doc in docs(name):
-        video, part = run.video(doc["video_id"]), doc.get("part", "")
-        names = [doc["step_id"]] if doc["step_id"] else list(video.applicable_ids)
-        unit, _, group = part.partition(":")
-        steps = [run.rubric.by_id[step_id] for step_id in names
-                 if not part or group == (step_id if unit == "step" else run.rubric.skill_of[step_id])]  # fmt: skip
-        answer = TASKS[name].answer
-        rows.append(hooks.process_results(doc, [lead + format_answers(ask(video, steps, answer), steps, answer)]))
-    return rows
 
 
 def numbers(aggregates: dict[str, Any]) -> dict[str, Any]:
@@ -43,15 +26,14 @@ def numbers(aggregates: dict[str, Any]) -> dict[str, Any]:
     return {name: whole[name] for name in ("rows", "counts", "statuses", "missing", "requests")}
 
 
-@pytest.mark.parametrize(("unit", "share"), [("skill", 3), ("step", 33)])
-@pytest.mark.parametrize("name", [FULL, "full_error"])
+@pytest.mark.parametrize(("name", "unit", "share"), [(FULL, "skill", 3), ("full_error", "step", 33)])
 def test_an_exam_asked_about_in_parts_is_one_exam(name: str, unit: str, share: int, run: Dataset, begin: Any) -> None:
     """The same answers, asked for one by one, are the same numbers; the results say how they were asked for."""
-    whole = aggregated(results(name, run))
+    whole = aggregated(processed(name, "rater_b"))
     begin(run.root, ASK=unit)
     asked = docs(name)
     assert len(asked) == share * len(run.videos) and len({doc["id"] for doc in asked}) == len(asked)
-    parts = results(name, run)
+    parts = processed(name, "rater_b")
     aggregates = aggregated(parts)
     assert numbers(aggregates) == numbers(whole)
     assert aggregates["siming_stderr"]["prompt"]["asking"] == unit and "asking" not in whole["siming_stderr"]["prompt"]
@@ -65,7 +47,7 @@ def test_an_exam_asked_about_in_parts_is_one_exam(name: str, unit: str, share: i
 
 def test_a_part_that_fails_costs_its_steps_and_no_other(run: Dataset, begin: Any, tmp_path: Path) -> None:
     begin(run.root, ASK="step")
-    parts = results(FULL, run)
+    parts = processed(FULL, "rater_b")
     asked = docs(FULL)
     parts[1] = hooks.process_results(asked[1], ["[LMMS_EVAL_REQUEST_FAILED after 3 retries] timeout"])
     parts[40] = hooks.process_results(asked[40], ["I cannot help with that."])
@@ -82,7 +64,7 @@ def test_a_part_that_fails_costs_its_steps_and_no_other(run: Dataset, begin: Any
     missing = missing_requests(read, run, [FULL])[FULL][1]
     assert [request.id for request in missing] == [f"{first['id']}/{asked[1]['part']}"]
     # asked again, in a second log: the answer takes the failure's place
-    logged(tmp_path / "2_samples_siming_full_score.jsonl", [results(FULL, run)[1]["siming_stderr"]])
+    logged(tmp_path / "2_samples_siming_full_score.jsonl", [processed(FULL, "rater_b")[1]["siming_stderr"]])
     again = read_run(tmp_path, run)
     assert again.records[FULL][0]["status"] == "ok" and len(again.records[FULL][0]["answers"]) == 33
     assert missing_requests(again, run, [FULL])[FULL][1] == []
@@ -90,7 +72,7 @@ def test_a_part_that_fails_costs_its_steps_and_no_other(run: Dataset, begin: Any
 
 def test_the_same_part_twice_with_another_answer_is_a_conflict(run: Dataset, begin: Any, tmp_path: Path) -> None:
     begin(run.root, ASK="skill")
-    row = results(FULL, run, "rater_a")[0]["siming_stderr"]
+    row = processed(FULL, "rater_a")[0]["siming_stderr"]
     other = {**row, "answers": dict.fromkeys(row["answers"], 0.0)}
     merged, conflicts = distinct([row, row, other])
     assert conflicts == [row["id"]] and merged[0]["answers"] == {}
@@ -101,13 +83,12 @@ def test_the_same_part_twice_with_another_answer_is_a_conflict(run: Dataset, beg
 
 
 def test_reasoned_and_plain_are_not_compared_unless_asked(run: Dataset, begin: Any, tmp_path: Path) -> None:
-    plain = [row["siming_stderr"] for row in results(FULL, run)]
+    plain = [row["siming_stderr"] for row in processed(FULL, "rater_b")]
     assert hooks.generation_kwargs["max_new_tokens"] == 4096
     begin(run.root, PROMPT="reasoned")
     assert hooks.generation_kwargs["max_new_tokens"] == 16_384
-    reasoned = results(
-        FULL, run, lead="The trainee knelt at 3 s and pressed {too shallow}.\n- cpr_01: fine, 2 points\n\n"
-    )
+    lead = "The trainee knelt at 3 s and pressed {too shallow}.\n- cpr_01: fine, 2 points\n\n"
+    reasoned = processed(FULL, "rater_b", lead)
     aggregates = aggregated(reasoned)
     assert aggregates["siming_stderr"]["prompt"]["template"] != "888bdb743a0b"
     assert aggregates["siming_stderr"]["prompt"]["asking"] == "reasoned" and aggregates["coverage"] == 1

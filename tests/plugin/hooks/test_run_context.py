@@ -20,7 +20,9 @@ FRAMES = {"media": "frames"}
 Begin = Callable[..., None]
 
 
-def test_loading_a_task_again_reads_the_environment_again(run: Dataset, other_demo: Path, begin: Begin) -> None:
+def test_loading_a_task_again_reads_the_environment_again(
+    run: Dataset, other_demo: Path, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert Path(hooks.dataset_kwargs["data_files"]["test"]).parent == run.root
     begin(other_demo, FRAMES="9")
     assert hooks.metadata_full_score["siming_digest"] == open_dataset(other_demo).digest != run.digest
@@ -28,6 +30,8 @@ def test_loading_a_task_again_reads_the_environment_again(run: Dataset, other_de
     assert {doc["root"] for doc in docs("full_score")} == {str(other_demo)}
     begin(run.root)
     assert hooks.metadata_full_score["siming_digest"] == run.digest
+    monkeypatch.setenv("SIMING_FRAMES", "2")  # a run keeps the options that it began with
+    assert len(hooks.doc_to_visual(docs("full_score")[0], FRAMES)) == 6
 
 
 def test_a_run_asks_about_the_part_of_a_split_that_it_is_told(run: Dataset, begin: Begin, tmp_path: Path) -> None:
@@ -48,12 +52,6 @@ def test_a_run_asks_about_the_part_of_a_split_that_it_is_told(run: Dataset, begi
     assert "split" not in hooks.metadata_full_score
     with pytest.raises(DataError, match=r"no video is in the split 'dev'. Its videos state person:dev \(1\)"):
         begin(root, SPLIT="dev")
-
-
-def test_a_run_keeps_the_options_that_it_began_with(run: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    (doc, *_) = docs("full_score")
-    monkeypatch.setenv("SIMING_FRAMES", "2")
-    assert len(hooks.doc_to_visual(doc, FRAMES)) == 6
 
 
 def test_data_that_changed_on_disk_are_read_again(run: Dataset, begin: Begin, tmp_path: Path) -> None:
@@ -121,12 +119,9 @@ def test_an_evaluation_is_not_taken_for_another(run: Dataset, begin: Begin) -> N
     assert hooks.mcc(good) == 1.0
     begin(run.root, RATER="rater_a")
     assert hooks.mcc(good) != 1.0
-
-
-def test_replies_about_data_that_are_gone_are_refused(run: Dataset) -> None:
-    item = {"id": "full_error/sim001", "answers": {}, "dataset": "0123456789ab"}
+    gone = {"id": "full_error/sim001", "answers": {}, "dataset": "0123456789ab"}
     with pytest.raises(DataError, match=f"dataset 0123456789ab cannot be scored with .*{run.digest[:12]}"):
-        hooks.mcc([item])
+        hooks.mcc([gone])
 
 
 def test_thirty_two_threads_open_a_data_set_once(run: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
