@@ -166,7 +166,7 @@ class Backend:
         return mode
 
     def _fault_of(self, mode: MediaMode) -> str:
-        """Why it cannot take media of this form, or would be shown something else, and the way out; empty if it can."""
+        """Reason why it cannot take media of this form, or is shown something else, and the way out; empty if none."""
         if mode.images:
             takes = self.images in ("several", "paths")
             return "" if takes else f"{self.name} does not take several pictures. Unset SIMING_MEDIA."
