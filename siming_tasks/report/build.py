@@ -23,8 +23,8 @@ from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset, as_dataset
 from siming_tasks.options import Options
 from siming_tasks.report.exports import join_answers, summary_markdown, write_exports
-from siming_tasks.report.pages import comparison, exams, judge
-from siming_tasks.report.pages.site import Page, ReportContents
+from siming_tasks.report.pages import PAGES
+from siming_tasks.report.pages.site import ReportContents
 from siming_tasks.report.run_analysis import RunAnalysis, analyze_run
 from siming_tasks.report.standings import Entrant, Standing, corrected, stand
 from siming_tasks.report.viewer_files import Media, MediaLinks, VideoLinker, write_media_links
@@ -35,8 +35,6 @@ from siming_tasks.tasks import UNALTERED_TASKS
 
 FORMAT = "siming-report-2"
 TITLE = "SiMing-Bench report"
-PAGES: tuple[Page, ...] = (comparison.PAGE, exams.PAGE, judge.PAGE)
-"""The three kinds of pages, in the order of the navigation."""
 
 
 def write_report(

@@ -25,6 +25,7 @@ __all__ = ["exams", "make_run", "write_run"]  # fixtures, and what the tests her
 
 OPTIONS = Options()
 HOSTILE_NAME = "org/<img src=x onerror=alert(1)>\u202egpj.7B"
+HOSTILE_SLUG = "org-img-src-x-onerror-alert-1-u-202e-gpj.7b"
 HOSTILE = {
     0: "<script>alert(1)</script></script><script>alert(2)</script>\u2028",
     1: "\u202e\u2066drows\u2069\u200b right to left, \x00\x1b[31m control",
@@ -54,6 +55,24 @@ class Lab:
     runs: Path
     out: Path
 
+    def report(self, out: Path, *runs: str | Path, dataset: Dataset | None = None, **how: Any) -> Path:
+        """Another report, without videos."""
+        sources = find_runs([str(self.runs / run) for run in runs])
+        how = {"media": "none", "progress": False, **how}
+        return write_report(sources, dataset or self.dataset, out, OPTIONS, **how)
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """report.json."""
+        return dict(json.loads((self.out / "report.json").read_text()))
+
+
+def packed(lab: Lab, run: str | Path, out: Path, **card: Any) -> Path:
+    """The archive of a run of the lab."""
+    (source,) = find_runs([str(lab.runs / run)])
+    card_ = ModelCard(**{"name": "A model", **card})
+    return pack(source, read_run(source, lab.dataset).records, lab.dataset, card_, out)
+
 
 @pytest.fixture(scope="session")
 def lab(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Lab:
@@ -71,13 +90,9 @@ def lab(exams: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Lab:
 def board(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A board with a verified row, a community row with findings, and a refused archive."""
     root = tmp_path_factory.mktemp("board")
-    for name, card in (("noisy", ModelCard(name="Noisy 7B", organization="Example lab", parameters="7B",
-                                           url="https://example.org/noisy")),
-                       ("hostile", ModelCard(name=HOSTILE_NAME, saw_test_data="yes"))):  # fmt: skip
-        source = find_runs([str(lab.runs / name)])[0]
-        run = read_run(source, lab.dataset)
-        sender = "" if name == "noisy" else "another team"
-        pack(source, run.records, lab.dataset, card, root / "inbox" / sender / f"{name}.zip")
+    card = {"organization": "Example lab", "parameters": "7B", "url": "https://example.org/noisy"}
+    packed(lab, "noisy", root / "inbox" / "noisy.zip", name="Noisy 7B", **card)
+    packed(lab, "hostile", root / "inbox" / "another team" / "hostile.zip", name=HOSTILE_NAME, saw_test_data="yes")
     (root / "inbox" / "broken.zip").write_bytes(b"PK nothing")
     build_board(root / "inbox", lab.dataset, root / "board", OPTIONS, reruns=lab.runs, progress=False)
     return root / "board" / "index.html"

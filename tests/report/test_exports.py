@@ -9,14 +9,12 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from fnmatch import fnmatch
 from html import unescape
-from itertools import product
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
-
-import pytest
 
 from siming_tasks.common.printed_value import fixed, share_text
 from siming_tasks.metrics.estimate import Estimate, Rows
@@ -28,9 +26,7 @@ from siming_tasks.results.comparable import TaskRun
 from siming_tasks.results.discovery import find_runs, run_at
 from siming_tasks.results.run import read_run
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
-from tests.report.conftest import OPTIONS
-
-HOSTILE_SLUG = "org-img-src-x-onerror-alert-1-u-202e-gpj.7b"
+from tests.report.conftest import HOSTILE_SLUG, OPTIONS, Lab
 
 
 def rows_of(report: dict[str, Any]) -> Iterator[Estimate]:
@@ -63,8 +59,8 @@ def printed(text: str) -> set[str]:
     return set(re.findall(r"(?<![\w.])\d\.\d{3,6}(?![\d.])", plain.replace("−", "-").replace("$", " ")))
 
 
-def test_no_page_and_no_table_has_a_number_of_its_own(lab: Any) -> None:
-    report = json.loads((lab.out / "report.json").read_text())
+def test_no_page_and_no_table_has_a_number_of_its_own(lab: Lab) -> None:
+    report = lab.json
     known, walked = numbers(report), 0
     files = ["index.html", "report.md", *(f"models/{run['slug']}.html" for run in report["runs"])]
     files += [f"tables/{name}.{kind}" for name in BENCHMARK_TASKS for kind in ("md", "tex")]
@@ -78,8 +74,8 @@ def test_no_page_and_no_table_has_a_number_of_its_own(lab: Any) -> None:
         assert printed(" ".join(drawn.itertext())) <= known, name
 
 
-def test_numbers_are_those_of_the_library(lab: Any) -> None:
-    report = json.loads((lab.out / "report.json").read_text())
+def test_numbers_are_those_of_the_library(lab: Lab) -> None:
+    report = lab.json
     assert "NaN" not in (lab.out / "report.json").read_text()
     noisy = read_run(lab.runs / "noisy", lab.dataset)
     run = next(run for run in report["runs"] if run["name"] == "example/Noisy-7B")
@@ -98,48 +94,48 @@ def rows_with(text: str, name: str) -> str:
     return next(line for line in plain.split("\n") if name in line and re.search(r"\d\.\d{3}", line))
 
 
-def test_the_same_rows_stand_in_every_file(lab: Any) -> None:
+def test_the_same_rows_stand_in_every_file(lab: Lab) -> None:
     """From the CSV, which has full precision: every value and interval of every judge, to the last digit."""
-    page, walked = (lab.out / "index.html").read_text(), 0
+    page, walked, report = (lab.out / "index.html").read_text(), 0, lab.json
     card = to_markdown(model_card(run_at(lab.runs / "noisy"), lab.dataset, OPTIONS))
     for name in BENCHMARK_TASKS:
         forms = {"page": page[page.index(f'<section id="{name}"') :]}
         forms |= {kind: (lab.out / "tables" / f"{name}.{kind}").read_text() for kind in ("md", "tex")}
         forms["card"] = card[card.index(f"### {TASKS[name].title}") :]
-        with (lab.out / "tables" / f"{name}.csv").open(newline="") as stream:
-            lines = [
-                line for line in csv.DictReader(stream) if line["Judge"] in ("oracle", "example/Noisy-7B", "clock")
-            ]
-        assert len(lines) == 3 and all(line["Reference"] == "the consensus" for line in lines)
-        for line, (form, text) in product(lines, forms.items()):
-            if form == "card" and line["Judge"] == "oracle":
-                continue  # a card is of one run
-            row = rows_with(text[text.index("<table") :] if form == "page" else text, line["Judge"])
-            for head, value in line.items():
-                if re.fullmatch(r"-?\d+\.\d+(e-\d+)?", value or "") and head != "Answered" and "Minus" not in head:
-                    assert fixed(float(value)) in row.replace("+", ""), (name, form, line["Judge"], head)
-                    walked += 1
+        made = report["comparisons"][name]["comparison"]
+        rows = Rows.from_json(made["rows"])
+        for line in csv.DictReader(io.StringIO((lab.out / "tables" / f"{name}.csv").read_text())):
+            assert line["Reference"] == "the consensus" and "SYNTHETIC" in line["Notes"]
+            judge, title = line["Judge"], next(head for head in line if head.startswith(("kappa", "MCC")))
+            if judge in made["runs"]:
+                value = rows.one("ranked", judge, made["headline"]).value
+                assert line[title] == ("" if value is None else str(value))
+            for form, text in forms.items():
+                if judge not in ("oracle", "example/Noisy-7B", "clock") or (form, judge) == ("card", "oracle"):
+                    continue  # a card is of one run
+                row = rows_with(text[text.index("<table") :] if form == "page" else text, judge)
+                for head, value in line.items():
+                    if re.fullmatch(r"-?\d+\.\d+(e-\d+)?", value or "") and head != "Answered" and "Minus" not in head:
+                        assert fixed(float(value)) in row.replace("+", ""), (name, form, judge, head)
+                        walked += 1
     assert walked > 60
 
 
-def test_csv_holds_the_numbers_in_full_precision(lab: Any) -> None:
-    report = json.loads((lab.out / "report.json").read_text())
-    for name in BENCHMARK_TASKS:
-        made = report["comparisons"][name]["comparison"]
-        rows = Rows.from_json(made["rows"])
-        with (lab.out / "tables" / f"{name}.csv").open(newline="") as stream:
-            lines = {line["Judge"]: line for line in csv.DictReader(stream)}
-        title = next(head for head in next(iter(lines.values())) if head.startswith(("kappa", "MCC")))
-        for run in made["runs"]:
-            if run in lines:
-                value = rows.one("ranked", run, made["headline"]).value
-                assert lines[run][title] == ("" if value is None else str(value))
-        assert all("SYNTHETIC" in line["Notes"] for line in lines.values())
+def test_a_card_names_its_data_and_hides_what_is_private(lab: Lab) -> None:
+    card = to_markdown(model_card(run_at(lab.runs / "noisy"), lab.dataset, OPTIONS))
+    for said in (",\\*\\*\\*", lab.dataset.digest[:12], "reviewed by a clinician", "consensus of these 2 physicians"):
+        assert said in card
+    assert card.index("**SYNTHETIC DATA.**") < card.index("### Full video")
+    assert "sk-private" not in card and str(lab.runs) not in card
+    hostile = to_markdown(model_card(run_at(lab.runs / "hostile"), lab.dataset, OPTIONS))
+    assert "<img" not in hostile.replace("\\<img", "") and "\u202e" not in hostile
+    assert "ok 1" in hostile  # the one proper answer of four
+    real = to_markdown(model_card(run_at(lab.runs / "oracle"), replace(lab.dataset, synthetic=False), OPTIONS))
+    assert "SYNTHETIC DATA" not in real
 
 
-def test_answers_have_a_line_for_every_step_that_was_asked(lab: Any) -> None:
-    with (lab.out / "answers.csv").open(newline="") as stream:
-        lines = list(csv.DictReader(stream))
+def test_answers_have_a_line_for_every_step_that_was_asked(lab: Lab) -> None:
+    lines = list(csv.DictReader(io.StringIO((lab.out / "answers.csv").read_text())))
     frames = [read_run(lab.runs / name, lab.dataset).to_pandas() for name in ("oracle", "noisy", "hostile")]
     assert len(lines) == sum(map(len, frames))
     for line in (line for line in lines if line["run"] == "oracle" and line["setting"] == "full_score"):
@@ -148,9 +144,9 @@ def test_answers_have_a_line_for_every_step_that_was_asked(lab: Any) -> None:
     assert silent and all(line["status"] != "ok" for line in silent)
 
 
-def test_a_value_that_rests_on_little_is_marked_everywhere(lab: Any) -> None:
+def test_a_value_that_rests_on_little_is_marked_everywhere(lab: Lab) -> None:
     """The hostile run answered half: no rank, the mark at its numbers and the reason in every form."""
-    made = json.loads((lab.out / "report.json").read_text())["comparisons"]["full_score"]["comparison"]
+    made = lab.json["comparisons"]["full_score"]["comparison"]
     name = next(run for run in made["runs"] if run.startswith("org/"))
     value = Rows.from_json(made["rows"]).one("ranked", name, "qwk")
     assert "not-comparable" in value.flags and name not in made["ranks"]
@@ -162,60 +158,49 @@ def test_a_value_that_rests_on_little_is_marked_everywhere(lab: Any) -> None:
 
 
 FILES = (
-    "index.html", "report.md", "report.json", "media.json", "answers.csv", "rubric.js", "models/*.html", "models/*.md",
-    "videos/*.html", "static/*", "data/*/*.js", "prompts/*.js", "frames/*.js", "transcripts/*.js", "tables/*.csv",
-    "tables/*.md", "tables/*.tex", "figures/*.svg",
+    "*.html", "report.md", "report.json", "media.json", "answers.csv", "rubric.js", "models/*.md", "static/*",
+    "data/*/*.js", "prompts/*.js", "frames/*.js", "transcripts/*.js", "tables/*.csv", "tables/*.md", "tables/*.tex",
+    "figures/*.svg",
 )  # fmt: skip
 
 
-def test_every_file_of_a_report_is_known(lab: Any) -> None:
-    """A new kind of file fails until somebody says how its numbers carry their state."""
+def test_every_file_of_a_report_is_known(lab: Lab) -> None:
+    """A new kind of file fails until somebody says how its numbers carry their state; every page is walked above."""
     names = [path.relative_to(lab.out).as_posix() for path in lab.out.rglob("*") if path.is_file()]
     assert [name for name in names if not any(fnmatch(name, pattern) for pattern in FILES)] == []
 
 
-def test_a_hostile_name_is_text_in_every_file(lab: Any) -> None:
+def test_a_hostile_name_is_text_in_every_file(lab: Lab, tmp_path: Path) -> None:
     tex = (lab.out / "tables" / "full_score.tex").read_text()
     assert r"\textless{}img src=x onerror=alert(1)\textgreater{}{[}{[}U+202E]]gpj.\allowbreak{}7B" in tex
     assert tex.count("{") == tex.count("}")
     for path in (*(lab.out / "tables").iterdir(), lab.out / "answers.csv"):
         assert "\u202e" not in path.read_text(), path
-    svg = (lab.out / "figures" / "full_score.svg").read_text()
-    root = ElementTree.fromstring(svg)
+    root = ElementTree.fromstring((lab.out / "figures" / "full_score.svg").read_text())
     assert not [item for item in root.iter() if item.tag.endswith(("script", "img", "foreignObject"))]
-    assert "SYNTHETIC data" in "".join(root.itertext()) and "\u202e" not in svg
-
-
-def test_a_spreadsheet_takes_no_name_for_a_formula(lab: Any, make_run: Any, tmp_path: Path) -> None:
-    run = f"=HYPERLINK(1)={make_run(lab.dataset, tmp_path / 'run', settings=('full_error',), model='m')}"
-    how = {"media": "none", "title": "Ward <7>", "progress": False}
-    out = write_report(find_runs([run]), lab.dataset, tmp_path / "out", OPTIONS, **how)
+    assert "SYNTHETIC data" in (text := "".join(root.itertext())) and "\u202e" not in text
+    (source,) = find_runs([f"=HYPERLINK(1)={lab.runs / 'noisy'}"])
+    out = write_report([source], lab.dataset, tmp_path / "out", media="none", title="Ward <7>", progress=False)
     for name, head in (("tables/full_error.csv", "Judge"), ("answers.csv", "run")):
         assert next(csv.DictReader(io.StringIO((out / name).read_text())))[head] == "'=HYPERLINK(1)"
     page = (out / "index.html").read_text()
     assert ">Ward &lt;7&gt;</a>" in page and "· Ward &lt;7&gt;</title>" in page
-    assert (out / "report.md").read_text().startswith("# Ward ")
+    if shutil.which("pdflatex"):  # with booktabs and tabularx: a real LaTeX takes the file as it is
+        shutil.copyfile(lab.out / "tables" / "full_score.tex", tmp_path / "full_score.tex")
+        head = r"\documentclass{article}\usepackage[landscape,margin=1cm]{geometry}\usepackage{booktabs,tabularx}"
+        (tmp_path / "paper.tex").write_text(head + r"\begin{document}\input{full_score.tex}\end{document}")
+        command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "paper.tex"]
+        run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        assert run.returncode == 0, run.stdout[-2000:]
 
 
-@pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex with booktabs and tabularx")
-def test_tables_compile(lab: Any, tmp_path: Path) -> None:
-    """A real LaTeX takes the files as they are, names of strangers in them."""
-    shutil.copyfile(lab.out / "tables" / "full_score.tex", tmp_path / "full_score.tex")
-    head = r"\documentclass{article}\usepackage[landscape,margin=1cm]{geometry}\usepackage{booktabs,tabularx}"
-    (tmp_path / "paper.tex").write_text(head + r"\begin{document}\input{full_score.tex}\end{document}")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "paper.tex"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    assert run.returncode == 0, run.stdout[-2000:]
-
-
-def test_a_standing_is_the_same_whatever_asks_for_it(lab: Any) -> None:
+def test_a_standing_is_the_same_whatever_asks_for_it(lab: Lab) -> None:
     """A card, a board and a report of the same run print the same rows."""
     run = read_run(lab.runs / "noisy", lab.dataset)
     entrant = Entrant(TaskRun.of(run, "full_score"), "noisy", "model", run.evaluate("full_score", OPTIONS))
     standing = stand([entrant], lab.dataset, "full_score", OPTIONS)
     assert standing and standing.comparison
-    made = json.loads((lab.out / "report.json").read_text())["comparisons"]["full_score"]["comparison"]
-    shared = Rows.from_json(made["rows"])
-    for table, row in (("ranked", run.name), ("over the best judge that never looks", run.name)):
-        own, other = (rows.one(table, row, "qwk") for rows in (standing.comparison.rows, shared))
+    shared = Rows.from_json(lab.json["comparisons"]["full_score"]["comparison"]["rows"])
+    for table in ("ranked", "over the best judge that never looks"):
+        own, other = (rows.one(table, run.name, "qwk") for rows in (standing.comparison.rows, shared))
         assert (own.value, own.low, own.high) == (other.value, other.low, other.high)

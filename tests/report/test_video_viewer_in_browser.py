@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from siming_tasks.parsing import parse_reply
+from siming_tasks.report.build import write_report
+from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import read_run
 from tests.conftest import NEEDS_BROWSER
+from tests.footage import everyday_exams, foreign, needs_footage, psnr, small
+from tests.report.browsing import SCREENS, complaints, run, screen, wait
+from tests.report.browsing import visit as visit_address
+from tests.report.conftest import OPTIONS, write_run
 from tests.report.serving import Served, viewing
 
 pytestmark = [NEEDS_BROWSER, pytest.mark.weekly]
-SIZES = {"desktop": (1440, 900), "laptop": (1024, 768), "phone": (390, 844)}
-ZOOMED = (720, 450)
-"""A screen of 1440 x 900 at 200 %."""
 SHEET = ".sheet:not([hidden])"
+CLICK = "dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+TALL = "derived_blocks_rotated90.mp4"
 
 
 @pytest.fixture(scope="module")
@@ -34,40 +44,25 @@ def chromium(served: Served, shared_browser: Any) -> Any:
     return shared_browser
 
 
-@pytest.fixture(params=SIZES)
+@pytest.fixture(params=SCREENS)
 def browser(request: pytest.FixtureRequest, chromium: Any) -> Iterator[Any]:
-    width, height = SIZES[request.param]
-    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
-    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    yield chromium
-    chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    with screen(chromium, *SCREENS[request.param]):
+        yield chromium
 
 
-def visit(browser: Any, served: Served, path: str) -> None:
-    browser.get("about:blank")
-    browser.get_log("browser")
-    browser.get(f"{served.base}/{path}")
+@pytest.fixture(scope="module")
+def first(lab) -> str:
+    return str(lab.dataset.videos[0].video_id)
+
+
+def visit(browser: Any, served: Served, path: str, ready: str = "document.querySelector('.detail pre')") -> None:
+    """Open a page in the frame that it is served in."""
+    visit_address(browser, f"{served.base}/{path}")
     browser.switch_to.frame(0)
+    wait(browser, ready)
 
 
-def run(browser: Any, script: str) -> Any:
-    return browser.execute_script(f"return {script}")
-
-
-def wait(browser: Any, script: str) -> Any:
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    return WebDriverWait(browser, 40, 0.05).until(lambda driver: run(driver, script))
-
-
-def quiet(browser: Any) -> bool:
-    """True if the browser complains of nothing but that our own scripts could leave the frame they are shown in."""
-    told = [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
-    return all("can escape its sandboxing" in entry["message"] for entry in told)
-
-
-def press(browser: Any, key: str) -> None:
-    browser.switch_to.active_element.send_keys(key)
+PLAYER = "document.querySelector('.span') && document.querySelector('video').readyState > 0"
 
 
 def choose(browser: Any, name: str, value: str) -> None:
@@ -81,6 +76,11 @@ IN_VIEW = (
     " return e.contains(document.elementFromPoint(x, y)); })"
 )
 """Script that returns true if an element's upper middle is on the screen and nothing lies over it."""
+SEEN_ROWS = (
+    f"[...document.querySelectorAll('{SHEET} tbody tr')].filter(row => {{"
+    " const b = row.getBoundingClientRect();"
+    " return [b.top + 2, b.bottom - 2].every(y => row.contains(document.elementFromPoint(b.left + 9, y))); }).length"
+)
 
 
 def with_judges(page: str, count: int) -> str:
@@ -94,65 +94,25 @@ def with_judges(page: str, count: int) -> str:
     return page
 
 
-SEEN_ROWS = (
-    "[...document.querySelectorAll('.sheet:not([hidden]) tbody tr')].filter(row => {"
-    " const b = row.getBoundingClientRect();"
-    " return [b.top + 2, b.bottom - 2].every(y => row.contains(document.elementFromPoint(b.left + 9, y))); }).length"
-)
-
-
-@pytest.mark.parametrize("judges", [2, 12])
-@pytest.mark.daily
-def test_an_exam_opens_with_the_grid_in_view(browser: Any, served: Served, lab, judges: int) -> None:
-    """Rows of 33 that are on the screen and uncovered; with twelve judges it was none (14, 9 and 4 with two)."""
-    page = lab.out / "videos" / f"{lab.dataset.videos[0].video_id}.html"
-    (many := page.with_stem("many")).write_text(with_judges(page.read_text(), judges))
+@pytest.mark.parametrize(("size", "least"), [*zip(SCREENS.values(), (25, 17, 7), strict=True), ((720, 450), 6)])
+def test_an_exam_opens_with_the_grid_in_view(chromium: Any, served: Served, lab, first: str, size, least: int) -> None:
+    """Rows of 33 that are on the screen and uncovered, with twelve judges; the last size is a desktop at 200 %."""
+    page = lab.out / "videos" / f"{first}.html"
+    (many := page.with_stem("many")).write_text(with_judges(page.read_text(), 12))
     try:
-        visit(browser, served, "videos/many.html")
-        wait(browser, "document.querySelector('.span') && document.querySelector('video').readyState > 0")
-        assert run(browser, "document.querySelectorAll('.sheet:not([hidden]) thead th[data-run]').length") == max(
-            judges, 3
-        )
-        least = {1440: 25, 1024: 17, 390: 7}[run(browser, "innerWidth")]
-        assert run(browser, SEEN_ROWS) >= least
-        assert run(browser, "document.documentElement.scrollWidth <= innerWidth")
+        with screen(chromium, *size):
+            visit(chromium, served, "videos/many.html", PLAYER)
+            assert run(chromium, f"document.querySelectorAll('{SHEET} thead th[data-run]').length") == 12
+            assert run(chromium, SEEN_ROWS) >= least
+            assert run(chromium, "document.documentElement.scrollWidth <= innerWidth")
     finally:
         many.unlink()
 
 
-def test_at_200_percent_there_is_a_grid_to_read(chromium: Any, served: Served, lab) -> None:
-    """It was one row of 33."""
-    metrics = {"width": ZOOMED[0], "height": ZOOMED[1], "deviceScaleFactor": 2, "mobile": False}
-    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    try:
-        visit(chromium, served, f"videos/{lab.dataset.videos[0].video_id}.html")
-        wait(chromium, "document.querySelector('.span') && document.querySelector('video').readyState > 0")
-        assert run(chromium, SEEN_ROWS) >= 6
-    finally:
-        chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
-def test_two_judges_stand_side_by_side(browser: Any, served: Served, lab) -> None:
-    """Both lanes, both columns and both replies to the chosen step, each under its name."""
-    step = lab.dataset.rubric.steps[3].id
-    visit(browser, served, f"videos/{lab.dataset.videos[0].video_id}.html#full_error/oracle/{step}")
-    wait(browser, "document.querySelector('.detail pre')")
-    choose(browser, "beside", "example-noisy-7b")
-    wait(browser, "document.querySelectorAll('.detail pre.reply').length === 2")
-    assert run(browser, "location.hash") == f"#full_error/oracle/{step}"
-    assert run(browser, "document.querySelectorAll('.lane-name.judge').length") == 2
-    heads = run(browser, "[...document.querySelectorAll('.detail .sides h3')].slice(0, 2).map(h => h.textContent)")
-    assert [head.split(": ")[0] for head in heads] == ["oracle", "example/Noisy-7B"]
-    said = run(browser, "[...document.querySelectorAll('.verdicts dt')].slice(0, 2).map(h => h.textContent)")
-    assert said == ["oracle", "example/Noisy-7B"]
-    assert quiet(browser)
-
-
-def test_video_and_reply_stay_in_view_while_the_grid_scrolls(browser: Any, served: Served, lab) -> None:
+def test_video_and_reply_stay_in_view_while_the_grid_scrolls(browser: Any, served: Served, lab, first: str) -> None:
     """The last step of the sheet, far below: the player is on the screen, and so is the reply; heads stay on top."""
-    video, last = lab.dataset.videos[0].video_id, lab.dataset.rubric.steps[-1].id
-    visit(browser, served, f"videos/{video}.html")
-    wait(browser, "document.querySelector('video').readyState > 0")
+    last = lab.dataset.rubric.steps[-1].id
+    visit(browser, served, f"videos/{first}.html", PLAYER)
     cell = f"document.querySelector('{SHEET} tr[data-step={last}] td button')"
     run(browser, f"{cell}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
     run(browser, f"{cell}.click()")
@@ -167,96 +127,94 @@ def test_video_and_reply_stay_in_view_while_the_grid_scrolls(browser: Any, serve
     assert run(browser, f"{IN_VIEW}('{SHEET} tr[data-step={last}] td button')")
     assert run(browser, f"{IN_VIEW}('{SHEET} thead th[data-run]')"), "the heads of the columns stay"
     assert run(browser, "document.documentElement.scrollWidth <= innerWidth")
-    assert quiet(browser)
+    assert complaints(browser) == []
 
 
-def test_j_and_k_walk_through_the_disagreements(browser: Any, served: Served, lab) -> None:
+def test_two_judges_stand_side_by_side(browser: Any, served: Served, lab, first: str) -> None:
+    """Both lanes, both columns and both replies to the chosen step, each under its name."""
+    step = lab.dataset.rubric.steps[3].id
+    visit(browser, served, f"videos/{first}.html#full_error/oracle/{step}")
+    choose(browser, "beside", "example-noisy-7b")
+    wait(browser, "document.querySelectorAll('.detail pre.reply').length === 2")
+    assert run(browser, "location.hash") == f"#full_error/oracle/{step}"
+    assert run(browser, "document.querySelectorAll('.lane-name.judge').length") == 2
+    heads = run(browser, "[...document.querySelectorAll('.detail .sides h3')].map(h => h.textContent.split(': ')[0])")
+    said = run(browser, "[...document.querySelectorAll('.verdicts dt')].map(h => h.textContent)")
+    assert heads[:2] == said[:2] == ["oracle", "example/Noisy-7B"]
+    assert complaints(browser) == []
+
+
+def test_j_and_k_walk_through_the_disagreements(chromium: Any, served: Served, lab) -> None:
     """Judge by judge, step by step, and on to the next exam; what differs is counted from the labels."""
     matrix = read_run(lab.runs / "noisy", lab.dataset).score_matrix("full_error")
     differ = [
-        [f"example-noisy-7b/{step}" for k, step in enumerate(matrix.step_ids)
+        [f"#full_error/example-noisy-7b/{step}" for k, step in enumerate(matrix.step_ids)
          if matrix.predicted[v, k] != matrix.reference_wrong[v, k]]
         for v in range(2)
     ]  # fmt: skip
-    first, second = (video.video_id for video in lab.dataset.videos[:2])
-    visit(browser, served, f"videos/{first}.html#full_error/first")
-    wait(browser, "document.querySelector('.detail h2')")
-    seen = [run(browser, "location.hash")]
-    for _ in differ[0][1:]:
-        press(browser, "j")
-        seen.append(run(browser, "location.hash"))
-    assert seen == [f"#full_error/{name}" for name in differ[0]] and len(seen) > 5
-    press(browser, "k")
-    assert run(browser, "location.hash") == seen[-2]
-    press(browser, "j")
-    press(browser, "j")
-    wait(browser, f"location.pathname.endsWith('{second}.html') && document.querySelector('.detail h2')")
-    assert run(browser, "location.hash") == f"#full_error/{differ[1][0]}"
-    press(browser, "k")
-    wait(browser, f"location.pathname.endsWith('{first}.html') && document.querySelector('.detail h2')")
-    assert run(browser, "location.hash") == seen[-1]
+
+    def press(key: str) -> str:
+        chromium.switch_to.active_element.send_keys(key)
+        wait(chromium, "document.querySelector('.detail h2')")
+        return str(run(chromium, "location.pathname.split('/').pop() + location.hash"))
+
+    pages = [f"{video.video_id}.html" for video in lab.dataset.videos[:2]]
+    visit(chromium, served, f"videos/{pages[0]}#full_error/first", "document.querySelector('.detail h2')")
+    seen = [run(chromium, "location.hash"), *(press("j").removeprefix(pages[0]) for _ in differ[0][1:])]
+    assert seen == differ[0] and len(seen) > 5
+    assert press("k") == pages[0] + seen[-2] and press("j") == pages[0] + seen[-1]
+    for key, page in (("j", pages[1] + differ[1][0]), ("k", pages[0] + seen[-1])):
+        press(key)
+        wait(chromium, f"(location.pathname + location.hash).endsWith('{page}')")
+        wait(chromium, "document.querySelector('.detail h2')")
 
 
-def test_a_span_selects_step_reply_and_address(browser: Any, served: Served, lab) -> None:
+def test_a_span_selects_step_reply_and_address(browser: Any, served: Served, lab, first: str) -> None:
     from selenium.webdriver.common.keys import Keys
 
-    video, step = lab.dataset.videos[0], lab.dataset.rubric.steps[10]
-    visit(browser, served, f"videos/{video.video_id}.html")
-    wait(browser, "document.querySelector('video').readyState > 0")
-    click = "dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+    video, step, other = lab.dataset.videos[0], lab.dataset.rubric.steps[10], lab.dataset.rubric.steps[2].id
+    visit(browser, served, f"videos/{first}.html", PLAYER)
     choose(browser, "judge", "example-noisy-7b")
-    run(browser, f"document.querySelector('.span[data-run=example-noisy-7b][data-step={step.id}]').{click}")
+    run(browser, f"document.querySelector('.span[data-run=example-noisy-7b][data-step={step.id}]').{CLICK}")
     wait(browser, "document.querySelector('.detail pre')")
     assert run(browser, "location.hash") == f"#full_score/example-noisy-7b/{step.id}"
     wait(browser, f"Math.abs(document.querySelector('video').currentTime - {video.step(step.id).span[0]}) < 0.1")
     marked = "[...document.querySelectorAll('.span.on')].map(s => [s.dataset.step, s.dataset.run ?? ''])"
     assert run(browser, marked) == [[step.id, ""], [step.id, "example-noisy-7b"]]
-    other = lab.dataset.rubric.steps[2].id
-    run(browser, f"document.querySelector('.span:not([data-run])[data-step={other}]').{click}")
+    run(browser, f"document.querySelector('.span:not([data-run])[data-step={other}]').{CLICK}")
     wait(browser, f"location.hash === '#full_score/example-noisy-7b/{other}'")
     assert run(browser, "document.querySelectorAll('.span[tabindex=\"0\"]').length") == 1, "one stop for the Tab key"
     run(browser, "document.querySelector('.span[tabindex=\"0\"]').focus()")
     for key in (Keys.ARROW_RIGHT, *[Keys.ARROW_DOWN] * 3, Keys.ARROW_LEFT):
-        press(browser, key)
-    focused = run(browser, "document.activeElement.dataset")
-    press(browser, Keys.ENTER)
+        browser.switch_to.active_element.send_keys(key)
+    focused = run(browser, "({...document.activeElement.dataset})")
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
     wait(browser, f"location.hash === '#full_score/{focused['run']}/{focused['step']}'")
-    assert quiet(browser)
+    assert complaints(browser) == []
 
 
-def test_the_reply_stands_beside_what_it_should_have_seen(browser: Any, served: Served, lab) -> None:
+def test_the_reply_stands_beside_what_it_should_have_seen(browser: Any, served: Served, lab, first: str) -> None:
     """Requirement, criteria, points of everybody, why points were lost, the prompt, the place that was read."""
-    log = json.loads((lab.dataset.root / "events" / f"{lab.dataset.videos[0].video_id}.json").read_text())
-    step_id = next(step["step_id"] for step in log["steps"] if step["lost"] and step["lost"][0]["kind"] == "error")
-    step, label = lab.dataset.rubric.by_id[step_id], lab.dataset.videos[0].step(step_id)
-    cause = next(row for row in log["steps"] if row["step_id"] == step_id)["lost"][0]
-    visit(browser, served, f"videos/{log['video_id']}.html#full_score/example-noisy-7b/{step_id}")
-    wait(browser, "document.querySelector('.detail pre mark')")
-    text = run(browser, "document.querySelector('.detail').innerText")
+    log = json.loads((lab.dataset.root / "events" / f"{first}.json").read_text())
+    row = next(step for step in log["steps"] if step["lost"] and step["lost"][0]["kind"] == "error")
+    step, label = lab.dataset.rubric.by_id[row["step_id"]], lab.dataset.videos[0].step(row["step_id"])
+    visit(browser, served, f"videos/{first}.html#full_score/example-noisy-7b/{step.id}",
+          "document.querySelector('.detail pre mark')")  # fmt: skip
+    text, cause = run(browser, "document.querySelector('.detail').innerText"), row["lost"][0]
     assert step.requirement in text and step.criteria.full in text and step.criteria.fail in text
     assert f"{step.error(cause['cause']).observable} (−{cause['points']:g})" in text
-    pairs = dict(
-        run(
-            browser,
-            "[...document.querySelectorAll('.verdicts > div')].map(d => [...d.children].map(c => c.textContent))",
-        )
-    )
+    pairs = dict(run(browser, "[...document.querySelectorAll('.verdicts > div')]"
+                     ".map(d => [...d.children].map(c => c.textContent))"))  # fmt: skip
     marked = json.loads("{" + run(browser, "document.querySelector('.detail mark').textContent").rstrip(",") + "}")
-    assert marked == {step_id: float(pairs["Judged"])}
-    assert {name: float(pairs[name]) for name in ("Reference", "rater_a", "rater_b", "Maximum")} == {
-        "Reference": label.consensus, "rater_a": label.scores["rater_a"], "rater_b": label.scores["rater_b"],
-        "Maximum": step.max_score,
-    }  # fmt: skip
+    assert marked == {step.id: float(pairs["Judged"])}
+    points = [label.consensus, label.scores["rater_a"], label.scores["rater_b"], step.max_score]
+    assert [float(pairs[name]) for name in ("Reference", "rater_a", "rater_b", "Maximum")] == points
     run(browser, "document.querySelector('.prompt summary').click()")
     said = wait(browser, "document.querySelector('.prompt p')?.textContent")
     assert "The words of this prompt are not known here" in said, "the runs of this test state made-up prompts"
-    inside = run(
-        browser,
-        "(() => { const m = document.querySelector('.detail mark').getBoundingClientRect(),"
-        " p = document.querySelector('.detail pre').getBoundingClientRect(); "
-        " return m.top >= p.top && m.bottom <= p.bottom; })()",
-    )
-    assert inside, "the place is in view inside the reply"
+    mark, reply = (run(browser, f"(b => [b.top, b.bottom])(document.querySelector('.detail {name}')"
+                       ".getBoundingClientRect())") for name in ("mark", "pre"))  # fmt: skip
+    assert reply[0] <= mark[0] < mark[1] <= reply[1], "the place is in view inside the reply"
 
 
 REPLIES = (
@@ -268,35 +226,35 @@ REPLIES = (
 )
 
 
-@pytest.mark.parametrize("form", range(len(REPLIES)))
-def test_the_marked_place_is_what_was_read(chromium: Any, served: Served, lab, form: int) -> None:
+def test_the_marked_place_is_what_was_read(chromium: Any, served: Served, lab, first: str) -> None:
     """Another value in the marked place is another answer to this step, and to this step only."""
     steps = lab.dataset.rubric.steps[:3]
-    visit(chromium, served, f"videos/{lab.dataset.videos[0].video_id}.html")
-    words = {"id": "cpr_02", "upper": "CPR-02", "value": 2}
-    text = REPLIES[form].format(**words)
-    before = parse_reply(text, steps, "score")
-    assert before.answers["cpr_02"] == 2.0
-    ask = "SIMING.place(arguments[0], {step: 'cpr_02', name: arguments[1], answer: 2, verdicts: false, alone: false})"
-    start, end = chromium.execute_script(f"return {ask}", text, steps[1].name)
-    place = text[start:end]
-    assert place.lower().replace("-", "_").find("cpr_02") >= 0
-    at = start + place.rindex("2")
-    after = parse_reply(text[:at] + "1" + text[at + 1 :], steps, "score")
-    assert after.answers == {**before.answers, "cpr_02": 1.0}
+    visit(chromium, served, f"videos/{first}.html", PLAYER)
+    ask = "return SIMING.place(arguments[0], {step: 'cpr_02', name: arguments[1], answer: 2, verdicts: false,"
+    for form in REPLIES:
+        text = form.format(id="cpr_02", upper="CPR-02", value=2)
+        before = parse_reply(text, steps, "score")
+        assert before.answers["cpr_02"] == 2.0
+        start, end = chromium.execute_script(f"{ask} alone: false}})", text, steps[1].name)
+        place = text[start:end]
+        assert "cpr_02" in place.lower().replace("-", "_")
+        at = start + place.rindex("2")
+        after = parse_reply(text[:at] + "1" + text[at + 1 :], steps, "score")
+        assert after.answers == {**before.answers, "cpr_02": 1.0}, form
 
 
-def test_times_that_a_reply_quotes_play_there(chromium: Any, served: Served, lab) -> None:
+def test_times_that_a_reply_quotes_play_there(chromium: Any, served: Served, lab, first: str) -> None:
     """Seconds and minutes; in a clip, a time that is not in it counts from its start; what is no time stays text."""
-    video, step = lab.dataset.videos[0], lab.dataset.rubric.steps[10].id
-    start = video.step(step).span[0]
-    for setting, reply, times in (
-        ("full_score", "At 0:07 the hands slip, until 9.5 s, see 12 steps in 3 seconds; 1999:00 is none.", [7, 9.5, 3]),
-        ("clip_score", f"After 0.5 s, that is {start + 0.5:.1f} seconds.", [start + 0.5, start + 0.5]),
-    ):
-        visit(chromium, served, f"videos/{video.video_id}.html#{setting}/example-noisy-7b/{step}")
-        wait(chromium, "document.querySelector('.detail pre') && document.querySelector('video').readyState > 0")
-        request = f"{setting}/{video.video_id}" + (f"/{step}" if setting == "clip_score" else "")
+    step = lab.dataset.rubric.steps[10].id
+    start = lab.dataset.videos[0].step(step).span[0]
+    for setting, request, reply, times in (
+        ("full_score", f"full_score/{first}", "At 0:07 the hands slip, until 9.5 s, see 12 steps in 3 seconds; "
+         "1999:00 is none.", [7, 9.5, 3]),
+        ("clip_score", f"clip_score/{first}/{step}", f"After 0.5 s, that is {start + 0.5:.1f} seconds.",
+         [start + 0.5, start + 0.5]),
+    ):  # fmt: skip
+        visit(chromium, served, f"videos/{first}.html#{setting}/example-noisy-7b/{step}",
+              f"document.querySelector('.detail pre') && {PLAYER}")  # fmt: skip
         chromium.execute_script(
             "const entry = SIMING.entry('example-noisy-7b', arguments[0]);"
             "SIMING.put('example-noisy-7b', arguments[0], {...entry, reply: arguments[1], length: 80});"
@@ -312,16 +270,41 @@ def test_times_that_a_reply_quotes_play_there(chromium: Any, served: Served, lab
             run(chromium, "document.querySelector('video').pause()")
 
 
-def test_a_missing_video_is_reported(chromium: Any, served: Served, lab) -> None:
+def test_a_missing_video_is_reported(chromium: Any, served: Served, lab, first: str) -> None:
     """Although the error came before the page's script."""
-    page = lab.out / "videos" / f"{lab.dataset.videos[0].video_id}.html"
+    page = lab.out / "videos" / f"{first}.html"
     text = page.read_text()
     try:
-        page.write_text(text.replace(f'{lab.dataset.videos[0].video_id}.mp4"', 'gone.mp4"'))
-        visit(chromium, served, f"videos/{page.name}#full_score/oracle/cpr_01")
-        wait(chromium, "!document.querySelector('.player-error').hidden")
+        page.write_text(text.replace(f'{first}.mp4"', 'gone.mp4"'))
+        visit(chromium, served, f"videos/{page.name}#full_score/oracle/cpr_01",
+              "!document.querySelector('.player-error').hidden")  # fmt: skip
         said = run(chromium, "document.querySelector('.player-error').textContent")
         assert "gone.mp4" in said and "siming view REPORT --data DIR" in said
         assert wait(chromium, "document.querySelector('.detail pre')"), "the reply is there all the same"
     finally:
         page.write_text(text)
+
+
+@needs_footage
+def test_a_recording_taller_than_wide_is_upright_and_whole(shared_browser: Any, tmp_path: Path) -> None:
+    """Turned by a flag of the file: the player, and every frame of the strip, compared with a decoder's."""
+    browser, exams = shared_browser, everyday_exams(tmp_path / "exams", (TALL,)).dataset
+    video, seen = exams.videos[0], foreign(exams.media_path(exams.videos[0]))
+    judge = write_run(exams, tmp_path / "run", "all_failed", model="example/No", settings=("full_score",))
+    write_report(find_runs([str(judge)]), exams, tmp_path / "out", OPTIONS, progress=False)
+    with viewing(tmp_path / "out", "--data", exams.root, cache=tmp_path / "cache") as served:
+        browser.get(served.address)
+        visit(browser, served, f"videos/{video.video_id}.html", PLAYER)
+        wide, high = run(browser, "(v => [v.videoWidth, v.videoHeight])(document.querySelector('video'))")
+        assert wide / high == pytest.approx(9 / 16, rel=0.01)
+        run(browser, f"document.querySelector('{SHEET} tr[data-step={video.applicable[0].step_id}] button').click()")
+        show = "[...document.querySelectorAll('.detail button')].find(b => b.textContent.startsWith('Show'))"
+        wait(browser, show)
+        run(browser, f"{show}.click()")
+        wait(browser, "document.querySelectorAll('.frames canvas').length === 4")
+        strip = run(browser, "[...document.querySelectorAll('.frames canvas')].map(c => [c.toDataURL(),"
+                    " parseFloat(c.parentElement.querySelector('figcaption').textContent)])")  # fmt: skip
+    for url, time in strip:
+        picture = Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))).convert("L")
+        near = np.flatnonzero(np.abs(seen.times - time) < 0.1)  # the caption has tenths
+        assert max(psnr(small(np.asarray(picture)), seen.grey[index]) for index in near) > 25, time

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import socket
@@ -17,8 +16,8 @@ from typing import Any
 import pytest
 
 from siming_tasks.cli import main
-from siming_tasks.report.build import write_report
 from tests.conftest import NEEDS_BROWSER
+from tests.report.conftest import Lab
 from tests.report.serving import Served, viewing
 
 
@@ -28,7 +27,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def moved(lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def moved(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report alone, somewhere else: its links lead nowhere. It holds what must not be served, too."""
     root = tmp_path_factory.mktemp("moved")
     out = shutil.copytree(lab.out, root / "far" / "away" / "report")
@@ -40,13 +39,13 @@ def moved(lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def served(moved: Path, lab, cache: Path) -> Iterator[Served]:
+def served(moved: Path, lab: Lab, cache: Path) -> Iterator[Served]:
     with viewing(moved, "--data", lab.dataset.root, cache=cache) as found:
         assert found.said == "Open this address in a browser here; end with Ctrl+C:\n"
         yield found
 
 
-def test_pages_and_data_come_as_they_are_and_scripts_are_the_packages(served: Served, moved: Path, lab) -> None:
+def test_pages_and_data_come_as_they_are_and_scripts_are_the_packages(served: Served, moved: Path, lab: Lab) -> None:
     data = sorted(path.relative_to(moved).as_posix() for path in moved.glob("data/*/*.js"))
     assert len(data) >= 4
     for name in ("index.html", "report.json", "answers.csv", "rubric.js", *data):
@@ -60,30 +59,54 @@ def test_pages_and_data_come_as_they_are_and_scripts_are_the_packages(served: Se
     own = files("siming_tasks.report") / "static"
     for name in ("viewer.js", "report.css"):
         assert served.ask(f"/report/static/{name}")[2] == (own / name).read_bytes()
-    assert served.ask("/report/static/more.js")[0] == 404
     status, headers, body = served.ask("/")
     assert status == 200 and b"<iframe" in body and "frame-src 'self'" in headers["content-security-policy"]
     assert served.ask("/report/index.html", {"sec-fetch-dest": "document"})[2] == body, "opened by itself: the frame"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "alert(1)\n",
-        "SIMING.rubric({});alert(1);\n",
-        "SIMING.rubric(alert(1));\n",
-        'SIMING.load("//evil.example");\n',
-        "SIMING.rubric({});\nalert(1)\n",
-        "SIMING.rubric(" + "[" * 20_000 + "]" * 20_000 + ");\n",
-    ],
+NO_DATA = (
+    "alert(1)\n",
+    "SIMING.rubric({});alert(1);\n",
+    "SIMING.rubric(alert(1));\n",
+    'SIMING.load("//evil.example");\n',
+    "SIMING.rubric({});\nalert(1)\n",
+    "SIMING.rubric(" + "[" * 20_000 + "]" * 20_000 + ");\n",
 )
-def test_a_data_file_that_is_no_data_is_not_served(served: Served, moved: Path, text: str) -> None:
-    (moved / "data" / "odd.js").write_text(text)
-    assert served.ask("/report/data/odd.js")[0] == 404
+ELSEWHERE = (
+    *("/report/../secret.html", "/report/static/..%2f..%2fpages%2fsite.py", "/report/%2e%2e/secret.html"),
+    *("/report/loose.html", "/report/loose/secret.html", "/report/notes.sqlite", "/report//etc/passwd", "/etc/passwd"),
+    *(
+        "/index.html",
+        "/report/videos/",
+        "/report/a%00.html",
+        "/report/videos\\..\\index.html",
+        "/report/static/more.js",
+    ),
+    *("/video/none", "/video/..%2fdataset.yaml"),
+)
 
 
-def test_videos_come_in_parts(served: Served, moved: Path, lab) -> None:
-    assert len(lab.dataset.videos) == 4
+def test_nothing_else_is_reachable(served: Served, moved: Path, lab: Lab) -> None:
+    """Neither scripts in place of data, nor other files, nor anything without the key or from another page."""
+    for text in NO_DATA:
+        (moved / "data" / "odd.js").write_text(text)
+        assert served.ask("/report/data/odd.js")[0] == 404, text[:40]
+    for path in ELSEWHERE:
+        status, _, body = served.ask(path)
+        assert status == 404 and b"secret" not in body and b"root:" not in body, path
+    for path in ("/", "/report/index.html", f"/video/{lab.dataset.videos[0].video_id}", f"/{served.key}"):
+        status, headers, body = served.ask(path, key=False)
+        assert status == 403 and b"whole address that `siming view` printed" in body and "set-cookie" not in headers
+    assert served.ask("/report/index.html", {"host": "evil.example"})[0] == 400
+    assert served.ask("/report/index.html", {"origin": "http://evil.example"})[0] == 403
+    assert served.ask("/report/index.html", method="POST")[0] == 405
+    tables = "".join(Path(f"/proc/net/{name}").read_text() for name in ("tcp", "tcp6"))
+    rows = [line.split() for line in tables.splitlines()]
+    listening = [row[1] for row in rows if row[1].endswith(f":{served.port:04X}") and row[3] == "0A"]
+    assert [address.partition(":")[0] for address in listening] == ["0100007F"], "this machine alone"
+
+
+def test_videos_come_in_parts(served: Served, lab: Lab) -> None:
     for video in lab.dataset.videos:
         page = served.ask(f"/report/videos/{video.video_id}.html")[2].decode()
         assert f'src="../../video/{video.video_id}"' in page
@@ -95,52 +118,7 @@ def test_videos_come_in_parts(served: Served, moved: Path, lab) -> None:
         assert headers["content-range"] == f"bytes 100-199/{len(data)}"
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/report/../secret.html",
-        "/report/static/../../secret.html",
-        "/report/static/..%2f..%2fpages%2fsite.py",
-        "/report/..%2fsecret.html",
-        "/report/%2e%2e/secret.html",
-        "/report/loose.html",
-        "/report/loose/secret.html",
-        "/report/notes.sqlite",
-        "/report//etc/passwd",
-        "//etc/passwd",
-        "/etc/passwd",
-        "/index.html",
-        "/report/videos/",
-        "/report/static",
-        "/report/a%00.html",
-        "/report/videos\\..\\index.html",
-        "/video/none",
-        "/video/..%2fdataset.yaml",
-    ],
-)
-def test_nothing_else_is_reachable(served: Served, path: str) -> None:
-    status, _, body = served.ask(path)
-    assert status == 404 and b"secret" not in body and b"root:" not in body
-
-
-def test_requests_without_a_key_are_refused(served: Served, lab) -> None:
-    for path in ("/", "/report/index.html", f"/video/{lab.dataset.videos[0].video_id}", f"/{served.key}"):
-        status, headers, body = served.ask(path, key=False)
-        assert status == 403 and b"whole address that `siming view` printed" in body and "set-cookie" not in headers
-    assert served.ask("/report/index.html", {"host": "evil.example"})[0] == 400
-    assert served.ask("/report/index.html", {"origin": "http://evil.example"})[0] == 403
-    assert served.ask("/report/index.html", method="POST")[0] == 405
-    assert served.ask("/report/index.html", method="HEAD")[0] == 200
-
-
-def test_only_this_machine_is_served(served: Served) -> None:
-    tables = "".join(Path(f"/proc/net/{name}").read_text() for name in ("tcp", "tcp6"))
-    rows = [line.split() for line in tables.splitlines()]
-    listening = [row[1] for row in rows if row[1].endswith(f":{served.port:04X}") and row[3] == "0A"]
-    assert [address.partition(":")[0] for address in listening] == ["0100007F"]
-
-
-def test_videos_are_those_of_a_named_data_set_alone(moved: Path, lab, cache: Path, tmp_path: Path) -> None:
+def test_videos_are_those_of_a_named_data_set_alone(moved: Path, lab: Lab, cache: Path, tmp_path: Path) -> None:
     with viewing(lab.out, cache=cache) as served:
         assert "Its videos are shown with --data DIR, the data set that it was made of." in served.said
         assert served.ask(f"/video/{lab.dataset.videos[0].video_id}")[0] == 404, "though the links lead to it"
@@ -157,7 +135,10 @@ def test_videos_are_those_of_a_named_data_set_alone(moved: Path, lab, cache: Pat
 
 
 @NEEDS_BROWSER
-def test_a_strangers_page_runs_nothing_and_goes_nowhere(lab, shared_browser: Any, cache: Path, tmp_path: Path) -> None:
+@pytest.mark.weekly
+def test_a_strangers_page_runs_nothing_and_goes_nowhere(
+    lab: Lab, shared_browser: Any, cache: Path, tmp_path: Path
+) -> None:
     """Each way by which a page runs, fetches or leaves, at a server that counts who comes: nobody does."""
     out = shutil.copytree(lab.out, tmp_path / "report")
     came: list[str] = []
@@ -180,7 +161,7 @@ def test_a_strangers_page_runs_nothing_and_goes_nowhere(lab, shared_browser: Any
         page = re.sub('<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
         (out / "index.html").write_text(page.replace("<head>", "<head>" + hostile.partition("<form")[0]))
         (out / "click.html").write_text(page.replace("</main>", f"{hostile.partition('</object>')[2]}</main>"))
-        with viewing(out, "--data", lab.dataset.root, cache=cache) as served:
+        with viewing(out, "--data", lab.dataset.root, cache=tmp_path / "cache") as served:
             clicked = ("s", "same", "top", "blank")
             for path, clicks in (("index.html", ()), ("click.html", ("svg",)), ("click.html", clicked)):
                 assert came == []
@@ -206,29 +187,14 @@ def _note(outside: socket.socket, came: list[str]) -> None:
                 came.append(connection.recv(200).decode("latin-1").partition("\r")[0])
 
 
-def test_what_cannot_be_viewed_is_said_in_a_sentence(lab, moved: Path, tmp_path: Path, capsys: Any) -> None:
-    def refused(*words: Any) -> str:
-        assert main(["view", *map(str, words), "--no-browser"]) in (1, 2)
-        return str(capsys.readouterr().err)
-
-    assert "no report. Give the folder that `siming report --out` wrote." in refused(tmp_path)
+def test_another_data_set_and_a_broken_report_are_not_viewed(lab: Lab, moved: Path, tmp_path: Path, capsys) -> None:
     other = shutil.copytree(lab.dataset.root, tmp_path / "other")
-    lines = (other / "videos.jsonl").read_text().splitlines(keepends=True)
-    (other / "videos.jsonl").write_text("".join(lines[1:]))
+    (other / "videos.jsonl").write_text("".join((other / "videos.jsonl").read_text().splitlines(keepends=True)[1:]))
     about = (other / "dataset.yaml").read_text().splitlines(keepends=True)
     (other / "dataset.yaml").write_text("".join(line for line in about if not line.startswith("digest")))
-    assert "Give the data set that it was made of." in refused(moved, "--data", other)
     broken = shutil.copytree(moved, tmp_path / "broken", symlinks=True)
     (broken / "media.json").write_text('{"videos": 3}')
-    assert "media.json: cannot be read. Write the report again." in refused(broken)
-    (broken / "media.json").unlink()
-    assert "has no media.json. Write the report again" in refused(broken)
-
-
-def test_copies_travel_with_the_report(lab, cache: Path, tmp_path: Path) -> None:
-    out = write_report([lab.runs / "noisy"], lab.dataset, tmp_path / "report", media="copy", progress=False)
-    assert json.loads((out / "media.json").read_text())["videos"] == {}
-    video = lab.dataset.videos[0]
-    with viewing(out, cache=cache) as served:
-        assert served.said.startswith("Open this address"), "nothing is missing"
-        assert served.ask(f"/report/media/{video.video_id}.mp4")[2] == lab.dataset.media_path(video).read_bytes()
+    for words, why in (((moved, "--data", other), "Give the data set that it was made of."),
+                       ((broken,), "media.json: cannot be read. Write the report again.")):  # fmt: skip
+        assert main(["view", *map(str, words), "--no-browser"]) in (1, 2)
+        assert why in capsys.readouterr().err

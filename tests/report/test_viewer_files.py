@@ -1,27 +1,51 @@
+"""Files beside a player: text of strangers as data, times of frames, replies to all parts, what a cell says."""
+
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 
+import av
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from siming_tasks.common.sanitize import visible
 from siming_tasks.common.schema import Video
-from siming_tasks.report.viewer_files import HEAD, TAIL, script_json, shorten, write_transcript
+from siming_tasks.data import Dataset
+from siming_tasks.metrics import ScoreMatrix
+from siming_tasks.parsing import Parsed
+from siming_tasks.report.pages.exams import RunAnswers
+from siming_tasks.report.run_analysis import analyze_run
+from siming_tasks.report.video_totals import VideoTotal, video_totals
+from siming_tasks.report.viewer_files import (
+    HEAD,
+    TAIL,
+    ReplyFiles,
+    script_json,
+    shorten,
+    without_replies,
+    write_frame_times,
+    write_transcript,
+)
+from siming_tasks.results.discovery import run_at
+from siming_tasks.results.record import Record
+from tests.records import record_json, write_predictions
+from tests.report.conftest import OPTIONS, Lab, replies_in, write_run
 
 
 @pytest.mark.parametrize(
     ("raw", "shown"),
     [
         ("plain\n\ttext é 汉 🙂", "plain\n\ttext é 汉 🙂"),
-        ("\u202eabc\u202c", "⟦U+202E⟧abc⟦U+202C⟧"),
-        ("\u2066x\u2069\u200b\u200f", "⟦U+2066⟧x⟦U+2069⟧⟦U+200B⟧⟦U+200F⟧"),
+        ("\u202eabc\u202c\u200b", "⟦U+202E⟧abc⟦U+202C⟧⟦U+200B⟧"),
         ("a\x00b\x1b[31m\x7f", "a⟦U+0000⟧b⟦U+001B⟧[31m⟦U+007F⟧"),
         ("line\r\nline\rline", "line\nline⟦U+000D⟧line"),
-        ("half \ud800 a pair", "half ⟦U+D800⟧ a pair"),
-        ("tag \U000e0041", "tag ⟦U+E0041⟧"),
+        ("half \ud800 a pair, tag \U000e0041", "half ⟦U+D800⟧ a pair, tag ⟦U+E0041⟧"),
     ],
 )
 def test_what_cannot_be_seen_is_spelled_out(raw: str, shown: str) -> None:
@@ -41,9 +65,9 @@ def test_script_json_is_json_and_means_nothing_to_html(value: object) -> None:
     assert text.isascii() and not set("<>&") & set(text)
 
 
-@pytest.mark.parametrize("beside", ["ascii", "é", "\ud800"])
+@pytest.mark.parametrize("beside", ["ascii", "\ud800"])
 def test_script_json_has_no_nan(beside: str) -> None:
-    assert json.loads(script_json([float("nan"), float("-inf"), beside])) == [None, None, beside]
+    assert json.loads(script_json([math.nan, -math.inf, beside])) == [None, None, beside]
 
 
 def test_what_is_said_is_text_beside_the_player(tmp_path: Path) -> None:
@@ -53,4 +77,90 @@ def test_what_is_said_is_text_beside_the_player(tmp_path: Path) -> None:
     lines = json.loads(text.removeprefix("SIMING.transcript(").removesuffix(");\n"))
     assert lines == [[1.0, 1.5, "All <b>safe</b>.⟦U+202E⟧", "trainee"]] and "<b>" not in text
     assert not write_transcript(tmp_path, Video("v2", "mute.mp4", 2.0, ()))
-    assert not (tmp_path / "transcripts" / "v2.js").exists()
+
+
+def encoded(path: Path, pts: Sequence[int], time_base: Fraction) -> Path:
+    with av.open(str(path), "w") as output:
+        stream = output.add_stream("libx264", rate=25)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        stream.time_base = stream.codec_context.time_base = time_base
+        for number, at in enumerate(pts):
+            frame = av.VideoFrame.from_ndarray(np.full((48, 64, 3), 4 * number, np.uint8), format="rgb24")
+            frame.pts, frame.time_base = at, time_base
+            output.mux(stream.encode(frame))
+        output.mux(stream.encode(None))
+    return path
+
+
+def test_times_of_frames_are_listed_where_they_are_uneven(tmp_path: Path) -> None:
+    even = encoded(tmp_path / "even.mp4", range(0, 400, 20), Fraction(1, 500))
+    assert write_frame_times(tmp_path, "v1", even) == "even" and not (tmp_path / "frames").exists()
+    pts = [k * k + 10 * k for k in range(40)]
+    assert write_frame_times(tmp_path, "v1", encoded(tmp_path / "uneven.mp4", pts, Fraction(1, 600))) == "listed"
+    text = (tmp_path / "frames" / "v1.js").read_text()
+    assert json.loads(text.removeprefix("SIMING.frames(").removesuffix(");\n")) == [round(at / 600, 3) for at in pts]
+    (tmp_path / "broken.mp4").write_bytes(b"no video")
+    assert write_frame_times(tmp_path, "v1", tmp_path / "broken.mp4") == "unknown"
+
+
+def test_the_replies_to_all_parts_of_a_question_are_kept(exams: Dataset, tmp_path: Path) -> None:
+    video = exams.videos[0].video_id
+    with ReplyFiles("r", tmp_path / "r") as keep:
+        for part, step, text in (("step:cpr_01", "cpr_01", "first words"), ("step:cpr_02", "cpr_02", "second words")):
+            line = record_json("full_score", video, None, Parsed("ok", {step: 1.0}), asking="step", part=part)
+            keep.put(Record.from_json(line), {"response": text})
+    assert keep.count == 1
+    *_, (_, _, last) = replies_in(tmp_path / "r" / f"{video}.js")
+    assert all(words in last["reply"] for words in ("first words", "second words", "step:cpr_02"))
+    assert last["answers"] == {"cpr_01": 1.0, "cpr_02": 1.0}
+
+
+def test_a_cell_says_what_its_answer_rests_on_and_what_was_not_visible(exams: Dataset, tmp_path: Path) -> None:
+    first, second, third = (label.step_id for label in exams.videos[0].applicable[:3])
+    video, evidence = exams.videos[0].video_id, {"evidence": {first: ((0.5, 2.0), (3.0, 4.25))}}
+    rows = [
+        record_json("full_score_evidence", video, None, Parsed("ok", {first: 1.0}, details=evidence)),
+        record_json("full_score_abstain", video, None, Parsed("abstained", {first: 1.0}, {}, (second,))),
+    ]
+    found = analyze_run(run_at(write_predictions(rows, tmp_path / "p.jsonl")), exams, OPTIONS)
+
+    def cell(setting: str, step: str) -> str:
+        return RunAnswers(found, found.matrices[setting], setting).cell(video, step, 2.0, 2.0, OPTIONS.mapping)
+
+    assert 'data-claim="0.50 2.00 3.00 4.25"' in cell("full_score_evidence", first)
+    assert "data-claim" not in cell("full_score_evidence", second)
+    assert 'aria-label="not visible">–</button>' in cell("full_score_abstain", second)
+    assert 'aria-label="absent">–</button>' in cell("full_score_abstain", third)
+
+
+def matrix(predicted: list[list[float]], answer: str) -> ScoreMatrix:
+    """Exams of five steps of 4 points each; the last step of the last exam has no reference."""
+    reference = np.full((len(predicted), 5), 4.0)
+    reference[-1, -1] = math.nan
+    ids = [f"v{number}" for number in range(len(predicted))]
+    asked = np.ones(reference.shape, dtype=bool)
+    return ScoreMatrix(ids, list("abcde"), ["cpr"] * 5, [4.0] * 5, reference, np.array(predicted), asked, answer)
+
+
+def test_points_of_an_incomplete_exam_are_prorated_and_say_on_how_many_steps() -> None:
+    none = math.nan
+    found = video_totals(matrix([[4, 3, 2, 1, 0], [4, 3, 2, 1, none], [4, 3, 2, none, none], [1, 1, 1, 1, 4]], "score"))
+    # 10 of 16 points, prorated to 20; three of five steps are fewer than 80 %; no reference, no points
+    assert found == [VideoTotal(10, 5, 5), VideoTotal(12.5, 4, 5), VideoTotal(None, 3, 5), VideoTotal(4, 4, 4)]
+    assert [total.rests_on for total in found] == ["", "4/5 steps", "3/5 steps", ""]
+    counted = video_totals(matrix([[1, 0, 1, 0, none], [none] * 5, [0, 0, 0, 0, 1]], "error"))
+    assert counted == [VideoTotal(2, 4, 5), VideoTotal(None, 0, 5), VideoTotal(1, 5, 5)], "steps called incorrect"
+
+
+def test_pages_say_what_a_total_rests_on(lab: Lab, tmp_path: Path) -> None:
+    """A judge that refuses an exam, and was given three of four."""
+    run = write_run(lab.dataset, tmp_path / "run", "rater_a", model="example/Short", settings=("full_score",),
+                    replies={0: "I am sorry, I cannot help with that."})  # fmt: skip
+    (log,) = run.glob("*samples*")
+    log.write_text("\n".join(log.read_text().splitlines()[:3]) + "\n")
+    out, ids = lab.report(tmp_path / "report", run), [video.video_id for video in lab.dataset.videos]
+    assert without_replies(out, "example-short", ids) == ids[3:]
+    pages = {name: (out / "videos" / f"{name}.html").read_text() for name in (*ids, "index")}
+    assert "– <span" in pages[ids[0]]
+    assert all('<span class="sub">0/33 steps</span>' in pages[name] for name in ("index", ids[0]))
+    assert [" data-silent" in pages[name] for name in ids] == [False, False, False, True]

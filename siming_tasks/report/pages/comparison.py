@@ -111,4 +111,4 @@ def _pairs(standing: Standing) -> Table | None:
     return Table.of(["Judge", "minus", standing.metric, "p (Holm)", ""], lines, left=(0, 1, 4))
 
 
-PAGE = Page(_write, "Comparison", "index.html")
+PAGE = Page(_write, "Comparison", "index.html", place=0)

@@ -290,4 +290,4 @@ def difference_kind(value: float, reference: float | None, top: float, answer: A
     return "lenient" if value > reference else "strict"
 
 
-PAGE = Page(_write, "Exams", "videos/index.html", shared=True)
+PAGE = Page(_write, "Exams", "videos/index.html", shared=True, place=1)

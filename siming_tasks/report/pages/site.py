@@ -120,19 +120,21 @@ class ReportContents:
 class Page:
     """A page of the report, or a folder of pages of one kind.
 
-    A new one is a module with its template and a row in :data:`siming_tasks.report.build.PAGES`.
+    A new one is a module of this folder that ends with its ``PAGE``, and its template.
 
     Attributes:
         write: writes every ``shares``-th page beginning with the ``share``-th, given as its second and third argument.
         title: in the navigation of all pages; empty for pages that other pages lead to.
         href: where the navigation leads.
         shared: worker processes share the pages; otherwise one process writes them all.
+        place: in the navigation; those of equal place follow their modules' names.
     """
 
     write: Callable[[ReportContents, int, int], None]
     title: str = ""
     href: str = ""
     shared: bool = False
+    place: int = 9
 
 
 def neighbours(ids: Sequence[str], index: int) -> dict[str, str | None]:
