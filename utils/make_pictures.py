@@ -2,25 +2,21 @@
 
     python utils/make_pictures.py
 
-hero.webp: twenty seconds of the page of an exam: a cell, the moment that it stands for, and the reply beside it; the
-next two disagreements by a key; another judge (needs Chromium and chromedriver).
-verdict.svg: the figure that ``siming report`` exports, of 60 exams without pictures. Takes two minutes. The judges are
-simulated: each repeats the consensus in most steps, says which criterion of the rubric it holds for met, and looks at
-no video.
+hero.webp: the page of an exam: a cell, the moment that it stands for, and the reply beside it (needs Chromium and
+chromedriver). verdict.svg: the figure that ``siming report`` exports, of 60 exams without pictures. Takes two minutes.
+The judges are simulated (`utils/simulated_judges.py`).
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import resources
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -30,10 +26,9 @@ from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.ui import WebDriverWait
+from simulated_judges import make_labels, make_runs
 
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.tools.simulator import simulate_labels
-from siming_tasks.tools.simulator.video import encode
 
 OUT = Path(__file__).parents[1] / "docs" / "pictures"
 SIMING = [sys.executable, "-c", "import sys; from siming_tasks.cli import main; sys.exit(main())"]
@@ -42,7 +37,6 @@ VIDEO, STEP = "sim004", "aed_08"
 SKILLS = {"judge A": 0.9, "judge B": 0.75, "judge C": 0.6}
 MANY = {"judge A": 0.98, "judge B": 0.95, "judge C": 0.9, "judge D": 0.8, "judge E": 0.68, "judge F": 0.6}
 """Share of steps in which each simulated judge repeats the consensus."""
-DEFAULT_RUBRIC = Path(str(resources.files("siming_tasks.rubrics") / "default.yaml"))
 SIZE, SCALE, QUALITY, RATE = (1280, 800), 0.8, 80, 8
 LARGEST = 1_000_000
 
@@ -54,49 +48,6 @@ def make_exams(folder: Path) -> Dataset:
     command = [*SIMING, "data", "demo", str(folder), "--videos", "4"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return open_dataset(folder)
-
-
-def make_labels(folder: Path, videos: int) -> Dataset:
-    """Simulated exams with labels; a second of grey stands for every video."""
-    (folder / "media").mkdir(parents=True)
-    shutil.copyfile(DEFAULT_RUBRIC, folder / "rubric.yaml")
-    encode(folder / "media" / "grey.mp4", (np.full((90, 160, 3), 90 + k, np.uint8) for k in range(12)), fps=12)
-    rows = []
-    for exam in simulate_labels(videos, seed=11):
-        name, steps = f"media/{exam.video_id}.mp4", []
-        shutil.copyfile(folder / "media" / "grey.mp4", folder / name)
-        for step, points in exam.scores.items():
-            steps.append({"step_id": step, "start": 0.0, "end": 0.9, "score": dict(points)})
-        rows.append({"video_id": exam.video_id, "media": name, "duration": 1.0, "steps": steps})
-    (folder / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    (folder / "dataset.yaml").write_text("name: simulated\nversion: '1'\nsynthetic: true\n", encoding="utf-8")
-    return open_dataset(folder)
-
-
-def make_runs(dataset: Dataset, folder: Path, judges: Mapping[str, float]) -> list[str]:
-    """A prediction file for each simulated judge; ``NAME=PATH`` of each."""
-    rng, named, steps = np.random.default_rng(3), [], {step.id: step for step in dataset.rubric.steps}
-    for name, skill in judges.items():
-        path = folder / f"{name.replace(' ', '-')}.jsonl"
-        with path.open("w", encoding="utf-8") as stream:
-            for video in dataset.videos:
-                for step in video.steps:
-                    if step.start is None or step.consensus is None:
-                        continue
-                    asked = steps[step.step_id]
-                    right = rng.random() < skill and (video.video_id, step.step_id) != (VIDEO, STEP)
-                    points = step.consensus if right else asked.max_score if step.consensus < asked.max_score else 0.0
-                    row = {"setting": "clip_score", "video_id": video.video_id, "step_id": step.step_id}
-                    stream.write(json.dumps({**row, "response": says(asked, points)}) + "\n")
-        named.append(f"{name}={path}")
-    return named
-
-
-def says(step: Any, points: float) -> str:
-    """A reply: the criterion that is held for met, then the points."""
-    criteria = step.criteria
-    words = criteria.full if points == step.max_score else criteria.fail if points == 0 else criteria.partial
-    return f'The clip shows: {words}\n\n{{"score": {points:g}}}'
 
 
 @contextmanager
@@ -128,15 +79,6 @@ arrow.setAttribute("viewBox", "0 0 24 24");
 arrow.innerHTML = '<path d="M3 2l7 19 3-8 8-3z" fill="#111" stroke="#fff" stroke-width="1.6"/>';
 Object.assign(arrow.style, {position: "fixed", width: "30px", height: "30px", zIndex: 9999, pointerEvents: "none"});
 document.body.append(arrow);
-"""
-
-KEY = """
-document.querySelector("#pointer")?.remove();
-const cap = document.querySelector("#key") || document.body.appendChild(document.createElement("kbd"));
-Object.assign(cap, {id: "key", textContent: "J"});
-Object.assign(cap.style, {position: "fixed", right: "24px", bottom: "24px", zIndex: 9999, font: "600 26px sans-serif",
-  padding: "10px 20px", border: "2px solid #111", borderBottomWidth: "5px", borderRadius: "8px",
-  background: "#fff", color: "#111"});
 """
 
 
@@ -191,34 +133,12 @@ def film(browser: Any, page: Path) -> Iterator[tuple[Image.Image, int]]:
         time.sleep(0.15)
         yield shot(browser), 80
     yield shot(browser), 1800
-    for _ in range(2):
-        yield from next_disagreement(browser)
-    browser.execute_script(
-        "document.querySelector('#key').remove();"
-        "const judges = document.querySelector('select[name=judge]'); judges.selectedIndex = 2;"
-        "judges.dispatchEvent(new Event('change', {bubbles: true}))"
-    )
-    time.sleep(1)
-    yield shot(browser), 3000
 
 
-def next_disagreement(browser: Any) -> Iterator[tuple[Image.Image, int]]:
-    """The pictures of a press of J: where it leads, and two seconds of the step."""
-    browser.execute_script(KEY + "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'j', bubbles: true}))")
-    time.sleep(1)
-    yield shot(browser), 900
-    row = "const row = document.querySelector('table.cells tr.on');"
-    start, end = browser.execute_script(row + "return [row.dataset.start, row.dataset.end].map(Number)")
-    for at in np.arange(start, min(end, start + 2), 1 / RATE):
-        seek(browser, float(at))
-        yield shot(browser), 1000 // RATE
-    yield shot(browser), 1200
-
-
-def hero(dataset: Dataset, folder: Path, out: Path) -> None:
+def hero(folder: Path, out: Path, exams: Path | None) -> None:
     """Write hero.webp."""
-    report = folder / "report"
-    runs = make_runs(dataset, folder, SKILLS)
+    dataset, report = make_exams(exams or folder / "exams"), folder / "report"
+    runs = make_runs(dataset, folder, SKILLS, missed=(VIDEO, STEP))
     command = [*SIMING, "report", *runs, "--data", str(dataset.root), "--out", str(report)]
     subprocess.run([*command, "--video-files", "copy"], check=True, stdout=subprocess.DEVNULL)
     with chromium() as browser:
@@ -226,11 +146,11 @@ def hero(dataset: Dataset, folder: Path, out: Path) -> None:
     save(list(pictures), list(lengths), out / "hero.webp")
 
 
-def verdict(_: Dataset, folder: Path, out: Path) -> None:
+def verdict(folder: Path, out: Path, _: Path | None) -> None:
     """Write verdict.svg."""
     place = folder / "verdict"
     dataset = make_labels(place / "exams", 60)
-    runs = make_runs(dataset, place, MANY)
+    runs = make_runs(dataset, place, MANY, missed=(VIDEO, STEP))
     command = [*SIMING, "report", *runs, "--data", str(dataset.root), "--out", str(place / "report")]
     subprocess.run([*command, "--video-files", "none"], check=True, stdout=subprocess.DEVNULL)
     shutil.copyfile(place / "report" / "figures" / "clip_score.svg", out / "verdict.svg")
@@ -259,9 +179,8 @@ def main() -> None:
     parser.add_argument("--exams", type=Path, help="where the demo's exams are, or are to be made and kept")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        dataset = make_exams(arguments.exams or Path(folder) / "exams")
         for name in arguments.which or PICTURES:
-            PICTURES[name](dataset, Path(folder), arguments.out)
+            PICTURES[name](Path(folder), arguments.out, arguments.exams)
 
 
 if __name__ == "__main__":
