@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
 
 from siming_tasks.cli import main
-from siming_tasks.common.schema import Attempt
+from siming_tasks.common.schema import Attempt, AttemptRule
 from siming_tasks.data import check_dataset, open_dataset
+from siming_tasks.data.attempts import deciding
 from siming_tasks.data.check.label_checks import label_problems
 from tests.data.test_raters import state
 
@@ -71,6 +72,14 @@ def test_what_contradicts_itself_is_found(
 ) -> None:
     edit(lambda rows: how(rows[0]["steps"][0]))
     assert words in codes(with_attempts)[code]
+
+
+def test_the_attempt_that_decides() -> None:
+    right, wrong, late = Attempt(0, 1, True), Attempt(2, 3, False), Attempt(4, 5, False)
+    rules = get_args(AttemptRule)
+    assert [deciding([right, wrong, late], rule) for rule in rules] == [right, late, right, wrong]
+    assert [deciding([wrong, right], rule) for rule in rules] == [wrong, right, right, wrong]
+    assert [deciding([wrong], "best"), deciding([right], "worst")] == [wrong, right]
 
 
 def test_leaks_across_any_split_are_named(folder: Path, edit: Edit) -> None:

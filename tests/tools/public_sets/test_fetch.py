@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import av
 import numpy as np
@@ -19,9 +19,7 @@ import pytest
 
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import Attempt, AttemptRule
 from siming_tasks.data import open_dataset
-from siming_tasks.data.attempts import deciding
 from siming_tasks.data.resolve import resolve_dataset
 from siming_tasks.options import Options
 from siming_tasks.tools import public_sets
@@ -40,22 +38,12 @@ SEGMENTS = {
 def annotations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Three recordings of a task of two instructions, in the published form and as if they were the published ones."""
     videos = [
-        {
-            "task_id": "blocks",
-            "video_id": name,
-            "segments": [
-                {
-                    "startTime": a,
-                    "endTime": b,
-                    "instruction": step,
-                    "labels": labels,
-                    "caption": "slips" if labels else "",
-                }
-                for a, b, step, labels in segments
-            ],
-        }
+        {"task_id": "blocks", "video_id": name, "segments": [
+            {"startTime": a, "endTime": b, "instruction": step, "labels": labels, "caption": "slips" if labels else ""}
+            for a, b, step, labels in segments
+        ]}
         for name, segments in SEGMENTS.items()
-    ]
+    ]  # fmt: skip
     folder = tmp_path / "annotations"
     (folder / "meta").mkdir(parents=True)
     content = {"videos": videos, "instructions": {"blocks": ["Take a red block.", "Put it on the blue one."]}}
@@ -82,13 +70,6 @@ def videos(tmp_path: Path) -> Path:
                 out.mux(stream.encode(frame))
             out.mux(stream.encode(None))
     return tmp_path / "videos"
-
-
-def test_the_attempt_that_decides() -> None:
-    right, wrong, late = Attempt(0, 1, True), Attempt(2, 3, False), Attempt(4, 5, False)
-    rules = get_args(AttemptRule)
-    assert [deciding([right, wrong, late], rule) for rule in rules] == [right, late, right, wrong]
-    assert [deciding([wrong, right], rule) for rule in rules] == [wrong, right, right, wrong]
 
 
 def test_a_set_with_videos_goes_through_check_and_score(
@@ -119,6 +100,10 @@ def test_a_set_with_videos_goes_through_check_and_score(
     assert "0 errors" in capsys.readouterr().out
     before = (out / "videos.jsonl").stat().st_mtime_ns
     assert main(arguments) == 0 and (out / "videos.jsonl").stat().st_mtime_ns == before
+    (videos / "S2-view.mp4").unlink()
+    assert main([*arguments[:3], str(tmp_path / "fewer"), *arguments[4:]]) == 0
+    said = capsys.readouterr()
+    assert "1 of 3 recordings have no video." in said.err and "2 recordings, 4 steps, 2 of them wrong" in said.out
     assert main([*arguments, "--keep-audio"]) == 1  # something else: the folder is not overwritten
     assert "exists and is not made of these files of egooops" in capsys.readouterr().err
 
@@ -128,6 +113,10 @@ def test_labels_alone_can_be_scored(annotations: Path, tmp_path: Path, capsys: p
     out = tmp_path / "labels"
     assert main(["data", "fetch", "egooops", str(out), "--annotations", str(annotations)]) == 0
     assert "Labels alone; the videos: https://y-haneji.github.io" in capsys.readouterr().out
+    card = (out / "README.md").read_text()
+    assert "Videos of “Tasks done after a text” on a table" in card and "the annotators' scores" in card
+    assert "Reference: `consensus` (the set's own annotators judged every step)" in card
+    assert not any(word in card for word in ("withheld", "clinical-skills", "clinical skill exams", "physicians'"))
     dataset = open_dataset(out, media=False)
     lines = [
         {"setting": "full_error", "video_id": video.video_id,
@@ -231,22 +220,3 @@ class serve:
     def __exit__(self, *_: object) -> None:
         self.server.shutdown()
         self.server.server_close()
-
-
-def test_recordings_without_a_video_are_left_out(
-    annotations: Path, videos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (videos / "S2-view.mp4").unlink()
-    arguments = ["data", "fetch", "egooops", str(tmp_path / "out"), "--annotations", str(annotations)]
-    assert main([*arguments, "--videos", str(videos)]) == 0
-    said = capsys.readouterr()
-    assert "1 of 3 recordings have no video." in said.err and "2 recordings, 4 steps, 2 of them wrong" in said.out
-
-
-def test_the_card_says_what_is_filmed_and_whose_the_labels_are(annotations: Path, tmp_path: Path) -> None:
-    public_sets.fetch("egooops", tmp_path / "out", annotations=annotations)
-    card = (tmp_path / "out" / "README.md").read_text()
-    assert "Videos of “Tasks done after a text” on a table" in card and "the annotators' scores" in card
-    assert "Reference: `consensus` (the set's own annotators judged every step)" in card
-    assert "License: cc-by-sa-4.0. Citation: Haneji et al., EgoOops" in card
-    assert not any(word in card for word in ("withheld", "clinical-skills", "clinical skill exams", "physicians'"))

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from siming_tasks.common.schema import Finding, StepLabel
 from siming_tasks.data import Dataset
+from siming_tasks.data.check.label_checks import label_problems
+from siming_tasks.metrics import Estimate, Rows
+from siming_tasks.options import Options
+from siming_tasks.parsing import Parsed
+from siming_tasks.results.evaluate_records import evaluate_records
+from siming_tasks.results.record import Record
 from siming_tasks.tools import public_sets
 from siming_tasks.tools.public_sets import SETS
 from siming_tasks.tools.public_sets.public_set import Recording
+from tests.records import number_of
 
 ANNOTATIONS = Path(__file__).parents[4] / "shared" / "annotations"
 FOLDERS = {name: ANNOTATIONS / name for name in SETS}
@@ -22,9 +32,19 @@ def read(name: str) -> tuple[list[dict[str, Any]], list[Recording]]:
     return SETS[name].read(FOLDERS[name])
 
 
-def made(name: str, folder: Path) -> Dataset:
-    """The folder of a set's labels alone."""
-    return public_sets.fetch(name, folder, annotations=FOLDERS[name])[0]
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Dataset]:
+    """The folder of a set's labels alone; its labels contradict themselves nowhere."""
+    sets: dict[str, Dataset] = {}
+
+    def make(name: str) -> Dataset:
+        if name not in sets:
+            out = tmp_path_factory.mktemp(name) / "labels"
+            sets[name] = public_sets.fetch(name, out, annotations=FOLDERS[name])[0]
+            assert [str(problem) for problem in label_problems(sets[name]) if problem.severity == "error"] == []
+        return sets[name]
+
+    return make
 
 
 def counts(dataset: Dataset) -> tuple[int, int, int, int]:
@@ -34,7 +54,12 @@ def counts(dataset: Dataset) -> tuple[int, int, int, int]:
     return len(dataset.videos), len(steps), len(wrong), sum(step.span is None for step in wrong)
 
 
-def test_egooops(tmp_path: Path) -> None:
+def kind_of(error: str) -> str:
+    """The kind in the id of an error of EgoOops: ``step_03.left_out``."""
+    return error.rpartition(".")[2]
+
+
+def test_egooops(made: Callable[[str], Dataset]) -> None:
     """50 videos, 538 segments, 35 of none of 46 instructions; 55 repeats, 12 left out, 95 mistakes, 35 outside."""
     skills, recordings = read("egooops")
     assert sum(len(skill["steps"]) for skill in skills) == 46
@@ -42,11 +67,20 @@ def test_egooops(tmp_path: Path) -> None:
     segments = [one for recording in recordings for each in recording.attempts.values() for one in each]
     assert len(segments) == 538 - 35 and sum(not one.correct for one in segments) == 60
     assert all(one.reason for one in segments if not one.correct)
-    assert counts(made("egooops", tmp_path / "set")) == (50, 503 - 55 + 12, 68, 12)
+    assert counts(made("egooops")) == (50, 503 - 55 + 12, 68, 12)
+    steps = [step for video in made("egooops").videos for step in video.applicable]
+    assert all(bool(step.errors) == (step.consensus == 0) for step in steps)
+    often = Counter(kind_of(error) for step in steps for error in step.errors or ())
+    assert often["left_out"] == 12 and sum(kind != "left_out" for kind in often.elements()) >= 56
 
 
-def test_captaincook4d(tmp_path: Path) -> None:
-    """Counts of the rows as published; every row belongs to a step, two of them by other words."""
+def test_captaincook4d(made: Callable[[str], Dataset]) -> None:
+    """Counts of the rows as published; every row belongs to a step, two of them by other words.
+
+    A text at several nodes is done in the order of time: recording 10_24 lists its three slices at 567, 519 and 607 s;
+    in the graph, node 14 is before 1, and 1 before 3. Of recording 2_38, one of two stirs was left out: the one that
+    was done is the first.
+    """
     skills, recordings = read("captaincook4d")
     assert len(skills) == 24 and round(sum(one.duration for one in recordings) / 3600, 1) == 94.5
     attempts = [one for recording in recordings for each in recording.attempts.values() for one in each]
@@ -55,28 +89,20 @@ def test_captaincook4d(tmp_path: Path) -> None:
     kinds = {"order": 794, "technique": 498, "preparation": 394, "measurement": 331, "timing": 177, "temperature": 65}
     found = Counter(kind.partition(".")[2] for one in attempts for kind in one.errors)
     assert found == {**kinds, "missing": 285, "other": 8}
-    assert len({recording.about["site"] for recording in recordings}) == 10
-    assert len({recording.about["student"] for recording in recordings}) == 8
+    for fact, number in (("site", 10), ("student", 8)):
+        assert len({recording.about[fact] for recording in recordings}) == number
     for kind, sizes in {"recording": (213, 62, 109), "person": (204, 84, 96), "environment": (216, 115, 53)}.items():
         parts = Counter(recording.splits[kind] for recording in recordings)
         assert tuple(parts[part] for part in ("train", "val", "test")) == sizes
-    assert counts(made("captaincook4d", tmp_path / "set"))[:3] == (384, 5678, 1957)
-
-
-def test_a_text_at_several_nodes_is_done_in_the_order_of_time() -> None:
-    """Recording 10_24 lists its three slices at 567, 519 and 607 s; in the graph, node 14 is before 1, and 1 before 3.
-
-    Of recording 2_38, one of two stirs was left out: the one that was done is the first.
-    """
-    recordings = {one.video_id: one.attempts for one in read("captaincook4d")[1]}
+    assert counts(made("captaincook4d"))[:3] == (384, 5678, 1957)
+    by_name = {one.video_id: one.attempts for one in recordings}
     nodes = ("pinwheels_14", "pinwheels_01", "pinwheels_03")
-    assert [recordings["10_24"][node][0].start for node in nodes] == [519, 567, 607.289]
-    assert [recordings["10_46"][node][0].start for node in nodes] == [568, 605.413, 620]
-    stirs = [recordings["2_38"][f"dressedupmeatballs_{node}"][0].start for node in ("07", "05")]
+    assert [by_name["10_24"][node][0].start for node in nodes] == [519, 567, 607.289]
+    stirs = [by_name["2_38"][f"dressedupmeatballs_{node}"][0].start for node in ("07", "05")]
     assert stirs == [1281, None]
 
 
-def test_egoems(tmp_path: Path) -> None:
+def test_egoems(made: Callable[[str], Dataset]) -> None:
     """76 full cardiac arrests of 12 people, median 135 s; 5 shocks without a "clear" before them."""
     _, recordings = read("egoems")
     seconds = sorted(recording.duration for recording in recordings)
@@ -85,5 +111,40 @@ def test_egoems(tmp_path: Path) -> None:
     done = Counter(step for recording in recordings for step in recording.attempts)
     assert done["chest_compressions"] == 76 and done["administer_shock_aed"] == 70 and done["turn_on_aed"] == 62
     assert sum(bool(one.errors) for recording in recordings for (one,) in recording.attempts.values()) == 5
-    dataset = made("egoems", tmp_path / "set")
-    assert counts(dataset)[:3] == (76, 912, 170) and dataset.rater_facts["consensus"].kind == "rule"
+    assert counts(made("egoems"))[:3] == (76, 912, 170)
+    assert made("egoems").rater_facts["consensus"].kind == "rule"
+
+
+def named_errors(dataset: Dataset, kinds: dict[str, str], rater: str = "consensus") -> dict[str, Estimate]:
+    """The numbers of a judge that gives every label of the data set, one kind of error in the place of another."""
+    said = []
+    for video in dataset.videos:
+        answers = {step.step_id: float(step.consensus == 0) for step in video.applicable}
+        ids = {step.step_id: step.errors_by("consensus") or step.errors_by(rater) or () for step in video.applicable}
+        named = {step: tuple(f"{step}.{kinds.get(kind_of(one), kind_of(one))}" for one in ids[step]) for step in ids}
+        parsed = Parsed("ok", answers, details={"named_errors": named})
+        said.append(Record("full_error_named_errors", video.video_id, None, parsed))
+    result = evaluate_records(said, dataset, Options(rater=rater), "full_error_named_errors")
+    rows = {row.metric: row for row in Rows.from_json(result["rows"]).of("named errors")}
+    return rows | {"mcc": number_of(result, "mcc", "ranked")}
+
+
+def test_kinds_of_errors_of_egooops_by_judges_that_know_them(made: Callable[[str], Dataset]) -> None:
+    dataset = made("egooops")
+    perfect = named_errors(dataset, {})
+    assert [perfect[name].value for name in ("f1", "precision", "recall", "mcc")] == [1.0] * 4
+    assert perfect["f1"].n == sum(any(step.errors for step in video.applicable) for video in dataset.videos)
+    swapped = {"wrong_way": "wrong_object", "wrong_object": "wrong_way"}
+    mixed = named_errors(dataset, swapped)
+    kept = [error for video in dataset.videos for step in video.applicable for error in step.errors or ()]
+    right = sum(kind_of(error) not in swapped for error in kept)
+    assert mixed["mcc"].value == 1 and mixed["recall"].value == pytest.approx(right / len(kept)) and right < len(kept)
+
+    def by_rater(step: StepLabel) -> StepLabel:
+        findings = {"rater_a": Finding(step.errors)} if step.errors else {}
+        return replace(step, scores={**step.scores, "rater_a": step.consensus}, errors=None, findings=findings)
+
+    videos = tuple(replace(video, steps=tuple(map(by_rater, video.steps))) for video in dataset.videos)
+    assert named_errors(replace(dataset, videos=videos), {}, "rater_a")["f1"].value == 1
+    consensus = named_errors(replace(dataset, videos=videos), {})["f1"]
+    assert consensus.value is None and consensus.why == "No error is stated or named."
