@@ -21,11 +21,10 @@ from siming_tasks.common.schema import CONSENSUS, PERSON, AttemptRule, Rater, Vi
 from siming_tasks.data.digest import content_digest, fingerprint, label_difference, media_difference
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import DatasetInfo, VideoRow, problems_of
-from siming_tasks.data.sound_facts import SoundFacts
+from siming_tasks.data.sound_facts import SoundFacts, sound_facts_of
 from siming_tasks.media.container import open_video
 from siming_tasks.rubrics import Rubric, load_rubric
 
-MAX_PROBLEMS = 10_000  # findings after which a file is left: it is another kind of file
 SPAN_TOLERANCE = 0.05
 """Seconds by which a span may pass the stated duration: a frame or two of rounding in a score sheet."""
 
@@ -169,14 +168,7 @@ class Dataset(Shown):
     @cached_property
     def sound_facts(self) -> SoundFacts:
         """Sound and transcripts of the videos, and who can judge the steps that need them."""
-        return SoundFacts.of(
-            self.rubric,
-            kept=self.meta.get("sound"),
-            videos=len(self.videos),
-            transcripts=sum(video.extra.get("transcript") is not None for video in self.videos),
-            raters=self.raters,
-            facts=self.rater_facts,
-        )
+        return sound_facts_of(self)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -296,10 +288,6 @@ def _read_videos(
     alike: dict[Any, Any] = {}
     lines: dict[str, int] = {}
     for line, row in _rows(root, problems):
-        if len(problems) > MAX_PROBLEMS:
-            what = f"more than {MAX_PROBLEMS:,} findings; the rest was not read."
-            problems.append(Problem("too-many-errors", what, "Mend those first.", "videos.jsonl", line))
-            break
         try:
             checked = VideoRow.model_validate(row)
         except ValidationError as error:

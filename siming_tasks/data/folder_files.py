@@ -15,54 +15,11 @@ from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.digest import content_digest
 from siming_tasks.rubrics import DEFAULT_ID, Rubric, load_rubric
 
-_OPEN = "*Not stated. To be answered by the owner of the data.*"
-
-_TEXT = """\
-# {info[name]}
-
-{synthetic}Videos of {exams}, with scores of steps, for SiMing-Bench (`siming-tasks`). {canary}
-
-## Motivation
-
-* For what purpose was the dataset created, by whom, who paid for it? {open}
-
-## Composition
-
-* {videos} videos, {hours:.2f} h in all, {shortest:.1f} to {longest:.1f} s each; {sites} site(s).
-* Rubric `{rubric.rubric_id}` version {rubric.version}: {steps} steps in {skills} skill(s), {rubric.max_score:g} points.
-* {judged} judged steps; {clips} have a time span; {skipped} are marked as not applicable.
-* Raters: {raters}. Reference: `consensus` ({origins}).
-* {reference}{sound}
-* Does the dataset identify people, directly or indirectly? Faces, name badges and voices are not searched for. {open}
-
-## Collection
-
-* How were the exams recorded, who was filmed, did they consent, was there an ethical review? {open}
-
-## Preprocessing
-
-* {processing}
-* The table from original file names to ids is kept outside this folder.
-
-## Uses
-
-* Made for measuring how well a judge's scores agree with {whose}. Not for certifying people, and not for
-  clinical decisions.
-* What else should it (not) be used for? {open}
-
-## Distribution and maintenance
-
-* License: {license}. Citation: {citation}.
-* Who maintains it, where are errors reported? {open}
-* Content digest (SHA-256 of rubric, labels and media): `{info[digest]}`
-
-```python
-from siming_tasks.data import open_dataset      # checks everything
-import datasets; datasets.load_dataset("path/to/this/folder")   # the label rows
-```
+_OF_THE_OWNER = """\
+To be said by the owner of the data: why it was made and who paid for it, how the exams were recorded, who was filmed
+and agreed to it, the ethical review, whether faces, name badges or voices identify people (nobody searched for them),
+what it should not be used for, and who maintains it.
 """
-
-
 _GATE = (
     "These are recordings of examinations. By asking for access you agree not to hand the files on, not to try to find "
     "out who is seen or heard, not to train models on them, and to keep the canary string with every copy."
@@ -95,7 +52,7 @@ def write_folder(
 
 
 def _card(dataset: Dataset, info: Mapping[str, Any]) -> str:
-    """The dataset card: a Hugging Face header and the datasheet questions, answered as far as the files tell."""
+    """The dataset card: a Hugging Face header, the facts that the files tell, and what its owner should say."""
     rubric, videos = dataset.rubric, dataset.videos
     clinical = rubric.examiner is None  # the prompt's is a physician
     tags = {"clinical-skills": clinical, "synthetic": info.get("synthetic")}
@@ -116,35 +73,34 @@ def _card(dataset: Dataset, info: Mapping[str, Any]) -> str:
         reference = f"{100 * sum(missed) / len(missed):.1f} % of the judged steps with a consensus lost points."
     whose = "physicians' scores" if clinical else "the annotators' scores"
     whose = f"the scores of {dataset.machine_raters}, no person" if dataset.machine_raters else whose
-    durations = [video.duration for video in videos]
+    seconds = [video.duration for video in videos]
+    sites = len({video.site for video in videos if video.site}) or "unstated number of"
+    skipped = sum(len(video.steps) for video in videos) - len(judged)
     sources = info.get("label_sources") or {}
     origins = ", ".join(f"{how}: {count}" for how, count in (sources.get("consensus") or {}).items())
-    text = _TEXT.format(
-        info=info,
-        rubric=rubric,
-        synthetic="**SYNTHETIC: no real exam, person or score.** " if info.get("synthetic") else "",
-        canary=f"Please keep this canary with every copy: {info['canary']}" if info.get("canary") else "",
-        open=_OPEN,
-        videos=len(videos),
-        hours=sum(durations) / 3600,
-        shortest=min(durations),
-        longest=max(durations),
-        sites=len({video.site for video in videos if video.site}) or "unstated number of",
-        steps=len(rubric.steps),
-        skills=len(rubric.skills),
-        judged=len(judged),
-        clips=sum(step.span is not None for step in judged),
-        skipped=sum(len(video.steps) for video in videos) - len(judged),
-        raters=", ".join(sources.get("raters", ())) or "none named",
-        origins=origins or (sources.get("rule") or "origin not stated" if missed else "withheld"),
-        reference=reference,
-        processing=info.get("processing") or _OPEN,
-        license=info.get("license") or "not stated",
-        citation=info.get("citation") or "not stated",
-        exams=_exams(rubric),
-        whose=whose,
-        sound="".join(f"\n* {line}" for line in dataset.sound_facts.sentences) if "sound" in info else "",
-    )
+    origins = origins or (sources.get("rule") or "origin not stated" if missed else "withheld")
+    facts = [
+        f"{len(videos)} videos, {sum(seconds) / 3600:.2f} h in all, {min(seconds):.1f} to {max(seconds):.1f} s each; "
+        f"{sites} site(s).",
+        f"Rubric `{rubric.rubric_id}` version {rubric.version}: {len(rubric.steps)} steps in {len(rubric.skills)} "
+        f"skill(s), {rubric.max_score:g} points.",
+        f"{len(judged)} judged steps; {sum(step.span is not None for step in judged)} have a time span; {skipped} are "
+        "marked as not applicable.",
+        f"Raters: {', '.join(sources.get('raters', ())) or 'none named'}. Reference: `consensus` ({origins}).",
+        reference,
+        *(dataset.sound_facts.sentences if "sound" in info else ()),
+        f"{info.get('processing') or 'How the files were processed is not stated.'} The table from original file names "
+        "to ids is kept outside this folder.",
+        f"Made for measuring how well a judge's scores agree with {whose}. Not for certifying people, and not for "
+        "clinical decisions.",
+        f"License: {info.get('license') or 'not stated'}. Citation: {info.get('citation') or 'not stated'}.",
+        f"Content digest (SHA-256 of rubric, labels and media): `{info['digest']}`",
+    ]
+    marked = "**SYNTHETIC: no real exam, person or score.** " if info.get("synthetic") else ""
+    about = f"{marked}Videos of {_exams(rubric)}, with scores of steps, for SiMing-Bench (`siming-tasks`)."
+    if info.get("canary"):
+        about += f" Please keep this canary with every copy: {info['canary']}"
+    text = f"# {info['name']}\n\n{about}\n\n" + "".join(f"* {fact}\n" for fact in facts) + f"\n{_OF_THE_OWNER}"
     return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---\n\n{text}"
 
 

@@ -96,7 +96,9 @@ def _write_public(dataset: Dataset, part: Path) -> None:
     media = {}
     for video in dataset.videos:
         target = _public_media(video)
-        checked_digest(dataset, video, dataset.media_path(video))
+        digest = sha256_file(dataset.media_path(video))
+        if (stated := dataset.meta["media_sha256"].get(video.media, digest)) != digest:
+            raise DataError.of([media_difference(dataset.root, video.media, stated, digest)])
         copy_recording(dataset, video, part / target)
         media[target] = sha256_file(part / target)
     known = {"name": dataset.name, "version": dataset.version, "synthetic": dataset.synthetic, **dataset.meta}
@@ -147,14 +149,6 @@ def _public_row(video: Video) -> dict[str, Any]:
         **{name: value for name, value in about.items() if value is not None},
         "steps": [_public_step(label) for label in video.steps],
     }
-
-
-def checked_digest(dataset: Dataset, video: Video, path: Path) -> str:
-    """SHA-256 of a video's file or its copy (DataError: ``dataset.yaml`` states another one)."""
-    digest = sha256_file(path)
-    if (stated := dataset.meta["media_sha256"].get(video.media, digest)) != digest:
-        raise DataError.of([media_difference(dataset.root, video.media, stated, digest)])
-    return digest
 
 
 def _public_step(label: StepLabel) -> dict[str, Any]:

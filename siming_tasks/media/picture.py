@@ -19,7 +19,6 @@ from siming_tasks.common.errors import MediaError
 if TYPE_CHECKING:
     from av.video.codeccontext import VideoCodecContext
     from av.video.frame import VideoFrame
-    from av.video.stream import VideoStream
 
 LIMITED_RANGE, FULL_RANGE = 1, 2
 BT709, BT601, BT2020 = 1, 5, 9
@@ -177,17 +176,6 @@ class Orientation(NamedTuple):
     def size(self, width: int, height: int) -> tuple[int, int]:
         """Width and height of the upright picture."""
         return (height, width) if self.transposed else (width, height)
-
-
-def picture_bytes(stream: VideoStream) -> int:
-    """Bytes of a decoded picture of a stream."""
-    form, pixels = stream.format, 0
-    for part in form.components:
-        width, height = stream.width, stream.height
-        if part.is_chroma:
-            width, height = form.chroma_width(width), form.chroma_height(height)
-        pixels += width * height * ((part.bits + 7) // 8)
-    return pixels
 
 
 def side_data(frame: VideoFrame) -> Sequence[Any]:

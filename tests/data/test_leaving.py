@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 import subprocess
 import sys
@@ -259,39 +258,29 @@ def test_jobs_and_uploads_need_consent_and_a_plan_says_who_has_it(
         push(open_dataset(public.root), "org/exams")
 
 
-@pytest.mark.parametrize(
-    ("frames", "refs", "size"),
-    [
-        pytest.param(40, 3, (3840, 2160), id="each picture is decoded", marks=pytest.mark.weekly),
-        pytest.param(18, 16, (5120, 2880), id="a decoder would hold 16 of 22 MB"),
-    ],
-)
-def test_a_check_takes_at_most_300_mb_beside_one_picture(
-    tmp_path: Path, frames: int, refs: int, size: tuple[int, int]
-) -> None:
-    flat = np.full((size[1] * 3 // 2, size[0]), 90, np.uint8)
+@pytest.mark.weekly
+def test_the_check_of_a_film_holds_few_of_its_pictures(tmp_path: Path) -> None:
+    """Forty of 4K are 500 MB; all of them were held, since what lies beside each was looked at."""
+    flat = np.full((2160 * 3 // 2, 3840), 90, np.uint8)
     with av.open(str(tmp_path / "v.mp4"), "w") as out:
         stream = out.add_stream("libx264", rate=25)
-        (stream.width, stream.height), stream.pix_fmt = size, "yuv420p"
-        stream.options = {"preset": "ultrafast", "x264-params": f"ref={refs}:bframes=3"}
-        for number in range(frames):
+        stream.width, stream.height, stream.pix_fmt, stream.options = 3840, 2160, "yuv420p", {"preset": "ultrafast"}
+        for number in range(40):
             flat[100:200, 90 * number : 90 * number + 90] = 6 * number
             out.mux(stream.encode(av.VideoFrame.from_ndarray(flat, format="yuv420p")))
         out.mux(stream.encode(None))
     done = subprocess.run([sys.executable, "-c", MEASURE, str(tmp_path / "v.mp4")], capture_output=True, text=True)
-    peak, codes = json.loads(done.stdout)
-    assert peak < 300 + flat.nbytes / 1e6 and ("media-large" in codes) == (refs == 16), (peak, codes)
+    assert float(done.stdout) < 300
 
 
 MEASURE = """
-import json, resource, sys
+import resource, sys
 from pathlib import Path
 from siming_tasks.common.schema import Video
 from siming_tasks.data.check.media_checks import inspect
 path = Path(sys.argv[1])
 inspect(path, Video("v", "v.mp4", 1, ()), 1, quick=True)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-found = inspect(path, Video("v", "v.mp4", 1, ()), 1)
-after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps([(after - before) / 1024, [problem.code for problem in found.problems]]))
+assert inspect(path, Video("v", "v.mp4", 1, ()), 1).frames == 40
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 """

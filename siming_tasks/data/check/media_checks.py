@@ -13,7 +13,7 @@ from siming_tasks.common.errors import MediaError, Problem
 from siming_tasks.common.files import sha256_file
 from siming_tasks.common.schema import Video
 from siming_tasks.media.container import open_video
-from siming_tasks.media.picture import WIDE_GAMUTS, Orientation, picture_bytes
+from siming_tasks.media.picture import WIDE_GAMUTS, Orientation
 from siming_tasks.media.plain_copy import has_user_data
 from siming_tasks.media.sampler import frame_range
 from siming_tasks.media.sound import silences_of
@@ -34,11 +34,6 @@ _HARMLESS = {
     *("ENCODER", "DURATION", "timecode"),
 }
 _REBUILD = "`siming data build` writes it as every reader expects."
-LARGE = 16_000_000
-"""Bytes of a picture above which key frames alone are decoded: a decoder holds up to 16 pictures that others are built
-on, and with a picture of 8K (50 MB) the check of one file would take more than a gigabyte."""
-LARGEST = 150_000_000
-"""Bytes of a picture that is not decoded at all."""
 
 
 @dataclass(frozen=True)
@@ -177,20 +172,13 @@ def _decode(about: _About, path: Path, timeline: Timeline, problems: list[Proble
     """Decode everything once, one picture in memory at a time; the number of pictures."""
     frames = damaged = 0
     first_bad: float | None = None
-    darkest, brightest = 255, 0
-    reason, expected, known = "", timeline.n_frames, timeline.times
+    darkest, brightest, broken = 255, 0, False
     try:
         if has_user_data(path):
             what = "carries user data inside the video stream, where cameras write time, place and serial numbers."
             problems.append(about.warning("media-user-data", what, "`siming data build` leaves it out."))
         with open_video(path) as (container, stream):
             stream.thread_type = "NONE"  # videos are worked on in parallel instead, which wastes less
-            if (size := picture_bytes(stream)) > LARGE:
-                stream.codec_context.skip_frame = "NONKEY" if size <= LARGEST else "ALL"
-                known = timeline.times[timeline.keyframes] if size <= LARGEST else timeline.times[:0]
-                expected = len(known)
-                what = f"has pictures of {stream.width} x {stream.height}: only {expected} key frames were decoded."
-                problems.append(about.warning("media-large", what, "Export it at 4K (3840 x 2160) or less."))
             for frame in container.decode(stream):
                 if not frames and any(Orientation.of(frame)):
                     what = "is to be shown turned or mirrored, which some readers ignore."
@@ -203,11 +191,11 @@ def _decode(about: _About, path: Path, timeline: Timeline, problems: list[Proble
                     darkest, brightest = min(darkest, int(grey.min())), max(brightest, int(grey.max()))
                 frames += 1
                 del frame  # while the next one is decoded
-    except MediaError as error:
-        reason = str(error)
-    lost = expected - frames
-    if damaged or lost > 0 or reason:
-        at = first_bad if first_bad is not None else float(known[min(frames, len(known) - 1)]) if len(known) else 0.0
+    except MediaError:
+        broken = True
+    lost = timeline.n_frames - frames
+    if damaged or lost > 0 or broken:
+        at = first_bad if first_bad is not None else float(timeline.times[min(frames, timeline.n_frames - 1)])
         what = f"{max(lost, 0)} pictures cannot be decoded and {damaged} are damaged, the first at {at:.2f} s."
         problems.append(about.problem("media-damaged", what, "Export it again from the source."))
     elif frames and brightest - darkest < 8:

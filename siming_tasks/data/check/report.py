@@ -101,7 +101,7 @@ def check_dataset(
             "spans": sum(step.span is not None for video in dataset.videos for step in video.applicable),
             "seconds": round(sum(video.duration for video in dataset.videos), 3),
             "raters": dataset.raters_in_words,
-            "sound": dataset.sound_facts.sentences if "sound" in dataset.meta else [],
+            "sound": list(dataset.sound_facts.sentences) if "sound" in dataset.meta else [],
             "splits": parts_of(dataset.videos),
             "frames": sum(item.frames or 0 for item in inspected.values()) if not quick else None,
         }
