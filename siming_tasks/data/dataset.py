@@ -168,7 +168,7 @@ class Dataset(Shown):
     @cached_property
     def sound_facts(self) -> SoundFacts:
         """Sound and transcripts of the videos, and who can judge the steps that need them."""
-        return sound_facts_of(self)
+        return sound_facts_of(self.rubric, self.meta.get("sound"), self.videos, self.raters, self.rater_facts)
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from siming_tasks.common.schema import Rater, human_raters
-
-if TYPE_CHECKING:
-    from siming_tasks.data.dataset import Dataset
+from siming_tasks.common.schema import Rater, Video, human_raters
+from siming_tasks.rubrics import Rubric
 
 
 class SoundFacts(NamedTuple):
@@ -28,22 +26,22 @@ class SoundFacts(NamedTuple):
         return [name for name, value in self.heard.items() if value is heard]
 
 
-def sound_facts_of(dataset: Dataset) -> SoundFacts:
-    """The facts of a data set, whose ``dataset.yaml`` states in ``sound`` whether the videos have theirs."""
-    kept = dataset.meta.get("sound")
-    steps = tuple(step.id for step in dataset.rubric.steps if step.evidence.is_heard)
-    transcripts = sum(video.extra.get("transcript") is not None for video in dataset.videos)
-    facts = dataset.rater_facts
-    heard = {name: facts.get(name, Rater()).heard for name in human_raters(dataset.raters, facts)}
+def sound_facts_of(
+    rubric: Rubric, kept: bool | None, videos: Sequence[Video], raters: Sequence[str], facts: Mapping[str, Rater]
+) -> SoundFacts:
+    """The facts of a data set; ``kept`` is what ``dataset.yaml`` states, ``facts`` what it states of its raters."""
+    steps = tuple(step.id for step in rubric.steps if step.evidence.is_heard)
+    transcripts = sum(video.extra.get("transcript") is not None for video in videos)
+    heard = {name: facts.get(name, Rater()).heard for name in human_raters(raters, facts)}
     lines = []
     if kept:
         lines.append("Sound is kept: voices identify people, and what is said can name them.")
     if transcripts:
-        count = f"{transcripts} of {len(dataset.videos)}"
+        count = f"{transcripts} of {len(videos)}"
         lines.append(f"{count} videos have a transcript, which can name people, too.")
     if not steps:
         return SoundFacts(steps, heard, tuple(lines))
-    lines.append(f"{len(steps)} of the {len(dataset.rubric.steps)} steps need sound ({', '.join(steps)}).")
+    lines.append(f"{len(steps)} of the {len(rubric.steps)} steps need sound ({', '.join(steps)}).")
     if kept:
         lines.append("Models that do not hear cannot judge them, and the benchmark's own tasks give pictures alone.")
     elif kept is None:
