@@ -15,10 +15,13 @@ import av
 import numpy as np
 import pytest
 from filelock import FileLock
+from hypothesis import settings
 
 from siming_tasks.tools.simulator import make_demo
 
 pytest_plugins = ["tests.lmms_eval_runs"]
+settings.register_profile("any load", deadline=None)
+settings.load_profile("any load")
 
 FAST = (
     *("metrics", "parsing", "rubrics", "tasks", "analysis/test_power.py"),

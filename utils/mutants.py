@@ -59,7 +59,7 @@ ARITHMETIC = {
 }  # fmt: skip
 FORK = multiprocessing.get_context("fork")
 UNREAD = shutil.ignore_patterns(".git", "__pycache__", ".*_cache", "build", "*.egg-info")
-FIRST = 60  # tests that execute a line, before all of the room
+FIRST = 400  # tests that execute a line, before all of the room
 SLOWEST = 300  # seconds of a processor, after which tests do not end and a mutant counts as dead
 
 

@@ -18,7 +18,7 @@ from siming_tasks.common.schema import Answer
 from siming_tasks.metrics import classification
 from siming_tasks.metrics.classification import Positive, ratio
 from siming_tasks.metrics.correlation import leave_out, totals
-from siming_tasks.metrics.jackknife import Counted, Jackknifed, Statistic, jackknifed, leave_out_groups
+from siming_tasks.metrics.jackknife import Counted, Jackknifed, Statistic, clusters_of, jackknifed
 from siming_tasks.metrics.labels import LabelMapping, ordinal_labels, qwk
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 
@@ -61,12 +61,12 @@ class TotalsCorrelation:
 
     def jackknife(self, matrix: ScoreMatrix) -> Jackknifed:
         """The value and those without each cluster."""
-        groups, clusters = leave_out_groups(matrix, few=self.ranks)
+        clusters = clusters_of(matrix)
         x, y = totals(matrix)
-        value, without = leave_out(x, y, groups, ranks=self.ranks)
+        value, without = leave_out(x, y, clusters, ranks=self.ranks)
         has = ~np.isnan(x) & ~np.isnan(y)
         how = {"range": (-1.0, 1.0), "fisher": True, "why": _why_no_correlation(x[has], y[has])}
-        return jackknifed(matrix, value, without, has, groups, clusters, **how)
+        return jackknifed(matrix, value, without, has, clusters, **how)
 
 
 def _why_no_correlation(x: FloatArray, y: FloatArray) -> str:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
-from siming_tasks.metrics.thresholds import FEW_VIDEOS, FEWEST, GROUPS, LEVEL, MOST_GROUPS, NOISE
+from siming_tasks.metrics.thresholds import FEW_VIDEOS, FEWEST, LEVEL, NOISE
 
 UNDEFINED = "It is 0/0 here."
 Plain = Callable[[ScoreMatrix], float]
@@ -44,7 +44,6 @@ class Jackknifed:
         rests: ``bool[C]``, whether the value rests on anything of the cluster.
         videos: ``bool[V]``, videos that it rests on.
         unit: what a cluster is; ``fixed``: larger units that are not left out.
-        clusters: how many clusters there are where ``without`` leaves out groups of them; 0: one a value.
         range: smallest and largest possible value.
         share: of steps or videos: exactly 0 or 1 has the bound of the rule of three.
         fisher: a correlation, whose interval is taken on Fisher's z with an error of at least 1/sqrt(n - 3).
@@ -57,7 +56,6 @@ class Jackknifed:
     videos: BoolArray
     unit: str = "video"
     fixed: tuple[str, ...] = ()
-    clusters: int = 0
     range: tuple[float, float] = (-math.inf, math.inf)
     share: bool = False
     fisher: bool = False
@@ -75,13 +73,13 @@ class Jackknifed:
 
     def estimate(self, *, tested: bool = False) -> Estimate:
         """The value with its interval, and with the p of "it is 0" if it is a difference that is ``tested``."""
-        n, clusters = int(self.videos.sum()), self.clusters or int(self.rests.sum())
+        n, clusters = int(self.videos.sum()), int(self.rests.sum())
         flags = tuple(f"these-{unit}s" for unit in self.fixed) + (("few-videos",) if 0 < n < FEW_VIDEOS else ())
         found = Estimate(None, n=n, clusters=clusters, unit=self.unit, flags=flags)
         if math.isnan(self.value):
             return replace(found, why=self.why)
         found, stderr = replace(found, value=self.value), self.stderr
-        degrees, known = int(self.rests.sum()) - 1, not math.isnan(stderr)
+        degrees, known = clusters - 1, not math.isnan(stderr)
         found = replace(found, stderr=stderr if known else None)
         if clusters < FEWEST:
             return replace(found, why=f"Fewer than {FEWEST} {self.unit}s: no interval.")
@@ -113,18 +111,14 @@ class Jackknifed:
 
 
 def jackknife(statistic: Statistic | Plain, matrix: ScoreMatrix) -> Jackknifed:
-    """The value of a statistic and its values without each cluster.
-
-    A plain function is called once more for each cluster; above :data:`MOST_GROUPS` clusters for each of
-    :data:`GROUPS` groups of them.
-    """
+    """The value of a statistic and its values without each cluster; a plain function is called once more for each."""
     if isinstance(statistic, Statistic):
         return statistic.jackknife(matrix)
-    groups, clusters = leave_out_groups(matrix)
-    number = int(groups.max(initial=-1)) + 1
-    without = np.array([_number(statistic(matrix.videos(groups != k))) for k in range(number)], np.float64)
+    clusters = clusters_of(matrix)
+    each = (matrix.videos(clusters != k) for k in range(int(clusters.max(initial=-1)) + 1))
+    without = np.array([_number(statistic(part)) for part in each], np.float64)
     counts: BoolArray = np.asarray((matrix.counted & matrix.answered).any(axis=1))
-    return jackknifed(matrix, _number(statistic(matrix)), without, counts, groups, clusters)
+    return jackknifed(matrix, _number(statistic(matrix)), without, counts, clusters)
 
 
 def jackknifed(
@@ -132,27 +126,18 @@ def jackknifed(
     value: float,
     without: FloatArray,
     counts: BoolArray,
-    groups: NDArray[np.intp],
-    clusters: int = 0,
+    clusters: NDArray[np.intp],
     **how: object,
 ) -> Jackknifed:
-    """A value of a matrix whose videos ``counts`` (``bool[V]``) it rests on, left out by ``groups``, ``intp[V]``."""
+    """A value of a matrix whose videos ``counts`` (``bool[V]``) it rests on, in ``clusters``, ``intp[V]``."""
     rests = np.zeros(len(without), np.bool_)
-    rests[groups[counts]] = True
-    many = len(set(np.asarray(matrix.clusters)[counts])) if clusters else 0
-    return Jackknifed(value, without, rests, counts, matrix.unit, matrix.fixed, many, **how)  # type: ignore[arg-type]
+    rests[clusters[counts]] = True
+    return Jackknifed(value, without, rests, counts, matrix.unit, matrix.fixed, **how)  # type: ignore[arg-type]
 
 
-def leave_out_groups(matrix: ScoreMatrix, *, few: bool = True) -> tuple[NDArray[np.intp], int]:
-    """Number of the group of each video, ``intp[V]``, and the number of clusters if a group holds several, else 0.
-
-    A group is a cluster, numbered by the sorted names. With ``few``, above :data:`MOST_GROUPS` clusters, cluster i is
-    in group i mod :data:`GROUPS`: neighbours in sorted order are alike and must not be left out together.
-    """
-    names, member = np.unique(np.asarray(matrix.clusters, dtype=str), return_inverse=True)
-    if not few or len(names) <= MOST_GROUPS:
-        return member.astype(np.intp), 0
-    return (member % GROUPS).astype(np.intp), len(names)
+def clusters_of(matrix: ScoreMatrix) -> NDArray[np.intp]:
+    """Number of the cluster of each video, ``intp[V]``, in the order of the clusters' sorted names."""
+    return np.unique(np.asarray(matrix.clusters, dtype=str), return_inverse=True)[1].astype(np.intp)
 
 
 def estimate(statistic: Statistic | Plain, matrix: ScoreMatrix) -> Estimate:
@@ -218,7 +203,7 @@ def combine(
         np.where(np.isfinite(without), without, np.nan),
         np.logical_or.reduce([part.rests for part in parts]),
         np.logical_or.reduce([part.videos for part in parts]),
-        first.unit, first.fixed, max(part.clusters for part in parts), bounds,
+        first.unit, first.fixed, bounds,
         why=undefined[0] if undefined else why or UNDEFINED,
     )  # fmt: skip
 
@@ -249,10 +234,10 @@ class Counted:
 
     def jackknife(self, matrix: ScoreMatrix) -> Jackknifed:
         """The value and those without each cluster, of one sum over the videos."""
-        groups, _ = leave_out_groups(matrix, few=False)
+        clusters = clusters_of(matrix)
         counts = np.asarray(self.counts(matrix), np.float64)
-        by_cluster = np.zeros((int(groups.max(initial=-1)) + 1, counts.shape[1]))
-        np.add.at(by_cluster, groups, counts)
+        by_cluster = np.zeros((int(clusters.max(initial=-1)) + 1, counts.shape[1]))
+        np.add.at(by_cluster, clusters, counts)
         whole = by_cluster.sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             value, without = float(self.function(whole)), self.function(whole - by_cluster)
@@ -260,7 +245,7 @@ class Counted:
             rests = ~np.isnan(self.function(counts)) if self.share else counts.any(axis=1)
         why = self.why(whole) if math.isnan(value) else ""
         how = {"range": self.range, "share": self.share, "why": why}
-        return jackknifed(matrix, value, without, rests, groups, **how)  # type: ignore[arg-type]
+        return jackknifed(matrix, value, without, rests, clusters, **how)  # type: ignore[arg-type]
 
 
 def _stderr(without: FloatArray) -> float:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.classification import Positive, ratio
-from siming_tasks.metrics.jackknife import Jackknifed, jackknifed, leave_out_groups
+from siming_tasks.metrics.jackknife import Jackknifed, clusters_of, jackknifed
 from siming_tasks.metrics.labels import LabelMapping, ordinal_labels
 from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.metrics.thresholds import NOISE
@@ -170,7 +170,7 @@ def shuffled_self(
         sides = [ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted)]
     else:
         sides = [side == (positive == "error") for side in (matrix.reference_wrong, matrix.predicted_wrong)]
-    groups, _ = leave_out_groups(matrix, few=False)
+    groups = clusters_of(matrix)
     site = np.unique(np.asarray(matrix.sites or [""] * len(known)), return_inverse=True)[1]
     whole, without = np.zeros(k * k), np.zeros((int(groups.max(initial=-1)) + 1, k * k))
     for here in range(int(site.max(initial=-1)) + 1):

@@ -18,7 +18,5 @@ COMPARABLE = 0.95
 """Share of answered steps below which a run is neither ranked nor tested."""
 MIN_ANSWERED = 0.8
 """Share of the answered steps of a video below which it has no total."""
-MOST_GROUPS, GROUPS = 1_000, 500
-"""Clusters above which a statistic that must be computed anew without each of them leaves out groups, and how many."""
 MARGIN = 0.05
 """Difference of two agreements that counts as none, unless a study states another."""

@@ -301,12 +301,8 @@ def _stated_facts(path: Path) -> dict[str, Any]:
 
 
 def _facts(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Facts of a run's results files about how it was made.
-
-    Those of the newest, but of a run whose failed requests were asked again those of the run itself; parts add up.
-    """
-    whole = [result for result in results if all(part.whole for row in slices_of([result]).values() for part in row)]
-    newest = (whole or results)[-1]
+    """Facts of a run's results files, of the newest, about how it was made; the seconds of all of them together."""
+    newest = results[-1]
     config, tasks = newest["config"], _our_tasks(newest)
     return public_run({
         **{name: config.get(name) for name in ("model", "model_args", "gen_kwargs", "limit")},
@@ -314,7 +310,7 @@ def _facts(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         **{name: newest.get(name) or None for name in ("model_name", "date", "lmms_eval_version", "git_hash")},
         "generation": next((task.get("generation_kwargs") for task in tasks.values()), None),
         "seeds": [config.get(f"{kind}_seed") for kind in ("random", "numpy", "torch", "fewshot")],
-        "seconds": sum(float(one.get("total_evaluation_time_seconds") or 0) for one in whole[-1:] or results) or None,
+        "seconds": sum(float(one.get("total_evaluation_time_seconds") or 0) for one in results) or None,
         "tasks": {name: task.get("metadata") or {} for name, task in tasks.items()},
     })  # fmt: skip
 

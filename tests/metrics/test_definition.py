@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +16,7 @@ from siming_tasks.analysis.physicians import MEAN, MINUS, beside_physicians
 from siming_tasks.metrics import Estimate, ScoreMatrix, evaluate
 from siming_tasks.metrics.catalogue import select, statistic
 from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED, READINGS
-from siming_tasks.metrics.jackknife import difference, holm, jackknife
+from siming_tasks.metrics.jackknife import difference, holm
 from siming_tasks.metrics.labels import CUTS
 from siming_tasks.metrics.no_video import no_video_judges, shuffled_self
 from tests.frozen.cases import matrices
@@ -188,14 +187,6 @@ def test_judge_minus_physicians(number, name):
         tested = matrix.answered_share >= 0.95
         same(beside.rows.one(MINUS, MEAN, key), page.estimate(expected), name, tested=tested)
         assert beside.verdict == (page.verdict(expected, margin) if tested else "not tested")
-
-
-def test_more_than_1000_clusters(exams):
-    matrix = exams(np.random.default_rng(0), videos=1003, steps=2)
-    order = np.random.default_rng(1).permutation(1003)
-    matrix = replace(matrix, clusters=tuple(f"s{k}" for k in order), unit="student")
-    expected = page.estimate(page.jackknife(judge_of(matrix), "srcc"))
-    same(jackknife(statistic("srcc"), matrix).estimate(), expected)
 
 
 def test_holm_and_ranks_follow_from_the_pairs(exams):

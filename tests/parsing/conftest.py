@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from siming_tasks.parsing import Parsed, parse_reply
 from siming_tasks.rubrics import Criteria, RubricStep
 
 sys.path.insert(0, str(Path(__file__).parent))  # for replyset, which stands beside the tests
@@ -30,14 +28,3 @@ def steps() -> tuple[RubricStep, ...]:
         step("aed_01", 5, "Power on"),
         step("aed_02", 2.5, "Pad placement"),
     )
-
-
-@pytest.fixture(scope="session")
-def full(steps: tuple[RubricStep, ...]) -> Callable[..., Parsed]:
-    return lambda reply, answer="score": parse_reply(reply, steps, answer)
-
-
-@pytest.fixture(scope="session")
-def clip(steps: tuple[RubricStep, ...]) -> Callable[..., Parsed]:
-    """One step: cpr_02, out of 3."""
-    return lambda reply, answer="score": parse_reply(reply, steps[1:2], answer)

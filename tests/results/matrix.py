@@ -22,8 +22,6 @@ Lines = list[dict[str, Any]]
 Key = tuple[str, str]
 """Table and metric."""
 
-OTHER = {"mapping": "proportional", "rater": "rater_b"}
-
 
 def logs(folder: Path) -> dict[str, Path]:
     """The sample logs of a run, by setting."""
@@ -95,21 +93,6 @@ def told(*words: object) -> dict[str, dict[str, Any]]:
     """By setting, what a command says with ``--json``."""
     found: dict[str, dict[str, Any]] = json.loads(siming(*words, "--json"))["settings"]
     return found
-
-
-def scored(folder: Path, how: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """What ``siming score`` says."""
-    return told("score", folder, *how)
-
-
-def compared(folder: Path, other: Path, how: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """What ``siming compare`` says of ``mine`` and ``other``."""
-    return told("compare", f"mine={folder}", f"other={other}", *how)
-
-
-def diagnosed(folder: Path, how: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """What ``siming score --show diagnosis`` says of the run that has the name of its folder."""
-    return told("score", "--show", "diagnosis", folder, *how)
 
 
 def printed(folder: Path, how: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -90,19 +90,14 @@ def test_a_prediction_file_written_by_hand_may_hold_them(dataset: Dataset, tmp_p
     assert found["full_score/v001"]["missing"] == {"cpr_02": "unreadable"}
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "message"),
-    [
+def test_an_edited_record_is_refused(dataset: Dataset, tmp_path: Path) -> None:
+    cases: list[tuple[str, dict[str, Any], str]] = [
         ("full_score_abstain", {"abstained": ["cpr_99"]}, "abstained 'cpr_99' was not asked"),
         ("full_score_evidence", {"evidence": {"cpr_01": [[2, 1]]}}, "evidence of 'cpr_01' was not asked for or ends"),
         ("full_score_evidence", {"evidence": {"cpr_01": [[1, 2]] * 65}}, "at most 64 items"),
         ("full_score_evidence", {"abstained": ["cpr_01"], "answers": {}}, "or may not be said"),
-    ],
-)
-def test_an_edited_record_is_refused(
-    dataset: Dataset, tmp_path: Path, name: str, change: dict[str, Any], message: str
-) -> None:
-    record = answered(name, dataset)[0]
-    with pytest.raises(DataError) as caught:
-        read_run(logged(tmp_path / "1_samples_a.jsonl", [{**record, **change}]), dataset)
-    assert message in str(caught.value)
+    ]
+    for name, change, message in cases:
+        record = answered(name, dataset)[0]
+        with pytest.raises(DataError, match=message):
+            read_run(logged(tmp_path / "1_samples_a.jsonl", [{**record, **change}]), dataset)

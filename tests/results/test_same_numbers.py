@@ -6,30 +6,16 @@ last digit, with its interval, its size and its flags.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import siming_tasks as st
-from siming_tasks.data import Dataset, open_dataset, withhold
+from siming_tasks.data import Dataset, withhold
 from siming_tasks.results.discovery import run_at
 from tests.records import number_of
-from tests.results.matrix import (
-    OTHER,
-    compared,
-    diagnosed,
-    flags,
-    host_rows,
-    loaded,
-    printed,
-    rewrite,
-    scored,
-    siming,
-    table,
-)
+from tests.results.matrix import flags, host_rows, loaded, printed, rewrite, siming, table, told
 from tests.runs import write_run
 
 NAMES = ("full_score", "clip_error")
@@ -67,9 +53,9 @@ def agree(
     how = flags(data, options, where.get("labels"))
     with loaded(where.get("host", data), work, options):
         host = host_rows(folder, part)
-    found = scored(folder, how)
-    both, one = compared(folder, folder, how), diagnosed(folder, how)
-    shown = printed(folder, how)
+    found, shown = told("score", folder, *how), printed(folder, how)
+    both = told("compare", f"mine={folder}", f"other={folder}", *how)
+    one = told("score", "--show", "diagnosis", folder, *how)
     assert host.keys() == found.keys() == both.keys() == one.keys()
     for name, result in found.items():
         rows = table(result, "answered", "all steps") | table(result, "ranked", "all steps")
@@ -95,25 +81,9 @@ def test_every_way_of_scoring_a_run_says_the_same(
 
 
 def test_other_options_are_the_same_for_all(runs: dict[str, Path], exams: Dataset, tmp_path: Path) -> None:
-    found = agree(runs["complete"], exams.root, tmp_path, OTHER)
-    assert found["full_score"]["options"].items() >= {"rater": "rater_b", "mapping": "proportional"}.items()
-
-
-def test_three_physicians_have_the_same_numbers_everywhere(three: Path, tmp_path: Path) -> None:
-    """A pair of physicians has one agreement in a comparison, in a diagnosis and in ``siming study raters``."""
-    run = a_run(open_dataset(three), tmp_path / "run", 1, ("full_score",))
-    options = {"rater": "rater_c"}
-    agree(run, three, tmp_path / "cache", options)
-    how = flags(three, options)
-    (name,), sources = ("full_score",), []
-    for said in (
-        compared(run, run, how)[name],
-        diagnosed(run, how)[name],
-        json.loads(siming("study", "raters", three, "--json")),
-    ):
-        pairs = st.Rows.from_json(said["rows"]).of("physicians with each other")
-        sources.append([row for row in pairs if not row.row.startswith("verdicts: ")])
-    assert len({row.row for row in sources[0]}) == 4 and sources[0] == sources[1] == sources[2]
+    other = {"mapping": "proportional", "rater": "rater_b"}
+    found = agree(runs["complete"], exams.root, tmp_path, other)
+    assert found["full_score"]["options"].items() >= other.items()
 
 
 def test_withheld_labels_give_the_same_numbers_everywhere(exams: Dataset, tmp_path: Path) -> None:

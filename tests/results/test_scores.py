@@ -1,13 +1,16 @@
-"""Scoring outside a run, with and without the labels at hand."""
+"""Scoring outside a run, with and without the labels at hand; a run by its folder alone, and as a table."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import siming_tasks as st
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import open_dataset, with_labels, withhold
 from siming_tasks.options import Options
@@ -27,7 +30,7 @@ def scored(
 
 @pytest.fixture
 def predictions(folder: Path, tmp_path: Path) -> Path:
-    return write_predictions(complete_run(open_dataset(folder)), tmp_path / "predictions.jsonl")
+    return write_predictions(complete_run(open_dataset(folder)), tmp_path / "run" / "1_samples_siming_a.jsonl")
 
 
 def test_verdict_metrics_equal_hand_counts(folder: Path, tmp_path: Path) -> None:
@@ -84,3 +87,30 @@ def test_scoring_needs_no_videos(folder: Path, predictions: Path) -> None:
     assert (without.settings, without.problems) == (with_media.settings, with_media.problems)
     with pytest.raises(DataError, match="media not found"):
         open_dataset(folder)
+
+
+def test_load_finds_the_data_set_that_the_results_file_names(
+    folder: Path, predictions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SIMING_DATA", raising=False)
+    with pytest.raises(DataError, match=r"its data set is not stated\. Give its folder \(data=\.\.\.\)"):
+        st.load(predictions.parent)
+    task = {"dataset_kwargs": {"data_files": {"test": str(folder / "videos.jsonl")}}}
+    results = {"config": {"model": "m"}, "configs": {"siming_full_score": task}}
+    (predictions.parent / "1_results.json").write_text(json.dumps(results))
+    assert st.load(predictions.parent).dataset.root == folder
+
+
+def test_a_frame_has_one_row_for_each_step_of_each_record(folder: Path, predictions: Path) -> None:
+    run = st.load(predictions, folder)
+    frame = run.to_pandas()
+    steps = {name: sum(len(r.answers) + len(r.missing) for r in records) for name, records in run.records.items()}
+    assert steps and frame.groupby("setting").size().to_dict() == steps
+    for name in run.settings:
+        matrix = run.score_matrix(name)
+        for row in frame[frame.setting == name].itertuples():
+            v, s = matrix.video_ids.index(row.video_id), matrix.step_ids.index(row.step_id)
+            np.testing.assert_equal(row.answer, matrix.predicted[v, s])
+            wanted = matrix.reference[v, s] if matrix.answer == "score" else float(matrix.reference_wrong[v, s])
+            if not np.isnan(matrix.reference[v, s]):
+                assert row.reference == wanted

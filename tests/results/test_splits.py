@@ -14,10 +14,8 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, check_dataset, open_dataset
 from siming_tasks.data.minimal_pairs import read_pairs
 from siming_tasks.data.splits import parts_of, take_part
-from siming_tasks.results.lmms_eval_commands import missing_requests
 from siming_tasks.results.run import read_run, score_run
 from tests.records import number_of
-from tests.runs import unanswered
 
 Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
 SETTINGS = ("full_score", "clip_error")
@@ -100,15 +98,6 @@ def test_a_limit_counts_the_videos_of_the_part(parted: Dataset, make_run: Callab
     log = next(folder.glob("*_samples_*"))
     log.write_text(log.read_text().splitlines()[1] + "\n")
     assert read_run(folder, parted).asked("full_score") == {"full_score/v003"}
-
-
-def test_what_failed_is_asked_again_in_its_part(parted: Dataset, make_run: Callable[..., Path], tmp_path: Path) -> None:
-    train = take_part(parted, "train")
-    folder = on_part(make_run(train, tmp_path / "a", settings=("full_score",)), "train")
-    unanswered(next(folder.glob("*_samples_*")), (1,))
-    run = read_run(folder, parted)
-    ((count, missing),) = missing_requests(run, run.dataset, ["full_score"]).values()
-    assert count == 2 and [request.id for request in missing] == ["full_score/v003"]
 
 
 def test_commands_take_the_part_that_they_are_told_or_that_the_run_names(

@@ -55,12 +55,6 @@ def test_a_long_reply_keeps_its_ends(exams: Dataset) -> None:
             "Give truncated replies more new tokens (--gen_kwargs max_new_tokens=...).",
             True,
         ),
-        (
-            UnreadNote({"full_score": {"partial": 1}, "full_error": {"unread": 1, "ok": 1}}, (), True),
-            "Replies that could not be read whole: full_score 1 of 1 (100.0%: 1 partial); full_error 1 of 2 (50.0%: "
-            "1 unread). SIMING_ASK=step asks about one step at a time.",
-            True,
-        ),
     ],
 )
 def test_the_note_counts_by_setting_and_says_what_helps(note: UnreadNote, expected: str, many: bool) -> None:

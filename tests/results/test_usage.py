@@ -16,6 +16,7 @@ from siming_tasks.report.formatting import usage_line
 from siming_tasks.results.record import Conditions, Record, is_asked_again
 from siming_tasks.results.usage import Prices, add_usage, load_prices, usage_summary
 from tests.records import record_json
+from tests.results.test_read import logged
 
 TABLE = """\
 currency: EUR
@@ -102,12 +103,10 @@ def test_several_replies_to_one_request_are_paid_together() -> None:
 @pytest.mark.parametrize(
     ("reply", "ended", "status"),
     [
-        ('{"score": 1}', "stop", "ok"),
         ('{"score": 1} because the hands', "length", "ok"),  # cut after the answer
         ("First I look at the hands and", "length", "truncated"),
         ("First I look at the hands and", "stop", "unread"),
         ("", "length", "truncated"),  # all tokens went into thinking
-        ("", "stop", "empty"),
         ("[LMMS_EVAL_REQUEST_FAILED after 5 retries] x", "length", "request_failed"),
     ],
 )
@@ -123,16 +122,12 @@ def test_score_tells_tokens_and_costs_by_a_table_of_today(
     short_demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (prices := tmp_path / "prices.yaml").write_text(TABLE)
-    dataset = open_dataset(short_demo)
-    lines = []
-    for number, video in enumerate(dataset.videos):
-        record = {
-            "id": f"full_score/{video.video_id}", "setting": "full_score", "video_id": video.video_id, "step_id": None,
-            "status": "empty", "answers": {}, "missing": {}, "media": {}, "dataset": dataset.digest,
-            "usage": {"prompt_tokens": 1000, "completion_tokens": 100, "model": "gpt-x", "kept": number == 0},
-        }  # fmt: skip
-        lines.append(json.dumps({"doc_id": number, "siming_stderr": record}))
-    (log := tmp_path / "20260101_samples_siming_full_score.jsonl").write_text("\n".join(lines) + "\n")
+    used = {"prompt_tokens": 1000, "completion_tokens": 100, "model": "gpt-x"}
+    records = [
+        record_json("full_score", video.video_id, None, Parsed("empty"), usage={**used, "kept": number == 0})
+        for number, video in enumerate(open_dataset(short_demo).videos)
+    ]
+    log = logged(tmp_path / "20260101_samples_siming_full_score.jsonl", records)
     words = ["score", str(log), "--data", str(short_demo)]
     assert main([*words, "--json"]) == 0
     usage = json.loads(capsys.readouterr().out)["settings"]["full_score"]["usage"]
@@ -141,8 +136,7 @@ def test_score_tells_tokens_and_costs_by_a_table_of_today(
     # 4 x (1000 x 2.5 + 100 x 10) / 1e6
     expected = "full_score took 4,000 tokens in, 400 out; 0.014 EUR, 0.0035 a video; 1 of 4 replies were kept"
     assert expected in capsys.readouterr().out
-    lines[0] = lines[0].replace('"prompt_tokens": 1000', '"prompt_tokens": -1')
-    log.write_text("\n".join(lines) + "\n")
+    log.write_text(log.read_text().replace('"prompt_tokens": 1000', '"prompt_tokens": -1'))
     assert main(words) == 1
     assert "prompt_tokens" in capsys.readouterr().err
 
