@@ -73,7 +73,7 @@ def copy_plain(source: Path, target: Path, *, sound: bool = False) -> None:
         av.open(str(temporary), "w", format="mp4", options=options_for(container if sound else None)) as output,
     ):
         timeline = read_timeline(source)
-        if stream.codec_context.name != "h264" or not _unit_lengths(stream) or not timeline.standard:
+        if stream.codec_context.name != "h264" or not unit_lengths(stream) or not timeline.standard:
             raise MediaError(f"{source}: may carry more than pictures, which cannot be left out of it. {_BUILD}")
         kept: dict[Any, Any] = {}
         tracks: tuple[Any, ...] = (stream, *(container.streams.audio[:1] if sound else ()))
@@ -110,7 +110,7 @@ def _lead_in(path: Path) -> int | None:
     return before
 
 
-def _unit_lengths(stream: VideoStream) -> int:
+def unit_lengths(stream: VideoStream) -> int:
     """Bytes of the length before each unit of a packet, as an ``.mp4`` stores H.264 or HEVC; 0 if it is not so."""
     setup, name = stream.codec_context.extradata or b"", stream.codec_context.name
     place = {"h264": 4, "hevc": 21}.get(name, 0)
@@ -132,7 +132,7 @@ def has_user_data(path: Path) -> bool:
     Packets are looked at, not pictures: decoded ones would keep what stands beside them in memory.
     """
     with open_video(path) as (container, stream):
-        size, kinds = _unit_lengths(stream), SEI.get(stream.codec_context.name, ())
+        size, kinds = unit_lengths(stream), SEI.get(stream.codec_context.name, ())
         for packet in container.demux(stream) if size else ():
             for unit in units(bytes(packet), size):
                 hevc = stream.codec_context.name == "hevc"

@@ -19,16 +19,10 @@ from siming_tasks.rubrics import Rubric, load_rubric
 from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_problems, station_raters
 from siming_tasks.tools.builder.label_rows import LabelRow, copied, joined
 from siming_tasks.tools.builder.label_tables import read_labels
+from siming_tasks.tools.builder.source_gate import Recording
 from siming_tasks.tools.builder.transcode import stamp
 from siming_tasks.tools.builder.transcripts import Names, read_names, read_transcripts, transcript_rows
-from siming_tasks.tools.builder.video_files import (
-    VideoFile,
-    VideoFiles,
-    find_sources,
-    new_ids,
-    sound_problems,
-    span_problems,
-)
+from siming_tasks.tools.builder.video_files import VideoFiles, find_sources, new_ids, sound_problems, span_problems
 
 
 @dataclass(frozen=True)
@@ -101,7 +95,7 @@ class BuildPlan:
     rubric_file: Path
     rows: tuple[LabelRow, ...]
     decision: Decision
-    sources: Mapping[str, VideoFile]
+    sources: Mapping[str, Recording]
     ids: Mapping[str, str]
     students: Mapping[str, str]
     raters: Mapping[str, str]
@@ -178,27 +172,25 @@ def _read(inputs: Inputs, rubric: Rubric) -> tuple[VideoFiles, tuple[list[LabelR
         DataError: a file cannot be read at all; ``.problems`` has the findings about the others, too.
     """
     failed: list[DataError] = []
-    videos, names = None, Names({})
-    try:
-        videos = VideoFiles(inputs.videos)
-    except DataError as error:
-        failed.append(error)
-    try:
-        names = read_names(inputs.names) if inputs.names else names
-    except DataError as error:
-        failed.append(error)
-    rows: list[LabelRow] = []
-    problems: list[Problem] = []
-    try:
-        judgments, problems = read_labels(inputs.labels, rubric, inputs.ratings)
-        rows, contradictions = joined(judgments, videos.speller() if videos else str)
-        problems += contradictions
-    except DataError as error:
-        failed.append(error)
-    if failed or videos is None:
-        found = [problem for error in failed for problem in error.problems or [Problem("unreadable", str(error), "")]]
+    found: list[Any] = []
+    for read in (
+        lambda: VideoFiles(inputs.videos),
+        lambda: read_names(inputs.names) if inputs.names else Names({}),
+        lambda: read_labels(inputs.labels, rubric, inputs.ratings),
+    ):
+        try:
+            found.append(read())
+        except DataError as error:
+            failed.append(error)
+            found.append(None)
+    videos, names, labels = found
+    judgments, problems = labels or ([], [])
+    rows, contradictions = joined(judgments, videos.speller() if videos else str)
+    problems += contradictions
+    if failed:
+        unread = [problem for error in failed for problem in error.problems or [Problem("unreadable", str(error), "")]]
         errors = [problem for problem in problems if problem.severity == "error"]
-        raise DataError(str(DataError.of([*found, *errors], shown=20)), [*found, *problems])
+        raise DataError(str(DataError.of([*unread, *errors], shown=20)), [*unread, *problems])
     return videos, (rows, problems), names
 
 
@@ -213,20 +205,23 @@ def _unmet_facts(facts: Mapping[str, Rater], rows: Sequence[LabelRow]) -> Iterat
 def _unkept_ids(rows: Sequence[LabelRow]) -> Iterator[Problem]:
     """Names that cannot be ids: an id is part of paths and of prediction files."""
     fix = "in the table and on disk, or leave out --keep-ids."
-    first: dict[str, str] = {}
+    seen: dict[str, LabelRow] = {}
     for row in rows:
+        seen.setdefault(row.video, row)
+    first: dict[str, str] = {}
+    for row in seen.values():
+        why = ""
         if (known := first.setdefault(row.video.casefold(), row.video)) != row.video:
-            what = f"video {row.video!r} cannot be kept as an id beside {known!r}: on some systems they are one file."
-            yield Problem("id-not-kept", what, f"Rename one {fix}", row.file, row.lines[0], "video_id")
-            first[row.video.casefold()] = row.video
-    for row in {row.video: row for row in reversed(rows)}.values():
-        if not re.fullmatch(VIDEO_ID, row.video) or len(row.video) > MAX_VIDEO_ID:
-            what = f"video {row.video!r} cannot be kept as an id: letters A-z, digits, `.`, `_` and `-` only."
-            yield Problem("id-not-kept", what, f"Rename it {fix}", row.file, row.lines[0], "video_id")
-        try:
-            check_file_name(row.video)
-        except ValueError as error:
-            what = f"video {row.video!r} cannot be kept as an id: {error}."
+            why = f"on some systems it is one file with {known!r}"
+        elif not re.fullmatch(VIDEO_ID, row.video) or len(row.video) > MAX_VIDEO_ID:
+            why = "letters A-z, digits, `.`, `_` and `-` only"
+        else:
+            try:
+                check_file_name(row.video)
+            except ValueError as error:
+                why = str(error)
+        if why:
+            what = f"video {row.video!r} cannot be kept as an id: {why}."
             yield Problem("id-not-kept", what, f"Rename it {fix}", row.file, row.lines[0], "video_id")
 
 

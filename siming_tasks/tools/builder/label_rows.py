@@ -16,6 +16,8 @@ COLUMNS = ("video_id", "step_id", "rater", "points", "start", "end", *VIDEO_FIEL
 """The long table."""
 NAMES = ("video_id", "step_id", "rater", *VIDEO_FIELDS)
 """Columns of names, in every form of a table."""
+NOT_APPLICABLE = "N/A"
+"""Points of a step that does not apply to this exam."""
 COPY = 10
 """Judgments in common from which two raters who always agree may be one file that was copied."""
 

@@ -22,13 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from siming_tasks.common.errors import DataError, Problem
-from siming_tasks.common.files import digest_of, open_regular, read_text
+from siming_tasks.common.files import open_regular, read_text
 from siming_tasks.common.sanitize import cell_text, shown_name
 from siming_tasks.rubrics import Rubric, RubricStep
 from siming_tasks.rubrics.rubric import HALF, HALF_POINTS_HINT, is_on_increment, named
-from siming_tasks.tools.builder.cells import NOT_APPLICABLE, number_of, seconds_of, way_out
 from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_labels
-from siming_tasks.tools.builder.label_rows import COLUMNS, NAMES, VIDEO_FIELDS, Judgment
+from siming_tasks.tools.builder.label_rows import COLUMNS, NAMES, NOT_APPLICABLE, VIDEO_FIELDS, Judgment
 from siming_tasks.tools.builder.workbook import MAX_COLUMNS, MAX_ROWS, MAX_UNPACKED, Grid, read_workbook
 from siming_tasks.tools.station.event_log import is_event_log
 
@@ -39,6 +38,8 @@ _WORKBOOKS = (b"PK\x03\x04", b"PK\x05\x06", b"\xd0\xcf\x11\xe0")
 _NO_NAME = re.compile(r"nan|n/?a|none|null|unknown|[-?–—]+|#[A-Z0/]+[!?]|#N/A", re.IGNORECASE)
 """What stands for a name that is not known; as a name it would make one person or place of many."""
 _SAVE = "Save it as CSV UTF-8 (comma delimited), or as .xlsx."
+_NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?")
+_CLOCK = re.compile(r"(?:([0-9]{1,2}):)?([0-9]{1,3}):([0-5]?[0-9](?:\.[0-9]{1,9})?)")
 
 
 def read_labels(
@@ -52,11 +53,7 @@ def read_labels(
     judgments: list[Judgment] = []
     problems: list[Problem] = []
     failed: list[Problem] = []
-    first: dict[str, Path] = {}
     empty: list[Path] = []
-    for step_id in sorted({*COLUMNS} & {*rubric.by_id}):
-        what = f"step {step_id!r} of the rubric is called as a column of every table is."
-        problems.append(Problem("step-id-reserved", what, "Give it another id in the rubric."))
     for path in paths:
         try:
             if is_event_log(path):
@@ -65,11 +62,6 @@ def read_labels(
                 grids = read_grids(path)
                 found = [problem for grid in grids for problem in grid.problems]
                 rows = [row for grid in grids for row in _Table(grid, rubric, found).judgments()]
-                if (known := first.setdefault(digest_of(path), path)) != path:
-                    fix = "Give each table once, and every rater's own."
-                    found.append(Problem("file-twice", f"is the same file as {known}.", fix, str(path)))
-            if paths.count(path) > 1:
-                found.append(Problem("file-twice", "is given twice.", "Give it once.", str(path)))
         except DataError as error:
             failed += error.problems or [Problem("unreadable", str(error), "")]
             continue
@@ -83,6 +75,31 @@ def read_labels(
     if failed:
         raise DataError(str(DataError.of([*failed, *problems], shown=20)), [*failed, *problems])
     return judgments, problems
+
+
+def number_of(text: str) -> float | None:
+    """The number that a cell spells with digits and a decimal point; None if it is spelled otherwise.
+
+    Example:
+        >>> number_of("1.5"), number_of("1,5"), number_of("1E1"), number_of("50 %"), number_of("٢")
+        (1.5, None, None, None, None)
+    """
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def seconds_of(text: str) -> float | None:
+    """Seconds, spelled as a number or as ``[h:]m:s``; None if it is neither.
+
+    Example:
+        >>> seconds_of("83.5"), seconds_of("1:23.5"), seconds_of("1:02:03"), seconds_of("1:75"), seconds_of("2 s")
+        (83.5, 83.5, 3723.0, None, None)
+    """
+    if (number := number_of(text)) is not None:
+        return number
+    clock = _CLOCK.fullmatch(text)
+    if clock is None or (clock[1] and int(clock[2]) > 59):
+        return None
+    return 3600 * int(clock[1] or 0) + 60 * int(clock[2]) + float(clock[3])
 
 
 def read_grids(path: Path) -> list[Grid]:
@@ -244,7 +261,8 @@ class _Table:
             return None, not text
         value = number_of(text)
         if value is None:
-            self._add("not-a-number", f"{text!r} is not a number of points.", way_out(text), row.number, column)
+            fix = f"Write the points alone, with a decimal point (2 or 1.5), {NOT_APPLICABLE}, or nothing."
+            self._add("not-a-number", f"{text!r} is not a number of points.", fix, row.number, column)
         elif not 0 <= value <= step.max_score:
             what = f"{text} is off the scale of {step.id}, 0-{step.max_score:g}."
             self._add("score-off-scale", what, "Correct the points, or max_score in the rubric.", row.number, column)

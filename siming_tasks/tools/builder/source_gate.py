@@ -25,22 +25,22 @@ MAX_GAP = 3600
 class Recording:
     """Lengths of a video file that can be decoded, in seconds.
 
-    ``stated`` is what its header says (None: nothing), ``end`` when its last picture ends and ``sound`` when the first
-    packet of its first sound track is heard (None: it has none), counted from where a player begins; ``tracks`` is the
-    number of sound tracks.
+    ``stated`` is what its header says (None: nothing), ``duration`` when its last picture ends and ``sound`` when the
+    first packet of its first sound track is heard (None: it has none), counted from where a player begins; ``tracks``
+    is the number of sound tracks.
     """
 
     path: Path
     stated: float | None
-    end: float
+    duration: float
     sound: float | None = None
     tracks: int = 0
 
     def cut(self) -> Problem | None:
         """A warning if the pictures end long before the header says: the file may have been cut off."""
-        if self.stated is None or self.stated - self.end <= max(MIN_CUT, self.stated * CUT_SHARE):
+        if self.stated is None or self.stated - self.duration <= max(MIN_CUT, self.stated * CUT_SHARE):
             return None
-        what = f"says {self.stated:.1f} s, and its pictures end after {self.end:.1f} s."
+        what = f"says {self.stated:.1f} s, and its pictures end after {self.duration:.1f} s."
         fix = "Copy it again from the source, if that is longer; else nothing is to be done."
         return Problem("media-cut", what, fix, str(self.path), severity="warning")
 

@@ -13,7 +13,7 @@ from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import alike, cell, cell_text, one_line, visible
 from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.rubrics import Rubric, RubricStep
-from siming_tasks.tools.builder.cells import NOT_APPLICABLE
+from siming_tasks.tools.builder.label_rows import NOT_APPLICABLE
 from siming_tasks.tools.builder.video_files import VideoFiles
 
 MAX_LIST = 255
@@ -144,7 +144,7 @@ def _book(template: Template) -> Any:
             names = " ".join(filter(None, (step.name, step.name_zh)))
             note = f"{step.id} {names} (0 to {step.max_score:g})\n{step.requirement}\n\n" + _criteria(step, "\n")
             head.comment = Comment(visible(note), "siming", height=280, width=380)
-            rule = _rule(step, f"{head.column_letter}2")
+            rule = _rule(step)
             sheet.add_data_validation(rule)
             rule.add(f"{head.column_letter}2:{head.column_letter}{last}")
 
@@ -184,16 +184,13 @@ def _unlock(sheet: Any, row: int, column: int, form: str) -> None:
     place.protection, place.number_format = Protection(locked=False), form
 
 
-def _rule(step: RubricStep, first: str) -> Any:
-    """The points that a cell takes, and what is shown beside it while it is filled in."""
+def _rule(step: RubricStep) -> Any:
+    """The points that a cell takes, if a list can hold them, and what is shown beside it while it is filled in."""
     from openpyxl.worksheet.datavalidation import DataValidation
 
     listed = f'"{",".join(allowed_points(step))}"'
-    if len(listed) <= MAX_LIST:
-        rule = DataValidation(type="list", formula1=listed, allow_blank=True)
-    else:
-        number = f"ISNUMBER({first}),{first}>=0,{first}<={step.max_score:g},MOD({first},{step.score_increment:g})=0"
-        rule = DataValidation(type="custom", formula1=f'OR({first}="{NOT_APPLICABLE}",AND({number}))', allow_blank=True)
+    kind: Any = {"type": "list", "formula1": listed} if len(listed) <= MAX_LIST else {}
+    rule = DataValidation(**kind, allow_blank=True)
     rule.errorTitle = step.id
     rule.error = f"0 to {step.max_score:g} in steps of {step.score_increment:g}, or {NOT_APPLICABLE}."
     # The longest title and text that a spreadsheet shows.

@@ -24,7 +24,7 @@ from siming_tasks.common.files import atomic_path, atomic_write, sha256_file, sh
 from siming_tasks.media.clips import x264_options
 from siming_tasks.media.container import open_video
 from siming_tasks.media.picture import BT709, WIDE_GAMUTS, Colour, Orientation, copy_colour_tags, to_bt709_filter
-from siming_tasks.media.plain_copy import PICTURES, options_for, units
+from siming_tasks.media.plain_copy import copy_plain, options_for, unit_lengths, units
 from siming_tasks.media.timeline import REENCODE, read_timeline
 from siming_tasks.tools.builder.clock import Clock
 from siming_tasks.tools.builder.kept_sound import SoundWriter
@@ -182,16 +182,12 @@ def normalise(
     """
     import av
 
+    if not keep_audio and (copied := _copied(source, target, check)):
+        return copied
     with open_video(source) as (container, stream), atomic_path(target) as temporary:
-        with av.open(
-            str(temporary), "w", format="mp4", options=options_for(container if keep_audio else None)
-        ) as output:
-            if not keep_audio and (container.start_time or 0) <= 0 and (rate := _rate_to_copy(source, stream)):
-                frames, damaged = _copy(container, stream, output, check)
-                size = stream.width, stream.height
-                result = Normalised(frames, str(rate), *size, copied=True, stored=frames, damaged=damaged)
-            else:
-                result = _encode(source, container, stream, output, keep_audio, check)
+        kept = options_for(container if keep_audio else None)
+        with av.open(str(temporary), "w", format="mp4", options=kept) as output:
+            result = _encode(source, container, stream, output, keep_audio, check)
         _verify(source, temporary, result)
     return result
 
@@ -205,65 +201,47 @@ def _verify(source: Path, written: Path, result: Normalised) -> None:
         raise MediaError(f"{source}: could not be written at a constant rate. {REENCODE}")
 
 
-def _rate_to_copy(source: Path, stream: VideoStream) -> Fraction | None:
-    """The constant rate of a video whose coded pictures can be copied, else None.
+def _copied(source: Path, target: Path, check: Callable[[], None]) -> Normalised | None:
+    """Copy the coded pictures of an ``.mp4`` that is as it should be already, and count the damaged; else None.
 
-    A copy of all packets must show what a player shows, and need nothing but the pictures: an edit list trims nothing
-    away, which a copy would bring back, and every keyframe is an IDR picture, so that no decoder needs the SEI that
-    tells it where to start.
+    It is upright, at a constant rate from 0 on, of even sides and square pixels, and needs nothing but its pictures:
+    every keyframe is an IDR picture, so that no decoder needs the SEI that tells it where to start.
     """
-    if source.suffix.lower() not in (".mp4", ".mov", ".m4v") or stream.codec_context.name != "h264":
-        return None
-    if stream.pix_fmt != "yuv420p" or stream.width % 2 or stream.height % 2:
-        return None
-    if (stream.sample_aspect_ratio or 1) != 1 or stream.codec_context.color_primaries in WIDE_GAMUTS:
-        return None
+    import av
+
     try:
         timeline = read_timeline(source)
     except MediaError:
         return None
-    if 0 not in timeline.keyframes or timeline.pts[0] != 0:
-        return None
-    with open_video(source) as (container, video):
-        first = next(container.decode(video), None)
-        if first is None or any(Orientation.of(first)) or first.interlaced_frame:
-            return None
-    with open_video(source) as (container, video):
-        setup = video.codec_context.extradata or b""
-        if len(setup) < 7 or setup[0] != 1:
-            return None  # not an .mp4's way of storing H.264
-        size = (setup[4] & 3) + 1
-        for packet in container.demux(video):
-            kinds = {unit[0] & 31 for unit in units(bytes(packet), size)} if packet.is_keyframe else {IDR}
-            if packet.size and (packet.is_discard or IDR not in kinds):
-                return None
     steps = np.unique(np.diff(timeline.pts))
-    return 1 / (int(steps[0]) * timeline.time_base) if len(steps) == 1 else None
-
-
-def _copy(
-    container: InputContainer, stream: VideoStream, output: OutputContainer, check: Callable[[], None]
-) -> tuple[int, int]:
-    """Copy the coded pictures and decode them on the way; their number, and how many come damaged or not at all."""
-    import av
-    from av.bitstream import BitStreamFilterContext
-
-    copied: Any = output.add_stream_from_template(stream)
-    copied.metadata.clear()
-    pictures_only = BitStreamFilterContext(f"filter_units=pass_types={PICTURES}", stream, copied)
-    stream.thread_type = "AUTO"
-    frames = whole = 0
-    for packet in container.demux(stream):
-        with suppress(av.error.InvalidDataError):
-            decoded: Any = packet.decode()
-            whole += sum(not frame.is_corrupt for frame in decoded)
-        if packet.dts is not None:
+    if not timeline.standard or timeline.pts[0] != 0 or 0 not in timeline.keyframes or len(steps) != 1:
+        return None
+    whole = 0
+    with open_video(source) as (container, stream):
+        coded, length = stream.codec_context, unit_lengths(stream)
+        if coded.name != "h264" or stream.pix_fmt != "yuv420p" or stream.width % 2 or stream.height % 2 or not length:
+            return None
+        if (stream.sample_aspect_ratio or 1) != 1 or coded.color_primaries in WIDE_GAMUTS:
+            return None
+        if (container.start_time or 0) > 0:
+            return None
+        stream.thread_type = "AUTO"
+        for packet in container.demux(stream):
             check()
-            for kept in pictures_only.filter(packet):
-                kept.stream = copied
-                output.mux(kept)
-                frames += 1
-    return frames, frames - whole
+            if packet.is_keyframe and IDR not in {unit[0] & 31 for unit in units(bytes(packet), length)}:
+                return None
+            with suppress(av.error.InvalidDataError):
+                frames: Any = packet.decode()
+                if any(frame.interlaced_frame for frame in frames):
+                    return None
+                whole += sum(not frame.is_corrupt for frame in frames)
+        size = stream.width, stream.height
+    try:
+        copy_plain(source, target)
+    except MediaError:  # its packets alone do not show the same
+        return None
+    number, rate = timeline.n_frames, 1 / (int(steps[0]) * timeline.time_base)
+    return Normalised(number, str(rate), *size, copied=True, stored=number, damaged=number - whole)
 
 
 def _encode(

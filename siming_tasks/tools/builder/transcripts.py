@@ -19,7 +19,8 @@ from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_text
 from siming_tasks.data.row_schema import problems_of
 from siming_tasks.tools.builder.label_tables import read_grids
-from siming_tasks.tools.builder.video_files import VideoFile, VideoFiles
+from siming_tasks.tools.builder.source_gate import Recording
+from siming_tasks.tools.builder.video_files import VideoFiles
 
 SUFFIXES = (".vtt", ".json")
 """Of files that are read as transcripts."""
@@ -228,7 +229,7 @@ def read_names(path: Path) -> Names:
 
 
 def transcript_rows(
-    video: str, file: TranscriptFile, source: VideoFile, names: Names, problems: list[Problem]
+    video: str, file: TranscriptFile, source: Recording, names: Names, problems: list[Problem]
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """The ``transcript`` of a video's row, and the number of each speaker who got one.
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from siming_tasks.common.errors import DataError, MediaError, Problem
 from siming_tasks.common.files import inside
-from siming_tasks.tools.builder.cells import spelled
 from siming_tasks.tools.builder.label_rows import LabelRow
-from siming_tasks.tools.builder.source_gate import look_at_all
+from siming_tasks.tools.builder.source_gate import Recording, look_at_all
 
 SUFFIXES = frozenset(
     (
@@ -44,14 +42,14 @@ class VideoFiles:
         if not self.files:
             raise DataError(f"{folder}: holds no video file ({', '.join(sorted(SUFFIXES))}).")
         self._exactly: dict[str, list[Path]] = {}
-        self._nearly: dict[str, list[Path]] = {}
+        self._composed: dict[str, list[Path]] = {}  # macOS writes an "ü" as two letters
         for path in self.files:
             for name in {path.relative_to(folder).as_posix(), path.name, path.stem}:
                 self._exactly.setdefault(name, []).append(path)
-                self._nearly.setdefault(spelled(name), []).append(path)
+                self._composed.setdefault(_composed(name), []).append(path)
 
     def find(self, name: str) -> list[Path]:
-        """The files that a name may mean: those of exactly this name, else those of the same normal form."""
+        """The files that a name may mean: those of exactly this name, else those of the same letters."""
         if name in self._exactly:
             return self._exactly[name]
         try:
@@ -61,13 +59,7 @@ class VideoFiles:
                 return [path]
         except (OSError, ValueError):
             pass
-        return list(dict.fromkeys(self._nearly.get(spelled(name), [])))
-
-    def similar(self, name: str) -> list[str]:
-        """Up to three file names that resemble a name."""
-        names = [path.relative_to(self.folder).as_posix() for path in self.files]
-        near = difflib.get_close_matches(spelled(name), [spelled(Path(each).stem) for each in names], 3, 0.75)
-        return [each for each in names if spelled(Path(each).stem) in near][:3]
+        return list(dict.fromkeys(self._composed.get(_composed(name), [])))
 
     def speller(self) -> Callable[[str], str]:
         """Gives all spellings of one name in a sheet that mean the same file the first of them."""
@@ -75,7 +67,7 @@ class VideoFiles:
 
         def spelling(name: str) -> str:
             files = self.find(name)
-            return first.setdefault(str(files[0]) if len(files) == 1 else f"name {spelled(name)}", name)
+            return first.setdefault(str(files[0]) if len(files) == 1 else f"name {_composed(name)}", name)
 
         return spelling
 
@@ -89,23 +81,13 @@ class VideoFiles:
         return same[0] if len(same) == 1 else None
 
 
-@dataclass(frozen=True)
-class VideoFile:
-    """A video file, the name the sheet has for it, and when its last picture ends and its sound begins (seconds).
-
-    ``sound`` is None where it has none; ``tracks`` is the number of its sound tracks.
-    """
-
-    name: str
-    path: Path
-    duration: float
-    sound: float | None = None
-    tracks: int = 0
+def _composed(name: str) -> str:
+    return unicodedata.normalize("NFC", name)
 
 
-def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str, VideoFile], list[Problem]]:
+def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str, Recording], list[Problem]]:
     """The file of every video in the sheet, by the sheet's name (path below the folder, file name, or stem)."""
-    sources: dict[str, VideoFile] = {}
+    sources: dict[str, Recording] = {}
     problems: list[Problem] = []
     first: dict[str, LabelRow] = {}
     for row in rows:
@@ -117,8 +99,6 @@ def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str
         code, what = "", ""
         if not match:
             code, what = "video-missing", f"video {name!r}: no such file in {videos.folder}."
-            if near := videos.similar(name):
-                what += f" Similar: {', '.join(map(repr, near))}."
             fix = "Write the file's name (with or without suffix), or put the file there."
         elif len(match) > 1:
             shown = " or ".join(path.relative_to(videos.folder).as_posix() for path in match[:3])
@@ -127,7 +107,7 @@ def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str
         elif isinstance(recording := looked[match[0]], MediaError):
             code, what, fix = "media-unreadable", str(recording), "Export the video again."
         else:
-            sources[name] = VideoFile(name, match[0], recording.end, recording.sound, recording.tracks)
+            sources[name] = recording
             problems += [cut] if (cut := recording.cut()) else []
         if code:
             problems.append(Problem(code, what, fix, row.file, row.lines[0], "video_id"))
@@ -139,7 +119,7 @@ def find_sources(videos: VideoFiles, rows: Sequence[LabelRow]) -> tuple[dict[str
     return sources, problems
 
 
-def sound_problems(sources: Mapping[str, VideoFile]) -> list[Problem]:
+def sound_problems(sources: Mapping[str, Recording]) -> list[Problem]:
     """Problems with the sound that is to be kept: none of a video, or tracks of it that are left out."""
     problems: list[Problem] = []
     if silent := [name for name, source in sources.items() if source.sound is None]:

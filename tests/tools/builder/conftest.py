@@ -1,18 +1,23 @@
-"""The dataset folder that tests of the builder spoil, and real recordings whose sound begins late."""
+"""What a hospital has (videos, a rubric, a table of labels), and recordings whose sound is late or damaged."""
 
 from __future__ import annotations
 
+import csv
+import shutil
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
 import pytest
+import yaml
 
-from tests.data.conftest import _good, edit, folder
+from tests.data.conftest import RUBRIC, STEPS, write_video
 
-__all__ = ["_good", "damage_sound", "edit", "film_with_tone", "folder", "footage", "late_sound"]
 FOOTAGE = Path(__file__).parents[4] / "shared" / "footage"
+NAMES = ("Zhang San 2024-03-01", "李四", "exam 003")
 
 
 @pytest.fixture
@@ -23,19 +28,72 @@ def footage() -> Path:
     return FOOTAGE
 
 
-def late_sound(source: Path, target: Path, late: float) -> Path:
-    """A copy whose sound begins this many seconds later, as a camera with a slow microphone writes it."""
+def long_table(path: Path, names: tuple[str, ...] = NAMES, *, differ: bool = False) -> Path:
+    """A table of labels whose raters agree (except, on demand, on cpr_02 of the first video)."""
+    with path.open("w", encoding="utf-8-sig", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["video_id", "step_id", "start", "end", "rater", "points", "student", "site"])
+        for number, name in enumerate(names):
+            for index, (step, top) in enumerate(STEPS):
+                a = int(top) - (number + index) % 2
+                b = a - 1 if differ and (number, index) == (0, 1) else a
+                for rater, points in (("rater_a", a), ("rater_b", b)):
+                    times = [0.5 * index, 0.5 * index + 0.4]
+                    writer.writerow([name, step, *times, rater, points, f"student of {name}", "A"])
+    return path
+
+
+@pytest.fixture(scope="session")
+def _hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("hospital")
+    write_video(place / "videos" / f"{NAMES[0]}.mp4", seed=1, metadata={"title": "Zhang San", "comment": "ward 7"})
+    write_video(place / "videos" / f"{NAMES[1]}.avi", seed=2, codec="mpeg4")
+    write_video(place / "videos" / "camera 2" / f"{NAMES[2]}.mkv", seed=3, audio=True)
+    (place / "rubric.yaml").write_text(yaml.safe_dump(RUBRIC))
+    long_table(place / "labels.csv")
+    return place
+
+
+@pytest.fixture
+def given(_hospital: Path, tmp_path: Path) -> dict[str, Path]:
+    """A copy of what a hospital has, by the names of ``build_dataset``."""
+    place = Path(shutil.copytree(_hospital, tmp_path / "given"))
+    return {"rubric": place / "rubric.yaml", "labels": place / "labels.csv", "videos": place / "videos"}
+
+
+def edit(given: dict[str, Path], old: str, new: str, count: int = -1) -> None:
+    """Change the text of the table of labels."""
+    text = given["labels"].read_text(encoding="utf-8-sig")
+    assert old in text
+    given["labels"].write_text(text.replace(old, new, count), encoding="utf-8-sig")
+
+
+def with_other_sound(source: Path, target: Path, change: Callable[[int, Any], Any]) -> Path:
+    """A copy whose packets of sound, by their number, are changed."""
     with av.open(str(source)) as old, av.open(str(target), "w") as new:
         streams = {stream: new.add_stream_from_template(stream) for stream in old.streams.get(video=0, audio=0)}
+        number = -1
         for packet in old.demux(list(streams)):
             if packet.dts is None:
                 continue
+            kept = packet
             if packet.stream.type == "audio":
-                shift = round(Fraction(late) / packet.time_base)
-                packet.pts, packet.dts = packet.pts + shift, packet.dts + shift
-            packet.stream = streams[packet.stream]
-            new.mux(packet)
+                number += 1
+                kept = change(number, packet)
+            kept.stream = streams[packet.stream]
+            new.mux(kept)
     return target
+
+
+def late_sound(source: Path, target: Path, late: float) -> Path:
+    """A copy whose sound begins this many seconds later, as a camera with a slow microphone writes it."""
+
+    def later(_: int, packet: Any) -> Any:
+        shift = round(Fraction(late) / packet.time_base)
+        packet.pts, packet.dts = packet.pts + shift, packet.dts + shift
+        return packet
+
+    return with_other_sound(source, target, later)
 
 
 def film_with_tone(
@@ -58,20 +116,3 @@ def film_with_tone(
         out.mux(track.encode(sound))
         out.mux(track.encode(None))
     return path
-
-
-def damage_sound(source: Path, target: Path, packets: range) -> Path:
-    """A copy in which these packets of sound hold nothing that can be decoded."""
-    with av.open(str(source)) as old, av.open(str(target), "w") as new:
-        streams = {stream: new.add_stream_from_template(stream) for stream in old.streams.get(video=0, audio=0)}
-        number = -1
-        for packet in old.demux(list(streams)):
-            if packet.dts is None:
-                continue
-            kept, number = packet, number + (packet.stream.type == "audio")
-            if packet.stream.type == "audio" and number in packets:
-                kept = av.Packet(b"\xff" * packet.size)
-                kept.pts, kept.dts, kept.time_base = packet.pts, packet.dts, packet.time_base
-            kept.stream = streams[packet.stream]
-            new.mux(kept)
-    return target

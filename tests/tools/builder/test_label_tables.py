@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
-import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +12,7 @@ import openpyxl
 import pytest
 from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
-from openpyxl.comments import Comment
-from openpyxl.formatting.rule import CellIsRule
-from openpyxl.styles import Color, Font, PatternFill
+from openpyxl.styles import Font
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.rubrics import rubric_from
@@ -74,7 +70,6 @@ TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
     "byte-order mark": ("\ufeff" + LONG, ONE),
     "line ends of Windows": (LONG.replace("\n", "\r\n"), ONE),
     "blanks and empty lines": (LONG.replace(",", " , ").replace("\n", "\n\n,,,\n"), ONE),
-    "trailing commas": (LONG.replace("\n", ",,,\n"), ONE),
     "equal rows count once": (LONG + "v1,cpr_01,b,1\n", ONE),
     "who gave nothing": (LONG + "v1,cpr_01,c,\n", ONE),
     "not applicable": ("video_id,rater,cpr_01,aed_01\nv1,a,2,N/A\nv1,b,1,n/a\n",
@@ -84,16 +79,13 @@ TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
     "withheld": ("video_id,step_id\nv1,cpr_01\n", [("v1", "cpr_01", None, None, {})]),
     "withheld with times": ("video_id,step_id,start,end\nv1,cpr_01,1,2\n", [("v1", "cpr_01", 1.0, 2.0, {})]),
     **{f"time {text}": (TIMES.format(text, "3723.5"), [("v1", "cpr_01", seconds, 3723.5, {"a": 2.0})])
-       for text, seconds in (("0", 0.0), ("83.5", 83.5), ("1:23.5", 83.5), ("01:02:03", 3723.0), ("75:00", 4500.0))},
+       for text, seconds in (("83.5", 83.5), ("01:02:03", 3723.0))},
     # --- the file
     "UTF-16": (b"\xff\xfe" + LONG.encode("utf-16-le"), "not UTF-8 + Save the file as UTF-8"),
     "GB 18030": (LONG.replace("a,2", "王,2").encode("gbk"), "not UTF-8 + Save the file as UTF-8"),
-    "Western Europe": (LONG.replace("a,2", "Müller,2").encode("cp1252"), "not UTF-8 + Save the file as UTF-8"),
     "semicolons": (LONG.replace(",", ";"), ":1: its cells are separated by ';' + comma delimited"),
-    "tabs": (LONG.replace(",", "\t"), "separated by '\\t' + comma delimited"),
     "NUL characters": (LONG.replace("2", "\0"), "NUL characters + Save it"),
     "no row": ("video_id,rater,cpr_01\n", "no row below the headings"),
-    "nothing": (b"", "no row below the headings"),
     "an open quote": ('video_id,step_id\n"v1,cpr_01\n', "not CSV + Check the quotes"),
     # --- the headings
     "a title above": ("Exam of March\n" + LONG, "[columns-missing] + 'Exam of March' + first row"),
@@ -108,25 +100,18 @@ TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
     "cells under no heading": (LONG.replace("a,2", "a,2,x"), "[row-too-long] + :2 + head each column"),
     "a decimal comma without quotes": (POINT.format("1,5"), "[row-too-long] + :2 + decimal points"),
     **{f"heading {head}": (STEP.format(head), f"[columns-unknown] + :1: column 3: {head!r} + delete the column")
-       for head in ("cpr_01扣分", "cpr_01 %", "Fehler cpr_01", "cpr_01 (max 10)", "CPR_01", "cpr-01", "ｃｐｒ_01",
-                    "remark", "total", "cpr_1", "cpr_01 [0-10]", "rater_a", "mean", "consensus", "start")},
+       for head in ("cpr_01扣分", "cpr_01 (max 10)", "CPR_01", "remark", "consensus", "start")},
     "a heading of a step's points and a remark": ("video_id,rater,cpr_01,remark\nv1,a,9,x\n", "[score-off-scale] + 9"),
     # --- points
     **{f"points {text!r}": (POINT.format(f'"{text}"'), f"[not-a-number] + :2: points: {text!r} is not + Write")
-       for text in ("1¹", "2*", "(2)", "1/2", "½", "1-2", "~2", "2 Punkte", "2分", "②", "II", "x", "√", "yes", "true",
-                    "1E1", "0x1", "1_0", "#N/A", "NaN", "inf", "=1+1", "2;1", "–", "-", "fehlt", "١", "２", "1.", ".5",
-                    "+1", "na", "不适用", "1,234")},
-    "a decimal comma": (POINT.format('"1,5"'), "[not-a-number] + '1,5' + Write a decimal point (1.5)"),
-    "a version": (POINT.format("1.2.3"), "[not-a-number] + '1.2.3' is not a number"),
-    "percent": (POINT.format("100%"), "[not-a-number] + '100%' + not a percentage"),
-    "a date": (POINT.format("2026-03-01"), "[not-a-number] + '2026-03-01' + It is a date"),
+       for text in ("1¹", "(2)", "1-2", "2分", "II", "yes", "1E1", "1_0", "NaN", "=1+1", "-", "١", "1.", "+1", "na",
+                    "1,5", "1,234", "100%", "2026-03-01")},
     "off the scale": (POINT.format("3"), "[score-off-scale] + :2: points: 3 is off the scale of cpr_01, 0-2"),
     "below the scale": (POINT.format("-1"), "[score-off-scale] + -1"),
     "half points without a word": (POINT.format("1.5"), "[score-off-increment] + 1.5 points + score_increment"),
     # --- rows
     "no video": (LONG + ",cpr_01,a,1\n", "[id-missing] + :4: video_id"),
     "no step's cell": (LONG + "v1,,a,1\n", "[id-missing] + :4: step_id"),
-    "a total below": (LONG + "Total,,,3\n", "[id-missing] + :4: step_id"),
     "the heading again": (LONG + LONG, "[step-unknown] + :4: step_id: 'step_id'"),
     "a step beside the rubric": (LONG.replace("cpr_01,b", "cpr_1,b"), "[step-unknown] + :3 + 'cpr_1' + ('cpr_01'?)"),
     "points of nobody": (LONG + "v1,cpr_02,,1\n", "[rater-missing] + :4: rater + consensus"),
@@ -139,15 +124,13 @@ TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
     "two spellings of a rater": (LONG + "v2,cpr_01,B,1\n", "[name-differs] + :4: rater + 'B' here and 'b' on"),
     "a consensus in capitals": (LONG + "v1,cpr_01,Consensus,1\n", "[name-differs] + 'Consensus' + 'consensus'"),
     **{f"{column} {name}": (VIDEO.format(column, name, name, 2), f"[no-name] + :2: {column}: {name!r} + Leave")
-       for column in ("student", "site")
-       for name in ("nan", "N/A", "na", "-", "?", "None", "NULL", "unknown", "#N/A", "#REF!")},
+       for column, name in (("student", "nan"), ("student", "-"), ("site", "N/A"), ("site", "#REF!"))},
     "nobody as a rater": (LONG.replace("b,1", "nan,1"), "[no-name] + :3: rater: 'nan'"),
     "a rater as a number of a program": (LONG.replace("b,1", "1.0,1"), "[no-name] + :3: rater: '1.0' + Write '1'"),
-    **{f"U+{ord(letter):04X} in {column}": (
+    **{f"an unseen letter in {column}": (
         VIDEO.format("student", "S", "S", 2).replace(old, old + letter + "1", 1),
         f"[name-unseen] + :2: {column} + U+{ord(letter):04X}")
-       for column, old in (("video_id", "v1"), ("step_id", "cpr_01"), ("rater", ",a"), ("student", "S"))
-       for letter in "\u200b\u00ad\ufeff\x07"},
+       for column, old, letter in (("video_id", "v1", "\u200b"), ("rater", ",a", "\u00ad"), ("student", "S", "\x07"))},
     "one says that it does not apply, one nothing": (LONG.replace("a,2", "a,N/A").replace("b,1", "b,"),
                                                      "[applicable-differs] + :3 + b gives nothing"),
     "so the consensus decides": (LONG.replace("a,2", "a,N/A").replace("b,1", "b,") + "v1,cpr_01,consensus,N/A\n",
@@ -156,8 +139,7 @@ TEXTS: dict[str, tuple[str | bytes, list[Any] | str]] = {
                                   "[row-empty] + :4: no rater and no points, but 'T01 must be scored again'"),
     # --- times
     **{f"time {text!r}": (TIMES.format(text, 200), f"[not-a-time] + :2: start: {text!r} + (1:23.5)")
-       for text in ("1:75", "1:75:00", "00:00:01:10", "2 s", "2500ms", "1'30", "soon", "1.5e1")},
-    "a decimal comma of a time": (TIMES.format('"1,5"', 2), "[not-a-time] + '1,5'"),
+       for text in ("1:75", "1:75:00", "2 s", "1.5e1")},
 }  # fmt: skip
 
 
@@ -204,12 +186,10 @@ def test_tables_are_put_together_and_their_contradictions_named(tmp_path: Path) 
     ]  # fmt: skip
 
 
-def test_a_table_that_gives_nothing_or_is_given_twice_is_refused(tmp_path: Path) -> None:
+def test_a_table_that_gives_nothing_is_refused(tmp_path: Path) -> None:
     points = csv(tmp_path / "points.csv", LONG)
     times = csv(tmp_path / "times.csv", "video_id,step_id,start,end\nv1,cpr_01,,\n")
     judge(found(points, times), "[nothing-read] + times.csv: gives no points and no times")
-    judge(found(points, points), "[file-twice] + is given twice")
-    judge(found(points, csv(tmp_path / "copy.csv", LONG)), f"[file-twice] + copy.csv: is the same file as {points}.")
 
 
 def test_a_span_that_is_none_is_told_where_it_stands(tmp_path: Path) -> None:
@@ -223,13 +203,6 @@ def test_a_span_that_is_none_is_told_where_it_stands(tmp_path: Path) -> None:
         assert problems == [] and (problem.code, problem.file, problem.line) == (said, str(times), 3)
     rows, _ = read(points, csv(times, "video_id,step_id,start,end\nv1,cpr_01,0.2,0.3\n"))
     assert span_problems(rows, {"v1": 10.0}) == []
-
-
-@pytest.mark.parametrize("step_id", COLUMNS)
-def test_a_step_that_is_called_as_a_column_is_refused(tmp_path: Path, step_id: str) -> None:
-    rubric = rubric_from(json.loads(json.dumps(RUBRIC).replace('"cpr_01"', f'"{step_id}"')))
-    _, problems = read_labels([csv(tmp_path / "a.csv", WIDE.replace("cpr_01", "cpr_02"))], rubric)
-    assert problems[0].code == "step-id-reserved" and f"step '{step_id}' of the rubric" in problems[0].what
 
 
 def test_raters_who_always_agree_are_said(tmp_path: Path) -> None:
@@ -280,84 +253,33 @@ def form(text: str, value: Any = 2) -> Callable[[Any], None]:
     return change
 
 
-def look(font: Font, ground: Any = None) -> Callable[[Any], None]:
-    def change(sheet: Any) -> None:
-        sheet["C2"].font = font
-        if ground is not None:
-            sheet["C2"].fill = PatternFill("solid", fgColor=ground)
-
-    return change
-
-
 def value(content: Any, place: str = "C2") -> Callable[[Any], None]:
     return lambda sheet: setattr(sheet[place], "value", content)
 
 
-def filtered(sheet: Any) -> None:
-    sheet.auto_filter.ref = "A1:C3"
-    sheet.auto_filter.add_filter_column(1, ["a"])
-    sheet.row_dimensions[3].hidden = True
-
-
 UNSEEN = "[cells-unseen] + :2: column C: '2'"
-NOBODY = f"{UNSEEN} is in letters that nobody sees"
 BOOKS: dict[str, tuple[Callable[[Any], Any], list[Any] | str]] = {
     "as it should be": (lambda sheet: None, ONE),
     "text": (value("2"), ONE),
     "formatted as text": (form("@"), ONE),
     "decimals": (form("0.00", 2.0), ONE),
     "percent": (form("0%"), f"{UNSEEN} is shown in the number format '0%' + General"),
-    "nothing is shown": (form(";;;"), f"{UNSEEN} is shown in the number format ';;;'"),
     "zeros are not shown": (form("0;-0;;@", 0), "[cells-unseen] + '0' is shown in the number format '0;-0;;@'"),
-    "another number is shown": (form('"1"0'), f"{UNSEEN} is shown in the number format"),
-    "accounting": (form('_-* #,##0_-;-* #,##0_-;_-* "-"??_-;_-@_-'), f"{UNSEEN} is shown in the number format"),
     "rounded": (form("0", 1.5), "[cells-unseen] + '1.5' is shown rounded"),
     "a date": (value(datetime.date(2026, 3, 1)), "[cells-unseen] + '2026-03-01T00:00:00' is a date"),
     "a clock": (value(datetime.time(1, 23)), "[cells-unseen] + '01:23:00' is a date or a time of day"),
-    "a number in a date's format": (form("yyyy-mm-dd"), "[cells-unseen] + '1900-01-02T00:00:00' is a date"),
-    "true": (value(True), "[not-a-number] + 'TRUE'"),
-    "an error": (value("#DIV/0!"), "[not-a-number] + '#DIV/0!'"),
-    **{f"an error as {head}": (lambda sheet, head=head: (value(head, "D1")(sheet), value("#N/A", "D2")(sheet)),
-                               "[cells-unseen] + :2: column D: '#N/A' is an error of a formula")
-       for head in ("student", "site")},
-    "an error as a rater": (value("#REF!", "B2"), "[cells-unseen] + :2: column B: '#REF!' is an error"),
-    "an error as a video": (value("#REF!", "A2"), "[cells-unseen] + :2: column A: '#REF!' is an error"),
-    "a number as a video": (value(1.1, "A2"), "[cells-unseen] + :2: column A: '1.1' is a number + as text"),
+    "an error as a student": (lambda s: (value("student", "D1")(s), value("#N/A", "D2")(s)),
+                              "[cells-unseen] + :2: column D: '#N/A' is an error of a formula"),
     "a number as a rater": (value(1.5, "B2"), "[cells-unseen] + :2: column B: '1.5' is a number + as text"),
     "a whole number as a rater": (value(7.0, "B2"), [("v1", "cpr_01", None, None, {"7": 2.0, "b": 1.0})]),
-    "blanks alone": (value("  ", "D2"), ONE),
-    "a formula below": (value("=1+1", "A4"), "[cells-unseen] + :4: column A + formula without a value"),
     "a formula without a value": (value("=1+1"), "[cells-unseen] + :2 + column C + formula without a value + save it"),
     "merged cells": (lambda s: s.merge_cells("A2:A3"), "[cells-merged] + :2: cells A2:A3 are merged + fill in every"),
     "a hidden row": (lambda s: setattr(s.row_dimensions[2], "hidden", True), f"{UNSEEN} is in a hidden row"),
-    "a filtered row": (filtered, "[cells-unseen] + :3: column C: '1' is in a hidden row + remove filters"),
     "a hidden column": (lambda s: setattr(s.column_dimensions["C"], "hidden", True),
                         "[cells-unseen] + :1: column C: 'cpr_01' is in a hidden column (and 2 more"),
     "grouped columns": (lambda s: s.column_dimensions.group("B", "C", hidden=True), "column C + in a hidden column"),
-    "struck out": (look(Font(strike=True)), f"{UNSEEN} is struck out + undo the striking out"),
+    "struck out": (lambda s: setattr(s["C2"], "font", Font(strike=True)), f"{UNSEEN} is struck out + undo the"),
     "a struck-out digit": (value(CellRichText(TextBlock(InlineFont(strike=True), "1"), "2")), "'12' has several fonts"),
-    "a raised footnote": (value(CellRichText("2", TextBlock(InlineFont(vertAlign="superscript"), "1"))),
-                          "'21' has several fonts"),
-    "white": (look(Font(color="FFFFFFFF")), NOBODY),
-    "white without transparency": (look(Font(color="FFFFFF")), NOBODY),
-    "nearly white": (look(Font(color="FFF8F8F8")), NOBODY),
-    "white of the theme": (look(Font(color=Color(theme=0, tint=-0.05))), NOBODY),
-    "white of the palette": (look(Font(color=Color(indexed=1))), NOBODY),
-    "red on red": (look(Font(color="FFFF0000"), "FFFF0000"), NOBODY),
-    "red on white": (look(Font(color="FFFF0000")), ONE),
-    "black on a light ground": (look(Font(color=Color(theme=1)), Color(theme=4, tint=0.8)), ONE),
-    "white by a condition": (
-        lambda s: s.conditional_formatting.add("C2:C3", CellIsRule("equal", ["0"], font=Font(color="FFFFFFFF"))),
-        "[cells-unseen] + a conditional format of C2:C3 can hide cells"),
-    "colours by a condition": (
-        lambda s: s.conditional_formatting.add("C2:C3", CellIsRule("equal", ["0"], font=Font(color="FFFF0000"))), ONE),
-    "1 pt": (look(Font(size=1)), NOBODY),
-    "6 pt": (look(Font(size=6)), ONE),
-    "a heading in white on blue": (
-        lambda s: (setattr(s["C1"], "font", Font(color="FFFFFFFF")),
-                   setattr(s["C1"], "fill", PatternFill("solid", fgColor="FF1F497D"))), ONE),
-    "a row above": (lambda s: s.insert_rows(1) or value("Exam", "A1")(s), "[columns-missing] + :1: 'Exam'"),
-    "a decimal comma": (value("1,5"), "[not-a-number] + '1,5' + decimal point"),
 }  # fmt: skip
 
 
@@ -392,12 +314,6 @@ def test_every_sheet_of_a_workbook_is_a_table(tmp_path: Path) -> None:
     judge(got, "[cells-unseen] + a.xlsx [times]: the sheet is hidden. Show it")
 
 
-def test_comments_are_not_read_and_said(tmp_path: Path) -> None:
-    path = book(tmp_path / "a.xlsx", ROWS, lambda s: setattr(s["C2"], "comment", Comment("or 1?", "Li")))
-    assert found(path) == ONE
-    assert [problem.what for problem in read(path)[1]] == ["comments are not read: C2."]
-
-
 # --- files that are none
 
 
@@ -410,13 +326,9 @@ def odd(path: Path, content: bytes) -> Path:
     ("name", "content", "said"),
     [
         ("x.csv", b"\xd0\xcf\x11\xe0" + bytes(600), "an old .xls file or protected by a password."),
-        ("x.xls", b"\xd0\xcf\x11\xe0" + bytes(600), "an old .xls file or protected by a password."),
-        ("x.xlsx", b"", "not a readable .xlsx file"),
         ("x.xlsx", b"video_id,rater", "not a readable .xlsx file"),
         ("x.csv", b"PK\x03\x04cut", "not a readable .xlsx file"),
         ("x.ods", b"text", "a table of labels is .csv or .xlsx."),
-        ("x.tsv", LONG.encode(), "a table of labels is .csv or .xlsx."),
-        ("x.json", b"{}", "a table of labels is .csv or .xlsx."),
     ],
 )
 def test_files_that_are_no_tables_are_refused(tmp_path: Path, name: str, content: bytes, said: str) -> None:
@@ -430,39 +342,21 @@ def test_a_workbook_is_known_by_its_content(tmp_path: Path) -> None:
     assert found(path.rename(tmp_path / "a.csv")) == ONE
 
 
-def test_large_files_are_refused_in_time(tmp_path: Path) -> None:
-    start = time.perf_counter()
+def test_large_files_are_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bomb.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/worksheets/sheet1.xml", b"0" * 70_000_000)
-    with zipfile.ZipFile(tmp_path / "tags.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("xl/worksheets/sheet1.xml", b"<c/>" * 1_000_001)
     with (tmp_path / "long.csv").open("wb") as stream:
         stream.truncate(2 << 30)
     corner = book(tmp_path / "corner.xlsx", ROWS, value("x", "XFD1048576"))
-    for path, said in ((tmp_path / "bomb.xlsx", "unpacks to more than"), (tmp_path / "tags.xlsx", "1,000,000 tags"),
-                       (tmp_path / "long.csv", "2,147,483,648 bytes"), (corner, "1048576: at most")):  # fmt: skip
+    for path, said in ((tmp_path / "bomb.xlsx", "unpacks to more than"), (tmp_path / "long.csv", "2,147,483,648 bytes"),
+                       (corner, "1048576: at most")):  # fmt: skip
         judge(found(path), f"{path} + {said}")
-    assert time.perf_counter() - start < 30
-
-
-def rewritten(path: Path, how: Callable[[bytes], bytes]) -> None:
-    with zipfile.ZipFile(path) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in parts.items():
-            archive.writestr(name, how(data) if name == "xl/worksheets/sheet1.xml" else data)
-
-
-def test_a_workbook_that_states_a_wrong_size_is_read_whole(tmp_path: Path) -> None:
-    path = book(tmp_path / "a.xlsx", ROWS)
-    rewritten(path, lambda xml: xml.replace(b'<dimension ref="A1:C3"', b'<dimension ref="A1"'))
-    assert found(path) == ONE
 
 
 def test_every_byte_of_a_workbook_may_be_wrong(tmp_path: Path) -> None:
     path = book(tmp_path / "a.xlsx", ROWS)
     data, refused = path.read_bytes(), 0
-    places = range(0, len(data), 97)
+    places = range(0, len(data), 397)
     for at in places:
         got = found(odd(path, data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :]))
         assert got == ONE or (isinstance(got[0], str) and str(path) in got[0]), at

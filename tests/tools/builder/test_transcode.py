@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from siming_tasks.common.errors import MediaError
+from siming_tasks.common.errors import MediaError, Problem
 from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data.check.media_checks import inspect
 from siming_tasks.media import read_timeline
 from siming_tasks.media.sound import RATE, decode_sound
 from siming_tasks.tools.builder.source_gate import look_at
 from siming_tasks.tools.builder.transcode import normalise
-from tests.data.conftest import damage, turn, write_video
+from tests.data.conftest import damage, write_video
 from tests.media.conftest import MATRICES_OF_PHONES, make, number, psnr, remux, turned, upright
-from tests.tools.builder.conftest import damage_sound, film_with_tone, late_sound
+from tests.tools.builder.conftest import film_with_tone, late_sound, with_other_sound
 
 
 def pictures(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
@@ -34,11 +34,11 @@ def pictures(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
     return np.array([time for time, _ in frames]), np.array([picture for _, picture in frames], np.float32)
 
 
-def plain(path: Path) -> None:
-    """The doctor has nothing to say about the file."""
+def checked(path: Path) -> list[Problem]:
+    """What `siming data check` says about the file."""
     duration = read_timeline(path).duration
     video = Video("v", "v.mp4", duration, (StepLabel("s", 0.0, duration),))
-    assert [str(problem) for problem in inspect(path, video, 1).problems] == []
+    return list(inspect(path, video, 1).problems)
 
 
 def close(first: NDArray[np.float32], second: NDArray[np.float32], decibels: float = 30) -> None:
@@ -51,8 +51,7 @@ def test_damaged_pictures_of_a_copy_are_counted_as_the_check_counts_them(tmp_pat
     source = write_video(tmp_path / "a.mp4", frames=60, rate=30, options={"bf": "0"})
     damage(source)
     result = normalise(source, tmp_path / "b.mp4")
-    checked = inspect(source, Video("v", "a.mp4", 2.0, (StepLabel("s", 0.0, 2.0),)), 1).problems
-    found = next(problem.what for problem in checked if problem.code == "media-damaged")
+    found = next(problem.what for problem in checked(source) if problem.code == "media-damaged")
     lost, damaged = (int(number) for number in re.findall(r"\b\d+(?= pictures| are)", found))
     assert result.copied and result.frames == 60 and result.damaged == lost + damaged > 0
 
@@ -62,46 +61,33 @@ def test_what_is_plain_already_is_copied_bit_for_bit(tmp_path: Path) -> None:
     result = normalise(source, tmp_path / "b.mp4")
     assert (result.copied, result.frames, result.rate, result.duration) == (True, 20, "10", 2.0)
     np.testing.assert_array_equal(pictures(source)[1], pictures(tmp_path / "b.mp4")[1])
-    plain(tmp_path / "b.mp4")
+    assert checked(tmp_path / "b.mp4") == []
     assert b"Zhang" not in (tmp_path / "b.mp4").read_bytes()
 
 
 @pytest.mark.parametrize(
-    ("name", "how"),
+    ("name", "how", "size"),
     [
-        ("a.avi", {"codec": "mpeg4"}),
-        ("a.mkv", {"options": {"bf": "2"}}),
-        ("a.webm", {"codec": "libvpx"}),
-        ("a.mp4", {"codec": "libx265", "options": {"x265-params": "log-level=none"}}),
-        ("a.mp4", {"pixels": "yuv420p10le"}),
-        ("a.mov", {"pixels": "yuv444p"}),
-        ("a.ts", {}),
+        ("a.avi", {"codec": "mpeg4"}, (64, 48)),
+        ("a.mkv", {"options": {"bf": "2"}}, (64, 48)),
+        ("a.webm", {"codec": "libvpx"}, (64, 48)),
+        ("a.mp4", {"codec": "libx265", "options": {"x265-params": "log-level=none"}}, (64, 48)),
+        ("a.mp4", {"pixels": "yuv420p10le"}, (64, 48)),
+        ("a.mkv", {"codec": "ffv1", "size": (63, 47), "pixels": "yuv444p"}, (62, 46)),  # odd sides become even
+        ("a.ts", {}, (64, 48)),
     ],
 )
-def test_other_kinds_are_encoded_picture_for_picture(tmp_path: Path, name: str, how: dict[str, object]) -> None:
-    source = write_video(tmp_path / name, **how)  # type: ignore[arg-type]
+def test_other_kinds_are_encoded_picture_for_picture(
+    tmp_path: Path, name: str, how: dict[str, Any], size: tuple[int, int]
+) -> None:
+    source = write_video(tmp_path / name, **how)
     result = normalise(source, tmp_path / "out.mp4")
-    assert (result.frames, result.rate, result.width, result.height) == (20, "10", 64, 48)
+    assert (result.frames, result.rate, result.width, result.height, result.copied) == (20, "10", *size, False)
     times, images = pictures(tmp_path / "out.mp4")
     np.testing.assert_allclose(times, np.arange(20) / 10, atol=1e-6)
-    close(images, pictures(source)[1])
-    plain(tmp_path / "out.mp4")
-
-
-def test_a_turned_video_stands_upright(tmp_path: Path) -> None:
-    source = write_video(tmp_path / "a.mp4")
-    turn(source)
-    result = normalise(source, tmp_path / "b.mp4")
-    assert (result.width, result.height, result.copied) == (48, 64, False)
-    close(pictures(tmp_path / "b.mp4")[1], pictures(source)[1])
-    plain(tmp_path / "b.mp4")
-
-
-def test_odd_sides_become_even(tmp_path: Path) -> None:
-    source = write_video(tmp_path / "a.mkv", codec="ffv1", size=(63, 47), pixels="yuv444p")
-    result = normalise(source, tmp_path / "b.mp4")
-    assert (result.width, result.height) == (62, 46)
-    plain(tmp_path / "b.mp4")
+    if size == (64, 48):
+        close(images, pictures(source)[1])
+    assert checked(tmp_path / "out.mp4") == []
 
 
 def test_a_variable_rate_keeps_its_clock(tmp_path: Path) -> None:
@@ -129,18 +115,7 @@ def test_pictures_that_begin_late_stay_late(tmp_path: Path) -> None:
     assert result.duration == pytest.approx(3.0, abs=0.11)
     _, images = pictures(tmp_path / "b.mp4")
     close(images[-10:], pictures(source)[1][-10:])
-    plain(tmp_path / "b.mp4")
-
-
-def test_sound_is_kept_only_on_demand(tmp_path: Path) -> None:
-    source = write_video(tmp_path / "a.mkv", audio=True)
-    normalise(source, tmp_path / "mute.mp4")
-    normalise(source, tmp_path / "loud.mp4", keep_audio=True)
-    with av.open(str(tmp_path / "mute.mp4")) as mute, av.open(str(tmp_path / "loud.mp4")) as loud:
-        assert [stream.type for stream in mute.streams] == ["video"]
-        assert [stream.type for stream in loud.streams] == ["video", "audio"]
-        samples = sum(frame.samples for frame in loud.decode(audio=0))
-    assert samples / 16000 == pytest.approx(2.0, abs=0.2)
+    assert checked(tmp_path / "b.mp4") == []
 
 
 @pytest.mark.parametrize(("name", "late"), [("mdn_friday.mp4", 0.6), ("moviepy_fire2.mp4", 0.0)])
@@ -158,7 +133,7 @@ def test_sound_that_is_kept_is_whole_and_at_its_time(tmp_path: Path, footage: Pa
     assert after.std() == pytest.approx(before.std(), rel=0.02)
 
 
-@pytest.mark.parametrize("layout", ["mono", "stereo", "quad", "5.1"])
+@pytest.mark.parametrize("layout", ["mono", "stereo", "5.1"])
 def test_channels_are_mixed_without_being_cut_off(tmp_path: Path, layout: str) -> None:
     """The same tone in every channel, of peak 0.5 and root mean square 0.354, but for the low one that is no voice's.
 
@@ -170,6 +145,10 @@ def test_channels_are_mixed_without_being_cut_off(tmp_path: Path, layout: str) -
     for path in (source, tmp_path / "b.mp4"):
         tone = decode_sound(path, 0.0).samples[2000:14_000] / 32768
         assert tone.std() == pytest.approx(0.3536, rel=0.03) and np.abs(tone).max() == pytest.approx(0.5, abs=0.04)
+    normalise(source, tmp_path / "mute.mp4")
+    for name, kinds in (("b", ["video", "audio"]), ("mute", ["video"])):  # kept only on demand
+        with av.open(str(tmp_path / f"{name}.mp4")) as built:
+            assert [stream.type for stream in built.streams] == kinds
 
 
 def test_joined_recordings_of_another_form_that_overlap_are_built(tmp_path: Path) -> None:
@@ -192,21 +171,21 @@ def test_joined_recordings_of_another_form_that_overlap_are_built(tmp_path: Path
 def test_damaged_sound_is_counted_and_silent(tmp_path: Path) -> None:
     """Ten packets of 1,024 samples from 0.213 s to 0.427 s; the decoder fades on both sides."""
     film_with_tone(tmp_path / "a.mkv", "mono", codec="aac")
-    damaged = damage_sound(tmp_path / "a.mkv", tmp_path / "b.mkv", range(11, 21))
+
+    def change(number: int, packet: Any) -> Any:
+        if not 11 <= number <= 20:
+            return packet
+        spoilt: Any = av.Packet(b"\xff" * packet.size)
+        spoilt.pts, spoilt.dts, spoilt.time_base = packet.pts, packet.dts, packet.time_base
+        return spoilt
+
+    damaged = with_other_sound(tmp_path / "a.mkv", tmp_path / "b.mkv", change)
     with pytest.raises(MediaError, match=r"b\.mkv: its sound is damaged at 0\.2\d s"):
         decode_sound(damaged, 0.0)
     assert normalise(damaged, tmp_path / "c.mp4", keep_audio=True).unheard == 10
     sound = decode_sound(tmp_path / "c.mp4", 0.0).samples / 32768
     assert np.abs(sound[round(0.28 * RATE) : round(0.38 * RATE)]).max() < 0.01
     assert sound[round(0.5 * RATE) : round(0.9 * RATE)].std() == pytest.approx(0.3536, rel=0.05)
-
-
-@pytest.mark.parametrize("content", [b"", b"hello" * 1000])
-def test_no_video_leaves_nothing_behind(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "a.mp4").write_bytes(content)
-    with pytest.raises(MediaError, match=r"a\.mp4: cannot be read"):
-        normalise(tmp_path / "a.mp4", tmp_path / "b.mp4")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.mp4"]
 
 
 def test_it_stops_when_told_to_and_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -218,15 +197,6 @@ def test_it_stops_when_told_to_and_leaves_nothing_behind(tmp_path: Path) -> None
     with pytest.raises(MediaError, match="stopped"):
         normalise(source, tmp_path / "b.mp4", check=stop)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.avi"]
-
-
-def test_times_that_jump_are_refused(tmp_path: Path) -> None:
-    """A gap of days would be filled with copies of one picture for hours."""
-    pts = [100 * number + 86_400_000 * (number >= 6) for number in range(12)]  # milliseconds
-    jumps = write_video(tmp_path / "jumps.mkv", frames=12, pts=pts)
-    with pytest.raises(MediaError, match=r"jumps\.mkv: its times jump from [01] s to 8640[01] s"):
-        normalise(jumps, tmp_path / "out.mp4")
-    assert not (tmp_path / "out.mp4").exists()
 
 
 def numbers(path: Path) -> list[int]:
@@ -247,7 +217,6 @@ def test_an_avi_states_no_times_and_every_picture_is_in_its_place(tmp_path: Path
 @pytest.mark.parametrize(
     ("gaps", "rate", "lost"),
     [
-        ([33, 34, 33] * 30, "30", 0),
         ([33] * 100, "1000/33", 0),  # 30.3 per second: at 30 one in a hundred would fall out
         ([33, 100, 34, 66, 34, 33] * 10, "20", 20),  # filmed at 30, every third dropped
     ],
@@ -270,7 +239,7 @@ def test_the_rate_is_the_average_and_what_it_loses_is_counted(
     assert np.abs(first - np.array(pts)[sorted(set(shown))] / 1000).max() < period / 2 + 0.001
 
 
-@pytest.mark.parametrize("name", MATRICES_OF_PHONES)
+@pytest.mark.parametrize("name", ["rotated_90", "mirrored", "transversed"])
 def test_every_turn_and_flip_of_a_display_matrix_is_built(tmp_path: Path, name: str) -> None:
     """A selfie film was built mirrored: the turn alone was read."""
     plain_film, matrix = make(tmp_path / "plain.mp4", 10), MATRICES_OF_PHONES[name]
@@ -293,7 +262,7 @@ def test_a_cut_film_without_any_keyframe_behind_the_cut_is_built_from_where_pict
     seen = look_at(cut)
     result = normalise(cut, tmp_path / "b.mp4")
     assert result.stored == 145 and 100 < result.stored - result.lost < 145
-    assert seen.end == pytest.approx(result.duration, abs=0.1)
+    assert seen.duration == pytest.approx(result.duration, abs=0.1)
     shown = numbers(tmp_path / "b.mp4")
     assert shown[-60:] == list(range(90, 150)), "each where it was"
 
@@ -313,13 +282,6 @@ def test_what_was_trimmed_without_encoding_keeps_its_clock_and_says_what_is_lost
     result = normalise(remux(whole, tmp_path / f"cut{suffix}", range(7, 60)), tmp_path / "b.mp4")
     assert (result.stored, result.lost, result.frames) == (53, 23, 53)
     assert numbers(tmp_path / "b.mp4")[23:] == list(range(30, 60))
-
-
-@pytest.mark.parametrize("name", ["cut.mp4", "cut.mkv"])
-def test_a_recording_without_any_keyframe_is_refused_by_name(tmp_path: Path, name: str) -> None:
-    whole = make(tmp_path / "whole.mp4", 60, size=(160, 96), options={"g": "30", "bf": "0"})
-    with av.open(str(whole)) as container:
-        step = next(packet.duration for packet in container.demux(video=0))
-    cut = remux(whole, tmp_path / name, range(7, 25), shift=-7 * int(step or 0) if name.endswith("mp4") else 0)
-    with pytest.raises(MediaError, match=rf"{name}: holds no picture that can be decoded"):
-        normalise(cut, tmp_path / "b.mp4")
+    nothing = remux(whole, tmp_path / f"nothing{suffix}", range(7, 25))
+    with pytest.raises(MediaError, match=rf"nothing{suffix}: holds no picture that can be decoded"):
+        normalise(nothing, tmp_path / "c.mp4")

@@ -16,7 +16,6 @@ from siming_tasks.data import open_dataset, withhold
 from siming_tasks.data.transcript import transcript_of
 from siming_tasks.tools.builder import build_dataset
 from siming_tasks.tools.builder.build_plan import BuildOptions, Inputs, make_plan
-from siming_tasks.tools.builder.transcripts import Names
 from tests.data.conftest import RUBRIC, write_video
 from tests.tools.builder.conftest import late_sound
 
@@ -111,22 +110,16 @@ def test_the_same_words_out_of_both_kinds(_exam: Path, tmp_path: Path, name: str
 
 
 def test_listed_names_are_replaced_and_no_others(_exam: Path, tmp_path: Path) -> None:
-    said = "WEBVTT\n\n00:00.100 --> 00:00.900\n<v Anna Bo>Zhang  Wei, Wei? Annabel. An\u200bna! anna\n\n" \
+    said = "WEBVTT\n\n00:00.100 --> 00:00.900\n<v Anna Bo>Zhang  Wei, Wei? Annabel. An\u200bna! anna, Anna Bo\n\n" \
         "00:01.000 --> 00:01.200\n小明，王小明医生\n"  # fmt: skip
     listed = {"Anna": "nurse", "Anna Bo": "examiner", "Zhang Wei": "student", "王小明": "student 2"}
     lines, found = read(_exam, tmp_path, {"IMG_1.vtt": said}, listed)
     assert [line[2:] for line in lines["IMG_1"]] == [
-        ("student, Wei? Annabel. nurse! anna", "examiner"), ("小明，student 2医生", ""),
+        ("student, Wei? Annabel. nurse! anna, examiner", "examiner"), ("小明，student 2医生", ""),
     ]  # fmt: skip
     assert "name-unmet" not in found
     _, found = read(_exam, tmp_path, {"IMG_1.vtt": said}, {"Otto": "nurse"})
     assert "'Otto', which nobody says" in found["name-unmet"]
-
-
-def test_the_longest_of_two_listed_names_is_replaced() -> None:
-    names = Names({"Li": "rater", "Li Na": "student"})
-    assert names.replaced("Li Na and Li, Lining") == "student and rater, Lining" and names.met == {"Li", "Li Na"}
-    assert Names({}).replaced("Li") == "Li"
 
 
 CUE = "WEBVTT\n\n00:00.100 --> 00:00.900\nAll safe.\n\n"
@@ -134,22 +127,18 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], str]] = {
     "an end before the start": ({"IMG_1.vtt": f"{CUE}00:01.500 --> 00:01.200\nOut.\n"}, r"'Out.' ends at 1.2 s and"),
     "after the end": ({"IMG_1.vtt": f"{CUE}00:07.000 --> 00:08.000\nOut.\n"}, r"after the end of video .*first at 7 s"),
     "words without times": ({"IMG_1.vtt": f"{CUE}Stand back.\n"}, r":6: 'Stand back.' begins a cue that has not one"),
-    "cues run together": ({"IMG_1.vtt": f"{CUE.rstrip()}\n00:01.000 --> 00:01.200\nOut.\n"}, r":3: .*not one line"),
     "a note before a cue": ({"IMG_1.vtt": f"WEBVTT\n\nNOTE\n{CUE[8:]}"}, r":3: 'NOTE' holds times"),
     "a cue in the head": ({"IMG_1.vtt": CUE.replace("\n\n", "\n", 1)}, r":1: 'WEBVTT' holds times"),
     "a piece of a stream": (
         {"IMG_1.vtt": CUE.replace("\n\n", "\nX-TIMESTAMP-MAP=LOCAL:00:00:00.000,MPEGTS:900000\n\n", 1)},
         r"holds times.*of the whole video",
     ),
-    "minutes of 60": ({"IMG_1.vtt": CUE.replace("00:00.100", "60:00.100")}, r":3: .*not one line of two times"),
     "another video's": ({"IMG_9.vtt": CUE}, r"no video is called 'IMG_9'"),
     "two files": ({"IMG_1.vtt": CUE, "IMG_1.json": whisper()}, r"video 'IMG_1' has .*IMG_1.json, too"),
     "SubRip": ({"IMG_1.vtt": CUE[8:]}, r"does not begin with WEBVTT"),
     "no segments": ({"IMG_1.json": '{"text": "All safe."}'}, r"segments"),
-    "no JSON": ({"IMG_1.json": "[" * 100_000}, r"(?i)json"),
     "a picture": ({"IMG_1.vtt": b"\xff\xd8\xff\xe0\x00\x10JFIF"}, r"not UTF-8"),
     "no start": ({"IMG_1.json": '{"segments": [{"start": null, "end": 1, "text": "x"}]}'}, r"segments"),
-    "an endless line": ({"IMG_1.json": '{"segments": [{"start": 0, "end": Infinity, "text": "x"}]}'}, r"segments"),
 }  # fmt: skip
 
 
@@ -160,16 +149,13 @@ def test_what_is_wrong_is_named(_exam: Path, tmp_path: Path, fault: str) -> None
     assert re.search(words, " ".join(text for code, text in found.items() if code.startswith("transcript-"))), found
 
 
-def test_a_file_without_cues_says_that_nothing_is_said(_exam: Path, tmp_path: Path) -> None:
-    lines, _ = read(_exam, tmp_path, {"IMG_1.vtt": "WEBVTT\n"})
-    assert lines == {"IMG_1": []}
-
-
-def test_an_end_beyond_the_videos_is_cut_back(_exam: Path, tmp_path: Path) -> None:
+def test_a_file_without_cues_says_that_nothing_is_said_and_an_end_beyond_the_videos_is_cut_back(
+    _exam: Path, tmp_path: Path
+) -> None:
     """Whisper works on pieces of 30 s."""
     segments = json.dumps({"segments": [{"start": 1, "end": 30, "text": "Out."}]})
-    lines, _ = read(_exam, tmp_path, {"IMG_1.json": segments})
-    assert lines["IMG_1"] == [(1.0, 2.0, "Out.", "")]
+    lines, _ = read(_exam, tmp_path, {"IMG_1.json": segments, "IMG_2.vtt": "WEBVTT\n"})
+    assert lines == {"IMG_1": [(1.0, 2.0, "Out.", "")], "IMG_2": []}
 
 
 def test_a_recogniser_counts_from_where_the_sound_begins(tmp_path: Path, footage: Path) -> None:

@@ -33,20 +33,15 @@ def test_the_folder_is_a_dataset_that_says_it_is_synthetic(short_demo):
     assert dataset.meta["media_sha256"] == media
     assert dataset.digest == content_digest(dataset.rubric, rows, media)
     assert not check_dataset(short_demo).problems
-
-
-def test_media_decode_to_the_stated_length_with_keyframes_every_two_seconds(short_demo):
-    for video in open_dataset(short_demo).videos:
+    for video in dataset.videos:
         with av.open(str(short_demo / video.media)) as file:
             stream = file.streams.video[0]
             assert (stream.codec_context.name, stream.codec_context.pix_fmt) == ("h264", "yuv420p")
             assert "SYNTHETIC" in file.metadata["title"]  # for whoever meets the video without its folder
-            decoded, fps = list(file.decode(stream)), float(stream.average_rate)
-        assert len(decoded) == round(video.duration * fps)
-        assert [frame.time for frame in decoded[:3]] == pytest.approx([0, 1 / fps, 2 / fps])
+            decoded = list(file.decode(stream))
+        assert len(decoded) == round(video.duration * FPS)
         keys = [index for index, frame in enumerate(decoded) if frame.key_frame]
-        assert keys == list(range(0, len(decoded), round(2 * fps)))
-        assert (short_demo / video.media).stat().st_size < 1_000_000
+        assert keys == list(range(0, len(decoded), 2 * FPS)), "cheap to seek: a keyframe every two seconds"
 
 
 def test_labels_and_logs_are_those_of_the_seed(short_demo):
@@ -60,12 +55,6 @@ def test_labels_and_logs_are_those_of_the_seed(short_demo):
         }
         made = {error for event in log["events"] for error in event.get("errors", ())}
         assert made == set(exam.plan.errors.values())
-
-
-def test_hugging_face_datasets_loads_the_folder(short_demo, tmp_path):
-    datasets = pytest.importorskip("datasets")
-    rows = datasets.load_dataset(str(short_demo), cache_dir=str(tmp_path))["train"]
-    assert rows["video_id"] == ["sim001", "sim002", "sim003", "sim004"]
 
 
 def test_an_interrupted_run_leaves_nothing_and_is_taken_up_again(tmp_path, monkeypatch):
@@ -83,12 +72,10 @@ def test_an_interrupted_run_leaves_nothing_and_is_taken_up_again(tmp_path, monke
     with pytest.raises(KeyboardInterrupt):
         make_demo(out, **options)
     assert not out.exists()
-    kept = tmp_path / ".demo.part" / "media" / "sim001.mp4"
-    stamp = kept.stat().st_mtime_ns
+    stamp = (tmp_path / ".demo.part" / "media" / "sim001.mp4").stat().st_mtime_ns
     monkeypatch.setattr(demo, "_make", make)
     make_demo(out, **options)
     assert (out / "media" / "sim001.mp4").stat().st_mtime_ns == stamp
-    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix != ".lock") == ["demo"]
     rows = lines(out / "videos.jsonl")
     assert [(row["student"], row["site"]) for row in rows] == [("student001", "site1"), ("student002", "site2")]
     assert make_demo(out, **options) == out  # already there: nothing to do
@@ -96,20 +83,9 @@ def test_an_interrupted_run_leaves_nothing_and_is_taken_up_again(tmp_path, monke
         make_demo(out, **(options | {"seed": 1}))
 
 
-def test_a_video_that_fails_leaves_no_file(tmp_path):
-    def broken():
-        yield np.zeros((16, 16, 3), np.uint8)
-        raise RuntimeError("lamp broke")
-
-    with pytest.raises(RuntimeError, match="lamp broke"):
-        encode(tmp_path / "x.mp4", broken(), fps=10)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_the_command_refuses_nonsense_and_leaves_somebody_elses_folder_alone(tmp_path, capsys):
     (tmp_path / "thesis.txt").write_text("mine")
     for words, code, said in (
-        (("--videos", "0", "x"), 2, "Invalid value for '--videos': 0 is not in the range x>=1"),
         (("--videos", "3", "--pairs", "x"), 1, "even number"),
         (("--videos", "1", "."), 1, "exists and is not this demo"),
     ):
@@ -118,6 +94,7 @@ def test_the_command_refuses_nonsense_and_leaves_somebody_elses_folder_alone(tmp
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
+@pytest.mark.weekly
 def test_the_same_frames_are_the_same_bytes_whatever_was_in_memory(tmp_path):
     """x264's AVX-512 code for macroblock trees gave another file one time in eight, and more often so."""
     exam = simulate_labels(7, 0)[-1]

@@ -1,4 +1,4 @@
-"""Trainees and raters: nothing impossible is planned, a seed is a seed, and raters agree as stated."""
+"""Trainees and raters: points by hand, nothing impossible is planned, a seed is a seed, raters agree as stated."""
 
 import numpy as np
 import pytest
@@ -12,6 +12,46 @@ from siming_tasks.tools.simulator.trainee import draw_errors, with_consequences
 
 RUBRIC = default_rubric()
 MAXIMA = np.array([step.max_score for step in RUBRIC.steps])
+
+
+def points(*errors: str) -> dict[str, float]:
+    truth = compute_true_scores({error[:6]: error for error in errors})
+    return {step: result.points for step, result in truth.items()}
+
+
+@pytest.mark.parametrize(
+    ("errors", "step", "expected"),
+    [
+        ("cpr_10.elbows_bent", "cpr_10", 2),  # 4 - 2
+        ("aed_07.omitted", "aed_07", 0),
+        ("aed_07.omitted", "aed_08", 0),  # void: shocked without clearing
+        ("aed_07.omitted", "aed_09", 1),  # cap 1, because aed_08 is now failed
+        ("aed_07.contact_overlooked", "aed_08", 3),  # 1 of 4 points left: not failed, no effect
+        ("cpr_05.omitted", "cpr_09", 3),  # cap 3 of 4
+        ("cpr_05.omitted cpr_09.wrong_zone", "cpr_09", 1),  # below the cap already
+        ("cpr_05.omitted", "aed_01", 2),  # context only
+        ("cpr_14.omitted", "cpr_19", 1),  # cap 1: cpr_18 failed through cpr_14
+        ("bmv_02.omitted", "bmv_04", 1),  # caps 3 and 1: the lower one
+        ("aed_03.omitted", "aed_05", 0),  # aed_03 -> aed_04 -> aed_05, void each time
+        ("aed_03.omitted", "aed_06", 1),  # cap 1 through aed_05
+    ],
+)
+def test_points_equal_hand_calculation(errors, step, expected):
+    assert sum(points().values()) == 100
+    assert points(*errors.split())[step] == expected
+
+
+def test_losses_name_every_reason_and_add_up():
+    truth = compute_true_scores({"aed_07": "aed_07.omitted", "aed_08": "aed_08.delayed"})["aed_08"]
+    assert (truth.raw, truth.points) == (2, 0)
+    assert [(loss.kind, loss.cause, loss.points) for loss in truth.losses] == [
+        ("error", "aed_08.delayed", 1),
+        ("void", "aed_07", 2),
+    ]
+    for unknown in (lambda: compute_true_scores({"cpr_01": "cpr_01.levitates"}),
+                    lambda: with_consequences("cpr_01.levitates")):  # fmt: skip
+        with pytest.raises(KeyError, match="levitates"):
+            unknown()
 
 
 def test_drawn_plans_reach_every_error_with_its_consequences_and_nothing_that_cannot_happen_alone():
@@ -33,7 +73,6 @@ def test_drawn_plans_reach_every_error_with_its_consequences_and_nothing_that_ca
             ("cpr_09.omitted", "cpr_11.mostly_shallow"),
             [f"cpr_{number:02d}.omitted" for number in (*range(9, 15), 18)],
         ),
-        (("aed_07.contact_overlooked",), ["aed_07.contact_overlooked", "aed_08.shock_in_contact"]),
         (("aed_08.omitted", "aed_07.contact_overlooked"), ["aed_07.contact_overlooked", "aed_08.shock_in_contact"]),
         (  # nobody touches a patient at a shock that cannot be given
             ("aed_01.omitted", "aed_07.contact_overlooked"),
@@ -47,29 +86,16 @@ def test_what_follows_from_an_error_stands_in_place_of_what_was_chosen(chosen, m
     assert list(with_consequences(*chosen).errors.values()) == made
 
 
-def test_an_unknown_error_is_refused():
-    with pytest.raises(KeyError, match="levitates"):
-        with_consequences("cpr_01.levitates")
-
-
-def test_labels_are_a_function_of_the_seed():
+def test_labels_are_a_function_of_the_seed_and_students_belong_to_one_site():
     assert simulate_labels(6, 3, students=2) == simulate_labels(9, 3, students=2)[:6]
     assert simulate_labels(6, 3) == simulate_labels(6, 3) != simulate_labels(6, 4)
-
-
-def test_students_take_the_exams_in_turn_and_belong_to_one_site():
     exams = simulate_labels(2000, 0, students=100, sites=5)
     assert [exam.student for exam in exams[:101]] == [*(f"student{n:03d}" for n in range(1, 101)), "student001"]
     assert len({(exam.student, exam.site) for exam in exams}) == 100 and len({exam.site for exam in exams}) == 5
-    assert len({exam.plan.ability for exam in exams}) == 100
-    totals = np.array([sum(truth.points for truth in exam.truth.values()) for exam in exams]).reshape(20, 100)
-    assert totals.mean(0).var() > 2 * totals.var(0).mean() / 20  # students differ by more than chance makes them
-
-
-def test_abler_trainees_score_higher():
-    exams = simulate_labels(300, 0)
-    totals = [sum(truth.points for truth in exam.truth.values()) for exam in exams]
+    totals = np.array([sum(truth.points for truth in exam.truth.values()) for exam in exams])
     assert pearsonr([exam.plan.ability for exam in exams], totals).pvalue < 1e-6
+    of_students = totals.reshape(20, 100)  # students differ by more than chance makes them
+    assert of_students.mean(0).var() > 2 * of_students.var(0).mean() / 20
 
 
 def test_raters_agree_about_as_physicians_do_and_the_consensus_is_the_truth():
