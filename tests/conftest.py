@@ -23,6 +23,9 @@ pytest_plugins = ["tests.lmms_eval_runs"]
 settings.register_profile("any load", deadline=None)
 settings.load_profile("any load")
 
+settings.register_profile("suite", deadline=None)  # how long an example takes says how busy the machine is
+settings.load_profile("suite")
+
 FAST = (
     *("metrics", "parsing", "rubrics", "tasks", "analysis/test_power.py"),
     *("report/test_table.py", "report/test_formatting.py", "test_options.py"),
@@ -84,15 +87,8 @@ NEEDS_BROWSER = pytest.mark.skipif(
     not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver (Debian packages)"
 )
 BROWSER_FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--window-size=1280,900",
+    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update", "--window-size=1280,900"),
 )
 
 

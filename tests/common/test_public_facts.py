@@ -31,7 +31,10 @@ def test_no_form_of_a_secret_passes(secret: str, form: str, place: str) -> None:
         assert secret.lower() not in json.dumps(public_run({"model": "x", place: stated})).lower()
 
 
-@given(st.recursive(st.none() | st.text() | st.integers(), lambda inner: st.dictionaries(st.text(), inner)))
+PLAIN = st.none() | st.text() | st.integers()
+
+
+@given(PLAIN | st.dictionaries(st.text(), PLAIN | st.dictionaries(st.text(), PLAIN)))
 def test_any_facts_give_the_same_again(value: Any) -> None:
     stated = {"model": value, "model_args": value, "tasks": value, "seeds": [value], "model_name": value}
     once = public_run(stated)
