@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import show_markdown
+from siming_tasks.cli.terminal import say, show_markdown
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options
 
@@ -20,15 +20,9 @@ if TYPE_CHECKING:
     from siming_tasks.rubrics import Rubric
     from siming_tasks.tasks.prompting import PromptOptions
 
-_DURATION = 168.9
-"""Mean length in seconds of the benchmark's videos, as the paper gives it."""
-
-MOST_NAMED = 33
-"""Steps named in a line; a rubric of 24 recipes has 358."""
-
-_BYTES_PER_PIXEL = 0.33
-"""Of a JPEG of quality 90 of a sharp 720p recording with sensor noise, scaled to 896 x 504; smooth: a third."""
-
+_DURATION = 168.9  # mean seconds of the benchmark's videos, as the paper gives it
+MOST_NAMED = 33  # steps named in a line; a rubric of 24 recipes has 358
+_BYTES_PER_PIXEL = 0.33  # a JPEG of quality 90 of a sharp, noisy 720p recording, scaled to 896 x 504; smooth: a third
 
 _SHOWN = {
     "siming_sound_video_audio_clip_score": ("frames of 4 s", "4 s of sound"),
@@ -83,10 +77,11 @@ def plan(
     policy, service = Policy.of(options), None
     if model:
         frames, service = _frames_and_service(model)
-        on_command_line = cli.given("frames")
-        if frames and on_command_line and not service:
-            raise OptionsError("--model stands for a number of frames; give it or --frames.")
-        policy = replace(policy, frames=policy.frames if on_command_line else frames or policy.frames)
+        if cli.given("frames"):
+            if frames and not service:
+                raise OptionsError("--model stands for a number of frames; give it or --frames.")
+        else:
+            policy = replace(policy, frames=frames or policy.frames)
     formulas = tokens.split(",")
     if unknown := [name for name in formulas if name not in TOKEN_FORMULAS]:
         raise OptionsError(f"--tokens {unknown[0]!r} is not one of {', '.join(TOKEN_FORMULAS)}.")
@@ -97,21 +92,20 @@ def plan(
             raise OptionsError("--videos plans without a data set; give it or --data.")
         rubric, duration = default_rubric(), duration or _DURATION
         exams = identical_exams(rubric, videos, duration)
-        print(f"{len(exams)} videos of {duration:g} s, 1280 x 720, 25 frames/s, silent; {rubric.rubric_id};")
+        say(f"{len(exams)} videos of {duration:g} s, 1280 x 720, 25 frames/s, silent; {rubric.rubric_id};")
     else:
         if duration is not None:
             raise OptionsError("--duration is the length of the videos of --videos; give both or neither.")
         dataset = cli.open_dataset(options, media=True)
         rubric, exams = dataset.rubric, [ExamFacts.read(dataset.media_path(video), video) for video in dataset.videos]
-        print(f"{dataset.name}: {len(exams)} videos, {sum(exam.duration for exam in exams) / 60:.1f} min;")
-        print(consent_in_words(dataset))
-    clips = f"{policy.clip_frames} per clip"
-    clips = "clips at the same rate" if policy.density_of("clip") == "matched" else clips
-    print(f"{policy.frames} frames per video, {clips}, longest side {policy.frame_size} pixels.", end=" ")
-    print("Tokens and cost are upper bounds.")
+        say(f"{dataset.name}: {len(exams)} videos, {sum(exam.duration for exam in exams) / 60:.1f} min;")
+        say(consent_in_words(dataset))
+    matched = policy.density_of("clip") == "matched"
+    clips = "clips at the same rate" if matched else f"{policy.clip_frames} per clip"
+    size = f"longest side {policy.frame_size} pixels"
+    say(f"{policy.frames} frames per video, {clips}, {size}. Tokens and cost are upper bounds.")
     if policy.sampler != "uniform":
-        print(f"Frames by {policy.sampler}: as many as stand here; which, and so the rate of each step, is known once")
-        print("they are prepared. Below, steps are judged by the mean rate.")
+        say(f"Frames by {policy.sampler}: as many; which, and so the rate of a step, is known once they are prepared.")
     asking = PromptOptions.from_options(options)
     reply = MAX_TOKENS_REASONED if asking.style == "reasoned" else MAX_TOKENS
     run_plan = plan_run(
@@ -141,15 +135,15 @@ def _ask_canary(model: str | None, model_args: str, force_simple: bool) -> int:
         model, model_args = known.model, ",".join(f"{name}={value}" for name, value in known.model_args.items())
     found = ask(model, model_args, force_simple=force_simple)
     for sentence in found.refused:
-        print(f"not asked: {sentence}")
-    print(f"{model} got {found.requests} requests of {found.task}, each with {', '.join(_SHOWN[found.task])}.")
+        say(f"not asked: {sentence}")
+    say(f"{model} got {found.requests} requests of {found.task}, each with {', '.join(_SHOWN[found.task])}.")
     for verdict in found.verdicts:
         right = sum(got == wanted for got, wanted in zip(verdict.got, verdict.wanted, strict=True))
         guessed = f"all {DRAWS} by guessing: 1 in {1 / verdict.by_guessing:,.0f}"
-        print(f"{verdict.channel}: {right} of {DRAWS} right ({guessed}): {_CHANNELS[verdict.channel, verdict.arrives]}")
+        say(f"{verdict.channel}: {right} of {DRAWS} right ({guessed}): {_CHANNELS[verdict.channel, verdict.arrives]}")
         if not verdict.arrives:
             replied = " ".join("-" if got is None else str(got) for got in verdict.got)
-            print(f"  wanted {' '.join(map(str, verdict.wanted))}, replied {replied} (-: nothing that could be read)")
+            say(f"  wanted {' '.join(map(str, verdict.wanted))}, replied {replied} (-: nothing that could be read)")
     return int(not all(verdict.arrives for verdict in found.verdicts))
 
 
@@ -204,52 +198,52 @@ def _print_plan(run_plan: RunPlan, rubric: Rubric, formulas: list[str], reply: i
         row = [setting.setting, f"{setting.requests:,}", f"{setting.frames:,}", str(setting.frames_max)]
         counts = [count for f in formulas for count in (setting.image_tokens[f][1], setting.context_max[f])]
         rows.append([*row, f"{setting.fps:.2f}", *(f"{count:,}" for count in counts)])
-    print()
+    say("")
     show_markdown(Table.of(head, rows))
-    print("\ncontext: the longest request = images + 16 tokens per time stamp + prompt (its bytes)", end=" ")
-    print(f"+ a reply of {reply:,}")
-    print(f"\nframe store: {run_plan.stored:,} frames, {run_plan.disk / 1e9:.1f} GB; ", end="")
-    print(f"one pass over all videos: {run_plan.decode_seconds / 60:.0f} min on two cores")
+    say(
+        "\ncontext: the longest request = images + 16 tokens per time stamp + prompt (its bytes) + a reply of "
+        f"{reply:,}\n\nframe store: {run_plan.stored:,} frames, {run_plan.disk / 1e9:.1f} GB; one pass over all "
+        f"videos: {run_plan.decode_seconds / 60:.0f} min on two cores"
+    )
     controls = [name for name in STANDARD_TASKS if name not in BENCHMARK_TASKS]
     for names, words in ((BENCHMARK_TASKS, "the four settings"), (controls, ", ".join(controls))):
         expected = run_plan.cost(names, expected=True)
         for name, cost in run_plan.cost(names).items():
-            print(f"API cost of {words}, {name}: about {expected[name]:,.2f} with short answers,", end=" ")
-            print(f"at most {cost:,.2f} at the prices given")
+            bounds = f"about {expected[name]:,.2f} with short answers, at most {cost:,.2f} at the prices given"
+            say(f"API cost of {words}, {name}: {bounds}")
     for scope in SCOPES:  # what can be seen does not depend on what is asked
         setting = next(item for item in run_plan.settings if TASKS[item.setting].scope == scope)
         always = {step: why for step, (share, why) in setting.unobservable.items() if share == 1}
         some = len(setting.unobservable) - len(always)
-        print(f"\n{scope} video at {setting.fps:.2f} frames/s: " if scope == "full" else f"\n{scope}s: ", end="")
-        print(f"{len(always)} of {len(rubric.steps)} steps lack the evidence that the rubric asks for", end="")
-        print(f", {some} in some videos only" * bool(some))
-        if scope == "full" and setting.unseen[1]:
-            unseen, timed = setting.unseen
-            print(f"  {unseen:,} of {timed:,} marked steps are shown in no frame ({unseen / timed:.1%});", end=" ")
-            print(f"two frames are up to {setting.gap_max:.1f} s apart")
-            if unseen:
-                print("  A judge can only guess those. More frames (--frames) show more of them, at the cost above.")
+        shown = f"{scope} video at {setting.fps:.2f} frames/s" if scope == "full" else f"{scope}s"
+        lacking = f"{len(always)} of {len(rubric.steps)} steps lack the evidence that the rubric asks for"
+        say(f"\n{shown}: {lacking}{f', {some} in some videos only' * bool(some)}")
+        unseen, timed = setting.unseen
+        if scope == "full" and timed:
+            apart = f"two frames are up to {setting.gap_max:.1f} s apart"
+            say(f"  {unseen:,} of {timed:,} marked steps are shown in no frame ({unseen / timed:.1%}); {apart}")
         for why, words in (("silent", "need sound"), ("rate", "need a higher rate")):
             if named := [step for step, reason in always.items() if reason == why]:
                 more = f" and {len(named) - MOST_NAMED:,} more" if len(named) > MOST_NAMED else ""
-                print(f"  {words}: {' '.join(named[:MOST_NAMED])}{more}")
+                say(f"  {words}: {' '.join(named[:MOST_NAMED])}{more}")
 
 
 def _print_fit(run_plan: RunPlan, exams: Sequence[ExamFacts], policy: Policy, service: Service) -> None:
     """Print each setting's heaviest request beside the limits, and what would fit where it does not."""
-    print(
+    source = f"{service.source}{'; ' + service.note if service.note else ''}"
+    say(
         f"\n{service.title}, as of {service.checked}: {service.request_mb:g} MB and {service.images} images a request"
+        f"\n({source}). Frames are taken for noisy photographs."
     )
-    print(f"({service.source}{'; ' + service.note if service.note else ''}). Frames are taken for noisy photographs.")
     for setting in run_plan.settings:
         weight = _request_weight(setting.frames_max, exams, policy)
         reasons = service.refuses(weight)
         verdict = "fits" if not reasons else f"DOES NOT FIT: {'; '.join(reasons)}"
-        print(f"  {setting.setting:17}{weight.images:5} images, about {weight.request / 1e6:5.1f} MB: {verdict}")
+        say(f"  {setting.setting:17}{weight.images:5} images, about {weight.request / 1e6:5.1f} MB: {verdict}")
         if reasons:
             fewer = service.fitting(weight)
             fits = fewer > 0 and not service.refuses(_request_weight(fewer, exams, policy))
-            print(f"{'':19}would fit: {f'{fewer} frames' if fits else 'smaller images (--frame-size)'}")
+            say(f"{'':19}would fit: {f'{fewer} frames' if fits else 'smaller images (--frame-size)'}")
 
 
 def _request_weight(images: int, exams: Sequence[ExamFacts], policy: Policy) -> Weight:

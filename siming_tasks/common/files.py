@@ -197,18 +197,11 @@ def yaml_lines(path: Path) -> dict[tuple[str | int, ...], int]:
     return lines
 
 
-_DEVICES = frozenset(["con", "prn", "aux", "nul"]) | {
-    f"{port}{number}" for port in ("com", "lpt") for number in range(10)
-}
-
-
 def check_file_name(name: str) -> str:
-    """Return a name that is used as a file's name, if every system takes it for one; ValueError with the reason.
+    """A name that is used as a file's name, if every system takes it for one (ValueError: it is not, and why).
 
-    Windows opens a device in place of ``nul.txt`` and drops a full stop at the end; ``index`` is the list of a report.
+    Windows drops a full stop at the end; ``index`` is the list of a report.
     """
-    if name.split(".")[0].casefold() in _DEVICES:
-        raise ValueError("the name is a device's on Windows, so that no file can have it; choose another")
     if name.endswith("."):
         raise ValueError("the name ends with a full stop, which Windows drops; choose another")
     if name.casefold() == "index":
