@@ -6,8 +6,7 @@ Hooks, ``siming run prepare``, ``siming run plan`` and proxies all ask this one 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 from siming_tasks.common.doc_pages import see
@@ -41,14 +40,6 @@ class Policy:
     density: str = "native"
     mode: str = "auto"
     sampler: str = UNIFORM
-
-    def __hash__(self) -> int:
-        """Computed once: every request looks up what its policy shows."""
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash(astuple(self))
 
     @classmethod
     def of(cls, options: Options) -> Policy:

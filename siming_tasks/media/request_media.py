@@ -7,7 +7,7 @@ neither cheap nor the question.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -118,7 +118,7 @@ class View:
         ``decode``: now; False leaves it to whoever looks at their pixels, for backends that never look.
         """
         sent = SentImages(len(self.indices))
-        return self.store.to_send(self.indices, sent, decode=decode), sent
+        return self.store.images(self.indices, sent, decode=decode), sent
 
     def info(self) -> dict[str, Any]:
         """Describe what was shown, as small JSON for the record of the request.
@@ -155,7 +155,7 @@ def view(
     cache: Path,
     size: int | None = SIZE,
     cache_gb: float = Options.cache_gb,
-    also: Sequence[Request] = (),
+    also: Callable[[], Iterable[Request]] = tuple,
     sampler: str = UNIFORM,
     file: bool = True,
     plain: bool = False,
@@ -171,7 +171,7 @@ def view(
         cache: the cache folder.
         size: longest side of stored frames in pixels (never enlarged); None keeps the original.
         cache_gb: limit of the store in gigabytes; longest unused videos go first.
-        also: further requests on the same video: if something must be decoded, their frames are stored in that pass.
+        also: gives further requests on the same video, whose frames are stored too if something must be decoded.
         sampler: ``uniform``, or ``motion``, which looks at the whole video first, once.
         plain: show no file that may hold more than pictures: a copy of the recording instead of the recording itself.
         file: make the file of a mode that shows one; False: for those who want only its frames and times.
@@ -193,7 +193,7 @@ def view(
     times = tuple(timeline.times[indices].tolist())
     shown = None
     if mode.images and store.missing(indices):
-        store.fill([*indices, *union_of_frames(also, store)[0]])
+        store.fill([*indices, *union_of_frames(also(), store)[0]])
     elif file and not mode.images:
         if mode.sampled:
             shown = store.proxy(indices, times)

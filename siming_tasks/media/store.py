@@ -32,6 +32,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -228,37 +229,28 @@ class FrameStore:
                     write()
         return file
 
-    def images(self, indices: Sequence[int]) -> list[Image.Image]:
+    def images(
+        self, indices: Sequence[int], sent: SentImages | None = None, *, decode: bool = True
+    ) -> list[Image.Image]:
         """Read fresh RGB images that the caller owns, in order; decoded now if they are not stored (any more).
+
+        Args:
+            indices: frames.
+            sent: for images that are to be sent: they know their files, and note here how they were encoded
+                (:class:`~siming_tasks.media.stored_image.StoredImage`).
+            decode: now, on several threads; False leaves it to whoever looks at their pixels.
 
         Raises:
             MediaError: a frame cannot be decoded, or is evicted as fast as it is written.
         """
 
         def read(path: Path, place: int) -> Image.Image:
-            image: Image.Image = Image.open(path)
-            image.load()  # reads all and closes the file; a copy to a plain Image would double the time
-            return image
-
-        return self._read(indices, read)
-
-    def to_send(self, indices: Sequence[int], sent: SentImages, *, decode: bool) -> list[Image.Image]:
-        """:meth:`images` that know their files (:class:`~siming_tasks.media.stored_image.StoredImage`).
-
-        They note in ``sent`` how they were encoded. ``decode``: now, on several threads;
-        else when somebody looks at their pixels.
-        """
-
-        def read(path: Path, place: int) -> Image.Image:
-            image = StoredImage(path.read_bytes(), QUALITY, sent, place)
+            data = path.read_bytes()
+            image = Image.open(BytesIO(data)) if sent is None else StoredImage(data, QUALITY, sent, place)
             if decode:
-                image.load()
+                image.load()  # closes the file; a copy to a plain Image would double the time
             return image
 
-        return self._read(indices, read)
-
-    def _read(self, indices: Sequence[int], read: Callable[[Path, int], Image.Image]) -> list[Image.Image]:
-        """Read each file with its place in the list."""
         for _ in range(3):  # another process may evict the folder between the check and the read
             self.fill(indices)
             self.touch()
@@ -323,20 +315,19 @@ def lock_video(cache: Path, digest: str, timeout: float = -1) -> AbstractContext
 def evict(cache: Path, limit_gb: float, keep: str | None = None) -> list[str]:
     """Remove the longest unused videos until the store holds at most ``limit_gb`` gigabytes; returns their digests.
 
-    Stores of other layouts count too, and go first. A video that another process is filling is left alone, and so is
-    ``keep``. What a process that was killed here had set aside is removed.
+    A video that another process is filling is left alone, and so is ``keep``. What a process that was killed here had
+    set aside is removed.
     """
     media = cache / "media"
     for trash in media.glob("trash-*"):
         shutil.rmtree(trash, ignore_errors=True)
-    folders = [folder for folder in media.glob("v*/*") if folder.is_dir()]
-    sizes = {folder: _held_bytes(folder) for folder in folders}
+    sizes = {folder: _held_bytes(folder) for folder in media.glob("v*/*") if folder.is_dir()}
     total = sum(sizes.values())
     removed: list[str] = []
-    for current, _, folder in sorted((folder.parent.name == LAYOUT, _last_use(folder), folder) for folder in folders):
+    for folder in sorted(sizes, key=_last_use):
         if total <= limit_gb * 1e9:
             break
-        if current and folder.name == keep:
+        if folder.name == keep:
             continue
         trash = media / f"trash-{os.getpid()}-{folder.parent.name}-{folder.name}"
         try:

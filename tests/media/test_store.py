@@ -61,7 +61,7 @@ def test_settings_and_models_share_frames(videos: Any, tmp_path: Path, decoded: 
 def test_one_pass_stores_the_frames_of_further_requests(videos: Any, tmp_path: Path, decoded: list[int]) -> None:
     path = videos.get("plain")
     also = [Request((0.0, 0.4), 2), Request((9.0, 9.5), 2), Request((1.0, 1.2), 9)]
-    view(path, span=None, frames=3, cache=tmp_path, also=also)
+    view(path, span=None, frames=3, cache=tmp_path, also=lambda: also)
     assert decoded == [0, 9, 25, 26, 27, 28, 29, 59], "a span beyond the video spoils nobody else's"
 
 

@@ -19,16 +19,7 @@ from typing import Any
 
 from siming_tasks.common.schema import Video, verdict_word
 from siming_tasks.data.transcript import Utterance, said_within, transcript_facts, transcript_of, transcript_text
-from siming_tasks.media import (
-    NOTHING_SHOWN,
-    FrameStore,
-    Sound,
-    StoredImage,
-    View,
-    ablate,
-    sound_of,
-    view,
-)
+from siming_tasks.media import NOTHING_SHOWN, FrameStore, Sound, StoredImage, View, ablate, sound_of, view
 from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
 from siming_tasks.plugin.reply_schema import WrappedClient
@@ -64,7 +55,7 @@ def shown_view(doc: Doc, table: Table) -> View | None:
             cache=cache,
             size=policy.frame_size,
             cache_gb=options.cache_gb,
-            also=opened.requests(policy, video.video_id) if mode.images else (),
+            also=lambda: policy.requests(video),
             sampler=request.sampler,
             file=not ablation,
             plain=bool(RUN.recipient) and not dataset.synthetic,
@@ -76,12 +67,7 @@ def shown_view(doc: Doc, table: Table) -> View | None:
     if ablation.shows_other_exam:
         own = view_of(video, span).times
         video, span = opened.mismatched.of(video, doc["step_id"] or None)
-    return ablate(
-        view_of(video, span),
-        ablation,
-        f"{doc['video_id']}/{doc['step_id']}",
-        own=own,
-    )
+    return ablate(view_of(video, span), ablation, f"{doc['video_id']}/{doc['step_id']}", own=own)
 
 
 def _part_of(doc: Doc) -> tuple[Video, tuple[float, float]]:

@@ -7,7 +7,6 @@ that data sets with the same video ids do not mix.
 
 from __future__ import annotations
 
-import functools
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset, resolve_dataset, verify_media
 from siming_tasks.data.minimal_pairs import minimal_pairs_of
 from siming_tasks.data.splits import take_part
-from siming_tasks.media import UNKNOWN, UNKNOWN_MODE, Backend, MediaMode, Policy, Request, SentImages
+from siming_tasks.media import UNKNOWN, UNKNOWN_MODE, Backend, MediaMode, Policy, SentImages
 from siming_tasks.metrics import Rows, evaluate
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed
@@ -46,13 +45,12 @@ MAX_REMEMBERED_REQUESTS = 100_000  # their media and usage are remembered until 
 
 @dataclass(frozen=True, eq=False)
 class OpenDataset:
-    """An open data set with the steps, prompts and media requests of its documents, each derived once."""
+    """An open data set with the steps and prompts of its documents, each derived once."""
 
     dataset: Dataset
     stamp: tuple[Any, ...]
     _steps: dict[Any, tuple[RubricStep, ...]] = field(default_factory=dict)
     _prompts: dict[Any, tuple[str, str]] = field(default_factory=dict)
-    _requests: dict[tuple[Policy, str], tuple[Request, ...]] = field(default_factory=dict)
 
     @classmethod
     def at(cls, root: Path, cache: Path, part: str = "") -> OpenDataset:
@@ -93,13 +91,6 @@ class OpenDataset:
     def mismatched(self) -> MismatchedVideos:
         """Videos whose frames the ablation ``mismatched_video`` shows."""
         return MismatchedVideos(self.dataset.videos, minimal_pairs_of(self.dataset))
-
-    def requests(self, policy: Policy, video_id: str) -> tuple[Request, ...]:
-        """Media requests of all settings for one video."""
-        key = (policy, video_id)
-        if key not in self._requests:
-            self._requests[key] = policy.requests(self.dataset.video(video_id))
-        return self._requests[key]
 
 
 @dataclass
@@ -147,7 +138,7 @@ class RunContext:
     @property
     def policy(self) -> Policy:
         """Frames that the run shows."""
-        return _policy(self.options)
+        return Policy.of(self.options)
 
     def prompting_of(self, setting: TaskSpec) -> PromptOptions:
         """Prompt options of the run for a task."""
@@ -296,8 +287,6 @@ def _remember(entries: OrderedDict[Any, Any], key: Any, value: Any) -> None:
     if len(entries) > MAX_REMEMBERED_REQUESTS:
         entries.popitem(last=False)
 
-
-_policy = functools.lru_cache(maxsize=8)(Policy.of)
 
 RUN = RunContext()
 """The only instance of the process: lmms-eval calls plain functions, which have nowhere else to look."""

@@ -115,7 +115,7 @@ def _clips(dataset: Dataset, video: Video, backbone: Backbone, options: Options)
             cache=options.cache_dir,
             size=policy.frame_size,
             cache_gb=options.cache_gb,
-            also=tuple(asked.values()),
+            also=asked.values,
             sampler=request.sampler,
         )
         yield step, Clip(backbone.features(shown.images()), {**shown.info(), "density": policy.density_of("clip")})
