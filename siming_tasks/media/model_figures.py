@@ -79,21 +79,14 @@ def openai_tiles(width: int, height: int) -> int:
     return 85 + 170 * across * down
 
 
-def openai_low(width: int, height: int) -> int:
-    """GPT-4o with low detail: 85 whatever the size."""
-    return 85
+TOKEN_FORMULAS: Mapping[str, Callable[[int, int], int]] = MappingProxyType({
+    **{formula.__name__: formula for formula in (qwen2_5_vl, qwen3_vl, openai_tiles)},
+    "openai_low": lambda width, height: 85,
+    "gemini_video": lambda width, height: 258,
+    "llava_video": lambda width, height: 196,
+})  # fmt: skip
+"""Formula name -> ``(width, height) -> tokens of one image``.
 
-
-def gemini_video(width: int, height: int) -> int:
-    """Gemini: 258 for every video frame at default resolution. Source: Google's guide to tokens."""
-    return 258
-
-
-def llava_video(width: int, height: int) -> int:
-    """LLaVA-Video, LLaVA-OneVision: 27 x 27 patches of a 384-pixel square, pooled two by two, rounded up: 14 x 14."""
-    return 196
-
-
-_FORMULAS = (qwen2_5_vl, qwen3_vl, openai_tiles, openai_low, gemini_video, llava_video)
-TOKEN_FORMULAS: Mapping[str, Callable[[int, int], int]] = MappingProxyType({item.__name__: item for item in _FORMULAS})
-"""Formula name -> ``(width, height) -> tokens of one image``."""
+Three do not ask for the size: GPT-4o with low detail; Gemini's video frames at default resolution (Google's guide to
+tokens); LLaVA-Video and LLaVA-OneVision, with 27 x 27 patches of a 384-pixel square, pooled two by two, rounded up.
+"""

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import film
+from tests.footage import psnr
 
 BITS, BLOCK = 10, 8
 WIDTH, HEIGHT = BITS * BLOCK, 48
@@ -164,12 +165,6 @@ def shown(path: Path) -> list[np.ndarray]:
     """Every frame of a linear decode, as :func:`by_hand` shows it."""
     with av.open(str(path)) as container:
         return [by_hand(frame) for frame in container.decode(video=0)]
-
-
-def psnr(first: np.ndarray, second: np.ndarray) -> float:
-    """Peak signal-to-noise ratio in dB."""
-    error = float(((first.astype(float) - second.astype(float)) ** 2).mean())
-    return 99.0 if error == 0 else 10 * float(np.log10(255**2 / error))
 
 
 class Videos:
