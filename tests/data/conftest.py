@@ -6,7 +6,6 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -20,30 +19,17 @@ from siming_tasks.data.folder_files import write_folder
 
 STEPS = [("cpr_01", 2.0), ("cpr_02", 2.0), ("cpr_03", 5.0), ("aed_01", 3.0)]
 
+CRITERIA = {"full": "all", "partial": "some", "fail": "none"}
 RUBRIC: dict[str, Any] = {
-    "schema_version": 1,
-    "rubric_id": "tiny",
-    "version": "1",
-    "title": "Tiny exam",
+    "schema_version": 1, "rubric_id": "tiny", "version": "1", "title": "Tiny exam",
     "skills": [
-        {
-            "id": skill,
-            "name": skill.upper(),
-            "steps": [
-                {
-                    "id": step,
-                    "name": step,
-                    "requirement": "Does it.",
-                    "max_score": top,
-                    "criteria": {"full": "all", "partial": "some", "fail": "none"},
-                }
-                for step, top in STEPS
-                if step.startswith(skill)
-            ],
-        }
+        {"id": skill, "name": skill.upper(), "steps": [
+            {"id": step, "name": step, "requirement": "Does it.", "max_score": top, "criteria": dict(CRITERIA)}
+            for step, top in STEPS if step.startswith(skill)
+        ]}
         for skill in ("cpr", "aed")
     ],
-}
+}  # fmt: skip
 
 
 def write_video(
@@ -156,12 +142,6 @@ def edit(folder: Path) -> Callable[[Callable[[list[dict[str, Any]]], Any]], None
         unstate(folder)
 
     return change
-
-
-@pytest.fixture(scope="session")
-def default_rubric_file() -> Path:
-    """The embedded rubric as a file."""
-    return Path(str(resources.files("siming_tasks.rubrics") / "default.yaml"))
 
 
 def damage(path: Path) -> None:

@@ -111,46 +111,25 @@ def copied(root: Path) -> None:
     shutil.copyfile(root / "media/v001.mp4", root / "media/v003.mp4")
 
 
-def repacked(root: Path, change: Callable[[list[Any]], list[Any]] = list, **options: Any) -> None:
-    """Write the first video's packets again, changed."""
+def matroska(root: Path) -> None:
+    """Another container under the name of an .mp4."""
     path = root / "media/v001.mp4"
     moved = path.with_suffix(".tmp.mp4")
-    with av.open(str(path)) as source, av.open(str(moved), "w", **options) as target:
+    with av.open(str(path)) as source, av.open(str(moved), "w", format="matroska") as target:
         stream = target.add_stream_from_template(source.streams.video[0])
-        target.start_encoding()
-        for packet in change([packet for packet in source.demux(video=0) if packet.dts is not None]):
-            packet.stream = stream
-            target.mux(packet)
+        for packet in source.demux(video=0):
+            if packet.dts is not None:
+                packet.stream = stream
+                target.mux(packet)
     moved.replace(path)
 
 
 def hollow(root: Path) -> None:
     """A header and nothing behind it (an .mp4 without pictures does not even have that)."""
-    repacked(root, lambda packets: packets[:0], format="avi")
-
-
-def matroska(root: Path) -> None:
-    """Another container under the name of an .mp4."""
-    repacked(root, format="matroska")
-
-
-def shuffled(root: Path) -> None:
-    """Two pictures at one time."""
-
-    def change(packets: list[Any]) -> list[Any]:
-        packets[5].pts = packets[6].pts
-        return packets
-
-    media(options={"bf": "0"})(root)
-    repacked(root, change)
-
-
-def cut(root: Path) -> None:
-    """The first 60 % of the bytes of a file whose index stands at its front."""
-    media(options={"x264-params": "keyint=5"})(root)
-    repacked(root, options={"movflags": "faststart"})
-    data = (root / "media/v001.mp4").read_bytes()
-    (root / "media/v001.mp4").write_bytes(data[: int(len(data) * 0.6)])
+    with av.open(str(root / "media/v001.mp4"), "w", format="avi") as target:
+        stream = target.add_stream("libx264", rate=10)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        target.start_encoding()
 
 
 def webm(root: Path) -> None:
@@ -224,10 +203,8 @@ ERRORS: list[tuple[Spoil, str, str]] = [
 """What stops a run: ``open_dataset`` refuses it."""
 
 FOUND: list[tuple[Spoil, str, str, str]] = [
-    (cut, "media-truncated", "error", "cut short or damaged: the last whole frame is at"),
-    (hollow, "media-no-frames", "error", "holds no video frames"),
+    (hollow, "media-unreadable", "error", "holds no video frames"),
     (matroska, "media-container", "warning", "is called .mp4 but is matroska"),
-    (shuffled, "media-timestamps", "error", "timestamp"),
     (flip, "media-damaged", "error", "damaged"),
     (media(frames=60), "media-duration", "error", "lasts 6.00 s, but its row says 2 s"),
     (media(frames=10), "span-outside", "error", "step aed_01: span 1.5-1.9 s reaches past"),

@@ -100,7 +100,6 @@ def test_a_name_that_is_neither_folder_nor_repository_is_refused(data: str) -> N
 RACE = """
 import sys
 from pathlib import Path
-from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.tools import simulator
 from siming_tasks.data import open_dataset, resolve, resolve_dataset
 from siming_tasks.options import Options

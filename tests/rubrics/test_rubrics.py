@@ -15,28 +15,15 @@ from siming_tasks.common.errors import RubricError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.rubrics import default_rubric, in_chinese, load_rubric, rubric_from
 
+CRITERIA = {"full": "All.", "partial": "Some.", "fail": "None."}
 SMALL: dict[str, Any] = {
-    "schema_version": 1,
-    "rubric_id": "small",
-    "version": "1",
-    "skills": [
-        {
-            "id": "s",
-            "name": "Skill",
-            "steps": [
-                {
-                    "id": name,
-                    "name": "Step",
-                    "requirement": "Does it.",
-                    "max_score": 2,
-                    "criteria": {"full": "All.", "partial": "Some.", "fail": "None."},
-                    "errors": [{"id": f"{name}.omitted", "observable": "not done", "deduct": 2}],
-                }
-                for name in ("s_01", "s_02")
-            ],
-        }
-    ],
-}
+    "schema_version": 1, "rubric_id": "small", "version": "1",
+    "skills": [{"id": "s", "name": "Skill", "steps": [
+        {"id": name, "name": "Step", "requirement": "Does it.", "max_score": 2, "criteria": dict(CRITERIA),
+         "errors": [{"id": f"{name}.omitted", "observable": "not done", "deduct": 2}]}
+        for name in ("s_01", "s_02")
+    ]}],
+}  # fmt: skip
 
 
 def test_default_has_the_papers_shape() -> None:

@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     from av.container import InputContainer
     from av.video.stream import VideoStream
 
-_BROKEN = (
-    ("cut short or damaged:", "media-truncated"),
-    ("no video frames", "media-no-frames"),
-    ("timestamp", "media-timestamps"),
-)
-"""Words of the media room's messages, and our codes for them."""
 _HARMLESS = {
     *("major_brand", "minor_version", "compatible_brands", "handler_name", "vendor_id", "language", "encoder"),
     *("ENCODER", "DURATION", "timecode"),
@@ -76,8 +70,8 @@ def inspect(
             problems = list(_header(about, container, stream, sound))
             timeline = timeline_of(path, container, stream)
     except MediaError as error:
-        code = next((code for words, code in _BROKEN if words in str(error)), "media-unreadable")
-        problem = about.problem(code, str(error), "Export it again; `siming data build` repairs odd timestamps.")
+        fix = "Export it again; `siming data build` repairs odd timestamps."
+        problem = about.problem("media-unreadable", str(error), fix)
         return Inspection((problem,))
     problems += _timing(about, timeline)
     if quick:

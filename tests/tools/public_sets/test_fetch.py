@@ -8,13 +8,10 @@ import json
 import tarfile
 import threading
 from dataclasses import replace
-from fractions import Fraction
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
-import av
-import numpy as np
 import pytest
 
 from siming_tasks.cli import main
@@ -24,6 +21,7 @@ from siming_tasks.data.resolve import resolve_dataset
 from siming_tasks.options import Options
 from siming_tasks.tools import public_sets
 from siming_tasks.tools.public_sets.fetch import download, match_videos
+from tests.data.conftest import write_video
 from tests.records import number_of
 
 SEGMENTS = {
@@ -57,18 +55,9 @@ def annotations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def videos(tmp_path: Path) -> Path:
-    """Six seconds of moving noise for each, under the names that archives give them."""
+    """Six seconds for each, under the names that archives give them."""
     for place, name in enumerate(("blocks/S1.MP4", "blocks/S12_720p.mp4", "S2-view.mp4", "blocks/S3.mp4")):
-        path = tmp_path / "videos" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        noise = np.random.default_rng(place).integers(0, 255, (12, 16, 3), np.uint8).repeat(8, 0).repeat(8, 1)
-        with av.open(str(path), "w") as out:
-            stream = out.add_stream("mpeg4", rate=Fraction(10))
-            stream.width, stream.height, stream.pix_fmt = 128, 96, "yuv420p"
-            for shift in range(60):
-                frame = av.VideoFrame.from_ndarray(np.roll(noise, shift, 1), format="rgb24")
-                out.mux(stream.encode(frame))
-            out.mux(stream.encode(None))
+        write_video(tmp_path / "videos" / name, seed=place, frames=60, codec="mpeg4", size=(128, 96))
     return tmp_path / "videos"
 
 
@@ -91,10 +80,8 @@ def test_a_set_with_videos_goes_through_check_and_score(
         ("S2", "blocks_02"): (1, (1.0, 4.0), ()),
     }
     row = json.loads((out / "videos.jsonl").read_text().splitlines()[0])
-    assert row["steps"][1]["reason"] == "slips" and [one["correct"] for one in row["steps"][1]["attempts"]] == [
-        False,
-        True,
-    ]
+    assert row["steps"][1]["reason"] == "slips"
+    assert [one["correct"] for one in row["steps"][1]["attempts"]] == [False, True]
     assert dataset.attempt_rule == "worst" and dataset.meta["license"] == "cc-by-sa-4.0"
     assert main(["data", "check", str(out)]) == 0
     assert "0 errors" in capsys.readouterr().out
