@@ -17,6 +17,8 @@ import yaml
 from siming_tasks.common.files import sha256_file
 from siming_tasks.data.folder_files import write_folder
 
+Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
+"""Changes the rows of the folder's ``videos.jsonl``."""
 STEPS = [("cpr_01", 2.0), ("cpr_02", 2.0), ("cpr_03", 5.0), ("aed_01", 3.0)]
 
 CRITERIA = {"full": "all", "partial": "some", "fail": "none"}
@@ -124,6 +126,12 @@ def folder(_good: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(_good, tmp_path / "tiny"))
 
 
+def state(folder: Path, **facts: Any) -> None:
+    """Write keys into ``dataset.yaml``."""
+    path = folder / "dataset.yaml"
+    path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), **facts}))
+
+
 def unstate(root: Path) -> None:
     """Take the digest out of ``dataset.yaml``: a folder written by hand, which may say anything."""
     info = yaml.safe_load((root / "dataset.yaml").read_text())
@@ -132,7 +140,7 @@ def unstate(root: Path) -> None:
 
 
 @pytest.fixture
-def edit(folder: Path) -> Callable[[Callable[[list[dict[str, Any]]], Any]], None]:
+def edit(folder: Path) -> Edit:
     """Change the rows of the folder's ``videos.jsonl`` in place; it states no digest any more."""
 
     def change(how: Callable[[list[dict[str, Any]]], Any]) -> None:

@@ -16,7 +16,7 @@ import yaml
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import check_dataset, open_dataset
-from tests.data.conftest import turn, unstate, write_video
+from tests.data.conftest import state, turn, unstate, write_video
 
 Rows = list[dict[str, Any]]
 Spoil = Callable[[Path], Any]
@@ -78,7 +78,7 @@ def edited(name: str, how: Callable[[dict[str, Any]], Any]) -> Spoil:
 
 def info(**changes: Any) -> Spoil:
     """Change keys of ``dataset.yaml``."""
-    return edited("dataset.yaml", lambda content: content.update(changes))
+    return lambda root: state(root, **changes)
 
 
 def media(**how: Any) -> Spoil:

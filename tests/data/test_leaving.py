@@ -26,7 +26,7 @@ from siming_tasks.plugin.preflight import recipient_of
 from siming_tasks.report.viewer_files import VideoLinker
 from siming_tasks.tools.builder import BuildOptions, build_dataset
 from siming_tasks.tools.exchange.hub_upload import push
-from tests.data.conftest import RUBRIC, STEPS, write_video
+from tests.data.conftest import RUBRIC, STEPS, state, write_video
 
 PLACE, NAME, SERIAL, DAY = "+48.8566+002.3522/", "Dr. Wang Mei", "SN-4711-cam", "2026-03-14T09:26:53.000000Z"
 SECRETS = (b"48.8566", b"Wang Mei", b"SN-4711", b"2026-03-14", b"+002.3522")
@@ -67,8 +67,7 @@ def leaked(*files: Path) -> list[bytes]:
 def real(folder: Path) -> Path:
     """A data set of real recordings, one of which tells everything."""
     told(folder / "media", "v001.mp4")
-    about = yaml.safe_load((folder / "dataset.yaml").read_text())
-    (folder / "dataset.yaml").write_text(yaml.safe_dump({**about, "synthetic": False, "sound": False}))
+    state(folder, synthetic=False, sound=False)
     restate(folder)
     return folder
 
@@ -155,11 +154,6 @@ def test_a_build_leaves_out_what_a_film_tells(tmp_path: Path, name: str, keep_au
     file = public.media_path(public.videos[0])
     copy_plain(file, tmp_path / "again.mp4", sound=keep_audio)
     assert (tmp_path / "again.mp4").read_bytes() == file.read_bytes(), "so that an upload knows it"
-
-
-def state(folder: Path, **about: Any) -> None:
-    info = yaml.safe_load((folder / "dataset.yaml").read_text())
-    (folder / "dataset.yaml").write_text(yaml.safe_dump({**info, **about}))
 
 
 @pytest.mark.parametrize(

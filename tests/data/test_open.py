@@ -20,9 +20,7 @@ from siming_tasks.data import check_dataset, open_dataset, resolve_dataset
 from siming_tasks.options import Options
 from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.tools import simulator
-from tests.data.conftest import unstate
-
-Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
+from tests.data.conftest import Edit, unstate
 
 
 def test_a_data_set_is_opened_with_its_rows_as_written(folder: Path) -> None:

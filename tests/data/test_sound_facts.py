@@ -19,7 +19,7 @@ from siming_tasks.results.estimand import estimand_of
 from siming_tasks.results.evaluate_records import build_reference_matrix
 from siming_tasks.rubrics import Rubric, default_rubric
 from siming_tasks.tools.builder import BuildOptions, build_dataset
-from tests.data.conftest import RUBRIC, STEPS, write_video
+from tests.data.conftest import RUBRIC, STEPS, state, write_video
 
 HEARD = [{"id": skill["id"], "name": skill["name"], "steps": [
     {**step, "evidence": {"channel": "audio_visual"}} if step["id"] in ("cpr_02", "aed_01") else step
@@ -57,8 +57,7 @@ def test_sound_is_no_finding_where_it_is_meant(
     folder: Path, stated: bool | None, tracks: bool, codes: list[str]
 ) -> None:
     write_video(folder / "media/v001.mp4", seed=0, audio=tracks)
-    info = yaml.safe_load((folder / "dataset.yaml").read_text())
-    (folder / "dataset.yaml").write_text(yaml.safe_dump({**info, **({} if stated is None else {"sound": stated})}))
+    state(folder, sound=stated)
     found = [str(problem.code) for problem in check_dataset(folder, quick=True).warnings if problem.line == 1]
     assert found == codes
 

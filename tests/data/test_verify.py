@@ -8,9 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,9 +18,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import digest_of, known_digest, sha256_file, sha256_json
 from siming_tasks.data import check_dataset, open_dataset, restate, verify_media
 from siming_tasks.rubrics import load_rubric
-from tests.data.conftest import write_video
-
-Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
+from tests.data.conftest import Edit, write_video
 
 
 def swap(root: Path) -> None:
