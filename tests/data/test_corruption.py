@@ -176,6 +176,7 @@ ERRORS: list[tuple[Spoil, str, str]] = [
     (line(b'{"video_id": "v9"'), "not-json", "videos.jsonl:1: not a JSON object"),
     (line(b'{"duration": NaN}'), "not-json", "NaN is not a JSON number"),
     (line(b'{"video_id": "a", "video_id": "b"}'), "not-json", "key 'video_id' appears twice"),
+    (line(b'{"video_id": "\\ud800"}'), "not-json", "half of a surrogate pair"),
     (row(video_id="a/b"), "row-invalid", "videos.jsonl:1: video_id: String should match"),
     (row(video_id="v002"), "video-twice", "video 'v002' stands on line 1 already"),
     (row(duration="2 s"), "row-invalid", "duration: Input should be a valid number, found '2 s'"),
