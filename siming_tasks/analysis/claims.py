@@ -10,7 +10,7 @@ import numpy as np
 from siming_tasks.analysis.pairs import aligned, as_points, kappa, paired_rows, same_answer, side_by_side
 from siming_tasks.analysis.tables import TableText, table_row
 from siming_tasks.metrics.catalogue import CATALOGUE, NOTHING, TotalsCorrelation, select
-from siming_tasks.metrics.classification import Positive, ratio
+from siming_tasks.metrics.classification import ratio
 from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.estimate import Rows
 from siming_tasks.metrics.jackknife import Counted, jackknife
@@ -81,9 +81,7 @@ def implied_by_steps(matrix: ScoreMatrix) -> Counted:
     return Counted(lambda m: counts, implied, lambda sums: why if sums.any() else NOTHING)
 
 
-def full_video_and_clip(
-    full: ScoreMatrix, clip: ScoreMatrix, *, mapping: LabelMapping = "absolute", positive: Positive = "error"
-) -> Rows:
+def full_video_and_clip(full: ScoreMatrix, clip: ScoreMatrix, *, mapping: LabelMapping = "absolute") -> Rows:
     """Table ``full video and clip``: one judge in both settings, and the clip minus the full video.
 
     Raises:
@@ -91,10 +89,10 @@ def full_video_and_clip(
     """
     names, metrics = ("full video", "clip", "clip - full video"), select(full.answer, compared=True)
     a, b = aligned(full, clip)
-    return paired_rows("full video and clip", names, a, b, metrics, ranked=True, mapping=mapping, positive=positive)
+    return paired_rows("full video and clip", names, a, b, metrics, ranked=True, mapping=mapping)
 
 
-def points_and_verdicts(points: ScoreMatrix, verdicts: ScoreMatrix, *, positive: Positive = "error") -> Rows:
+def points_and_verdicts(points: ScoreMatrix, verdicts: ScoreMatrix) -> Rows:
     """Table ``points and verdicts``: the verdicts that a judge's points imply and those that it gave.
 
     Points below the maximum imply "wrong".
@@ -111,4 +109,4 @@ def points_and_verdicts(points: ScoreMatrix, verdicts: ScoreMatrix, *, positive:
     rows = table_row("points and verdicts", "with each other", found)
     names = ("verdicts of the points", "verdicts", "verdicts - verdicts of the points")
     metrics = select("error", compared=True)
-    return rows + paired_rows("points and verdicts", names, implied, given, metrics, ranked=True, positive=positive)
+    return rows + paired_rows("points and verdicts", names, implied, given, metrics, ranked=True)

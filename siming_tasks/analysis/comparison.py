@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import fixed
 from siming_tasks.common.words import say
 from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, headline, select, statistic
-from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, Rows
 from siming_tasks.metrics.evaluate import ANSWERED, RANKED, flagged
 from siming_tasks.metrics.jackknife import Jackknifed, holm, jackknife, quantile_of_t
@@ -53,13 +52,6 @@ TABLES: Mapping[str, TableText] = {
 Held = Mapping[tuple[str, str], Jackknifed]
 """By judge and metric, its ranked value."""
 PARTIAL = say("partial")
-
-
-class Reading(TypedDict):
-    """Choices of reading: the labels of points, and the class of precision, recall and F1."""
-
-    mapping: LabelMapping
-    positive: Positive
 
 
 @dataclass(frozen=True)
@@ -248,7 +240,6 @@ def compare_judges(
     against: str | None = None,
     margin: float = MARGIN,
     mapping: LabelMapping = "absolute",
-    positive: Positive = "error",
 ) -> Comparison:
     """Compare judges that answered the same questions; what is left out are their clusters, by default the videos.
 
@@ -259,7 +250,6 @@ def compare_judges(
         against: compare every other judge with this one instead of all pairs.
         margin: difference from the physicians that counts as none.
         mapping: how points become labels.
-        positive: the class of precision, recall and F1.
 
     Raises:
         DataError: no judge, or an unknown ``against``.
@@ -268,28 +258,29 @@ def compare_judges(
         raise DataError("There is no judge to compare. Give at least one run.")
     if against is not None and against not in judges:
         raise DataError(f"There is no run {against!r} to compare with. The runs are {', '.join(judges)}.")
-    first, how = next(iter(judges.values())), Reading(mapping=mapping, positive=positive)
+    first = next(iter(judges.values()))
     metrics, key = select(first.answer, compared=True), headline(first.answer)
     imputed = {name: matrix.imputed() for name, matrix in judges.items()}
-    held = {(name, metric): jackknife(statistic(metric, **how), matrix)
+    held = {(name, metric): jackknife(statistic(metric, mapping), matrix)
             for name, matrix in imputed.items() for metric in metrics}  # fmt: skip
     unranked = _unranked(judges, held, key)
-    rows = list(_values(judges, held, how))
+    rows = list(_values(judges, held, mapping))
     pairs = []
     for a, b in combinations(judges, 2) if against is None else ((name, against) for name in judges if name != against):
         share = min(judges[a].answered_share, judges[b].answered_share)
         leads = {metric: _lead(held[a, metric], held[b, metric], metric, share) for metric in metrics}
         rows += [lead.at(DIFFERENCES, f"{a} minus {b}", metric) for metric, lead in leads.items()]
         if not {a, b} & {*unranked}:
-            pairs.append(_pair(a, b, leads[key], judges, how))
+            pairs.append(_pair(a, b, leads[key], judges, mapping))
     never_look = no_video_judges(next(iter(imputed.values())))
-    unseen_rows, rivals, beats = _over_no_video(judges, held, never_look, how)
+    unseen_rows, rivals, beats = _over_no_video(judges, held, never_look, mapping)
     beside, unseen = dict[str, BesidePhysicians](), list[str]()
     if points and len(points) > 1:
-        beside, tried = ({name: beside_physicians(matrix, points, margin=margin, **how) for name, matrix in of.items()}
+        how: dict[str, Any] = {"margin": margin, "mapping": mapping}
+        beside, tried = ({name: beside_physicians(matrix, points, **how) for name, matrix in of.items()}
                          for of in (judges, never_look))  # fmt: skip
         unseen = [name for name, each in tried.items() if each.verdict in ("equivalent", "not inferior")]
-        rows += physician_rows(first, points, **how)
+        rows += physician_rows(first, points, mapping=mapping)
         rows += [row.at(row=f"{name}: {row.row}") for name, each in beside.items() for row in each.rows]
     made = Comparison(
         setting, tuple(judges), first.answer, Rows((*rows, *unseen_rows)), tuple(pairs), {}, unranked, rivals,
@@ -298,11 +289,11 @@ def compare_judges(
     return correct({setting: made})[setting]
 
 
-def _values(judges: Mapping[str, ScoreMatrix], held: Held, how: Reading) -> Iterator[Estimate]:
+def _values(judges: Mapping[str, ScoreMatrix], held: Held, mapping: LabelMapping) -> Iterator[Estimate]:
     """Rows of every metric of every judge: over what it answered, and as it is ranked."""
     for name, matrix in judges.items():
         for key in (*select(matrix.answer, compared=True), COVERAGE):
-            found = jackknife(statistic(key, **how), matrix).estimate()
+            found = jackknife(statistic(key, mapping), matrix).estimate()
             yield flagged(found, key, matrix.answered_share).at(ANSWERED, name, key)
             if key != COVERAGE:
                 yield flagged(held[name, key].estimate(), key, matrix.answered_share).at(RANKED, name, key)
@@ -315,7 +306,7 @@ def _unranked(judges: Mapping[str, ScoreMatrix], held: Held, key: str) -> dict[s
     return partial | undefined
 
 
-def _pair(a: str, b: str, found: Estimate, judges: Mapping[str, ScoreMatrix], how: Reading) -> Pair:
+def _pair(a: str, b: str, found: Estimate, judges: Mapping[str, ScoreMatrix], mapping: LabelMapping) -> Pair:
     """Two judges, not yet corrected; a lead that rests on answers left out is not one."""
     value = found.value or 0.0
     leader = "" if abs(value) <= NOISE else a if value > 0 else b
@@ -324,7 +315,7 @@ def _pair(a: str, b: str, found: Estimate, judges: Mapping[str, ScoreMatrix], ho
     both = judges[a].answered & judges[b].answered
     if not both[judges[a].asked].all():
         shared = [replace(judges[name], asked=judges[name].asked & both) for name in (a, b)]
-        first, second = (jackknife(statistic(headline(m.answer), **how), m).value for m in shared)
+        first, second = (jackknife(statistic(headline(m.answer), mapping), m).value for m in shared)
         if not (first - second) * value > 0:
             return Pair(a, b, found, "not shown", leader, "on the steps that both answered there is no such lead")
     return Pair(a, b, found, "tested", leader)
@@ -336,12 +327,12 @@ def _lead(a: Jackknifed, b: Jackknifed, key: str, share: float) -> Estimate:
 
 
 def _over_no_video(
-    judges: Mapping[str, ScoreMatrix], held: Held, never_look: Mapping[str, ScoreMatrix], how: Reading
+    judges: Mapping[str, ScoreMatrix], held: Held, never_look: Mapping[str, ScoreMatrix], mapping: LabelMapping
 ) -> tuple[list[Estimate], dict[str, str], dict[str, bool | None]]:
     """Rows of the judges that never look and of the lead over the best; by run, that one, and if it beats every one."""
     answer = next(iter(judges.values())).answer
     key, metrics = headline(answer), select(answer, compared=True)
-    unseen = {(name, metric): jackknife(statistic(metric, **how), matrix)
+    unseen = {(name, metric): jackknife(statistic(metric, mapping), matrix)
               for name, matrix in never_look.items() for metric in metrics}  # fmt: skip
     rows = []
     for (name, metric), value in unseen.items():
@@ -352,7 +343,7 @@ def _over_no_video(
     beats: dict[str, bool | None] = {}
     for run, matrix in judges.items():
         others = {name: value for (name, metric), value in unseen.items() if metric == key}
-        own = shuffled_self(matrix.imputed(), key, **how)
+        own = shuffled_self(matrix.imputed(), key, mapping)
         if own is not None:
             others[SHUFFLED] = own
             rows.append(own.estimate().at(NO_VIDEO, f"{SHUFFLED} of {run}", key))

@@ -5,16 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from siming_tasks.analysis.claims import full_video_and_clip, points_and_verdicts, totals_and_steps
-from siming_tasks.analysis.compare_runs import rater_points
-from siming_tasks.analysis.comparison import Comparison, compare_judges
+from siming_tasks.analysis.compare_runs import comparison_points, rater_points
+from siming_tasks.analysis.comparison import compare_judges
 from siming_tasks.analysis.groups import groups, stated_columns
 from siming_tasks.analysis.history import history
 from siming_tasks.analysis.inputs import minimal_pairs, run_inputs
 from siming_tasks.analysis.pass_decisions import PASS_MARK, pass_decisions
-from siming_tasks.analysis.repeats import repeats
 from siming_tasks.analysis.severity import severity
 from siming_tasks.analysis.steps import steps
 from siming_tasks.common.errors import DataError
@@ -33,7 +30,6 @@ def diagnose(
     *,
     pass_mark: float = PASS_MARK,
     margin: float = MARGIN,
-    again: Run | str | Path | None = None,
 ) -> Rows:
     """Diagnose the agreement of a run with the physicians in one setting.
 
@@ -43,7 +39,6 @@ def diagnose(
         options: rater and label mapping.
         pass_mark: share of points that passes the exam.
         margin: difference from the physicians that counts as none.
-        again: a second run of the same model over the same exams, for the agreement of the model with itself.
 
     Returns:
         The tables of :func:`siming_tasks.analysis.comparison.compare_judges` for this judge alone, and those of the
@@ -62,22 +57,10 @@ def diagnose(
     if not run.records.get(setting):
         raise DataError(f"{run.name} has no record of {setting}; it has {', '.join(run.settings) or 'none'}.")
     matrix = run.score_matrix(setting, options.rater)
-    rows = compare_one(run.name, matrix, run, setting, options, margin).rows
-    rows += diagnose_matrix(matrix, run, setting, options, pass_mark=pass_mark)
-    if again is not None:
-        other = load(again, run.dataset).score_matrix(setting, options.rater)
-        rows += repeats([matrix, other], mapping=options.mapping)
-    return rows
-
-
-def compare_one(
-    name: str, matrix: ScoreMatrix, run: Run, setting: str, options: Options, margin: float = MARGIN
-) -> Comparison:
-    """The judge beside the physicians and the judges that never look."""
-    points: dict[str, Any] = rater_points(run.dataset, matrix)
-    several = len(points) > 1 and (np.array([~np.isnan(own) for own in points.values()]).sum(axis=0) > 1).any()
-    return compare_judges({name: matrix}, setting=setting, points=points if several else None, margin=margin,
-                          mapping=options.mapping)  # fmt: skip
+    points = comparison_points(run.dataset, matrix)
+    compared = compare_judges({run.name: matrix}, setting=setting, points=points, margin=margin,
+                              mapping=options.mapping)  # fmt: skip
+    return compared.rows + diagnose_matrix(matrix, run, setting, options, pass_mark=pass_mark)
 
 
 def diagnose_matrix(

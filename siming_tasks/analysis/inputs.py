@@ -15,7 +15,6 @@ from siming_tasks.analysis.pairs import aligned, paired_rows
 from siming_tasks.analysis.tables import TableText, table_row
 from siming_tasks.common.words import WORDS
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select, statistic
-from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, Rows
 from siming_tasks.metrics.formats import mean_of
 from siming_tasks.metrics.jackknife import combine, jackknife
@@ -56,51 +55,40 @@ TABLES: Mapping[str, TableText] = {
 
 
 def changed_input(
-    table: str, name: str, plain: ScoreMatrix, changed: ScoreMatrix, steps: Collection[str] | None = None,
-    *, mapping: LabelMapping = "absolute", positive: Positive = "error",
+    table: str, name: str, plain: ScoreMatrix, changed: ScoreMatrix, rubric: Rubric,
+    *, mapping: LabelMapping = "absolute",
 ) -> Rows:  # fmt: skip
-    """Rows ``name: plain``, ``name: changed``, ``name: change`` and, of ablations, ``name: survives``.
+    """Table ``ablations`` or ``sound`` of one change of a judge's input.
 
-    Over the videos of both, on the steps that were answered both times. ``survives`` is changed / plain, where the
-    plain value is shown to be above 0. ``table`` is ``ablations`` or ``sound``; ``steps``: these only (None: all).
+    Rows ``name: plain``, ``name: changed``, ``name: change`` and, of ablations, ``name: survives``: changed / plain,
+    where the plain value is shown to be above 0. Over the videos of both, on the steps that were answered both times;
+    ablations also on the steps that depend on earlier ones, sound on the steps that need it and on the others.
 
     Raises:
         DataError: they share no video or step, or are held against different labels.
     """
-    sides = aligned(*(side if steps is None else side.subset(steps) for side in (plain, changed)))
-    both = sides[0].answered & sides[1].answered
-    before, after = (side.predicting(np.where(both, side.predicted, np.nan)) for side in sides)
-    names = (f"{name}: plain", f"{name}: changed", f"{name}: change")
-    keys = select(plain.answer, symmetric=True)
-    rows = paired_rows(table, names, before, after, keys, ranked=False, mapping=mapping, positive=positive)
-    for key in keys if table == "ablations" else ():
-        if key in CORRECTED:
-            values = [jackknife(statistic(key, mapping, positive), side) for side in (after, before)]
-            share, low = Estimate(None, why=NO_AGREEMENT), rows.one(row=names[0], metric=key).low
-            if low is not None and low > 0:
-                share = combine(values, lambda a, b: a / b).estimate()
-            rows += [share.at(table, f"{name}: survives", key)]
-    return rows
-
-
-def changed_inputs(
-    table: str, plain: ScoreMatrix, changed: Mapping[str, ScoreMatrix], rubric: Rubric, **how: Any
-) -> Rows:
-    """Table ``ablations`` or ``sound``: every change of one judge's input by name, on all steps and on some of them.
-
-    Ablations on the steps that depend on earlier ones, sound on the steps that need it and on the others. ``how``:
-    mapping and positive class as in :func:`changed_input`.
-    """
-    by_id = {name: rubric.by_id[name] for name in plain.step_ids if name in rubric.by_id}
-    past = [name for name, step in by_id.items() if step.scope == "history"]
-    heard = [name for name, step in by_id.items() if step.evidence.is_heard]
-    others = [name for name in by_id if name not in heard]
-    parts = {"history steps": past} if table == "ablations" else {"need sound": heard, "others": others}
-    rows = Rows()
-    for name, matrix in changed.items():
-        rows += changed_input(table, name, plain, matrix, **how)
-        for part, steps in parts.items():
-            rows += changed_input(table, f"{name}, {part}", plain, matrix, steps, **how) if steps else ()
+    by_id = {step: rubric.by_id[step] for step in plain.step_ids if step in rubric.by_id}
+    past = [step for step, rule in by_id.items() if rule.scope == "history"]
+    heard = [step for step, rule in by_id.items() if rule.evidence.is_heard]
+    others = [step for step in by_id if step not in heard]
+    parts = {", history steps": past} if table == "ablations" else {", need sound": heard, ", others": others}
+    rows, keys = Rows(), select(plain.answer, symmetric=True)
+    for part, steps in {"": plain.step_ids, **parts}.items():
+        if not steps:
+            continue
+        sides = aligned(*(side.subset(steps) if part else side for side in (plain, changed)))
+        both = sides[0].answered & sides[1].answered
+        before, after = (side.predicting(np.where(both, side.predicted, np.nan)) for side in sides)
+        names = (f"{name}{part}: plain", f"{name}{part}: changed", f"{name}{part}: change")
+        found = paired_rows(table, names, before, after, keys, ranked=False, mapping=mapping)
+        rows += found
+        for key in CORRECTED if table == "ablations" else ():
+            if key in keys:
+                values = [jackknife(statistic(key, mapping), side) for side in (after, before)]
+                share, low = Estimate(None, why=NO_AGREEMENT), found.one(row=names[0], metric=key).low
+                if low is not None and low > 0:
+                    share = combine(values, lambda a, b: a / b).estimate()
+                rows += [share.at(table, f"{name}{part}: survives", key)]
     return rows
 
 
@@ -150,7 +138,6 @@ def run_inputs(run: Run, setting: str, options: Options, allow: Collection[str] 
 
     controls = [TASKS[name] for name in (*ABLATION_TASKS, *SOUND_TASKS) if run.records.get(name)]
     controls = [task for task in controls if task.base_task == setting and run.records.get(setting)]
-    how: dict[str, Any] = {"mapping": options.mapping}
     rows = Rows()
     for task in controls:
         name = task.ablation.name or task.modality.name
@@ -160,5 +147,6 @@ def run_inputs(run: Run, setting: str, options: Options, allow: Collection[str] 
         if reasons := comparable(plain, other, (*allow, *differs, "videos", "steps")):
             rows += [Estimate(None, why=reasons[0]).at(table, f"{name}: change", headline(task.answer))]
         else:
-            rows += changed_inputs(table, plain.panel, {name: other.panel}, run.dataset.rubric, **how)
+            book, mapping = run.dataset.rubric, options.mapping
+            rows += changed_input(table, name, plain.panel, other.panel, book, mapping=mapping)
     return rows

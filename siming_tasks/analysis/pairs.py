@@ -12,7 +12,6 @@ from siming_tasks.analysis.tables import table_row
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.metrics.catalogue import NOTHING, counted_codes, share_of, statistic
-from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Rows
 from siming_tasks.metrics.jackknife import Counted, jackknife
 from siming_tasks.metrics.labels import LabelMapping, ordinal_labels, qwk
@@ -93,7 +92,7 @@ def aligned(*matrices: ScoreMatrix) -> list[ScoreMatrix]:
 
 def paired_rows(
     table: str, names: tuple[str, str, str], before: ScoreMatrix, after: ScoreMatrix, metrics: Sequence[str],
-    *, ranked: bool, mapping: LabelMapping = "absolute", positive: Positive = "error",
+    *, ranked: bool, mapping: LabelMapping = "absolute",
 ) -> Rows:  # fmt: skip
     """Three rows: two matrices over the same questions, and the second minus the first, paired and tested.
 
@@ -102,7 +101,7 @@ def paired_rows(
     """
     comparable = min(before.answered_share, after.answered_share) >= COMPARABLE
     sides = [side.imputed() if ranked else side for side in (before, after)]
-    first, second = ({key: jackknife(statistic(key, mapping, positive), side) for key in metrics} for side in sides)
+    first, second = ({key: jackknife(statistic(key, mapping), side) for key in metrics} for side in sides)
     change = {key: second[key] - first[key] for key in metrics}
     rows = table_row(table, names[0], first) + table_row(table, names[1], second)
     rows += table_row(table, names[2], change, tested=comparable)

@@ -17,7 +17,6 @@ from siming_tasks.analysis.tables import TableText
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.words import say
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select, share_of, statistic
-from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, Rows
 from siming_tasks.metrics.jackknife import jackknife, mean, p_of_t
 from siming_tasks.metrics.labels import LabelMapping
@@ -52,9 +51,7 @@ def pairs_of(matrix: ScoreMatrix, points: Points) -> dict[tuple[str, str], Score
     return {pair: made for pair, made in found.items() if made.asked.any()}
 
 
-def physician_rows(
-    matrix: ScoreMatrix, points: Points, *, mapping: LabelMapping = "absolute", positive: Positive = "error"
-) -> Rows:
+def physician_rows(matrix: ScoreMatrix, points: Points, *, mapping: LabelMapping = "absolute") -> Rows:
     """Agreement of the physicians with each other: a row a pair, and the mean over the pairs.
 
     ``differ`` is the share of the steps to which they gave different points.
@@ -62,7 +59,7 @@ def physician_rows(
     pairs, rows = pairs_of(matrix, points), list[Estimate]()
     metrics = [key for key in select(matrix.answer, compared=True) if CATALOGUE[key].symmetric]
     for key in metrics if pairs else ():
-        values = [jackknife(statistic(key, mapping, positive), made) for made in pairs.values()]
+        values = [jackknife(statistic(key, mapping), made) for made in pairs.values()]
         rows += [value.estimate().at(EACH_OTHER, f"{a} and {b}", key)
                  for (a, b), value in zip(pairs, values, strict=True)]  # fmt: skip
         rows.append(mean(values).estimate().at(EACH_OTHER, MEAN, key))
@@ -95,12 +92,7 @@ class BesidePhysicians:
 
 
 def beside_physicians(
-    judge: ScoreMatrix,
-    points: Points,
-    *,
-    margin: float = MARGIN,
-    mapping: LabelMapping = "absolute",
-    positive: Positive = "error",
+    judge: ScoreMatrix, points: Points, *, margin: float = MARGIN, mapping: LabelMapping = "absolute"
 ) -> BesidePhysicians:
     """Mean agreement of a judge with the physicians minus theirs with each other, missing answers imputed.
 
@@ -121,7 +113,7 @@ def beside_physicians(
     rows: list[Estimate] = []
     found: dict[str, Estimate] = {}
     for key in (key for key in select(judge.answer, compared=True) if CATALOGUE[key].symmetric):
-        wanted = statistic(key, mapping, positive)
+        wanted = statistic(key, mapping)
         for name, own in others.items():
             alone = replace(judge, asked=judge.asked & ~np.isnan(own), reference=own)
             rows.append(jackknife(wanted, alone).estimate().at(WITH_EACH, name, key))

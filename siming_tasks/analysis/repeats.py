@@ -15,7 +15,6 @@ from siming_tasks.analysis.pairs import added, aligned, as_points, kappa, same_a
 from siming_tasks.analysis.tables import TableText, table_row
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.catalogue import CATALOGUE, select, statistic
-from siming_tasks.metrics.classification import Positive
 from siming_tasks.metrics.estimate import Estimate, Rows
 from siming_tasks.metrics.jackknife import jackknife
 from siming_tasks.metrics.labels import LabelMapping
@@ -32,7 +31,7 @@ TABLES: Mapping[str, TableText] = {
 }
 
 
-def repeats(runs: Sequence[ScoreMatrix], *, mapping: LabelMapping = "absolute", positive: Positive = "error") -> Rows:
+def repeats(runs: Sequence[ScoreMatrix], *, mapping: LabelMapping = "absolute") -> Rows:
     """Table ``repeats``: rows ``mean`` and ``sd`` of every metric over the runs, and ``with itself``.
 
     Over the videos and steps that all runs were asked about. Mean and standard deviation have no interval: the runs
@@ -46,7 +45,7 @@ def repeats(runs: Sequence[ScoreMatrix], *, mapping: LabelMapping = "absolute", 
     panels = aligned(*runs)
     rows = Rows()
     for key in select(panels[0].answer, compared=True):
-        found = [jackknife(statistic(key, mapping, positive), panel.imputed()) for panel in panels]
+        found = [jackknife(statistic(key, mapping), panel.imputed()) for panel in panels]
         values, n = [each.value for each in found], int(found[0].videos.sum())
         undefined = [each.why for each in found if np.isnan(each.value)]
         why = undefined[0] if undefined else f"Over {len(runs)} runs of the same exams: no interval."

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from siming_tasks.analysis.inputs import NO_AGREEMENT, changed_input, changed_inputs, minimal_pairs
+from siming_tasks.analysis.inputs import NO_AGREEMENT, changed_input, minimal_pairs
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics import evaluate
 from tests.analysis.exams import check_jackknife, drawn, exams, rubric
@@ -27,7 +27,7 @@ def test_both_sides_are_of_the_steps_answered_both_times():
     gaps = np.random.default_rng(3).random(base.reference.shape) < 0.02
     altered = altered.predicting(np.where(gaps, NAN, altered.predicted))
     scopes = ["local"] * 3 + ["history"] * 2
-    rows = changed_inputs("ablations", plain, {"no video": altered}, rubric(5, scopes=scopes))
+    rows = changed_input("ablations", "no video", plain, altered, rubric(5, scopes=scopes))
     kept = [np.where(gaps, NAN, side.predicted) for side in (plain, altered)]
     for name, said in zip(("plain", "changed"), kept, strict=True):
         for metric in ("plcc", "srcc", "qwk"):
@@ -51,11 +51,11 @@ def test_both_sides_are_of_the_steps_answered_both_times():
 def test_nothing_survives_where_nothing_was_shown():
     points = np.random.default_rng(4).integers(0, 4, (3, 20, 5))
     plain, other = exams(points[0], points[1]), exams(points[0], points[2])
-    rows = changed_inputs("ablations", plain, {"other exam": other}, rubric(5))
+    rows = changed_input("ablations", "other exam", plain, other, rubric(5))
     row = rows.one(row="other exam: survives", metric="qwk")
     assert (row.value, row.why) == (None, NO_AGREEMENT)
     with pytest.raises(DataError, match="share no videos"):
-        changed_input("ablations", "x", plain.videos(range(5)), plain.videos(range(5, 10)))
+        changed_input("ablations", "x", plain.videos(range(5)), plain.videos(range(5, 10)), rubric(5))
 
 
 def test_sound_stands_apart_for_the_steps_that_need_it():
@@ -63,11 +63,11 @@ def test_sound_stands_apart_for_the_steps_that_need_it():
     base = drawn(np.random.default_rng(14), 60)
     plain = judged(base, 0.4, 15)
     heard = plain.predicting(np.where(np.arange(8) < 3, base.reference, plain.predicted))
-    rows = changed_inputs("sound", plain, {"audio": heard}, rubric(8, heard=(0, 1, 2)))
+    rows = changed_input("sound", "audio", plain, heard, rubric(8, heard=(0, 1, 2)))
     whole, need, others = (rows.one(row=f"audio{of}: change", metric="qwk") for of in ("", ", need sound", ", others"))
     assert need.low > 0.2 and (others.value, others.p) == (0.0, None) and 0 < whole.value < need.value
     assert set(rows.names("table")) == {"sound"} and not any("survives" in row for row in rows.names("row"))
-    assert not changed_inputs("sound", plain, {"audio": heard}, rubric(8)).of(row="audio, need sound: change")
+    assert not changed_input("sound", "audio", plain, heard, rubric(8)).of(row="audio, need sound: change")
 
 
 TRUTH = np.array([[2, 3, 3], [2, 3, 0], [2, 3, 3], [2, 3, 0], [2, 3, 0], [2, 3, 3], [2, 3, 3], [2, 0, 3]], float)
