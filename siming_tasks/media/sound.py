@@ -66,12 +66,6 @@ class Sound:
         whole[: len(inside)] = inside
         return Sound(whole)
 
-    def peaks(self, count: int) -> NDArray[np.float64]:
-        """The loudest sample of each of ``count`` equal parts, from 0 to 1 (float64[count]): a wave form to draw."""
-        whole = np.zeros(max(len(self.samples), count), np.int32)
-        whole[: len(self.samples)] = np.abs(self.samples.astype(np.int32))
-        return np.maximum.reduceat(whole, np.arange(count) * len(whole) // count) / 32768
-
     def wav(self) -> bytes:
         """A WAV file of the samples; equal samples give equal bytes."""
         out = io.BytesIO()

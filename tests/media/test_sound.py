@@ -120,14 +120,6 @@ def test_real_sound_equals_another_resampler_without_delay(name: str) -> None:
     assert max(lags, key=lags.__getitem__) == 0 and lags[0] > 0.999
 
 
-def test_the_wave_form_is_loudest_where_the_sound_is() -> None:
-    samples = np.zeros(1000, np.int16)
-    samples[250], samples[999] = -32768, 16384
-    assert Sound(samples).peaks(4).tolist() == [0, 1, 0, 0.5]
-    assert Sound(samples[:0]).peaks(3).tolist() == [0, 0, 0], "no sound is drawn as silence"
-    assert Sound(samples[998:]).peaks(4).tolist() == [0, 0.5, 0, 0], "fewer samples than parts"
-
-
 def test_silence_is_where_nothing_is_louder_than_a_converter(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six seconds: 2.5 of nothing, one click, 1.5 of nothing, then a faint hiss."""
     samples = np.zeros(6 * RATE, np.int16)

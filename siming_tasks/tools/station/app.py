@@ -16,10 +16,9 @@ from starlette.routing import Route
 
 from siming_tasks.common.errors import SimingError
 from siming_tasks.common.sanitize import visible
-from siming_tasks.media import FrameStore, has_sound, sound_of
 from siming_tasks.tools.local_server.local_server import AccessKey, not_found, play, require_key
 from siming_tasks.tools.station.words import LANGUAGES, language_of, say
-from siming_tasks.tools.station.worklist import Item, Refusal, Work, frames_of
+from siming_tasks.tools.station.worklist import Item, Refusal, Work
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; "
@@ -34,8 +33,6 @@ STATIC = {
     "application/json": ("words.json",),
 }
 """The page and its parts by media type; the page's address is ``/``."""
-WAVE = 800
-"""Parts of a drawn wave form."""
 MAX_BODY = 20_000
 """Bytes of an event: a comment of 2,000 characters and its keys."""
 ACT = ("id", "step", "kind", "value")
@@ -58,13 +55,6 @@ def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
             return PlainTextResponse(changed.within(_language(request)), 409)
         return play(lambda: (item.exam.path, item.exam.digest), cache, 409)
 
-    def wave(request: Request) -> Response:
-        item = item_of(request)
-        if item is None or not has_sound(item.exam.path):
-            return not_found()
-        sound = sound_of(FrameStore(cache, item.exam.path, item.exam.digest)).part(0, frames_of(item.exam)[1])
-        return JSONResponse([round(peak, 3) for peak in sound.peaks(WAVE).tolist()])
-
     def news(request: Request) -> Response:
         item = item_of(request)
         return JSONResponse(work.news(item)) if item else not_found()
@@ -81,7 +71,6 @@ def application(work: Work, *, key: AccessKey, cache: Path) -> Starlette:
         Route("/act", _answer_json(lambda body: work.event(number_of(body), *map(body.get, ACT))), methods=["POST"]),
         Route("/news/{number}", news),
         Route("/media/{number}", media),
-        Route("/wave/{number}", wave),
     ]
     return require_key(routes, key, HEADERS, "\n".join(say("no_key", each) for each in LANGUAGES))
 

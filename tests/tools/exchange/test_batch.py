@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
+from PIL import Image
 from pydantic import TypeAdapter
 
 from siming_tasks.cli import main
@@ -25,8 +26,7 @@ from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.results.read_predictions import load_predictions
 from tests.plugin.hooks.conftest import aggregated, docs, reply
 from tests.plugin.response_cache.test_cache import ARGUMENTS, SMALL, points
-from tests.plugin.serving import Server
-from tests.tools.exchange.run_batch import BatchRequestInput, run_batch
+from tests.plugin.serving import Server, pixels
 
 FEW = ("--setting", "clip_score", "--limit", "4")
 
@@ -41,13 +41,25 @@ def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 def job(out: Path, *arguments: str) -> list[dict[str, Any]]:
-    """Lines of a job, each checked: the envelope as vLLM reads it, the body as OpenAI's client types it."""
+    """Lines of a job, each checked: the envelope of OpenAI and vLLM, the body as OpenAI's client types it."""
     assert main(["run", "requests", str(out), "--model", "m", *arguments]) == 0
-    for line in out.read_text().splitlines():
-        row = BatchRequestInput.model_validate_json(line)
-        TypeAdapter(CompletionCreateParamsNonStreaming).validate_python(row.body)
-        assert (row.method, row.url, row.body["model"]) == ("POST", "/v1/chat/completions", "m")
+    for line in rows_of(out):
+        assert line.keys() == {"custom_id", "method", "url", "body"}
+        TypeAdapter(CompletionCreateParamsNonStreaming).validate_python(line["body"])
+        assert (line["method"], line["url"], line["body"]["model"]) == ("POST", "/v1/chat/completions", "m")
     return rows_of(out)
+
+
+def run_batch(asked: list[dict[str, Any]], out: Path, answer: Callable[..., tuple[int, Any]]) -> None:
+    """Answer the lines of a job as ``vllm run-batch`` writes its results: without a model, in the job's order."""
+    results = []
+    for line in asked:
+        urls = [each["url"].partition(",")[2] for each in content(line, "image_url")]
+        images = tuple(pixels(Image.open(io.BytesIO(base64.b64decode(url)))) for url in urls)
+        status, body = answer(images, content(line, "text")[-1])
+        response = {"status_code": status, "request_id": "vllm-batch-1", "body": body}
+        results.append({"id": "vllm-1", "custom_id": line["custom_id"], "response": response, "error": None})
+    lines(out, results)
 
 
 def content(line: dict[str, Any], kind: str) -> list[Any]:
@@ -105,7 +117,7 @@ def test_a_batch_job_scores_as_a_live_run_does(
     asked = job(tmp_path / "job.jsonl", "--data", str(short_demo), *what)
     results = [tmp_path / "results-1.jsonl", tmp_path / "results-2.jsonl"]
     for part, file in zip((asked[10:], asked[:10]), results, strict=True):
-        run_batch(lines(tmp_path / "part.jsonl", part), file, points)
+        run_batch(part, file, points)
     words = [str(tmp_path / "replies.jsonl"), "--requests", str(tmp_path / "job_asked.jsonl")]
     assert main(["run", "import", *map(str, results), *words]) == 0
     dataset = open_dataset(short_demo)

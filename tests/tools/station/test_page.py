@@ -160,7 +160,6 @@ def test_the_server_is_killed_between_two_clicks(
     # The page that was left open goes on as one of the new station.
     wait(browser, f"location.href === '{again.base}/'")
     wait(browser, "document.querySelector('li.current') !== null")
-    assert exam not in text(browser, "#who"), "that one is finished"
     assert given(store) == [("x", "look", 2), ("x", "call", 9), ("x", "press", 3)]
 
 
@@ -370,10 +369,9 @@ def test_it_is_known_who_listened(browser: Any, sit: Sit, store: Path, tmp_path:
     (tmp_path / "rubric.yaml").write_text(yaml.safe_dump(heard))
     write_video(tmp_path / "ward" / "exam.mp4", frames=30, size=(160, 90), audio=True)
     write_video(tmp_path / "ward" / "old.avi", seed=2, frames=30, size=(160, 90), codec="mpeg4", audio=True)
-    station = sit(folder=tmp_path / "ward", rubric=tmp_path / "rubric.yaml")
+    sit(folder=tmp_path / "ward", rubric=tmp_path / "rubric.yaml")
     for exam in ("exam.mp4", "old.avi"):
         turn_to(browser, exam)
-        wait(browser, "document.querySelector('#wave path').getAttribute('d').length > 800")
         assert text(browser, "#sound") == "Sound on" and "sound" not in text(browser, "#step-name")
         if exam == "old.avi":
             keys(browser, "m", RIGHT, RIGHT, "s")
@@ -391,4 +389,3 @@ def test_it_is_known_who_listened(browser: Any, sit: Sit, store: Path, tmp_path:
     assert played["exam.mp4"]["heard"] == pytest.approx(3, abs=0.5) and played["exam.mp4"]["silent"] == 0
     assert played["old.avi"]["silent"] == pytest.approx(3, abs=0.5) and played["old.avi"]["heard"] == 0
     assert complaints(browser) == []
-    assert len(json.loads(station.ask("/wave/0")[2])) == 800 and station.ask("/wave/9")[0] == 404

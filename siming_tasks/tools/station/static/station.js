@@ -306,20 +306,6 @@ function moved() {
   if (!line.stuck) keepPlayed(PLAYED_SECONDS);
 }
 
-// The wave form: the loudest sound of each part of the video, above and below a middle line.
-async function drawWave({ sound }) {
-  const path = $("wave").firstElementChild;
-  const at = number;
-  path.setAttribute("d", "");
-  $("wave").toggleAttribute("hidden", !sound);
-  if (!sound) return;
-  const answer = await fetch(`wave/${at}`).catch(() => null);
-  if (!answer || !answer.ok || at !== number) return;
-  const peaks = await answer.json();
-  $("wave").setAttribute("viewBox", `0 -1 ${peaks.length} 2`);
-  path.setAttribute("d", peaks.map((peak, x) => `M${x + 0.5} ${-Math.max(peak, 0.01)}V${Math.max(peak, 0.01)}`).join(""));
-}
-
 async function visit(to) {
   if (to < 0 || to >= work.items.length) return;
   player.pause();
@@ -339,7 +325,6 @@ async function visit(to) {
   $("wait").hidden = false;
   $("wait").textContent = say("loading");
   show(told);
-  drawWave(told.player);
   player.load(told.player).then(
     () => { if (number === to) $("wait").hidden = true; moved(); },
     (error) => { if (number === to) $("wait").textContent = error.message; },
