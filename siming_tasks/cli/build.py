@@ -129,5 +129,5 @@ def _show(plan: BuildPlan) -> None:
     from siming_tasks.tools.builder.build_folder import overview
 
     heads, rows, notes = overview(plan)
-    show_markdown(Table.of(heads, rows))
+    show_markdown(Table(heads, rows))
     say("\n".join(notes))

@@ -104,7 +104,7 @@ def _section(part: Comparison, reference: str) -> Section:
     notes: list[str] = [Name(f"{run}: {why}") for run, why in part.unranked.items()]
     if part.detectable:
         notes.append(f"A difference of {part.detectable:.3f} would be found with a chance of 80 %.")
-    section: Section = [Table.of(["run", "rank", part.headline], lines, notes=notes)]
+    section: Section = [Table(["run", "rank", part.headline], lines, notes=notes)]
     section += [literal(no_video_sentence(part, [run])) for run in part.order]
     section += [literal(physician_sentence(part.physicians[run], run, part.answer, part.unseen))
                 for run in part.order if run in part.physicians]  # fmt: skip

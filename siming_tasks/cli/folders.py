@@ -41,7 +41,7 @@ def fetch(
 
     if name is None:
         rows = [[Name(key), public.repository, public.commit[:12]] for key, public in SETS.items()]
-        show_markdown(Table.of(["set", "annotations", "commit"], rows, left=(0, 1, 2)))
+        show_markdown(Table(["set", "annotations", "commit"], rows, left=(0, 1, 2)))
         return
     if out is None:
         raise OptionsError("OUT must be given: siming data fetch NAME OUT.")

@@ -199,7 +199,7 @@ def _print_plan(run_plan: RunPlan, rubric: Rubric, formulas: list[str], reply: i
         counts = [count for f in formulas for count in (setting.image_tokens[f][1], setting.context_max[f])]
         rows.append([*row, f"{setting.fps:.2f}", *(f"{count:,}" for count in counts)])
     say("")
-    show_markdown(Table.of(head, rows))
+    show_markdown(Table(head, rows))
     say(
         "\ncontext: the longest request = images + 16 tokens per time stamp + prompt (its bytes) + a reply of "
         f"{reply:,}\n\nframe store: {run_plan.stored:,} frames, {run_plan.disk / 1e9:.1f} GB; one pass over all "

@@ -94,7 +94,7 @@ def comparison_table(standing: Standing, *, synthetic: bool, people: str = "phys
     notes += [say("missing"), *([SYNTHETIC_DATA] if synthetic else [])]
     notes += [Name(say("reference", rater=standing.reference))] if standing.reference else []
     left = (0, 1, *(place for place, head in enumerate(heads) if head in ("That judge", *_NOTES)))
-    return Table.of(heads, lines, left=left, caption=f"{TASKS[standing.setting].title}.", notes=notes).explained()
+    return Table(heads, lines, left=left, caption=f"{TASKS[standing.setting].title}.", notes=notes).explained()
 
 
 _NOTES = ("Notes", "Reference")
@@ -117,7 +117,7 @@ def metrics_table(standing: Standing, *, synthetic: bool = False, alone: bool = 
         notes = _notes(standing, row, synthetic, alone) if alone else []
         lines.append([Name(row.name), *(cell_of(found.get(key)) for key in keys), *notes])
     left = (0, len(keys) + 1, len(keys) + 2)
-    return Table.of(heads, lines, left=left).explained()
+    return Table(heads, lines, left=left).explained()
 
 
 def _values(standing: Standing, row: JudgeRow) -> list[Estimate]:

@@ -70,7 +70,7 @@ def _facts(analysis: RunAnalysis, dataset: Dataset, options: Options) -> Table:
         statuses = ", ".join(f"{status} {count:,}" for status, count in numbers["statuses"].items() if count)
         rows.append((f"{setting}: replies", statuses))
     rows.append(("scored by", f"siming-tasks {__version__}"))
-    return Table.of(["", "as its files state it"], [(about, Name(fact)) for about, fact in rows], left=(0, 1))
+    return Table(["", "as its files state it"], [(about, Name(fact)) for about, fact in rows], left=(0, 1))
 
 
 def _limits(analysis: RunAnalysis, dataset: Dataset) -> Iterator[str]:

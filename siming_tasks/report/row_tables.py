@@ -52,7 +52,7 @@ def row_table(
         for row, cells in found.items()
     ]
     head = ["", *(text.heads.get(key, key) for key in metrics)]
-    return Table.of(head, lines, caption=text.sentence(reference), notes=_notes(part, text))
+    return Table(head, lines, caption=text.sentence(reference), notes=_notes(part, text))
 
 
 def _notes(part: Rows, text: TableText) -> list[str]:

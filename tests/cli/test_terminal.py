@@ -107,7 +107,7 @@ def printed(*parts: Block, on: Screen | None = None) -> None:
         show_markdown(*parts)
 
 
-WIDE = Table.of(["run", "a", "b", "c"], [["x" * 60, "0.5 [0.1, 0.9]", "y" * 40, "1"], ["z", "2", "3", "4"]])
+WIDE = Table(["run", "a", "b", "c"], [["x" * 60, "0.5 [0.1, 0.9]", "y" * 40, "1"], ["z", "2", "3", "4"]])
 
 
 def test_a_narrow_terminal_loses_no_text_and_colours_are_for_those_who_want_them(
@@ -127,14 +127,14 @@ def test_a_narrow_terminal_loses_no_text_and_colours_are_for_those_who_want_them
 
 def test_names_cannot_act_on_a_terminal_either(screen: Screen) -> None:
     evil = "\x1b]0;owned\x07\x9b2J\u202e[red]a[/red]"
-    printed(Table.of(["run"], [[Name(evil)]]), f"## {literal(evil)}", on=screen)
+    printed(Table(["run"], [[Name(evil)]]), f"## {literal(evil)}", on=screen)
     text = STYLE.sub("", screen.getvalue())
     assert not set("\x1b\x9b\x07\u202e") & set(text)
     assert "".join(text.split()).count("⟦U+001B⟧]0;owned⟦U+0007⟧⟦U+009B⟧2J⟦U+202E⟧[red]a[/red]") == 2
 
 
 def test_a_pipe_gets_markdown_with_aligned_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    table = Table.of(["run", "n", "note"], [["张三", "1", r"a\|b | c"], ["long name", "-10.5", ""]], left=(0, 2))
+    table = Table(["run", "n", "note"], [["张三", "1", r"a\|b | c"], ["long name", "-10.5", ""]], left=(0, 2))
     printed("before", table, "after | this")
     first, _, *body, _, last = capsys.readouterr().out.splitlines()
     assert (first, last) == ("before", "after | this")

@@ -13,7 +13,7 @@ from rich.console import Console
 from siming_tasks.analysis.tables import TableText, table_texts
 from siming_tasks.metrics import Estimate, Rows
 from siming_tasks.report.row_tables import number, row_section
-from siming_tasks.report.table import Column, Name, Number, Table, escape_tex, to_markdown
+from siming_tasks.report.table import Name, Number, Table, escape_tex, to_markdown
 
 
 def cells(line: str) -> list[str]:
@@ -21,32 +21,27 @@ def cells(line: str) -> list[str]:
     return [cell.strip() for cell in re.findall(r"(?:\\.|[^|\\])+", line.strip().removeprefix("|"))]
 
 
-def on_terminal(table: Table) -> str:
-    stream = io.StringIO()
-    Console(file=stream, width=60).print(table.to_rich())
-    return stream.getvalue()
-
-
 def test_no_name_is_a_command_in_any_form() -> None:
     for name in ("plain", "a|b", "a||b", r"a\|b", "|", r"a\\|b", "a" + "\\" * 3 + "|b"):
         for kind in (str, Name):
-            lines = Table.of(["run", "kappa"], [[kind(name), "0.5"]]).to_markdown().splitlines()
+            lines = Table(["run", "kappa"], [[kind(name), "0.5"]]).to_markdown().splitlines()
             assert [len(cells(line)) for line in lines] == [2, 2, 2] and cells(lines[2])[1] == "0.5", name
     for name in ("=1+1", "+x", "-x", "@x"):
-        assert Table.of(["run"], [[Name(name)]]).to_csv() == f"run\n'{name}\n"
-    assert "[red]a[/red]" in on_terminal(Table.of(["run"], [[Name("[red]a[/red]")]]))
+        assert Table(["run"], [[Name(name)]]).to_csv() == f"run\n'{name}\n"
+    Console(file=(stream := io.StringIO()), width=60).print(Table(["run"], [[Name("[red]a[/red]")]]).to_rich())
+    assert "[red]a[/red]" in stream.getvalue()
     assert escape_tex("[0pt] x") == "{[}0pt] x"
     assert escape_tex('a\\b{c}\n%|"') == r"a\textbackslash{}b\{c\} \%\textbar{}{\char34}"
     assert escape_tex("org/模型-7B", breakable=True) == r"org/\allowbreak{}\cjk{模型}-7B"
 
 
 def test_a_number_is_rounded_alike_in_text_and_whole_in_csv() -> None:
-    table = Table.of(["run", "kappa"], [[Name("a"), Number(1 / 3, 0.25, 0.4)]])
+    table = Table(["run", "kappa"], [[Name("a"), Number(1 / 3, 0.25, 0.4)]])
     assert "| a | 0.333 [0.250, 0.400] |" in table.to_markdown()
     assert "a & $0.333$ $[0.250, 0.400]$ " in table.to_tex()
     (row,) = csv.DictReader(io.StringIO(table.to_csv()))
     assert math.isclose(float(row["kappa"]), 1 / 3, rel_tol=0, abs_tol=0)
-    table = Table.of(["run", "a", "b"], [[Name("x"), Number(0.5, 0.25, 0.75), Number(0.125)], [Name("y"), None, 1]])
+    table = Table(["run", "a", "b"], [[Name("x"), Number(0.5, 0.25, 0.75), Number(0.125)], [Name("y"), None, 1]])
     assert table.to_csv() == "run,a,a low,a high,b\nx,0.5,0.25,0.75,0.125\ny,,,,1\n"
 
 
@@ -56,37 +51,28 @@ def test_a_number_is_rounded_alike_in_text_and_whole_in_csv() -> None:
         (Number(None), "-", "--", ""),
         (Number(0.474, comparable=False), "0.474‡", r"$0.474$\textsuperscript{\ddag}", "0.474"),
         (Number(0.25, 0.1, 0.4, signed=True), "+0.250 [+0.100, +0.400]", "$+0.250$ $[+0.100, +0.400]$", "0.25"),
-        (Number(0.5, 0.4, 0.6, bold=True), "**0.500** [0.400, 0.600]", r"$\mathbf{0.500}$ $[0.400, 0.600]$", "0.5"),
         (Number(-0.0001), "0.000", "$0.000$", "-0.0001"),
         (Number(0.9996, 0.999, 1.0), "0.9996 [0.999, 1.000]", "$0.9996$ $[0.999, 1.000]$", "0.9996"),
         (Number(0.1234, percent=True), "12.3 %", r"$12.3\,\%$", "0.1234"),
     ],
 )
 def test_numbers_without_value_interval_or_meaning(number: Number, text: str, tex: str, value: str) -> None:
-    table = Table.of(["x"], [[number]], left=())
+    table = Table(["x"], [[number]], left=())
     assert table.to_markdown().splitlines()[2] == f"| {text} |"
     assert f"{tex} \\\\" in table.to_tex() and table.to_csv().splitlines()[1].split(",")[0].strip('"') == value
 
 
-def test_units_captions_notes_and_floats() -> None:
-    table = Table([Column("latency", unit="s")], [[1]])
-    assert table.to_markdown().startswith("| latency (s) |") and table.to_csv() == "latency (s)\n1\n"
-    assert r"latency (s) \\" in table.to_tex()
-    assert len(Table.of(["x"], [[Number(0.5, comparable=False)], [Number(None)]]).explained().notes) == 2
-    assert not Table.of(["x"], [[Number(0.5)]]).explained().notes
-    table = Table.of(["a"], [["b"]], caption="Caption.", notes=["First.", "Second."])
-    assert to_markdown(["Before.", table]) == "Before.\n\n| a |\n| :-- |\n| b |\n\nCaption.\n\nFirst.\n\nSecond.\n"
-    tex = Table([Column("a", "left")], [["x"]], caption="50 % of it.", label="tab:x").to_tex()
-    assert r"\caption{50 \% of it.}" in tex and r"\label{tab:x}" in tex and r"{tabularx}{\linewidth}" in tex
-
-
-def test_a_group_stands_below_a_line_in_every_form_but_csv() -> None:
-    table = Table([Column("n"), Column("a", "left")], [[1, "x"], [2, "y"]], groups={1: "not ranked"})
-    below = table.to_tex().splitlines()[5:8]
-    assert below == [r"\midrule", r"\multicolumn{2}{l}{\emph{not ranked}} \\", r"2 & y \\"]
-    assert table.to_markdown().splitlines()[1:] == ["| --: | :-- |", "| 1 | x |", "|  | *not ranked* |", "| 2 | y |"]
-    assert table.to_csv() == "n,a\n1,x\n2,y\n"
-    assert on_terminal(table).split().index("ranked") == on_terminal(table).split().index("2") - 1
+def test_marks_captions_and_notes_stand_below() -> None:
+    assert len(Table(["x"], [[Number(0.5, comparable=False)], [Number(None)]]).explained().notes) == 2
+    assert not Table(["x"], [[Number(0.5)]]).explained().notes
+    table = Table(["a", "n"], [["b", 1]], caption="50 %.", notes=["First.", "Second."])
+    assert to_markdown(["Before.", table]) == (
+        "Before.\n\n| a | n |\n| :-- | --: |\n| b | 1 |\n\n50 %.\n\nFirst.\n\nSecond.\n"
+    )
+    assert table.to_tex().splitlines() == [
+        r"\begin{tabular}{lr}", r"\toprule", r"a & n \\", r"\midrule", r"b & 1 \\", r"\bottomrule", r"\end{tabular}",
+        r"\par\smallskip\parbox{\linewidth}{\raggedright 50 \%. First. Second.}",
+    ]  # fmt: skip
 
 
 ROWS = Rows((

@@ -108,7 +108,7 @@ def _pairs(standing: Standing) -> Table | None:
         p = Number(pair.estimate.p_holm, why=pair.why)
         said = f"{pair.better} is better" if pair.better else pair.state + (f": {pair.why}" if pair.why else "")
         lines.append([Name(pair.a), Name(pair.b), cell_of(pair.estimate, signed=True), p, Name(said)])
-    return Table.of(["Judge", "minus", standing.metric, "p (Holm)", ""], lines, left=(0, 1, 4))
+    return Table(["Judge", "minus", standing.metric, "p (Holm)", ""], lines, left=(0, 1, 4))
 
 
 PAGE = Page(_write, "Comparison", "index.html", place=0)

@@ -81,14 +81,14 @@ def progress_section(progress: dict[str, Any]) -> Section:
         counts = [str(pace[key]) for key in ("finished", "begun", "exams")]
         rows.append([Name(name), *counts, plain_number(pace["minutes"], 1), played])
     head = ["rater", "finished", "begun", "exams", "minutes an exam", "video played"]
-    section.append(Table.of(head, rows, caption=_PACE))
+    section.append(Table(head, rows, caption=_PACE))
     unclear = {step: doubt for step, doubt in progress["steps"].items() if doubt["differ"] or doubt["comments"]}
     if unclear:
         rows = []
         for step, doubt in unclear.items():
             share = f"{100 * _share(doubt):.0f} %"
             rows.append([Name(step), str(doubt["pairs"]), str(doubt["differ"]), share, str(len(doubt["comments"]))])
-        section.append(Table.of(["step", "scored by two", "differ", "share", "comments"], rows, caption=_DOUBT))
+        section.append(Table(["step", "scored by two", "differ", "share", "comments"], rows, caption=_DOUBT))
         said = [(step, words) for step, doubt in unclear.items() for words in doubt["comments"][:_COMMENTS]]
         section += ["\n".join(f"* {literal(step)}: {literal(words)}" for step, words in said)] if said else []
     return section
