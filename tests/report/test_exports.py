@@ -20,9 +20,7 @@ from siming_tasks.common.printed_value import fixed, share_text
 from siming_tasks.metrics.estimate import Estimate, Rows
 from siming_tasks.report.build import write_report
 from siming_tasks.report.model_card import model_card
-from siming_tasks.report.standings import Entrant, stand
 from siming_tasks.report.table import to_markdown
-from siming_tasks.results.comparable import TaskRun
 from siming_tasks.results.discovery import find_runs, run_at
 from siming_tasks.results.run import read_run
 from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
@@ -192,15 +190,3 @@ def test_a_hostile_name_is_text_in_every_file(lab: Lab, tmp_path: Path) -> None:
         command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "paper.tex"]
         run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
         assert run.returncode == 0, run.stdout[-2000:]
-
-
-def test_a_standing_is_the_same_whatever_asks_for_it(lab: Lab) -> None:
-    """A card, a board and a report of the same run print the same rows."""
-    run = read_run(lab.runs / "noisy", lab.dataset)
-    entrant = Entrant(TaskRun.of(run, "full_score"), "noisy", "model", run.evaluate("full_score", OPTIONS))
-    standing = stand([entrant], lab.dataset, "full_score", OPTIONS)
-    assert standing and standing.comparison
-    shared = Rows.from_json(lab.json["comparisons"]["full_score"]["comparison"]["rows"])
-    for table in ("ranked", "over the best judge that never looks"):
-        own, other = (rows.one(table, run.name, "qwk") for rows in (standing.comparison.rows, shared))
-        assert (own.value, own.low, own.high) == (other.value, other.low, other.high)

@@ -208,7 +208,7 @@ def test_minimal_pairs_are_a_table_of_the_judge(lab: Lab, tmp_path: Path) -> Non
     out = lab.report(tmp_path / "out", run, dataset=dataset)
     rows = Rows.from_json(json.loads((out / "report.json").read_text())["runs"][0]["tables"]["full_score"])
     shown = (out / "models" / "oracle.html").read_text()
-    assert ("Minimal pairs" in shown) == bool(rows.of("minimal pairs"))
+    assert "Minimal pairs" in shown and rows.of("minimal pairs")
     pairs.write_text(json.dumps({**pair, "step_id": "nothing"}) + "\n")
     with pytest.raises(DataError, match=r"pairs\.jsonl:1: not a pair of this data set"):
         lab.report(tmp_path / "out", run, dataset=dataset)

@@ -13,7 +13,10 @@ from tests.report.secret_forms import FORMS, given_to, traces
 
 
 def test_no_secret_of_a_run_gets_out(lab, make_run, tmp_path: Path, capsys) -> None:
-    """Every form in the arguments of one run, as text and as a mapping, and in all else that its files say."""
+    """Every form in the arguments of a run, as text and as a mapping, in all else that its files say, and in its path.
+
+    lmms-eval calls folders after the model's arguments; people call files after what they did.
+    """
     data, out = ["--data", str(lab.dataset.root)], tmp_path / "out"
     planted = {form: f"q{secrets.token_hex(12)}" for form in FORMS}
     pairs = [given_to(form, secret) for form, secret in planted.items()]
@@ -21,11 +24,12 @@ def test_no_secret_of_a_run_gets_out(lab, make_run, tmp_path: Path, capsys) -> N
     by_number = {f"{name}{number}" if name in ("headers", "base_url", "client", "env", "proxy", "blob") else name: value
                  for number, (name, value) in enumerate(pairs)}  # fmt: skip
     marks = [mark for form, secret in planted.items() for mark in traces(form, secret)]
-    secret = planted["key"]
+    secret, placed = planted["key"], f"q{secrets.token_hex(12)}"
     runs = []
     for name, arguments in (("text", as_text), ("mapping", by_number)):
         failed = {0: f"[LMMS_EVAL_REQUEST_FAILED] GET https://host.example/v1?key={secret}: 401"}
-        run = make_run(lab.dataset, tmp_path / name, model="example/m", settings=("full_score",), replies=failed)
+        place = tmp_path / f"home,{placed}" / f"{name},api_key={placed}"
+        run = make_run(lab.dataset, place, model="example/m", settings=("full_score",), replies=failed)
         results = run / "20260102_030405_results.json"
         found = json.loads(results.read_text())
         found["config"] |= {"model_args": arguments, "gen_kwargs": arguments, "batch_size": f"auto:{secret}#"}
@@ -49,29 +53,15 @@ def test_no_secret_of_a_run_gets_out(lab, make_run, tmp_path: Path, capsys) -> N
         for flags in ("", "--json", "--show missing", "--show missing --json", "--show diagnosis", "--show card"):
             assert main(["score", str(run), *data, *flags.split()]) in (0, 1), flags
     assert main(["compare", *runs, *data]) in (0, 1)
-    assert main(["report", *runs, *data, "--out", str(out / "report")]) == 0
+    named = tmp_path / f"password={placed}.jsonl"
+    answers = [{"setting": "full_score", "video_id": video.video_id, "response": ""} for video in lab.dataset.videos]
+    named.write_text("".join(json.dumps(line) + "\n" for line in answers[1:]))
+    printed = "".join(capsys.readouterr())
+    assert main(["report", *runs, str(named), *data, "--out", str(out / "report")]) == 0
     assert main(["board", "build", str(out), *data, "--out", str(out / "board")]) == 0
     assert len(planted) > 47
-    _nowhere(marks, out, "".join(capsys.readouterr()))
-
-
-def test_no_place_of_this_machine_is_published(lab, make_run, tmp_path: Path) -> None:
-    """lmms-eval calls folders after the model's arguments; people call files after what they did."""
-    secret = f"q{secrets.token_hex(12)}"
-    home = tmp_path / f"home,{secret}"
-    runs = [home / f"m,api_key={secret}", home / f"n,token={secret}"]
-    for run in runs:
-        make_run(lab.dataset, run, model="example/m", settings=("full_score",), replies={0: "nothing"})
-    file = home / f"password={secret}.jsonl"
-    answers = [{"setting": "full_score", "video_id": video.video_id, "response": ""} for video in lab.dataset.videos]
-    file.write_text("".join(json.dumps(line) + "\n" for line in answers[1:]))
-    data, out = ["--data", str(lab.dataset.root)], tmp_path / "out"
-    assert main(["report", *map(str, (*runs, file)), *data, "--out", str(out / "report")]) == 0
-    assert main(["board", "submit", str(runs[0]), *data, "--out", str(out / "m.zip")]) == 0
-    with zipfile.ZipFile(out / "m.zip") as packed:
-        packed.extractall(out / "unpacked")
-    assert main(["board", "build", str(out), *data, "--out", str(out / "board")]) == 0
-    _nowhere([secret, str(tmp_path), str(lab.dataset.root)], out, "")
+    _nowhere([*marks, placed, str(tmp_path), str(lab.dataset.root)], out, "")
+    _nowhere(marks, out, printed)
 
 
 def test_no_secret_of_a_submission_gets_out(lab, make_run, tmp_path: Path, capsys) -> None:

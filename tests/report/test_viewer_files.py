@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siming_tasks.common.sanitize import visible
 from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import ScoreMatrix
@@ -36,20 +35,6 @@ from siming_tasks.results.discovery import run_at
 from siming_tasks.results.record import Record
 from tests.records import record_json, write_predictions
 from tests.report.conftest import OPTIONS, Lab, replies_in, write_run
-
-
-@pytest.mark.parametrize(
-    ("raw", "shown"),
-    [
-        ("plain\n\ttext é 汉 🙂", "plain\n\ttext é 汉 🙂"),
-        ("\u202eabc\u202c\u200b", "⟦U+202E⟧abc⟦U+202C⟧⟦U+200B⟧"),
-        ("a\x00b\x1b[31m\x7f", "a⟦U+0000⟧b⟦U+001B⟧[31m⟦U+007F⟧"),
-        ("line\r\nline\rline", "line\nline⟦U+000D⟧line"),
-        ("half \ud800 a pair, tag \U000e0041", "half ⟦U+D800⟧ a pair, tag ⟦U+E0041⟧"),
-    ],
-)
-def test_what_cannot_be_seen_is_spelled_out(raw: str, shown: str) -> None:
-    assert visible(raw) == shown
 
 
 def test_long_text_keeps_both_ends_and_says_what_is_missing() -> None:
