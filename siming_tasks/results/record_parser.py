@@ -243,7 +243,7 @@ class RecordParser:
         reply = raw_reply(row) if "response" in row else json.dumps({key: row.get(key)})
         form = setting.answer_format
         parsed = _parse_plain_answers(row.get(key), asked, setting) or form.parse(reply, asked, setting.answer)
-        if stated := form.stated_details(source.format_fields, {step.id for step in asked}):
+        if stated := form.stated_details(source.format_fields, {step.id: step for step in asked}):
             parsed = replace(parsed, details={**parsed.details, **stated})
         if source.status in STATUSES and key in row:
             names = parsed.missing.keys()

@@ -92,9 +92,16 @@ def test_a_prediction_file_written_by_hand_may_hold_them(dataset: Dataset, tmp_p
 
 def test_an_edited_record_is_refused(dataset: Dataset, tmp_path: Path) -> None:
     cases: list[tuple[str, dict[str, Any], str]] = [
-        ("full_score_abstain", {"abstained": ["cpr_99"]}, "abstained 'cpr_99' was not asked"),
-        ("full_score_evidence", {"evidence": {"cpr_01": [[2, 1]]}}, "evidence of 'cpr_01' was not asked for or ends"),
+        ("full_score_abstain", {"abstained": ["cpr_99"]}, "abstained of 'cpr_99' was not asked for"),
+        ("full_score_evidence", {"evidence": {"cpr_01": [[2, 1]]}}, "evidence of 'cpr_01' was not asked for"),
         ("full_score_evidence", {"evidence": {"cpr_01": [[1, 2]] * 65}}, "at most 64 items"),
+        (
+            "full_score_named_errors",
+            {"named_errors": {"cpr_01": ["x"]}},
+            "named_errors of 'cpr_01' was not asked for or",
+        ),
+        ("full_score_named_errors", {"reasons": {"cpr_99": "x"}}, "reasons of 'cpr_99' was not asked for"),
+        ("full_score_abstain", {"abstained": ["cpr_02"]}, "abstained 'cpr_02' is answered"),
         ("full_score_evidence", {"abstained": ["cpr_01"], "answers": {}}, "or may not be said"),
     ]
     for name, change, message in cases:

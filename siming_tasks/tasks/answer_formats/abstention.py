@@ -59,10 +59,8 @@ class AbstentionFormat(AnswerFormat):
 
     def fault(self, stated: Mapping[str, Any], answers: Mapping[str, float], steps: Mapping[str, RubricStep]) -> str:
         """An abstention from a step that was not asked about or that is answered."""
-        for name in stated.get("abstained") or ():
-            if name not in steps or name in answers:
-                return f"abstained {name[:64]!r} was not asked, is answered, or may not be said"
-        return ""
+        both = [name for name in stated.get("abstained") or () if name in answers]
+        return super().fault(stated, answers, steps) or (f"abstained {both[0][:64]!r} is answered" if both else "")
 
     def answer_words(self, record: Record) -> dict[str, str]:
         """The words of an abstention for every step that the reply calls not visible."""

@@ -6,7 +6,7 @@ overrides what differs from the benchmark's.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -139,13 +139,17 @@ class AnswerFormat:
         plain = {name: {step: _plain(value) for step, value in by.items()} for name, by in parsed.details.items()}
         return {name: plain[name] for name in self.record_fields if plain.get(name)}
 
-    def stated_details(self, stated: Mapping[str, Any], steps: Collection[str]) -> dict[str, dict[str, Any]]:
+    def fits(self, field: str, value: Any, step: RubricStep) -> bool:
+        """Test whether a field of a record may state this value (None in a list) of a step that was asked about."""
+        return True
+
+    def stated_details(self, stated: Mapping[str, Any], steps: Mapping[str, RubricStep]) -> dict[str, dict[str, Any]]:
         """The details that a line of a prediction file states in fields of its own, of the asked steps."""
         return {
-            name: {step: value for step, value in (stated.get(name) or {}).items() if step in steps}
-            for name in self.reply_keys
-            if stated.get(name)
-        }
+            field: {name: value for name, value in stated[field].items()
+                    if name in steps and self.fits(field, value, steps[name])}
+            for field in self.reply_keys if stated.get(field)
+        }  # fmt: skip
 
     def fault(self, stated: Mapping[str, Any], answers: Mapping[str, float], steps: Mapping[str, RubricStep]) -> str:
         """A contradiction in the fields of an edited record, as the beginning of a sentence; empty for none.
@@ -156,9 +160,11 @@ class AnswerFormat:
             steps: that were asked about, by id; none where the task has another format.
         """
         for field in self.record_fields:
-            for name in stated.get(field) or ():
-                if name not in steps:
-                    return f"{field} of {name[:64]!r} was not asked for"
+            said = stated.get(field) or {}
+            for name in said:
+                value = said[name] if isinstance(said, Mapping) else None
+                if name not in steps or not self.fits(field, value, steps[name]):
+                    return f"{field} of {name[:64]!r} was not asked for or may not be said"
         return ""
 
     def answer_words(self, record: Record) -> dict[str, str]:

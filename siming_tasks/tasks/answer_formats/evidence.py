@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from siming_tasks.common.schema import Answer, Scope, Video
@@ -61,21 +61,11 @@ class EvidenceFormat(AnswerFormat):
         from siming_tasks.parsing.step_details import MAX_SPANS
 
         second = Annotated[float, Field(strict=True, ge=0, le=1e9, allow_inf_nan=False)]
-        return {"evidence": dict[str, Annotated[list[tuple[second, second]], Field(max_length=MAX_SPANS)]]}
+        return {"evidence": dict[str, Annotated[tuple[tuple[second, second], ...], Field(max_length=MAX_SPANS)]]}
 
-    def stated_details(self, stated: Mapping[str, Any], steps: Collection[str]) -> dict[str, dict[str, Any]]:
-        """The parts that a line names; none of a step for which one ends before it begins."""
-        if not (named := stated.get("evidence")):
-            return {}
-        kept = {step: tuple(spans) for step, spans in named.items() if step in steps and _run_forwards(spans)}
-        return {"evidence": kept}
-
-    def fault(self, stated: Mapping[str, Any], answers: Mapping[str, float], steps: Mapping[str, RubricStep]) -> str:
-        """Evidence of a step that was not asked about, or a part that ends before it begins."""
-        for name, spans in (stated.get("evidence") or {}).items():
-            if name not in steps or not _run_forwards(spans):
-                return f"evidence of {name[:64]!r} was not asked for or ends before it begins"
-        return ""
+    def fits(self, field: str, value: Any, step: RubricStep) -> bool:
+        """Test that no part ends before it begins."""
+        return all(start <= end for start, end in value)
 
     def compute_results(self, inputs: FormatInputs) -> Rows:
         """The parts that answers rest on, against the steps' own spans; of clips, only the share that names some."""
@@ -109,7 +99,3 @@ class EvidenceFormat(AnswerFormat):
                 start = span[0] if span else 0.0
                 spans[video.video_id, step] = tuple((start + float(a), start + float(b)) for a, b in parts)
         return spans
-
-
-def _run_forwards(spans: Sequence[tuple[float, float]]) -> bool:
-    return all(start <= end for start, end in spans)

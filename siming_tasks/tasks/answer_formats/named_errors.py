@@ -72,23 +72,13 @@ class NamedErrorsFormat(AnswerFormat):
         from pydantic import Field
 
         return {
-            "named_errors": dict[str, Annotated[list[str], Field(max_length=1000)]],
+            "named_errors": dict[str, Annotated[tuple[str, ...], Field(max_length=1000)]],
             "reasons": dict[str, Annotated[str, Field(max_length=MAX_REASON)]],
         }
 
-    def stated_details(self, stated: Mapping[str, Any], steps: Collection[str]) -> dict[str, dict[str, Any]]:
-        """The errors and reasons that a line states, of the asked steps."""
-        kept = super().stated_details(stated, steps)
-        if "named_errors" in kept:
-            kept["named_errors"] = {step: tuple(ids) for step, ids in kept["named_errors"].items()}
-        return kept
-
-    def fault(self, stated: Mapping[str, Any], answers: Mapping[str, float], steps: Mapping[str, RubricStep]) -> str:
-        """An error that the rubric does not name for the step, or a reason of a step that was not asked about."""
-        for name, ids in (stated.get("named_errors") or {}).items():
-            if name not in steps or not set(ids) <= {error.id for error in steps[name].errors}:
-                return f"named_errors of {name[:64]!r} was not asked for or names none of the step's errors"
-        return super().fault(stated, answers, steps)
+    def fits(self, field: str, value: Any, step: RubricStep) -> bool:
+        """Test that the rubric names each of the errors for the step."""
+        return field != "named_errors" or set(value) <= {error.id for error in step.errors}
 
     def compute_results(self, inputs: FormatInputs) -> Rows:
         """The errors that were named against those that labels state.
