@@ -214,11 +214,16 @@ def serve() -> Iterator[Callable[..., Server]]:
 
 
 @pytest.fixture(scope="session")
-def tiny_vlm(shared: Path, warm: Warm) -> Path:
-    """A model of Qwen2.5-VL's class with random weights; made once per test run."""
-    with FileLock(shared / "tiny_vlm.lock"):
-        if not (out := shared / "tiny_vlm").exists():
-            script, log = str(ROOT / "utils" / "make_tiny_vlm.py"), shared / "tiny_vlm.log"
-            code = warm.run([str(out)], shared, dict(os.environ), log, script=script)
-            assert code == 0, log.read_text()
-    return out
+def tiny_model(shared: Path, warm: Warm) -> Callable[..., Path]:
+    """``tiny_model("qwen3_vl", folder="")``: the folder of a tiny model of some architecture, made once."""
+
+    def make(name: str, folder: str = "") -> Path:
+        out = shared / "tiny-models" / (folder or name)
+        out.parent.mkdir(exist_ok=True)
+        with FileLock(f"{out}.lock"):
+            if not out.exists():
+                script, log = str(ROOT / "utils" / "make_tiny_model.py"), Path(f"{out}.log")
+                assert warm.run([name, str(out)], shared, dict(os.environ), log, script=script) == 0, log.read_text()
+        return out
+
+    return make

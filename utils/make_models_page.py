@@ -14,7 +14,7 @@ TEXT = Path(__file__).with_name("models_page.md")
 TITLES = {"chat": "Chat classes", "simple": "Simple classes (`--force_simple`, or where there is no other)"}
 
 
-HEARS = {"url": "data URL", "path": "path of a WAV file", "array": "samples", "file": "track of the video file"}
+HEARS = {"url": "data URL", "path": "path of a WAV file", "array": "samples"}
 
 
 def _shown(row: Backend) -> str:

@@ -102,10 +102,12 @@ RUNS: dict[str, dict[str, Any]] = {
 
 def runs_of(row: Backend) -> list[str]:
     """Runs that a class is put through."""
+    if row.listens:
+        return ["sound alone"]
     asked = {
         "unread": row.unread and row.media is VIDEO,
         "sound": row.hears,
-        "sound alone": row.hears not in (None, "file"),
+        "sound alone": row.hears,
     }
     return [name for name in RUNS if asked.get(name, True)]
 

@@ -102,7 +102,7 @@ class Backend:
     needs: tuple[str, ...] = ()
     video_needs: tuple[str, ...] = ()
     refused: str = ""
-    hears: Literal["url", "path", "array", "file"] | None = None
+    hears: Literal["url", "path", "array"] | None = None
     sound_seconds: int = 0
     deaf: str = ""
     schema: Literal["openai", "gemini", "vllm"] | None = None

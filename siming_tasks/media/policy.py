@@ -110,8 +110,7 @@ class Policy:
             )
         if backend.listens and (task.shows_media or not task.modality.sound):
             raise OptionsError(f"{backend.name} hears and does not see: ask it siming_sound_audio_* alone.")
-        heard_alone = task.modality.sound and backend.hears not in (None, "file")
-        if not task.shows_media and not (backend.blind or heard_alone):
+        if not task.shows_media and not (backend.blind or (task.modality.sound and backend.hears)):
             raise OptionsError(
                 f"{backend.name} of lmms-eval 0.7.3 cannot be asked without pictures or a video. Leave the tasks "
                 f"{task.task_name.removesuffix(task.base_task)}* out."

@@ -93,11 +93,6 @@ class Sound:
             return f"data:audio/wav;base64,{base64.b64encode(self.wav()).decode('ascii')}"
         return str(self._stored(store, f"{self.sha256()[:24]}.wav"))
 
-    def in_file(self, video: Path, store: FrameStore) -> Path:
-        """An .mp4 of a silent one's pictures with this track, in numbers from -1 to 1, which no reader has to scale."""
-        file = store.folder / "sounds" / f"{video.stem}-{self.sha256()[:24]}.mp4"
-        return store.make_file(file, lambda: add_sound(video, self, file, codec="pcm_f32le"))
-
     def _stored(self, store: FrameStore, name: str) -> Path:
         """The WAV file of this name among a video's sounds, written if it is not there."""
         file = store.folder / "sounds" / name
@@ -234,23 +229,22 @@ class Resampler:
         return [*ready, *(self._current.resample(frame) if frame is not None else [])]
 
 
-def add_sound(video: Path, sound: Sound, out: Path, codec: str = "aac") -> None:
+def add_sound(video: Path, sound: Sound, out: Path) -> None:
     """Write a video's pictures, packet by packet as they are, and a sound beside them (MP4; atomic)."""
     import av
     from av.audio.frame import AudioFrame
 
-    form = "flt" if codec == "pcm_f32le" else "fltp"
     with (
         open_video(video) as (read, shown),
         atomic_path(out) as temporary,
         av.open(str(temporary), "w", format="mp4") as written,
     ):
         pictures = written.add_stream_from_template(shown)
-        track: Any = written.add_stream(codec, rate=RATE, layout="mono", format=form)
+        track: Any = written.add_stream("aac", rate=RATE, layout="mono", format="fltp")
         numbers = sound.samples[None].astype(np.float32) / 32768
-        frame = AudioFrame.from_ndarray(numbers, format=form, layout="mono")
+        frame = AudioFrame.from_ndarray(numbers, format="fltp", layout="mono")
         frame.sample_rate, frame.pts = RATE, 0
-        resampler = av.AudioResampler(form, "mono", RATE, frame_size=1024)  # what AAC takes at once
+        resampler = av.AudioResampler("fltp", "mono", RATE, frame_size=1024)  # what AAC takes at once
         for piece in (*resampler.resample(frame), *resampler.resample(None), None):
             written.mux(track.encode(piece))
         for packet in read.demux(shown):

@@ -17,6 +17,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest.mock import patch
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError, SimingError
@@ -105,14 +106,8 @@ def _downloads_uncounted() -> Iterator[None]:
     It counts there how often its readers are used, also the one for text files, with which lmms-eval reads the list of
     exams from this machine. ``HF_UPDATE_DOWNLOAD_COUNTS=0`` or ``HF_HUB_OFFLINE=1`` would do the same.
     """
-    import datasets.config
-
-    before = getattr(datasets.config, "HF_UPDATE_DOWNLOAD_COUNTS", False)
-    datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = False
-    try:
+    with patch("datasets.config.HF_UPDATE_DOWNLOAD_COUNTS", False, create=True):
         yield
-    finally:
-        datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = before
 
 
 def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) -> Any:

@@ -10,19 +10,16 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 from siming_tasks.common.errors import OptionsError, SimingError
 from siming_tasks.media import Backend, backends
 from siming_tasks.plugin.response_cache.ledger import REQUEST
 
 Schema = Mapping[str, Any]
-Call = Callable[..., Any]
-
-PATHS = (("chat", "completions", "create"), ("models", "generate_content"))
-"""Methods that send a request with the clients of OpenAI (and LiteLLM) and Google."""
 
 SCHEMA_ARGUMENT = "siming_reply_schema"
 """Generation argument that holds the schema of a request to vLLM's classes, which hand it to their own
@@ -39,67 +36,38 @@ def check_takes_schema(model: str, backend: Backend) -> None:
         )
 
 
-class WrappedClient:
-    """Client (or a part of one) whose method at the end of ``path`` is wrapped; all else is the client's own."""
-
-    def __init__(self, inner: Any, path: tuple[str, ...], wrap: Callable[[Call], Call]) -> None:
-        self._inner, self._path, self._wrap = inner, path, wrap
-
-    def __getattr__(self, name: str) -> Any:
-        part = getattr(self._inner, name)
-        if name != self._path[0]:
-            return part
-        return WrappedClient(part, self._path[1:], self._wrap) if len(self._path) > 1 else self._wrap(part)
-
-
 @contextmanager
 def schemas_sent(model: Any, backend: Backend, schemas: Mapping[str, Schema]) -> Iterator[None]:
     """While the block runs, each request of a model is sent with its schema, by its key.
 
     Raises:
-        SimingError: the class or its client takes none.
+        SimingError: the class or its client is another than in lmms-eval 0.7.3, and takes none.
     """
     if not schemas:
         yield
-    elif backend.schema == "vllm":
-        with schemas_in_sampling_params(model):
-            yield
-    else:
-        client = model.client
-        model.client = client_with_schema(client, backend, lambda: schemas.get(REQUEST.get("")))
-        try:
-            yield
-        finally:
-            model.client = client
-
-
-def client_with_schema(client: Any, backend: Backend, schema: Callable[[], Schema | None]) -> Any:
-    """Client of a service whose every request is sent with the schema that ``schema`` returns at that moment.
-
-    Raises:
-        SimingError: it is no such client, or too old to take a schema.
-    """
-    if backend.schema == "gemini":
+        return
+    owner, name = model, "_build_sampling_params_dict"
+    if backend.schema == "openai":  # LiteLLM's client has the same form
+        owner, name = getattr(getattr(model.client, "chat", None), "completions", None), "create"
+    elif backend.schema == "gemini":
+        owner, name = getattr(model.client, "models", None), "generate_content"
         fields = importlib.import_module("google.genai.types").GenerateContentConfig.model_fields
         if "response_json_schema" not in fields:
             raise SimingError("SIMING_SCHEMA=json needs a newer google-genai: pip install -U google-genai")
-    amend = _gemini_arguments if backend.schema == "gemini" else _openai_arguments
+    if not callable(call := getattr(owner, name, None)):
+        raise SimingError(f"SIMING_SCHEMA=json: {type(model).__name__} differs from the class of lmms-eval 0.7.3.")
 
-    def with_schema(call: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(call)
-        def call_with_schema(*args: Any, **kwargs: Any) -> Any:
-            current = schema()
-            return call(*args, **(amend(kwargs, current) if current else kwargs))
+    @functools.wraps(call)
+    def call_with_schema(*args: Any, **kwargs: Any) -> Any:
+        if backend.schema == "vllm":
+            schema = args[0].get(SCHEMA_ARGUMENT)
+            return {**call(*args, **kwargs), **(vllm_structured_output(schema) if schema else {})}
+        schema = schemas.get(REQUEST.get(""))
+        amend = _gemini_arguments if backend.schema == "gemini" else _openai_arguments
+        return call(*args, **(amend(kwargs, schema) if schema else kwargs))
 
-        return call_with_schema
-
-    for path in PATHS:
-        part = client
-        for name in path:
-            part = getattr(part, name, None)
-        if callable(part):
-            return WrappedClient(client, path, with_schema)
-    raise SimingError(f"SIMING_SCHEMA=json: {type(client).__name__} is no client that takes a JSON schema.")
+    with patch.object(owner, name, call_with_schema):
+        yield
 
 
 def _openai_arguments(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
@@ -112,28 +80,6 @@ def _gemini_arguments(arguments: Mapping[str, Any], schema: Schema) -> dict[str,
     """Arguments of ``generate_content`` (https://ai.google.dev/gemini-api/docs/structured-output)."""
     added = {"response_mime_type": "application/json", "response_json_schema": dict(schema)}
     return {**arguments, "config": arguments["config"].model_copy(update=added)}
-
-
-@contextmanager
-def schemas_in_sampling_params(model: Any) -> Iterator[None]:
-    """While the block runs, a class of vLLM's makes sampling parameters that hold the schema of their request.
-
-    Raises:
-        SimingError: the class makes them in another way than that of lmms-eval 0.7.3.
-    """
-    build = getattr(model, "_build_sampling_params_dict", None)
-    if build is None:
-        raise SimingError(f"SIMING_SCHEMA=json: {type(model).__name__} differs from the class of lmms-eval 0.7.3.")
-
-    def build_with_schema(generation: dict[str, Any]) -> dict[str, Any]:
-        schema = generation.get(SCHEMA_ARGUMENT)
-        return {**build(generation), **(vllm_structured_output(schema) if schema else {})}
-
-    model._build_sampling_params_dict = build_with_schema
-    try:
-        yield
-    finally:
-        del model._build_sampling_params_dict
 
 
 def vllm_structured_output(schema: Schema) -> dict[str, Any]:

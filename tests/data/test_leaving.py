@@ -19,7 +19,7 @@ from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.data import open_dataset, restate, withhold
 from siming_tasks.data.consent import read_by, recipients, refuse_without_consent
-from siming_tasks.media import FrameStore, read_timeline, sound_of, view
+from siming_tasks.media import FrameStore, read_timeline, view
 from siming_tasks.media.modes import backends
 from siming_tasks.media.plain_copy import copy_plain, has_user_data
 from siming_tasks.plugin.preflight import recipient_of
@@ -94,7 +94,7 @@ def test_a_plain_copy_shows_the_same_and_tells_nothing(tmp_path: Path) -> None:
 
 
 def test_no_file_that_leaves_tells_more_than_its_pictures(real: Path, tmp_path: Path) -> None:
-    """The public folder, a report's copy, the whole recording, a clip and a film with sound for a service."""
+    """The public folder, a report's copy, the whole recording, and a clip for a service."""
     dataset = open_dataset(real)
     public = withhold(real, tmp_path / "public", tmp_path / "key.json")
     assert leaked(*(path for path in public.root.rglob("*") if path.is_file())) == []
@@ -105,7 +105,7 @@ def test_no_file_that_leaves_tells_more_than_its_pictures(real: Path, tmp_path: 
         shown = view(source, span=span, plain=True, **about).path
         assert shown is not None and shown != source and leaked(shown) == []
     store = FrameStore.of(source, tmp_path / "cache")
-    assert leaked(store.plain(), sound_of(store).in_file(store.plain(), store)) == []
+    assert leaked(store.plain()) == []
     assert leaked(*(path for path in (tmp_path / "cache").rglob("*") if path.is_file())) == []
 
 

@@ -24,12 +24,8 @@ from tests.lmms_eval_runs import environment
 
 ROOT = Path(__file__).parents[2]
 START = 600
-OFFLINE = {
-    "VLLM_NO_USAGE_STATS": "1",
-    "DO_NOT_TRACK": "1",
-    "VLLM_CPU_KVCACHE_SPACE": "1",
-    "VLLM_CPU_NUM_OF_RESERVED_CPU": "0",
-}
+OFFLINE = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+OFFLINE |= {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_NUM_OF_RESERVED_CPU": "0"}
 SHAPE = ["--dtype", "float32", "--max-model-len", "16384", "--limit-mm-per-prompt", '{"image":64,"video":1}']
 SHAPE += ["--enforce-eager", "--max-num-seqs", "4"]
 
@@ -47,8 +43,8 @@ def speaking(vllm: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One point for every step, "correct" for every step: a constant judge."""
     says = json.dumps({step.id: {"score": 1, "verdict": "correct"} for step in default_rubric().steps})
     out = tmp_path_factory.mktemp("speaking") / "tiny"
-    script = ROOT / "utils" / "make_tiny_vlm.py"
-    subprocess.run([sys.executable, str(script), str(out), "--head", "64", "--says", says], check=True)
+    script = ROOT / "utils" / "make_tiny_model.py"
+    subprocess.run([sys.executable, str(script), "qwen2_5_vl", str(out), "--head", "64", "--says", says], check=True)
     return out
 
 
@@ -61,17 +57,8 @@ class Engine:
             ablation.bind(("127.0.0.1", port))
             port = ablation.getsockname()[1]
         self.port, self.url, self.log = port, f"http://127.0.0.1:{port}", log
-        argv = [
-            str(vllm),
-            "serve",
-            str(model),
-            "--served-model-name",
-            "tiny",
-            "--host",
-            "127.0.0.1",
-            "--port",
-            str(port),
-        ]
+        argv = [str(vllm), "serve", str(model), "--served-model-name", "tiny"]
+        argv += ["--host", "127.0.0.1", "--port", str(port)]
         with log.open("w") as stream:
             self.process = subprocess.Popen(
                 [*argv, *SHAPE, *more], env=environment(**OFFLINE), stdout=stream, stderr=subprocess.STDOUT,

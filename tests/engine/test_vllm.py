@@ -10,11 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from sklearn.metrics import cohen_kappa_score
 
-from siming_tasks import open_dataset
 from tests.engine.conftest import OFFLINE, Engine
 from tests.records import number_of
 
@@ -24,34 +21,14 @@ FEW = {"SIMING_FRAMES": "4", "SIMING_CLIP_FRAMES": "2", "SIMING_FRAME_SIZE": "22
 NAMES = ("full_score", "full_error", "clip_score", "clip_error")
 
 
-def labels(points: np.ndarray, best: np.ndarray) -> np.ndarray:
-    """The four labels of the paper's equation, absolute reading."""
-    lost = best - points
-    return np.where(points <= 0, 0, np.where(lost == 0, 3, np.where(lost <= 1, 2, 1)))
-
-
-def constant_kappa(data: Path, clips: bool) -> float:
-    """Quadratic weighted kappa of "one point everywhere", by scikit-learn."""
-    dataset = open_dataset(data)
-    rows = [
-        (step.consensus, dataset.rubric.by_id[step.step_id].max_score)
-        for video in dataset.videos
-        for step in video.applicable
-        if step.span or not clips
-    ]
-    truth, best = np.array(rows, dtype=float).T
-    return float(
-        cohen_kappa_score(labels(truth, best), labels(np.ones_like(truth), best), weights="quadratic", labels=range(4))
-    )
-
-
-def check(run: Any, data: Path) -> None:
+def check(run: Any) -> None:
+    """Every reply is read, and the precision of "correct" everywhere is undefined."""
     for name in NAMES:
         task = run.task(name)
-        assert task["coverage"] == 1.0
-        assert set(task["siming_stderr"]["statuses"]) >= {"ok"}
+        assert task["coverage"] == 1.0 and task["siming_stderr"]["statuses"]["ok"] == len(run.samples(name))
+        for sample in run.samples(name):
+            assert set(sample["siming_stderr"]["answers"].values()) == {1.0 if "score" in name else 0.0}
     for scope in ("full", "clip"):
-        assert run.task(f"{scope}_score")["qwk"] == pytest.approx(constant_kappa(data, scope == "clip"), abs=1e-12)
         assert number_of(run.task(f"{scope}_error")["siming_stderr"], "mcc").value is None
 
 
@@ -63,7 +40,7 @@ def asking(engine: Engine, retries: int = 5) -> tuple[str, ...]:
 def test_a_server_answers_all_four_settings(
     serve: Callable[..., Engine], host: Callable[..., Any], short_demo: Path
 ) -> None:
-    check(host(*asking(serve()), data=short_demo, **FEW), short_demo)
+    check(host(*asking(serve()), data=short_demo, **FEW))
 
 
 def test_a_replica_that_is_killed_costs_no_answer(
@@ -98,4 +75,4 @@ def test_vllm_inside_lmms_eval(vllm: Path, speaking: Path, host: Callable[..., A
         "--model", "vllm", "--model_args", args, "--tasks", "siming_full,siming_clip", data=short_demo,
         launcher=(str(vllm.with_name("lmms-eval")),), **FEW, **OFFLINE,
     )  # fmt: skip
-    check(run, short_demo)
+    check(run)

@@ -32,11 +32,9 @@ def expected_frames(dataset: Dataset, cache: Path) -> dict[tuple[str, ...], list
     for scope, frames in (("full", FRAMES), ("clip", CLIP_FRAMES)):
         for video_id, step_id in expected_requests(TASKS[f"{scope}_score"], dataset.videos)[:LIMIT]:
             video = dataset.video(video_id)
-            shown = view(
-                dataset.media_path(video), digest=dataset.media_digest(video),
-                span=video.step(step_id).span if step_id else None,
-                frames=frames, mode="frames", cache=cache, size=SIZE,
-            )  # fmt: skip
+            media, digest = dataset.media_path(video), dataset.media_digest(video)
+            span = video.step(step_id).span if step_id else None
+            shown = view(media, digest=digest, span=span, frames=frames, mode="frames", cache=cache, size=SIZE)
             by_frames.setdefault(tuple(map(pixels, shown.images())), []).append((video_id, step_id))
     return by_frames
 
@@ -75,16 +73,13 @@ def test_every_frame_arrives_once_in_order_and_the_answers_come_back(
         task = run.task(name)
         assert task["coverage"] == 1.0
         assert task["qwk" if "score" in name else "mcc"] == 1.0
-        asked = min(LIMIT, len(expected_requests(TASKS[name], dataset.videos)))
-        media = task["siming_stderr"]["media"]
-        assert media["modes"] == {"frames": asked} and media["encodings"] == {"jpeg90": asked}
+        assert task["siming_stderr"]["media"]["encodings"].keys() == {"jpeg90"}
     assert len(server.received) == 2 * (len(dataset.videos) + LIMIT)
     assert {images for images, _ in server.received} == set(frames)  # the right frames, number and order
-    full = [(images, texts) for images, texts in server.received if len(images) == FRAMES]
-    assert len(full) == 2 * len(dataset.videos)
-    for images, texts in full:
-        assert len(set(images)) == FRAMES
-        assert texts[0] == "Frame at 0.0 s:" and len(texts) == FRAMES + 1
+    for images, texts in server.received:
+        if len(images) == FRAMES:
+            assert len(set(images)) == FRAMES
+            assert texts[0] == "Frame at 0.0 s:" and len(texts) == FRAMES + 1
 
 
 @pytest.mark.parametrize("model", ["openai", "gpt4v"])
@@ -98,10 +93,9 @@ def test_simple_classes_send_the_stored_images_under_their_own_media_type(
         "--gen_kwargs", "max_new_tokens=777", data=short_demo, SIMING_CLIP_FRAMES="3",
         OPENAI_BASE_URL=server.url, OPENAI_API_KEY="k", API_TYPE="openai",
     )  # fmt: skip
-    for sample in run.samples("clip_score"):
-        record = sample["siming_stderr"]
-        assert record["status"] == "ok"
-        assert record["media"]["encoding"] == "jpeg90" and record["media"]["n_frames"] == 3
+    for record in (sample["siming_stderr"] for sample in run.samples("clip_score")):
+        media = record["media"]
+        assert (record["status"], media["encoding"], media["n_frames"]) == ("ok", "jpeg90", 3)
     assert [len(images) for images, _ in server.received] == [3, 3]
     assert {kind for options in server.options for kind, _ in options["images"]} == {"image/jpeg"}
     assert all(777 in options.values() for options in server.options)

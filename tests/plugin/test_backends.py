@@ -7,12 +7,10 @@ import re
 import sys
 from pathlib import Path
 
-import pytest
-
 from siming_tasks.media import backends
 from siming_tasks.plugin.register import MODELS
 from tests.plugin.test_api_models import SERVICES
-from tests.plugin.test_model_classes import CASES, HEARING
+from tests.plugin.test_model_classes import CASES
 
 
 def classes() -> dict[str, str]:
@@ -28,78 +26,53 @@ def classes() -> dict[str, str]:
     return by_name
 
 
-def test_rows_are_of_classes_of_the_host() -> None:
-    assert backends().keys() <= set(classes())
-
-
-def test_every_row_is_run_or_refused() -> None:
-    """By tiny weights, a server on loopback, or the class's own code with a stand-in for its weights."""
-    sys.path.insert(0, str(Path(__file__).parents[2] / "utils"))
-    from stand_ins.cases import CASES as STAND_INS
-
-    weights = {case.name for case in (*CASES, *HEARING)}
-    refused = {name for name, row in backends().items() if row.why_refused}
-    assert {*STAND_INS, *weights, *SERVICES} == backends().keys() - refused
-
-
-def test_modules_reported_as_missing_are_the_missing_ones() -> None:
-    missing = {name for name in classes() if importlib.util.find_spec(f"lmms_eval.models.{name}") is None}
-    assert missing == {name for name, row in backends().items() if "no such module" in row.refused}
-
-
-@pytest.mark.host
-def test_concurrent_classes_are_those_that_use_threads_or_coroutines() -> None:
-    found = {name for name in classes() if re.search(r"\b(?:threading|ThreadPool|asyncio)\b", source(name))}
-    rows = {name for name, row in backends().items() if row.media}
-    assert {name for name in rows if backends()[name].concurrent} == found & rows
-
-
 def source(name: str) -> str:
     spec = importlib.util.find_spec(f"lmms_eval.models.{name}")
     return Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
 
 
+def found(pattern: str) -> set[str]:
+    """Rows that are no refusal and whose modules have such a line."""
+    usable = {name for name, row in backends().items() if row.media}
+    return {name for name in usable if re.search(pattern, source(name), re.MULTILINE)}
+
+
+def test_every_row_is_of_a_class_of_the_host_and_run_or_refused() -> None:
+    """By tiny weights, a server on loopback, or the class's own code with a stand-in for its weights."""
+    sys.path.insert(0, str(Path(__file__).parents[2] / "utils"))
+    from stand_ins.cases import CASES as STAND_INS
+
+    assert backends().keys() <= set(classes())
+    refused = {name for name, row in backends().items() if row.why_refused}
+    assert {*STAND_INS, *(case.name for case in CASES), *SERVICES} == backends().keys() - refused
+
+
 def test_classes_that_cannot_be_made_are_refused() -> None:
-    """Those that the module lacks, and those without a method that lmms-eval's base class leaves to them."""
-    found = set()
+    """Those without a module, those that it lacks, and those without a method that lmms-eval's base class wants."""
+    missing = {name for name in classes() if importlib.util.find_spec(f"lmms_eval.models.{name}") is None}
+    assert missing == {name for name, row in backends().items() if "no such module" in row.refused}
+    unusable = set()
     for name, path in classes().items():
         text, own = source(name), path.rpartition(".")[2]
         lacks = text and not re.search(rf"^class {own}\b", text, re.MULTILINE)
         abstract = re.search(rf"^class {own}\(lmms\)", text, re.MULTILINE) and "generate_until_multi_round(" not in text
-        found |= {name} if lacks or abstract else set()
-    assert {"simple.bagel", "simple.videochat_flash", "simple.oryx"} <= found
-    assert all(backends()[name].media is None for name in found), found
+        unusable |= {name} if lacks or abstract else set()
+    assert {"simple.bagel", "simple.videochat_flash", "simple.oryx"} <= unusable
+    assert all(backends()[name].media is None for name in unusable), unusable
 
 
-def test_classes_that_insist_on_a_batch_of_one_are_so_in_the_table() -> None:
-    """They end in an AssertionError, which lmms-eval's command turns into exit code 0."""
-    insist = r"^ +assert (?:self\.batch_size_per_gpu|batch_size|batch_size_int) == 1"
-    rows = [name for name, row in backends().items() if row.media]
-    found = {name for name in rows if re.search(insist, source(name), re.MULTILINE)}
-    assert len(found) > 10
-    assert {name for name in found if backends()[name].batch != "one"} == set()
-
-
-def test_arguments_that_we_give_are_arguments_of_the_class() -> None:
-    """By the text of the modules, since most classes need packages to be imported; many chat classes inherit theirs."""
-    found = 0
-    for name, row in backends().items():
-        text = source(name) + (source(name.replace("chat.", "simple.")) if name.startswith("chat.") else "")
-        text += source("simple.internvl3") if name == "simple.internvl3_5" else ""
+def test_facts_that_the_source_of_a_class_shows_stand_in_its_row() -> None:
+    """Threads, a batch of one, arguments, caps of tokens, and sound."""
+    rows = backends()
+    several = found(r"\b(?:threading|ThreadPool|asyncio)\b")
+    assert several == {name for name, row in rows.items() if row.media and row.concurrent}
+    alone = found(r"^ +assert (?:self\.batch_size_per_gpu|batch_size|batch_size_int) == 1")
+    assert len(alone) > 10 and {rows[name].batch for name in alone} == {"one"}
+    for name, row in rows.items():  # by the text, since most need packages; many chat classes inherit theirs
+        base = {"simple.internvl3_5": "simple.internvl3"}.get(name, name.replace("chat.", "simple."))
         for argument in [*row.arguments, *row.frames]:
-            assert f"        {argument}:" in text, f"{name} has no argument {argument}"
-            found += 1
-    assert found > 20
-
-
-def test_classes_whose_code_knows_of_sound_hear_or_have_a_reason_why_not() -> None:
-    from lmms_eval.models.chat import _chat_base
-
-    assert Path(_chat_base.__file__).is_file()
-    silent = {
-        name
-        for name, row in backends().items()
-        if re.search(r"\baudios?\b", source(name)) and not (row.refused or (row.media is None and not row.hears))
-        and not (row.hears or row.deaf)
-    }  # fmt: skip
-    assert silent == {"chat.longvila", "chat.nanovlm", "chat.neo_ov"}  # which end with an error or take pictures alone
+            assert f"        {argument}:" in source(name) + source(base), f"{name} has no argument {argument}"
+        caps = re.findall(r'gen_kwargs\["max_new_tokens"\] > (\d+)', source(name)) if row.media else []
+        assert {int(number) for number in caps} == {row.most_tokens} - {0}, name
+    silent = {name for name in found(r"\baudios?\b") if not (rows[name].hears or rows[name].deaf)}
+    assert silent <= {"chat.longvila", "chat.nanovlm"}  # which end with an error or take pictures alone

@@ -24,11 +24,7 @@ socket.getaddrinfo = socket.gethostbyname = socket.gethostbyname_ex = refuse
 
 @pytest.mark.host
 def test_a_plain_run_looks_up_no_name(
-    host: Callable[..., Any],
-    command: tuple[str, ...],
-    short_demo: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    host: Callable[..., Any], command: tuple[str, ...], short_demo: Path, tmp_path: Path
 ) -> None:
     """The whole command, in a process of its own: also what is asked while modules are imported."""
     (tmp_path / "sitecustomize.py").write_text(PATCH)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import wave
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +17,11 @@ import decord
 import numpy as np
 import pytest
 
+from siming_tasks.common.errors import SimingError
 from siming_tasks.data import open_dataset
+from siming_tasks.media import Policy, backends
+from siming_tasks.options import Options
+from siming_tasks.plugin.preflight import check_data
 from siming_tasks.tasks import TASKS
 from tests.plugin.serving import Server, completion
 
@@ -49,75 +52,58 @@ def test_what_arrives_is_what_the_record_states(
 ) -> None:
     server = serve(lambda *_: completion('{"score": 1}'))
     arguments = f"model_version=m,api_key=k,max_retries=1,retry_backoff_s=0,timeout=5,base_url={server.url}{more}"
-    tasks = [f"siming_sound_{modality}_{part}_score" for part in ("full", "clip")]
+    names = [f"sound_{modality}_{part}_score" for part in ("full", "clip")]
     run = host(
         "--model", model, *(["--force_simple"] * (model == "openai")), "--model_args", arguments,
-        "--tasks", ",".join(tasks), "--limit", str(LIMIT),
+        "--tasks", ",".join(f"siming_{name}" for name in names), "--limit", str(LIMIT),
         data=heard_demo, SIMING_FRAMES="4", SIMING_CLIP_FRAMES="2",
     )  # fmt: skip
     assert run.code == 0, run.output[-3000:]
-    dataset, seen = open_dataset(heard_demo), 0
-    heard, texts = {}, []
+    dataset, heard, texts = open_dataset(heard_demo), {}, []
     for (images, (*_, text)), options in zip(server.received, server.options, strict=True):
         sounds = [samples_of(sound) for sound in options["sounds"]]
         assert options["forms"] <= {"input_audio" if model == "openai" else "audio_url"}
-        task = TASKS[f"sound_{modality}_{'full' if 'step by step' in text else 'clip'}_score"]
+        task = TASKS[names["step by step" not in text]]
         assert len(sounds) == task.modality.sound
         assert len(images) == (0 if not task.modality.pictures else 4 if task.scope == "full" else 2)
         assert ("Transcript of what is said" in text) == task.modality.transcript
         heard |= {hashlib.sha256(sound.tobytes()).hexdigest(): sound for sound in sounds}
         texts.append(text)
-    for part in ("full", "clip"):
-        for sample in run.samples(f"sound_{modality}_{part}_score"):
-            record = sample["siming_stderr"]
-            video = dataset.video(record["video_id"])
-            span = video.step(record["step_id"]).span if part == "clip" else (0.0, video.duration)
-            media = record["media"]
-            assert ("sound" in media, "transcript" in media) == (
-                TASKS[record["setting"]].modality.sound,
-                TASKS[record["setting"]].modality.transcript,
-            )
-            if "sound" in media:
-                foreign = decord.AudioReader(str(dataset.media_path(video)), sample_rate=16_000, mono=True)[
-                    :
-                ].asnumpy()[0]
-                first, last = (round(time * 16_000) for time in span)
-                wanted = np.zeros(last - first)
-                cut = foreign[first:last]
-                wanted[: len(cut)] = cut * 32768
-                assert np.abs(wanted - heard[media["sound"]["sha256"]]).max() <= 1
-                assert media["sound"]["seconds"] == round((last - first) / 16_000, 4)
-            else:
-                said = [line for line in video.extra["transcript"] if span[0] <= line["start"] < span[1]]
-                lines = [f"[{line['start'] - span[0]:.1f} s] {line['who']}: {line['text']}" for line in said]
-                assert media["transcript"]["lines"] == len(lines)
-                block = "\n".join(lines) or "(nothing is said)"
-                assert any(f"from the start:\n\n{block}\n\nYou are" in text for text in texts)
-            seen += 1
-    assert seen == LIMIT + min(LIMIT, len(dataset.videos)) == len(server.options)
+    records = [sample["siming_stderr"] for name in names for sample in run.samples(name)]
+    assert len(records) == LIMIT + min(LIMIT, len(dataset.videos)) == len(server.options)
+    for record in records:
+        video, media = dataset.video(record["video_id"]), record["media"]
+        span = video.step(record["step_id"]).span if record["step_id"] else (0.0, video.duration)
+        if TASKS[record["setting"]].modality.sound:
+            track = decord.AudioReader(str(dataset.media_path(video)), sample_rate=16_000, mono=True)[:].asnumpy()[0]
+            first, last = (round(time * 16_000) for time in span)
+            cut = track[first:last] * 32768
+            wanted = np.pad(cut, (0, last - first - len(cut)))
+            assert np.abs(wanted - heard[media["sound"]["sha256"]]).max() <= 1
+            assert media["sound"]["seconds"] == round((last - first) / 16_000, 4) and "transcript" not in media
+        else:
+            said = [line for line in video.extra["transcript"] if span[0] <= line["start"] < span[1]]
+            lines = [f"[{line['start'] - span[0]:.1f} s] {line['who']}: {line['text']}" for line in said]
+            assert media["transcript"]["lines"] == len(lines) and "sound" not in media
+            block = "\n".join(lines) or "(nothing is said)"
+            assert any(f"from the start:\n\n{block}\n\nYou are" in text for text in texts)
 
 
 @pytest.mark.parametrize(
-    ("model", "data", "tasks", "words"),
+    ("model", "silent", "task", "words"),
     [
-        ("chat.sglang", "voice", "siming_sound_audio_clip_score", "collects the sound and never sends it"),
-        ("chat.qwen3_vl", "voice", "siming_sound_audio_clip_score", "takes no sound"),
-        ("chat.aero_realtime_vllm", "voice", "siming_sound_audio_clip_score", "cannot be asked without pictures"),
-        ("simple.qwen2_audio", "voice", "siming_sound_video_audio_clip_score", "hears and does not see"),
-        ("async_openai", "silent", "siming_sound_audio_clip_score", "have none (sim001"),
-        ("async_openai", "silent", "siming_sound_video_transcript_full_error", "State `transcript` in their rows"),
+        ("chat.sglang", False, "sound_audio_clip_score", "collects the sound and never sends it"),
+        ("chat.longvila", False, "sound_audio_clip_score", "cannot be asked without pictures"),
+        ("simple.qwen2_audio", False, "sound_video_audio_clip_score", "hears and does not see"),
+        ("chat.async_openai", True, "sound_audio_clip_score", "have none (sim001"),
+        ("chat.async_openai", True, "sound_video_transcript_full_error", "State `transcript` in their rows"),
     ],
 )
 def test_a_class_that_does_not_hear_and_data_without_sound_are_refused_by_name(
-    heard_demo: Path, short_demo: Path, monkeypatch: pytest.MonkeyPatch, model: str, data: str, tasks: str, words: str
+    heard_demo: Path, short_demo: Path, monkeypatch: pytest.MonkeyPatch, model: str, silent: bool, task: str, words: str
 ) -> None:
-    from siming_tasks.common.errors import SimingError
-    from siming_tasks.media import Policy, backends
-    from siming_tasks.options import Options
-    from siming_tasks.plugin.preflight import check_data
-
-    monkeypatch.setenv("SIMING_DATA", str(heard_demo if data == "voice" else short_demo))
+    monkeypatch.setenv("SIMING_DATA", str(short_demo if silent else heard_demo))
     with pytest.raises(SimingError) as refused:
-        check_data([tasks])
-        Policy.of(Options()).mode_for(backends()[model], task=TASKS[tasks.removeprefix("siming_")])
-    assert words in str(refused.value), json.dumps(str(refused.value))
+        check_data([f"siming_{task}"])
+        Policy.of(Options()).mode_for(backends()[model], task=TASKS[task])
+    assert words in str(refused.value)

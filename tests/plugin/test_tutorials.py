@@ -51,14 +51,10 @@ def test_the_notebooks_show_what_their_cells_show_today(short_demo: Path, tmp_pa
 
 def test_a_notebook_with_another_output_or_an_error_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tutorials, "NOTEBOOKS", tmp_path)
-    cells = [{"cell_type": "code", "source": ["print(1)\n", "6 * 7"], "outputs": [], "execution_count": None}]
-    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": cells}))
-    (wrong,) = tutorials.run_notebooks(tmp_path, write=True)
-    assert wrong.startswith("a.ipynb: cell 1 shows another output: ") and '"42"' in wrong and '"1\\n"' in wrong
-    assert tutorials.run_notebooks(tmp_path) == []
-    text = (tmp_path / "a.ipynb").read_text()
-    (tmp_path / "a.ipynb").write_text(text.replace("6 * 7", "6 / 0"))
-    assert "ZeroDivisionError" in tutorials.run_notebooks(tmp_path)[0]
+    for source, found in (("6 * 7", "cell 1 shows another output: "), ("6 / 0", "ZeroDivisionError")):
+        cell = {"cell_type": "code", "source": [source], "outputs": [], "execution_count": None}
+        (tmp_path / "a.ipynb").write_text(json.dumps({"cells": [cell]}))
+        assert found in tutorials.run_notebooks(tmp_path)[0]
 
 
 def test_every_tutorial_is_run_and_skipped_commands_state_a_reason() -> None:
@@ -71,19 +67,14 @@ def test_every_tutorial_is_run_and_skipped_commands_state_a_reason() -> None:
                 assert re.fullmatch(r"not run: \w.{9,}", block.mark), (name, block.mark)
 
 
-@pytest.mark.parametrize(
-    ("page", "first_wrong"),
-    [
-        ("exams: 3 videos, digest d3b07384d113\nkappa 0.51\nlast", None),
+def test_another_output_than_the_page_shows_is_found() -> None:
+    for page, first_wrong in (
         ("exams: 3 videos, digest d3b07384d113\n...\nlast", None),
         ("exams: 4 videos, digest d3b07384d113\nkappa 0.51\nlast", "exams: 4 videos, digest d3b07384d113"),
         ("exams: 3 videos, digest d3b07384d113\nkappa 0.49\nlast", "kappa 0.49"),
-        ("kappa 0.51\nlast", "kappa 0.51"),
         ("exams: 3 videos, digest d3b07384d113\nkappa 0.51", "last"),
-    ],
-)
-def test_another_output_than_the_page_shows_is_found(page: str, first_wrong: str | None) -> None:
-    assert tutorials.missing(page, PRINTED) == first_wrong
+    ):
+        assert tutorials.missing(page, PRINTED) == first_wrong
     assert tutorials.expected_text("...\nkappa 0.49\n", PRINTED) == "...\nkappa   0.51\n"
 
 
@@ -95,5 +86,3 @@ def test_a_failing_command_stops_the_walk_and_files_are_edited(monkeypatch: pyte
     wrong = tutorials.walk(("p",), tmp_path, {})
     assert len(wrong) == 2 and "'two'" in wrong[0] and "exit code 1" in wrong[1]
     assert (tmp_path / "a.csv").read_text() == "one,1\ntwo,2\n" and not (tmp_path / "never").exists()
-    edited = tutorials.Reader(tmp_path, {}).edit(tmp_path / "a.csv", "-three,\n+two,2\n")
-    assert "has not once the lines\nthree,\n" in edited

@@ -1,4 +1,4 @@
-"""``simple_evaluate`` without a model's name: what arrives is what was decoded."""
+"""``simple_evaluate`` from Python: what arrives is what was decoded, and what cannot work ends with its error."""
 
 from __future__ import annotations
 
@@ -16,70 +16,57 @@ from tests.plugin.test_api_models import MODEL_ARGS
 pytestmark = pytest.mark.host
 
 SCRIPT = str(Path(__file__).with_name("api_run.py"))
-FRAMES = 64
-WEEKLY = pytest.mark.weekly
+
+
+@pytest.fixture
+def run(warm: Any, short_demo: Path, shared: Path, tmp_path: Path) -> Callable[..., Any]:
+    """``run(how, address, *frames, NAME=...)``: what the script said of each run, in its order."""
+
+    def call(how: str, url: str, *frames: str, **env: str) -> Any:
+        places = {"CACHE": str(shared / "siming-cache"), "REPLIES": str(tmp_path / "replies"), "DATA": str(short_demo)}
+        settings = {f"SIMING_{name}": value for name, value in {**places, "FRAME_SIZE": "96", **env}.items()}
+        argv, log = [how, MODEL_ARGS["async_openai"] + url, str(tmp_path / "out.json"), *frames], tmp_path / "log"
+        assert warm.run(argv, tmp_path, environment(**settings), log, script=SCRIPT) == 0, log.read_text()[-3000:]
+        return json.loads((tmp_path / "out.json").read_text())
+
+    return call
 
 
 @pytest.mark.parametrize(
-    "how", ["name", "instance", pytest.param("manager", marks=WEEKLY), pytest.param("subclass", marks=WEEKLY)]
+    "how", ["name", "instance", *(pytest.param(how, marks=pytest.mark.weekly) for how in ("manager", "subclass"))]
 )
-def test_every_image_arrives_once(
-    warm: Any, serve: Callable[..., Server], short_demo: Path, shared: Path, tmp_path: Path, how: str
+def test_every_image_arrives_once_by_the_options_of_its_own_run(
+    run: Callable[..., Any], serve: Callable[..., Server], how: str
 ) -> None:
-    server = serve(lambda *_: completion("{}"))
-    env = environment(
-        SIMING_DATA=str(short_demo), SIMING_CACHE=str(shared / "siming-cache"), SIMING_FRAME_SIZE="256",
-        SIMING_FRAMES=str(FRAMES), SIMING_REPLIES=str(tmp_path / "replies"),
-    )  # fmt: skip
-    argv = [how, MODEL_ARGS["async_openai"] + server.url, "siming_full_score", "1", str(tmp_path / "out.json")]
-    code = warm.run(argv, tmp_path, env, tmp_path / "log", script=SCRIPT)
-    assert code == 0, (tmp_path / "log").read_text()[-3000:]
-    ((images, texts),) = server.received
-    assert (len(images), len(set(images)), len(texts)) == (FRAMES, FRAMES, FRAMES + 1)
-    (sample,) = json.loads((tmp_path / "out.json").read_text())["samples"]["siming_full_score"]
-    assert (sample["siming_stderr"]["media"]["mode"], sample["siming_stderr"]["media"]["n_frames"]) == (
-        "frames",
-        FRAMES,
-    )
+    server = serve(lambda *_: completion('{"score": 1}'))
+    media = run(how, server.url, "3", "5")
+    assert [(one["mode"], one["n_frames"]) for one in media] == [("frames", 3), ("frames", 5)]
+    assert [(len(images), len(set(images)), len(texts)) for images, texts in server.received] == [(3, 3, 4), (5, 5, 6)]
 
 
-@pytest.mark.parametrize("how", ["name", pytest.param("manager", marks=WEEKLY), "instance"])
+def test_a_task_object_that_was_loaded_under_other_options_is_refused(
+    run: Callable[..., Any], serve: Callable[..., Server]
+) -> None:
+    server = serve(lambda *_: completion('{"score": 1}'))
+    first, second = run("task", server.url, "16", "5")  # 16 frames of a clip are what is asked without the option
+    assert first["n_frames"] == 16 and len(server.received) == 1
+    assert second.startswith("OptionsError: siming_clip_score was loaded with siming_options {")
+
+
 @pytest.mark.parametrize(
-    ("env", "words"),
+    ("how", "env", "words"),
     [
-        ({"SIMING_MEDIA": "video"}, "OptionsError: SIMING_MEDIA=video: with this backend lmms-eval 0.7.3 replaces"),
-        ({"SIMING_DATA": "/nowhere"}, "DataError: "),
+        (
+            "instance",
+            {"MEDIA": "video"},
+            "OptionsError: SIMING_MEDIA=video: with this backend lmms-eval 0.7.3 replaces",
+        ),
+        ("name", {"DATA": "/nowhere"}, "DataError: "),
     ],
-    ids=["file", "data"],
 )
 def test_a_run_that_cannot_work_ends_with_its_error_message(
-    warm: Any, short_demo: Path, tmp_path: Path, how: str, env: dict[str, str], words: str
+    run: Callable[..., Any], how: str, env: dict[str, str], words: str
 ) -> None:
     """Not as an ImportError of a task file; and no request is sent (nobody listens on port 9)."""
-    argv = [how, MODEL_ARGS["async_openai"] + "http://127.0.0.1:9", "siming_full_score", "1", str(tmp_path / "o.json")]
-    settings = {"SIMING_DATA": str(short_demo), "SIMING_CACHE": str(tmp_path / "cache"), **env}
-    code = warm.run(argv, tmp_path, environment(**settings), tmp_path / "log", script=SCRIPT)
-    errors = [line for line in (tmp_path / "log").read_text().splitlines() if "Error: " in line]
-    assert code == 1 and len(errors) == 1 and errors[0].startswith(f"siming_tasks.common.errors.{words}"), errors
-    assert not (tmp_path / "o.json").exists()
-
-
-@pytest.mark.parametrize("by_name", [True, False])
-def test_the_options_of_an_earlier_run_do_not_decide(
-    warm: Any, serve: Callable[..., Server], short_demo: Path, shared: Path, tmp_path: Path, by_name: bool
-) -> None:
-    """In one process: a task that is loaded by its name is asked as the environment says now; its object is refused."""
-    server = serve(lambda *_: completion('{"score": 1}'))
-    env = environment(
-        SIMING_DATA=str(short_demo), SIMING_CACHE=str(shared / "siming-cache"), SIMING_FRAME_SIZE="96",
-        SIMING_REPLIES=str(tmp_path / "replies"), SIMING_CLIP_FRAMES="3",
-    )  # fmt: skip
-    argv = [MODEL_ARGS["async_openai"] + server.url, str(tmp_path / "out.json"), *(["name"] if by_name else [])]
-    script = str(Path(__file__).with_name("task_objects_run.py"))
-    assert warm.run(argv, tmp_path, env, tmp_path / "log", script=script) == 0, (tmp_path / "log").read_text()[-3000:]
-    first, second = json.loads((tmp_path / "out.json").read_text())
-    assert first == 3 and [len(images) for images, _ in server.received] == ([3, 5] if by_name else [3])
-    if by_name:
-        assert second == 5
-    else:
-        assert second.startswith("OptionsError: siming_clip_score was loaded with siming_options {")
+    (said,) = run(how, "http://127.0.0.1:9", "3", **env)
+    assert said.startswith(words)

@@ -56,37 +56,46 @@ class Notes:
         for value in values:
             if isinstance(value, str):
                 if value.startswith("data:image"):
-                    self.picture(image_of(value))
+                    self._picture(Image.open(io.BytesIO(base64.b64decode(value.partition("base64,")[2]))))
                 elif (sound := sound_of(value)) is not None:
-                    self.sound(sound)
+                    self._sound(sound)
                 elif value.endswith(".mp4"):
                     self.pending.files.append(value)
-                elif value.endswith(".jpg") and Path(value).is_file():
-                    self.picture(Image.open(value))
+                elif value.endswith((".jpg", ".png")) and Path(value).is_file():
+                    self._picture(Image.open(value))
                 else:
                     self.pending.text += value
             elif isinstance(value, bytes):
-                self.picture(Image.open(io.BytesIO(value)))
+                self._picture(Image.open(io.BytesIO(value)))
             elif isinstance(value, Image.Image):
-                self.picture(value)
+                self._picture(value)
             elif isinstance(value, torch.Tensor | np.ndarray):
                 if isinstance(value, np.ndarray) and value.ndim == 1:
-                    self.sound(value)
+                    self._sound(value)
                 elif value.ndim >= 3 and 3 in value.shape:
                     for item in value.reshape(-1, *value.shape[-3:]):
-                        self.picture(item)
+                        self._picture(item)
             elif isinstance(value, Mapping):
                 self.note(*value.values())
             elif isinstance(value, list | tuple):
                 self.note(*value)
 
-    def picture(self, picture: Any) -> None:
-        """Note a picture: an image, or an array of (3, height, width) or (height, width, 3)."""
-        shape = [] if isinstance(picture, Image.Image) else [side for side in picture.shape if side != 3]
-        self.pending.pictures.append(thumb(picture))
-        self.pending.sizes.append(picture.size if isinstance(picture, Image.Image) else (shape[1], shape[0]))
+    def _picture(self, picture: Any) -> None:
+        """Note an image, or an array of (3, height, width) or (height, width, 3), as 27 rows of 48 grey values.
 
-    def sound(self, samples: np.ndarray[Any, Any]) -> None:
+        Whatever was subtracted from its colours is added again.
+        """
+        if not isinstance(picture, Image.Image):
+            array = np.asarray(picture.float() if hasattr(picture, "float") else picture, dtype=float)
+            array = np.moveaxis(array, 0, -1) if array.shape[0] == 3 else array
+            array = array * DEVIATION + MEAN if array.min() < 0 else array
+            array = array * 255 if array.max() <= 1.5 else array
+            picture = Image.fromarray(array.clip(0, 255).round().astype(np.uint8))
+        small = picture.convert("L").resize(THUMB, Image.Resampling.BOX)
+        self.pending.pictures.append(np.asarray(small).ravel().tolist())
+        self.pending.sizes.append(picture.size)
+
+    def _sound(self, samples: np.ndarray[Any, Any]) -> None:
         """Note a sound: 16-bit samples, or numbers from -1 to 1."""
         whole = samples if samples.dtype == np.int16 else np.rint(samples * 32768.0).astype(np.int16)
         self.pending.sounds.append((len(whole), hashlib.sha256(whole.astype("<i2").tobytes()).hexdigest()))
@@ -108,11 +117,6 @@ class Notes:
             return self.reply(arguments)
 
 
-def image_of(url: str) -> Image.Image:
-    """Picture of a data URL."""
-    return Image.open(io.BytesIO(base64.b64decode(url.partition("base64,")[2])))
-
-
 def sound_of(text: str) -> np.ndarray[Any, Any] | None:
     """Samples of a path, a data URL or the base64 of a WAV file of 16 kHz; None for what is none of them."""
     if text.startswith(("data:audio/wav;base64,", "UklGR")):
@@ -124,15 +128,3 @@ def sound_of(text: str) -> np.ndarray[Any, Any] | None:
     with wave.open(source) as file:
         assert (file.getnchannels(), file.getsampwidth(), file.getframerate()) == (1, 2, 16_000)
         return np.frombuffer(file.readframes(file.getnframes()), "<i2").astype(np.int16)
-
-
-def thumb(picture: Any) -> list[int]:
-    """A picture as 27 rows of 48 grey values, whatever its size and whatever was subtracted from its colours."""
-    if not isinstance(picture, Image.Image):
-        array = np.asarray(picture.float() if hasattr(picture, "float") else picture, dtype=float)
-        array = np.moveaxis(array, 0, -1) if array.shape[0] == 3 else array
-        if array.min() < 0:
-            array = array * DEVIATION + MEAN
-        array = array * 255 if array.max() <= 1.5 else array
-        picture = Image.fromarray(array.clip(0, 255).round().astype(np.uint8))
-    return np.asarray(picture.convert("L").resize(THUMB, Image.Resampling.BOX)).ravel().tolist()

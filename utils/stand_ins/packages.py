@@ -7,26 +7,23 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.machinery
-import importlib.util
 import json
 import sys
 import wave
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
-from PIL import Image
-from transformers import BatchFeature
 
 from stand_ins.notes import Notes, sound_of
-from stand_ins.weights import Anything, Tokenizer, Weights
+from stand_ins.weights import Anything, ImageProcessor, RowProcessor, Tokenizer, Weights
 
 ABSENT = (
-    *("apps", "cambrian", "core", "dashscope", "easydict", "egogpt", "librosa", "litellm", "llamavid", "llava"),
-    *("lmms_engine", "longva", "mantis", "moviepy", "omegaconf", "peft", "qwen_omni_utils", "reka", "remote_code"),
-    *("ross", "sglang", "soundfile", "tinyllava", "torchaudio", "ujson", "uni_moe", "vita", "vllm", "vllm_omni"),
-    *("VQToken", "whisper"),
+    *("apps", "cambrian", "core", "dashscope", "egogpt", "librosa", "litellm", "llava", "lmms_engine", "longva"),
+    *("mantis", "moviepy", "omegaconf", "peft", "qwen_omni_utils", "reka", "remote_code", "ross", "sglang"),
+    *("soundfile", "tinyllava", "torchaudio", "ujson", "uni_moe", "vita", "vllm", "VQToken", "whisper"),
 )
 """Packages that a stand-in replaces where they are not installed."""
 
@@ -35,54 +32,52 @@ CURRENT: dict[str, Any] = {}
 
 
 class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finder of packages in place of those that are not installed."""
+    """Finder of packages in place of those that are not installed; a module has every name."""
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
-        """Claim a module of an absent package."""
         root = name.partition(".")[0]
         return importlib.machinery.ModuleSpec(name, self, is_package=True) if root in ABSENT else None
 
-    def create_module(self, spec: Any) -> None:
-        """Leave it to Python to make an empty module."""
+    def create_module(self, spec: Any) -> None: ...
 
     def exec_module(self, module: ModuleType) -> None:
-        """Let the module have every name."""
-
         def named(name: str) -> Any:
             if name.startswith("__"):
                 raise AttributeError(name)
-            return CURRENT.get(name) or type(name, (Anything,), {"from_pretrained": classmethod(_from_pretrained)})
+            return CURRENT.get(name) or loader(name, Anything)
 
         module.__getattr__ = named  # type: ignore[method-assign]
 
 
-def _from_pretrained(cls: Any, *_: Any, **__: Any) -> Any:
-    return cls()
+def installed() -> None:
+    """Let absent packages be found from now on; those that are installed stay themselves."""
+    sys.meta_path.append(Absent())
+
+
+def loader(name: str, load: Callable[[], Any]) -> type:
+    """Class of this name whose ``from_pretrained`` gives what a function makes."""
+    made = staticmethod(lambda *_, **__: load())
+    return type(name, (Anything,), {"from_pretrained": made, "_tp_plan": [], "_model_mapping": {}})
 
 
 class Conversation:
     """Conversation of LLaVA's family: the texts in their order."""
 
-    roles: ClassVar[tuple[str, str]] = ("USER", "ASSISTANT")
-    sep, sep2, sep_style = "###", "###", 0
+    roles, sep, sep2, sep_style = ("USER", "ASSISTANT"), "###", "###", 0
 
     def __init__(self) -> None:
         self.messages: list[str] = []
 
     def append_message(self, role: str, message: str | None) -> None:
-        """Add a text."""
         self.messages.append(message or "")
 
     def add_message(self, message: str) -> None:
-        """Add a text of the user's."""
         self.messages.append(message)
 
     def get_prompt(self, *_: Any) -> str:
-        """Every text."""
         return "\n".join(self.messages)
 
     def copy(self) -> Conversation:
-        """A conversation of its own."""
         return Conversation()
 
 
@@ -93,68 +88,36 @@ class Templates(dict[str, Conversation]):
         return Conversation()
 
 
-class ImageProcessor(Anything):
-    """Processor of pictures that only makes them a tensor of (n, 3, height, width), from 0 to 255."""
-
-    image_mean: ClassVar[list[float]] = [0.0, 0.0, 0.0]
-    crop_size: ClassVar[dict[str, int]] = {"height": 256, "width": 256}
-
-    def preprocess(self, images: Any, **_: Any) -> BatchFeature:
-        """Tensor of all pictures."""
-        images = [images] if isinstance(images, Image.Image) else images
-        rows = [torch.from_numpy(np.array(image)).permute(2, 0, 1) for image in images]
-        return BatchFeature({"pixel_values": torch.stack(rows).float()})
-
-    def __call__(self, images: Any, **_: Any) -> Any:
-        """As :meth:`preprocess`."""
-        return self.preprocess(images)
-
-
 class Engine:
     """Engine of vLLM or SGLang: one numbered reply for each request."""
 
     def __init__(self, notes: Notes) -> None:
         self.notes = notes
 
-    def _outputs(self, requests: list[Any], parameters: Any) -> list[Any]:
-        each = parameters if isinstance(parameters, list) else [parameters] * len(requests)
+    def chat(self, requests: list[Any], parameters: Any = None, sampling_params: Any = None, **_: Any) -> list[Any]:
+        given = sampling_params if parameters is None else parameters
+        each = given if isinstance(given, list) else [given] * len(requests)
         texts = [
-            self.notes.answer(given if isinstance(given, dict) else vars(given), request)
-            for request, given in zip(requests, each, strict=True)
+            self.notes.answer(one if isinstance(one, dict) else vars(one), request)
+            for request, one in zip(requests, each, strict=True)
         ]
         return [Anything(outputs=[Anything(text=text)]) for text in texts]
 
-    def chat(self, messages: list[Any], sampling_params: Any, **_: Any) -> list[Any]:
-        """Replies to conversations."""
-        return self._outputs(messages, sampling_params)
-
     def get_metrics(self) -> list[Any]:
-        """No measurements."""
         return []
 
     def generate(self, prompts: Any = None, sampling_params: Any = None, **media: Any) -> list[Any]:
         """Replies to prompts: vLLM's inputs, or SGLang's lists of prompts and media."""
         if "prompt" not in media:
-            return self._outputs(prompts, sampling_params)
+            return self.chat(prompts, sampling_params)
         shown = media.get("image_data") or media["video_data"]
-        outputs = self._outputs(list(zip(media["prompt"], shown, strict=True)), sampling_params)
+        outputs = self.chat(list(zip(media["prompt"], shown, strict=True)), sampling_params)
         return [{"text": output.outputs[0].text, "meta_info": {"completion_tokens": 2}} for output in outputs]
 
 
 def tokenized(prompt: str, *_: Any, **__: Any) -> torch.Tensor:
     """One token for each byte."""
     return torch.tensor(list(prompt.encode()))
-
-
-def loaded(notes: Notes, order: str, echoes: bool) -> tuple[Any, ...]:
-    """Tokenizer, weights, image processor (or a list of it) and length: what ``load_pretrained_model`` returns.
-
-    ``order`` has a letter for each, in the order of a family: ``t``, ``w``, ``i`` (``I``) and ``n``.
-    """
-    weights, images = Weights(notes, echoes), ImageProcessor()
-    weights.image_processor = images
-    parts = {"t": Tokenizer(), "w": weights, "i": images, "I": [images], "n": 8192}
-    return tuple(parts[letter] for letter in order)
 
 
 def media_of(messages: Any, **_: Any) -> tuple[list[Any] | None, list[Any] | None, list[Any] | None]:
@@ -188,56 +151,91 @@ def save_sound(path: str, samples: torch.Tensor, rate: int, **_: Any) -> None:
         file.writeframes((samples.numpy().T * 32768).round().astype("<i2").tobytes())
 
 
-class TextProcessor:
-    """Text processor of TinyLLaVA."""
-
-    template = Anything(tokenizer_image_token=tokenized)
-
-    def __call__(self, messages: list[str], **_: Any) -> dict[str, str]:
-        """Every text."""
-        return {"prompt": "\n".join(messages)}
-
-
 def names(notes: Notes, order: str, echoes: bool) -> dict[str, Any]:
-    """Meaning of the names that modules import from absent packages."""
+    """Meaning of the names that modules import from absent packages.
+
+    ``order`` has a letter for each part that a family's ``load_pretrained_model`` returns: tokenizer (``t``), weights,
+    image processor (``i``, ``I``: a list of it) and length (``n``).
+    """
+    weights, images = Weights(notes, echoes), ImageProcessor()
+    weights.image_processor = images
+    side = "right" if order == "wtin" else "left"  # TinyLLaVA's, which pads on the right
+    parts = {"t": Tokenizer(padding_side=side), "w": weights, "i": images, "I": [images], "n": 8192}
+
+    def asked(messages: Any, **kwargs: Any) -> Any:
+        choice = Anything(message=Anything(content=notes.answer(kwargs, messages), refusal=None), finish_reason="stop")
+        return Anything(choices=[choice], responses=[choice], usage=None, model="stand-in", id="1")
+
+    def dashscope_call(**kwargs: Any) -> Any:
+        content = [{"text": asked(**kwargs).choices[0].message.content}]
+        return {"output": {"choices": [{"message": {"content": content}}]}}
+
+    class Generator(Anything):
+        """PLM's generator of texts for pairs of a question and its frames."""
+
+        def generate(self, messages: list[Any]) -> Any:
+            given = {"max_new_tokens": self.max_gen_len, "temperature": self.temperature}
+            return [notes.answer(given, message) for message in messages], None, None
+
+    class TextProcessor:
+        """Text processor of TinyLLaVA."""
+
+        template = Anything(tokenizer_image_token=tokenized)
+
+        def __call__(self, messages: list[str], **_: Any) -> dict[str, str]:
+            return {"prompt": "\n".join(messages)}
+
+    def longvila_media(conversation: Any, config: Any) -> dict[str, Any]:
+        paths = [part["path"] for turn in conversation for part in turn["value"] if isinstance(part, dict)]
+        return {"paths": paths, "asked": f" {config.num_video_frames} frames"}
+
+    def longvila_tokens(conversation: Any, *_: Any, **__: Any) -> Any:
+        return tokenized("".join(part for turn in conversation for part in turn["value"] if isinstance(part, str)))
+
     return {
+        "ChatMessage": lambda **fields: fields,
         "DEFAULT_IMAGE_TOKEN": "<image>",
         "DEFAULT_IM_END_TOKEN": "<im_end>",
         "DEFAULT_IM_START_TOKEN": "<im_start>",
-        "EasyDict": lambda values: Anything(**values),
         "Engine": lambda **_: Engine(notes),
+        "GrinQwen2VLOutForConditionalGeneration": loader("Grin", lambda: Weights(notes)),
         "IMAGE_TOKEN_INDEX": -200,
         "ImagePreprocess": lambda *_: lambda image: ImageProcessor().preprocess(image)["pixel_values"][0],
         "KeywordsStoppingCriteria": Anything,
         "LLM": lambda **_: Engine(notes),
         "Message": Conversation,
+        "NUM_SECONDS_TO_SLEEP": 0,
+        "OmegaConf": Anything(),
+        "PackedCausalTransformerGenerator": lambda *_: Generator(),
+        "PeftModel": loader("PeftModel", lambda: Weights(notes)),
+        "Qwen2VLProcessor": loader("Qwen2VLProcessor", lambda: RowProcessor(notes)),
+        "RekaClient": lambda **_: Anything(chat=Anything(create=asked)),
         "SPEECH_TOKEN_INDEX": -201,
         "SamplingParams": Anything,
         "SeparatorStyle": Anything(TWO=1),
         "TextPreprocess": lambda *_: TextProcessor(),
         "VQTOKEN_CAPABILITIES": {"modes": ["attention"], "selection_methods": ["fixed", "elbow", "silhouette"]},
         "VideoFileClip": lambda path: Anything(audio=None),
+        "completion": asked,
         "conv_templates": Templates(),
+        "dashscope": Anything(MultiModalConversation=Anything(call=dashscope_call)),
+        "dataclass_from_dict": Anything(),
         "default_conv": Conversation(),
         "dumps": json.dumps,
         "expand2square": lambda image, colour: image,
+        "extract_media": longvila_media,
+        "get_image_transform": Anything(),
         "get_model_name_from_path": lambda path: "llava_qwen",
-        "load_pretrained_model": lambda *_, **__: loaded(notes, order, echoes),
+        "get_video_transform": lambda **_: lambda video: (video[0], None),
+        "load_consolidated_model_and_tokenizer": lambda *_: (
+            Anything(vision_model=Anything(image_size=448)), Tokenizer(), {"data": {"max_video_frames": 32}},
+        ),
+        "load_pretrained_model": lambda *_, **__: tuple(parts[letter] for letter in order),
         "process_images": lambda images, *_, **__: ImageProcessor().preprocess(images)["pixel_values"],
         "process_mm_info": media_of,
         "read": read_sound,
         "resample": resampled,
         "save": save_sound,
+        "tokenize_conversation": longvila_tokens,
         "tokenizer_image_token": tokenized,
-    }
-
-
-def installed() -> None:
-    """Let absent packages be found from now on; those that are installed stay themselves."""
-    sys.meta_path.append(Absent())
-
-
-def is_absent(name: str) -> bool:
-    """Test whether a package is a stand-in's."""
-    spec = importlib.util.find_spec(name)
-    return bool(spec and isinstance(spec.loader, Absent))
+    }  # fmt: skip

@@ -114,7 +114,6 @@ class Service:
         images: number of images.
         image_mb: megabytes of one image; None: not stated.
         side_above_20_images: pixels of a side if there are more than 20 images; None: no such rule.
-        reply_tokens: tokens that lmms-eval lets it reply at most; None: what the task asks.
     """
 
     name: str
@@ -125,7 +124,6 @@ class Service:
     images: int
     image_mb: float | None = None
     side_above_20_images: int | None = None
-    reply_tokens: int | None = None
     note: str = ""
 
     def refuses(self, weight: Weight) -> list[str]:

@@ -16,13 +16,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 from siming_tasks.common.schema import Video, verdict_word
 from siming_tasks.data.transcript import Utterance, said_within, transcript_facts, transcript_of, transcript_text
 from siming_tasks.media import NOTHING_SHOWN, FrameStore, Sound, StoredImage, View, ablate, sound_of, view
 from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
-from siming_tasks.plugin.reply_schema import WrappedClient
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import Span
 from siming_tasks.tasks.prompt import frame_caption, frames_note
@@ -139,14 +139,11 @@ def _media_to_send(doc: Doc, table: Table) -> _Sent:
     elif media and not media.path:
         images, sent = media.to_send(decode=not backend.encodes)
     RUN.record_media(doc, _media_facts(doc, media), sent)
-    file, sounds = media and media.path, []
+    sounds: list[Any] = []
     if (sound := heard_sound(doc)) is not None:
         store, form = _store_of(doc), backend.hears or "path"
-        if form == "file" and file:
-            file = sound.in_file(file, store)
-        else:
-            sounds = [piece.to_send(form, store) for piece in sound.pieces(backend.sound_seconds)]
-    return _Sent(media, images, str(file) if file else None, sounds)
+        sounds = [piece.to_send(form, store) for piece in sound.pieces(backend.sound_seconds)]
+    return _Sent(media, images, str(media.path) if media and media.path else None, sounds)
 
 
 def _prompt(doc: Doc) -> str:
@@ -214,8 +211,8 @@ def stored_images_sent(model: Any = None) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(host.replaced(_ENCODERS))
         if RUN.backend.name in ("simple.gpt4v", "simple.openai") and (client := getattr(model, "client", None)):
-            stack.callback(setattr, model, "client", client)
-            model.client = WrappedClient(client, ("chat", "completions", "create"), _with_media_types)
+            place = client.chat.completions
+            stack.enter_context(patch.object(place, "create", _with_media_types(place.create)))
         yield
 
 

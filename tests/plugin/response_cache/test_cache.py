@@ -34,11 +34,6 @@ def points(images: tuple[str, ...], text: str, *_: Any) -> Any:
     return completion(json.dumps({"score": digest[0] % 2}))
 
 
-def slowly(*request: Any) -> Any:
-    time.sleep(0.15)
-    return points(*request)
-
-
 class Runs:
     """Runs of one command against a server that counts."""
 
@@ -107,8 +102,7 @@ def test_a_rerun_after_a_killed_run_asks_only_for_missing_replies(
     assert not [path for path in runs.replies.rglob("*") if path.is_file() and "sk-private" in path.read_text()]
 
 
-@pytest.mark.parametrize("model", ARGUMENTS)
-def test_an_interrupted_run_keeps_its_replies(runs: Runs, warm: Any, model: str) -> None:
+def test_an_interrupted_run_keeps_its_replies(runs: Runs, warm: Any) -> None:
     """Ctrl-C: what is under way in threads is waited for."""
 
     def interrupting(images: tuple[str, ...], text: str, number: int) -> Any:
@@ -119,18 +113,28 @@ def test_an_interrupted_run_keeps_its_replies(runs: Runs, warm: Any, model: str)
         return points(images, text)
 
     runs.answer = interrupting
-    assert not list(runs(model).folder.rglob("*_results.json"))
+    assert not list(runs("openai").folder.rglob("*_results.json"))
     saved, sent = len(runs.kept()), runs.sent
     assert sent - AT_ONCE <= saved <= sent < REQUESTS
     runs.answer = points
-    assert runs(model).task("clip_score")["coverage"] == 1.0 and runs.sent - sent == REQUESTS - saved
+    assert runs("openai").task("clip_score")["coverage"] == 1.0 and runs.sent - sent == REQUESTS - saved
 
 
-@pytest.mark.parametrize("model", ARGUMENTS)
-def test_an_equal_run_waits_and_asks_nothing_twice(runs: Runs, forked: tuple[str, ...], model: str) -> None:
-    runs.answer = slowly
+def test_an_equal_run_waits_and_asks_nothing_twice(runs: Runs, tmp_path: Path) -> None:
+    """The first answers come when the other run says that it waits."""
+    names = ("first", "second")
+
+    def when_one_waits(*request: Any) -> Any:
+        until, logs = time.monotonic() + 120, [tmp_path / name / "log" for name in names]
+        while time.monotonic() < until and not any(
+            "waiting until it has ended" in log.read_text(errors="replace") for log in logs if log.exists()
+        ):
+            time.sleep(0.05)
+        return points(*request)
+
+    runs.answer = when_one_waits
     with ThreadPoolExecutor(2) as pool:
-        both = list(pool.map(lambda name: runs(model, name=name, launcher=forked), ("first", "second")))
+        both = list(pool.map(lambda name: runs("async_openai", name=name), names))
     assert set(Counter(runs.server.received).values()) == {1} and runs.sent == REQUESTS
     usages = [run.task("clip_score")["siming_stderr"]["usage"] for run in both]
     assert sorted(usage["kept"] for usage in usages) == [0, REQUESTS]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -29,80 +28,57 @@ def store(tmp_path: Path) -> ReplyStore:
     return store
 
 
-def found(store: ReplyStore) -> dict[str, KeptReply]:
-    return ReplyStore(store.folder).find(KEYS)[0]
+def found(store: ReplyStore, unreadable: int = 0) -> dict[str, KeptReply]:
+    reader = ReplyStore(store.folder)
+    replies, _ = reader.find(KEYS)
+    assert reader.unreadable == unreadable
+    return replies
 
 
-def only_file(store: ReplyStore) -> Path:
-    (path,) = store.folder.glob("*.jsonl")
-    return path
-
-
-def test_stored_replies_are_found_by_another_store_and_the_first_counts(store: ReplyStore) -> None:
-    for number in range(3):
-        store.add(reply(number))
-    assert found(store) == {f"k{number}": reply(number) for number in range(3)}  # while it is still open
-    assert oct(only_file(store).stat().st_mode)[-3:] == "600"
-    store.close()
-    store.close()
-    for at in (2.0, 1.0, 3.0):
-        (other := ReplyStore(store.folder)).open()
-        other.add(KeptReply("k50", "r", str(at), at))
-        other.close()
-    assert found(store)["k50"].reply == "1.0"
-
-
-def test_attempts_belong_to_the_reply_of_their_process_or_are_lost_ones(store: ReplyStore) -> None:
-    """Two processes got the same reply (a copied folder, another shard): each token is counted once."""
+def test_the_first_reply_counts_and_each_attempt_once(store: ReplyStore) -> None:
+    """Two processes got the same reply (a copied folder, another shard), after one that got none."""
+    store.add(reply(0))
+    assert found(store) == {"k0": reply(0)}  # while it is still open
+    (file,) = store.folder.glob("*.jsonl")
+    assert oct(file.stat().st_mode)[-3:] == "600"
     failed, first, second = (Attempt("k1", float(at), prompt_tokens=at) for at in (1, 2, 3))
-    for lines in (
-        [failed],
-        [failed],
-        [first, KeptReply("k1", "r", "a", 2.0)],
-        [second, KeptReply("k1", "r", "b", 3.0)],
-    ):
+    kept = [KeptReply("k1", "r", text, at) for text, at in (("a", 2.0), ("b", 3.0))]
+    for lines in ([failed], [failed], [second, kept[1]], [first, kept[0]]):
         (one := ReplyStore(store.folder)).open()
         for line in lines:
             one.add(line)
         one.close()
-    replies, attempts = ReplyStore(store.folder).find(["k1"])
-    assert replies["k1"].reply == "a" and attempts == {"k1": [failed, first]}
+    assert ReplyStore(store.folder).find(["k1"]) == ({"k1": kept[0]}, {"k1": [failed, first]})
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        b"\n", b"\x00" * 500, b"[]", b'"key"', b"[" * 100_000, b'{"key": "k5", "reply": "x"}', b'{"key": "k5", "id": "',
-        b'{"key": "k5", "id": "r", "reply": "x", "at": NaN}', b'{"attempt": {"key": "k5", "sent": "soon"}}',
-        b'{"attempt": {"key": "k5", "sent": 1, "prompt_tokens": -1}}', b'{"siming_replies": 1}', b"\xff\xfe",
-    ],
+BROKEN = (
+    b"\n", b"\x00" * 500, b"[]", b"[" * 100_000, b'{"key": "k5", "reply": "x"}', b'{"key": "k5", "id": "',
+    b'{"key": "k5", "id": "r", "reply": "x", "at": NaN}', b"\xff\xfe",
+    b'{"attempt": {"key": "k5", "sent": 1, "prompt_tokens": -1}}',
 )  # fmt: skip
-def test_a_line_that_cannot_be_read_is_skipped_and_counted(store: ReplyStore, line: bytes) -> None:
-    store.add(reply(0))
-    with only_file(store).open("ab") as file:
-        file.write(line.rstrip(b"\n") + b"\n")
-    store.add(reply(1))
-    reader = ReplyStore(store.folder)
-    assert reader.find(KEYS)[0] == {"k0": reply(0), "k1": reply(1)} and reader.unreadable == 1
+
+
+def test_what_cannot_be_read_is_skipped_and_counted(store: ReplyStore) -> None:
+    """Lines of any kind, a pipe on which reading would block, and a folder."""
+    (file,) = store.folder.glob("*.jsonl")
+    for number, line in enumerate(BROKEN):
+        store.add(reply(number))
+        with file.open("ab") as stream:
+            stream.write(line.rstrip(b"\n") + b"\n")
+    os.mkfifo(store.folder / "pipe.jsonl")
+    (store.folder / "folder.jsonl").mkdir()
+    assert found(store, len(BROKEN) + 2) == {f"k{number}": reply(number) for number in range(len(BROKEN))}
 
 
 def test_a_file_that_was_cut_short_anywhere(store: ReplyStore) -> None:
+    (file,) = store.folder.glob("*.jsonl")
     store.add(reply(0))
-    size = only_file(store).stat().st_size
+    size = file.stat().st_size
     store.add(reply(1))
-    whole = only_file(store).read_bytes()
+    whole = file.read_bytes()
     for end in range(size, len(whole) - 1):
-        only_file(store).write_bytes(whole[:end])
-        reader = ReplyStore(store.folder)
-        assert reader.find(KEYS)[0] == {"k0": reply(0)} and reader.unreadable == (end > size)
-
-
-def test_a_special_file_does_not_block_the_store(store: ReplyStore) -> None:
-    store.add(reply(0))
-    os.mkfifo(store.folder / "pipe.jsonl")
-    (store.folder / "folder.jsonl").mkdir()
-    reader = ReplyStore(store.folder)
-    assert reader.find(KEYS)[0] == {"k0": reply(0)} and reader.unreadable == 2
+        file.write_bytes(whole[:end])
+        assert found(store, int(end > size)) == {"k0": reply(0)}
 
 
 def test_a_full_disk_leaves_what_came_and_nothing_is_written_after_it(store: ReplyStore) -> None:
@@ -110,20 +86,10 @@ def test_a_full_disk_leaves_what_came_and_nothing_is_written_after_it(store: Rep
         for number in range(12):
             store.add(reply(number))
     assert "File too large" in store.error and "asks for the rest alone" in store.error
-    whole = found(store)
+    whole = found(store, 1)  # the line that was cut
     store.add(reply(50))
     store.close()
-    assert 0 < len(whole) < 12 and found(store) == whole == {
-        f"k{number}": reply(number) for number in range(len(whole))
-    }
-
-
-def test_a_folder_that_cannot_be_written_is_known_before_anything_is_asked(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    store = ReplyStore(tmp_path / "file" / "kept")
-    with store.only_one("shard", lambda: pytest.fail("nobody to wait for")):
-        assert store.find(KEYS) == ({}, {})
-        assert not store.open() and "Not a directory" in store.error and "SIMING_REPLIES" in store.error
+    assert 0 < len(whole) < 12 and found(store, 1) == whole == {f"k{n}": reply(n) for n in range(len(whole))}
 
 
 def test_many_threads_write_whole_lines(store: ReplyStore) -> None:
@@ -140,18 +106,16 @@ def test_many_threads_write_whole_lines(store: ReplyStore) -> None:
 
 
 def test_one_waits_for_an_equal_one_and_shards_for_nobody(store: ReplyStore) -> None:
-    order: list[Any] = []
+    order, waits = [], threading.Event()
 
     def second() -> None:
-        with ReplyStore(store.folder).only_one("shard1of2-rank0of1", lambda: order.append("waits")):
+        with ReplyStore(store.folder).only_one("shard1of2", waits.set):
             order.append("second")
 
-    with store.only_one("shard1of2-rank0of1", lambda: pytest.fail("nobody to wait for")):
+    with store.only_one("shard1of2", lambda: pytest.fail("nobody to wait for")):
         (thread := threading.Thread(target=second)).start()
-        with ReplyStore(store.folder).only_one("shard2of2-rank0of1", lambda: pytest.fail("another shard")):
-            pass
-        while not order:
-            pass
+        with ReplyStore(store.folder).only_one("shard2of2", lambda: pytest.fail("another shard")):
+            assert waits.wait(60)
         order.append("first")
     thread.join()
-    assert order == ["waits", "first", "second"]
+    assert order == ["first", "second"]
