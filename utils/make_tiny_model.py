@@ -28,28 +28,19 @@ SPECIAL = [
     *("<|endoftext|>", "<|im_start|>", "<|im_end|>"),
     *("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"),
 ]
-SIDE, PATCH = 112, 14
-SQUARE, TILES = {"height": SIDE, "width": SIDE}, [[SIDE, SIDE], [SIDE, 2 * SIDE], [2 * SIDE, SIDE]]
-VISION = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4}
 EYES = {"depth": 2, "hidden_size": 64, "intermediate_size": 128, "num_heads": 4, "out_hidden_size": 64}
-QWEN = "<|vision_start|><|{kind}_pad|><|vision_end|>"
+CHAT_TEMPLATE = (
+    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
+    "{% if message['content'] is string %}{{ message['content'] }}{% else %}{% for item in message['content'] %}"
+    "{% if item['type'] == 'image' %}<|vision_start|><|image_pad|><|vision_end|>"
+    "{% elif item['type'] == 'video' %}<|vision_start|><|video_pad|><|vision_end|>"
+    "{% elif 'text' in item %}{{ item['text'] }}{% endif %}{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
 
 
-def template(image: str, video: str) -> str:
-    """A chat template with these words for a picture and a video."""
-    return (
-        "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{% if message['content'] is string %}"
-        "{{ message['content'] }}{% else %}{% for item in message['content'] %}{% if item['type'] == 'image' %}"
-        f"{image}{{% elif item['type'] == 'video' %}}{video}"
-        "{% elif 'text' in item %}{{ item['text'] }}{% endif %}{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
-        "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-    )
-
-
-def make_tokenizer(
-    chat: str = template(QWEN.format(kind="image"), QWEN.format(kind="video")), named: dict[str, str] | None = None
-) -> t.PreTrainedTokenizerFast:
-    """A byte-level BPE tokenizer of 1,000 entries; ``named`` are further special tokens by a processor's attribute."""
+def make_tokenizer() -> t.PreTrainedTokenizerFast:
+    """A byte-level BPE tokenizer of 1,000 entries, trained on our prompts."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -58,12 +49,9 @@ def make_tokenizer(
         vocab_size=1000, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False
     )
     tokenizer.train_from_iterator([build_prompt(TASKS["full_score"], default_rubric().steps)], trainer)
-    more = list((named or {}).values())
-    fast = t.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>",
-        extra_special_tokens=SPECIAL + more, model_specific_special_tokens=named or {},
-    )  # fmt: skip
-    fast.chat_template = chat
+    fast = t.PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>")
+    fast.add_special_tokens({"additional_special_tokens": SPECIAL})
+    fast.chat_template = CHAT_TEMPLATE
     return fast
 
 
@@ -109,7 +97,7 @@ def qwen2_5_vl(out: Path, head: int = 16, says: str = "") -> None:
     )
     if says:
         _teach(model, words, says)
-    sizes = {"patch_size": PATCH, "merge_size": 2, "temporal_patch_size": 2}
+    sizes = {"patch_size": 14, "merge_size": 2, "temporal_patch_size": 2}
     processor = t.Qwen2_5_VLProcessor(
         image_processor=t.Qwen2VLImageProcessor(**sizes), video_processor=t.Qwen2VLVideoProcessor(**sizes),
         tokenizer=words, chat_template=words.chat_template,
@@ -156,44 +144,7 @@ def qwen3_vl_moe(out: Path) -> None:
     qwen3_vl(out, experts=4)
 
 
-def llava_onevision(out: Path) -> None:
-    """LLaVA-OneVision, which cuts a picture in tiles."""
-    words = make_tokenizer(template("<image>\n", "<video>\n"), {"image_token": "<image>", "video_token": "<video>"})
-    siglip = {**VISION, "image_size": SIDE, "patch_size": PATCH, "vision_use_head": False}
-    config = t.LlavaOnevisionConfig(
-        vision_config=t.SiglipVisionConfig(**siglip), text_config=t.Qwen2Config(**text(words)),
-        image_token_index=words.convert_tokens_to_ids("<image>"), vision_feature_layer=-1,
-        video_token_index=words.convert_tokens_to_ids("<video>"), image_grid_pinpoints=TILES,
-        vision_aspect_ratio="anyres_max_9",
-    )  # fmt: skip
-    processor = t.LlavaOnevisionProcessor(
-        image_processor=t.LlavaOnevisionImageProcessor(size=SQUARE, image_grid_pinpoints=TILES), tokenizer=words,
-        video_processor=t.LlavaOnevisionVideoProcessor(size=SQUARE), num_image_tokens=(SIDE // PATCH) ** 2,
-        vision_feature_select_strategy="full", chat_template=words.chat_template,
-    )  # fmt: skip
-    save(out, t.LlavaOnevisionForConditionalGeneration(config), processor)
-
-
-def internvl(out: Path) -> None:
-    """InternVL as transformers has it, whose pictures are tiles too."""
-    named = {
-        "start_image_token": "<img>", "end_image_token": "</img>", "context_image_token": "<IMG_CONTEXT>",
-        "video_token": "<video>",
-    }  # fmt: skip
-    words = make_tokenizer(template("<IMG_CONTEXT>\n", "<video>\n"), named)
-    config = t.InternVLConfig(
-        vision_config={**VISION, "image_size": [SIDE, SIDE], "patch_size": [PATCH, PATCH]},
-        text_config=t.Qwen2Config(**text(words)), image_token_id=words.convert_tokens_to_ids("<IMG_CONTEXT>"),
-        image_seq_length=16,
-    )  # fmt: skip
-    processor = t.InternVLProcessor(
-        image_processor=t.GotOcr2ImageProcessor(size=SQUARE, crop_to_patches=True), tokenizer=words,
-        video_processor=t.InternVLVideoProcessor(size=SQUARE), image_seq_length=16, chat_template=words.chat_template,
-    )  # fmt: skip
-    save(out, t.InternVLForConditionalGeneration(config), processor)
-
-
-MAKERS = {maker.__name__: maker for maker in (qwen2_5_vl, qwen3_vl, qwen3_vl_moe, llava_onevision, internvl)}
+MAKERS = {maker.__name__: maker for maker in (qwen2_5_vl, qwen3_vl, qwen3_vl_moe)}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -13,9 +13,8 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -48,57 +47,33 @@ def speaking(vllm: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-class Engine:
-    """``vllm serve`` in a process group of its own."""
-
-    def __init__(self, vllm: Path, model: Path, log: Path, *more: str, port: int = 0) -> None:
-        with socket.socket() as ablation:
-            ablation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            ablation.bind(("127.0.0.1", port))
-            port = ablation.getsockname()[1]
-        self.port, self.url, self.log = port, f"http://127.0.0.1:{port}", log
-        argv = [str(vllm), "serve", str(model), "--served-model-name", "tiny"]
-        argv += ["--host", "127.0.0.1", "--port", str(port)]
-        with log.open("w") as stream:
-            self.process = subprocess.Popen(
-                [*argv, *SHAPE, *more], env=environment(**OFFLINE), stdout=stream, stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )  # fmt: skip
+@pytest.fixture
+def served(vllm: Path, speaking: Path, tmp_path: Path) -> Iterator[str]:
+    """Address of ``vllm serve`` in a process group of its own."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    argv = [str(vllm), "serve", str(speaking), "--served-model-name", "tiny", "--host", "127.0.0.1", "--port", port]
+    url, log = f"http://127.0.0.1:{port}", tmp_path / "engine.log"
+    with log.open("w") as stream:
+        process = subprocess.Popen(
+            [*argv, *SHAPE], env=environment(**OFFLINE), stdout=stream, stderr=subprocess.STDOUT, start_new_session=True
+        )
+    try:
         until = time.monotonic() + START
-        while time.monotonic() < until:
-            assert self.process.poll() is None, log.read_text()[-5000:]
+        while True:
+            assert process.poll() is None and time.monotonic() < until, log.read_text()[-5000:]
             try:
-                urllib.request.urlopen(f"{self.url}/health", timeout=5)
-                return
+                urllib.request.urlopen(f"{url}/health", timeout=5)
+                break
             except OSError:
                 time.sleep(1)
-        raise TimeoutError(log.read_text()[-5000:])
-
-    def engines(self) -> list[int]:
-        """Process ids of the engine cores."""
-        listed = subprocess.run(["ps", "-eo", "pid,pgid,args"], capture_output=True, text=True, check=True).stdout
-        rows = [line.split(None, 2) for line in listed.splitlines()[1:]]
-        return [int(pid) for pid, group, args in rows if int(group) == self.process.pid and "EngineCore" in args]
-
-    def close(self) -> None:
-        """SIGTERM to the group: a kill would leave orphans and shared memory behind."""
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGTERM)
+        yield url
+    finally:  # SIGTERM to the group: a kill would leave orphans and shared memory behind
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
             try:
-                self.process.wait(60)
+                process.wait(60)
             except subprocess.TimeoutExpired:
-                os.killpg(self.process.pid, signal.SIGKILL)
-                self.process.wait()
-
-
-@pytest.fixture
-def serve(vllm: Path, speaking: Path, tmp_path: Path) -> Iterator[Callable[..., Engine]]:
-    started: list[Any] = []
-
-    def start(*more: str, port: int = 0) -> Engine:
-        started.append(Engine(vllm, speaking, tmp_path / f"engine{len(started)}.log", *more, port=port))
-        return started[-1]
-
-    yield start
-    for engine in started:
-        engine.close()
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 from unittest.mock import patch
+
+import transformers
 
 from stand_ins import packages, weights
 from stand_ins.notes import Notes
@@ -29,7 +31,8 @@ class Case:
         echoes: what its weights generate begins with the prompt.
         order: what its ``load_pretrained_model`` returns (:func:`packages.names`).
         weights, processor, tokenizer: what it loads, where not the common ones.
-        names: further meanings of names that it imports.
+        kind: model type in its configuration.
+        names: further meanings of names that it imports, or takes from transformers when it is made.
     """
 
     row: str
@@ -39,7 +42,8 @@ class Case:
     weights: type[Weights] = Weights
     processor: type[Processor] = Processor
     tokenizer: type[Tokenizer] = Tokenizer
-    names: tuple[tuple[str, Any], ...] = ()
+    kind: str = "llava"
+    names: Callable[[Notes], dict[str, Any]] = lambda notes: {}
 
     @property
     def model(self) -> str:
@@ -47,9 +51,20 @@ class Case:
         return self.row.partition(".")[2]
 
 
-def _moe_media(messages: Any) -> Any:
-    sounds, _, videos = packages.media_of(messages)
-    return None, videos, sounds
+def _uni_moe(notes: Notes) -> dict[str, Any]:
+    def media(messages: Any) -> Any:
+        sounds, _, videos = packages.media_of(messages)
+        return None, videos, sounds
+
+    return {"process_mm_info": media}
+
+
+def _llava_hf(notes: Notes) -> dict[str, Any]:
+    return {"model_map": {"llava": packages.loader("Llava", lambda: Weights(notes))}}
+
+
+def _qwen3_5(notes: Notes) -> dict[str, Any]:
+    return {"Qwen3_5ForConditionalGeneration": packages.loader("Qwen3_5", lambda: Weights(notes))}
 
 
 BAICHUAN, OMNIVINCI = {"weights": weights.BaichuanWeights}, {"processor": weights.TemplateProcessor, "echoes": False}
@@ -59,7 +74,9 @@ CASES = {
         Case("chat.async_hf_model", ON_CPU),
         Case("chat.baichuan_omni", **BAICHUAN),
         Case("chat.huggingface", CPU),
+        Case("chat.internvl_hf", CPU),
         Case("chat.litellm", "model=openai/stand-in,api_key=none"),
+        Case("chat.llava_hf", CPU, names=_llava_hf),
         Case("chat.llava_onevision1_5", CPU),
         Case("chat.llava_onevision2", CPU),
         Case("chat.longvila", "model=stand-in", weights=weights.LongVilaWeights),
@@ -68,12 +85,12 @@ CASES = {
         Case("chat.omnivinci", **OMNIVINCI),
         Case("chat.phi4_multimodal"),
         Case("chat.qwen2_5_omni"),
-        Case("chat.qwen3_5", CPU),
+        Case("chat.qwen3_5", CPU, kind="qwen3_5", names=_qwen3_5),
         Case("chat.qwen3_omni"),
         Case("chat.sglang", "model=stand-in"),
         Case("chat.vllm", "model=stand-in"),
         Case("chat.vllm_generate", "model=stand-in"),
-        Case("simple.aria", CPU),
+        Case("simple.aria", CPU, processor=weights.PixelProcessor),
         Case("simple.baichuan_omni", **BAICHUAN),
         Case("simple.cambrians", echoes=False, order="twIn"),
         Case("simple.egogpt", echoes=False, order="twn"),
@@ -88,6 +105,7 @@ CASES = {
         Case("simple.llama4_scout", CPU),
         Case("simple.llama_vision", CPU),
         Case("simple.llava", echoes=False),
+        Case("simple.llava_hf", CPU, names=_llava_hf),
         Case("simple.llava_onevision", echoes=False),
         Case("simple.llava_onevision1_5", CPU),
         Case("simple.llava_vid", echoes=False),
@@ -104,15 +122,15 @@ CASES = {
         Case("simple.qwen2_5_omni"),
         Case("simple.qwen2_audio"),
         Case("simple.qwen2_vl", CPU),
-        Case("simple.qwen3_5", CPU),
+        Case("simple.qwen3_5", CPU, kind="qwen3_5", names=_qwen3_5),
         Case("simple.qwen3_omni"),
         Case("simple.qwen_vl_api", "model_version=stand-in"),
         Case("simple.reka", "model_version=stand-in"),
         Case("simple.ross", echoes=False),
         Case("simple.slime", echoes=False),
         Case("simple.tinyllava", echoes=False, order="wtin"),
-        Case("simple.uni_moe_2_omni", ON_CPU, names=(("process_mm_info", _moe_media),)),
-        Case("simple.video_llava", processor=weights.VideoProcessor),
+        Case("simple.uni_moe_2_omni", ON_CPU, names=_uni_moe),
+        Case("simple.video_llava", processor=weights.PixelProcessor),
         Case("simple.video_salmonn_2", CPU),
         Case("simple.videollama3", echoes=False),
         Case("simple.vila", echoes=False),
@@ -140,14 +158,16 @@ def stand_ins(case: Case, notes: Notes) -> Iterator[None]:
         "Tokenizer": case.tokenizer,
         "ImageProcessor": ImageProcessor,
         "Processor": lambda: case.processor(notes),
-        "Config": Anything,
+        "Config": lambda: Anything(model_type=case.kind),
         "": lambda: case.weights(notes, case.echoes),
     }
-    meant = {**packages.names(notes, case.order, case.echoes), **dict(case.names)}
+    own = case.names(notes)
+    meant = {**packages.names(notes, case.order, case.echoes), **own}
     packages.CURRENT.clear()
     packages.CURRENT.update(meant)
-    config = patch("transformers.AutoConfig.from_pretrained", lambda *_, **__: Anything())
-    with patch.dict(sys.modules), config:
+    taken = {name: value for name, value in own.items() if hasattr(transformers, name)}
+    config = patch("transformers.AutoConfig.from_pretrained", lambda *_, **__: Anything(model_type=case.kind))
+    with patch.dict(sys.modules), patch.multiple(transformers, **taken) if taken else nullcontext(), config:
         modules = _modules(case.row)
         saved = [(place, dict(vars(place))) for place in modules]
         for place in modules:

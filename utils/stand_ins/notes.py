@@ -61,7 +61,7 @@ class Notes:
                     self._sound(sound)
                 elif value.endswith(".mp4"):
                     self.pending.files.append(value)
-                elif value.endswith((".jpg", ".png")) and Path(value).is_file():
+                elif value.endswith((".jpg", ".jpeg", ".png")) and Path(value).is_file():
                     self._picture(Image.open(value))
                 else:
                     self.pending.text += value

@@ -37,6 +37,9 @@ class Anything:
     def __getitem__(self, key: Any) -> Any:
         return Anything()
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
 
 class Tokenizer(Anything):
     """Tokenizer of one token for each byte; conversations are their texts."""
@@ -89,7 +92,7 @@ class Processor(Tokenizer):
 
     def __init__(self, notes: Notes) -> None:
         self.notes, self.tokenizer = notes, Tokenizer()
-        self.audio_processor = self.feature_extractor = Anything(sampling_rate=16_000)
+        self.audio_processor = self.feature_extractor = Anything(sampling_rate=16_000, n_samples=480_000)
 
     def apply_chat_template(self, messages: Any, tokenize: bool = False, **kwargs: Any) -> Any:
         if tokenize:
@@ -114,13 +117,13 @@ class TemplateProcessor(Processor):
         return Tokenizer.__call__(self, *args)
 
 
-class VideoProcessor(Processor):
-    """Processor that gives the pixels of a video, one by one."""
+class PixelProcessor(Processor):
+    """Processor that gives pixels beside the tokens: none, or those of a video, one by one."""
 
-    def __call__(self, text: str, videos: Any, **_: Any) -> BatchFeature:  # type: ignore[override]
-        self.notes.note(text, videos)
-        pixels = torch.zeros(1, len(videos), 1)
-        return BatchFeature({**Tokenizer.__call__(self, [text]), "pixel_values_videos": pixels})
+    def __call__(self, *args: Any, **kwargs: Any) -> BatchFeature:
+        shown = torch.zeros(1, len(kwargs.get("videos") or ()), 1)
+        tokens = super().__call__(*args, **kwargs)
+        return BatchFeature({**tokens, "pixel_values": torch.zeros(1), "pixel_values_videos": shown})
 
 
 class RowProcessor(Processor):
