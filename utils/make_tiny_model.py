@@ -132,11 +132,23 @@ def qwen3_vl(out: Path, experts: int = 0) -> None:
         )
     else:
         model = t.Qwen3VLForConditionalGeneration(t.Qwen3VLConfig(text_config=llm, vision_config=eyes, **places(words)))
-    processor = t.Qwen3VLProcessor(
+    save(out, model, _qwen3_processor(words))
+
+
+def _qwen3_processor(words: t.PreTrainedTokenizerFast) -> Any:
+    return t.Qwen3VLProcessor(
         image_processor=t.Qwen2VLImageProcessor(patch_size=16), tokenizer=words,
         video_processor=t.Qwen3VLVideoProcessor(patch_size=16), chat_template=words.chat_template,
     )  # fmt: skip
-    save(out, model, processor)
+
+
+def qwen3_5(out: Path) -> None:
+    """Qwen3.5."""
+    words = make_tokenizer()
+    linear = {"linear_key_head_dim": 16, "linear_value_head_dim": 16, "linear_num_key_heads": 2}
+    llm = text(words, num_hidden_layers=4, head_dim=32, linear_num_value_heads=4, **linear)
+    config = t.Qwen3_5Config(text_config=llm, vision_config=EYES, **places(words))
+    save(out, t.Qwen3_5ForConditionalGeneration(config), _qwen3_processor(words))
 
 
 def qwen3_vl_moe(out: Path) -> None:
@@ -144,7 +156,7 @@ def qwen3_vl_moe(out: Path) -> None:
     qwen3_vl(out, experts=4)
 
 
-MAKERS = {maker.__name__: maker for maker in (qwen2_5_vl, qwen3_vl, qwen3_vl_moe)}
+MAKERS = {maker.__name__: maker for maker in (qwen2_5_vl, qwen3_vl, qwen3_vl_moe, qwen3_5)}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

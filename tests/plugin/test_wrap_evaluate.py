@@ -49,7 +49,7 @@ def test_a_task_object_that_was_loaded_under_other_options_is_refused(
 ) -> None:
     server = serve(lambda *_: completion('{"score": 1}'))
     first, second = run("task", server.url, "16", "5")  # 16 frames of a clip are what is asked without the option
-    assert first["n_frames"] == 16 and len(server.received) == 1
+    assert first["mode"] == "frames" and len(server.received) == 1
     assert second.startswith("OptionsError: siming_clip_score was loaded with siming_options {")
 
 

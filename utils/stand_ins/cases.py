@@ -5,13 +5,11 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 from unittest.mock import patch
-
-import transformers
 
 from stand_ins import packages, weights
 from stand_ins.notes import Notes
@@ -31,8 +29,7 @@ class Case:
         echoes: what its weights generate begins with the prompt.
         order: what its ``load_pretrained_model`` returns (:func:`packages.names`).
         weights, processor, tokenizer: what it loads, where not the common ones.
-        kind: model type in its configuration.
-        names: further meanings of names that it imports, or takes from transformers when it is made.
+        names: further meanings of names in its module.
     """
 
     row: str
@@ -42,7 +39,6 @@ class Case:
     weights: type[Weights] = Weights
     processor: type[Processor] = Processor
     tokenizer: type[Tokenizer] = Tokenizer
-    kind: str = "llava"
     names: Callable[[Notes], dict[str, Any]] = lambda notes: {}
 
     @property
@@ -63,10 +59,6 @@ def _llava_hf(notes: Notes) -> dict[str, Any]:
     return {"model_map": {"llava": packages.loader("Llava", lambda: Weights(notes))}}
 
 
-def _qwen3_5(notes: Notes) -> dict[str, Any]:
-    return {"Qwen3_5ForConditionalGeneration": packages.loader("Qwen3_5", lambda: Weights(notes))}
-
-
 BAICHUAN, OMNIVINCI = {"weights": weights.BaichuanWeights}, {"processor": weights.TemplateProcessor, "echoes": False}
 CASES = {
     case.row: case
@@ -85,7 +77,6 @@ CASES = {
         Case("chat.omnivinci", **OMNIVINCI),
         Case("chat.phi4_multimodal"),
         Case("chat.qwen2_5_omni"),
-        Case("chat.qwen3_5", CPU, kind="qwen3_5", names=_qwen3_5),
         Case("chat.qwen3_omni"),
         Case("chat.sglang", "model=stand-in"),
         Case("chat.vllm", "model=stand-in"),
@@ -122,7 +113,6 @@ CASES = {
         Case("simple.qwen2_5_omni"),
         Case("simple.qwen2_audio"),
         Case("simple.qwen2_vl", CPU),
-        Case("simple.qwen3_5", CPU, kind="qwen3_5", names=_qwen3_5),
         Case("simple.qwen3_omni"),
         Case("simple.qwen_vl_api", "model_version=stand-in"),
         Case("simple.reka", "model_version=stand-in"),
@@ -158,16 +148,14 @@ def stand_ins(case: Case, notes: Notes) -> Iterator[None]:
         "Tokenizer": case.tokenizer,
         "ImageProcessor": ImageProcessor,
         "Processor": lambda: case.processor(notes),
-        "Config": lambda: Anything(model_type=case.kind),
+        "Config": lambda: Anything(model_type="llava"),
         "": lambda: case.weights(notes, case.echoes),
     }
-    own = case.names(notes)
-    meant = {**packages.names(notes, case.order, case.echoes), **own}
+    meant = {**packages.names(notes, case.order, case.echoes), **case.names(notes)}
     packages.CURRENT.clear()
     packages.CURRENT.update(meant)
-    taken = {name: value for name, value in own.items() if hasattr(transformers, name)}
-    config = patch("transformers.AutoConfig.from_pretrained", lambda *_, **__: Anything(model_type=case.kind))
-    with patch.dict(sys.modules), patch.multiple(transformers, **taken) if taken else nullcontext(), config:
+    config = patch("transformers.AutoConfig.from_pretrained", lambda *_, **__: Anything())
+    with patch.dict(sys.modules), config:
         modules = _modules(case.row)
         saved = [(place, dict(vars(place))) for place in modules]
         for place in modules:
