@@ -72,15 +72,10 @@ def test_what_a_server_drops_is_found(
 
 
 def test_a_class_is_asked_about_what_it_takes() -> None:
-    for model, more, task, words in (
-        ("openai", "", "sound_video_audio_clip_score", []),
-        ("qwen2_audio", "", "sound_audio_clip_score", ["hears and does not see"]),
-        ("sglang", "", "clip_score", ["collects the sound and never sends it", ""]),
-        ("minicpm_o", "init_audio=False", "clip_score", ["", ""]),
-    ):
-        setting, refused = canary.task_for(model, more)
-        assert setting == task and len(refused) == len(words), model
-        assert all(word in " ".join(refused) for word in words), model
+    assert canary.task_for("qwen2_audio")[0] == "sound_audio_clip_score"
+    setting, refused = canary.task_for("sglang")
+    assert setting == "clip_score" and len(refused) == 2 and "collects the sound and never sends it" in refused[0]
+    assert canary.task_for("minicpm_o", "init_audio=False")[0] == "clip_score"
     with pytest.raises(OptionsError, match="it makes videos"):
         canary.task_for("ltx_video")
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
-import types
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
@@ -67,17 +65,6 @@ def test_nothing_but_the_doors_is_replaced_unless_a_task_of_ours_is_chosen(
         assert present(host.DURING_A_RUN) != before
     assert present(host.DURING_A_RUN) == before
     assert evaluator.evaluate.__wrapped__ is not evaluator.evaluate  # a door
-
-
-def test_an_inherited_method_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    module: Any = types.ModuleType("stand_in")
-    module.Child = type("Child", (type("Base", (), {"save": lambda self: "base's"}),), {})
-    monkeypatch.setitem(sys.modules, "stand_in", module)
-    for table in ("DURING_A_RUN", "TOUCH_POINTS"):
-        monkeypatch.setattr(host, table, {"stand_in:Child.save": ""})
-    with host.replaced({"stand_in:Child.save": lambda original, self: f"not the {original(self)}"}):
-        assert module.Child().save() == "not the base's"
-    assert module.Child().save() == "base's" and "save" not in vars(module.Child)
 
 
 def test_simple_evaluate_is_replaced_before_a_program_takes_it_out(warm: Any, tmp_path: Path) -> None:

@@ -94,22 +94,10 @@ def test_a_video_file_is_allowed_where_it_is_handed_on_unconverted() -> None:
 
 
 @pytest.mark.host
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--model", "fuyu"), "--model fuyu cannot judge here: it looks at one picture a question"),
-        (("--model", "siming_reference", "--system_instruction", "Hi"), "--system_instruction is never sent"),
-        (("--model", "internvl_hf", "--batch_size", "2"), "--batch_size 2: --model internvl_hf answers only"),
-    ],
-    ids=["single image", "system", "batch"],
-)
-def test_the_command_refuses_with_one_message_and_exit_code_1(
-    host: Callable[..., Any], short_demo: Path, arguments: tuple[str, ...], words: str
-) -> None:
-    run = host(*arguments, "--tasks", "siming_clip_score", "--limit", "1", data=short_demo)
-    assert run.code == 1
-    assert f"siming-tasks: {words}" in run.output and "Traceback" not in run.output
-    assert not list(run.folder.rglob("*.json"))
+def test_the_command_refuses_with_one_message_and_exit_code_1(host: Callable[..., Any], short_demo: Path) -> None:
+    run = host("--model", "fuyu", "--tasks", "siming_clip_score", "--limit", "1", data=short_demo)
+    assert run.code == 1 and "Traceback" not in run.output and not list(run.folder.rglob("*.json"))
+    assert "siming-tasks: --model fuyu cannot judge here: it looks at one picture a question" in run.output
 
 
 @pytest.mark.host

@@ -45,16 +45,6 @@ def test_oracle_is_perfect_everywhere(host: Callable[..., Any], command: tuple[s
     assert record["media"]["mode"] == "frames" and record["status"] == "ok" and record["missing"] == {}
 
 
-def test_metrics_of_all_correct_are_undefined_with_a_reason(host: Callable[..., Any], short_demo: Path) -> None:
-    run = host(*arguments("all_correct", "siming_full"), data=short_demo, **FEW)
-    score, error = run.task("full_score"), run.task("full_error")
-    # a constant against varied labels: kappa is defined, no agreement beyond chance; nothing was called wrong
-    assert (score["qwk"], score["plcc"], score["srcc"], score["coverage"]) == (0.0, None, None, 1.0)
-    assert (error["mcc"], error["precision"], error["recall"], error["f1"]) == (None, None, 0.0, 0.0)
-    assert number_of(score["siming_stderr"], "plcc").why == "Every total by the judge is the same: 0/0."
-    assert number_of(error["siming_stderr"], "precision").why == "No step was called wrong: 0/0."
-
-
 @pytest.mark.weekly
 def test_two_processes_with_uneven_shares_give_the_numbers_of_one(
     host: Callable[..., Any], two_processes: tuple[str, ...], short_demo: Path

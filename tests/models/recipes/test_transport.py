@@ -80,17 +80,3 @@ def test_a_class_asks_as_often_as_its_row_says(
         (reply,) = one_reply_per_request(model, backend_of([type(model).__module__]), [request], ["k"], ledger)
     assert str(getattr(reply, "text", reply)).startswith("[LMMS_EVAL_REQUEST_FAILED")
     assert [attempt.error for attempt in attempts] == ["ReadTimeout"] * tries and len(silent.received) == tries
-
-
-@pytest.mark.host
-def test_the_time_out_of_a_command_reaches_the_client(
-    host: Callable[..., Any], silent: Server, short_demo: Path
-) -> None:
-    run = host(
-        "--model", "openai", "--tasks", "siming_clip_score", "--limit", "1", "--model_args",
-        f"model_version=m,api_key=k,timeout={TIMEOUT},max_retries=2,retry_backoff_s=0.1,base_url={silent.url}",
-        data=short_demo, SIMING_CLIP_FRAMES="2", SIMING_FRAME_SIZE="32",
-    )  # fmt: skip
-    result = run.task("clip_score")["siming_stderr"]
-    assert result["statuses"]["request_failed"] == 1 and len(silent.received) == 6
-    assert result["usage"]["waits"] == [{"timeout": TIMEOUT, "tries": 6}]

@@ -95,12 +95,12 @@ def test_the_service_decides_the_status_and_what_is_no_answer_is_asked_again(
     ask: Callable[..., Any], service: Service, kept: Callable[[], Any], name: str
 ) -> None:
     service.faults, limit = [answer for answer, _, _ in OPENAI], len(OPENAI) + 1
-    first = ask(service.model(name), limit=limit)
+    first = ask(service.model(name, timeout=77), limit=limit)
     assert first.statuses == [status for _, status, _ in OPENAI] + ["ok"]
     for (answer, _, _), usage in zip(OPENAI, first.usages, strict=False):
         paid = usage["attempts"] * bool(answer and "usage" in answer[1])  # whatever the host made of the answer
         assert (usage["prompt_tokens"], usage["completion_tokens"]) == (7 * paid or None, 11 * paid or None), answer
-        assert usage["tries"] == 6 and usage["timeout"] == 600
+        assert usage["tries"] == 6 and usage["timeout"] == 77
     failed = first.usages[len(OPENAI) - 1]
     assert failed["error"] == "HTTP 500 server_error" and failed["attempts"] == failed["failed_attempts"] >= 2
     ids = [record["id"] for record, (_, _, keep) in zip(first.records, [*OPENAI, (0, 0, True)], strict=True) if keep]
