@@ -15,7 +15,7 @@ import av
 import numpy as np
 import pytest
 from filelock import FileLock
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from siming_tasks.tools.simulator import make_demo
 
@@ -23,7 +23,8 @@ pytest_plugins = ["tests.lmms_eval_runs"]
 settings.register_profile("any load", deadline=None)
 settings.load_profile("any load")
 
-settings.register_profile("suite", deadline=None)  # how long an example takes says how busy the machine is
+# how long an example takes says how busy the machine is
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 
 FAST = (
