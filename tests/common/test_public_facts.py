@@ -47,7 +47,7 @@ def test_what_is_on_the_list_stays() -> None:
     assert public_arguments(arguments) == arguments
     assert public_arguments({"temperature": 0, "do_sample": False, "until": []}) == "temperature=0,do_sample=False"
     assert public_arguments("model=a,model=b") == "model=b"
-    media = {"mode": "frames", "range": [0, 9], "sampler": "uniform 2", "steps": {"cpr_01": 1}, "bytes": 7}
+    media = {"mode": "frames", "range": [0, 9], "sampler": "uniform 2", "size": [640, 360]}
     assert public_media({**media, "file": "/home/li/x.mp4", "end": None}) == media
 
 
