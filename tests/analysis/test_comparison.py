@@ -18,13 +18,12 @@ from siming_tasks.analysis.comparison import (
     OVER_NO_VIDEO,
     RANKED,
     compare_judges,
-    correct,
     no_video_sentence,
     pair_sentence,
 )
 from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.jackknife import quantile_of_t
-from siming_tasks.metrics.no_video import SAME_TOTAL_WHY, clock
+from siming_tasks.metrics.no_video import SAME_TOTAL_WHY
 from tests.metrics.conftest import make_exams
 from tests.metrics.test_no_video import severe_sites
 
@@ -141,43 +140,24 @@ def test_against_one_judge_there_are_fewer_tests(judges):
     assert found.tests == 3 and {pair.b for pair in found.pairs} == {"constant"}
     with pytest.raises(DataError, match=r"no run 'x' to compare with\. The runs are good, weak, copy, constant"):
         compare_judges(judges, against="x")
-    with pytest.raises(DataError, match="no judge to compare"):
-        compare_judges({})
-
-
-def test_holm_is_over_all_settings_shown_together(judges):
-    one = compare_judges({name: judges[name] for name in ("good", "weak")}, setting="one")
-    two = compare_judges({name: judges[name] for name in ("weak", "constant")}, setting="two")
-    both = correct({"one": one, "two": two})
-    raw = [made.pairs[0].estimate.p for made in (one, two)]
-    assert [both[name].pairs[0].estimate.p_holm for name in both] == pytest.approx(multipletests(raw, method="holm")[1])
-    assert both["one"].tests == 2 and both["one"].detectable > one.detectable
-
-
-# --- judges that never look ---------------------------------------------------------------------------------------
-
-
-def site_judge(made):
-    """What knows step and site from the labels themselves, and nothing of the video."""
-    site = np.array(made.sites)
-    usual = np.zeros(made.reference.shape)
-    for name in set(made.sites):
-        order = np.argsort(np.argsort(-made.reference_wrong[site == name].mean(axis=0)))
-        usual[site == name] = order < made.reference_wrong[site == name].mean() * len(made.step_ids)
-    return made.predicting(usual)
 
 
 def test_knowing_the_hospital_beats_not_every_judge_that_never_looks():
+    """What knows step and site from the labels themselves, and nothing of the video."""
     made = severe_sites(np.random.default_rng(0))
-    judge = site_judge(made)
+    site, usual = np.array(made.sites), np.zeros(made.reference.shape)
+    for name in set(made.sites):
+        order = np.argsort(np.argsort(-made.reference_wrong[site == name].mean(axis=0)))
+        usual[site == name] = order < made.reference_wrong[site == name].mean() * len(made.step_ids)
+    judge = made.predicting(usual)
     found = compare_judges({"site": judge})
     assert found.value("site").low > 0.1  # alone it looks like something
     assert compare_judges({"site": replace(judge, sites=())}).beats["site"] is True  # where no site is stated
     assert found.beats["site"] is False and found.rivals["site"] in ("site-step-prior", "shuffled-self")
     lead = found.rows.one(OVER_NO_VIDEO, "site", "mcc")
     assert lead.value <= 1e-9 if lead.low is None else lead.low <= 0
-    looks = judge.predicting(np.where(np.random.default_rng(9).random(judge.predicted.shape) < 0.4,
-                                      made.reference_wrong, judge.predicted))  # fmt: skip
+    looking = np.random.default_rng(9).random(usual.shape) < 0.4
+    looks = judge.predicting(np.where(looking, made.reference_wrong, usual))
     assert compare_judges({"looks": looks}).beats["looks"] is True
 
 
@@ -197,58 +177,28 @@ def test_who_beats_the_judges_that_never_look(judges):
     assert found.rows.one(NO_VIDEO, "step-prior", "plcc").why == SAME_TOTAL_WHY  # its correlations are not shown
 
 
-@pytest.mark.weekly
-@pytest.mark.parametrize("answer", ["score", "error"])
-def test_40_studies_in_which_no_trick_ranks_above_a_better_judge(answer):
-    """A constant, a clock, an abstainer and a judge of sites against one that agrees in half of the steps."""
-    rng, videos = np.random.default_rng(12), 60
-    for _ in range(20):  # 20 of either kind of answer
-        made = make_exams(rng, videos=videos, steps=6, answer=answer, sites=tuple(rng.choice(["x", "y", "z"], videos)))
-        surest, full = rng.random(made.reference.shape) < 0.3, made.max_score if answer == "score" else 0.0
-        timed = replace(made, durations=100 - 4 * made.reference_wrong.sum(axis=1) + rng.normal(0, 8, videos))
-        of_site = site_judge(made).predicted
-        judges = {
-            "constant": np.broadcast_to(full, surest.shape),
-            "clock": clock(timed),
-            "abstainer": np.where(surest, judge_of(made, rng, 0.9).predicted, nan),
-            "site": of_site if answer == "error" else made.max_score * (1 - of_site),
-            "looks": judge_of(made, rng, 0.5).predicted,
-        }
-        found = compare_judges({name: made.predicting(said) for name, said in judges.items()})
-        assert found.order[0] == "looks" and found.ranks["looks"].rank == 1
-        assert not [
-            pair for pair in found.pairs if pair.better and "looks" in (pair.a, pair.b) and pair.better != "looks"
-        ]
-
-
-# --- sentences follow from tests ----------------------------------------------------------------------------------
-
-
 @settings(max_examples=30, deadline=None)
 @given(
     st.integers(0, 10**6), st.integers(3, 30), st.integers(2, 4), st.sampled_from(["score", "error"]), st.integers(1, 3)
 )
-def test_sentences_of_verdicts_follow_from_the_tests(seed, videos, number, answer, each):
+def test_sentences_and_ranks_follow_from_the_tests(seed, videos, number, answer, each):
     rng = np.random.default_rng(seed)
     made = make_exams(rng, videos=videos, steps=4, answer=answer, each=each)
     judges = {}
     for k in range(number):
         judge = judge_of(made, rng, rng.choice([0.0, 0.3, 0.9]))
-        judges[f"j{k}"] = judge.predicting(np.where(rng.random(judge.predicted.shape) < rng.choice([0, 0, 0.03, 0.2]),
-                                                    nan, judge.predicted))  # fmt: skip
+        gaps = rng.random(judge.predicted.shape) < rng.choice([0, 0, 0.03, 0.2])
+        judges[f"j{k}"] = judge.predicting(np.where(gaps, nan, judge.predicted))
     found = compare_judges(judges)
     for pair in found.pairs:
         said, row = pair_sentence(pair, "A", "B", metric="kappa", over="9 exams"), pair.estimate
         assert ("agrees better with the reference than" in said) == (pair.state == "better") == bool(pair.better)
-        assert ("not tested" in said) == (row.p is None)
-        assert pair.state in ("better", "not shown", "not tested") and (pair.state == "not tested") == bool(row.why)
+        assert ("not tested" in said) == (row.p is None) == (pair.state == "not tested") == bool(row.why)
         if pair.better:
-            assert row.p_holm <= 0.05 and row.p <= 0.05 and row.value * (1 if pair.leader == pair.a else -1) > 0
-            assert row.low > 0 or row.high < 0
-            assert found.value(pair.leader).value > max(
-                found.value(name).value for name in (pair.a, pair.b) if name != pair.leader
-            )
-        if row.p is not None and pair.state == "not shown":
+            other = pair.b if pair.better == pair.a else pair.a
+            assert row.p_holm <= 0.05 and (row.low > 0 or row.high < 0)
+            assert found.value(pair.better).value > found.value(other).value
+        elif pair.state == "not shown":
             assert row.p_holm > 0.05 or pair.why
     for name, rank in found.ranks.items():
         assert 1 <= rank.low <= rank.rank <= rank.high <= len(found.ranks)
@@ -258,7 +208,4 @@ def test_sentences_of_verdicts_follow_from_the_tests(seed, videos, number, answe
         assert (name in found.unranked) == (judge.answered_share < 0.95 or found.value(name).value is None)
         if found.beats.get(name):
             assert found.rows.one(OVER_NO_VIDEO, name, found.headline).low > 0
-    sentence = found.sentence()
-    if "may be the best" in sentence or "than each of" in sentence:
-        assert found.value(found.order[0]).value > 0
-    assert "nan" not in sentence and sentence.endswith(".")
+    assert "nan" not in found.sentence() and found.sentence().endswith(".")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -47,25 +46,25 @@ def test_agreement_of_every_pair_equals_other_libraries() -> None:
     for first, second in (("a", "b"), ("a", "c"), ("b", "c")):
         x, y = points[first], points[second]
         kappas.append(cohen_kappa_score(labels(x).ravel(), labels(y).ravel(), weights="quadratic"))
-        assert table.one(row=f"{first} and {second}", metric="qwk").value == pytest.approx(kappas[-1])
-        assert table.one(row=f"{first} and {second}", metric="differ").value == pytest.approx((x != y).mean())
         shares = [side.sum(axis=1) / TOP.sum() for side in (x, y)]
-        assert table.one(row=f"{first} and {second}", metric="srcc").value == pytest.approx(stats.spearmanr(*shares)[0])
+        expected = {"qwk": kappas[-1], "differ": (x != y).mean(), "srcc": stats.spearmanr(*shares)[0]}
+        pair = table.of(row=f"{first} and {second}")
+        assert {key: pair.one(metric=key).value for key in expected} == pytest.approx(expected)
     assert table.one(row="mean of the pairs", metric="qwk").value == pytest.approx(np.mean(kappas))
     assert not rows.of("raters and consensus"), "nobody gave one"
     assert all(row.row != "judge - reference" for row in rows.of("severity"))
+    other = rater_rows(dataset(points), Options(mapping="proportional")).one(row="a and b", metric="qwk")
+    assert other.value != table.one(row="a and b", metric="qwk").value, "the mapping that is asked for is used"
 
 
 def test_steps_add_up_the_pairs_and_a_thin_one_has_no_interval() -> None:
     a, b, c = drawn(1), drawn(2), drawn(3)
     a[:, 0] = b[:, 0] = c[:, 0] = TOP[0]
     b[0, 0] = 0
-    rows = rater_rows(dataset({"a": a, "b": b, "c": c})).of("raters by step")
+    rows = rater_rows(dataset({"a": a, "b": b, "c": c})).of("raters by step", metric="differ")
     for s, step in enumerate(STEPS):
-        differ = [x[:, s] != y[:, s] for x, y in ((a, b), (a, c), (b, c))]
-        assert rows.one(row=step.id, metric="differ").value == pytest.approx(np.mean(differ))
-    thin, other = (rows.one(row=STEPS[s].id, metric="differ") for s in (0, 1))
-    assert thin.low is None and "Fewer than 10 videos" in thin.why and other.low is not None
+        row, differ = rows.one(row=step.id), [x[:, s] != y[:, s] for x, y in ((a, b), (a, c), (b, c))]
+        assert row.value == pytest.approx(np.mean(differ)) and (row.low is None) == (s == 0)
 
 
 def test_each_rater_stands_beside_the_consensus() -> None:
@@ -76,21 +75,13 @@ def test_each_rater_stands_beside_the_consensus() -> None:
     assert {row.row: row.value for row in rows} == pytest.approx(expected)
 
 
-def test_the_mapping_that_is_asked_for_is_used() -> None:
-    made = dataset({"a": drawn(1), "b": drawn(2)})
-    both = [rater_rows(made, Options(mapping=mapping)).one("physicians with each other", "a and b", "qwk").value
-            for mapping in ("absolute", "proportional")]  # fmt: skip
-    assert both[0] != both[1]
-
-
 def test_raters_that_cannot_be_compared_are_refused() -> None:
     apart, other = drawn(1), drawn(2)
     apart[:6], other[6:] = np.nan, np.nan
-    with pytest.raises(DataError, match=r"No step was scored by two of a, b; their agreement cannot be computed\."):
-        rater_rows(dataset({"a": apart, "b": other}))
-    with pytest.raises(
-        DataError, match="needs the labels of two raters before adjudication; this data set has those of"
+    for points, names, said in (
+        ({"a": apart, "b": other}, None, r"No step was scored by two of a, b; their agreement cannot be computed\."),
+        ({"consensus": drawn(1), "a": drawn(2)}, None, "needs the labels of two raters before adjudication"),
+        ({"a": drawn(1), "b": drawn(2)}, ["a", "x"], "drawn has no rater 'x'; it has a, b"),
     ):
-        rater_rows(dataset({"consensus": drawn(1), "a": drawn(2)}))
-    with pytest.raises(DataError, match="drawn has no rater 'x'; it has a, b"):
-        rater_rows(replace(dataset({"a": drawn(1), "b": drawn(2)})), names=["a", "x"])
+        with pytest.raises(DataError, match=said):
+            rater_rows(dataset(points), names=names)

@@ -9,16 +9,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from siming_tasks.common.errors import DataError, SimingError
+from siming_tasks.common.errors import DataError
 from siming_tasks.rubrics import Rubric, allowed_points, rubric_from
-from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_labels
 from siming_tasks.tools.station.event_log import Event, EventLog, Known
 from siming_tasks.tools.station.replay import replay
 from siming_tasks.tools.station.worklist import shuffled
-from tests.tools.station.conftest import EXAM, STEPS, act, begun, rubric_of
+from tests.tools.station.conftest import EXAM, act, begun, rubric_of
 
 
 def events(*rows: tuple[str, str | None, str, Any]) -> list[Event]:
@@ -140,31 +138,6 @@ def test_what_no_station_wrote_is_refused(tmp_path: Path, three: Rubric, stateme
     other.close()
     with pytest.raises(DataError, match=said):
         EventLog.read(tmp_path / "s.sqlite").events()
-
-
-def test_spoiled_files_are_refused_in_a_sentence(tmp_path: Path, three: Rubric) -> None:
-    """Bytes overwritten at random: what is read is a sheet on the scale, or a sentence says why not."""
-    event_log = begun(tmp_path / "s.sqlite", three)
-    for number, step in enumerate(STEPS):
-        act(event_log, f"name-{number:04}", "points", step, 1)
-    event_log.close()
-    good = (tmp_path / "s.sqlite").read_bytes()
-    rng, refused = np.random.default_rng(5), 0
-    used = np.flatnonzero(np.frombuffer(good, np.uint8))
-    for _ in range(60):
-        data = bytearray(good)
-        for at in rng.choice(used, rng.integers(1, 4)):
-            data[at] = rng.integers(256)
-        (tmp_path / "bad.sqlite").write_bytes(data)
-        try:
-            rows, _ = ratings_labels(tmp_path / "bad.sqlite", three, UseRatings())
-        except SimingError as error:
-            refused += 1
-            assert "bad.sqlite" in str(error)
-        else:
-            for row in rows:
-                assert not row.applicable or row.points in allowed_points(three.by_id[row.step_id])
-    assert 10 < refused < 60
 
 
 RATE = """

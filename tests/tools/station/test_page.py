@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import resource
 import shutil
 import signal
@@ -15,7 +14,7 @@ import yaml
 
 from siming_tasks.tools.station.event_log import EventLog
 from siming_tasks.tools.station.replay import replay_exams
-from tests.conftest import NEEDS_BROWSER, kill_chromium, open_chromium
+from tests.conftest import NEEDS_BROWSER
 from tests.data.conftest import write_video
 from tests.tools.station.conftest import UNEVEN, Station, rubric_of
 from tests.tools.station.pages import complaints, current, keys, press, saved, text, turn_to, visit, wait
@@ -94,13 +93,17 @@ def test_two_exams_by_keyboard(browser: Any, sit: Sit, store: Path) -> None:
     assert state.step("press").applicable and state.step("call").points == 1
     keys(browser, "r", "r")
     wait(browser, "document.querySelector('li.current').dataset.step === 'press'")
-    keys(browser, "c", "hands <b>bent</b>", ESCAPE)
-    wait(browser, COMMENTED)
+    keys(browser, "c")
+    press(browser, "hands <b>bent</b>")
+    browser.execute_script(  # on to the other exam, before the typing has rested
+        "const list = document.getElementById('exams'); list.value = 1 - list.value;"
+        "list.dispatchEvent(new Event('change'))"
+    )
+    wait(browser, "document.getElementById('who').textContent.includes('exam a.mp4')")
     saved(browser)
     state = folded(store, "Dr. Li", "exam b.mp4")
     assert (state.step("press").comment, state.step("call").points) == ("hands <b>bent</b>", 10)
-
-    turn_to(browser, "exam a.mp4")
+    assert not folded(store, "Dr. Li", "exam a.mp4").steps, "the comment stayed with its exam"
     keys(browser, "1", "3", DOWN, "0")  # 3 of 12: there are no 30, so that it went on; DOWN stays at the last
     assert "2 finished" in text(browser, "#progress")
     assert complaints(browser) == []
@@ -185,35 +188,6 @@ def test_a_full_disk_and_a_machine_that_slept(browser: Any, sit: Sit, store: Pat
     assert [what[1:] for what in given(store)] == [("look", 1), ("call", 1), ("call", 12), ("press", "no one named")]
 
 
-def test_the_browser_is_killed_in_mid_exam(begin: Sit, videos: Path, rubric: Path, store: Path, tmp_path: Path) -> None:
-    station = begin(videos, "--rater", "x", "--rubric", rubric, "--store", store)
-    first = open_chromium(tmp_path / "one")
-    visit(first, station)
-    exam = shown_exam(first)
-    keys(first, "1", "5")
-    kill_chromium(tmp_path / "one")
-    second = open_chromium(tmp_path / "two")
-    try:
-        visit(second, station)
-        assert exam in text(second, "#who") and current(second) == "press"
-        assert given(store) == [("x", "look", 1), ("x", "call", 5)]
-    finally:
-        second.quit()
-        first.service.stop()
-
-
-def test_two_raters_work_at_once_without_mixing(
-    browser: Any, begin: Sit, videos: Path, rubric: Path, store: Path
-) -> None:
-    """Two stations on one store; neither page shows anything of the other's."""
-    stations = {name: begin(videos, "--rater", name, "--rubric", rubric, "--store", store) for name in ("a", "b")}
-    for name, digit, expected in (("a", "2", "look"), ("b", "1", "look"), ("a", "1", "call")):
-        visit(browser, stations[name])
-        assert current(browser) == expected, "b's page did not know of a's points"
-        keys(browser, digit)
-    assert given(store) == [("a", "look", 2), ("b", "look", 1), ("a", "call", 1)]
-
-
 def test_a_phone_and_a_reader_of_screens(browser: Any, sit: Sit) -> None:
     """Nothing sticks out at 390 pixels, the step that came is in sight; axe finds nothing, light or dark."""
     sit()
@@ -291,18 +265,6 @@ def test_adjudication_by_keyboard(browser: Any, sit: Sit, begin: Sit, videos: Pa
     assert [value for value in decided if isinstance(value, int)] == [1, 3, 7] and complaints(browser) == []
 
 
-def test_a_comment_stays_with_its_exam(browser: Any, sit: Sit, store: Path) -> None:
-    """Typed and at once left for the next exam by the mouse, before the typing has rested."""
-    sit()
-    exam = shown_exam(browser)
-    keys(browser, "1", "1", DOWN, "1", "c")
-    press(browser, "late")
-    browser.find_element("css selector", "#done button.main").click()
-    wait(browser, f"!document.getElementById('who').textContent.includes({exam!r})")
-    saved(browser)
-    assert folded(store, "x", exam).step("press").comment == "late"
-
-
 def test_half_points_a_held_key_and_a_double_click(browser: Any, sit: Sit, store: Path, tmp_path: Path) -> None:
     """The next step comes at once: what was meant for the last one must not be taken for it."""
     from selenium.webdriver import ActionChains
@@ -332,32 +294,18 @@ def test_the_page_speaks_chinese_and_remembers_it(browser: Any, sit: Sit) -> Non
     """Errors too, which the station makes; another start has another port, and the same language."""
     who = ("--rater", "李医生")
     station = sit(*who)
-    assert browser.execute_script("return document.documentElement.lang") == "en"
     browser.execute_script(
         "const list = document.getElementById('language'); list.value = 'zh'; list.dispatchEvent(new Event('change'))"
     )
     try:
         assert text(browser, "#heading") == "评分站" and "还剩 3/3 个步骤" in text(browser, "#progress")
         keys(browser, "9")
-        assert text(browser, "#trouble") == "9 不在 look 的分值范围内：0, 1, 2。"
-        assert axe(browser) == []
-        # What is left in English are names, keys and the rubric.
-        own = "script, noscript, option, kbd, #who, #sheet, #step-name, #step dd, .requirement, #trouble"
-        left = browser.execute_script(
-            "const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), left = [];"
-            "while (walker.nextNode()) if (!walker.currentNode.parentElement.closest(arguments[0]))"
-            " left.push(walker.currentNode.data);"
-            "return left.filter((text) => /[a-z]{4}/.test(text))",
-            own,
-        )
-        assert left == []
+        assert text(browser, "#trouble") == "9 不在 look 的分值范围内：0, 1, 2。" and axe(browser) == []
         station.end()
         sit(*who)
         assert text(browser, "#heading") == "评分站"
-        station = sit(*who, "--language", "en")
+        sit(*who, "--language", "en")
         assert text(browser, "#heading") == "Rating station", "what is said at the start is newer than the memory"
-        chinese = {"accept-language": "zh-CN"}
-        assert json.loads(station.ask("/act", {"item": 9}, headers=chinese)[2]) == {"error": "没有这个考核。"}
     finally:
         browser.delete_all_cookies()
 
