@@ -1,4 +1,4 @@
-"""History: steps that depend on earlier ones, steps after a failed requirement, and credit until the first mistake."""
+"""History: steps that depend on earlier ones, and steps after a failed requirement."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import numpy as np
 from siming_tasks.analysis.pairs import Raters, added, kappa, rater_pairs
 from siming_tasks.analysis.tables import TableText, table_row
 from siming_tasks.common.errors import DataError
-from siming_tasks.metrics.catalogue import share_of
-from siming_tasks.metrics.classification import ratio
 from siming_tasks.metrics.estimate import Rows
-from siming_tasks.metrics.jackknife import Counted, Jackknifed, Statistic, jackknife
+from siming_tasks.metrics.jackknife import Jackknifed, jackknife
 from siming_tasks.metrics.labels import LabelMapping
-from siming_tasks.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
+from siming_tasks.metrics.score_matrix import BoolArray, ScoreMatrix
 from siming_tasks.rubrics import Rubric
 from siming_tasks.rubrics.rubric import RubricStep
 
@@ -36,12 +34,6 @@ TABLES: Mapping[str, TableText] = {
         "they require and that has no points in {reference}, and on steps whose requirements all have some.",
         _HEADS,
     ),
-    "sequence": TableText(
-        "Strict sequential credit",
-        "Share of a video's steps that the judge gets right (wrong or not, against {reference}) before its first "
-        "mistake, in the rubric's order; the constant says the better of correct and wrong for every step.",
-        {"credit": "credit", "constant": "best constant", "gain": "gain", "flawless": "videos without a mistake"},
-    ),
 }
 
 
@@ -55,7 +47,7 @@ def rubric_steps(matrix: ScoreMatrix, rubric: Rubric) -> list[RubricStep]:
 def history(
     matrix: ScoreMatrix, rubric: Rubric, raters: Raters | None = None, *, mapping: LabelMapping = "absolute"
 ) -> Rows:
-    """Tables ``history``, ``requirements`` and ``sequence`` of a judge.
+    """Tables ``history`` and ``requirements`` of a judge.
 
     A judge that does not follow the state of the procedure agrees better on local steps than on those that depend on
     the history. Unanswered steps are passed over. DataError: the rubric lacks a step of the matrix.
@@ -79,8 +71,7 @@ def history(
     rows += table_row("history", CONTRAST, contrast, tested=True)
     failed, passed = after_requirements(matrix, known)
     rows += table_row("requirements", FAILED, kappas(failed, "No step follows a failed requirement."))
-    rows += table_row("requirements", PASSED, kappas(passed, "No step has requirements that all passed."))
-    return rows + table_row("sequence", "judge", _sequence(matrix))
+    return rows + table_row("requirements", PASSED, kappas(passed, "No step has requirements that all passed."))
 
 
 def after_requirements(matrix: ScoreMatrix, steps: Sequence[RubricStep]) -> tuple[BoolArray, BoolArray]:
@@ -95,27 +86,3 @@ def after_requirements(matrix: ScoreMatrix, steps: Sequence[RubricStep]) -> tupl
         if needs := [column[need.id] for need in step.requires if need.id in column]:
             failed[:, place], passed[:, place] = none[:, needs].any(axis=1), some[:, needs].all(axis=1)
     return failed, passed
-
-
-def _sequence(matrix: ScoreMatrix) -> dict[str, Jackknifed]:
-    """Sequential credit of the judge and of the better constant."""
-    both, wrong, judged = matrix.counted & matrix.answered, matrix.reference_wrong, matrix.predicted_wrong
-    steps = both.sum(axis=1)
-    shares = []
-    for says in (judged, np.zeros_like(judged), np.ones_like(judged)):
-        before = (np.cumsum(both & (wrong != says), axis=1) == 0) & both
-        shares.append(before.sum(axis=1) / np.maximum(steps, 1))
-    counts = np.stack([*shares, np.ones(len(both))], axis=1) * (steps > 0)[:, None]
-
-    def credit(of_judge: int, of_constant: int) -> Counted:
-        def value(sums: FloatArray) -> FloatArray:
-            best = np.maximum(sums[..., 1], sums[..., 2])
-            return ratio(of_judge * sums[..., 0] + of_constant * best, sums[..., 3])
-
-        bounds = (min(of_constant, 0.0), 1.0)
-        return Counted(lambda m: counts, value, lambda sums: "No step was answered.", bounds)
-
-    flawless = share_of(lambda m: (shares[0] == 1)[:, None], lambda m: (steps > 0)[:, None], "No step was answered.")
-    found: dict[str, Statistic] = {"credit": credit(1, 0), "constant": credit(0, 1), "gain": credit(1, -1)}
-    found["flawless"] = flawless
-    return {name: jackknife(each, matrix) for name, each in found.items()}

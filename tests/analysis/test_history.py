@@ -1,4 +1,4 @@
-"""History, requirements and sequential credit against scikit-learn and counts by hand."""
+"""History and requirements against scikit-learn and counts by hand."""
 
 from __future__ import annotations
 
@@ -56,14 +56,3 @@ def test_an_unknown_requirement_has_neither_failed_nor_passed():
     assert not failed[:, :2].any() and not passed[:, :2].any()
     with pytest.raises(DataError, match="Step 's02' is not in rubric 'test'"):
         history(matrix, rubric(2))
-
-
-def test_sequential_credit_by_hand():
-    """Credits 2/4, 0/4, 4/4; always correct 1/4, 0/4, 4/4; always wrong 0, 1/4, 0. Unanswered steps are passed over."""
-    reference = [[3, 1, 3, 3], [0, 3, 3, 3], [3, 3, 3, 3]]
-    predicted = [[3, 0, 1, 3], [3, 3, 3, 3], [3, 3, 3, 3]]
-    found = {each.metric: each.value for each in history(exams(reference, predicted), rubric(4)).of("sequence")}
-    assert found == pytest.approx({"credit": 1.5 / 3, "constant": 1.25 / 3, "gain": 0.25 / 3, "flawless": 1 / 3})
-    rows = history(exams([[3, 1, 3], [3, 3, 3]], [[3, np.nan, 3], [np.nan] * 3]), rubric(3)).of("sequence")
-    assert [rows.one(metric=name).value for name in ("credit", "flawless")] == [1.0, 1.0]
-    assert rows.one(metric="credit").n == 1
