@@ -4,7 +4,6 @@
 
     about    key, value                     rubric and its digest, tool, date, whether the data are synthetic
     exams    digest, name, steps            SHA-256 of the video, its name in the folder, its score sheet (JSON)
-    orders   rater, work, place, item       in which order a rater gets the exams
     acts     id, time, work, rater, exam, step, kind, value (JSON)
 
 An act sets one field of one step, and the latest one stands: an undo is an act, too. No act of a rater on an exam is
@@ -20,8 +19,8 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,7 +48,7 @@ MAX_SECONDS = 86_400
 """Of a video; no step has as many points."""
 
 _APPLICATION = 0x53694D52  # "SiMR": says whose file it is
-_FORMAT = 3
+_FORMAT = 4
 _MAGIC = b"SQLite format 3\0"
 _WAIT = 30.0
 """Seconds to wait for another process that is writing."""
@@ -60,10 +59,6 @@ _MOST_NAMED = 10
 _SCHEMA = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE exams (digest TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, steps TEXT NOT NULL);
-CREATE TABLE orders (
-  rater TEXT NOT NULL, work TEXT NOT NULL, place INTEGER NOT NULL, item TEXT NOT NULL,
-  PRIMARY KEY (rater, work, place), UNIQUE (rater, work, item)
-);
 CREATE TABLE acts (
   id TEXT PRIMARY KEY,
   time TEXT NOT NULL,
@@ -198,8 +193,6 @@ class EventLog:
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with suppress(FileNotFoundError):
-                os.stat(f"{path}-journal")  # SQLite keeps files beside it, whose names are longer
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         except OSError as error:
             raise DataError(f"{path}: cannot be written ({error.strerror}). Name another file with --store.") from None
@@ -275,20 +268,6 @@ class EventLog:
             pass
         raise DataError(f"{self.path}: the list of exams is damaged. {_RESTORE}")
 
-    def order(self, rater: str, work: str, items: Sequence[str]) -> list[str]:
-        """The recorded order of a rater's items; new ones of ``items`` are recorded behind those that are there."""
-        with self._writing():
-            known = self.orders(rater, work)
-            new = [item for item in dict.fromkeys(items) if item not in set(known)]
-            rows = [(rater, work, place, item) for place, item in enumerate(new, len(known))]
-            self._connection.executemany("INSERT INTO orders VALUES (?, ?, ?, ?)", rows)
-        return known + new
-
-    def orders(self, rater: str, work: str) -> list[str]:
-        """The recorded order of a rater's items."""
-        query = "SELECT item FROM orders WHERE rater = ? AND work = ? ORDER BY place"
-        return [item for (item,) in self._rows(query, rater, work)]
-
     def append(
         self, name: str, *, work: str, rater: str, exam: str, kind: str, step: str | None = None, value: Any = None
     ) -> None:
@@ -314,7 +293,7 @@ class EventLog:
                 self._connection.execute(f"INSERT INTO acts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def join(self, other: EventLog) -> int:
-        """Take over another event log's exams, orders and events, and return how many events were new.
+        """Take over another event log's exams and events, and return how many events were new.
 
         Raises:
             DataError: another rubric, other data, exams that do not fit together, or one rater's answers that
@@ -336,8 +315,6 @@ class EventLog:
                 f"followed the other:{listed}{more}\nGive the same answer in one of the two, then join again."
             )
         self.know(exams.values())
-        for rater, work in other._rows("SELECT DISTINCT rater, work FROM orders"):
-            self.order(rater, work, other.orders(rater, work))
         rows = [(*event[:-1], json.dumps(event.value)) for event in theirs if event.id not in known]
         with self._writing():
             before = self._connection.total_changes

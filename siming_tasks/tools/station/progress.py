@@ -37,18 +37,18 @@ def read_progress(path: Path) -> dict[str, Any]:
     """
     with closing(EventLog.read(path)) as event_log:
         exams, states = event_log.exams(), replay_exams(event_log.events(RATING))
-        given = {name: len(event_log.orders(name, RATING)) for name in event_log.raters(RATING)}
+        names = event_log.raters(RATING)
 
     def middle(values: Iterable[float | None]) -> float | None:
         known = [value for value in values if value is not None]
         return median(known) if known else None
 
     raters = {}
-    for name in given:
+    for name in names:
         begun = {exam: state for (rater, exam), state in states.items() if rater == name and state.steps}
         finished = [state for exam, state in begun.items() if not state.left(exams[exam].steps)]
         raters[name] = {
-            "exams": given[name],
+            "exams": len(exams),
             "begun": len(begun),
             "finished": len(finished),
             "minutes": middle(state.seconds / 60 for state in finished),

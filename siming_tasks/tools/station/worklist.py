@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
-
-import numpy as np
 
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.sanitize import alike, shown_name, visible, well_formed
@@ -78,20 +76,13 @@ def rater_name(text: str) -> str:
     return name
 
 
-def shuffled(keys: Iterable[str], rater: str, work: str) -> list[str]:
-    """The exams in an order that rater, work and data decide, the same whenever it is asked for."""
-    ordered = sorted(keys)
-    seed = hashlib.sha256("\0".join([rater, work, *ordered]).encode()).digest()
-    return [ordered[place] for place in np.random.default_rng(list(seed)).permutation(len(ordered))]
-
-
 class Work:
     """One rater's work on the exams of a folder; all state is in the event log.
 
     Attributes:
         event_log: where events go.
         name: of the work in the event log, and what the page is told to be.
-        items: in this rater's order.
+        items: in an order that rater, work and video decide, the same at every start.
         names: by which a page calls them: of this file, work and rater alone, so that a page that was left open never
             writes under the name of whoever works after.
         language: the page's language; None: what the physician chose last, or else the browser's.
@@ -102,9 +93,8 @@ class Work:
     def __init__(self, event_log: EventLog, rater: str, rubric: Rubric, items: Sequence[Item]) -> None:
         self.event_log, self.rater, self.rubric = event_log, rater, rubric
         self.language: str | None = None
-        by_key = {item.exam.digest: item for item in items}
-        order = event_log.order(rater, self.name, shuffled(by_key, rater, self.name))
-        self.items = [by_key[key] for key in order if key in by_key]
+        whose = f"{rater}\0{self.name}\0"
+        self.items = sorted(items, key=lambda item: hashlib.sha256((whose + item.exam.digest).encode()).digest())
         self.names = [self._digest(item.exam.digest)[:16] for item in self.items]
 
     @property

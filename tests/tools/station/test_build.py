@@ -250,7 +250,7 @@ def test_event_logs_of_two_machines_are_built_or_joined(exams: Exams, tmp_path: 
         A: ("call", "press"),
         B: ("look",),
     }
-    assert Rating(li, "Dr. Wu", exams).items == Rating(wu, "Dr. Wu", exams).items, "the recorded order comes along"
+    assert Rating(li, "Dr. Wu", exams).items == Rating(wu, "Dr. Wu", exams).items, "the same order"
     with pytest.raises(DataError, match="cannot be joined"):
         li.join(EventLog.begin(tmp_path / "o.sqlite", exams.rubric, synthetic=True))
     give(Rating(wu, "Dr. Wu", exams), A, GIVEN["Dr. Li", A])

@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.rubrics import Rubric, allowed_points, rubric_from
 from siming_tasks.tools.station.event_log import Event, EventLog, Known
 from siming_tasks.tools.station.replay import replay
-from siming_tasks.tools.station.worklist import shuffled
+from siming_tasks.tools.station.station_exams import Exam, Exams
+from siming_tasks.tools.station.worklist import Rating
 from tests.tools.station.conftest import EXAM, act, begun, rubric_of
 
 
@@ -65,14 +67,16 @@ def test_event_log_is_private_and_append_only(tmp_path: Path, three: Rubric) -> 
         act(EventLog.read(path), "name-0003", "points", "look", 2)
 
 
-def test_each_rater_has_a_stable_order(tmp_path: Path, three: Rubric) -> None:
-    keys = [f"{number:064x}" for number in range(20)]
-    mine, theirs = shuffled(keys, "a", "rate"), shuffled(keys, "b", "rate")
-    assert sorted(mine) == sorted(theirs) == sorted(keys) and len({tuple(mine), tuple(theirs), tuple(keys)}) == 3
-    event_log = begun(tmp_path / "s.sqlite", three)
-    assert event_log.order("a", "rate", shuffled(reversed(keys), "a", "rate")) == mine
-    found = event_log.order("a", "rate", shuffled([*keys, "new"], "a", "rate"))
-    assert found == [*mine, "new"], "a new exam comes last"
+def test_each_rater_has_a_stable_order_into_which_new_exams_fall(tmp_path: Path, three: Rubric) -> None:
+    exams = tuple(Exam(f"exam {number}", Path(), f"{number:064x}", ("look",)) for number in range(20))
+
+    def order(rater: str, exams: Sequence[Exam]) -> list[str]:
+        log = EventLog.begin(tmp_path / "s.sqlite", three)
+        return [item.exam.name for item in Rating(log, rater, Exams(three, tuple(exams))).items]
+
+    a, b = order("a", exams), order("b", exams[::-1])
+    assert sorted(a) == sorted(b) and len({tuple(a), tuple(b), tuple(exam.name for exam in exams)}) == 3
+    assert order("a", exams[:15]) == [name for name in a if int(name[5:]) < 15]
 
 
 def test_other_videos_rubrics_and_kinds_of_data_are_refused(tmp_path: Path, three: Rubric) -> None:
@@ -142,6 +146,7 @@ def test_what_no_station_wrote_is_refused(tmp_path: Path, three: Rubric, stateme
 
 RATE = """
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from siming_tasks.tools.station.event_log import EventLog, Known
 from siming_tasks.rubrics import load_rubric

@@ -29,7 +29,6 @@ def store(tmp_path: Path, three: Rubric) -> Path:
     event_log.know([Known("a.mp4", A, tuple(STEPS)), Known("b.mp4", B, tuple(STEPS))])
     rows: list[tuple[str, str, str | None, str, Any]] = []
     for rater, given in (("x", (2, 10, 3)), ("y", (2, 4, None))):
-        event_log.order(rater, "rate", [A, B])
         rows.append((rater, A, None, "open", {"seconds": 20}))
         for step, points in zip(STEPS, given, strict=True):
             rows.append((rater, A, step, *(("applicable", False) if points is None else ("points", points))))
