@@ -64,7 +64,7 @@ class TotalsCorrelation:
         clusters = clusters_of(matrix)
         x, y = totals(matrix)
         value, without = leave_out(x, y, clusters, ranks=self.ranks)
-        has = ~np.isnan(x) & ~np.isnan(y)
+        has = ~np.isnan(x)
         how = {"range": (-1.0, 1.0), "fisher": True, "why": _why_no_correlation(x[has], y[has])}
         return jackknifed(matrix, value, without, has, clusters, **how)
 

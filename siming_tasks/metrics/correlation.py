@@ -44,12 +44,12 @@ def leave_out(x: FloatArray, y: FloatArray, groups: NDArray[np.intp], *, ranks: 
     """Correlation of totals, and its values without each group, ``float64[G]``.
 
     Args:
-        x: totals by the reference, ``float64[V]``; NaN: none.
+        x: totals by the reference, ``float64[V]``; NaN: the video has none.
         y: totals by the judge.
         groups: of each video, ``0..G-1``.
         ranks: Spearman's, of average ranks that are taken anew without the group.
     """
-    kept = ~np.isnan(x) & ~np.isnan(y)
+    kept = ~np.isnan(x)
     number = int(groups.max(initial=-1)) + 1
     x, y, groups = x[kept], y[kept], groups[kept]
     if len(x) < 3:

@@ -115,7 +115,7 @@ def jackknife(statistic: Statistic | Plain, matrix: ScoreMatrix) -> Jackknifed:
     if isinstance(statistic, Statistic):
         return statistic.jackknife(matrix)
     clusters = clusters_of(matrix)
-    each = (matrix.videos(clusters != k) for k in range(int(clusters.max(initial=-1)) + 1))
+    each = (matrix.videos(clusters != k) for k in range(matrix.n_clusters))
     without = np.array([_number(statistic(part)) for part in each], np.float64)
     counts: BoolArray = np.asarray((matrix.counted & matrix.answered).any(axis=1))
     return jackknifed(matrix, _number(statistic(matrix)), without, counts, clusters)
@@ -236,7 +236,7 @@ class Counted:
         """The value and those without each cluster, of one sum over the videos."""
         clusters = clusters_of(matrix)
         counts = np.asarray(self.counts(matrix), np.float64)
-        by_cluster = np.zeros((int(clusters.max(initial=-1)) + 1, counts.shape[1]))
+        by_cluster = np.zeros((matrix.n_clusters, counts.shape[1]))
         np.add.at(by_cluster, clusters, counts)
         whole = by_cluster.sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -7,6 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from siming_tasks.metrics.classification import ratio
+
 LabelMapping = Literal["absolute", "proportional", "proportional-3/4"]
 MAPPINGS: tuple[LabelMapping, ...] = ("absolute", "proportional", "proportional-3/4")
 CUTS: dict[str, float] = {"proportional": 2 / 3, "proportional-3/4": 3 / 4}
@@ -60,7 +62,4 @@ def qwk(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     n, x, y, xx, yy, xy = (counts @ weight for weight in (np.ones(16), _X, _Y, _X * _X, _Y * _Y, _X * _Y))
     numerator = 2 * (n * xy - x * y)
     denominator = (n * xx - x * x) + (n * yy - y * y) + (x - y) ** 2
-    kappa: NDArray[np.float64] = np.divide(
-        numerator, denominator, out=np.full(np.shape(n), np.nan), where=denominator > 0
-    )
-    return kappa
+    return ratio(numerator, denominator)

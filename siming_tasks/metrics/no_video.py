@@ -101,7 +101,7 @@ def clock(matrix: ScoreMatrix) -> FloatArray:
                                      random_state=0).fit(taught, labels)  # fmt: skip
         seen = np.sort(np.where(np.isnan(forest.oob_prediction_), labels.mean(), forest.oob_prediction_))
         place = np.searchsorted(seen, forest.predict(rows[judge].reshape(-1, rows.shape[2])).round(9)) / len(seen)
-        given = np.quantile(labels, np.clip(place, 0, 1), method="inverted_cdf")
+        given = np.quantile(labels, place, method="inverted_cdf")
         predicted[judge] = given.reshape(-1, share.shape[1])
     return _answers(matrix, predicted)
 
@@ -171,9 +171,9 @@ def shuffled_self(
     else:
         sides = [side == (positive == "error") for side in (matrix.reference_wrong, matrix.predicted_wrong)]
     groups = clusters_of(matrix)
-    site = np.unique(np.asarray(matrix.sites or [""] * len(known)), return_inverse=True)[1]
-    whole, without = np.zeros(k * k), np.zeros((int(groups.max(initial=-1)) + 1, k * k))
-    for here in range(int(site.max(initial=-1)) + 1):
+    sites, site = np.unique(np.asarray(matrix.sites or [""] * len(known)), return_inverse=True)
+    whole, without = np.zeros(k * k), np.zeros((matrix.n_clusters, k * k))
+    for here in range(len(sites)):
         rows = site == here
         own, place = np.unique(groups[rows], return_inverse=True)  # the clusters that have a video at this site
         held = [_margins(side[rows], known[rows], k, place, len(own)) for side in sides]

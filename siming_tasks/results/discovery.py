@@ -276,7 +276,10 @@ def _named(file: Path) -> Iterator[None]:
 
 def _sharded_model(results: Sequence[Result]) -> str:
     """The model of a folder that holds shards of a run alone; empty for any other folder."""
-    slices = [part for parts in slices_of(result for _, result in results).values() for part in parts]
+    if not results:
+        return ""
+    with _named(results[-1][0]):
+        slices = [part for parts in slices_of(result for _, result in results).values() for part in parts]
     return str(results[-1][1].get("model_name")) if slices and all(part.shard for part in slices) else ""
 
 
@@ -305,9 +308,9 @@ def _facts(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     newest = results[-1]
     config, tasks = newest["config"], _our_tasks(newest)
     return public_run({
-        **{name: config.get(name) for name in ("model", "model_args", "gen_kwargs", "limit")},
-        **{name: config.get(name) or None for name in ("batch_size", "offset")},
-        **{name: newest.get(name) or None for name in ("model_name", "date", "lmms_eval_version", "git_hash")},
+        **{name: config.get(name) for name in ("model", "model_args", "gen_kwargs", "limit", "batch_size")},
+        "offset": config.get("offset") or None,
+        **{name: newest.get(name) for name in ("model_name", "date", "lmms_eval_version", "git_hash")},
         "generation": next((task.get("generation_kwargs") for task in tasks.values()), None),
         "seeds": [config.get(f"{kind}_seed") for kind in ("random", "numpy", "torch", "fewshot")],
         "seconds": sum(float(one.get("total_evaluation_time_seconds") or 0) for one in results) or None,

@@ -120,7 +120,7 @@ def load_predictions(
         or step are left out.
     """
     paths = [Path(path)] if isinstance(path, str | Path) else list(path)
-    shown = str(paths[0]) if len(paths) == 1 else f"{len(paths)} folders"
+    shown = ", ".join(map(str, paths))
     files: list[Path] = []
     problems: list[Problem] = []
     for folder in paths:

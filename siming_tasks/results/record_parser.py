@@ -31,8 +31,8 @@ from siming_tasks.tasks.prompting import PromptOptions, steps_in_part
 _RECORD_KEYS = frozenset(("id", "setting", "answers", "status"))
 _VERDICTS = {CORRECT: 0.0, INCORRECT: 1.0}
 
-Whole = Annotated[int, Field(strict=True, ge=0, lt=10**12)]
-Seconds = Annotated[float, Field(strict=True, ge=-1e9, le=1e9, allow_inf_nan=False)]
+Whole = Annotated[int, Field(strict=True, ge=0)]
+Seconds = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
 class _Media(BaseModel):
@@ -67,7 +67,7 @@ class _Line(BaseModel):
     video_id: str
     step_id: str | None = None
     status: str | None = None
-    missing: dict[str, str] | None = None
+    missing: dict[str, str] = {}
     prompt: Short | None = None
     dataset: Short | None = None
     media: dict[str, Any] | None = None
@@ -247,7 +247,7 @@ class RecordParser:
             parsed = replace(parsed, details={**parsed.details, **stated})
         if source.status in STATUSES and key in row:
             names = parsed.missing.keys()
-            reasons = {k: v for k, v in (source.missing or {}).items() if k in names and v in MISSING}
+            reasons = {k: v for k, v in source.missing.items() if k in names and v in MISSING}
             parsed = replace(parsed, status=source.status, missing={**parsed.missing, **reasons})
         for name, reason in parsed.missing.items():
             what = f"step {name!r} has no usable answer ({reason}); it counts as missing."
@@ -260,7 +260,7 @@ class RecordParser:
             self._note("record-invalid", f"{fault}.", "Score the run's own output, unedited.")
             return None
         # As they stand in the file: a validated time is the same number, but not always of the same type.
-        return logged_reply(logged, logged["status"], source.missing or {})
+        return logged_reply(logged, logged["status"], source.missing)
 
 
 def _fault(record: Mapping[str, Any], source: _Line, steps: _Steps) -> str | None:
@@ -277,7 +277,7 @@ def _fault(record: Mapping[str, Any], source: _Line, steps: _Steps) -> str | Non
         is_usable = name in steps and is_number(value)
         if not is_usable or not (steps[name].on_scale(value) if setting.answer == "score" else value in (0, 1)):
             return f"answer {str(value)[:64]} to {name[:64]!r} is off the scale or was not asked"
-    for name, reason in (source.missing or {}).items():
+    for name, reason in source.missing.items():
         if name not in steps or reason not in MISSING:
             return f"missing {name[:64]!r}: {reason[:64]!r} was not asked or is no reason"
     for form in ANSWER_FORMATS.values():

@@ -46,7 +46,7 @@ def test_refusals(first):
         (other(first, answer="error", predicted=np.zeros((3, 2))), "no metric is common to both"),
         (other(first, asked=np.zeros((3, 2), bool)), "Run 'other' is empty"),
         (other(first, step_ids=("s00", "x")), "different steps"),
-        (apart, "different videos"),
+        (apart, r"videos: 3 only in 'first' \(v00000, v00001, v00002\), 3 only in 'other' \(a, b, c\)\. Compare"),
         (first, "Two runs are called 'first'"),
     ]
     for run, message in cases:

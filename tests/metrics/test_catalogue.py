@@ -120,6 +120,10 @@ def test_order_of_the_videos_does_not_matter(exams):
 def test_the_catalogue():
     assert {*select("error")} >= {"mcc", "precision", "recall", "f1", "coverage"}
     assert {*select("score", compared=True)} >= {"plcc", "srcc", "qwk"}
+    assert {*select("error", symmetric=True)} >= {"mcc", "f1"}
+    assert not {*select(symmetric=True)} & {"precision", "recall", "coverage"}
+    assert {key: row.low for key, row in CATALOGUE.items() if row.low}.keys() >= {"plcc", "srcc", "qwk", "mcc"}
+    assert {row.low for row in CATALOGUE.values()} == {-1, 0}
     assert (headline("score"), headline("error")) == ("qwk", "mcc")
     assert all(row.label and row.title for row in CATALOGUE.values())
     with pytest.raises(KeyError):

@@ -20,6 +20,8 @@ def test_abstention(matrix):
     reference, said = np.full((10, 2), 3.0), np.full((10, 2), 3.0)
     reference[:5, 0], said[:4, 0] = 1, 1  # nine of ten right
     reference[3, 1], said[:4, 1] = 0, nan
+    often = abstention(matrix(reference, said), np.arange(20).reshape(10, 2) > 0).one(metric="abstained")
+    assert (often.value, often.high) == (19 / 20, 1) and often.low < 0.95  # cut to what a share can be
     rows = abstention(matrix(reference, said), np.isnan(said))
     assert rows.one(metric="abstained").value == 0.2
     assert rows.one(metric="accuracy").value == 15 / 16
@@ -61,10 +63,15 @@ def test_iou():
 
 
 def test_named_errors(matrix):
-    made = matrix([[3, 1]] * 2, [[3, 1]] * 2, asked=[[True, True], [True, False]])
-    true = {(0, 0): ["late", "weak"], (0, 1): ["late"], (1, 0): [], (1, 1): ["weak"]}
-    rows = named_errors(made, true, {(0, 0): ["late", "late"], (0, 1): ["weak"], (1, 0): ["deep"]})
-    found = {row.metric: row.value for row in rows}
-    assert found == {"precision": 1 / 3, "recall": 1 / 3, "f1": 1 / 3}
+    """Six times the same two videos: of three errors one is named, and two that are none."""
+    asked = [[True, True], [True, False]] * 6
+    made = matrix([[3, 1]] * 12, [[3, 1]] * 12, asked=asked)
+    true, named = {}, {}
+    for v in range(0, 12, 2):
+        true |= {(v, 0): ["late", "weak"], (v, 1): ["late"], (v + 1, 0): [], (v + 1, 1): ["weak"]}
+        named |= {(v, 0): ["late", "late"], (v, 1): ["weak"], (v + 1, 0): ["deep"]}
+    rows = named_errors(made, true, named)
+    assert {row.metric: row.value for row in rows} == {"precision": 1 / 3, "recall": 1 / 3, "f1": 1 / 3}
+    assert all(0 < row.low < row.value < row.high < 1 for row in rows if row.metric != "recall")
     nothing = named_errors(made, {(0, 0): []}, {})
     assert all(row.value is None and row.why == "No error is stated or named." for row in nothing)

@@ -129,6 +129,7 @@ def test_what_never_varies_is_not_tested(matrix):
     good = matrix(reference, reference)
     bad = good.predicting(3 - reference)
     row = difference(statistic("qwk"), good, bad)
+    assert row.flags == ()
     assert row.value == 2 and row.p is row.low is None and row.why == "It is the same without any video: no interval."
 
 
@@ -142,6 +143,8 @@ def test_a_difference_needs_the_same_videos(matrix):
 
 def test_what_a_user_writes_may_be_undefined(matrix):
     made = matrix(np.ones((6, 1)), np.ones((6, 1)))
+    lead = difference(statistic("qwk"), made.predicting(np.array([[1.0], [2], [3], [1], [0], [1]])), made)
+    assert lead.value is None and "one and the same label everywhere" in lead.why  # of the side that has no value
     for found in (nan, math.inf):
         row = estimate(lambda m, found=found: found, made)
         assert row.value is None and row.why == "It is 0/0 here."

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.model_selection import GroupKFold
 
 from siming_tasks.metrics.catalogue import statistic
 from siming_tasks.metrics.jackknife import jackknife
@@ -68,7 +70,8 @@ def test_which_judges_there_are(matrix, exams):
     assert set(no_video_judges(replace(plain, sites=("x",) * 12, durations=np.arange(12.0)))) == {*JUDGES} - {
         "site-step-prior"
     }
-    alone = matrix([[1, 2]], [[1, 2]], sites=("x",))
+    assert "clock" in no_video_judges(replace(plain, spans=np.zeros((12, 3, 2))))
+    alone = matrix([[1, 2]], [[1, 2]], sites=("x",), durations=[9.0])
     assert set(no_video_judges(alone)) == {"always-correct", "always-failed"}  # no other video to learn from
 
 
@@ -87,7 +90,8 @@ def hesitant(rng, videos=200, steps=8, wait=6.0):
     pauses = rng.gamma(4, 1, (videos, steps)) + wait * (reference < 3)
     lengths = rng.gamma(9, 1, (videos, steps))
     end = np.cumsum(pauses + lengths, axis=1)
-    spans, durations = np.stack([end - lengths, end], axis=2), end[:, -1] + rng.gamma(4, 1, videos)
+    spans = np.stack([end - lengths, end], axis=2).round(1)
+    durations = (end[:, -1] + rng.gamma(4, 1, videos)).round(1)
     return make_matrix(reference, 0 * reference, spans=spans, durations=durations)
 
 
@@ -98,6 +102,23 @@ def test_the_clock_hears_hesitation(seed):
     assert kappa > 0.45
     deaf = made.predicting(clock(hesitant(np.random.default_rng(seed), wait=0.0)))
     assert abs(jackknife(statistic("qwk"), deaf).value) < 0.15  # where pauses tell nothing, it knows nothing
+
+
+def test_the_clock_is_that_of_the_page():
+    made = hesitant(np.random.default_rng(5), videos=30, steps=4)
+    share, said = made.reference / made.max_score, np.full(made.reference.shape, nan)
+    pause = made.spans[:, 1:, 0] - made.spans[:, :-1, 1]
+    unknown = np.full((30, 1), -1e6)
+    seconds = [made.spans[..., 1] - made.spans[..., 0], *np.moveaxis(made.spans, 2, 0), np.hstack([unknown, pause]),
+               np.hstack([pause, unknown]), np.tile(made.durations[:, None], 4)]  # fmt: skip
+    for learn, judge in GroupKFold(5).split(share, groups=made.clusters):
+        x = np.stack([*seconds, np.tile(share[learn].mean(axis=0), (30, 1))], axis=2)
+        forest = ExtraTreesRegressor(50, min_samples_leaf=5, max_features=0.6, bootstrap=True, oob_score=True,
+                                     random_state=0).fit(x[learn].reshape(-1, 7), share[learn].ravel())  # fmt: skip
+        guess = forest.predict(x[judge].reshape(-1, 7)).round(9)
+        q = (forest.oob_prediction_[:, None] < guess).mean(axis=0)
+        said[judge] = np.quantile(share[learn], q, method="inverted_cdf").reshape(-1, 4)
+    assert clock(made) == pytest.approx(said * made.max_score)
 
 
 def test_the_clock_of_whole_videos_knows_their_length():

@@ -24,6 +24,7 @@ def test_words(text: str, expected: tuple[str, ...]) -> None:
     [
         ("cpr_01", "cpr_01"), ("CPR-1", "cpr_01"), ("[cpr_01]", "cpr_01"), ("step cpr_01", "cpr_01"),
         ("Scene safety", "cpr_01"), ("环境安全", "cpr_01"), ("cpr_01: Scene Safety", "cpr_01"),
+        ("cpr_01 scene", "cpr_01"),
         ("cpr_01 环境安全 Scene safety", "cpr_01"), ("Step 4: Power on", "aed_01"), ("AED_02", "aed_02"),
         ("[cpr_01] Scene safety (maximum 2 points)", "cpr_01"), ("cpr_01（满分2分）", "cpr_01"),
         ("[cpr_01] Scene safety (maximum 10 points)", None), ("cpr_01_max", None), ("cpr_01_confidence", None),

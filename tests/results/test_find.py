@@ -10,6 +10,7 @@ from siming_tasks.cli.main import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset
 from siming_tasks.results.discovery import dataset_folder, find_runs, slug_of
+from siming_tasks.results.record import SUPERVISED
 
 
 def test_names_come_from_what_was_run(exams: Dataset, make_run: Callable[..., Path], tmp_path: Path) -> None:
@@ -55,6 +56,15 @@ def test_missing_and_broken_runs_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nowhere: no such file or folder\. Give a prediction file"):
         find_runs([str(tmp_path / "nowhere")])
     (tmp_path / "1_samples_siming_full_score.jsonl").write_text("{}\n")
-    (tmp_path / "1_results.json").write_text("{")
-    with pytest.raises(DataError, match=r"1_results\.json: not a results file of lmms-eval"):
-        find_runs([str(tmp_path)])
+    limit = '{"config": {"limit": "many"}, "configs": {"siming_full_score": {}}}'
+    for text in ("{", limit):
+        (tmp_path / "1_results.json").write_text(text)
+        with pytest.raises(DataError, match=r"1_results\.json: not a results file of lmms-eval"):
+            find_runs([str(tmp_path)])
+
+
+def test_a_judge_that_was_trained_on_these_data_says_so(tmp_path: Path) -> None:
+    judge = {"kind": SUPERVISED, "backbone": "/home/me/siglip", "folds": "5", "mood": "good"}
+    (tmp_path / "p.jsonl").write_text(json.dumps({"judge": judge}) + "\n")
+    (source,) = find_runs([str(tmp_path / "p.jsonl")])
+    assert (source.role, source.facts) == ("supervised", {"judge": SUPERVISED, "trained": "backbone=siglip, folds=5"})

@@ -205,6 +205,7 @@ def test_an_edited_record_is_refused(dataset: Dataset, tmp_path: Path) -> None:
         ({"answers": {"cpr_99": 1}}, "answer 1 to 'cpr_99' is off the scale or was not asked"),
         ({"answers": {"cpr_01": 1e-9}}, "answer 1e-09 to 'cpr_01' is off the scale"),
         ({"answers": [1]}, "`answers` is not an object"),
+        ({"missing": {"cpr_01": "lost"}}, "missing 'cpr_01': 'lost' was not asked or is no reason"),
     ]
     record = complete_run(dataset)[0]
     for change, message in cases:
@@ -286,7 +287,13 @@ def test_another_data_set_is_refused(dataset: Dataset, tmp_path: Path) -> None:
 def test_paths_without_predictions_are_refused(dataset: Dataset, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     lines(tmp_path / "other.jsonl", [{"doc_id": 0}])
-    cases = {"absent": "no such file or folder", "empty": r"no \*\.jsonl file", "other.jsonl": "no line holds"}
+    (tmp_path / "many.jsonl").write_text("[]\n" * 1_100)
+    cases = {
+        "many.jsonl": "many.jsonl:1000: 1,000 errors; the rest",
+        "absent": "no such file or folder",
+        "empty": r"no \*\.jsonl file",
+        "other.jsonl": "no line holds",
+    }
     for name, message in cases.items():
         with pytest.raises(DataError, match=message):
             read_run(tmp_path / name, dataset)

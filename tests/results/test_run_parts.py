@@ -92,6 +92,7 @@ def test_parts_are_the_whole_run_in_several_folders_and_in_one(
     source = run_at(folders)
     assert source.name == "org/Model" and source.paths == tuple(folders)
     assert not any("shard" in facts for facts in source.facts["tasks"].values())
+    assert not any("shard" in facts for facts in run_at(folders[:2]).facts["tasks"].values())
     (found,), (named,) = find_runs([str(folders[0].parent)]), find_runs([f"ours={folder}" for folder in folders])
     assert (found.paths, named.paths, named.name) == (tuple(folders), tuple(folders), "ours")
     assert len(find_runs([*map(str, folders)])) == 3, "apart they are runs of their own"

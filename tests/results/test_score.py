@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +16,12 @@ from siming_tasks.data import Dataset
 from siming_tasks.metrics import Rows
 from siming_tasks.metrics.evaluate import RANKED
 from siming_tasks.options import Options
-from siming_tasks.parsing import parse_reply
-from siming_tasks.results.discovery import asked_ids
+from siming_tasks.parsing import Parsed, parse_reply
+from siming_tasks.results.discovery import RequestSlice, asked_ids
+from siming_tasks.results.estimand import Estimand
 from siming_tasks.results.evaluate_records import build_score_matrix, evaluate_records
-from siming_tasks.results.record import Record, distinct_records
+from siming_tasks.results.lmms_eval_commands import command_of
+from siming_tasks.results.record import Conditions, Record, distinct_records, merge_parts
 from siming_tasks.rubrics import rubric_from
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, expected_ids
@@ -73,6 +78,9 @@ def test_full_panel_by_hand() -> None:
     np.testing.assert_array_equal(panel.reference, [[3, 1, nan], [0, 2, nan]])  # N/A and withheld are no reference
     np.testing.assert_array_equal(panel.predicted, [[2, 1, nan], [0, nan, 1]])  # 9 of 2 points is no answer
     np.testing.assert_array_equal(panel.asked, [[True, True, False], [True, True, True]])
+    assert np.isnan(panel.spans).all() and panel.durations.tolist() == [10, 10]  # the setting shows no times
+    clips = build_score_matrix([], DATASET, "clip_score", asked=asked_ids("clip_score", DATASET.videos, ()))
+    assert clips.spans[:, 0].tolist() == [[0, 2], [0, 2]] and np.isnan(clips.spans[0, 1]).all()
     other = build_score_matrix(records, DATASET, "full_score", "rater_a")
     np.testing.assert_array_equal(other.reference, [[2, 1, nan], [0, 2, 1]])
 
@@ -85,21 +93,36 @@ def test_absent_records_count_only_when_the_run_is_meant_to_be_complete() -> Non
     assert whole.predicted[1, 0] == 1.0
 
 
-@pytest.mark.parametrize("setting", list(TASKS))
-def test_an_unlimited_run_was_asked_every_request_and_no_other(setting: str) -> None:
-    ids = list(expected_ids(TASKS[setting], DATASET.videos))
-    every = asked_ids(setting, DATASET.videos, ())
-    assert len(every) == len(ids) and every == frozenset(ids)
-    foreign = [f"{setting}/v9", f"{setting}/v1/nope", f"{setting}/v1/y_01", f"other/{ids[0].partition('/')[2]}", ""]
-    foreign += [ids[0] + "/x_01", f"{setting}/v1/", setting] + ([f"{setting}/v1"] if "clip" in setting else [])
-    assert not any(request in every for request in foreign)
-    assert every | {"more"} == frozenset([*ids, "more"])
+def test_a_run_was_asked_what_its_slices_say() -> None:
+    def asked(*slices: RequestSlice, setting: str = "clip_score", have: Sequence[str] = ()) -> list[str]:
+        found = asked_ids(setting, DATASET.videos, have, slices=slices)
+        return [one for one in expected_ids(TASKS[setting], DATASET.videos) if one in found]
+
+    every = asked()
+    assert len(every) == 4 == len(asked(RequestSlice(parts=True)))
+    assert asked(RequestSlice(1, 2.0)) == every[1:3] and asked(RequestSlice(limit=1)) == every[:1]
+    assert asked(RequestSlice(shard="2/2"), RequestSlice(3)) == every[2:]
+    assert asked(RequestSlice(limit=1), have=every[3:]) == [every[0], every[3]]
+    for share in (RequestSlice(limit=0.5), RequestSlice(limit=1, parts=True), RequestSlice(shard="1/2", parts=True)):
+        assert asked(share, have=every[3:]) == every[3:], "what was asked is not known"
+
+
+def test_the_command_of_a_run_states_what_it_was_shown() -> None:
+    facts = {"model": "vllm", "model_args": "model=m,***", "batch_size": 2, "gen_kwargs": {"max_new_tokens": 99},
+             "tasks": {"siming_full_score": {"siming_options": '{"frames": 8, "rater": "x"}'}}}  # fmt: skip
+    assert command_of(facts, ["siming_full_score"], RequestSlice(3, 2.0, shard="1/2", split="a b"), data="D") == (
+        "SIMING_DATA=D SIMING_SPLIT='a b' SIMING_SHARD=1/2 SIMING_FRAMES=8 lmms-eval --model vllm --model_args "
+        "'model=m,***' --tasks siming_full_score --batch_size 2 --gen_kwargs max_new_tokens=99 --offset 3 --limit 2 "
+        "--log_samples --output_path OUT"
+    )
+    plain = command_of({}, ["a", "b"], RequestSlice(), data=None)
+    assert plain == "lmms-eval --model MODEL --model_args MODEL_ARGS --tasks a,b --log_samples --output_path OUT"
 
 
 def test_a_request_answered_twice() -> None:
     one = record("clip_score", "v2", "x_02", '{"score": 1}')
     other = record("clip_score", "v2", "x_02", '{"score": 2}')
-    assert distinct_records([one, one]) == ([one], [])
+    assert distinct_records([one, replace(one)]) == ([one], [])
     for pair in ([one, other], [other, one]):
         joined, conflicts = distinct_records(pair)
         assert conflicts == ["clip_score/v2/x_02"] and joined[0].answers == {}
@@ -126,11 +149,66 @@ def test_evaluation_counts_statuses_and_reasons() -> None:
     assert number_of(result, "coverage").value == pytest.approx(1 / 5)
     assert result["synthetic"] is True
     assert result["requests"] == {"answered": 2, "asked": 2, "expected": 2, "conflicts": []}
+    assert result["counts"] == {"videos": 2, "asked": 5, "answered": 1, "with_reference": 4, "scored": 1,
+                                "prevalence": 0, "called_wrong": 1}  # fmt: skip
+    assert result["media"] == {"modes": {"unknown": 2}} and result["estimand"]["missing"] == 4 / 5
+    assert result["estimand"]["sentence"] == (
+        "Estimand: agreement with the consensus of this physician (these raters, no others) in “Full video, scores”, "
+        "over 2 videos, taken as a sample of videos like these; missing answers (80.0%) are left out of the metrics, "
+        "and count as full points (“correct”) where imputed, in ranks and in tests."
+    )
 
 
-@pytest.mark.parametrize("setting", TASKS)
-def test_no_records_are_no_numbers(setting: str) -> None:
-    found = evaluate_records([], DATASET, Options(), setting)
-    assert found["requests"]["answered"] == 0 < found["requests"]["expected"]
-    rows = Rows.from_json(found["rows"])
-    assert rows.of(RANKED) and all(row.value is None and row.why for row in rows), "undefined is not 0"
+def test_what_was_asked_and_shown_is_summed_up() -> None:
+    one, two, three = (record("clip_score", "v2", step, '{"score": 1}') for step in ("x_01", "x_02", "y_01"))
+    media = {"mode": "frames", "n_frames": 8, "fps": 1.0, "encoding": "png"}
+    one = replace(one, conditions=Conditions(asking="json", reply_schema="abc", media=media))
+    two = replace(two, conditions=Conditions(media={**media, "n_frames": 4}))
+    found = evaluate_records([one, two, three], DATASET, Options(), "clip_score")
+    assert found["prompt"]["asking"] == "plain, json" and found["prompt"]["schemas"]["sent"] == 1
+    assert found["media"] == {"modes": {"frames": 2, "unknown": 1}, "encodings": {"png": 2},
+                              "n_frames": {"min": 4, "max": 8}, "fps": {"min": 1, "max": 1}}  # fmt: skip
+
+
+def test_the_estimand_says_whose_exams_and_which_answers_a_number_is_about() -> None:
+    whole = Estimand("full_score", "Full", 40, "student", 10, ("site",), 3, "consensus", ("a", "b"), 0.1)
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({}, "the consensus of these 2 physicians (these raters, no others) in “Full”, over 40 videos of 10 students, "
+             "taken as a sample of students like these at these 3 sites, not at others; missing answers (10.0%) are"),
+        ({"sites": 1, "clusters": 1}, "of 1 student, taken as a sample of students like these at this one site; miss"),
+        ({"sites": 0, "unit": "video", "part": "test"}, "over 40 videos of the split test, taken as a sample of videos "
+                                                        "like these; missing"),
+        ({"unit": "site", "fixed": ("student", "site")}, "of 10 sites, taken as a sample of sites like these; these "
+                                                         "students stand for themselves; missing"),
+        ({"reference": "a", "missing": None}, "with the points of a (these raters, no others)"),
+        ({"missing": None}, "; missing answers are left out"),
+        ({"machines": "2 models", "raters": (), "heard": "All."}, "the consensus (these raters, no others: 2 models, no"
+                                                                  " person)"),
+        ({"heard": "All."}, "in ranks and in tests. All."),
+    ]  # fmt: skip
+    for changed, said in cases:
+        assert said in replace(whole, **changed).sentence
+
+
+def test_no_records_are_no_numbers() -> None:
+    for setting in TASKS:
+        found = evaluate_records([], DATASET, Options(), setting)
+        assert found["requests"]["answered"] == 0 < found["requests"]["expected"] and found["prompt"]["template"]
+        rows = Rows.from_json(found["rows"])
+        assert rows.of(RANKED) and all(row.value is None and row.why for row in rows), "undefined is not 0"
+
+
+def test_parts_of_an_exam_become_one_record() -> None:
+    def part(name: str, parsed: Parsed, **conditions: Any) -> Record:
+        return Record("full_score", "v1", None, parsed, Conditions(prompt=name, part=name, **conditions))
+
+    shown = {"mode": "frames", "n_frames": 8}
+    one = part("x", Parsed("ok", {"x_01": 2.0}), usage={"cost": 1.0}, media={"mode": "unknown"})
+    two = part("y", Parsed("refused", {}, {"x_02": "absent"}), usage={"cost": 2.0}, media=shown)
+    ((whole,), conflicts) = distinct_records([one, two])
+    assert (whole.status, whole.answers, whole.missing, conflicts) == ("partial", {"x_01": 2}, {"x_02": "absent"}, [])
+    assert whole.conditions.parts == {"x": "ok", "y": "refused"} and whole.conditions.part == ""
+    assert whole.conditions.usage["cost"] == 3 and whole.media == shown and len(whole.conditions.prompt) == 12
+    assert merge_parts([two]).status == "refused" and merge_parts([one]).status == "ok"
+    unknown = merge_parts([one, part("z", Parsed("request_failed", {}, {"x_02": "absent"}))])
+    assert (unknown.status, unknown.conditions.usage) == ("request_failed", None)

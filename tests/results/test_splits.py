@@ -14,8 +14,10 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, check_dataset, open_dataset
 from siming_tasks.data.minimal_pairs import read_pairs
 from siming_tasks.data.splits import parts_of, take_part
+from siming_tasks.results.lmms_eval_commands import missing_requests
 from siming_tasks.results.run import read_run, score_run
 from tests.records import number_of
+from tests.runs import unanswered
 
 Edit = Callable[[Callable[[list[dict[str, Any]]], Any]], None]
 SETTINGS = ("full_score", "clip_error")
@@ -89,6 +91,10 @@ def test_a_run_on_a_part_is_read_on_that_part(parted: Dataset, make_run: Callabl
     assert len(both.asked("full_score")) == 2
     with pytest.raises(DataError, match="no line holds a prediction about the split 'test' of"):
         read_run(folder, take_part(parted, "test"))
+    unanswered(next(folder.glob("*_samples_*full_score*")), (1,))
+    run = read_run(folder, parted)
+    ((count, missing),) = missing_requests(run, run.dataset, ["full_score"]).values()
+    assert count == 2 and [request.id for request in missing] == ["full_score/v003"]
 
 
 def test_a_limit_counts_the_videos_of_the_part(parted: Dataset, make_run: Callable[..., Path], tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import open_dataset
 from siming_tasks.parsing import Parsed, parse_reply
 from siming_tasks.report.formatting import usage_line
-from siming_tasks.results.record import Conditions, Record, is_asked_again
+from siming_tasks.results.record import Conditions, Record, answered_more, is_asked_again
 from siming_tasks.results.usage import Prices, add_usage, load_prices, usage_summary
 from tests.records import record_json
 from tests.results.test_read import logged
@@ -153,3 +154,11 @@ def test_what_is_no_whole_answer_is_asked_again_unless_it_would_be_cut_again(
     status: str, reason: str | None, again: bool
 ) -> None:
     assert is_asked_again(status, {"finish_reason": reason}) is again
+
+
+def test_more_of_an_answer_takes_the_place_of_less() -> None:
+    order = ("request_failed", "empty", "truncated", "ok")
+    assert {(a, b) for a, b in product(order, order) if answered_more(a, b)} == {
+        (order[k], order[n]) for k in range(4) for n in range(k)
+    }
+    assert not answered_more("ok", "refused")
