@@ -40,9 +40,7 @@ SLOW_TESTS = {
     "test_a_judge_that_knows_nothing_is_as_good_as_its_shuffled_self",
     "test_differences_and_judges_that_never_look",
     "test_any_json_with_a_wound",
-    "test_more_than_1000_clusters",
     "test_none_knows_the_labels_of_its_own_cluster",
-    "test_the_clock_hears_hesitation",
 }
 """Tests of the fast folders that take seconds of processor time each, and so are not fast."""
 

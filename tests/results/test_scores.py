@@ -64,21 +64,6 @@ def test_predictions_made_without_labels_score_as_with_them(folder: Path, tmp_pa
     assert "dataset-differs" not in {problem.code for problem in hosted.problems}
 
 
-def test_withholding_overwrites_nothing(folder: Path, tmp_path: Path) -> None:
-    def at(name: str) -> Path:
-        return tmp_path / name
-
-    with pytest.raises(DataError, match="must lie outside the public folder"):
-        withhold(folder, at("public"), at("public/labels.json"))
-    withhold(folder, at("public"), at("labels.json"))
-    for public, labels in (("public", "labels2.json"), ("public2", "labels.json")):
-        with pytest.raises(DataError, match=r"exists\. Name another"):
-            withhold(folder, at(public), at(labels))
-    with pytest.raises(DataError, match="there is nothing to withhold"):
-        withhold(at("public"), at("public3"), at("labels3.json"))
-    assert not list(tmp_path.glob(".public*"))
-
-
 def test_scoring_needs_no_videos(folder: Path, predictions: Path) -> None:
     """The keeper of the labels, or a colleague with the logs, need not have the media."""
     with_media = scored(folder, predictions)
