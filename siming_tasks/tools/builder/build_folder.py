@@ -29,7 +29,6 @@ from siming_tasks.media.sound import QUIET
 from siming_tasks.tools.builder.build_plan import BuildOptions, BuildPlan, Inputs, make_plan
 from siming_tasks.tools.builder.event_log_sheet import UseRatings
 from siming_tasks.tools.builder.label_rows import COLUMNS, VIDEO_FIELDS, LabelRow, table_of
-from siming_tasks.tools.builder.source_gate import Recording
 from siming_tasks.tools.builder.transcode import transcode
 from siming_tasks.tools.builder.video_files import span_problems
 
@@ -175,24 +174,23 @@ def _build(out: Path, plan: BuildPlan, part: Path, jobs: int, progress: bool) ->
 
 
 def _not_whole(plan: BuildPlan, media: Mapping[str, Mapping[str, Any]]) -> list[Problem]:
-    """A warning for every file of whose pictures many at its end could not be decoded, some are lost or damaged."""
+    """Warnings about files of which pictures or sound are lost or damaged, or whose sound track holds nothing."""
     problems: list[Problem] = []
     for name, source in plan.sources.items():
         done = media[plan.ids[name]]
-        if cut := Recording(source.path, source.duration, float(done["duration"])).cut():
-            problems.append(cut)
-        if done["lost"] or done["damaged"]:
-            what = f"of {done['stored']} pictures {done['lost']} do not survive, and {done['damaged']} are damaged."
-            fix = "Export it again from the source if they matter: they cannot be decoded, or follow within 1/60 s."
-            code = "media-damaged" if done["damaged"] else "media-lost"
-            problems.append(Problem(code, what, fix, str(source.path), severity="warning"))
-        if done["unheard"]:
-            what = f"{done['unheard']} packets of its sound are damaged; silence stands for them."
-            fix = "Export it again from the source."
-            problems.append(Problem("sound-damaged", what, fix, str(source.path), severity="warning"))
-        if done["loudest"] is not None and done["loudest"] <= QUIET:
-            what, fix = "its sound track is without any sound.", "Take a recording whose microphone was on."
-            problems.append(Problem("sound-silent", what, fix, str(source.path), severity="warning"))
+        again = "Export it again from the source"
+        found = [
+            (done["lost"] or done["damaged"], "media-damaged" if done["damaged"] else "media-lost",
+             f"of {done['stored']} pictures {done['lost']} do not survive, and {done['damaged']} are damaged.",
+             f"{again} if they matter: they cannot be decoded, or follow within 1/60 s."),
+            (done["unheard"], "sound-damaged",
+             f"{done['unheard']} packets of its sound are damaged; silence stands for them.", f"{again}."),
+            (done["loudest"] is not None and done["loudest"] <= QUIET, "sound-silent",
+             "its sound track is without any sound.", "Take a recording whose microphone was on."),
+        ]  # fmt: skip
+        problems += [
+            Problem(code, what, fix, str(source.path), severity="warning") for so, code, what, fix in found if so
+        ]
     return problems
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from openpyxl.styles import Font
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.rubrics import rubric_from
-from siming_tasks.tools.builder.label_rows import COLUMNS, LabelRow, copied, joined, table_of
+from siming_tasks.tools.builder.label_rows import COLUMNS, LabelRow, joined, table_of
 from siming_tasks.tools.builder.label_tables import read_labels
 from siming_tasks.tools.builder.video_files import span_problems
 from tests.data.conftest import RUBRIC
@@ -205,15 +206,6 @@ def test_a_span_that_is_none_is_told_where_it_stands(tmp_path: Path) -> None:
     assert span_problems(rows, {"v1": 10.0}) == []
 
 
-def test_raters_who_always_agree_are_said(tmp_path: Path) -> None:
-    rows = [f"v{video},cpr_01,{rater},{video % 3}" for video in range(12) for rater in "ab"]
-    alike, _ = read(csv(tmp_path / "a.csv", "\n".join(["video_id,step_id,rater,points", *rows])))
-    (warning,) = copied(alike, ["a", "b"])
-    assert warning.what == "'a' and 'b' give the same points in all 12 judgments." and warning.severity == "warning"
-    rows[0] = "v0,cpr_01,a,1"
-    assert not list(copied(read(csv(tmp_path / "b.csv", "\n".join(["video_id,step_id,rater,points", *rows])))[0], "ab"))
-
-
 def test_the_table_that_is_kept_says_what_was_read(tmp_path: Path) -> None:
     text = TIMES.format(1, 2.25).replace("\n", ",student,site\n", 1).replace("2.25\n", "2.25,T1,A\n") + \
         "v1,cpr_02,a,N/A,,,T1,A\nv1,cpr_03,b,1,,,T1,A\nv1,cpr_03,consensus,2,,,T1,A\n"  # fmt: skip
@@ -265,6 +257,8 @@ BOOKS: dict[str, tuple[Callable[[Any], Any], list[Any] | str]] = {
     "decimals": (form("0.00", 2.0), ONE),
     "percent": (form("0%"), f"{UNSEEN} is shown in the number format '0%' + General"),
     "zeros are not shown": (form("0;-0;;@", 0), "[cells-unseen] + '0' is shown in the number format '0;-0;;@'"),
+    "zeros that the sheet hides": (lambda s: (value(0)(s), setattr(s.sheet_view, "showZeros", False)),
+                                   "[cells-unseen] + '0' is a zero, and the sheet does not show zeros"),
     "rounded": (form("0", 1.5), "[cells-unseen] + '1.5' is shown rounded"),
     "a date": (value(datetime.date(2026, 3, 1)), "[cells-unseen] + '2026-03-01T00:00:00' is a date"),
     "a clock": (value(datetime.time(1, 23)), "[cells-unseen] + '01:23:00' is a date or a time of day"),
@@ -291,11 +285,6 @@ def test_a_workbook_is_read_right_or_refused(tmp_path: Path, name: str) -> None:
     assert "datetime" not in str(got)
 
 
-def test_zeros_that_a_sheet_does_not_show_are_refused(tmp_path: Path) -> None:
-    path = book(tmp_path / "a.xlsx", [HEAD, ["v1", "a", 0]], lambda s: setattr(s.sheet_view, "showZeros", False))
-    judge(found(path), "[cells-unseen] + '0' is a zero, and the sheet does not show zeros")
-
-
 def test_every_sheet_of_a_workbook_is_a_table(tmp_path: Path) -> None:
     made = openpyxl.load_workbook(book(tmp_path / "a.xlsx", ROWS))
     made.create_sheet("empty")
@@ -305,7 +294,9 @@ def test_every_sheet_of_a_workbook_is_a_table(tmp_path: Path) -> None:
     for row in (["video_id", "step_id", "start", "end"], ["v1", "cpr_01", 0, "0:01.5"]):
         times.append(row)
     made.save(tmp_path / "a.xlsx")
-    assert found(tmp_path / "a.xlsx") == [("v1", "cpr_01", 0.0, 1.5, {"a": 2.0, "b": 1.0})]
+    renamed = shutil.copy(tmp_path / "a.xlsx", tmp_path / "a.csv")  # a workbook is known by its content
+    for path in (tmp_path / "a.xlsx", Path(renamed)):
+        assert found(path) == [("v1", "cpr_01", 0.0, 1.5, {"a": 2.0, "b": 1.0})]
     times.sheet_state = "hidden"
     made.create_sheet("legend").append(["0", "not done"])
     made.save(tmp_path / "a.xlsx")
@@ -315,11 +306,6 @@ def test_every_sheet_of_a_workbook_is_a_table(tmp_path: Path) -> None:
 
 
 # --- files that are none
-
-
-def odd(path: Path, content: bytes) -> Path:
-    path.write_bytes(content)
-    return path
 
 
 @pytest.mark.parametrize(
@@ -332,14 +318,7 @@ def odd(path: Path, content: bytes) -> Path:
     ],
 )
 def test_files_that_are_no_tables_are_refused(tmp_path: Path, name: str, content: bytes, said: str) -> None:
-    with pytest.raises(DataError) as caught:
-        read(odd(tmp_path / name, content))
-    assert f"{tmp_path / name}: {said}" in str(caught.value)
-
-
-def test_a_workbook_is_known_by_its_content(tmp_path: Path) -> None:
-    path = book(tmp_path / "a.xlsx", ROWS)
-    assert found(path.rename(tmp_path / "a.csv")) == ONE
+    judge(found(csv(tmp_path / name, content)), f"{tmp_path / name}: {said}")
 
 
 def test_large_files_are_refused(tmp_path: Path) -> None:
@@ -351,16 +330,3 @@ def test_large_files_are_refused(tmp_path: Path) -> None:
     for path, said in ((tmp_path / "bomb.xlsx", "unpacks to more than"), (tmp_path / "long.csv", "2,147,483,648 bytes"),
                        (corner, "1048576: at most")):  # fmt: skip
         judge(found(path), f"{path} + {said}")
-
-
-def test_every_byte_of_a_workbook_may_be_wrong(tmp_path: Path) -> None:
-    path = book(tmp_path / "a.xlsx", ROWS)
-    data, refused = path.read_bytes(), 0
-    places = range(0, len(data), 397)
-    for at in places:
-        got = found(odd(path, data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :]))
-        assert got == ONE or (isinstance(got[0], str) and str(path) in got[0]), at
-        refused += got != ONE
-    assert refused > len(places) / 2
-    for keep in (0.3, 0.6, 0.9, 0.99):
-        judge(found(odd(path, data[: int(len(data) * keep)])), "not a readable .xlsx file")

@@ -90,24 +90,6 @@ def test_other_kinds_are_encoded_picture_for_picture(
     assert checked(tmp_path / "out.mp4") == []
 
 
-def test_a_variable_rate_keeps_its_clock(tmp_path: Path) -> None:
-    """Whatever was on screen at a time is on screen at that time afterwards, to half a new period."""
-    gaps = np.random.default_rng(0).integers(20, 300, 39)
-    pts = np.concatenate([[0], np.cumsum(gaps)])
-    source = write_video(tmp_path / "a.mp4", frames=40, pts=pts.tolist(), options={"bf": "0"})
-    result = normalise(source, tmp_path / "b.mp4")
-    old_times, old = pictures(source)
-    new_times, new = pictures(tmp_path / "b.mp4")
-    period = float(1 / Fraction(result.rate))
-    assert np.unique(np.diff(new_times).round(6)).size == 1
-    assert result.duration == pytest.approx(old_times[-1] + 0.1, abs=0.1)  # the last picture lasts as its packet says
-    nearest = np.abs(((new[:, None] - old[None]) ** 2).mean(axis=(2, 3))).argmin(axis=1)
-    assert (
-        np.abs(new_times - np.clip(new_times, old_times[nearest], np.append(old_times[1:], 99)[nearest])).max()
-        <= period
-    )
-
-
 def test_pictures_that_begin_late_stay_late(tmp_path: Path) -> None:
     """Sound from 0 s, pictures from 1 s: a player shows the first picture at 1 s, and so must spans count."""
     source = write_video(tmp_path / "a.mkv", pts=[1000 + 100 * n for n in range(20)], audio=True, options={"bf": "0"})
@@ -205,7 +187,7 @@ def numbers(path: Path) -> list[int]:
         return [number(frame.to_ndarray(format="rgb24")) for frame in container.decode(video=0)]
 
 
-@pytest.mark.parametrize("how", [{}, {"codec": "mpeg4", "options": {"bf": "2"}}, {"options": {"bf": "0"}}])
+@pytest.mark.parametrize("how", [{}, {"codec": "mpeg4", "options": {"bf": "2"}}])
 def test_an_avi_states_no_times_and_every_picture_is_in_its_place(tmp_path: Path, how: dict[str, Any]) -> None:
     """FFmpeg guesses when pictures are shown, and with B-frames guesses wrong."""
     source = make(tmp_path / "a.avi", 40, size=(160, 96), **how)
@@ -219,6 +201,7 @@ def test_an_avi_states_no_times_and_every_picture_is_in_its_place(tmp_path: Path
     [
         ([33] * 100, "1000/33", 0),  # 30.3 per second: at 30 one in a hundred would fall out
         ([33, 100, 34, 66, 34, 33] * 10, "20", 20),  # filmed at 30, every third dropped
+        ([5] * 239, "60", 167),  # 200 per second become 60
     ],
 )
 def test_the_rate_is_the_average_and_what_it_loses_is_counted(
@@ -228,11 +211,8 @@ def test_the_rate_is_the_average_and_what_it_loses_is_counted(
     source = make(tmp_path / "a.mkv", len(pts), size=(160, 96), pts=pts, time_base=Fraction(1, 1000), codec="libx264")
     result = normalise(source, tmp_path / "b.mp4")
     shown = numbers(tmp_path / "b.mp4")
-    assert (
-        (result.rate, result.stored, result.lost)
-        == (rate, len(pts), lost)
-        == (rate, 1 + len(gaps), len(pts) - len(set(shown)))
-    )
+    assert (result.rate, result.stored, result.lost) == (rate, len(pts), lost)
+    assert lost == len(pts) - len(set(shown))
     period = 1 / float(Fraction(result.rate))
     first = np.array([shown.index(index) for index in sorted(set(shown))]) * period
     assert shown == sorted(shown)
@@ -265,14 +245,6 @@ def test_a_cut_film_without_any_keyframe_behind_the_cut_is_built_from_where_pict
     assert seen.duration == pytest.approx(result.duration, abs=0.1)
     shown = numbers(tmp_path / "b.mp4")
     assert shown[-60:] == list(range(90, 150)), "each where it was"
-
-
-def test_pictures_that_follow_too_fast_are_counted(tmp_path: Path) -> None:
-    """240 per second become 60: three of four do not survive, which is said."""
-    source = make(tmp_path / "a.mkv", 240, rate=240, size=(160, 96))
-    result = normalise(source, tmp_path / "b.mp4")
-    assert (result.rate, result.frames, result.stored, result.lost) == ("60", 60, 240, 180)
-    assert len(set(numbers(tmp_path / "b.mp4"))) == 60
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".mkv"])
