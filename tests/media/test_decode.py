@@ -72,8 +72,9 @@ def test_timelines_count_frames_and_survive_json(videos: Any) -> None:
     again = Timeline.from_json(json.loads(json.dumps(timeline.to_json())))
     assert again.to_json() == timeline.to_json()
     assert np.array_equal(again.times, [(i * i + 10 * i) / 600 for i in range(60)])
-    even = Timeline.even(5, 25.0)
-    assert even.times.tolist() == pytest.approx([0.0, 0.04, 0.08, 0.12, 0.16]) and even.duration == pytest.approx(0.2)
+    even = Timeline.even(5, 29.97)  # whose time base is 100/2997 s
+    assert even.times.tolist() == pytest.approx([index / 29.97 for index in range(5)])
+    assert even.duration == pytest.approx(5 / 29.97)
 
 
 # Refused, each by its name ---------------------------------------------------------------------------------------
