@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from siming_tasks.common.errors import MediaError
-from siming_tasks.media import read_timeline, sample_indices, view
+from siming_tasks.media import Sound, add_sound, has_sound, read_timeline, sample_indices, view
 from siming_tasks.media.clips import write_clip
 from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import to_rgb
@@ -137,10 +137,18 @@ def test_a_file_that_readers_disagree_about_is_replaced(videos: Any, tmp_path: P
         assert len(by_lmms_eval(path, 10)) < 10, "the stock path: fewer frames than asked, and no error"
 
 
-def test_an_intact_file_is_sent_unchanged(videos: Any, tmp_path: Path) -> None:
+def test_an_intact_file_is_sent_unchanged_and_never_with_a_track_of_which_no_record_knows(
+    videos: Any, tmp_path: Path
+) -> None:
     for shape in ("plain", "b_pyramid", "open_gop", "vfr", "hevc", "ten_bit"):
         path = videos.get(shape)
         assert view(path, span=None, frames=5, mode="video", cache=tmp_path).path == path
+    heard = tmp_path / "heard.mp4"
+    add_sound(videos.get("plain"), Sound(np.zeros(32_000, np.int16)), heard)
+    assert read_timeline(heard).standard and has_sound(heard)
+    shown = view(heard, span=None, frames=5, mode="video", cache=tmp_path).path
+    assert shown not in (None, heard) and not has_sound(shown)
+    assert [videos.number(array) for _, array in videos.linear(shown)] == list(range(60))
 
 
 def test_info_lists_the_frames_that_were_shown(videos: Any, tmp_path: Path) -> None:
