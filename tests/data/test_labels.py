@@ -14,7 +14,7 @@ from siming_tasks.analysis.raters import rater_rows
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Attempt, AttemptRule, Rater
-from siming_tasks.data import Dataset, check_dataset, open_dataset, with_labels, withhold
+from siming_tasks.data import Dataset, open_dataset, with_labels, withhold
 from siming_tasks.data.attempts import deciding
 from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.results.evaluate_records import build_reference_matrix
@@ -172,16 +172,3 @@ def test_leaks_across_any_split_are_named(folder: Path, edit: Edit) -> None:
         ("split-performance", "performance y appears in more than one part of the split 'person'."),
         ("split-site", "site A appears in more than one part of the split 'person'."),
     ]
-
-
-def test_the_summary_says_what_is_known_of_splits_and_raters(
-    with_attempts: Path, edit: Edit, capsys: pytest.CaptureFixture[str]
-) -> None:
-    edit(lambda rows: [row.update(split="test") for row in rows])
-    state(with_attempts, raters={"rater_a": {"heard": False, "saw": "recording"}})
-    main(["data", "check", str(with_attempts), "--quick"])
-    said = capsys.readouterr()
-    text = said.out + said.err
-    assert "Splits: test 3." in text
-    assert "rater_a: person, saw the recording, without sound; rater_b: not stated" in text
-    assert check_dataset(with_attempts, quick=True).summary["raters"]["rater_b"] == "not stated"

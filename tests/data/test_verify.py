@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -110,24 +108,6 @@ def test_a_cache_that_cannot_be_written_or_holds_nonsense(folder: Path, tmp_path
     files._read_here.clear()
     assert known_digest(path, tmp_path / "c") is None
     assert digest_of(path, tmp_path / "c") == sha256_file(path)
-
-
-def test_processes_that_start_together_read_once(folder: Path, tmp_path: Path) -> None:
-    """As the ranks of one run do: the first reads, slowly, the others wait and find what it wrote."""
-    script = (
-        "import sys, time; from pathlib import Path\n"
-        "from siming_tasks.data import open_dataset, verify_media\n"
-        "from siming_tasks.common import files\n"
-        "real = files.sha256_file\n"
-        "def slow(path): time.sleep(0.3); sys.stdout.write(path.name + chr(10)); return real(path)\n"
-        "files.sha256_file = slow\n"
-        "verify_media(open_dataset(sys.argv[1]), Path(sys.argv[2]))\n"
-    )
-    command = [sys.executable, "-c", script, str(folder), str(tmp_path / "cache")]
-    ranks = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    said = [name for rank in ranks for name in rank.communicate(timeout=120)[0].split()]
-    assert [rank.returncode for rank in ranks] == [0, 0]
-    assert sorted(said) == ["v001.mp4", "v002.mp4", "v003.mp4"]
 
 
 def test_a_folder_that_states_nothing_is_not_read_but_its_frames_have_the_true_name(

@@ -17,13 +17,6 @@ from siming_tasks.rubrics.load import MODELS
 
 PAGE = (Path(__file__).parents[2] / "docs/howto/rubric.md").read_text(encoding="utf-8")
 (SMALL,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-THIRD = """\
-      - id: su_03
-        name: Cut
-        requirement: Cuts both ends.
-        max_score: 1
-        criteria: {full: Both., partial: "Not available.", fail: Neither.}
-"""
 
 
 def check(path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
@@ -89,21 +82,6 @@ def test_an_error_has_its_line_and_its_fix(
     assert code == 1 and [each for each in lines if message in each and f"] {line}: " in each], lines
     with pytest.raises(RubricError):
         load_rubric(tmp_path / "r.yaml")
-
-
-def test_all_contradictions_at_once_in_the_order_of_the_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = SMALL.replace("{id: su_01, effect", "{id: su_03, effect") + (
-        THIRD + "        requires: [{id: su_02}]\n        errors: [{id: su_01.near, observable: x, deduct: 4}]\n"
-    )
-    code, lines = check(tmp_path / "r.yaml", text, capsys)
-    assert code == 1 and [re.search(r"\] (\d+): ([\w.]+): ", line).groups() for line in lines[:-1]] == [  # type: ignore[union-attr]
-        ("34", "skills.0.steps.1.requires.0.id"),
-        ("43", "skills.0.steps.2.errors.0.id"),
-        ("43", "skills.0.steps.2.errors.0.deduct"),
-    ]
-    assert lines[-1].startswith("3 errors, 0 warnings.")
 
 
 WARNINGS = [

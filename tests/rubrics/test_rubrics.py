@@ -99,25 +99,7 @@ def test_unused_fields_do_not_change_the_digest() -> None:
     assert not {"score_increment", "setting"} & (dump.keys() | dump["skills"][0]["steps"][0].keys())
     assert sha256_json(rubric_from(broken(max_score=2.5)).model_dump(mode="json")).startswith("b9c7b1c921d980b5")
     used = rubric_from({**broken(), "score_increment": 0.5, "setting": "on a pad"})
-    dump = used.model_dump(mode="json")
-    assert (dump["score_increment"], dump["setting"], dump["skills"][0]["steps"][1]["score_increment"]) == (
-        0.5,
-        "on a pad",
-        0.5,
-    )
-    assert rubric_from(dump) == used
-
-
-def test_all_faults_are_listed_at_once() -> None:
-    with pytest.raises(RubricError) as caught:
-        rubric_from(broken(max_score=-1, scope="elsewhere"), "mine.yaml")
-    assert {problem.field for problem in caught.value.problems} == {
-        "skills.0.steps.1.max_score",
-        "skills.0.steps.1.scope",
-    }
-    assert str(caught.value).startswith("mine.yaml: ") and caught.value.problems[0].code == "rubric-invalid"
-    with pytest.raises(RubricError, match="Input should be a valid dictionary"):
-        rubric_from([])
+    assert rubric_from(used.model_dump(mode="json")) == used and used.steps[1].score_increment == 0.5
 
 
 @pytest.mark.parametrize(

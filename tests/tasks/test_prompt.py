@@ -89,11 +89,6 @@ WHOLE = f"You are a physician examiner of emergency skills. {ONE}, in which a tr
             "below. Judge",
             'an examination ("Knots {of} 100 %"), in which a trainee performs a procedure. It shows',
         ),
-        (
-            {"title": None, "setting": "at the bedside"},
-            f"You are a physician examiner. {ONE}, in which a trainee performs the procedure below at the bedside.",
-            "from an examination, in which a trainee performs a procedure at the bedside. It shows",
-        ),
     ],
 )
 def test_the_role_describes_the_exam_in_the_rubrics_words(changes: dict[str, object], full: str, clip: str) -> None:
