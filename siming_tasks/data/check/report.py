@@ -13,6 +13,7 @@ from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import Problem, RubricError
 from siming_tasks.common.files import yaml_lines
 from siming_tasks.common.input_kinds import path_of
+from siming_tasks.common.schema import Video
 from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.data.check.media_checks import Inspection, inspect
 from siming_tasks.data.dataset import Dataset, scan
@@ -129,21 +130,13 @@ def _inspect_all(
 
     videos = [video for video in dataset.videos if dataset.lines[video.video_id] not in broken]
     sound, heard = dataset.meta.get("sound"), dataset.sound_facts.steps
-    with ThreadPoolExecutor(jobs) as pool, tqdm(total=len(videos), unit="video", disable=not progress) as bar:
-        work = {
-            video.video_id: pool.submit(
-                inspect, dataset.media_path(video), video, dataset.lines[video.video_id], quick, sound, heard
-            )
-            for video in videos
-        }
-        try:
-            for future in work.values():
-                future.result()
-                bar.update()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-        return {video_id: future.result() for video_id, future in work.items()}
+
+    def look(video: Video) -> tuple[str, Inspection]:
+        line = dataset.lines[video.video_id]
+        return video.video_id, inspect(dataset.media_path(video), video, line, quick, sound, heard)
+
+    with ThreadPoolExecutor(jobs) as pool:  # an interrupt cancels what has not begun
+        return dict(tqdm(pool.map(look, videos), total=len(videos), unit="video", disable=not progress))
 
 
 def _digests(dataset: Dataset, inspected: Mapping[str, Inspection]) -> Iterator[Problem]:
