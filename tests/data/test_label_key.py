@@ -56,6 +56,7 @@ def test_withheld_labels_and_what_they_say_beyond_points_come_back_with_their_ke
     assert public.videos[0].splits == {"split": "test", "person": "dev"}
     labelled = with_labels(public, tmp_path / "exams.key.json")
     assert [video.steps for video in labelled.videos] == [video.steps for video in full.videos]
+    assert (tmp_path / "exams.key.json").stat().st_mode & 0o077 == 0, "its owner alone reads it"
     # before: every video was a cluster of its own, and intervals were too narrow
     assert clusters_of(labelled, "student").names == clusters_of(full, "student").names
     assert clusters_of(public).unit == "video"

@@ -25,8 +25,8 @@ Row = dict[str, Any]
 
 @pytest.fixture
 def with_manikin(folder: Path, edit: Edit) -> Path:
-    """The folder with a manikin that gives no step a point, whatever the two physicians say."""
-    edit(lambda rows: [step["score"].update(manikin=0) for row in rows for step in row["steps"] if "score" in step])
+    """The folder with a manikin that gives no step a point, whatever the two physicians say, and one who was absent."""
+    edit(lambda rows: [step["score"].update(manikin=0, absent=None) for row in rows for step in row["steps"]])
     return folder
 
 
@@ -42,7 +42,13 @@ def test_an_instrument_is_in_no_human_analysis(with_manikin: Path, kind: str) ->
     assert pairs(before) == ["manikin and rater_a", "manikin and rater_b", "rater_a and rater_b"]
     state(with_manikin, raters={"manikin": {"kind": kind}})
     dataset = open_dataset(with_manikin)
-    assert dataset.raters == ("consensus", "manikin", "rater_a", "rater_b")  # its points are there all the same
+    assert dataset.raters == (
+        "absent",
+        "consensus",
+        "manikin",
+        "rater_a",
+        "rater_b",
+    )  # its points are there all the same
     assert dataset.physicians == ("rater_a", "rater_b")
     assert pairs(dataset) == ["rater_a and rater_b"]
     matrix = build_reference_matrix(dataset, "full_score", "consensus")

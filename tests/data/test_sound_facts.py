@@ -39,6 +39,8 @@ def test_thirteen_steps_of_the_embedded_rubric_need_sound() -> None:
     removed = " ".join(sentences(default_rubric(), False, rater_b=Rater(heard=False)))
     assert "13 of the 33 steps need sound" in removed and "no model can judge them" in removed
     assert "rater_b judged them without hearing." in removed and "Whether rater_a heard it is not stated" in removed
+    heard = sentences(default_rubric(), False, rater_a=Rater(heard=True))[-2]
+    assert heard == "rater_a heard the sound, which the videos no longer give."
     assert "can judge them from a transcript" in " ".join(sentences(default_rubric(), False, 1))
     kept = sentences(default_rubric(), True, 2)
     assert kept[:2] == [

@@ -153,6 +153,7 @@ def test_videos_are_matched_by_the_longest_name_and_doubtful_ones_refused(videos
     assert {name: path.name for name, path in match_videos(videos, ["S1", "S12", "S2", "S9"]).items()} == {
         "S1": "S1.MP4", "S12": "S12_720p.mp4", "S2": "S2-view.mp4",
     }  # fmt: skip
+    assert match_videos(videos, ["S12", "S12_720p"]).keys() == {"S12_720p"}
     (videos / "S1_side.mp4").write_bytes(b"")
     with pytest.raises(
         DataError, match=r"S1_side\.mp4 and S1\.MP4 are both of S1\. Give a folder with one view of each"
