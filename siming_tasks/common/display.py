@@ -1,8 +1,7 @@
-"""Objects at a prompt and in a notebook: a repr of one line, and a card as text and as HTML."""
+"""Objects at a prompt and in a notebook: a repr of one line, and a card as HTML."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from html import escape
@@ -77,16 +76,6 @@ class Card:
     rows: Sequence[Sequence[str]] = ()
     note: str = ""
 
-    def text(self) -> str:
-        """The card for a terminal: columns of one width."""
-        lines = [[one_line(str(cell)) for cell in row] for row in (self.head, *self.rows) if row]
-        widths = [max(len(row[at]) for row in lines) for at in range(len(lines[0]))] if lines else []
-        table = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in lines
-        ]
-        parts = [one_line(self.title), one_line(self.sentence), "\n".join(table), one_line(self.note)]
-        return "\n\n".join(part for part in parts if part)
-
     def html(self) -> str:
         """The card for a notebook; every text is escaped, and nothing is loaded."""
 
@@ -102,7 +91,7 @@ class Card:
 
 
 class Shown(ShortRepr):
-    """Base of objects with a card: a notebook shows it, ``show()`` shows or prints it."""
+    """Base of objects with a card, which a notebook shows."""
 
     __slots__ = ()
 
@@ -114,11 +103,3 @@ class Shown(ShortRepr):
     def _repr_html_(self) -> str:
         """The card, for a notebook."""
         return self.card.html()
-
-    def show(self) -> None:
-        """Show the card: in a notebook as HTML, elsewhere printed."""
-        ipython: Any = sys.modules.get("IPython")
-        if ipython is not None and ipython.get_ipython() is not None:
-            ipython.display.display(self)
-        else:
-            sys.stdout.write(f"{self.card.text()}\n")
