@@ -76,7 +76,8 @@ def run_cases(cases: list[dict[str, Any]], cache: Path) -> list[dict[str, Any]]:
 
     ``{BUSY-PORT}`` in a command line is the number of a port that is taken.
     """
-    environment = {**os.environ, "SIMING_CACHE": str(cache), "PYTHONDONTWRITEBYTECODE": "1", "SIMING_DATA": ""}
+    own = {"SIMING_CACHE": str(cache), "SIMING_DATA": "", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, **own, "HF_HUB_OFFLINE": "1"}  # a hub that does not answer is waited for
     done = subprocess.run([sys.executable, __file__], input=json.dumps(cases), capture_output=True, text=True,
                           check=True, env=environment)  # fmt: skip
     return list(map(json.loads, done.stdout.splitlines()))
