@@ -67,34 +67,44 @@ def inspect(
     try:
         with open_video(path) as (container, stream):
             has_track = bool(container.streams.audio)
-            problems = list(_header(about, container, stream, sound))
+            problems = list(_header(about, container, sound))
             timeline = timeline_of(path, container, stream)
+            odd = list(_odd_form(container, stream, timeline))
     except MediaError as error:
         fix = "Export it again; `siming data build` repairs odd timestamps."
-        problem = about.problem("media-unreadable", str(error), fix)
-        return Inspection((problem,))
+        return Inspection((about.problem("media-unreadable", str(error), fix),))
     problems += _timing(about, timeline)
+    frames = None if quick else _decode(about, path, timeline, problems, odd)
+    if odd:
+        problems.append(about.warning("media-form", f"has what readers read differently: {', '.join(odd)}."))
     if quick:
         return Inspection(tuple(problems))
-    frames = _decode(about, path, timeline, problems)
     if sound and has_track:
         problems += _silence(about, path, timeline.zero, heard)
     return Inspection(tuple(problems), sha256_file(path), frames)
 
 
-def _header(about: _About, container: InputContainer, stream: VideoStream, sound: bool | None) -> Iterator[Problem]:
-    """Problems in the container's header."""
-    codec, pixels, videos = stream.codec_context.name, stream.pix_fmt, container.streams.video
+def _odd_form(container: InputContainer, stream: VideoStream, timeline: Timeline) -> Iterator[str]:
+    """What some readers go by, refuse or show pale, and times of which they disagree about the spans."""
+    codec, pixels = stream.codec_context.name, stream.pix_fmt
     if "mp4" not in container.format.name:
-        what = f"is called .mp4 but is {container.format.name.split(',')[0]}; some readers go by the name."
-        yield about.warning("media-container", what)
+        yield f"a {container.format.name.split(',')[0]} that is called .mp4"
     if codec != "h264" or pixels not in ("yuv420p", "yuvj420p"):
-        yield about.warning("media-codec", f"is {codec} {pixels}; some models read only 8-bit H.264 4:2:0.")
+        yield f"{codec} {pixels} (some models read only 8-bit H.264 4:2:0)"
     if stream.width % 2 or stream.height % 2:
-        what = f"has odd sides ({stream.width}x{stream.height}); some readers refuse it."
-        yield about.warning("media-odd-size", what)
+        yield f"odd sides ({stream.width}x{stream.height})"
     if gamut := WIDE_GAMUTS.get(stream.codec_context.color_primaries):
-        yield about.warning("media-colours", f"has wide-gamut colours ({gamut}), which models are shown pale.")
+        yield f"wide-gamut colours ({gamut})"
+    steps = np.diff(timeline.pts) * float(timeline.time_base)
+    if len(steps) and np.ptp(steps) > max(0.002, 0.1 * float(np.median(steps))):
+        yield f"a variable rate (a picture every {steps.min():.3f} to {steps.max():.3f} s)"
+    if abs(start := float(timeline.pts[0] * timeline.time_base)) > 0.5 / float(timeline.rate):
+        yield f"a beginning at {start:.3f} s"
+
+
+def _header(about: _About, container: InputContainer, sound: bool | None) -> Iterator[Problem]:
+    """Problems of the container's streams: sound that is not stated or lacks, further streams, metadata."""
+    videos = container.streams.video
     if container.streams.audio and not sound:
         removed = " and `sound: false` in dataset.yaml says that it has none" if sound is False else ""
         what = f"has sound{removed}; voices identify people, and models may hear the examiner."
@@ -117,15 +127,7 @@ def _header(about: _About, container: InputContainer, stream: VideoStream, sound
 
 
 def _timing(about: _About, timeline: Timeline) -> Iterator[Problem]:
-    """Differences between the file's timestamps and its row."""
-    steps = np.diff(timeline.pts) * float(timeline.time_base)
-    if len(steps) and np.ptp(steps) > max(0.002, 0.1 * float(np.median(steps))):
-        what = f"has a variable frame rate (a picture every {steps.min():.3f} to {steps.max():.3f} s)."
-        yield about.warning("media-variable-rate", what)
-    start = float(timeline.pts[0] * timeline.time_base)
-    if abs(start) > 0.5 / float(timeline.rate):
-        what = f"begins at {start:.3f} s, not at 0; readers disagree about what that means for spans."
-        yield about.warning("media-start", what)
+    """Differences between the file's times and its row."""
     stated, real = about.video.duration, timeline.duration
     if abs(stated - real) > max(0.5, 0.01 * real):
         what = f"lasts {real:.2f} s, but its row says {stated:g} s."
@@ -162,8 +164,8 @@ def _silence(about: _About, path: Path, zero: float, heard: Collection[str]) -> 
         yield about.warning("sound-gaps", what, "Check that the recording is whole; nobody hears these steps.")
 
 
-def _decode(about: _About, path: Path, timeline: Timeline, problems: list[Problem]) -> int:
-    """Decode everything once, one picture in memory at a time; the number of pictures."""
+def _decode(about: _About, path: Path, timeline: Timeline, problems: list[Problem], odd: list[str]) -> int:
+    """Decode everything once, one picture in memory at a time, and add what is found; the number of pictures."""
     frames = damaged = 0
     first_bad: float | None = None
     darkest, brightest, broken = 255, 0, False
@@ -175,8 +177,7 @@ def _decode(about: _About, path: Path, timeline: Timeline, problems: list[Proble
             stream.thread_type = "NONE"  # videos are worked on in parallel instead, which wastes less
             for frame in container.decode(stream):
                 if not frames and any(Orientation.of(frame)):
-                    what = "is to be shown turned or mirrored, which some readers ignore."
-                    problems.append(about.warning("media-rotated", what))
+                    odd.append("pictures to be turned or mirrored")
                 if frame.is_corrupt:
                     damaged += 1
                     first_bad = frame.time if first_bad is None else first_bad
