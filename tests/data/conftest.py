@@ -38,7 +38,6 @@ def write_video(
     path: Path,
     *,
     seed: int = 0,
-    scene: int | None = None,
     frames: int = 20,
     rate: int = 10,
     size: tuple[int, int] = (64, 48),
@@ -49,9 +48,9 @@ def write_video(
     metadata: dict[str, str] | None = None,
     options: dict[str, str] | None = None,
 ) -> Path:
-    """A square that wanders (``seed``) over a textured ground (``scene``); ``pts`` in ms gives frames uneven times."""
+    """A square that wanders over a textured ground (``seed``); ``pts`` in ms gives frames uneven times."""
     rng = np.random.default_rng(seed)
-    room = np.random.default_rng(seed if scene is None else scene)
+    room = np.random.default_rng(seed)
     blocks = np.kron(room.integers(40, 180, (4, 4)), np.ones((size[1] // 4 + 1, size[0] // 4 + 1)))
     ground = (blocks[: size[1], : size[0], None] + room.integers(0, 40, (size[1], size[0], 3))).astype(np.uint8)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,8 +7,11 @@ import io
 import json
 import tarfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +125,7 @@ def test_a_name_stands_for_the_folder(annotations: Path, videos: Path, tmp_path:
     with pytest.raises(DataError, match=r"SIMING_DATA=egooops: .* Set EGOOOPS_VIDEO_DIR to their folder"):
         resolve_dataset(options)
     monkeypatch.setenv("EGOOOPS_VIDEO_DIR", str(videos))
-    with serve(archive(annotations)) as address:
+    with serve(tmp_path / "host", archive(annotations), public_sets.SETS["egooops"].repository) as address:
         monkeypatch.setitem(download.__globals__, "GITHUB", address)
         folder = resolve_dataset(options)
     assert len(open_dataset(folder).videos) == 3
@@ -134,16 +137,14 @@ def test_a_download_is_checked_and_nothing_else_of_the_archive_is_written(
     annotations: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     public = public_sets.SETS["egooops"]
-    with serve(archive(annotations, hostile=True)) as address:
+    content = archive(annotations, hostile=True)
+    with serve(tmp_path / "host", content, public.repository, "other/one") as address:
         monkeypatch.setitem(download.__globals__, "GITHUB", address)
         folder = download(public, tmp_path / "cache")
-        assert [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()] == [
-            "meta/metadata.json"
-        ]
+        assert [path for path in folder.rglob("*") if path.is_file()] == [folder / "meta/metadata.json"]
         with pytest.raises(DataError, match=r"are not the files of .*other/one at 538e4be4"):
             download(replace(public, repository="other/one", digest="f" * 64), tmp_path / "cache")
-        monkeypatch.setitem(download.__globals__, "GITHUB", f"{address}/missing")
-        with pytest.raises(DataError, match=r"Not Found\. .*give it as --annotations"):
+        with pytest.raises(DataError, match=r"File not found\. .*give it as --annotations"):
             download(replace(public, repository="third/one"), tmp_path / "cache")
     assert [path.name for path in (tmp_path / "cache").iterdir()] == ["Y-Haneji+EgoOops-annotations-538e4be47792"]
     assert not (tmp_path / "evil").exists()
@@ -185,26 +186,15 @@ def archive(folder: Path, hostile: bool = False) -> bytes:
     return stream.getvalue()
 
 
-class serve:
-    """``with serve(content) as address``: a server on loopback that gives these bytes, and 404 below that address."""
-
-    def __init__(self, content: bytes) -> None:
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self.send_response(200 if self.path.startswith("/archive/") and "missing" not in self.path else 404)
-                self.end_headers()
-                if self.path.startswith("/archive/") and "missing" not in self.path:
-                    self.wfile.write(content)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = HTTPServer(("127.0.0.1", 0), Handler)
-
-    def __enter__(self) -> str:
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        return f"http://127.0.0.1:{self.server.server_port}/archive"
-
-    def __exit__(self, *_: object) -> None:
-        self.server.shutdown()
-        self.server.server_close()
+@contextmanager
+def serve(root: Path, content: bytes, *repositories: str) -> Iterator[str]:
+    """A server on loopback that has this archive of the set's commit for these repositories, and no others."""
+    for name in repositories:
+        path = root / name / "tar.gz" / public_sets.SETS["egooops"].commit
+        path.parent.mkdir(parents=True)
+        path.write_bytes(content)
+    handler = partial(SimpleHTTPRequestHandler, directory=str(root))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
