@@ -85,7 +85,7 @@ def inspect(
 
 
 def _odd_form(container: InputContainer, stream: VideoStream, timeline: Timeline) -> Iterator[str]:
-    """What some readers go by, refuse or show pale, and times of which they disagree about the spans."""
+    """Features that readers go by, refuse or show pale, and times by which they disagree about spans."""
     codec, pixels = stream.codec_context.name, stream.pix_fmt
     if "mp4" not in container.format.name:
         yield f"a {container.format.name.split(',')[0]} that is called .mp4"
