@@ -9,7 +9,7 @@ repeated row of pixels. A single frame is written twice, because readers with a 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -22,10 +22,11 @@ from PIL import Image
 from siming_tasks.common.files import atomic_path
 from siming_tasks.media.container import open_video
 from siming_tasks.media.decode import decode
-from siming_tasks.media.picture import BT601, Colour, Orientation, copy_colour_tags
+from siming_tasks.media.picture import BT601, Colour, Orientation
 from siming_tasks.media.timeline import Timeline
 
 if TYPE_CHECKING:
+    from av.video.codeccontext import VideoCodecContext
     from av.video.frame import VideoFrame
 
 CRF = 16
@@ -68,13 +69,8 @@ def write_clip(source: Path, timeline: Timeline, first: int, last: int, target: 
     """
     pts = timeline.pts[first : last + 1] - timeline.pts[first]
     with open_video(source) as (_, original):
-        coded = original.codec_context
-
-        def tag(written: Any, colour: Colour) -> None:
-            copy_colour_tags(coded, written, colour.matrix, colour.full)
-
         upright = _decode_upright(source, timeline, range(first, last + 1))
-        _encode(upright, pts, timeline.time_base, timeline.rate, target, "25", tag)
+        _encode(upright, pts, timeline.time_base, timeline.rate, target, "25", original.codec_context)
 
 
 def write_images(images: Iterable[Image.Image], times: Sequence[float], target: Path) -> None:
@@ -95,10 +91,7 @@ def write_images(images: Iterable[Image.Image], times: Sequence[float], target: 
             pixels = np.pad(pixels, ((0, pixels.shape[0] % 2), (0, pixels.shape[1] % 2), (0, 0)), mode="edge")
             yield av.VideoFrame.from_ndarray(pixels, format="rgb24").reformat(format="yuv420p"), Colour(BT601, False)
 
-    def tag(written: Any, colour: Colour) -> None:
-        written.colorspace, written.color_range = colour.matrix, colour.range
-
-    _encode(pictures(), pts, IMAGE_CLOCK, rate, target, "1", tag)
+    _encode(pictures(), pts, IMAGE_CLOCK, rate, target, "1")
 
 
 def _decode_upright(source: Path, timeline: Timeline, indices: Iterable[int]) -> Iterator[tuple[VideoFrame, Colour]]:
@@ -129,11 +122,11 @@ def _encode(
     rate: Fraction,
     target: Path,
     group: str,
-    tag: Callable[[Any, Colour], None],
+    original: VideoCodecContext | None = None,
 ) -> None:
     """Encode pictures at these times, ``group`` of them from keyframe to keyframe; a single one is shown twice.
 
-    ``rate`` is stated, and is the period of a single picture; ``tag`` writes the meaning of the colours.
+    ``rate`` is stated, and is the period of a single picture. Primaries and curve are those of ``original``.
     """
     import av
 
@@ -144,8 +137,7 @@ def _encode(
 
     def mux(packets: list[Any]) -> None:
         for packet in packets:
-            place = int(np.searchsorted(pts, packet.pts))
-            packet.duration = int(pts[place + 1] - pts[place]) if place + 1 < len(pts) else period
+            packet.duration = period  # of the last; an .mp4 has the others by their times
             output.mux(packet)
 
     with atomic_path(target) as temporary, av.open(str(temporary), "w", format="mp4") as output:
@@ -155,7 +147,10 @@ def _encode(
                 stream = output.add_stream("libx264", rate=rate)
                 stream.width, stream.height, stream.pix_fmt = picture.width, picture.height, picture.format.name
                 stream.time_base = stream.codec_context.time_base = time_base
-                tag(stream.codec_context, colour)
+                written = stream.codec_context
+                written.colorspace, written.color_range = colour.matrix, colour.range
+                if original is not None:
+                    written.color_primaries, written.color_trc = original.color_primaries, original.color_trc
                 options = {"crf": str(CRF), "preset": "veryfast", "bf": "0", "g": group, "forced-idr": "1"}
                 stream.options = x264_options(options)
             for at in pts if number == 1 else pts[place : place + 1]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from array import array
-from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -20,7 +19,6 @@ from siming_tasks.media.picture import Orientation
 
 if TYPE_CHECKING:
     from av.container import InputContainer
-    from av.packet import Packet
     from av.video.stream import VideoStream
 
 REENCODE = "Make a clean copy: ffmpeg -i IN -map 0:v:0 -c:v libx264 -crf 16 -fps_mode vfr OUT.mp4"
@@ -117,14 +115,12 @@ def read_timeline(path: Path) -> Timeline:
 def timeline_of(path: Path, container: InputContainer, stream: VideoStream) -> Timeline:
     """:func:`read_timeline` of a file that is open already and of which no packet was read yet."""
     time_base, rate, stated, counted = stream.time_base, stream.average_rate, stream.duration, stream.frames
-    rows, start = array("q"), None  # start: the first packet that a decoder can start with
+    rows = array("q")
     for packet in container.demux(stream):
         if not packet.size:
             continue  # the flush packet at the end
         if packet.pts is None:
             raise MediaError(f"{path}: has frames without timestamps. {REENCODE}")
-        if packet.is_keyframe and start is None:
-            start = packet
         dts = _NO_DTS if packet.dts is None else packet.dts
         flags = (packet.is_keyframe, not packet.is_discard, packet.is_corrupt)
         rows.extend((packet.pts, dts, packet.duration or 0, *flags))
@@ -147,21 +143,15 @@ def timeline_of(path: Path, container: InputContainer, stream: VideoStream) -> T
         at = float((pts[-1] - pts[0]) * time_base)
         raise MediaError(f"{path}: cut short or damaged: the last whole frame is at {at:.3f} s. {REENCODE}")
     alone = len(container.streams.video) == 1
-    standard = path.suffix == ".mp4" and alone and counted == len(pts) and _is_upright(path, stream, start)
+    standard = path.suffix == ".mp4" and alone and counted == len(pts) and _is_upright(path)
     keyframes = np.flatnonzero(table[order, 3])
     return Timeline(pts, time_base, keyframes, rate, bool((order != np.arange(len(order))).any()), standard)
 
 
-def _is_upright(path: Path, stream: VideoStream, start: Packet | None) -> bool:
+def _is_upright(path: Path) -> bool:
     """True if the first frame is shown as it is stored, without a turn or a flip."""
-    import av
-
-    with suppress(av.error.FFmpegError):
-        for packet in (start, None):  # then what the decoder holds back
-            for frame in stream.codec_context.decode(packet) if start else ():
-                return Orientation.of(frame) == Orientation()
-    with open_video(path) as (container, again):  # it does not begin with its first keyframe
-        return all(Orientation.of(frame) == Orientation() for frame in itertools.islice(container.decode(again), 1))
+    with open_video(path) as (container, stream):
+        return all(Orientation.of(frame) == Orientation() for frame in itertools.islice(container.decode(stream), 1))
 
 
 def _check_order(

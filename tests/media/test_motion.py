@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import av
 import numpy as np
 import pytest
 
@@ -73,6 +74,15 @@ def test_change_is_the_difference_to_the_frame_of_the_grid_before(videos: Any, t
     luma = 219 / 255  # limited range
     change = measure_change(path, read_timeline(path))
     assert change == pytest.approx([0, 40 * luma, 40 * luma, 80 * luma], abs=1)
+    # of a picture with edges: 64 x 36 parts, each the mean of 5 x 5 values of the luma
+    path = videos.make(tmp_path / "edges.mp4", 5, rate=5, size=(160, 96))
+    with av.open(str(path)) as container:
+        planes = [frame.planes[0] for frame in container.decode(video=0)][::2]
+        lumas = [np.frombuffer(bytes(plane), np.uint8).reshape(96, -1)[:, :160].astype(float) for plane in planes]
+    rows, columns = ([int((at + 0.5) * side / parts) for at in range(parts)] for side, parts in ((96, 180), (160, 320)))
+    small = [luma[np.ix_(rows, columns)].reshape(36, 5, 64, 5).mean((1, 3)) for luma in lumas]
+    expected = [0, *(np.abs(after - before).mean() for before, after in pairwise(small))]
+    assert measure_change(path, read_timeline(path)) == pytest.approx(expected, abs=0.0051)
 
 
 def test_frames_gather_where_the_picture_changes(videos: Any, still: Path, tmp_path: Path) -> None:
