@@ -106,19 +106,12 @@ def write_report(
     return out
 
 
-def entrants_of(analyses: Sequence[RunAnalysis], setting: str) -> list[Entrant]:
-    """The runs that have a setting."""
-    return [
-        Entrant(run.task_runs[setting], run.source.slug, run.source.role, run.settings[setting])
-        for run in analyses
-        if setting in run.task_runs
-    ]
-
-
 def _stand(
     analyses: Sequence[RunAnalysis], dataset: Dataset, options: Options, allow: Collection[str], setting: str
 ) -> Standing | None:
-    return stand(entrants_of(analyses, setting), dataset, setting, options, allow)
+    entrants = [Entrant(run.task_runs[setting], run.source.slug, run.source.role, run.settings[setting])
+                for run in analyses if setting in run.task_runs]  # fmt: skip
+    return stand(entrants, dataset, setting, options, allow)
 
 
 def available_cores() -> int:

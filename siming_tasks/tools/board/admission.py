@@ -11,10 +11,6 @@ from typing import Any
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.sanitize import one_line, shown_name
 from siming_tasks.data import Dataset
-from siming_tasks.metrics import Rows
-from siming_tasks.metrics.catalogue import COVERAGE
-from siming_tasks.metrics.evaluate import ALL, ANSWERED
-from siming_tasks.metrics.thresholds import COMPARABLE
 from siming_tasks.options import Options
 from siming_tasks.results.discovery import REFERENCE_MODEL
 from siming_tasks.results.record import SUPERVISED, has_supervised_judge
@@ -83,7 +79,7 @@ def admit(path: Path, dataset: Dataset, options: Options) -> Entry:
                 task = TASKS[name].task_name
                 raise DataError(f"{path}: holds {task}, {what}, which is no part of the benchmark. {FIX}")
         settings = {name: run.evaluate(name, options) for name in run.settings}
-        findings = tuple(map(one_line, _findings(received, settings, run)))
+        findings = tuple(map(one_line, _findings(received, run)))
         return Entry(
             replace(received, predictions=b""), run, settings, findings, shown_name(received.submission.model.name)
         )
@@ -99,24 +95,10 @@ def refusal(path: Path, error: DataError) -> str:
     return why if why.startswith(name) else f"{name}: {why}"
 
 
-def _findings(received: Received, settings: Mapping[str, Mapping[str, Any]], run: Run) -> Iterator[str]:
-    """Oddities of a submission, not their reasons: gaps, constants, training on the test.
-
-    Args:
-        received: the submission.
-        settings: evaluation of its predictions by setting (:mod:`siming_tasks.results.evaluate_records`).
-        run: its predictions, with the problems of reading them.
-    """
-    # counted by kind: a thousand missing answers are one line
+def _findings(received: Received, run: Run) -> Iterator[str]:
+    """Oddities of a submission, not their reasons: gaps, counted by kind, and training on the test."""
     words = {"answer-missing": "steps without a usable answer", "prediction-missing": "settings with missing lines"}
     for code, n in Counter(problem.code for problem in run.problems).items():
         yield f"{n:,} {words.get(code, code)}."
     if received.submission.model.saw_test_data == "yes":
         yield "The model has seen test data, by its own card."
-    for name, evaluation in settings.items():
-        rows = Rows.from_json(evaluation["rows"])
-        coverage = rows.one(ANSWERED, ALL, COVERAGE).value
-        if coverage is not None and coverage < COMPARABLE:
-            yield f"{name}: coverage {coverage:.1%}; not comparable below {100 * COMPARABLE:g} %."
-        if len({value for record in run.records[name] for value in record.answers.values()}) == 1:
-            yield f"{name}: every prediction is the same."

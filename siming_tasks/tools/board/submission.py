@@ -38,8 +38,8 @@ from siming_tasks.tasks.expected_requests import expected_requests
 FORMAT: Literal["siming-submission-2"] = "siming-submission-2"
 FIX = "Make it with `siming board submit`."
 
-MEMBERS: dict[str, int] = {"submission.json": 1_000_000, "predictions.jsonl": 500_000_000}
-"""Files of an archive, each with the most bytes that are read of it."""
+_MAX_ABOUT, _MAX_PREDICTIONS = 1_000_000, 500_000_000
+"""Most bytes that are read of the two files of an archive; of predictions fewer for a small data set."""
 
 _MAX_ARCHIVE = 100_000_000
 _MAX_READ = 1 << 20
@@ -143,17 +143,15 @@ def pack(source: RunSource, records: Mapping[str, Any], dataset: Dataset, card: 
     return out
 
 
-def read_submission(path: Path, dataset: Dataset | None = None) -> Received:
+def read_submission(path: Path, dataset: Dataset) -> Received:
     """Read an archive from a stranger; predictions get the room that the questions of a data set need.
 
     Raises:
         DataError: not such an archive; names the file, what is wrong and the way out.
     """
-    limits = dict(MEMBERS)
-    if dataset is not None:
-        asked = _count_requests(dataset)
-        room = 1_000_000 + _FULL_LINE * asked["full"] + _CLIP_LINE * asked["clip"]
-        limits["predictions.jsonl"] = min(room, limits["predictions.jsonl"])
+    asked = _count_requests(dataset)
+    room = 1_000_000 + _FULL_LINE * asked["full"] + _CLIP_LINE * asked["clip"]
+    limits = {"submission.json": _MAX_ABOUT, "predictions.jsonl": min(room, _MAX_PREDICTIONS)}
     try:
         with open_regular(path) as stream:
             if stream.seek(0, io.SEEK_END) > _MAX_ARCHIVE:
