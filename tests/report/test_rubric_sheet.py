@@ -75,13 +75,8 @@ def test_half_points_a_long_scale_and_hostile_text_on_a_chosen_skill(tmp_path: P
 
 @NEEDS_BROWSER
 @pytest.mark.weekly
-def test_it_prints_one_sheet_a_skill_and_axe_finds_nothing(tmp_path: Path, shared_browser: Any) -> None:
+def test_it_prints_one_sheet_a_skill(tmp_path: Path, shared_browser: Any) -> None:
     """A printer's page count: each skill begins a new page."""
-    from axe_core_python.selenium import Axe
-
     (tmp_path / "r.html").write_text(render_rubric_html(rubric_from(copy.deepcopy(RUBRIC))), encoding="utf-8")
     shared_browser.get((tmp_path / "r.html").as_uri())
-    pdf = base64.b64decode(shared_browser.print_page())
-    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 2
-    found = Axe().run(shared_browser)["violations"]
-    assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []
+    assert len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(shared_browser.print_page()))) == 2

@@ -162,18 +162,16 @@ def test_a_strangers_page_runs_nothing_and_goes_nowhere(
         (out / "index.html").write_text(page.replace("<head>", "<head>" + hostile.partition("<form")[0]))
         (out / "click.html").write_text(page.replace("</main>", f"{hostile.partition('</object>')[2]}</main>"))
         with viewing(out, "--data", lab.dataset.root, cache=tmp_path / "cache") as served:
-            clicked = ("s", "same", "top", "blank")
-            for path, clicks in (("index.html", ()), ("click.html", ("svg",)), ("click.html", clicked)):
-                assert came == []
-                for click in clicks or ("",):
-                    shared_browser.get(f"{served.base}/{path}")
-                    shared_browser.switch_to.frame(0)
-                    assert shared_browser.title != "ran"
-                    if click:
-                        shared_browser.execute_script(f"document.getElementById('{click}').click()")
-                    time.sleep(1)
-                    assert len(shared_browser.window_handles) == 1
-                    assert shared_browser.current_url.startswith(served.address)
+            for click in ("", "svg", "s", "same", "top", "blank"):
+                shared_browser.get(f"{served.base}/{'click' if click else 'index'}.html")
+                shared_browser.switch_to.frame(0)
+                assert shared_browser.title != "ran"
+                if click:
+                    shared_browser.execute_script(f"document.getElementById('{click}').click()")
+                time.sleep(1)  # for what comes late
+                assert len(shared_browser.window_handles) == 1
+                assert shared_browser.current_url.startswith(served.address)
+                assert came == [] or click not in ("", "svg")
         assert set(came) <= {"a connection", ""}, "a click that is refused may open one, and says nothing on it"
 
 
