@@ -53,20 +53,6 @@ def expected(data: Path, cache: Path) -> dict[str, np.ndarray]:
     return images
 
 
-def received(log: Path) -> list[np.ndarray]:
-    """The pictures, and no film, before each call of ``generate``, as grey values in order."""
-    images, seen = [], []
-    for line in map(json.loads, log.read_text().splitlines()):
-        if line["kind"] == "generate":
-            assert any("pixel" in name for name in line["tensors"]), line
-            images.append(np.array(seen, dtype=float))
-            seen = []
-        elif line["thumbs"]:
-            assert line["kind"] == "images"
-            seen += line["thumbs"]
-    return images
-
-
 def in_order(got: np.ndarray, wanted: np.ndarray) -> bool:
     """True if each image is nearest to the one expected in its place."""
     if got.shape != wanted.shape:
@@ -93,7 +79,8 @@ def test_the_processor_receives_the_expected_images(
     shown = [run.samples(name)[0]["siming_stderr"]["media"] for name in FOUR]
     counts = [FRAMES, FRAMES, CLIP_FRAMES, CLIP_FRAMES]
     assert [(media["mode"], media["n_frames"]) for media in shown] == [("frames", count) for count in counts]
-    got = received(log)
-    assert len(got) == 4
+    lines = [json.loads(line) for line in log.read_text().splitlines()]  # one for each call of `generate`
+    assert len(lines) == 4 and all(any("pixel" in name for name in line["tensors"]) for line in lines)
+    got = [np.array(line["pictures"], dtype=float) for line in lines]
     for scope, pictures in expected(short_demo, tmp_path / "cache").items():
         assert sum(in_order(seen, pictures) for seen in got) == 2, (scope, [seen.shape for seen in got])

@@ -11,12 +11,13 @@ from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
+from siming_tasks.media import backends
+from siming_tasks.models.recipes.transport import transports
 from stand_ins import packages, weights
 from stand_ins.notes import Notes
 from stand_ins.weights import Anything, ImageProcessor, Processor, Tokenizer, Weights
 
 CPU = "pretrained=stand-in,device=cpu,device_map=cpu"
-ON_CPU = "pretrained=stand-in,device=cpu"
 
 
 @dataclass(frozen=True)
@@ -28,18 +29,18 @@ class Case:
         arguments: ``model_args`` without which it cannot be made here.
         echoes: what its weights generate begins with the prompt.
         order: what its ``load_pretrained_model`` returns (:func:`packages.names`).
-        weights, processor, tokenizer: what it loads, where not the common ones.
+        weights, processor, tokenizer: what it loads.
         names: further meanings of names in its module.
     """
 
     row: str
-    arguments: str = "pretrained=stand-in"
-    echoes: bool = True
-    order: str = "twin"
-    weights: type[Weights] = Weights
-    processor: type[Processor] = Processor
-    tokenizer: type[Tokenizer] = Tokenizer
-    names: Callable[[Notes], dict[str, Any]] = lambda notes: {}
+    arguments: str
+    echoes: bool
+    order: str
+    weights: type[Weights]
+    processor: type[Processor]
+    tokenizer: type[Tokenizer]
+    names: Callable[[Notes], dict[str, Any]]
 
     @property
     def model(self) -> str:
@@ -59,78 +60,60 @@ def _llava_hf(notes: Notes) -> dict[str, Any]:
     return {"model_map": {"llava": packages.loader("Llava", lambda: Weights(notes))}}
 
 
-BAICHUAN, OMNIVINCI = {"weights": weights.BaichuanWeights}, {"processor": weights.TemplateProcessor, "echoes": False}
-CASES = {
-    case.row: case
-    for case in (
-        Case("chat.async_hf_model", ON_CPU),
-        Case("chat.baichuan_omni", **BAICHUAN),
-        Case("chat.huggingface", CPU),
-        Case("chat.internvl_hf", CPU),
-        Case("chat.litellm", "model=openai/stand-in,api_key=none"),
-        Case("chat.llava_hf", CPU, names=_llava_hf),
-        Case("chat.llava_onevision1_5", CPU),
-        Case("chat.llava_onevision2", CPU),
-        Case("chat.longvila", "model=stand-in", weights=weights.LongVilaWeights),
-        Case("chat.minicpm_o"),
-        Case("chat.nanovlm", ON_CPU, tokenizer=weights.ListTokenizer),
-        Case("chat.omnivinci", **OMNIVINCI),
-        Case("chat.phi4_multimodal"),
-        Case("chat.qwen2_5_omni"),
-        Case("chat.qwen3_omni"),
-        Case("chat.sglang", "model=stand-in"),
-        Case("chat.vllm", "model=stand-in"),
-        Case("chat.vllm_generate", "model=stand-in"),
-        Case("simple.aria", CPU, processor=weights.PixelProcessor),
-        Case("simple.baichuan_omni", **BAICHUAN),
-        Case("simple.cambrians", echoes=False, order="twIn"),
-        Case("simple.egogpt", echoes=False, order="twn"),
-        Case("simple.gemma3", CPU),
-        Case("simple.gemma4", CPU),
-        Case("simple.glm4v", CPU),
-        Case("simple.idefics2", CPU),
-        Case("simple.internvl2"),
-        Case("simple.internvl3"),
-        Case("simple.internvl3_5"),
-        Case("simple.litellm", "model=openai/stand-in,api_key=none"),
-        Case("simple.llama4_scout", CPU),
-        Case("simple.llama_vision", CPU),
-        Case("simple.llava", echoes=False),
-        Case("simple.llava_hf", CPU, names=_llava_hf),
-        Case("simple.llava_onevision", echoes=False),
-        Case("simple.llava_onevision1_5", CPU),
-        Case("simple.llava_vid", echoes=False),
-        Case("simple.longva", echoes=False),
-        Case("simple.mantis"),
-        Case("simple.minicpm_o"),
-        Case("simple.mistral3_vl", CPU),
-        Case("simple.omnivinci", **OMNIVINCI),
-        Case("simple.ovis_u1", ON_CPU, echoes=False, weights=weights.OvisWeights),
-        Case("simple.penguinvl", CPU),
-        Case("simple.phi3v", "model_id_name=stand-in,device=cpu"),
-        Case("simple.phi4_multimodal"),
-        Case("simple.plm"),
-        Case("simple.qwen2_5_omni"),
-        Case("simple.qwen2_audio"),
-        Case("simple.qwen2_vl", CPU),
-        Case("simple.qwen3_omni"),
-        Case("simple.qwen_vl_api", "model_version=stand-in"),
-        Case("simple.reka", "model_version=stand-in"),
-        Case("simple.ross", echoes=False),
-        Case("simple.slime", echoes=False),
-        Case("simple.tinyllava", echoes=False, order="wtin"),
-        Case("simple.uni_moe_2_omni", ON_CPU, names=_uni_moe),
-        Case("simple.video_llava", processor=weights.PixelProcessor),
-        Case("simple.video_salmonn_2", CPU),
-        Case("simple.videollama3", echoes=False),
-        Case("simple.vila", echoes=False),
-        Case("simple.vita", echoes=False),
-        Case("simple.vllm", "model=stand-in"),
-        Case("simple.vqtoken", "", echoes=False),
-        Case("simple.xcomposer2d5"),
-    )
+TINY = tuple(f"{kind}.{model}" for kind in ("chat", "simple") for model in ("qwen2_5_vl", "qwen3_vl", "qwen3_5"))
+"""Rows of classes for which there are tiny weights."""
+
+_ARGUMENTS = {
+    CPU: (
+        *("chat.huggingface", "chat.internvl_hf", "chat.llava_hf", "chat.llava_onevision1_5", "chat.llava_onevision2"),
+        *("simple.aria", "simple.gemma3", "simple.gemma4", "simple.glm4v", "simple.idefics2", "simple.llama4_scout"),
+        *("simple.llama_vision", "simple.llava_hf", "simple.llava_onevision1_5", "simple.mistral3_vl"),
+        *("simple.penguinvl", "simple.qwen2_vl", "simple.video_salmonn_2"),
+    ),
+    "pretrained=stand-in,device=cpu": (
+        *("chat.async_hf_model", "chat.nanovlm", "simple.ovis_u1", "simple.uni_moe_2_omni"),
+    ),
+    "model=stand-in": ("chat.longvila", "chat.sglang", "chat.vllm", "chat.vllm_generate", "simple.vllm"),
+    "model=openai/stand-in,api_key=none": ("chat.litellm", "simple.litellm"),
+    "model_version=stand-in": ("simple.qwen_vl_api", "simple.reka"),
+    "model_id_name=stand-in,device=cpu": ("simple.phi3v",),
+    "": ("simple.vqtoken",),
 }
-"""Classes that can be measured, by row."""
+_WITHOUT_ECHO = (
+    *("cambrians", "egogpt", "llava", "llava_onevision", "llava_vid", "longva", "omnivinci", "ovis_u1", "ross"),
+    *("slime", "tinyllava", "videollama3", "vila", "vita", "vqtoken"),
+)
+_ORDERS = {"simple.cambrians": "twIn", "simple.egogpt": "twn", "simple.tinyllava": "wtin"}
+_WEIGHTS = {
+    "baichuan_omni": weights.BaichuanWeights, "longvila": weights.LongVilaWeights, "ovis_u1": weights.OvisWeights,
+}  # fmt: skip
+_PROCESSORS = {
+    "aria": weights.PixelProcessor, "omnivinci": weights.TemplateProcessor, "video_llava": weights.PixelProcessor,
+}  # fmt: skip
+_NAMES = {"llava_hf": _llava_hf, "uni_moe_2_omni": _uni_moe}
+
+
+def _case(row: str) -> Case:
+    model = row.partition(".")[2]
+    return Case(
+        row,
+        next((given for given, rows in _ARGUMENTS.items() if row in rows), "pretrained=stand-in"),
+        echoes=model not in _WITHOUT_ECHO,
+        order=_ORDERS.get(row, "twin"),
+        weights=_WEIGHTS.get(model, Weights),
+        processor=_PROCESSORS.get(model, Processor),
+        tokenizer=weights.ListTokenizer if model == "nanovlm" else Tokenizer,
+        names=_NAMES.get(model, lambda notes: {}),
+    )
+
+
+_ASKED = {row for rows in _ARGUMENTS.values() for row in rows}
+CASES = {
+    name: _case(name)
+    for name, row in backends().items()
+    if not row.why_refused and name not in TINY and (name not in transports() or name in _ASKED)
+}
+"""Every class of the table that is not refused, has no tiny weights and asks no service that a test can stand for."""
 
 
 def _modules(row: str) -> list[ModuleType]:
