@@ -94,12 +94,11 @@ class Engine:
     def __init__(self, notes: Notes) -> None:
         self.notes = notes
 
-    def chat(self, requests: list[Any], parameters: Any = None, sampling_params: Any = None, **_: Any) -> list[Any]:
-        given = sampling_params if parameters is None else parameters
-        each = given if isinstance(given, list) else [given] * len(requests)
+    def chat(self, messages: list[Any], sampling_params: Any, **_: Any) -> list[Any]:
+        each = sampling_params if isinstance(sampling_params, list) else [sampling_params] * len(messages)
         texts = [
-            self.notes.answer(one if isinstance(one, dict) else vars(one), request)
-            for request, one in zip(requests, each, strict=True)
+            self.notes.answer(given if isinstance(given, dict) else vars(given), request)
+            for request, given in zip(messages, each, strict=True)
         ]
         return [Anything(outputs=[Anything(text=text)]) for text in texts]
 

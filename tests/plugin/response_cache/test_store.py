@@ -86,10 +86,12 @@ def test_a_full_disk_leaves_what_came_and_nothing_is_written_after_it(store: Rep
         for number in range(12):
             store.add(reply(number))
     assert "File too large" in store.error and "asks for the rest alone" in store.error
-    whole = found(store, 1)  # the line that was cut
+    (file,) = store.folder.glob("*.jsonl")
+    whole, size = found(store, 1), file.stat().st_size  # one line was cut
     store.add(reply(50))
     store.close()
     assert 0 < len(whole) < 12 and found(store, 1) == whole == {f"k{n}": reply(n) for n in range(len(whole))}
+    assert file.stat().st_size == size
 
 
 def test_many_threads_write_whole_lines(store: ReplyStore) -> None:
