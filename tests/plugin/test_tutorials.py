@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import os
 import re
@@ -19,18 +19,8 @@ from tests.lmms_eval_runs import Warm
 pytestmark = pytest.mark.weekly
 
 ROOT = Path(__file__).parents[2]
-
-
-def _script() -> Any:
-    spec = importlib.util.spec_from_file_location("run_tutorials", ROOT / "utils" / "run_tutorials.py")
-    assert spec and spec.loader
-    sys.modules[spec.name] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-tutorials = _script()
-PRINTED = "exams: 3 videos, digest 0a1b2c3d4e5f\nkappa   0.51\nlast\n"
+sys.path.insert(0, str(ROOT / "utils"))
+tutorials: Any = importlib.import_module("run_tutorials")
 
 
 @pytest.mark.host
@@ -65,17 +55,6 @@ def test_every_tutorial_is_run_and_skipped_commands_state_a_reason() -> None:
             assert block.kind in ("sh", "text", "yaml", "diff"), (name, block.kind)
             if block.kind == "sh" and block.mark.startswith("not run"):
                 assert re.fullmatch(r"not run: \w.{9,}", block.mark), (name, block.mark)
-
-
-def test_another_output_than_the_page_shows_is_found() -> None:
-    for page, first_wrong in (
-        ("exams: 3 videos, digest d3b07384d113\n...\nlast", None),
-        ("exams: 4 videos, digest d3b07384d113\nkappa 0.51\nlast", "exams: 4 videos, digest d3b07384d113"),
-        ("exams: 3 videos, digest d3b07384d113\nkappa 0.49\nlast", "kappa 0.49"),
-        ("exams: 3 videos, digest d3b07384d113\nkappa 0.51", "last"),
-    ):
-        assert tutorials.missing(page, PRINTED) == first_wrong
-    assert tutorials.expected_text("...\nkappa 0.49\n", PRINTED) == "...\nkappa   0.51\n"
 
 
 def test_a_failing_command_stops_the_walk_and_files_are_edited(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

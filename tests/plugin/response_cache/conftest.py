@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +84,6 @@ def ask(short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
 @pytest.fixture
 def kept(tmp_path: Path) -> Callable[[], list[dict[str, Any]]]:
     """The replies that lie in the folder of ``ask``."""
-    import json
 
     def read() -> list[dict[str, Any]]:
         lines = [line for path in (tmp_path / "kept").rglob("*.jsonl") for line in path.read_text().splitlines()]

@@ -55,11 +55,6 @@ class Runs:
     def sent(self) -> int:
         return len(self.server.received)
 
-    def kept(self) -> list[dict[str, Any]]:
-        """The replies that lie in the folder."""
-        lines = [line for path in self.replies.rglob("*.jsonl") for line in path.read_text().splitlines()]
-        return [entry for entry in map(json.loads, lines) if "attempt" not in entry]
-
 
 @pytest.fixture
 def runs(host: Callable[..., Any], serve: Callable[..., Server], short_demo: Path, tmp_path: Path) -> Runs:
@@ -68,16 +63,15 @@ def runs(host: Callable[..., Any], serve: Callable[..., Server], short_demo: Pat
 
 def logged(run: Any) -> list[list[Any]]:
     """Replies of a run, and its records without times and what it paid."""
-    records = [{**sample["siming_stderr"], "usage": None} for sample in run.samples("clip_score")]
     return [
-        [*(sample.get(key) for key in LOGGED), record]
-        for sample, record in zip(run.samples("clip_score"), records, strict=True)
+        [*(sample.get(key) for key in LOGGED), {**sample["siming_stderr"], "usage": None}]
+        for sample in run.samples("clip_score")
     ]
 
 
 @pytest.mark.parametrize("model", ARGUMENTS)
 def test_a_rerun_after_a_killed_run_asks_only_for_missing_replies(
-    runs: Runs, warm: Any, tmp_path: Path, model: str
+    runs: Runs, kept: Callable[[], Any], warm: Any, tmp_path: Path, model: str
 ) -> None:
     def killing(images: tuple[str, ...], text: str, number: int) -> Any:
         if number == 13:
@@ -87,7 +81,7 @@ def test_a_rerun_after_a_killed_run_asks_only_for_missing_replies(
     runs.answer = killing
     killed = runs(model)
     assert killed.code == -signal.SIGKILL and not list(killed.folder.rglob("*_results.json"))
-    saved, sent = len(runs.kept()), runs.sent
+    saved, sent = len(kept()), runs.sent
     assert sent - AT_ONCE <= saved <= sent <= 13 + AT_ONCE
     runs.answer = points
     again = runs(model)
@@ -102,7 +96,7 @@ def test_a_rerun_after_a_killed_run_asks_only_for_missing_replies(
     assert not [path for path in runs.replies.rglob("*") if path.is_file() and "sk-private" in path.read_text()]
 
 
-def test_an_interrupted_run_keeps_its_replies(runs: Runs, warm: Any) -> None:
+def test_an_interrupted_run_keeps_its_replies(runs: Runs, kept: Callable[[], Any], warm: Any) -> None:
     """Ctrl-C: what is under way in threads is waited for."""
 
     def interrupting(images: tuple[str, ...], text: str, number: int) -> Any:
@@ -114,7 +108,7 @@ def test_an_interrupted_run_keeps_its_replies(runs: Runs, warm: Any) -> None:
 
     runs.answer = interrupting
     assert not list(runs("openai").folder.rglob("*_results.json"))
-    saved, sent = len(runs.kept()), runs.sent
+    saved, sent = len(kept()), runs.sent
     assert sent - AT_ONCE <= saved <= sent < REQUESTS
     runs.answer = points
     assert runs("openai").task("clip_score")["coverage"] == 1.0 and runs.sent - sent == REQUESTS - saved

@@ -52,17 +52,17 @@ class Slowly(lmms):
 @pytest.fixture
 def plugin(tmp_path: Path) -> Path:
     """A model of a third party, found by its own entry point."""
-    site = tmp_path / "site"
-    (site / "slowly-1.0.dist-info").mkdir(parents=True)
-    (site / "slowly_model.py").write_text(PLUGIN)
     manifest = "from lmms_eval.models.registry_v2 import ModelManifest\n"
-    manifest += "found = ModelManifest(model_id='slowly', chat_class_path='slowly_model.Slowly')\n"
-    (site / "slowly_manifest.py").write_text(manifest)
-    (site / "slowly-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: slowly\nVersion: 1.0\n")
-    (site / "slowly-1.0.dist-info" / "entry_points.txt").write_text(
-        "[lmms_eval.models]\nslowly=slowly_manifest:found\n"
-    )
-    return site
+    files = {
+        "slowly_model.py": PLUGIN,
+        "slowly_manifest.py": f"{manifest}found = ModelManifest('slowly', chat_class_path='slowly_model.Slowly')\n",
+        "slowly-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: slowly\nVersion: 1.0\n",
+        "slowly-1.0.dist-info/entry_points.txt": "[lmms_eval.models]\nslowly=slowly_manifest:found\n",
+    }
+    (tmp_path / "site" / "slowly-1.0.dist-info").mkdir(parents=True)
+    for name, text in files.items():
+        (tmp_path / "site" / name).write_text(text)
+    return tmp_path / "site"
 
 
 def test_a_rerun_after_a_killed_process_asks_only_for_missing_replies(
