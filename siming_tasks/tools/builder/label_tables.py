@@ -165,8 +165,6 @@ class _Table:
 
     def judgments(self) -> Iterator[Judgment]:
         """The judgments of all rows; none if the headings are not those of a table."""
-        if not self.grid.rows:
-            return
         (number, heads), *below = self.grid.rows
         if not self._headings(number, heads):
             return

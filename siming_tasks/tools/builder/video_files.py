@@ -31,8 +31,6 @@ class VideoFiles:
     """
 
     def __init__(self, folder: Path) -> None:
-        if folder.is_file():
-            raise DataError(f"{folder}: is a file. Give the folder of the video files.")
         if not folder.is_dir():
             raise DataError(f"{folder}: no such folder. Give the folder of the video files.")
         self.folder = folder

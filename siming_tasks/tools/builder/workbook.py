@@ -117,12 +117,8 @@ def _text(value: Any) -> str:
 
     if value is None:
         return ""
-    if isinstance(value, bool):
-        return str(value).upper()
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
-    if isinstance(value, float) and value.is_integer():
-        return f"{value:.0f}"
     # An apostrophe of our own tables keeps spreadsheets from taking a name for a formula.
     return cell_text(unescape(str(value)).strip())
 

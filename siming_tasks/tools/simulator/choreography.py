@@ -87,7 +87,38 @@ class Performance:
         return np.column_stack([np.interp(at, self.times[name], self.values[name]) for name in CHANNELS])
 
 
-class Choreography:
+class Channels:
+    """Channels whose names begin alike (a person's, or all): set at once, or moved while the stage's time runs on."""
+
+    def __init__(self, stage: Choreography, prefix: str) -> None:
+        self._stage, self._prefix = stage, prefix
+
+    def value(self, name: str) -> float:
+        """The channel's value now."""
+        keys = self._stage.keys[self._prefix + name]
+        return float(np.interp(self._stage.now, [t for t, _ in keys[-4:]], [v for _, v in keys[-4:]]))
+
+    def put(self, **values: float) -> None:
+        """Set channels at once."""
+        self._change(0.0, values)
+
+    def start(self, seconds: float, **values: float) -> None:
+        """Begin to move channels to values that they reach in ``seconds``; ``now`` stays."""
+        self._change(max(seconds * self._stage.pace.time, 1e-3), values)
+
+    def move(self, seconds: float, **values: float) -> None:
+        """Move channels to values in ``seconds`` and go on from there."""
+        self.start(seconds, **values)
+        self._stage.wait(seconds)
+
+    def _change(self, delay: float, values: Mapping[str, float]) -> None:
+        """Hold the channels' values until now, and reach new ones ``delay`` seconds from now."""
+        now = self._stage.now
+        for name, value in values.items():
+            self._stage.trace(self._prefix + name, np.array([now, now + delay]), np.array([self.value(name), value]))
+
+
+class Choreography(Channels):
     """The script's tool: ``put`` and ``move`` channels, ``say`` words, ``act`` steps; ``now`` runs on.
 
     Args:
@@ -106,6 +137,7 @@ class Choreography:
         slots: Mapping[str, float],
         leads: Mapping[str, float],
     ) -> None:
+        super().__init__(self, "")
         self.plan, self.fps, self.seed = plan, fps, seed
         tempo = 0.92 + 0.10 * self.coin("hurried") + 0.05 * self.coin("slow hands")
         self.pace = replace(pace, time=pace.time * tempo)
@@ -116,38 +148,15 @@ class Choreography:
         self._utterances: list[Utterance] = []
         self._events: list[dict[str, Any]] = []
         self._steps: tuple[str, ...] = ()
-        self._keys: dict[str, list[tuple[float, float]]] = {name: [(0.0, value)] for name, value in CHANNELS.items()}
+        self.keys: dict[str, list[tuple[float, float]]] = {name: [(0.0, value)] for name, value in CHANNELS.items()}
         self.me, self.aide, self.by = (Actor(self, who) for who in ("me", "aide", "by"))
-
-    def value(self, name: str) -> float:
-        """The channel's value now."""
-        keys = self._keys[name]
-        return float(np.interp(self.now, [t for t, _ in keys[-4:]], [v for _, v in keys[-4:]]))
 
     def trace(self, name: str, times: NDArray[np.float64], values: NDArray[np.float64]) -> None:
         """A channel's course: ``times`` in seconds of the video, increasing, none before the channel's last change."""
-        keys = self._keys[name]
+        keys = self.keys[name]
         while keys and keys[-1][0] > times[0]:  # what was to come later
             keys.pop()
         keys += zip(times.tolist(), values.tolist(), strict=True)
-
-    def _change(self, delay: float, values: Mapping[str, float]) -> None:
-        """Hold the channels' values until now, and reach new ones ``delay`` seconds from now."""
-        for name, value in values.items():
-            self.trace(name, np.array([self.now, self.now + delay]), np.array([self.value(name), value]))
-
-    def put(self, **values: float) -> None:
-        """Set channels at once."""
-        self._change(0.0, values)
-
-    def start(self, seconds: float, **values: float) -> None:
-        """Begin to move channels to values that they reach in ``seconds``; ``now`` stays."""
-        self._change(max(seconds * self.pace.time, 1e-3), values)
-
-    def move(self, seconds: float, **values: float) -> None:
-        """Move channels to values in ``seconds`` and go on from there."""
-        self.start(seconds, **values)
-        self.wait(seconds)
 
     def wait(self, seconds: float) -> None:
         """Let time pass."""
@@ -226,35 +235,19 @@ class Choreography:
     def finish(self) -> Performance:
         """The whole performance."""
         times, values = (
-            {name: np.array([key[part] for key in keys]) for name, keys in self._keys.items()} for part in (0, 1)
+            {name: np.array([key[part] for key in keys]) for name, keys in self.keys.items()} for part in (0, 1)
         )
         events = tuple(sorted(self._events, key=lambda event: float(event["t"])))
         utterances = tuple(self._utterances)
         return Performance(self.whole(self.now), self.spans, self._lengths, utterances, events, times, values)
 
 
-class Actor:
+class Actor(Channels):
     """One person on the stage: ``me`` (the trainee), ``aide`` or ``by``; channel names are without that prefix."""
 
     def __init__(self, stage: Choreography, who: str) -> None:
-        self._stage, self.who = stage, who
-
-    def value(self, name: str) -> float:
-        """A channel's value now."""
-        return self._stage.value(f"{self.who}_{name}")
-
-    def put(self, **values: float) -> None:
-        """Set channels at once."""
-        self._stage.put(**{f"{self.who}_{name}": value for name, value in values.items()})
-
-    def start(self, seconds: float, **values: float) -> None:
-        """Begin to move."""
-        self._stage.start(seconds, **{f"{self.who}_{name}": value for name, value in values.items()})
-
-    def move(self, seconds: float, **values: float) -> None:
-        """Move and go on from there."""
-        self.start(seconds, **values)
-        self._stage.wait(seconds)
+        super().__init__(stage, f"{who}_")
+        self.who = who
 
     def look(self, gx: float, gy: float, seconds: float = 0.25, wait: float = 0.0) -> None:
         """Begin to turn the head (-1 left to 1 right, -1 up to 1 down), then wait."""

@@ -78,20 +78,6 @@ def test_the_folder_is_complete_and_healthy_and_nothing_of_the_originals_is_left
     assert not (tmp_path / "public/labels.csv").exists()
 
 
-def test_an_instrument_is_a_rater_whose_kind_is_stated(given: dict[str, Path], tmp_path: Path) -> None:
-    with given["labels"].open("a") as sheet:
-        for name in NAMES:
-            sheet.writelines(f"{name},{step},,,manikin,{number % 3},,\n" for number, (step, _) in enumerate(STEPS))
-    facts = {"manikin": Rater("instrument"), "rater_a": Rater(heard=False)}
-    dataset = build_dataset(tmp_path / "exams", **given, options=BuildOptions(rater_facts=facts)).dataset
-    assert dataset.raters == ("consensus", "manikin", "rater_a", "rater_b")
-    assert dataset.physicians == ("rater_a", "rater_b")
-    assert dataset.rater_facts == facts
-    assert not check_dataset(tmp_path / "exams").problems
-    with pytest.raises(DataError, match="facts about a rater 'manikn', who gave no points"):
-        build_dataset(tmp_path / "x", **given, options=BuildOptions(rater_facts={"manikn": Rater("instrument")}))
-
-
 # --- what the raters differ in
 
 
@@ -208,6 +194,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "two students": (lambda g: long_table(g["labels"], (NAMES[0], f"{NAMES[0]}.mp4")), {}, "student is"),
     "outside": (lambda g: long_table(g["labels"], ("../labels.csv",)), {}, "'../labels.csv': no such file in"),
     "beyond the end": (lambda g: edit(g, ",1.5,1.9,", ",1.5,9,"), {}, "ends at 9 s, but the video at 2.00 s"),
+    "facts about nobody": (lambda g: None, {"rater_facts": {"manikn": Rater("rule")}}, "rater 'manikn', who gave no"),
     "a rater who is none": (lambda g: None, {"consensus": "rater_x"}, "neither agree nor mean nor a rater of the"),
     "no videos": (lambda g: shutil.rmtree(g["videos"]) or g["videos"].mkdir(), {}, "holds no video file ("),
     "no folder": (lambda g: shutil.rmtree(g["videos"]), {}, "no such folder."),
@@ -216,7 +203,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "an id with a blank": (lambda g: None, KEEP, "labels.csv:2: video_id: video 'Zhang San 2024-03-01' cannot be kept"),
     "an id that is a path": (lambda g: rename(g, "fall/1"), KEEP, "video 'fall/1' cannot be kept as an id"),
     "an id that is too long": (lambda g: rename(g, "x" * 129), KEEP, "cannot be kept as an id: letters A-z"),
-    "a device of Windows": (lambda g: rename(g, "con"), KEEP, "video 'con' cannot be kept as an id"),
+    "a report's list": (lambda g: rename(g, "index"), KEEP, "video 'index' cannot be kept as an id"),
     "one file elsewhere": (lambda g: rename(g, NAMES[2].upper()), KEEP, "it is one file with 'EXAM 003'"),
     "a broken file beside others": (
         lambda g: (film(g, f"{NAMES[1]}.avi").write_bytes(b"x"), edit(g, ",1.5,1.9,", ",1.9,1.5,")),
@@ -365,7 +352,7 @@ def test_command_builds_a_data_set(given: dict[str, Path], tmp_path: Path, capsy
         f"{tmp_path}/exams.names.csv: original names and ids. Keep it private.",
         f"Next: siming data check {tmp_path}/exams",
     ]
-    assert dataset.rater_facts == {"rater_b": Rater("instrument")}
+    assert dataset.rater_facts == {"rater_b": Rater("instrument")} and dataset.physicians == ("rater_a",)
     options = words(given, tmp_path / "exams")[3:]
     assert main(["data", "build", *options]) == 0
     assert capsys.readouterr().out.splitlines() == said[:-3], "without a folder's name the table alone is shown"

@@ -66,6 +66,8 @@ def test_workbook_has_a_column_for_every_step(given: tuple[Path, Path], tmp_path
     spans = [[cell.value for cell in row] for row in book["spans"].iter_rows(max_col=2)]
     assert spans[:3] == [["video_id", "step_id"], ["'=1+1", "cpr_01"], ["'=1+1", "cpr_02"]] and len(spans) == 1 + 4 * 4
     assert book["spans"]["C2"].number_format == "@"
+    of_one = made(given, tmp_path / "one.xlsx", "--raters", "Li", "--skill", "aed")
+    assert [cell.value for cell in of_one["Li"][1]] == ["video_id", "rater", "aed_01"]
 
 
 def test_filled_in_built_and_checked(given: tuple[Path, Path], tmp_path: Path) -> None:
@@ -100,26 +102,6 @@ def test_filled_in_built_and_checked(given: tuple[Path, Path], tmp_path: Path) -
     assert [step.span for step in videos[3].steps] == [(0.0, 0.4), (0.5, 0.9), (1.0, 1.4), None]
     assert [video.step("aed_01").applicable for video in videos] == [False] * 4
     assert check_dataset(built.dataset.root).errors == ()
-
-
-def test_what_is_filled_in_wrongly_is_said_by_cell(given: tuple[Path, Path], tmp_path: Path) -> None:
-    book = made(given, tmp_path / "t.xlsx", "--raters", "1", "--skill", "aed")
-    sheet = book["a"]
-    assert [cell.value for cell in sheet[1]] == ["video_id", "rater", "aed_01"]
-    for row, value in enumerate((1.5, 9, "gut", 2), 2):
-        sheet.cell(row, 3).value = value
-    book["spans"].append(["IMG 1", "cpr_01", "0", "1"])
-    book.save(tmp_path / "filled.xlsx")
-    with pytest.raises(DataError) as caught:
-        build_dataset(tmp_path / "o", rubric=given[0], labels=tmp_path / "filled.xlsx", videos=given[1])
-    said = [str(each) for each in caught.value.problems if each.severity == "error"]
-    for words in (
-        "1.5 points, but aed_01 has whole points only",
-        "9 is off the scale of aed_01, 0-3",
-        "'gut' is not a number of points",
-        "no row with points of this step",
-    ):
-        assert sum(words in each for each in said) == 1, said
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,6 @@ def test_drawn_plans_reach_every_error_with_its_consequences_and_nothing_that_ca
             ("cpr_09.omitted", "cpr_11.mostly_shallow"),
             [f"cpr_{number:02d}.omitted" for number in (*range(9, 15), 18)],
         ),
-        (("aed_08.omitted", "aed_07.contact_overlooked"), ["aed_07.contact_overlooked", "aed_08.shock_in_contact"]),
         (  # nobody touches a patient at a shock that cannot be given
             ("aed_01.omitted", "aed_07.contact_overlooked"),
             ["aed_01.omitted", "aed_05.omitted", "aed_06.omitted", "aed_08.omitted"],
