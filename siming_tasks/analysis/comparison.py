@@ -244,7 +244,7 @@ def compare_judges(
     """Compare judges that answered the same questions; what is left out are their clusters, by default the videos.
 
     Args:
-        judges: by name, in one order of videos and steps (:func:`siming_tasks.metrics.alignment.align`).
+        judges: one or more by name, in one order of videos and steps (:func:`siming_tasks.metrics.alignment.align`).
         setting: its name, for files and tables.
         points: of each physician; None: there are none.
         against: compare every other judge with this one instead of all pairs.
@@ -252,10 +252,8 @@ def compare_judges(
         mapping: how points become labels.
 
     Raises:
-        DataError: no judge, or an unknown ``against``.
+        DataError: an unknown ``against``.
     """
-    if not judges:
-        raise DataError("There is no judge to compare. Give at least one run.")
     if against is not None and against not in judges:
         raise DataError(f"There is no run {against!r} to compare with. The runs are {', '.join(judges)}.")
     first = next(iter(judges.values()))

@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from siming_tasks.rubrics import Rubric, rubric_from
+from siming_tasks.tools.station import event_log as event_log_module
 from siming_tasks.tools.station.event_log import EventLog, Known
 from tests.data.conftest import write_video
 
@@ -57,6 +58,17 @@ def begun(path: Path, rubric: Rubric, *, safe: bool = True) -> EventLog:
 
 def act(log: EventLog, name: str, kind: str, step: str | None = None, value: Any = None, rater: str = "a") -> None:
     log.append(name, work="rate", rater=rater, exam=EXAM, kind=kind, step=step, value=value)
+
+
+def set_clock(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """What an event log takes for now: so many seconds after a fixed moment."""
+
+    class Clock(event_log_module.datetime):
+        @classmethod
+        def now(cls, tz=None):  # type: ignore[no-untyped-def,override]
+            return cls.fromtimestamp(1_790_000_000 + seconds, tz)
+
+    monkeypatch.setattr(event_log_module, "datetime", Clock)
 
 
 @dataclass

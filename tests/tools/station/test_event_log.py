@@ -127,6 +127,8 @@ MORE = "CREATE TRIGGER more AFTER INSERT ON acts BEGIN INSERT INTO about VALUES 
     [
         (["DROP TRIGGER acts_stay", "UPDATE acts SET value = '{'"], "event 'name-0001' is damaged"),
         (["DROP TRIGGER acts_stay", "UPDATE acts SET time = '2026-01-01'"], "event 'name-0001' is damaged"),
+        (["UPDATE exams SET steps = '{'"], "the list of exams is damaged"),
+        (["DELETE FROM about WHERE key = 'rubric'"], "is not whole"),
         (["DROP TABLE acts", ENDLESS], "holds what no station made"),
         ([MORE], "holds what no station made"),
     ],

@@ -12,21 +12,11 @@ import pytest
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.rubrics import Rubric
-from siming_tasks.tools.station import event_log as event_log_module
 from siming_tasks.tools.station.event_log import EventLog
 from siming_tasks.tools.station.replay import ExamState, replay_exams
-from tests.tools.station.conftest import EXAM, STEPS, act, begun
+from tests.tools.station.conftest import EXAM, STEPS, act, begun, set_clock
 
 pytestmark = pytest.mark.fast
-
-
-def set_clock(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    class Clock(event_log_module.datetime):
-        @classmethod
-        def now(cls, tz=None):  # type: ignore[no-untyped-def,override]
-            return cls.fromtimestamp(1_790_000_000 + seconds, tz)
-
-    monkeypatch.setattr(event_log_module, "datetime", Clock)
 
 
 def states(log: EventLog) -> dict[tuple[str, str], ExamState]:
