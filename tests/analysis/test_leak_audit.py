@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import av
 import numpy as np
 import pytest
 from scipy.stats import rankdata
@@ -16,6 +14,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.metrics import ScoreMatrix
 from tests.analysis.exams import exams
+from tests.data.conftest import write_video
 
 VIDEOS, STEPS = 60, 5
 STEP_IDS = [f"s{step:02d}" for step in range(STEPS)]
@@ -136,23 +135,13 @@ def test_what_is_the_same_everywhere_and_what_is_refused():
 
 def test_what_files_tell_is_read(tmp_path: Path):
     """Of eight files every second one is larger, has another title and was made a year later."""
-    rng, root = np.random.default_rng(10), tmp_path
     for number in range(8):
         odd = number % 2
-        with av.open(str(root / f"{number:03d}.mp4"), "w") as out:
-            out.metadata.update(title="b" if odd else "a", creation_time=f"202{odd}-01-{number + 1:02d}T00:00:00")
-            stream: Any = out.add_stream("libx264", rate=Fraction(10), options={"preset": "ultrafast"})
-            stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
-            for index in range(20):
-                grey = rng.integers(0, 60 + 190 * odd, (48, 64, 3)).astype(np.uint8)
-                frame = av.VideoFrame.from_ndarray(grey, format="rgb24")
-                frame.pts = index
-                out.mux(stream.encode(frame))
-            out.mux(stream.encode(None))
-    facts = file_facts(sorted(root.glob("*.mp4")), videos_of(np.zeros((8, STEPS), bool), duration=np.full(8, 2.0)))
+        notes = {"title": "ab"[odd], "creation_time": f"202{odd}-01-{number + 1:02d}T00:00:00"}
+        write_video(tmp_path / f"{number}.mp4", seed=number, size=(64 + 64 * odd, 48), metadata=notes)
+    files, videos = sorted(tmp_path.glob("*.mp4")), videos_of(np.zeros((8, STEPS), bool), duration=np.full(8, 2.0))
+    facts = file_facts(files, videos)
     assert facts.keys() == {"size", "coding", "dates"}
     for name, values in facts.items():
-        apart = (values[::2].max(axis=0) < values[1::2].min(axis=0)) | (
-            values[::2].min(axis=0) > values[1::2].max(axis=0)
-        )
-        assert apart.any(), name
+        even, odds = values[::2], values[1::2]
+        assert ((even.max(axis=0) < odds.min(axis=0)) | (even.min(axis=0) > odds.max(axis=0))).any(), name

@@ -8,7 +8,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from siming_tasks.analysis.pass_decisions import decide, pass_decisions
 from siming_tasks.common.errors import DataError
-from tests.analysis.exams import check_jackknife, drawn, exams, rubric
+from tests.analysis.exams import exams, rubric
 
 NAN = np.nan
 
@@ -69,10 +69,3 @@ def test_too_few_answers_are_no_decision_and_verdicts_have_none():
     for mark in (0.0, -0.1, 1.01, 80, NAN):
         with pytest.raises(DataError, match="give the share of points that passes, above 0 and at most 1"):
             of(REFERENCE, PREDICTED, pass_mark=mark)
-
-
-def test_the_interval_is_the_jackknifes():
-    matrix = drawn(np.random.default_rng(0), 80, 6)
-    x, y = (side.sum(axis=1) / matrix.max_score.sum() >= 0.7 for side in (matrix.reference, matrix.predicted))
-    found = pass_decisions(matrix, rubric(6), pass_mark=0.7).one(metric="kappa")
-    check_jackknife(found, lambda kept: cohen_kappa_score(x[kept], y[kept]), 80)

@@ -55,6 +55,8 @@ def test_agreement_of_every_pair_equals_other_libraries() -> None:
     assert all(row.row != "judge - reference" for row in rows.of("severity"))
     other = rater_rows(dataset(points), Options(mapping="proportional")).one(row="a and b", metric="qwk")
     assert other.value != table.one(row="a and b", metric="qwk").value, "the mapping that is asked for is used"
+    fewer = points | {"c": np.where(np.arange(12)[:, None] < 4, np.nan, points["c"])}
+    assert rater_rows(dataset(fewer)).one("severity", "b - a", "offset").n == 12, "whoever else gave no points"
 
 
 def test_steps_add_up_the_pairs_and_a_thin_one_has_no_interval() -> None:

@@ -24,7 +24,7 @@ from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.messages import heard_sound, stored_images_sent
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.results.read_predictions import load_predictions
-from tests.plugin.hooks.conftest import aggregated, docs, reply
+from tests.plugin.hooks.conftest import docs
 from tests.plugin.response_cache.test_cache import ARGUMENTS, SMALL, points
 from tests.plugin.serving import Server, pixels
 
@@ -137,29 +137,6 @@ def test_a_batch_job_scores_as_a_live_run_does(
         scored = json.loads(capsys.readouterr().out)["settings"]["clip_score"]
         printed.append({name: value for name, value in scored.items() if name != "usage"})
     assert len(batch) == 24 and printed[0] == printed[1]
-
-
-@pytest.mark.parametrize("name", ["full_score_abstain", "clip_error_evidence"])
-def test_replies_by_other_means_score_as_the_run_does(
-    name: str, run: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The same replies through the hooks and through lines (custom_id, reply): every number, to the last digit."""
-    asked = job(tmp_path / "job.jsonl", "--setting", name)
-    hooks.dataset_kwargs  # noqa: B018
-    answers = {doc["id"]: reply(doc, "rater_b") for doc in docs(name)}
-    first = asked[0]["custom_id"].partition("#")[0]
-    answers[first] = "I cannot help with that."
-    expected = aggregated([hooks.process_results(doc, [answers[doc["id"]]]) for doc in docs(name)])["siming_stderr"]
-    rows = [{"custom_id": line["custom_id"], "reply": answers[line["custom_id"].partition("#")[0]]} for line in asked]
-    imported(lines(tmp_path / "results.jsonl", rows))
-    capsys.readouterr()
-    assert main(["score", str(tmp_path / "replies.jsonl"), "--data", str(run.root), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["settings"][name]
-    apart = {"media", "options", "usage"}  # the hooks have not been asked for media here
-    assert {key: value for key, value in found.items() if key not in apart} == {
-        key: value for key, value in expected.items() if key not in apart
-    }
-    assert found["statuses"]["refused"] == 1
 
 
 def test_what_failed_is_no_reply_and_is_counted(
