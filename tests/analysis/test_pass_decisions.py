@@ -48,8 +48,8 @@ def test_rates_by_hand_and_physicians_by_the_same_rule():
         (REFERENCE, PREDICTED, {}, {"false_pass": 1 / 3, "false_fail": 2 / 3, "agreement": 3 / 6}),
         # a failed must-pass step fails whatever the points, and nobody passes by the reference
         ([[5, 0]], [[5, 5]], {"pass_mark": 0.5}, {"pass_judge": 1, "false_pass": 1, "false_fail": None}),
-        # 0.1 + 0.2 and the like must not decide an exam
-        ([[0.1, 2.9]], [[0.2, 2.8]], {"pass_mark": 0.3}, {"pass_reference": 1, "agreement": 1}),
+        # 0.1 + 0.2 is more than 0.3 to a computer, which must not decide an exam
+        ([[0.1, 2.9]], [[0.2, 2.8]], {"pass_mark": 0.1 + 0.2}, {"pass_reference": 1, "agreement": 1}),
     ],
 )
 def test_other_marks_and_totals_on_the_mark(reference, predicted, how, expected):

@@ -18,13 +18,14 @@ def kappa(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def test_values_are_those_of_scikit_learn():
-    """Of the third step nine of 80 videos have it wrong, one of which is not judged: too few for intervals."""
+    """Nine videos have the third step wrong, too few for intervals; ten that are judged have the fourth."""
     rng = np.random.default_rng(0)
     tops = np.array([1, 2, 3, 5, 4])
     reference, predicted, *raters = (rng.integers(0, tops + 1, (5, 80, 5))).astype(float)
     reference[:, 2] = np.where(np.arange(80) < 9, 1, 3)
     predicted[rng.random((80, 5)) < 0.05] = np.nan
     raters[2][:20] = np.nan
+    reference[:, 3], predicted[:11, 3] = np.where(np.arange(80) < 11, 1, 5), [2] * 10 + [np.nan]
     rows = steps(exams(reference, predicted, top=tops), dict(zip("abc", raters, strict=True)))
     for step, top in enumerate(tops):
         row = rows.of(row=f"s{step:02d}")

@@ -17,7 +17,7 @@ from siming_tasks.rubrics import Rubric, allowed_points, rubric_from
 from siming_tasks.tools.station.event_log import Event, EventLog, Known
 from siming_tasks.tools.station.replay import replay
 from siming_tasks.tools.station.station_exams import Exam, Exams
-from siming_tasks.tools.station.worklist import Rating
+from siming_tasks.tools.station.worklist import Adjudication, Rating
 from tests.tools.station.conftest import EXAM, act, begun, rubric_of
 
 
@@ -77,6 +77,19 @@ def test_each_rater_has_a_stable_order_into_which_new_exams_fall(tmp_path: Path,
     a, b = order("a", exams), order("b", exams[::-1])
     assert sorted(a) == sorted(b) and len({tuple(a), tuple(b), tuple(exam.name for exam in exams)}) == 3
     assert order("a", exams[:15]) == [name for name in a if int(name[5:]) < 15]
+
+
+def test_whose_points_stand_first_is_drawn_for_each_step(tmp_path: Path, three: Rubric) -> None:
+    """The adjudicator cannot tell whose they are: of 20 exams rater a is first in some and not in others."""
+    exams = Exams(three, tuple(Exam(f"exam {number}", Path(), f"{number:064x}", ("look",)) for number in range(20)))
+    log = EventLog.begin(tmp_path / "s.sqlite", three)
+    log.know(Known(exam.name, exam.digest, exam.steps) for exam in exams.exams)
+    for exam in exams.exams:
+        for rater, points in (("a", 0), ("b", 1)):
+            name = f"{rater}-{exam.name[5:]:0>8}"
+            log.append(name, work="rate", rater=rater, exam=exam.digest, kind="points", step="look", value=points)
+    work = Adjudication(log, exams)
+    assert {work.shown(item)["scores"]["look"][0]["points"] for item in work.items} == {0, 1}
 
 
 def test_other_videos_rubrics_and_kinds_of_data_are_refused(tmp_path: Path, three: Rubric) -> None:
