@@ -30,18 +30,8 @@ def totals(matrix: ScoreMatrix) -> tuple[FloatArray, FloatArray]:
     return np.where(enough, x, np.nan).round(9), np.where(enough, y, np.nan).round(9)
 
 
-def pearson(x: FloatArray, y: FloatArray) -> float:
-    """Pearson correlation of totals without NaN, ``float64[n]`` each; NaN where one of them is constant, or below 3."""
-    return float(_of_moments(_moments(x - x.mean(), y - y.mean()).sum(axis=0))) if len(x) > 2 else np.nan
-
-
-def spearman(x: FloatArray, y: FloatArray) -> float:
-    """Spearman correlation: Pearson's of average ranks."""
-    return pearson(_ranks(x), _ranks(y)) if len(x) > 2 else np.nan
-
-
 def leave_out(x: FloatArray, y: FloatArray, groups: NDArray[np.intp], *, ranks: bool) -> tuple[float, FloatArray]:
-    """Correlation of totals, and its values without each group, ``float64[G]``.
+    """Correlation of totals, and its values without each group, ``float64[G]``; NaN below 3 or if a side is constant.
 
     Args:
         x: totals by the reference, ``float64[V]``; NaN: the video has none.
@@ -54,11 +44,13 @@ def leave_out(x: FloatArray, y: FloatArray, groups: NDArray[np.intp], *, ranks: 
     x, y, groups = x[kept], y[kept], groups[kept]
     if len(x) < 3:
         return np.nan, np.full(number, np.nan)
+    sides = (_ranks(x), _ranks(y)) if ranks else (x, y)
+    each, moments = _moments(*(side - side.mean() for side in sides)), np.zeros((number, 6))
+    value = float(_of_moments(each.sum(axis=0)))
     if ranks:
-        return spearman(x, y), _spearman_without(x, y, groups, number)
-    moments, each = np.zeros((number, 6)), _moments(x - x.mean(), y - y.mean())
+        return value, _spearman_without(x, y, groups, number)
     np.add.at(moments, groups, each)
-    return pearson(x, y), _of_moments(each.sum(axis=0) - moments, each.sum(axis=0))
+    return value, _of_moments(each.sum(axis=0) - moments, each.sum(axis=0))
 
 
 def _moments(x: FloatArray, y: FloatArray) -> FloatArray:

@@ -49,11 +49,6 @@ class RequestSlice:
     shard: str = ""
     split: str = ""
 
-    @property
-    def whole(self) -> bool:
-        """True for all of the task, in its split."""
-        return not self.offset and self.limit is None and not self.shard
-
     def of(self, ids: Sequence[str]) -> Sequence[str]:
         """The ids of its requests among all of the task's."""
         ids = ids[shard_slice(self.shard, len(ids))]
@@ -109,9 +104,8 @@ def asked_ids(
         partial: count only ``have``, for a run that was limited and does not say so. So it is with a limit below 1, a
             share of the *first* task in lmms-eval 0.7.3.
     """
-    if partial or any(
-        (part.limit is not None and 0 < part.limit < 1) or (part.parts and not part.whole) for part in slices
-    ):
+    some = [part for part in slices if part.offset or part.limit is not None or part.shard]
+    if partial or any(part.parts or 0 < (part.limit or 0) < 1 for part in some):
         return frozenset(have)
     if not slices:
         return frozenset(expected_ids(TASKS[setting], videos))

@@ -159,7 +159,10 @@ def test_sentences_that_are_no_corrections(words: str) -> None:
         ("**1. cpr_01**\nScore: 2\n**2. cpr_12**\nScore: 1", "2 - -"), ("cpr_01: Score: 2", "2 - -"),
         ("### cpr_01\n**Reasoning**\nlooks\n**Score**\n2", "2 - -"),
         ("cpr_03\nlate\ncpr_01 and cpr_02\nScore: 2", "- - -"),
-        ('{"note": "x"}\ncpr_01: 2', "- - -"),
+        ('{"note": "x"}\ncpr_01: 2', "- - -"), ("The depth (cpr_01 was better): 2", "- - -"),
+        ('{"total_max": 100, "scores": {"cpr_01": 2, "cpr_02": 3}}', "2 3 -"),
+        ('{"scores": {"cpr_01 (maximum 2 points)": 1, "cpr_02": 3}}', "1 3 -"),
+        ('{"max_score": 10, "scores": {"cpr_01": 2}}', "- - -"), ('{"cpr": {"cpr_01": 2}, "aed": {}}', "2 - -"),
     ],
 )  # fmt: skip
 def test_lines_tables_and_blocks(reply: str, expected: str) -> None:

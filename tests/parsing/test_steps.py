@@ -28,7 +28,8 @@ def test_words(text: str, expected: tuple[str, ...]) -> None:
         ("cpr_01 环境安全 Scene safety", "cpr_01"), ("Step 4: Power on", "aed_01"), ("AED_02", "aed_02"),
         ("[cpr_01] Scene safety (maximum 2 points)", "cpr_01"), ("cpr_01（满分2分）", "cpr_01"),
         ("[cpr_01] Scene safety (maximum 10 points)", None), ("cpr_01_max", None), ("cpr_01_confidence", None),
-        ("cpr_04", None), ("1", None), ("Step 1", None), ("cpr", None), ("cpr_01 Pad placement", None),
+        ("cpr_04", None), ("cpr_04 (max 2)", None), ("1", None),
+        ("Step 1", None), ("cpr", None), ("cpr_01 Pad placement", None),
         ("cpr_01 and cpr_02", None), ("", None), ("9" * 5000, None),
     ],
 )  # fmt: skip
