@@ -120,17 +120,18 @@ def mutants_of(path: Path) -> Iterator[tuple[str, str]]:
 class Recorder:
     """Plugin of pytest: seconds, name and executed ``[module, line]`` of each test, its fixtures included."""
 
-    def __init__(self, where: Path) -> None:
-        self.package, self.skip = str(where / "siming_tasks"), len(str(where)) + 1
+    def __init__(self, room: str, where: Path) -> None:
+        self.modules = {str(path) for each in ROOMS[room][0] for path in where.glob(f"siming_tasks/{each}")}
+        self.skip = len(str(where)) + 1
         self.tests: list[tuple[float, str, list[tuple[str, int]]]] = []
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        """Run a test under a trace of the package."""
+        """Run a test under a trace of the room's modules."""
         lines: set[tuple[str, int]] = set()
 
         def trace(frame: FrameType, event: str, argument: object) -> Any:
-            if frame.f_code.co_filename.startswith(self.package):
+            if frame.f_code.co_filename in self.modules:
                 lines.add((frame.f_code.co_filename[self.skip :], frame.f_lineno))
                 return trace
             return None
@@ -212,7 +213,7 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder, args.out.open("a") as out:
         where = Path(shutil.copytree(ROOT, Path(folder, "copy"), ignore=UNREAD))
         for name, room, source in (one for one in drawn if one[0] not in known):
-            if not (where / f"{room}.json").exists() and (ended := ends(room, where, [], Recorder(where)))[0]:
+            if not (where / f"{room}.json").exists() and (ended := ends(room, where, [], Recorder(room, where)))[0]:
                 sys.exit(f"The tests of {room} fail without a mutant: {ended}.")
             known[name] = try_mutant(name, room, source, where)
             print(json.dumps(known[name]), file=out, flush=True)
