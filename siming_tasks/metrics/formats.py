@@ -69,11 +69,10 @@ def evidence(
     for (v, s), parts in claims.items():
         kept = merged(parts, float(durations[v]))
         claimed[v, s] = bool(kept)
-        if kept and not np.isnan(spans[v, s]).any():
-            span, length = (float(spans[v, s, 0]), float(spans[v, s, 1])), sum(end - start for start, end in kept)
-            centre = float(durations[v]) / 2
-            overlap[v, s] = iou(kept, span)
-            middle[v, s] = iou([(centre - length / 2, centre + length / 2)], span)
+        span, length = (float(spans[v, s, 0]), float(spans[v, s, 1])), sum(end - start for start, end in kept)
+        centre = float(durations[v]) / 2
+        overlap[v, s] = iou(kept, span)
+        middle[v, s] = iou([(centre - length / 2, centre + length / 2)], span)
     due = matrix.answered & ~np.isnan(spans).any(axis=2)
     return table("evidence", matrix, {
         "claimed": share_of(lambda m: claimed, lambda m: due, "No step with a span was answered."),

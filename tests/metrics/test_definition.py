@@ -13,7 +13,7 @@ import pytest
 
 from siming_tasks.analysis.comparison import compare_judges
 from siming_tasks.analysis.physicians import MEAN, MINUS, beside_physicians
-from siming_tasks.metrics import Estimate, ScoreMatrix, evaluate
+from siming_tasks.metrics import Estimate, ScoreMatrix, evaluate, thresholds
 from siming_tasks.metrics.catalogue import select, statistic
 from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED, READINGS
 from siming_tasks.metrics.jackknife import difference, holm
@@ -92,6 +92,12 @@ def same(found: Estimate, expected: tuple[float, ...], *where: object, tested: b
 
 def test_the_page_has_at_most_200_lines_of_code():
     assert len("".join(BLOCKS).splitlines()) <= 200
+
+
+def test_the_limits_are_those_of_the_page():
+    limits = {"ALPHA": 0.05, "COMPARABLE": 0.95, "FEWEST": 5, "FEW_VIDEOS": 20, "LEVEL": 0.95, "MARGIN": 0.05,
+              "MIN_ANSWERED": 0.8, "NOISE": 1e-9, "POWER": 0.8}  # fmt: skip
+    assert {name: value for name, value in vars(thresholds).items() if name.isupper()} == limits
 
 
 def defined(answer: Any) -> list[str]:

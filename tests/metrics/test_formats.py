@@ -44,6 +44,11 @@ def test_evidence(matrix):
     assert rows.one(metric="iou").value == pytest.approx((5 / 15 + 0) / 2)
     # in the middle, 20 to 30 s and 22 to 28 s: neither meets its span
     assert rows.one(metric="iou_middle").value == 0
+    six, span = matrix([[3]] * 6, [[3]] * 6), np.array([[[10.0, 20]]] * 6)
+    for often, seldom in (((10, 20), (10, 15)), ((30, 40), (15, 25))):
+        claims = {(v, 0): [often if v else seldom] for v in range(6)}
+        row = evidence(six, claims, span, np.full(6, 50.0)).one(metric="iou")
+        assert (row.low, row.high).count(1.0 if often[0] == 10 else 0.0) == 1  # cut to what an IoU can be
     none = evidence(made, {}, np.full((2, 2, 2), nan), np.array([50.0, 50]))
     assert {row.value for row in none} == {None} and all(row.why for row in none)
 
@@ -73,5 +78,6 @@ def test_named_errors(matrix):
     rows = named_errors(made, true, named)
     assert {row.metric: row.value for row in rows} == {"precision": 1 / 3, "recall": 1 / 3, "f1": 1 / 3}
     assert all(0 < row.low < row.value < row.high < 1 for row in rows if row.metric != "recall")
+    assert (rows.one(metric="recall").clusters, rows.one(metric="f1").clusters) == (6, 12)  # those with an error
     nothing = named_errors(made, {(0, 0): []}, {})
     assert all(row.value is None and row.why == "No error is stated or named." for row in nothing)

@@ -67,4 +67,5 @@ def test_a_judge_that_was_trained_on_these_data_says_so(tmp_path: Path) -> None:
     judge = {"kind": SUPERVISED, "backbone": "/home/me/siglip", "folds": "5", "mood": "good"}
     (tmp_path / "p.jsonl").write_text(json.dumps({"judge": judge}) + "\n")
     (source,) = find_runs([str(tmp_path / "p.jsonl")])
-    assert (source.role, source.facts) == ("supervised", {"judge": SUPERVISED, "trained": "backbone=siglip, folds=5"})
+    assert (source.name, source.role) == ("p", "supervised")
+    assert source.facts == {"judge": SUPERVISED, "trained": "backbone=siglip, folds=5"}

@@ -200,6 +200,7 @@ def test_a_request_that_failed_twice_stays_failed(dataset: Dataset, tmp_path: Pa
 def test_an_edited_record_is_refused(dataset: Dataset, tmp_path: Path) -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"status": "fine"}, "unknown status 'fine'"),
+        ({"usage": "much"}, "usage"),
         ({"id": "full_score/v002"}, "id 'full_score/v002' is not 'full_score/v001'"),
         ({"answers": {"cpr_01": 99}}, "answer 99 to 'cpr_01' is off the scale or was not asked"),
         ({"answers": {"cpr_99": 1}}, "answer 1 to 'cpr_99' is off the scale or was not asked"),
@@ -225,7 +226,9 @@ def test_a_reply_is_read_anew_and_counts_where_its_record_says_otherwise(dataset
     assert records[:2] == [first, second] and first["answers"]["cpr_01"] == 0
     assert (records[2]["status"], records[2]["answers"]) == ("truncated", {})
     (said,) = [str(problem) for problem in run.problems if problem.code == "reply-disagrees"]
-    assert "3 replies read otherwise than their records say (full_score/v001, full_score/v002," in said
+    assert (
+        "3 replies read otherwise than their records say (full_score/v001, full_score/v002, full_score/v003);" in said
+    )
     logged(path, [first], texts[:1])
     assert "reply-disagrees" not in {problem.code for problem in read_run(path, dataset).problems}
 
@@ -250,15 +253,15 @@ def test_half_a_surrogate_pair_or_nan_in_a_log_loses_nothing(dataset: Dataset, t
 SHOWN = {"mode": "frames", "n_frames": 64, "indices": [30, 32], "sampler": "s"}
 
 CONDITIONS: list[tuple[dict[str, Any], str]] = [
-    ({"media": {"mode": "video"}}, "media mode"),
+    ({"media": {"mode": "video"}}, "media mode (frames, video)"),
     ({"media": {"mode": "frames", "n_frames": 32, "indices": [0, 2], "sampler": "s"}}, "number of frames"),
     ({"media": {"mode": "frames", "n_frames": 2, "indices": [0, 1], "sampler": "s"}}, ""),  # the whole of a short one
     ({"media": {"mode": "unknown"}}, ""),
     ({"setting": "clip_score", "media": {**SHOWN, "n_frames": 3}}, "number of frames"),
     ({"setting": "clip_score", "media": {**SHOWN, "n_frames": 3, "indices": [30, 31, 32]}}, ""),  # a short clip
-    ({"asking": "reasoned"}, "way of asking"),
-    ({"reply_schema": "0123456789ab"}, "JSON schema"),
-    ({"usage": {"model": "other"}}, "model"),
+    ({"asking": "reasoned"}, "way of asking (plain, reasoned)"),
+    ({"reply_schema": "0123456789ab"}, "JSON schema (0123456789ab, none)"),
+    ({"usage": {"model": "other"}}, "model (m, other)"),
 ]
 
 
@@ -273,7 +276,7 @@ def test_parts_that_were_asked_otherwise_are_refused_by_what_their_records_state
     records[2] |= change
     paths = [logged(tmp_path / f"{n}_samples_a.jsonl", part) for n, part in enumerate((records[:2], records[2:]))]
     found = errors(read_run(paths, dataset, strict=False))
-    assert (f"parts of the run differ in {said} (" in found) if said else not found
+    assert (f"parts of the run differ in {said}" in found) if said else not found
 
 
 def test_another_data_set_is_refused(dataset: Dataset, tmp_path: Path) -> None:

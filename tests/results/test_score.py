@@ -17,7 +17,7 @@ from siming_tasks.metrics import Rows
 from siming_tasks.metrics.evaluate import RANKED
 from siming_tasks.options import Options
 from siming_tasks.parsing import Parsed, parse_reply
-from siming_tasks.results.discovery import RequestSlice, asked_ids
+from siming_tasks.results.discovery import RequestSlice, asked_ids, slices_of
 from siming_tasks.results.estimand import Estimand
 from siming_tasks.results.evaluate_records import build_score_matrix, evaluate_records
 from siming_tasks.results.lmms_eval_commands import command_of
@@ -103,6 +103,9 @@ def test_a_run_was_asked_what_its_slices_say() -> None:
     assert asked(RequestSlice(1, 2.0)) == every[1:3] and asked(RequestSlice(limit=1)) == every[:1]
     assert asked(RequestSlice(shard="2/2"), RequestSlice(3)) == every[2:]
     assert asked(RequestSlice(limit=1), have=every[3:]) == [every[0], every[3]]
+    for limit, kept in ((None, None), (-1, None), (0.5, 0.5), (3, 3.0)):
+        stated = {"config": {"limit": limit}, "configs": {"siming_full_score": {}, "mme": {}}}
+        assert slices_of([stated]) == {"full_score": (RequestSlice(limit=kept),)}
     for share in (RequestSlice(limit=0.5), RequestSlice(limit=1, parts=True), RequestSlice(shard="1/2", parts=True)):
         assert asked(share, have=every[3:]) == every[3:], "what was asked is not known"
 

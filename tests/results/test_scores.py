@@ -40,7 +40,9 @@ def test_verdict_metrics_equal_hand_counts(folder: Path, tmp_path: Path) -> None
     said, clip = ("incorrect", "incorrect", "correct"), {"setting": "clip_error", "step_id": "cpr_01"}
     rows = [{**clip, "video_id": f"v00{n}", "verdict": verdict} for n, verdict in enumerate(said, 1)]
     path = lines(tmp_path / "p.jsonl", rows)
-    result = scored(folder, path).settings["clip_error"]
+    scores = scored(folder, path)
+    result = scores.settings["clip_error"]
+    assert scores.rows("clip_error").to_json() == result["rows"]
     assert number_of(result, "precision").value == pytest.approx(1 / 2)
     assert number_of(result, "recall").value == pytest.approx(1 / 2)
     assert number_of(result, "coverage").value == pytest.approx(3 / 12)

@@ -59,3 +59,8 @@ def test_a_long_reply_keeps_its_ends(exams: Dataset) -> None:
 )
 def test_the_note_counts_by_setting_and_says_what_helps(note: UnreadNote, expected: str, many: bool) -> None:
     assert (str(note), note.is_many) == (expected, many)
+
+
+def test_a_run_that_was_asked_with_a_schema_is_not_told_of_it() -> None:
+    note = UnreadNote({"full_score": {"unread": 1, "truncated": 0}}, schema=True)
+    assert str(note).endswith("1 unread). SIMING_ASK=step asks about one step at a time.")
