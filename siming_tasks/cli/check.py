@@ -13,13 +13,13 @@ import click
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import (
     FOLDED,
+    answer,
     count_problems,
     fold_problems,
     origin,
     plural,
     print_json,
     say,
-    show_markdown,
     title,
 )
 from siming_tasks.options import Options
@@ -125,10 +125,8 @@ def _find_leaks(options: Options, path: Path, quick: bool, as_json: bool) -> int
 
     dataset = cli.open_dataset(options, dir=str(path))
     rows = audit(dataset, options, media=not quick)
-    if as_json:
-        print_json(origin(dataset) | {"rows": rows.to_json()})
-    else:
-        show_markdown(f"## Leak audit of {title(dataset)}", row_section(rows, reference=options.rater))
+    section = row_section(rows, reference=options.rater)
+    answer(as_json, origin(dataset) | {"rows": rows.to_json()}, f"## Leak audit of {title(dataset)}", section)
     unread = [row.why for row in rows.of("leaks", "files") if row.value is None]
     for sentence in unread:
         say(sentence, error=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import origin, print_json, show_markdown, title
+from siming_tasks.cli.terminal import answer, origin, title
 from siming_tasks.options import Options
 from siming_tasks.tasks import setting_named
 
@@ -67,25 +67,20 @@ def compare(
     alone = len(runs) == 1 and inputs  # one run's controls beside its own plain tasks
     shared = [] if alone else common_settings(runs, setting or None)
     study = compare_settings(runs, shared, options, allow=allow, against=against, margin=margin)
-    if as_json:
-        parts = {name: part.to_json() for name, part in study.settings.items()}
-        found: dict[str, Any] = {"settings": parts, "not_compared": dict(study.refused)}
-        if inputs:
-            found["inputs"] = [
-                {"run": run, "setting": name, "rows": rows.to_json()} for (run, name), rows in inputs.items()
-            ]
-        print_json(origin(dataset) | found)
-        return
+    parts = {name: part.to_json() for name, part in study.settings.items()}
+    found = origin(dataset) | {"settings": parts, "not_compared": dict(study.refused)}
+    if inputs:
+        found["inputs"] = [
+            {"run": run, "setting": name, "rows": rows.to_json()} for (run, name), rows in inputs.items()
+        ]
     printed: Section = [f"**{literal(part.sentence())}**" for part in study.settings.values()]
     for name, part in study.settings.items():
         printed += [f"## {name} on {title(dataset)}", *_section(part, options.rater)]
     printed += [f"{name}: not compared. {why}" for name, why in study.refused.items()]
     for (run, name), rows in inputs.items():
-        printed += [
-            f"## Inputs of {literal(run)}: {name} on {title(dataset)}",
-            *row_section(rows, reference=options.rater),
-        ]
-    show_markdown(printed)
+        heading = f"## Inputs of {literal(run)}: {name} on {title(dataset)}"
+        printed += [heading, *row_section(rows, reference=options.rater)]
+    answer(as_json, found, printed)
 
 
 def _section(part: Comparison, reference: str) -> Section:
@@ -118,8 +113,7 @@ def _print_repeats(runs: Any, settings: Any, options: Options, dataset: Dataset,
 
     how: dict[str, Any] = {"mapping": options.mapping}
     found = {name: repeats([run.score_matrix(name, options.rater) for run in runs], **how) for name in settings}
-    if as_json:
-        print_json(origin(dataset) | {"repeated": {name: rows.to_json() for name, rows in found.items()}})
-        return
+    printed: Section = []
     for name, rows in found.items():
-        show_markdown(f"## {name} on {title(dataset)}, {len(runs)} repeats", row_section(rows, reference=options.rater))
+        printed += [f"## {name} on {title(dataset)}, {len(runs)} repeats", *row_section(rows, reference=options.rater)]
+    answer(as_json, origin(dataset) | {"repeated": {name: rows.to_json() for name, rows in found.items()}}, printed)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import origin, print_json, say, show_markdown, show_problems, title
+from siming_tasks.cli.terminal import answer, origin, print_json, say, show_markdown, show_problems, title
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
     from siming_tasks.metrics import Rows
+    from siming_tasks.report.table import Section
     from siming_tasks.results.discovery import RunSource
     from siming_tasks.results.run import Run, Scores
 
@@ -146,11 +147,11 @@ def _show_diagnosis(
     run = read_run(source, dataset, partial=partial)
     names = [name for name in run.settings if TASKS[name].base_task not in {*run.settings} - {name}]
     found = {name: diagnose(run, name, options, pass_mark=pass_mark) for name in names}
-    if as_json:
-        print_json(origin(dataset) | {"settings": {name: {"rows": rows.to_json()} for name, rows in found.items()}})
-        return
+    printed: Section = []
     for name, rows in found.items():
-        show_markdown(f"# {name} on {title(dataset)}", row_section(rows, reference=options.rater))
+        printed += [f"# {name} on {title(dataset)}", *row_section(rows, reference=options.rater)]
+    settings = {name: {"rows": rows.to_json()} for name, rows in found.items()}
+    answer(as_json, origin(dataset) | {"settings": settings}, printed)
 
 
 def _show_missing(parts: Sequence[Path], options: Options, tasks: str | None, partial: bool, as_json: bool) -> int:

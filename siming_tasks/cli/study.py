@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from siming_tasks.cli import parameters as cli
-from siming_tasks.cli.terminal import origin, print_json, show_markdown, title
+from siming_tasks.cli.terminal import answer, origin, title
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.sanitize import literal
 from siming_tasks.options import Options
@@ -29,22 +29,16 @@ def raters(dir: str | None, options: Options, labels: Path | None, pair: tuple[s
         if labels or pair:
             raise OptionsError("An event log takes no --labels or --raters; build the data set first.")
         progress = read_progress(Path(dir))
-        if as_json:
-            print_json(progress)
-        else:
-            show_markdown(progress_section(progress))
-        return
+        return answer(as_json, progress, progress_section(progress))
     from siming_tasks.analysis.raters import rater_rows
     from siming_tasks.report.row_tables import row_section
 
     dataset = cli.open_dataset(options, dir=dir, labels=labels)
     rows = rater_rows(dataset, options, pair)
     stated = dataset.raters_in_words if dataset.rater_facts else {}
-    if as_json:
-        print_json(origin(dataset) | {"raters_stated": dataset.raters_in_words, "rows": rows.to_json()})
-        return
     about = "; ".join(f"{literal(name)}: {words}" for name, words in stated.items())
-    show_markdown(f"## Raters of {title(dataset)}", *([about] if about else []), row_section(rows))
+    found = origin(dataset) | {"raters_stated": dataset.raters_in_words, "rows": rows.to_json()}
+    answer(as_json, found, f"## Raters of {title(dataset)}", *([about] if about else []), row_section(rows))
 
 
 @cli.command(
@@ -89,17 +83,13 @@ def power(
         compared = compare(
             *pilot, data=cli.open_dataset(options, sources, labels=labels, reference=True), options=options
         )
-        found, made = (
-            compared.pairs[0].estimate if compared.pairs else None,
-            f"From the difference of {' and '.join(compared.runs)}",
-        )
-        if found is None:
+        if not compared.pairs:
             raise DataError("The pilot's runs cannot be compared: " + "; ".join(compared.unranked.values()))
+        error, made = compared.pairs[0].estimate, f"From the difference of {' and '.join(compared.runs)}"
     else:
-        found = stated_rates(metric, prevalence, agreement, effect or 0.0)
+        error = stated_rates(metric, prevalence, agreement, effect or 0.0)
         made = f"SYNTHETIC: two simulated judges, {prevalence:.1%} of the steps wrong, agreement {agreement:g}"
-    rows = plan(found, videos, effect, comparisons=comparisons)
-    if as_json:
-        print_json({"synthetic": not pilot, "made": made, "rows": rows.to_json()}, indent=2)
-        return
-    show_markdown(f"{made}, {comparisons} test{'s' * (comparisons != 1)}.", row_section(rows, reference=options.rater))
+    rows = plan(error, videos, effect, comparisons=comparisons)
+    printed = f"{made}, {comparisons} test{'s' * (comparisons != 1)}."
+    found = {"synthetic": not pilot, "made": made, "rows": rows.to_json()}
+    answer(as_json, found, printed, row_section(rows, reference=options.rater))

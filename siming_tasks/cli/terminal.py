@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -84,6 +84,14 @@ def print_json(value: Any, indent: int | None = None) -> None:
     import json  # few commands need it, and each starts faster without
 
     print(json.dumps(value, indent=indent, allow_nan=False))
+
+
+def answer(as_json: bool, found: Mapping[str, Any], *blocks: Block | Iterable[Block]) -> None:
+    """Print the JSON object of a command where that is asked for, else its blocks (:func:`show_markdown`)."""
+    if as_json:
+        print_json(found)
+    else:
+        show_markdown(*blocks)
 
 
 def marked_name(dataset: Dataset) -> str:
