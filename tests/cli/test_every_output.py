@@ -22,6 +22,7 @@ import yaml
 from siming_tasks.cli.main import COMMANDS, find_command, main
 from siming_tasks.cli.parameters import OutputPath
 from siming_tasks.data import open_dataset
+from siming_tasks.tasks import ABLATION_TASKS, BENCHMARK_TASKS
 from tests.cli.command_lines import example, flags, parse
 from tests.cli.run_cases import run_cases
 from tests.data.conftest import RUBRIC, STEPS, make_folder
@@ -92,7 +93,8 @@ def given() -> Iterator[Path]:
     root = Path(tempfile.mkdtemp(prefix="siming-outputs-"))
     root.chmod(0o755)
     data = open_dataset(make_folder(root / "tiny", videos=3))
-    run = write_run(data, root / "runs/qwen", model="org/Model")
+    settings = (*BENCHMARK_TASKS, next(iter(ABLATION_TASKS)))  # which is left out of an archive
+    run = write_run(data, root / "runs/qwen", model="org/Model", settings=settings)
     write_run(data, root / "runs/gpt", model="org/Other")
     (root / "rubric.yaml").write_text(yaml.safe_dump(RUBRIC))
     lines = [f"{video.video_id},{step},consensus,{top:g}" for video in data.videos for step, top in STEPS]
