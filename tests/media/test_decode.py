@@ -96,9 +96,9 @@ def sound_only(path: Path, videos: Any) -> None:
         output.mux([*stream.encode(frame), *stream.encode(None)])
 
 
-def cut(path: Path, videos: Any, **container: str) -> None:
+def cut(path: Path, videos: Any, share: float = 0.6, **container: str) -> None:
     whole = videos.make(path, container=container).read_bytes()
-    path.write_bytes(whole[: len(whole) * 6 // 10])
+    path.write_bytes(whole[: int(len(whole) * share) or whole.index(b"mdat") + 4])
 
 
 def interleaved(path: Path, videos: Any) -> None:
@@ -114,6 +114,7 @@ FAULTY: list[tuple[str, Callable[[Path, Any], Any], str]] = [
     ("cut.mp4", lambda path, videos: cut(path, videos, movflags="faststart"),
      "cut short or damaged: the last whole frame is at 0.9"),
     ("headless.mp4", cut, "cannot be read (Invalid data"),  # index at the end
+    ("empty.mp4", lambda path, videos: cut(path, videos, 0, movflags="faststart"), "holds no video frames."),
     ("raw.h264", lambda path, videos: videos.make(path, 30), "has frames without timestamps. Make a clean copy"),
     ("twice.ts", lambda path, videos: path.write_bytes(2 * videos.get("ts").read_bytes()),
      "two frames share the timestamp 0.000 s. Make a clean copy"),
