@@ -321,11 +321,9 @@ def read_media_links(folder: Path) -> MediaLinks:
     Raises:
         DataError: the folder is no report, or one whose links cannot be read.
     """
-    if not (folder / "index.html").is_file():
-        raise DataError(f"{folder}: no report. Give the folder that `siming report --out` wrote.")
     path = folder / LINKS_FILE
     if not path.is_file():
-        raise DataError(f"{folder}: has no {LINKS_FILE}. Write the report again with this version of siming-tasks.")
+        raise DataError(f"{folder}: no report. Give the folder that `siming report --out` wrote.")
     try:
         return TypeAdapter(MediaLinks).validate_json(read_text(path, MAX_LINKS_BYTES))
     except ValidationError:
