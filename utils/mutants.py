@@ -6,6 +6,11 @@ A mutant changes one comparison, operator, number, truth value, condition, or re
 :data:`ROOMS`; a seed draws them. The tests of its room run on a copy of the checkout, without the weekly ones, until
 one fails, first those that execute the changed line. OUT gets a line for each mutant, and one that stands there is not
 tried again. Survivors are printed with their lines. Exit code 1: fewer than 90 % died.
+
+Some survivors change nothing: ``return BROKEN`` (it is None); ``<`` for ``<=`` where rounding is told from variation
+(no number lies on 1e-9 or 1e-12); a shift in ``_moments`` (a correlation does not know it); an upper end of a rule of
+three above 1 (it is cut to the range); another share where ``known`` is False (only known ones are counted); ``None not
+in pair[:3]`` in ``comparable`` (the third is a request's id, never None); a limit of sizes that is one larger.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class Jackknifed:
             return self.value - reach * stderr, self.value + reach * stderr
         with np.errstate(divide="ignore", invalid="ignore"):
             z, spread = np.arctanh(self.value), _stderr(np.arctanh(self.without[self.rests]))
-        if n <= 3 or not np.isfinite(z + spread):
+        if not np.isfinite(z + spread):
             return math.nan, math.nan
         reach *= max(float(spread), 1 / math.sqrt(n - 3))
         return math.tanh(z - reach), math.tanh(z + reach)

@@ -52,6 +52,8 @@ def test_refusals(first):
     for run, message in cases:
         with pytest.raises(DataError, match=message):
             align([first, run])
+    with pytest.raises(DataError, match="no run to compare"):
+        align([])
     with pytest.raises(DataError, match="share no videos"):
         align([first, apart], {"videos"})
 

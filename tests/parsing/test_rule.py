@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.parsing import Parsed, parse_reply
 from siming_tasks.rubrics import default_rubric
 
@@ -204,6 +205,8 @@ def test_about_one_step(reply: str, expected: float | None) -> None:
 )  # fmt: skip
 def test_what_a_reply_may_be(reply: Any, status: str) -> None:
     assert read(reply).status == status
+    with pytest.raises(OptionsError, match="answer='scores' is no kind of answer; there are 'score' and 'error'"):
+        read(reply, FULL, "scores")
 
 
 @pytest.mark.parametrize(

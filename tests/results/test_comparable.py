@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import CONDITIONS
 from siming_tasks.metrics import ScoreMatrix
-from siming_tasks.results.comparable import TaskRun, _conditions, comparable
+from siming_tasks.results.comparable import TaskRun, _conditions, comparable, comparison_entries, groups
 from siming_tasks.results.record import Record
 
 
@@ -30,6 +31,16 @@ def test_the_first_difference_is_named_and_all_are_counted():
         "Compare runs with the same prompt, or accept the difference (--allow prompt)."
     ]
     assert comparable(*runs, allow=["prompt"]) == []
+
+
+def test_runs_fall_into_groups_within_which_all_can_be_compared():
+    a, b, c, d = (entrant(name, prompts) for name, prompts in zip("abcd", ("x", "y", "y", "yy"), strict=True))
+    found, why = groups([a, b, c, d])
+    assert [[run.name for run in group] for group in found] == [["b", "c"], ["a"], ["d"]]
+    assert {*why} == {"a", "d"} and "differ in prompt" in why["a"] and "different videos" in why["d"]
+    assert [entry.name for entry in comparison_entries([b, c])] == ["b", "c"]
+    with pytest.raises(DataError, match=r"differ in prompt: x against y .*; every request"):
+        comparison_entries([a, b])
 
 
 def record(**media: object) -> Record:

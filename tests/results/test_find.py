@@ -42,6 +42,8 @@ def test_a_limited_run_knows_it_and_its_scores_say_so(
     words = ["score", str(run), "--data", str(exams.root)]
     assert main(words) == 0
     assert "full_error: the run was limited to 2 of 4 questions; no table ranks it" in capsys.readouterr().out
+    assert main([*words[:1], "--show", "missing", *words[1:]]) == 0
+    assert "2 of 2 requests answered" in capsys.readouterr().out
     assert main([*words, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["settings"].values()
     assert found["requests"] == {"answered": 2, "asked": 2, "expected": 4, "conflicts": []}
@@ -55,6 +57,8 @@ def test_slugs_are_plain_file_names() -> None:
 def test_missing_and_broken_runs_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nowhere: no such file or folder\. Give a prediction file"):
         find_runs([str(tmp_path / "nowhere")])
+    with pytest.raises(DataError, match="There is no run to read"):
+        find_runs([])
     (tmp_path / "1_samples_siming_full_score.jsonl").write_text("{}\n")
     limit = '{"config": {"limit": "many"}, "configs": {"siming_full_score": {}}}'
     for text in ("{", limit):

@@ -110,6 +110,7 @@ def test_the_four_forms_of_the_format_and_raw_replies(dataset: Dataset, tmp_path
     ("row", "code", "message", "severity"),
     [
         ({**FULL, "setting": "full"}, "setting-unknown", ":1: setting: unknown setting 'full'. One of full_s", "error"),
+        ({"video_id": "v001"}, "prediction-invalid", ":1: neither a prediction nor a record.", "error"),
         (FULL, "prediction-invalid", "needs either `scores` or `response`", "error"),
         ({**FULL, "video_id": "v9", "scores": {}}, "video-unknown", "no video 'v9'; the line is not", "warning"),
         ({**CLIP, "step_id": "x", "score": 1}, "step-unknown", "video 'v001' has no clip of step 'x'", "warning"),

@@ -42,7 +42,7 @@ def test_verdict_metrics_equal_hand_counts(folder: Path, tmp_path: Path) -> None
     path = lines(tmp_path / "p.jsonl", rows)
     scores = scored(folder, path)
     result = scores.settings["clip_error"]
-    assert scores.rows("clip_error").to_json() == result["rows"]
+    assert scores.rows("clip_error").to_json() == result["rows"] and len(scores.to_pandas()) == len(result["rows"])
     assert number_of(result, "precision").value == pytest.approx(1 / 2)
     assert number_of(result, "recall").value == pytest.approx(1 / 2)
     assert number_of(result, "coverage").value == pytest.approx(3 / 12)
