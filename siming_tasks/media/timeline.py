@@ -138,12 +138,12 @@ def timeline_of(path: Path, container: InputContainer, stream: VideoStream) -> T
     if not rate:
         rate = (len(pts) - 1) / (int(pts[-1] - pts[0]) * time_base) if len(pts) > 1 else Fraction(25)
     end = int((table[:, 0] + table[:, 2]).max()) - int(pts[0])
-    missing = (stated - end) * time_base if stated and path.suffix in STATES_LENGTH else Fraction(0)
+    missing = (stated - end) * time_base if stated and path.suffix.lower() in STATES_LENGTH else Fraction(0)
     if missing > SLACK or corrupt:
         at = float((pts[-1] - pts[0]) * time_base)
         raise MediaError(f"{path}: cut short or damaged: the last whole frame is at {at:.3f} s. {REENCODE}")
     alone = len(container.streams.video) == 1
-    standard = path.suffix == ".mp4" and alone and counted == len(pts) and _is_upright(path)
+    standard = path.suffix.lower() == ".mp4" and alone and counted == len(pts) and _is_upright(path)
     keyframes = np.flatnonzero(table[order, 3])
     return Timeline(pts, time_base, keyframes, rate, bool((order != np.arange(len(order))).any()), standard)
 

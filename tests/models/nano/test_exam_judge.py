@@ -1,4 +1,4 @@
-"""The judge itself: what it answers and what not, that it needs nothing but messages, that it can be trained."""
+"""The judge itself: what it answers and what not, and that it can be trained."""
 
 from __future__ import annotations
 
@@ -74,33 +74,6 @@ def test_weights_are_small_and_the_ones_that_belong_here(tmp_path: Path) -> None
     copy.write_bytes(changed)
     with pytest.raises(DataError, match=rf"have the digest [0-9a-f]{{12}}, not {digest[:12]}"):
         Watcher(weights=copy)
-
-
-ALONE = """
-import json, sys
-import numpy as np
-from siming_tasks.models.nano.exam_judge import Watcher
-messages = json.load(open("messages.json"))
-for part in messages[0]["content"]:
-    if part["type"] == "image":
-        part["url"] = np.array(part["url"], np.uint8)
-reply = Watcher("cpu").replies([messages])[0]
-rooms = {name.split(".")[1] for name in sys.modules if name.startswith("siming_tasks.")}
-print(json.dumps([reply, sorted(rooms)]))
-"""
-
-
-def test_a_process_without_a_data_set_gives_the_same_reply(tmp_path: Path, watcher: Watcher) -> None:
-    """A process without a data set, in a folder of its own, answers the same and does not load the data modules."""
-    messages = conversation(build_prompt(TASKS["clip_score"], STEPS[10:11]), 3)
-    (tmp_path / "messages.json").write_text(json.dumps(messages, default=lambda picture: picture.tolist()))
-    done = subprocess.run(
-        [sys.executable, "-c", ALONE],
-        capture_output=True, text=True, check=True, cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}, timeout=120,
-    )  # fmt: skip
-    reply, rooms = json.loads(done.stdout)
-    assert [reply] == watcher.replies([messages])
-    assert not {"data", "plugin", "tools", "results", "tasks"} & set(rooms), rooms
 
 
 @pytest.mark.weekly
