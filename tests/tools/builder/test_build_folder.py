@@ -197,7 +197,9 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "facts about nobody": (lambda g: None, {"rater_facts": {"manikn": Rater("rule")}}, "rater 'manikn', who gave no"),
     "a rater who is none": (lambda g: None, {"consensus": "rater_x"}, "neither agree nor mean nor a rater of the"),
     "no videos": (lambda g: shutil.rmtree(g["videos"]) or g["videos"].mkdir(), {}, "holds no video file ("),
-    "no folder": (lambda g: shutil.rmtree(g["videos"]), {}, "no such folder."),
+    "no folder, and no points": (
+        lambda g: (shutil.rmtree(g["videos"]), edit(g, ",rater_a,2,", ",rater_a,two,", 1)),
+        {}, "no such folder. + 'two' is not a number"),
     "links that lead round": (lambda g: loop(g["rubric"]), {}, "Too many levels of symbolic links."),
     "a pipe": (lambda g: pipe(g["labels"]), {}, "a pipe, and only regular files are read."),
     "an id with a blank": (lambda g: None, KEEP, "labels.csv:2: video_id: video 'Zhang San 2024-03-01' cannot be kept"),
@@ -221,7 +223,7 @@ def test_bad_inputs_are_refused_before_any_work(
     monkeypatch.setattr(make, "transcode", lambda *words, **more: touched.append(words))
     with pytest.raises(SimingError) as caught:
         build_dataset(tmp_path / "exams", **given, options=BuildOptions(**options))
-    assert message in str(caught.value) and not touched
+    assert all(part in str(caught.value) for part in message.split(" + ")) and not touched
     assert [path.name for path in tmp_path.iterdir()] == ["given"]
 
 
