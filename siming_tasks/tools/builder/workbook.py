@@ -11,17 +11,23 @@ import io
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import read_bytes
 from siming_tasks.common.sanitize import cell_text
 from siming_tasks.tools.builder.label_rows import NAMES
 
-MAX_UNPACKED = 32_000_000
+MAX_UNPACKED = 64_000_000
 """Bytes of a workbook's parts, unpacked. A sheet of 200 videos of 33 steps has about half a megabyte."""
+MAX_TAGS, MAX_OTHER = 1_000_000, 200_000
+"""Tags in the sheets and in all other parts: a cell has four, and a shared string as many, which take longer."""
+MAX_COVERED = 100_000
+"""Cells that merged cells and links may cover: each of them is made."""
 MAX_ROWS, MAX_COLUMNS = 1_000_000, 2_000
 
 _OLE = b"\xd0\xcf\x11\xe0"
@@ -58,9 +64,7 @@ def read_workbook(path: Path) -> list[Grid]:
         raise DataError(f"{path}: an old .xls file or protected by a password. Save it as .xlsx without a password.")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            size = sum(part.file_size for part in archive.infolist())
-        if size > MAX_UNPACKED:
-            raise DataError(f"{path}: unpacks to more than {MAX_UNPACKED:,} bytes. {_SMALLER}")
+            _check_size(path, archive)
         values = load_workbook(io.BytesIO(data), data_only=True, rich_text=True)
         formulas = load_workbook(io.BytesIO(data))
         sheets = [sheet for sheet in values.worksheets if sheet._cells]
@@ -70,6 +74,33 @@ def read_workbook(path: Path) -> list[Grid]:
     except _BROKEN as error:
         why = str(error) or type(error).__name__
         raise DataError(f"{path}: not a readable .xlsx file ({why}). Save it again, or as CSV (UTF-8).") from None
+
+
+def _check_size(path: Path, archive: zipfile.ZipFile) -> None:
+    """Refuse what would take all memory or hours: by the bytes that are stated, then by the tags that are there."""
+    if sum(part.file_size for part in archive.infolist()) > MAX_UNPACKED:
+        raise DataError(f"{path}: unpacks to more than {MAX_UNPACKED:,} bytes. {_SMALLER}")
+    tags = {True: 0, False: 0}
+    covered = 0
+    for part in archive.infolist():
+        data = archive.read(part)
+        tags["/worksheets/" in part.filename] += data.count(b"<")
+        if tags[True] > MAX_TAGS or tags[False] > MAX_OTHER:
+            what = f"more than {MAX_TAGS:,} tags in its sheets, or {MAX_OTHER:,} beside them"
+            raise DataError(f"{path}: {what}. {_SMALLER}")
+        covered += sum(_covered(data)) if b"ref" in data.replace(b"\0", b"") else 0
+    if covered > MAX_COVERED:
+        raise DataError(f"{path}: merged cells or links cover more than {MAX_COVERED:,} cells. {_SMALLER}")
+
+
+def _covered(data: bytes) -> Iterator[int]:
+    """Cells below each merged cell and each link of a part."""
+    from openpyxl.utils import range_boundaries
+
+    for _, tag in ElementTree.iterparse(io.BytesIO(data), ["start"]):
+        if tag.tag.rpartition("}")[2] in ("mergeCell", "hyperlink") and "ref" in tag.attrib:
+            left, top, right, bottom = (int(edge or 0) for edge in range_boundaries(tag.attrib["ref"]))
+            yield (right - left + 1) * (bottom - top + 1)
 
 
 def _grid(file: str, sheet: Any, formulas: Any) -> Grid:
