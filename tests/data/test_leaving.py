@@ -252,19 +252,27 @@ def test_jobs_and_uploads_need_consent_and_a_plan_says_who_has_it(
         push(open_dataset(public.root), "org/exams")
 
 
-@pytest.mark.weekly
-def test_the_check_of_a_film_holds_few_of_its_pictures(tmp_path: Path) -> None:
-    """Forty of 4K are 500 MB; all of them were held, since what lies beside each was looked at."""
-    flat = np.full((2160 * 3 // 2, 3840), 90, np.uint8)
+@pytest.mark.parametrize(
+    ("size", "refs", "decoded"),
+    [
+        pytest.param((3840, 2160), 3, 40, id="forty of 12 MB", marks=pytest.mark.weekly),
+        pytest.param((5120, 2880), 16, 1, id="a decoder would hold 16 of 22 MB"),
+    ],
+)
+def test_a_check_takes_at_most_300_mb_beside_one_picture(
+    size: tuple[int, int], refs: int, decoded: int, tmp_path: Path
+) -> None:
+    flat = np.full((size[1] * 3 // 2, size[0]), 90, np.uint8)
     with av.open(str(tmp_path / "v.mp4"), "w") as out:
         stream = out.add_stream("libx264", rate=25)
-        stream.width, stream.height, stream.pix_fmt, stream.options = 3840, 2160, "yuv420p", {"preset": "ultrafast"}
-        for number in range(40):
+        (stream.width, stream.height), stream.pix_fmt = size, "yuv420p"
+        stream.options = {"preset": "ultrafast", "x264-params": f"ref={refs}:bframes=3"}
+        for number in range(40 if refs == 3 else 18):
             flat[100:200, 90 * number : 90 * number + 90] = 6 * number
             out.mux(stream.encode(av.VideoFrame.from_ndarray(flat, format="yuv420p")))
         out.mux(stream.encode(None))
     done = subprocess.run([sys.executable, "-c", MEASURE, str(tmp_path / "v.mp4")], capture_output=True, text=True)
-    assert float(done.stdout) < 300
+    assert float(done.stdout.split()[0]) < 300 + flat.nbytes / 1e6 and int(done.stdout.split()[1]) == decoded
 
 
 MEASURE = """
@@ -275,6 +283,6 @@ from siming_tasks.data.check.media_checks import inspect
 path = Path(sys.argv[1])
 inspect(path, Video("v", "v.mp4", 1, ()), 1, quick=True)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-assert inspect(path, Video("v", "v.mp4", 1, ()), 1).frames == 40
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+frames = inspect(path, Video("v", "v.mp4", 1, ()), 1).frames
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024, frames)
 """

@@ -27,6 +27,8 @@ _HARMLESS = {
     *("major_brand", "minor_version", "compatible_brands", "handler_name", "vendor_id", "language", "encoder"),
     *("ENCODER", "DURATION", "timecode"),
 }
+LARGE = 4096 * 2304
+"""Pixels of a picture above which key frames alone are decoded: a decoder holds up to 16 pictures, of 8K 800 MB."""
 _REBUILD = "`siming data build` writes it as every reader expects."
 
 
@@ -168,13 +170,17 @@ def _decode(about: _About, path: Path, timeline: Timeline, problems: list[Proble
     """Decode everything once, one picture in memory at a time, and add what is found; the number of pictures."""
     frames = damaged = 0
     first_bad: float | None = None
-    darkest, brightest, broken = 255, 0, False
+    darkest, brightest, broken, known = 255, 0, False, timeline.times
     try:
         if has_user_data(path):
             what = "carries user data inside the video stream, where cameras write time, place and serial numbers."
             problems.append(about.warning("media-user-data", what, "`siming data build` leaves it out."))
         with open_video(path) as (container, stream):
             stream.thread_type = "NONE"  # videos are worked on in parallel instead, which wastes less
+            if stream.width * stream.height > LARGE:
+                stream.codec_context.skip_frame = "NONKEY"
+                known = timeline.times[timeline.keyframes]
+                odd.append(f"pictures above 4K, of which the check decoded {len(known)} key frames alone")
             for frame in container.decode(stream):
                 if not frames and any(Orientation.of(frame)):
                     odd.append("pictures to be turned or mirrored")
@@ -188,9 +194,9 @@ def _decode(about: _About, path: Path, timeline: Timeline, problems: list[Proble
                 del frame  # while the next one is decoded
     except MediaError:
         broken = True
-    lost = timeline.n_frames - frames
+    lost = len(known) - frames
     if damaged or lost > 0 or broken:
-        at = first_bad if first_bad is not None else float(timeline.times[min(frames, timeline.n_frames - 1)])
+        at = first_bad if first_bad is not None else float(known[min(frames, len(known) - 1)])
         what = f"{max(lost, 0)} pictures cannot be decoded and {damaged} are damaged, the first at {at:.2f} s."
         problems.append(about.problem("media-damaged", what, "Export it again from the source."))
     elif frames and brightest - darkest < 8:
