@@ -16,6 +16,7 @@ from siming_tasks.cli import main
 from siming_tasks.data import open_dataset, withhold
 from siming_tasks.tools.simulator import GENERATOR_VERSION
 from tests.records import number_of
+from tests.runs import unanswered, write_run
 
 ON_RUNS = pytest.mark.parametrize("command", ["score", "score --show diagnosis", "compare"])
 
@@ -172,3 +173,22 @@ def test_shards_of_prepare_are_disjoint_and_together_everything(short_demo: Path
         assert main([*common, str(cache), "--shard", part]) == 0
         made += {path.parent.parent.name for path in (cache / "media").glob("*/*/*/*.jpg")}
     assert len(made) == len(set(made)) == 4
+
+
+def test_what_is_missing_is_listed_with_what_it_costs_to_ask_again(
+    short_demo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = write_run(open_dataset(short_demo), tmp_path / "run", settings=("full_score",))
+    log = next(run.glob("*_samples_*"))
+    unanswered(log, (1,))
+    words = ["score", str(run), "--data", str(short_demo), "--show", "missing"]
+    assert main(words) == 1
+    out = capsys.readouterr().out
+    assert "3 of 4 requests answered; 1 missing: full_score/sim002 (request_failed)" in out
+    assert "The command of the run asks what has no kept reply" in out
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for line in lines:
+        line["siming_stderr"]["usage"] = {"stored": False}
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert main(words) == 1
+    assert "asks and pays everything again" in capsys.readouterr().out
