@@ -15,6 +15,7 @@ import pytest
 from siming_tasks.cli.main import COMMANDS, find_command, main
 from siming_tasks.cli.parameters import NEW_FILE, NEW_FOLDER, OutputPath
 from siming_tasks.common.input_kinds import kind_of
+from tests.data.conftest import make_folder, unstate
 
 pytestmark = pytest.mark.fast
 
@@ -104,3 +105,18 @@ def test_what_the_disk_says_is_one_sentence(
     assert said.startswith("siming data template: ") and str(tmp_path / "page.html") in said
     assert len(said.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []  # nothing half-written
+
+
+def test_recordings_of_people_are_closed_to_all_who_did_not_ask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the command asks of the hub where nothing is said; drawings are open."""
+    gates: list[str] = []
+    monkeypatch.setattr("siming_tasks.tools.exchange.hub_upload.push", lambda *_, gate, private: gates.append(gate))
+    data = make_folder(tmp_path / "tiny", videos=1)
+    assert main(["data", "push", str(data), "org/exams"]) == 0
+    text = (data / "dataset.yaml").read_text()
+    (data / "dataset.yaml").write_text(text.replace("synthetic: true", "synthetic: false"))
+    unstate(data)
+    assert main(["data", "push", str(data), "org/exams"]) == 0
+    assert gates == ["no", "manual"]
