@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from siming_tasks.analysis.comparison import Comparison, compare_judges, correct
-from siming_tasks.analysis.physicians import Points
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.data import Dataset
 from siming_tasks.metrics import ScoreMatrix
@@ -46,13 +45,6 @@ def rater_points(dataset: Dataset, matrix: ScoreMatrix) -> dict[str, np.ndarray]
                 if name in points and score is not None and label.step_id in column:
                     points[name][row, column[label.step_id]] = score
     return {name: own for name, own in points.items() if not np.isnan(own).all()}
-
-
-def comparison_points(dataset: Dataset, matrix: ScoreMatrix) -> Points | None:
-    """The physicians' points if two of them scored the same step; None otherwise."""
-    points = rater_points(dataset, matrix)
-    scored = np.array([~np.isnan(own) for own in points.values()]).sum(axis=0) if points else np.zeros(1)
-    return points if (scored > 1).any() else None
 
 
 def compare_settings(
@@ -176,7 +168,7 @@ def _compare(
     if len(runs) > 1 and sum(matrix.answered.any() for matrix in judges.values()) < 2:
         silent = next(name for name, matrix in judges.items() if not matrix.answered.any())
         raise DataError(f"Run {silent!r} has nothing to compare: no step has an answer.")
-    points = comparison_points(dataset, next(iter(judges.values())))
+    points = rater_points(dataset, next(iter(judges.values())))
     made = compare_judges(judges, setting=setting, points=points, against=against, margin=margin,
                           mapping=options.mapping)  # fmt: skip
     facts = {"dataset": dataset.facts, "synthetic": dataset.synthetic, "reference": options.rater,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.analysis.physicians import BesidePhysicians, Points, beside_physicians, physician_rows
+from siming_tasks.analysis.physicians import BesidePhysicians, Points, beside_physicians, pairs_of, physician_rows
 from siming_tasks.analysis.tables import TableText
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError
@@ -246,7 +246,7 @@ def compare_judges(
     Args:
         judges: one or more by name, in one order of videos and steps (:func:`siming_tasks.metrics.alignment.align`).
         setting: its name, for files and tables.
-        points: of each physician; None: there are none.
+        points: of each physician; None, or no step with those of two: nothing stands beside them.
         against: compare every other judge with this one instead of all pairs.
         margin: difference from the physicians that counts as none.
         mapping: how points become labels.
@@ -273,7 +273,7 @@ def compare_judges(
     never_look = no_video_judges(next(iter(imputed.values())))
     unseen_rows, rivals, beats = _over_no_video(judges, held, never_look, mapping)
     beside, unseen = dict[str, BesidePhysicians](), list[str]()
-    if points and len(points) > 1:
+    if points and pairs_of(first, points):
         how: dict[str, Any] = {"margin": margin, "mapping": mapping}
         beside, tried = ({name: beside_physicians(matrix, points, **how) for name, matrix in of.items()}
                          for of in (judges, never_look))  # fmt: skip

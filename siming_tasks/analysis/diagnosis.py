@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.analysis.claims import full_video_and_clip, points_and_verdicts, totals_and_steps
-from siming_tasks.analysis.compare_runs import comparison_points, rater_points
+from siming_tasks.analysis.compare_runs import rater_points
 from siming_tasks.analysis.comparison import compare_judges
 from siming_tasks.analysis.groups import groups, stated_columns
 from siming_tasks.analysis.history import history
@@ -57,7 +57,7 @@ def diagnose(
     if not run.records.get(setting):
         raise DataError(f"{run.name} has no record of {setting}; it has {', '.join(run.settings) or 'none'}.")
     matrix = run.score_matrix(setting, options.rater)
-    points = comparison_points(run.dataset, matrix)
+    points = rater_points(run.dataset, matrix)
     compared = compare_judges({run.name: matrix}, setting=setting, points=points, margin=margin,
                               mapping=options.mapping)  # fmt: skip
     return compared.rows + diagnose_matrix(matrix, run, setting, options, pass_mark=pass_mark)

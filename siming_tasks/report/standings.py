@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from siming_tasks.analysis.compare_runs import comparison_points
+from siming_tasks.analysis.compare_runs import rater_points
 from siming_tasks.analysis.comparison import (
     NO_VIDEO,
     OVER_NO_VIDEO,
@@ -245,7 +245,7 @@ def stand(
     first = aligned[0].panel
     if not (first.counted & first.answered).any() and not any((m.counted & m.answered).any() for m in judges.values()):
         return Standing(setting, None, apart, held, say("withheld"))
-    made = compare_judges(judges, setting=setting, points=comparison_points(dataset, first), mapping=options.mapping)
+    made = compare_judges(judges, setting=setting, points=rater_points(dataset, first), mapping=options.mapping)
     if any(held[name].role == "model" for name in judges):
         others = {name: NO_MODEL[held[name].role] for name in judges if held[name].role != "model"}
         pairs = tuple(pair for pair in made.pairs if not {pair.a, pair.b} & {*others})
