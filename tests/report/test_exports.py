@@ -164,9 +164,11 @@ def test_a_hostile_name_is_text_in_every_file(lab: Lab, tmp_path: Path) -> None:
     assert not [item for item in root.iter() if item.tag.endswith(("script", "img", "foreignObject"))]
     assert "SYNTHETIC data" in (text := "".join(root.itertext())) and "\u202e" not in text
     (source,) = find_runs([f"=HYPERLINK(1)={lab.runs / 'noisy'}"])
-    out = write_report([source], lab.dataset, tmp_path / "out", media="none", title="Ward <7>", progress=False)
+    real = replace(lab.dataset, name="=1+1", synthetic=False)
+    out = write_report([source], real, tmp_path / "out", media="none", title="Ward <7>", progress=False)
     for name, head in (("tables/full_error.csv", "Judge"), ("answers.csv", "run")):
-        assert next(csv.DictReader(io.StringIO((out / name).read_text())))[head] == "'=HYPERLINK(1)"
+        line = next(csv.DictReader(io.StringIO((out / name).read_text())))
+        assert line[head] == "'=HYPERLINK(1)" and line.get("data", "'=1+1") == "'=1+1"
     page = (out / "index.html").read_text()
     assert ">Ward &lt;7&gt;</a>" in page and "· Ward &lt;7&gt;</title>" in page
     if shutil.which("pdflatex"):  # with booktabs: a real LaTeX takes the file as it is
