@@ -63,8 +63,8 @@ def test_spans_are_whole_frames_inside_the_video_and_in_order(pace):
 
 
 def test_lengths_of_spans_are_drawn_from_the_look_alone():
-    """Of 150 drawn exams, in which errors of several steps come together."""
-    for exam in simulate_labels(150, seed=820_008):
+    """Of 60 drawn exams, in which errors of several steps come together."""
+    for exam in simulate_labels(60, seed=820_008):
         slots = draw_slots(exam.look)
         lengths = perform(exam.plan, seed=exam.look).lengths
         assert {step: lengths[step] for step in slots} == pytest.approx(slots, abs=0.051)
