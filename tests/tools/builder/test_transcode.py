@@ -53,6 +53,10 @@ def test_damaged_pictures_of_a_copy_are_counted_as_the_check_counts_them(tmp_pat
     found = next(problem.what for problem in checked(source) if problem.code == "media-damaged")
     lost, damaged = (int(number) for number in re.findall(r"\b\d+(?= pictures| are)", found))
     assert result.copied and result.frames == 60 and result.damaged == lost + damaged > 0
+    source = write_video(tmp_path / "a.mkv", frames=60, rate=30, options={"bf": "0"})
+    damage(source)
+    result = normalise(source, tmp_path / "c.mp4")
+    assert (result.copied, result.frames) == (False, 60) and result.damaged > 0
 
 
 def test_what_is_plain_already_is_copied_bit_for_bit(tmp_path: Path) -> None:
