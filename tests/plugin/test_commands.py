@@ -30,7 +30,8 @@ def test_siming_nano_runs_like_any_model(mode: str, host: Callable[..., Any], sh
 def test_a_real_model_is_asked_in_every_ablation(
     host: Callable[..., Any], short_demo: Path, tiny_model: Callable[..., Path], media: str
 ) -> None:
-    model = f"pretrained={tiny_model('qwen2_5_vl')},device=cpu,device_map=cpu,max_num_frames=4,max_pixels=50176"
+    sizes = "max_num_frames=4,max_pixels=50176,min_pixels=3136"
+    model = f"pretrained={tiny_model('qwen2_5_vl')},device=cpu,device_map=cpu,{sizes}"
     names = [f"ablation_{ablation}_{scope}_score" for ablation in INPUT_ABLATIONS for scope in ("full", "clip")]
     run = host(
         "--model", "qwen2_5_vl", "--model_args", model, "--tasks", ",".join(f"siming_{name}" for name in names),
