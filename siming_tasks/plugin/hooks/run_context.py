@@ -103,7 +103,7 @@ class RunContext:
     _datasets: dict[str, OpenDataset] = field(default_factory=dict)
     _media: OrderedDict[tuple[str, str], tuple[dict[str, Any], SentImages | None]] = field(default_factory=OrderedDict)
     _usage: OrderedDict[tuple[str, str], dict[str, Any]] = field(default_factory=OrderedDict)
-    _last_evaluation: tuple[list[Item], Options, Rows] | None = None
+    _last_evaluation: tuple[list[Item], Rows] | None = None  # with the options of the run
     _model: tuple[Backend, str | None] = (UNKNOWN, None)
     recipient: str = ""  # host that the model sends requests to; empty for one on this machine
     last_backend: Backend = UNKNOWN  # row of the model class that was evaluated last
@@ -263,7 +263,7 @@ class RunContext:
         """
         with self._lock:
             options = self.options
-            if self._last_evaluation is None or self._last_evaluation[:2] != (items, options):
+            if self._last_evaluation is None or self._last_evaluation[0] != items:
                 digests = sorted({item["dataset"] for item in items})
                 if len(digests) != 1:
                     raise DataError(f"One table cannot hold replies about several data sets ({', '.join(digests)}).")
@@ -272,8 +272,8 @@ class RunContext:
                 about = records[0].setting, options.rater
                 matrix = build_score_matrix(records, dataset, *about)
                 rows = evaluate(matrix, mapping=options.mapping)
-                self._last_evaluation = (items, options, rows)
-            return self._last_evaluation[2]
+                self._last_evaluation = (items, rows)
+            return self._last_evaluation[1]
 
 
 def records_of(items: Iterable[Item]) -> list[Record]:
