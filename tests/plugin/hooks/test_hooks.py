@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from siming_tasks.cli import main
-from siming_tasks.data import Dataset, withhold
+from siming_tasks.data import Dataset, restate, withhold
 from siming_tasks.media import backends, read_timeline, store
 from siming_tasks.options import Options
 from siming_tasks.plugin import hooks
@@ -72,6 +73,21 @@ def test_the_class_of_the_model_decides_while_it_is_asked(run: Dataset) -> None:
     assert path.endswith(".mp4") and shown["mode"] == "video"
     assert "n_frames" not in shown and "fps" not in shown and shown["file_frames"] > 3
     assert len(hooks.doc_to_visual(doc)) == 3
+
+
+def test_a_service_is_sent_a_plain_copy_of_a_real_recording(
+    short_demo: Path, run: Dataset, begin: Any, tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(short_demo, tmp_path / "real"))
+    about = (root / "dataset.yaml").read_text()
+    (root / "dataset.yaml").write_text(about.replace("synthetic: true", "synthetic: false"))
+    restate(root)
+    begin(root)
+    (doc, *_) = docs("full_score")
+    for recipient, copied in (("", False), ("api.example.com", True)):
+        with RUN.evaluating(backends()["simple.longva"], recipient=recipient):
+            (path,) = hooks.doc_to_visual(doc)
+        assert Path(path).is_relative_to(root) is not copied
 
 
 def test_step_times_are_those_of_the_asked_video(run: Dataset) -> None:
