@@ -3,8 +3,8 @@
     python utils/run_tutorials.py            # in an empty temporary folder; says what differs
     python utils/run_tutorials.py --write    # also puts today's outputs into the pages and notebooks
 
-In a page, a block ``sh`` is run; a block ``text`` right after one is what it prints, to the digit (``...`` stands for
-any lines; digests may differ where another encoder wrote the videos). A mark before a block says more:
+In a page, a block ``sh`` is run; a block ``text`` without a mark is what the one before it prints, to the digit
+(``...`` stands for any lines; digests may differ where another encoder wrote the videos). A mark says more:
 
 ``<!-- file: NAME -->``: the reader saves it.
 ``<!-- edit: NAME -->``, before a block ``diff``: the reader changes these lines of a file.
@@ -17,6 +17,7 @@ The cells of the notebooks (docs/notebooks) are run likewise, and what they show
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import os
 import re
@@ -24,7 +25,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,28 +39,6 @@ BLOCK = re.compile(r"(?:^<!-- (?P<mark>[^>]*) -->\n)?^```(?P<kind>\w+)\n(?P<text
 DIGEST, SPACE = re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{12,}\b"), re.compile(r"\s+")
 
 
-@dataclass(frozen=True)
-class Block:
-    """A block of a page: its mark, kind and text, and where its text begins; ``output``: of the block before."""
-
-    mark: str
-    kind: str
-    text: str
-    start: int
-    output: bool
-
-
-def blocks(page: str) -> Iterator[Block]:
-    """Every block of a page in order."""
-    end, before = 0, ""
-    for match in BLOCK.finditer(page):
-        mark, kind, text = match["mark"] or "", match["kind"], match["text"]
-        adjacent = re.fullmatch(r"\s*(?:[^\n]+\n+){0,3}\s*", page[end : match.start()]) is not None
-        output = kind == "text" and not mark and before == "sh" and adjacent
-        yield Block(mark, kind, text, match.start("text"), output)
-        end, before = match.end(), kind
-
-
 def alike(line: str) -> str:
     """A line without what may differ: digests and widths."""
     return DIGEST.sub("#", SPACE.sub(" ", line.strip().replace("---", "").replace("--", "")))
@@ -70,26 +49,17 @@ def loosely(line: str) -> str:
     return re.sub(r"\d[\d,.]*", "#", alike(line))
 
 
-def missing(expected: str, printed: str) -> str | None:
-    """The first expected line that was not printed in its place; None: all were."""
-    lines, anywhere = [alike(line) for line in printed.strip().splitlines()], False
-    for line in expected.strip().splitlines():
-        if line == "...":
-            anywhere = True
-            continue
-        if alike(line) not in lines[: None if anywhere else 1]:
-            return line
-        lines = lines[lines.index(alike(line)) + 1 :]
-        anywhere = False
-    return lines[0] if lines and not anywhere else None
-
-
-def expected_text(expected: str, printed: str) -> str:
-    """Text that the page should show: all that was printed, or with ``...`` the lines that it shows, as now."""
-    if "...\n" not in expected:
+def today(shown: str, printed: str) -> str:
+    """Text that a page should show: all that was printed, or with ``...`` those of its lines that were, as now."""
+    if "...\n" not in shown:
         return printed.strip() + "\n"
     now = {loosely(line): line for line in reversed(printed.splitlines())}
-    return "".join(now.get(loosely(line), line) + "\n" for line in expected.strip().splitlines())
+    lines = (line if line == "..." else now.get(loosely(line)) for line in shown.strip().splitlines())
+    return "".join(f"{line}\n" for line in lines if line is not None)
+
+
+class Fault(Exception):
+    """A block that cannot be done; the reader stops."""
 
 
 @dataclass
@@ -100,43 +70,40 @@ class Reader:
     env: dict[str, str]
     printed: str = ""
 
-    def do(self, block: Block) -> str | None:
-        """Save or run a block; what went wrong, if anything did."""
-        if block.mark.startswith("file: "):
-            (self.folder / block.mark.removeprefix("file: ")).write_text(block.text, encoding="utf-8")
-        elif block.mark.startswith("edit: "):
-            return self.edit(self.folder / block.mark.removeprefix("edit: "), block.text)
-        elif block.output:
-            if (line := missing(block.text, self.printed)) is not None:
-                return f"not as printed on the page: {line!r} in\n{self.printed}"
-        elif block.kind == "sh" and not block.mark.startswith("not run: "):
-            return self.run(block)
-        return None
+    def do(self, block: re.Match[str]) -> str:
+        """Save, change or run what a block says; the block with what it shows today."""
+        mark, kind, text = block["mark"] or "", block["kind"], block["text"]
+        if mark.startswith("file: "):
+            (self.folder / mark.removeprefix("file: ")).write_text(text, encoding="utf-8")
+        elif mark.startswith("edit: "):
+            self.edit(self.folder / mark.removeprefix("edit: "), text)
+        elif kind == "sh" and not mark.startswith("not run: "):
+            self.run(text, int(mark.split()[1].rstrip(":")) if mark.startswith("exit ") else 0)
+        elif kind == "text" and not mark:
+            return f"```text\n{today(text, self.printed)}```"
+        return block[0]
 
-    def edit(self, path: Path, change: str) -> str | None:
+    def edit(self, path: Path, change: str) -> None:
         """Change lines of a file: those with ``-`` are there, one below the other, and become those with ``+``."""
         old, new = ("".join(f"{line[1:]}\n" for line in change.splitlines() if line[0] == sign) for sign in "-+")
         text = path.read_text(encoding="utf-8-sig")
         if text.count(old) != 1:
-            return f"{path.name} has not once the lines\n{old}\nbut is\n{text}"
+            raise Fault(f"{path.name} has not once the lines\n{old}\nbut is\n{text}")
         path.write_text(text.replace(old, new), encoding="utf-8")
-        return None
 
-    def run(self, block: Block) -> str | None:
-        """Run a block; its exported variables last, as in a terminal."""
+    def run(self, commands: str, wanted: int) -> None:
+        """Run commands that end with an exit code; exported variables last, as in a terminal."""
         keep = self.folder / ".exported"
-        script = f"set -e\n{block.text}\n[ $? = 0 ] && env -0 > {shlex.quote(str(keep))}"
+        script = f"set -e\n{commands}\n[ $? = 0 ] && env -0 > {shlex.quote(str(keep))}"
         done = subprocess.run(
             ["bash", "-c", script], cwd=self.folder, env=self.env, capture_output=True, text=True, timeout=3600
         )
-        wanted = int(block.mark.split()[1].rstrip(":")) if block.mark.startswith("exit ") else 0
         self.printed = done.stderr if wanted else done.stdout
         if done.returncode != wanted:
-            return f"exit code {done.returncode}:\n{block.text}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+            raise Fault(f"exit code {done.returncode}:\n{commands}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
         if not wanted:
             pairs = (line.partition("=") for line in keep.read_text(encoding="utf-8").split("\0") if line)
             self.env = {name: value for name, _, value in pairs}
-        return None
 
 
 def environment(folder: Path, more: Mapping[str, str] = {}) -> dict[str, str]:
@@ -148,23 +115,18 @@ def environment(folder: Path, more: Mapping[str, str] = {}) -> dict[str, str]:
 
 
 def walk(names: tuple[str, ...], folder: Path, more: Mapping[str, str], write: bool = False) -> list[str]:
-    """Do what some pages say, one after the other; what went wrong, with page and block."""
+    """Do what some pages say, one after the other; the lines that differ from what the pages show."""
     reader, wrong = Reader(folder, environment(folder, more)), []
     for name in names:
         path = FOLDER / f"{name}.md"
         page = path.read_text(encoding="utf-8")
-        new, shift = page, 0
-        for block in blocks(page):
-            fault = reader.do(block)
-            if fault:
-                wrong.append(f"{name}.md: {fault}")
-            if fault and not block.output:
-                return wrong
-            if block.output:
-                text = expected_text(block.text, reader.printed)
-                at = block.start + shift
-                new, shift = new[:at] + text + new[at + len(block.text) :], shift + len(text) - len(block.text)
-        if write and new != page:
+        try:
+            new = BLOCK.sub(reader.do, page)
+        except Fault as fault:
+            return [*wrong, f"{name}.md: {fault}"]
+        shown, now = (list(map(alike, text.splitlines())) for text in (page, new))
+        wrong += [f"{name}.md: {line}" for line in difflib.unified_diff(shown, now, lineterm="", n=0)]
+        if write:
             path.write_text(new, encoding="utf-8")
     return wrong
 
