@@ -69,11 +69,6 @@ class Option:
         return f"--{self.name.replace('_', '-')}"
 
     @property
-    def has_flag(self) -> bool:
-        """True if a command of ``siming`` takes it; only a run of lmms-eval asks a model."""
-        return self.changes != "asking"
-
-    @property
     def default_text(self) -> str:
         """Default for help texts and tables."""
         return self.otherwise or (f"{self.default:g}" if isinstance(self.default, float) else str(self.default))

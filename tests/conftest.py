@@ -20,8 +20,6 @@ from hypothesis import HealthCheck, settings
 from siming_tasks.tools.simulator import make_demo
 
 pytest_plugins = ["tests.lmms_eval_runs"]
-settings.register_profile("any load", deadline=None)
-settings.load_profile("any load")
 
 # how long an example takes says how busy the machine is
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
@@ -16,25 +15,13 @@ ROWS = re.findall(r"^\| [^|]+ \| `([^`]+)` \| (?:`(\w+)`)? ?\|$", PAGE, re.MULTI
 MOST_FILES = 55
 
 
-def names_of(path: Path) -> set[str]:
-    """The names that a module defines or imports at its top."""
-    found: set[str] = set()
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            found.add(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            found |= {alias.asname or alias.name for alias in node.names}
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            found |= {target.id for target in targets if isinstance(target, ast.Name)}
-    return found
-
-
 def test_every_file_and_name_of_the_architecture_page_exists() -> None:
     paths, files = PATH.findall(PAGE), [path for path, _ in ROWS]
     assert len(paths) > 30 and [path for path in paths if not (ROOT / path).exists()] == []
     assert 25 < len(files) <= MOST_FILES and len(set(files)) == len(files)
-    assert [(path, name) for path, name in ROWS if name and name not in names_of(ROOT / path)] == []
+    for path, name in ROWS:  # defined or imported there
+        text = (ROOT / path).read_text(encoding="utf-8")
+        assert re.search(rf"^(?:def |class |from .* import .*\b)?{name}\b", text, re.MULTILINE), (path, name)
 
 
 def test_the_layers_of_the_page_are_those_that_imports_are_held_to() -> None:

@@ -84,7 +84,7 @@ def commands() -> Iterator[str]:
 
 def flag_of(option: Option) -> str:
     """The flag of an option with the values that it accepts, as code; empty where it has none."""
-    return f"`{option.flag} {cell(option.metavar)}`" if option.has_flag else ""
+    return f"`{option.flag} {cell(option.metavar)}`" if option.changes != "asking" else ""
 
 
 def options() -> Iterator[str]:

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 @click.argument("out", metavar="OUT", type=cli.NEW_FILE, help="the new .xlsx file; or .html, a page to print")
 @click.option("--rubric", type=Path, help="rubric.yaml (default: the embedded one)")
 @click.option("--videos", type=Path, help="folder of the video files, for a workbook")
-@click.option("--raters", metavar="N|NAMES", default="2", help="how many physicians (default 2), or names: Li,Wang")
+@click.option("--raters", metavar="NAME,...", default="a,b", help="names of the physicians: Li,Wang")
 @click.option("--skill", multiple=True, help="only these skills")
 def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, skill: tuple[str, ...]) -> None:
     """Make a workbook in which physicians enter points and spans, or the rubric's sheets to print."""
     from siming_tasks.common.files import atomic_write
     from siming_tasks.report.rubric_sheet import render_rubric_html
     from siming_tasks.rubrics import default_rubric, load_rubric
-    from siming_tasks.tools.builder.template import MAX_RATERS, write_template
+    from siming_tasks.tools.builder.template import write_template
 
     steps = load_rubric(rubric) if rubric else default_rubric()
     if out.suffix.lower() == ".html":
@@ -40,13 +40,9 @@ def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, s
         return
     if videos is None:
         raise OptionsError("--videos DIR must be given for a workbook.")
-    names = [name.strip() for name in raters.replace("，", ",").split(",")]
-    if len(names) == 1 and names[0].isascii() and names[0].lstrip("-").isdigit():
-        count = int(names[0]) if len(names[0]) < 4 else 0
-        if not 1 <= count <= MAX_RATERS:
-            raise OptionsError(f"--raters {raters!r} must be 1 to {MAX_RATERS}, or names.")
-        names = [chr(ord("a") + index) for index in range(count)]
-    made = write_template(out, steps, videos, names, skill)
+    if raters.strip().isdigit():
+        raise OptionsError(f"--raters {raters}: names are wanted, such as a,b.")
+    made = write_template(out, steps, videos, raters.replace("，", ",").split(","), skill)
     sheets = ", ".join(made.raters)
     say(f"{out}: {len(made.videos)} videos, {len(made.steps)} steps, sheets {sheets} and spans.")
     words = ["--rubric", str(rubric or "rubric.yaml"), "--labels", str(out), "--videos", str(videos)]

@@ -16,7 +16,6 @@ from siming_tasks.options import Options
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
-    from siming_tasks.metrics import Rows
     from siming_tasks.report.table import Section
     from siming_tasks.results.discovery import RunSource
     from siming_tasks.results.run import Run, Scores
@@ -109,30 +108,25 @@ def _show_scores(
 
 def _print_settings(scores: Scores, run: Run) -> None:
     """Print the values by which runs are ranked and those of what was answered, and what is to be known of them."""
-    from siming_tasks.metrics import Rows as Kept
-    from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED
+    from siming_tasks.metrics import Rows
+    from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED, READINGS
     from siming_tasks.report.formatting import usage_line
     from siming_tasks.report.row_tables import row_section
     from siming_tasks.results.run import partial_notes
 
     for name, result in scores.settings.items():
         rows, options = scores.rows(name), result["options"]
-        shown = Kept(row for row in rows if row.row == ALL or row.table not in (ANSWERED, RANKED))
-        show_markdown(f"## {name}", row_section(shown, reference=options["rater"], only=_shown(shown)))
+        shown = Rows(row for row in rows if row.row == ALL or row.table not in (ANSWERED, RANKED))
+        complete = all(row.value == 1 for row in shown.of(ANSWERED, metric="coverage"))
+        left_out = (READINGS, RANKED if complete else "")  # in the JSON alone; the same as what was answered
+        tables = [table for table in shown.names("table") if table not in left_out]
+        show_markdown(f"## {name}", row_section(shown, reference=options["rater"], only=tables))
         below = [result["estimand"]["sentence"]]
         if result["usage"]:
             n_videos = len({record.video_id for record in run.records[name]})
             below.append(f"{name} took {usage_line(result['usage'], n_videos)}")
         print("\n" + "\n".join(below) + "\n")
     print("\n".join(partial_notes(scores.settings)))
-
-
-def _shown(rows: Rows) -> list[str]:
-    """The tables that are printed: other readings are in the JSON alone, and one of two that are the same."""
-    from siming_tasks.metrics.evaluate import ANSWERED, RANKED, READINGS
-
-    complete = all(row.value == 1 for row in rows.of(ANSWERED, metric="coverage"))
-    return [name for name in rows.names("table") if name not in (READINGS, RANKED if complete else "")]
 
 
 def _show_diagnosis(

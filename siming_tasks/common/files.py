@@ -209,13 +209,6 @@ def check_file_name(name: str) -> str:
     return name
 
 
-def make_private(folder: Path) -> None:
-    """Make a folder that its owner alone may look into, and the folders above it; one that is there stays as it is."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-
-
 @contextmanager
 def atomic_path(target: Path, *, private: bool = False) -> Iterator[Path]:
     """Provide a temporary path beside ``target`` that takes its place when the block ends well, else vanishes.

@@ -1,8 +1,7 @@
 """Folder that a command makes: looked at before any work, written beside its place, and put there whole or not at all.
 
 Every command that makes a folder does it here: :func:`output_folder` for a new one or in place of an older one of its
-kind, :func:`make_once` for hours of work that an interrupted call has begun, :func:`added_files` for files in a folder
-that others fill too.
+kind, :func:`make_once` for hours of work that an interrupted call has begun.
 """
 
 from __future__ import annotations
@@ -111,31 +110,6 @@ def make_once(
         with suppress(OSError):
             lock.unlink()  # whoever waits for it finds the folder
         return made
-
-
-@contextmanager
-def added_files(out: Path) -> Iterator[Path]:
-    """Provide an empty folder whose files are moved into ``out`` when the block ends well, and vanish when it does not.
-
-    Other files of ``out`` stay; of the same name, the new one stands.
-
-    Raises:
-        DataError: ``out`` is no folder, a folder has the name of a file, or the disk is full or fails.
-    """
-    place = _place(out)
-    there = check_place(out, "a folder", lambda folder: True) or place.is_dir()
-    with _told(out, place), _parents(place):
-        part = Path(tempfile.mkdtemp(prefix=f".{place.name[:60]}.", dir=place if there else place.parent))
-        try:
-            yield part
-            files = [path.relative_to(part) for path in sorted(part.rglob("*")) if path.is_file()]
-            if taken := next((place / file for file in files if (place / file).is_dir()), None):
-                raise DataError(f"{taken}: is a folder, and a file would take its place. Name another folder.")
-            for file in files:
-                (place / file).parent.mkdir(parents=True, exist_ok=True)
-                os.replace(part / file, place / file)
-        finally:
-            shutil.rmtree(part, ignore_errors=True)
 
 
 def _go_on(part: Path, place: Path, make: Callable[[Path], _T], key: str) -> _T:

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from siming_tasks.common.errors import DISK_FULL, MediaError
-from siming_tasks.common.files import atomic_write, digest_of, make_private
+from siming_tasks.common.files import atomic_write, digest_of
 from siming_tasks.common.processes import locked
 from siming_tasks.media.clips import write_clip, write_images
 from siming_tasks.media.decode import decode
@@ -306,7 +306,9 @@ def _timeline(stored: Path, *_look: int) -> Timeline:
 
 def lock_video(cache: Path, digest: str, timeout: float = -1) -> AbstractContextManager[None]:
     """Lock a video for one writer (:func:`siming_tasks.common.processes.locked`); readers need no lock."""
-    make_private(cache / "media")  # frames show faces
+    cache.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):  # one that is there stays as its owner has it
+        (cache / "media").mkdir(mode=0o700)  # frames show faces
     locks = cache / "media" / "locks"
     locks.mkdir(exist_ok=True)
     return locked(locks / f"{digest}.lock", timeout)

@@ -57,11 +57,6 @@ def by_exam(rng: np.random.Generator) -> np.ndarray:
     return rng.random((VIDEOS, STEPS)) < np.where(np.arange(VIDEOS) % 2 == 0, 0.85, 0.1)[:, None]
 
 
-def late(wrong, rng):
-    """Steps come every ten seconds, wrong ones a minute later."""
-    return {"start": 10.0 * np.arange(STEPS) + rng.uniform(0, 2, wrong.shape) + 60 * wrong}
-
-
 def bad_first(wrong, rng):
     """Bad exams are named first."""
     order = np.argsort(np.argsort(-wrong.sum(axis=1) + rng.uniform(0, 0.5, len(wrong))))

@@ -10,7 +10,6 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from siming_tasks.analysis.raters import rater_rows
-from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
@@ -75,15 +74,3 @@ def test_each_rater_stands_beside_the_consensus() -> None:
     expected = {who: cohen_kappa_score(labels(points["consensus"]).ravel(), labels(points[who]).ravel(),
                                        weights="quadratic") for who in "ab"}  # fmt: skip
     assert {row.row: row.value for row in rows} == pytest.approx(expected)
-
-
-def test_raters_that_cannot_be_compared_are_refused() -> None:
-    apart, other = drawn(1), drawn(2)
-    apart[:6], other[6:] = np.nan, np.nan
-    for points, names, said in (
-        ({"a": apart, "b": other}, None, r"No step was scored by two of a, b; their agreement cannot be computed\."),
-        ({"consensus": drawn(1), "a": drawn(2)}, None, "needs the labels of two raters before adjudication"),
-        ({"a": drawn(1), "b": drawn(2)}, ["a", "x"], "drawn has no rater 'x'; it has a, b"),
-    ):
-        with pytest.raises(DataError, match=said):
-            rater_rows(dataset(points), names=names)

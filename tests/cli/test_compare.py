@@ -4,51 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import siming_tasks as st
 from siming_tasks.cli import main
-from siming_tasks.rubrics import default_rubric
-
-VIDEOS = 12
-STEPS = default_rubric().steps
-RUBRIC = Path(main.__code__.co_filename).parents[1] / "rubrics" / "default.yaml"
-Points = Callable[[int, int], Mapping[str, float]]
-"""Points by rater, of the number of a video and of a step; more than a step has are full points."""
-
-
-def exams(root: Path, points: Points, videos: int = VIDEOS) -> Path:
-    """A data set without films, of the default rubric's steps; two exams of each student, two sites."""
-    root.mkdir(exist_ok=True)
-    shutil.copy(RUBRIC, root / "rubric.yaml")
-    (root / "dataset.yaml").write_text('name: tiny\nversion: "1"\nsynthetic: true\nlicense: CC0-1.0\n')
-    rows = []
-    for v in range(videos):
-        steps = []
-        for s, step in enumerate(STEPS):
-            score = {name: min(step.max_score, value) for name, value in points(v, s).items()}
-            steps.append({"step_id": step.id, "start": 0.1, "end": 0.9, "score": score})
-        row = {"video_id": f"v{v:02d}", "media": f"media/v{v:02d}.mp4", "duration": 1.0, "steps": steps}
-        rows.append({**row, "student": f"s{v // 2}", "site": f"h{v // 2 % 2}"})
-    (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return root
-
-
-def drawn(*raters: str) -> Points:
-    """Half of the steps wrong at random; each rater sees nine of ten as they are."""
-    rng = np.random.default_rng(0)
-    truth = {(v, s): float(rng.choice([9, rng.integers(0, 2)])) for v in range(VIDEOS) for s in range(len(STEPS))}
-    return lambda v, s: {name: truth[v, s] if rng.random() < 0.9 else float(rng.integers(0, 3)) for name in raters}
+from tests.tiny_study import VIDEOS, Points, drawn, write_answers, write_exams
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return exams(tmp_path_factory.mktemp("data"), drawn("consensus", "rater_a", "rater_b"))
+    return write_exams(tmp_path_factory.mktemp("data"), drawn("consensus", "rater_a", "rater_b"))
 
 
 @pytest.fixture
@@ -56,20 +24,8 @@ def runs(data: Path, tmp_path: Path) -> Callable[..., str]:
     """``runs("good", noise=0.1)``: a prediction file that follows the consensus but for some noise."""
 
     def write(name: str, noise: float, *, videos: int = VIDEOS, answer: str = "score", media: str = "") -> str:
-        rng, top = np.random.default_rng(len(name)), {step.id: step.max_score for step in STEPS}
-        lines = []
-        for text in (data / "videos.jsonl").read_text().splitlines()[:videos]:
-            row, points = json.loads(text), {}
-            for step in row["steps"]:
-                own = rng.random() <= noise
-                name_of = step["step_id"]
-                points[name_of] = int(rng.integers(0, top[name_of] + 1) if own else step["score"]["consensus"])
-            words = {key: "correct" if value == top[key] else "incorrect" for key, value in points.items()}
-            line = {"setting": f"full_{answer}", "video_id": row["video_id"]}
-            line |= {"scores": points} if answer == "score" else {"verdicts": words}
-            lines.append(json.dumps(line | ({"media": {"mode": media}} if media else {})) + "\n")
-        (tmp_path / f"{name}.jsonl").write_text("".join(lines))
-        return str(tmp_path / f"{name}.jsonl")
+        how = {"settings": [f"full_{answer}"], "videos": videos, "media": media}
+        return str(write_answers(tmp_path / f"{name}.jsonl", data, 1 - noise, **how))
 
     return write
 
@@ -147,8 +103,8 @@ def test_allowed_differences_repeats_and_one_run_alone(data, runs, capsys):
 def test_raters_are_chosen_by_name_and_a_consensus_alone_is_nobody(data, runs, capsys, tmp_path):
     out = run(capsys, "study", "raters", str(data), "--raters", "rater_b", "consensus")[1]
     assert "| consensus and rater_b |" in out and "rater_a" not in out
-    alone = exams(tmp_path / "alone", drawn("consensus"))
-    apart = exams(tmp_path / "apart", lambda v, s: {"a": full(v, s)} if v < 3 else {"b": full(v, s)}, 6)
+    alone = write_exams(tmp_path / "alone", drawn("consensus"))
+    apart = write_exams(tmp_path / "apart", lambda v, s: {"a": full(v, s)} if v < 3 else {"b": full(v, s)}, 6)
     for words, said in (
         ([str(data), "--raters", "x", "rater_a"], "tiny has no rater 'x'; it has consensus, rater_a, rater_b."),
         ([str(alone)], "The agreement of physicians cannot be computed: it needs the labels of two raters"),
@@ -185,7 +141,7 @@ def test_small_and_degenerate_ratings_give_a_report(tmp_path, capsys):
         "three": (lambda v, s: {"a": full(v, s)} | ({"b": full(v, s + 1)} if v < 6 else {"c": full(v, s + 2)}), 12),
     }
     for name, (points, videos) in small.items():
-        folder = exams(tmp_path / name, points, videos)
+        folder = write_exams(tmp_path / name, points, videos)
         code, out, _ = run(capsys, "study", "raters", str(folder))
         assert code == 0 and "### Raters by step" in out, name
         json.loads(run(capsys, "study", "raters", str(folder), "--json")[1], parse_constant=pytest.fail)  # no NaN

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from importlib import resources
 
 import click
@@ -116,11 +114,3 @@ def test_every_option_is_a_flag_of_some_command_and_means_the_same_everywhere() 
     others = {(name, param.opts[0]) for name, param in params if not isinstance(param, OptionFlag)}
     taken = {option.flag for option in OPTIONS.values()}
     assert {pair for pair in others if pair[1] in taken} == {("data rate", "--rater"), ("run prepare", "--shard")}
-
-
-def test_help_loads_nothing_heavy() -> None:
-    heavy = "{'numpy', 'scipy', 'pydantic', 'yaml', 'PIL', 'av', 'jinja2', 'tqdm', 'torch', 'rich', 'starlette'}"
-    code = "import sys; from siming_tasks.cli import main; main(['--help']); main(['score', '--help']); "
-    code += f"print(sorted({heavy} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import socket
 import stat
@@ -90,21 +89,6 @@ def test_a_link_stands_for_what_it_leads_to(tmp_path: Path) -> None:
     assert (tmp_path / "real.html").read_text() == "old"
     assert main(["data", "template", str(link)]) == 0
     assert link.is_symlink() and "<html" in (tmp_path / "real.html").read_text()
-
-
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS])
-def test_what_the_disk_says_is_one_sentence(
-    code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    def fail(*_: object) -> None:
-        raise OSError(code, os.strerror(code), str(tmp_path / "page.html"))
-
-    monkeypatch.setattr(os, "replace", fail)
-    assert main(["data", "template", str(tmp_path / "page.html")]) == 1
-    said = capfd.readouterr().err
-    assert said.startswith("siming data template: ") and str(tmp_path / "page.html") in said
-    assert len(said.splitlines()) == 1
-    assert list(tmp_path.iterdir()) == []  # nothing half-written
 
 
 def test_recordings_of_people_are_closed_to_all_who_did_not_ask(

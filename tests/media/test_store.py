@@ -56,6 +56,7 @@ def test_settings_and_models_share_frames(videos: Any, tmp_path: Path, decoded: 
     again = view(path, span=None, frames=7, cache=tmp_path)
     assert numbers(videos, again.images()) == numbers(videos, full.images())
     assert len(decoded) == 9
+    assert (tmp_path / "media").stat().st_mode & 0o777 == 0o700  # frames show faces
 
 
 def test_one_pass_stores_the_frames_of_further_requests(videos: Any, tmp_path: Path, decoded: list[int]) -> None:

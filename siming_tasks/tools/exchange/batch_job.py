@@ -14,7 +14,7 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write, sha256_json
-from siming_tasks.common.output_folder import added_files
+from siming_tasks.common.output_folder import output_folder
 from siming_tasks.plugin.hooks.run_context import Doc
 from siming_tasks.results.record import Record, is_asked_again
 from siming_tasks.results.run import Run
@@ -77,7 +77,8 @@ def write_job(
         The files of the job.
 
     Raises:
-        DataError: a file of an earlier job is there, which may be under way; or one request is larger than a file.
+        DataError: a file or folder of an earlier job is there, which may be under way; or one request is larger than
+            a file.
     """
     earlier = [job, asked_file(job), *sorted(job.parent.glob(f"{job.stem}-[0-9]*{job.suffix}"))]
     if old := next((path for path in earlier if path.exists()), None):
@@ -86,7 +87,7 @@ def write_job(
     size = count = 0
     with ExitStack() as open_files:  # all parts take their names at the end, or none does
         folder = media_folder(job)
-        new = open_files.enter_context(added_files(folder)) if files else None
+        new = open_files.enter_context(output_folder(folder)) if files else None
         media = MediaAddresses(new, folder.absolute().as_uri())
         known = open_files.enter_context(atomic_write(asked_file(job)))
         for request in asked.requests(media, watched):

@@ -146,7 +146,7 @@ def test_names_of_videos(tmp_path: Path, files: list[str], names: tuple[str, ...
 @pytest.mark.parametrize(
     ("flags", "code", "message"),
     [
-        (["t.xlsx", "--raters", "0"], 2, "--raters '0' must be 1 to 26, or names."),
+        (["t.xlsx", "--raters", "2"], 2, "--raters 2: names are wanted, such as a,b."),
         (["t.csv"], 1, "t.csv: a template is an .xlsx file."),
         (["there.xlsx"], 1, "there.xlsx: exists, and may hold somebody's points."),
         (["t.xlsx", "--skill", "sewing"], 1, "Skill 'sewing' is not in the rubric; it has cpr, aed."),

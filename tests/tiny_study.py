@@ -1,0 +1,64 @@
+"""Twelve small exams without films, and judges of them, for tests of comparisons."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+import siming_tasks
+from siming_tasks.data import open_dataset
+from siming_tasks.rubrics import default_rubric
+
+VIDEOS = 12
+STEPS = default_rubric().steps
+Points = Callable[[int, int], Mapping[str, float]]
+"""Points by rater, of the number of a video and of a step; more than a step has are full points."""
+
+
+def write_exams(root: Path, points: Points, videos: int = VIDEOS) -> Path:
+    """A data set of the default rubric's steps; two exams of each student, two sites."""
+    root.mkdir(exist_ok=True)
+    shutil.copy(Path(siming_tasks.__file__).parent / "rubrics" / "default.yaml", root / "rubric.yaml")
+    (root / "dataset.yaml").write_text('name: tiny\nversion: "1"\nsynthetic: true\nlicense: CC0-1.0\n')
+    rows = []
+    for v in range(videos):
+        steps = []
+        for s, step in enumerate(STEPS):
+            score = {name: min(step.max_score, value) for name, value in points(v, s).items()}
+            steps.append({"step_id": step.id, "start": 0.1, "end": 0.9, "score": score})
+        row = {"video_id": f"v{v:02d}", "media": f"media/v{v:02d}.mp4", "duration": 1.0, "steps": steps}
+        rows.append({**row, "student": f"s{v // 2}", "site": f"h{v // 2 % 2}"})
+    (root / "videos.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return root
+
+
+def drawn(*raters: str) -> Points:
+    """Half of the steps wrong at random; each rater sees nine of ten as they are."""
+    rng = np.random.default_rng(0)
+    truth = {(v, s): float(rng.choice([9, rng.integers(0, 2)])) for v in range(VIDEOS) for s in range(len(STEPS))}
+    return lambda v, s: {name: truth[v, s] if rng.random() < 0.9 else float(rng.integers(0, 3)) for name in raters}
+
+
+def write_answers(
+    path: Path, exams: Path, agreement: float, *, settings: Sequence[str] = ("full_score",), videos: int = VIDEOS,
+    media: str = "",
+) -> Path:  # fmt: skip
+    """A prediction file of a judge that has the consensus in a share of the steps; ``media``: its mode."""
+    rng, lines = np.random.default_rng(len(path.stem)), []
+    for setting in settings:
+        for video in open_dataset(exams, media=False).videos[:videos]:
+            said: dict[str, float | str] = {}
+            for step in STEPS:
+                truth = video.step(step.id).scores["consensus"]
+                points = truth if rng.random() < agreement else float(rng.integers(0, step.max_score + 1))
+                wrong = "incorrect" if points < step.max_score else "correct"
+                said[step.id] = points if setting == "full_score" else wrong
+            field = "scores" if setting == "full_score" else "verdicts"
+            line = {"setting": setting, "video_id": video.video_id, field: said}
+            lines.append(json.dumps(line | ({"media": {"mode": media}} if media else {})))
+    path.write_text("\n".join(lines))
+    return path
