@@ -154,8 +154,7 @@ def _write_part(contents: ReportContents, part: tuple[int | None, int, int]) -> 
     place, share, shares = part
     if place is None:
         for standing in contents.standings.values():
-            people = contents.dataset.people
-            write_exports(contents.out, standing, synthetic=contents.dataset.synthetic, people=people)
+            write_exports(contents.out, standing)
     else:
         PAGES[place].write(contents, share, shares)
 

@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.analysis.comparison import NO_VIDEO
+from siming_tasks.analysis.physicians import EACH_OTHER, MEAN
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import cell, literal, one_line
 from siming_tasks.common.words import say
 from siming_tasks.metrics.catalogue import CATALOGUE, select
-from siming_tasks.metrics.estimate import Estimate
+from siming_tasks.metrics.estimate import Rows
 from siming_tasks.metrics.evaluate import RANKED
 from siming_tasks.report.figure import forest_plot
 from siming_tasks.report.row_tables import number
@@ -67,12 +69,7 @@ def join_answers(out: Path, slugs: list[str]) -> None:
     shutil.rmtree(out / "answers")
 
 
-def cell_of(found: Estimate | None, **how: Any) -> Number | None:
-    """The cell of an estimate; None without one."""
-    return None if found is None else number(found, **how)
-
-
-def comparison_table(standing: Standing, *, synthetic: bool, people: str = "physicians", alone: bool = False) -> Table:
+def comparison_table(standing: Standing, *, alone: bool = False) -> Table:
     """The one table of a setting, as files print it; the page shows the same cells.
 
     ``alone``: nothing stands around the rows, as in CSV, so that each says what they are held against, and that its
@@ -80,18 +77,18 @@ def comparison_table(standing: Standing, *, synthetic: bool, people: str = "phys
     """
     rows = [*standing.rows, *standing.apart_rows]
     humans = any(row.physicians for row in rows)
-    with_each = [f"With each {people[:-1]}", f"Minus the {people}"] if humans else []
+    with_each = [f"With each {standing.people[:-1]}", f"Minus the {standing.people}"] if humans else []
     heads = ["Judge", "Kind", "Rank", standing.metric, *with_each, "Over the best judge that never looks", "That judge",
              "Beats every such judge", "Better than", "Answered", *_NOTES[: 1 + alone]]  # fmt: skip
     lines = []
     for row in rows:
         mark = {None: "not tested" if row.over else None, True: "yes", False: "not shown"}[row.beats]
-        physicians = [cell_of(row.physicians), cell_of(row.minus, signed=True)] if humans else []
-        lines.append([Name(row.name), row.role.replace("_", "-"), row.rank or None, cell_of(row.value), *physicians,
-                      cell_of(row.over, signed=True), row.rival or None, mark, better_text(row) or None,
-                      answered(row), *_notes(standing, row, synthetic, alone)])  # fmt: skip
-    notes: list[str] = [Name(sentence) for sentence in standing.sentences(exams_of(synthetic))]
-    notes += [say("missing"), *([SYNTHETIC_DATA] if synthetic else [])]
+        physicians = [number(row.physicians), number(row.minus, signed=True)] if humans else []
+        lines.append([Name(row.name), row.role.replace("_", "-"), row.rank or None, number(row.value), *physicians,
+                      number(row.over, signed=True), row.rival or None, mark, better_text(row) or None,
+                      answered(row), *_notes(standing, row, alone)])  # fmt: skip
+    notes: list[str] = [Name(sentence) for sentence in standing.sentences()]
+    notes += [say("missing"), *([SYNTHETIC_DATA] if standing.synthetic else [])]
     notes += [Name(say("reference", rater=standing.reference))] if standing.reference else []
     left = (0, 1, *(place for place, head in enumerate(heads) if head in ("That judge", *_NOTES)))
     return Table(heads, lines, left=left, caption=f"{TASKS[standing.setting].title}.", notes=notes).explained()
@@ -101,36 +98,24 @@ _NOTES = ("Notes", "Reference")
 """Heads of what a row says of itself; the second where nothing else says it."""
 
 
-def _notes(standing: Standing, row: JudgeRow, synthetic: bool, alone: bool) -> list[Name]:
-    notes = [*row.notes, *([SYNTHETIC_DATA] if synthetic and alone else [])]
+def _notes(standing: Standing, row: JudgeRow, alone: bool) -> list[Name]:
+    notes = [*row.notes, *([SYNTHETIC_DATA] if standing.synthetic and alone else [])]
     return [Name(" ".join(notes)), Name(standing.reference)][: 1 + alone]
 
 
-def metrics_table(standing: Standing, *, synthetic: bool = False, alone: bool = False) -> Table:
+def metrics_table(standing: Standing, *, alone: bool = False) -> Table:
     """The other metrics of a setting, one line for each judge, those that never look, and the physicians."""
-    made = standing.comparison
+    known = standing.comparison.rows if standing.comparison else Rows()
     keys = [key for key in select(TASKS[standing.setting].answer, compared=True) if key != standing.headline]
     heads = ["Judge", *(CATALOGUE[key].title for key in keys), *(_NOTES if alone else ())]
     lines = []
-    for row in standing.rows if made else ():
-        found = {each.metric: each for each in _values(standing, row)}
-        notes = _notes(standing, row, synthetic, alone) if alone else []
-        lines.append([Name(row.name), *(cell_of(found.get(key)) for key in keys), *notes])
+    for row in standing.rows:
+        places = {"human": (EACH_OTHER, MEAN), "no_video": (NO_VIDEO, row.name.replace(" ", "-"))}
+        found = {each.metric: each for each in known.of(*places.get(row.role, (RANKED, row.name)))}
+        notes = _notes(standing, row, alone) if alone else []
+        lines.append([Name(row.name), *(number(found.get(key)) for key in keys), *notes])
     left = (0, len(keys) + 1, len(keys) + 2)
     return Table(heads, lines, left=left).explained()
-
-
-def _values(standing: Standing, row: JudgeRow) -> list[Estimate]:
-    from siming_tasks.analysis.comparison import NO_VIDEO
-    from siming_tasks.analysis.physicians import EACH_OTHER, MEAN
-
-    made = standing.comparison
-    assert made is not None
-    if row.role == "human":
-        return list(made.rows.of(EACH_OTHER, MEAN))
-    if row.role == "no_video":
-        return list(made.rows.of(NO_VIDEO, row.name.replace(" ", "-")))
-    return list(made.rows.of(RANKED, row.name))
 
 
 def better_text(row: JudgeRow) -> str:
@@ -143,23 +128,16 @@ def answered(row: JudgeRow) -> Number | None:
     return Number(row.answered.value, percent=True) if row.answered else None
 
 
-def exams_of(synthetic: bool) -> str:
-    """The noun for the exams in sentences."""
-    return "SYNTHETIC exams" if synthetic else "exams"
-
-
-def write_exports(out: Path, standing: Standing, *, synthetic: bool, people: str) -> None:
+def write_exports(out: Path, standing: Standing) -> None:
     """Write ``figures/<setting>.svg`` and ``tables/<setting>.csv|tex|md``."""
-    name = standing.setting
-    table = comparison_table(standing, synthetic=synthetic, people=people)
-    further = metrics_table(standing)
+    name, table = standing.setting, comparison_table(standing)
     texts = {
-        f"tables/{name}.csv": comparison_table(standing, synthetic=synthetic, people=people, alone=True).to_csv(),
-        f"tables/{name}_metrics.csv": metrics_table(standing, synthetic=synthetic, alone=True).to_csv(),
+        f"tables/{name}.csv": comparison_table(standing, alone=True).to_csv(),
+        f"tables/{name}_metrics.csv": metrics_table(standing, alone=True).to_csv(),
         f"tables/{name}.tex": tex_file(table),
-        f"tables/{name}.md": to_markdown([f"## {TASKS[name].title}", table, further]),
+        f"tables/{name}.md": to_markdown([f"## {TASKS[name].title}", table, metrics_table(standing)]),
     }
-    if figure := forest_plot(standing, synthetic=synthetic, people=people):
+    if figure := forest_plot(standing):
         texts[f"figures/{name}.svg"] = figure.file()
     for path, text in texts.items():
         with atomic_write(out / path) as stream:
@@ -179,8 +157,7 @@ def summary_markdown(report: Mapping[str, Any], standings: Mapping[str, Standing
         + (f" {say('machines', machines=dataset['machines'])}" if dataset["machines"] else "")
     )
     for name, standing in standings.items():
-        table = comparison_table(standing, synthetic=report["synthetic"], people=dataset["people"])
-        section += [f"## {TASKS[name].title}", table, metrics_table(standing)]
+        section += [f"## {TASKS[name].title}", comparison_table(standing), metrics_table(standing)]
     warnings = [f"- {literal(run['name'])}: {literal(note)}" for run in report["runs"] for note in run["warnings"]]
     if warnings:
         section += ["## Warnings", "\n".join(warnings)]

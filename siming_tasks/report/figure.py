@@ -58,11 +58,11 @@ class Axis:
 
     low: float
     high: float
-    start: float = 0.0
-    stop: float = 1.0
+    start: float
+    stop: float
 
     @classmethod
-    def around(cls, values: Sequence[float], start: float = 0.0, stop: float = 1.0) -> Axis:
+    def around(cls, values: Sequence[float], start: float, stop: float) -> Axis:
         """The scale that shows all values with a little air."""
         air = 0.04 * (max(values) - min(values)) or 0.5
         return cls(min(values) - air, max(values) + air, start, stop)
@@ -151,7 +151,8 @@ class ForestPlot:
         parts: list[Markup] = []
         for place, name in enumerate(names):
             y = HEADING + row * (place + (0.42 if narrow else 0.5)) + 4
-            parts.append(_text("name" if narrow else "label", 4 if narrow else left - 12, y, _isolated(name)))
+            isolated = f"\u2068{name}\u2069"  # its direction of writing changes nothing around it
+            parts.append(_text("name" if narrow else "label", 4 if narrow else left - 12, y, isolated))
         for place, panel in enumerate(self.panels):
             start = left + place * each
             axis = Axis.around(self.scale, start, start + each - (16.0 if narrow else 146.0))
@@ -169,7 +170,7 @@ class ForestPlot:
         return head + style + Markup("").join([*parts, *foot]) + Markup("</svg>")
 
 
-def forest_plot(standing: Standing, *, synthetic: bool, people: str = "physicians") -> ForestPlot | None:
+def forest_plot(standing: Standing) -> ForestPlot | None:
     """The figure of one setting; None if no judge has a value."""
     rows = standing.rows
     judges = [
@@ -184,12 +185,12 @@ def forest_plot(standing: Standing, *, synthetic: bool, people: str = "physician
     panels = [Panel(f"With {standing.reference}", "" if zone is None else "zone", None, zone, say("zone"))]
     if among is not None and beside:
         low, high = (among.value if end is None else end for end in (among.low, among.high))
-        panels.append(Panel(f"With each {people[:-1]}", "band", low, high, say("band", people)))
+        panels.append(Panel(f"With each {standing.people[:-1]}", "band", low, high, say("band", standing.people)))
     marks = []
     for row in judges:
         with_each = row.physicians if row.physicians and row.physicians.value is not None else None
         marks.append(Mark(row.name, row.role, [row.value, with_each][: len(panels)], thin=not row.rank))
-    axis = standing.metric + (", SYNTHETIC data" if synthetic else "")
+    axis = standing.metric + (", SYNTHETIC data" if standing.synthetic else "")
     return ForestPlot(TASKS[standing.setting].title, axis, panels, marks)
 
 
@@ -199,7 +200,9 @@ def _draw_panel(panel: Panel, axis: Axis, bottom: float, most: int) -> list[Mark
     if panel.behind and panel.high is not None:
         low, high = (axis.start if panel.low is None else axis.at(panel.low)), max(axis.at(panel.high), axis.start)
         ends = [page_number(end) for end in (panel.low, panel.high) if end is not None]
-        parts.append(_area(panel.behind, low, HEADING, max(2.0, high - low), bottom - HEADING, " to ".join(ends)))
+        form = '<g class="{}"><title>{}</title><rect x="{:g}" y="{:g}" width="{:g}" height="{:g}"/></g>'
+        width, height = round(max(2.0, high - low), 1), bottom - HEADING
+        parts.append(Markup(form).format(panel.behind, " to ".join(ends), low, HEADING, width, height))
     for value, name in axis.ticks(most):
         x = axis.at(value)
         parts += [_line("zero" if value == 0 else "rule", x, HEADING, x, bottom), _text("tick", x, HEADING - 8, name)]
@@ -218,16 +221,6 @@ def _draw_mark(mark: Mark, found: Estimate, axis: Axis, y: float, narrow: bool) 
     kind, tip = mark.role + (" thin" if mark.thin else ""), f"{visible(mark.name)}: {value}"
     dot = Markup(form).format(kind, tip, behind, axis.at(found.value or 0.0), y, ROLES[mark.role].outline)
     return [*parts, dot]
-
-
-def _isolated(name: str) -> str:
-    """A name whose direction of writing changes nothing around it; it has no mark of direction of its own."""
-    return f"\u2068{name}\u2069"
-
-
-def _area(kind: str, x: float, y: float, width: float, height: float, tip: str) -> Markup:
-    form = '<g class="{}"><title>{}</title><rect x="{:g}" y="{:g}" width="{:g}" height="{:g}"/></g>'
-    return Markup(form).format(kind, tip, x, y, round(max(width, 0.0), 1), height)
 
 
 def _line(kind: str, x: float, y: float, to_x: float, to_y: float) -> Markup:

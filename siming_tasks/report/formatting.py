@@ -29,16 +29,10 @@ def short_names(names: Sequence[str]) -> list[str]:
     """
     alone = (re.sub(r"^(?:[\w.-]*/)+(?=[\w.-]+$)", "", visible(name).rstrip("/")) for name in names)
     words = [re.split(r"(?=[-\s])", name) for name in alone]
-
-    def first(place: int, count: int) -> str:
-        return "".join(words[place][:count])
-
     found = []
-    for place in range(len(names)):
-        lengths = range(2, len(words[place]) + 1)
-        others = [other for other in range(len(names)) if other != place]
-        unlike = (n for n in lengths if all(first(other, n) != first(place, n) for other in others))
-        found.append(first(place, next(unlike, len(words[place]))))
+    for own in words:
+        unlike = (n for n in range(2, len(own) + 1) if [each[:n] for each in words].count(own[:n]) == 1)
+        found.append("".join(own[: next(unlike, len(own))]))
     shown = [shortened(short, HEAD_COLUMNS) for short in found]
     clear = [short if shown.count(short) == 1 else found[place] for place, short in enumerate(shown)]
     return [short if found.count(found[place]) == 1 else names[place] for place, short in enumerate(clear)]

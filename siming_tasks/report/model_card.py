@@ -44,8 +44,7 @@ def model_card(source: RunSource, dataset: Dataset, options: Options, *, partial
     section: Section = [f"## SiMing-Bench: agreement with {dataset.people} on {literal(dataset.name)}"]
     section += [f"> **SYNTHETIC DATA.** {say('synthetic')}"] if dataset.synthetic else []
     for setting, standing in held.items():
-        table = comparison_table(standing, synthetic=dataset.synthetic, people=dataset.people)
-        section += [f"### {TASKS[setting].title}", table, metrics_table(standing)]
+        section += [f"### {TASKS[setting].title}", comparison_table(standing), metrics_table(standing)]
     limits = "\n".join(f"- {line}" for line in _limits(analysis, dataset))
     return [*section, "### How it was made", _facts(analysis, dataset, options), "### Limits", limits]
 

@@ -9,8 +9,10 @@ from siming_tasks.metrics.estimate import FLAGS, Estimate, Rows
 from siming_tasks.report.table import Name, Number, Section, Table
 
 
-def number(found: Estimate, *, signed: bool = False, href: str = "") -> Number:
-    """The cell of an estimate."""
+def number(found: Estimate | None, *, signed: bool = False, href: str = "") -> Number | None:
+    """The cell of an estimate; None without one."""
+    if found is None:
+        return None
     comparable = "not-comparable" not in found.flags
     return Number(found.value, found.low, found.high, signed=signed, comparable=comparable, why=" ".join(found.notes),
                   href=href)  # fmt: skip
@@ -48,7 +50,7 @@ def row_table(
     for each in part:
         found.setdefault(each.row, {})[each.metric] = each
     lines = [
-        [Name(label(row)), *(number(cells[key], href=href(row, key)) if key in cells else None for key in metrics)]
+        [Name(label(row)), *(number(cells.get(key), href=href(row, key)) for key in metrics)]
         for row, cells in found.items()
     ]
     head = ["", *(text.heads.get(key, key) for key in metrics)]

@@ -66,10 +66,10 @@ class Entrant:
         return Rows.from_json(self.evaluation["rows"])
 
     @property
-    def part(self) -> tuple[int, int] | None:
-        """The questions that it was asked and all that there are; None if it was asked them all."""
+    def part(self) -> tuple[str, ...]:
+        """A note on how many questions it was asked, where those are not all."""
         asked, every = (self.evaluation["requests"][name] for name in ("asked", "expected"))
-        return (asked, every) if asked < every else None
+        return (f"{asked:,} of {every:,} questions",) if asked < every else ()
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,7 @@ class Standing:
         comparison: of the judges that can be compared; None where nothing can be, for the reason ``why``.
         apart: by run that stands apart, why.
         entrants: all of them, by name.
+        synthetic: the exams are simulated; ``people``: who labelled them, in the plural.
     """
 
     setting: str
@@ -120,6 +121,13 @@ class Standing:
     apart: Mapping[str, str]
     entrants: Mapping[str, Entrant]
     why: str = ""
+    synthetic: bool = False
+    people: str = "physicians"
+
+    @property
+    def exams(self) -> str:
+        """The noun for the exams in sentences."""
+        return "SYNTHETIC exams" if self.synthetic else "exams"
 
     @property
     def reference(self) -> str:
@@ -136,17 +144,15 @@ class Standing:
         """Key of the headline metric."""
         return select(TASKS[self.setting].answer, headline=True)[0]
 
-    def sentences(self, exams: str) -> list[str]:
+    def sentences(self) -> list[str]:
         """The result of the tests in three sentences at most: of the judges, of the physicians, of not looking."""
         made = self.comparison
         if made is None:
             return [self.why]
-        said = [made.sentence(exams)]
+        said = [made.sentence(self.exams)]
         if len(made.runs) == 1:
-            only = made.runs[0]
-            said = [
-                say("alone", judge=only, metric=self.metric, value=made.value(only), over=f"{made.videos:,} {exams}")
-            ]
+            only, over = made.runs[0], f"{made.videos:,} {self.exams}"
+            said = [say("alone", judge=only, metric=self.metric, value=made.value(only), over=over)]
         best = next((run for run in made.order if run in made.physicians and run in made.ranks), None)
         if best is not None:
             said.append(physician_sentence(made.physicians[best], best, made.answer, made.unseen))
@@ -176,7 +182,7 @@ class Standing:
             entrant, why = self.entrants[name], self.apart.get(name, "")
             own = entrant.rows
             value, answered = own.one(RANKED, ALL, self.headline), own.one(ANSWERED, ALL, COVERAGE)
-            notes = tuple(filter(None, (why, *_part_note(entrant))))
+            notes = tuple(filter(None, (why, *entrant.part)))
             out.append(JudgeRow(name, entrant.role, entrant.slug, value=value, answered=answered, notes=notes))
         return out
 
@@ -203,7 +209,7 @@ class Standing:
             beats=made.beats.get(run),
             better_than=None if rank is None else (wins, len(made.ranks) - 1),
             answered=made.rows.one(ANSWERED, run, COVERAGE),
-            notes=(*notes, *_part_note(entrant)),
+            notes=(*notes, *entrant.part),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -216,11 +222,6 @@ def reference_of(rater: str, dataset: Dataset | None = None) -> str:
     """The reference in words; with a data set also of how many physicians a consensus is."""
     of = f" of {len(dataset.physicians)} {dataset.people}" if dataset and dataset.physicians else ""
     return f"the consensus{of}" if rater == CONSENSUS else rater
-
-
-def _part_note(entrant: Entrant) -> tuple[str, ...]:
-    part = entrant.part
-    return (f"{part[0]:,} of {part[1]:,} questions",) if part else ()
 
 
 def stand(
@@ -244,14 +245,15 @@ def stand(
     judges = {entry.name: entry.panel for entry in aligned}
     first = aligned[0].panel
     if not (first.counted & first.answered).any() and not any((m.counted & m.answered).any() for m in judges.values()):
-        return Standing(setting, None, apart, held, say("withheld"))
+        return Standing(setting, None, apart, held, say("withheld"), dataset.synthetic, dataset.people)
     made = compare_judges(judges, setting=setting, points=rater_points(dataset, first), mapping=options.mapping)
     if any(held[name].role == "model" for name in judges):
         others = {name: NO_MODEL[held[name].role] for name in judges if held[name].role != "model"}
         pairs = tuple(pair for pair in made.pairs if not {pair.a, pair.b} & {*others})
         made = replace(made, pairs=pairs, unranked={**made.unranked, **others})
     facts = {"reference": options.rater, "mapping": options.mapping, "synthetic": dataset.synthetic}
-    return Standing(setting, replace(made, facts=facts | {"allowed": sorted(allow)}), apart, held)
+    made = replace(made, facts=facts | {"allowed": sorted(allow)})
+    return Standing(setting, made, apart, held, "", dataset.synthetic, dataset.people)
 
 
 def corrected(standings: Mapping[str, Standing | None]) -> dict[str, Standing]:

@@ -172,11 +172,6 @@ class ReplyFiles:
         self._written.add(record.id)
 
 
-def without_replies(out: Path, slug: str, video_ids: Iterable[str]) -> list[str]:
-    """Videos of which a report has nothing that a run said: no page may load a file of them."""
-    return [video_id for video_id in video_ids if not (out / "data" / slug / f"{video_id}.js").is_file()]
-
-
 def write_rubric_script(out: Path, rubric: Rubric) -> None:
     """Write ``rubric.js``: requirement, criteria and named errors of every step."""
     steps = {

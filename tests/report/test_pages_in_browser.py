@@ -14,6 +14,7 @@ from siming_tasks.report.build import page_facts, write_report
 from siming_tasks.report.pages import PAGES
 from siming_tasks.report.pages.exams import list_videos
 from siming_tasks.report.pages.site import Site
+from siming_tasks.report.viewer_files import VideoLinker
 from siming_tasks.results.discovery import find_runs
 from tests.conftest import NEEDS_BROWSER
 from tests.report.browsing import SCREENS, complaints, media, run, screen, visit, wait
@@ -83,7 +84,12 @@ def test_two_thousand_videos_are_paged_searched_and_sorted(browser, lab, tmp_pat
     first = lab.dataset.videos[0]
     videos = tuple(replace(first, video_id=f"v{k:05d}", duration=100.0 + k * 37 % 2000) for k in range(2000))
     site = Site(tmp_path, page_facts(json.loads((lab.out / "report.json").read_text())))
-    list_videos(site, replace(lab.dataset, videos=videos), {"full_score": []}, ())
+    list_videos(
+        site,
+        replace(lab.dataset, videos=videos),
+        {"full_score": []},
+        VideoLinker("none", lab.dataset, tmp_path, tmp_path),
+    )
     visit(browser, tmp_path / "videos" / "index.html")
 
     def seen() -> list[str]:

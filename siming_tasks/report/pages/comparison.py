@@ -11,16 +11,11 @@ from markupsafe import Markup, escape
 from siming_tasks.common.sanitize import visible
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.report.exports import (
-    answered,
-    better_text,
-    cell_of,
-    exams_of,
-    metrics_table,
-)
+from siming_tasks.report.exports import answered, better_text, metrics_table
 from siming_tasks.report.figure import forest_plot
 from siming_tasks.report.formatting import page_number, shortened
 from siming_tasks.report.pages.site import Page, ReportContents
+from siming_tasks.report.row_tables import number
 from siming_tasks.report.standings import JudgeRow, Standing, reference_of
 from siming_tasks.report.table import Name, Number, Table
 from siming_tasks.tasks import TASKS
@@ -29,20 +24,18 @@ from siming_tasks.tasks import TASKS
 def _write(contents: ReportContents, share: int, shares: int) -> None:
     """Write ``index.html``."""
     site, dataset = contents.site, contents.dataset
-    parts = [setting_values(standing, synthetic=dataset.synthetic, people=dataset.people)
-             for standing in contents.standings.values()]  # fmt: skip
+    parts = [setting_values(standing) for standing in contents.standings.values()]
     warnings = [(run["name"], run["slug"], note) for run in contents.report["runs"] for note in run["warnings"]]
     site.page("index.html", "comparison.html", parts=parts, runs=len(contents.analyses), warnings=warnings,
               reference=reference_of(contents.report["options"]["rater"], dataset))  # fmt: skip
 
 
-def setting_values(standing: Standing, *, synthetic: bool, people: str = "physicians") -> dict[str, Any]:
+def setting_values(standing: Standing) -> dict[str, Any]:
     """Everything that one tab shows."""
-    made, figure = standing.comparison, forest_plot(standing, synthetic=synthetic, people=people)
+    made, figure = standing.comparison, forest_plot(standing)
     rows = standing.rows
-    first, *others = (_isolated(said, standing) for said in standing.sentences(exams_of(synthetic)))
-    known = [row.value for row in rows if row.value and row.value.low is not None]
-    found = known[0] if known else None
+    first, *others = (_isolated(said, standing) for said in standing.sentences())
+    found = next((row.value for row in rows if row.value and row.value.low is not None), None)
     return {
         "setting": standing.setting,
         "title": TASKS[standing.setting].title,
@@ -79,10 +72,10 @@ def _cells(row: JudgeRow) -> Mapping[str, Any]:
         "role": row.role,
         "slug": row.slug,
         "rank": row.rank,
-        "value": cell_of(row.value),
-        "physicians": cell_of(row.physicians),
+        "value": number(row.value),
+        "physicians": number(row.physicians),
         "beside": _beside(row.minus),
-        "over": cell_of(row.over, signed=True),
+        "over": number(row.over, signed=True),
         "rival": row.rival,
         "beats": row.beats,
         "better": better_text(row),
@@ -107,7 +100,7 @@ def _pairs(standing: Standing) -> Table | None:
     for pair in made.pairs:
         p = Number(pair.estimate.p_holm, why=pair.why)
         said = f"{pair.better} is better" if pair.better else pair.state + (f": {pair.why}" if pair.why else "")
-        lines.append([Name(pair.a), Name(pair.b), cell_of(pair.estimate, signed=True), p, Name(said)])
+        lines.append([Name(pair.a), Name(pair.b), number(pair.estimate, signed=True), p, Name(said)])
     return Table(["Judge", "minus", standing.metric, "p (Holm)", ""], lines, left=(0, 1, 4))
 
 

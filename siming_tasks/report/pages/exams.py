@@ -17,16 +17,15 @@ from siming_tasks.common.schema import CONSENSUS, Answer, Video
 from siming_tasks.data import Dataset
 from siming_tasks.media import has_sound
 from siming_tasks.metrics import ScoreMatrix
+from siming_tasks.metrics.correlation import totals
 from siming_tasks.metrics.labels import LabelMapping, ordinal_labels
 from siming_tasks.report.formatting import page_points, short_names
 from siming_tasks.report.pages.site import VERDICTS, DifferenceKind, Page, ReportContents, Site, neighbours
 from siming_tasks.report.run_analysis import RunAnalysis
-from siming_tasks.report.video_totals import VideoTotal, video_totals
 from siming_tasks.report.viewer_files import (
     PromptFiles,
     VideoLinker,
     reasons_for_lost_points,
-    without_replies,
     write_frame_times,
     write_rubric_script,
     write_transcript,
@@ -38,17 +37,18 @@ from siming_tasks.tasks import TASKS
 def _write(contents: ReportContents, share: int, shares: int) -> None:
     """Write every ``shares``-th video's page, beginning with the ``share``-th; the first share writes the index too."""
     site, dataset = contents.site, contents.dataset
-    ids, raters = [video.video_id for video in dataset.videos], dataset.physicians
+    ids = [video.video_id for video in dataset.videos]
     answers = answers_by_rank(contents)
     if share == 0:
-        list_videos(site, dataset, answers, raters, contents.link)
+        list_videos(site, dataset, answers, contents.link)
         write_rubric_script(site.out, dataset.rubric)
     mapping: LabelMapping = contents.report["options"]["mapping"]
     slugs = {run.source.slug for runs in answers.values() for run in runs}
     prompts = PromptFiles(site.out, dataset, answers)
     for index in range(share, len(ids), shares):
         video = dataset.videos[index]
-        silent = {slug for slug in slugs if without_replies(site.out, slug, [video.video_id])}
+        # no page may load a file of replies that is not there
+        silent = {slug for slug in slugs if not (site.out / "data" / slug / f"{video.video_id}.js").is_file()}
         source = contents.link(video)
         steps = step_rows(video, dataset, mapping, reasons_for_lost_points(dataset, video))
         prompts.write(video)
@@ -63,7 +63,7 @@ def _write(contents: ReportContents, share: int, shares: int) -> None:
             transcript=bool(source) and write_transcript(site.out, video),
             skills=dataset.rubric.skills,
             duration=video.duration,
-            raters=raters,
+            raters=dataset.physicians,
             parts=[
                 _sheet(name, video, dataset, runs, mapping, steps, first=not place)
                 for place, (name, runs) in enumerate(answers.items())
@@ -168,10 +168,7 @@ def _sheet(
     }
 
 
-def list_videos(
-    site: Site, dataset: Dataset, answers: Mapping[str, Sequence[RunAnswers]], raters: Sequence[str],
-    link: VideoLinker | None = None,
-) -> None:  # fmt: skip
+def list_videos(site: Site, dataset: Dataset, answers: Mapping[str, Sequence[RunAnswers]], link: VideoLinker) -> None:
     """Write the list of all videos with everybody's totals in the first setting, those judged worst first.
 
     The browser pages and searches it.
@@ -189,11 +186,11 @@ def list_videos(
             "site": video.site,
             "duration": video.duration,
             "cells": cells,
-            "media": link(video) if link else None,
+            "media": link(video),
             "time": sum(spans[len(spans) // 2] if spans else (0.0, video.duration)) / 2,
             "wrong": float(np.mean(known)) if (known := [share for share in shares if share == share]) else None,
         }
-        rows.append(facts | _rater_totals(video, raters))
+        rows.append(facts | _rater_totals(video, dataset.physicians))
     rows.sort(key=lambda row: -(row["wrong"] or 0.0))
     site.page(
         "videos/index.html",
@@ -201,7 +198,7 @@ def list_videos(
         title=f"{TASKS[name].title}: {unit if TASKS[name].answer == 'score' else 'steps called incorrect'}",
         setting=name,
         sites=any(video.site for video in dataset.videos),
-        raters=raters,
+        raters=dataset.physicians,
         runs=_heads(answers[name]),
         judges="models" if models else "judges",
         videos=rows,
@@ -213,6 +210,38 @@ def _heads(answers: Sequence[RunAnswers]) -> list[tuple[RunSource, str]]:
     """The runs with names for narrow heads."""
     sources = [run.source for run in answers]
     return list(zip(sources, short_names([source.name for source in sources]), strict=True))
+
+
+class VideoTotal(NamedTuple):
+    """A judge's points for one exam, or for verdicts the number of steps called incorrect.
+
+    Attributes:
+        value: the total; None where too little was answered.
+        answered: steps that it rests on.
+        due: steps that were asked; of points, those with a reference.
+    """
+
+    value: float | None
+    answered: int
+    due: int
+
+    @property
+    def rests_on(self) -> str:
+        """Steps that it rests on in words, such as ``29/33 steps``; empty if it is complete."""
+        return "" if self.answered == self.due else f"{self.answered}/{self.due} steps"
+
+
+def video_totals(matrix: ScoreMatrix) -> list[VideoTotal]:
+    """The totals of a matrix's videos, in their order; those of points are correlated with the reference's."""
+    due = matrix.counted if matrix.answer == "score" else matrix.asked
+    known = due & matrix.answered
+    if matrix.answer == "score":
+        values = totals(matrix)[1] * (due * matrix.max_score).sum(axis=1)  # a total is a share of the points
+    else:
+        called = (matrix.predicted_wrong & known).sum(axis=1).astype(float)
+        values = np.where(known.any(axis=1), called, np.nan)
+    rests = zip(values.tolist(), known.sum(axis=1).tolist(), due.sum(axis=1).tolist(), strict=True)
+    return [VideoTotal(None if value != value else value, answered, due) for value, answered, due in rests]
 
 
 class RunAnswers:
@@ -247,11 +276,8 @@ class RunAnswers:
         value = self.predicted[v][s]
         kind: DifferenceKind | None = "none"
         if value != value:
-            label, text, said = (
-                "",
-                "–",
-                str(escape(self.reasons.get((video_id, step_id), "no answer").replace("_", " "))),
-            )
+            why = self.reasons.get((video_id, step_id), "no answer").replace("_", " ")
+            label, text, said = "", "–", str(escape(why))
         elif self.answer == "error":
             kind = difference_kind(value, reference, top, "error")
             label, text, said = "k1" if value else "k3", "✗" if value else "✓", VERDICTS[bool(value)]

@@ -16,7 +16,6 @@ from siming_tasks.metrics import Rows, ScoreMatrix
 from siming_tasks.metrics.catalogue import CATALOGUE
 from siming_tasks.metrics.estimate import Estimate
 from siming_tasks.metrics.evaluate import ANSWERED, RANKED, READINGS
-from siming_tasks.report.exports import exams_of
 from siming_tasks.report.formatting import page_points, usage_line
 from siming_tasks.report.pages.exams import difference_kind
 from siming_tasks.report.pages.site import VERDICTS, Page, ReportContents, answer_address, neighbours
@@ -86,7 +85,7 @@ def _setting(name: str, run: RunAnalysis, contents: ReportContents) -> dict[str,
         "setting": name,
         "title": TASKS[name].title,
         "row": row,
-        "exams": exams_of(dataset.synthetic),
+        "exams": standing.exams,
         "metric": standing.metric,
         "steps": _steps(run.tables[name], dataset, reference, {line["id"]: f"#{name}-{line['id']}" for line in lines}),
         "by_step": lines,

@@ -27,7 +27,7 @@ from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import Run, read_run
 from siming_tasks.tasks import TASKS
 from siming_tasks.tools.board.admission import Entry, admit, refusal
-from siming_tasks.tools.board.disclosure import DAYS, MOST, NOBODY, Candidate, chosen, coarse, public_setting
+from siming_tasks.tools.board.disclosure import DAYS, MOST, NOBODY, chosen, coarse, public_setting
 
 
 def build_board(
@@ -228,17 +228,16 @@ def _settings(
     apart: dict[str, dict[str, str]] = {}
     for setting in TASKS:
         candidates = [
-            Candidate(Entrant(replace(TaskRun.of(entry.run, setting, options.rater), name=entry.name),
-                              str(place), "model", entry.settings[setting]), entry.sender)
+            (entry.sender, Entrant(replace(TaskRun.of(entry.run, setting, options.rater), name=entry.name),
+                                   str(place), "model", entry.settings[setting]))
             for place, entry in enumerate(entries) if setting in entry.run.records
         ]  # fmt: skip
         shown, apart[setting] = chosen(candidates, options)
-        standing = stand([each.entrant for each in shown], dataset, setting, options)
+        standing = stand(shown, dataset, setting, options)
         if standing or candidates:
-            held[setting] = standing or Standing(setting, None, {}, {}, NOBODY)
+            held[setting] = standing or Standing(setting, None, {}, {}, NOBODY, dataset.synthetic, dataset.people)
     public = {setting: coarse(standing) for setting, standing in corrected(held).items()}
-    figures = {setting: forest_plot(standing, synthetic=dataset.synthetic, people=dataset.people)
-               for setting, standing in public.items()}  # fmt: skip
+    figures = {setting: forest_plot(standing) for setting, standing in public.items()}
     return [public_setting(standing, apart[setting]) for setting, standing in public.items()], figures
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,38 +39,30 @@ NUMBERS = 3
 """Numbers that one sender is ever shown in a setting."""
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """One submission in one setting, and who sent it."""
-
-    entrant: Entrant
-    sender: str
-
-
-def chosen(candidates: Sequence[Candidate], options: Options) -> tuple[list[Candidate], dict[str, str]]:
+def chosen(candidates: Sequence[tuple[str, Entrant]], options: Options) -> tuple[list[Entrant], dict[str, str]]:
     """The submissions whose numbers a setting shows, one a sender; and by the name of each other one, why not.
 
     Args:
-        candidates: in the order in which they came.
+        candidates: sender and submission, in the order in which they came.
         options: label mapping and positive class.
     """
-    shown: dict[str, Candidate] = {}
+    shown: dict[str, Entrant] = {}
     apart: dict[str, str] = {}
     numbers: Counter[str] = Counter()
-    for each in candidates:
-        before = shown.get(each.sender)
-        if why := _no_number(each.entrant, options):
-            apart[each.entrant.name] = why
-        elif numbers[each.sender] == NUMBERS:
-            apart[each.entrant.name] = f"Its sender has had {NUMBERS} numbers in this setting."
-        elif before is None or _is_better(each.entrant, before.entrant, options):
-            shown[each.sender] = each
-            numbers[each.sender] += 1
+    for sender, each in candidates:
+        before = shown.get(sender)
+        if why := _no_number(each, options):
+            apart[each.name] = why
+        elif numbers[sender] == NUMBERS:
+            apart[each.name] = f"Its sender has had {NUMBERS} numbers in this setting."
+        elif before is None or _is_better(each, before, options):
+            shown[sender] = each
+            numbers[sender] += 1
             if before:
-                apart[before.entrant.name] = f"Replaced by {each.entrant.name}, which is better."
+                apart[before.name] = f"Replaced by {each.name}, which is better."
         else:
-            apart[each.entrant.name] = f"Not better beyond chance than {before.entrant.name}, of the same sender."
-    return [each for each in candidates if shown.get(each.sender) is each], apart
+            apart[each.name] = f"Not better beyond chance than {before.name}, of the same sender."
+    return [each for sender, each in candidates if shown.get(sender) is each], apart
 
 
 def _no_number(entrant: Entrant, options: Options) -> str:
@@ -108,13 +100,11 @@ def coarse(standing: Standing) -> Standing:
 
 
 def _rounded(found: Estimate) -> Estimate:
-    value, low, high = (
-        None if number is None else round(number, digits) + 0.0
-        for number, digits in zip(
-            (found.value, found.low, found.high), (VALUE_DIGITS, INTERVAL_DIGITS, INTERVAL_DIGITS), strict=True
-        )
-    )
-    return replace(found, value=value, low=low, high=high, stderr=None)
+    def to(digits: int, number: float | None) -> float | None:
+        return None if number is None else round(number, digits) + 0.0  # no negative zero
+
+    low, high = (to(INTERVAL_DIGITS, end) for end in (found.low, found.high))
+    return replace(found, value=to(VALUE_DIGITS, found.value), low=low, high=high, stderr=None)
 
 
 def public_setting(standing: Standing, apart: dict[str, str]) -> dict[str, Any]:
