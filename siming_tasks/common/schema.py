@@ -7,7 +7,7 @@ against the rubric, is a *record* (see :mod:`siming_tasks.results.record`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeGuard, get_args
@@ -105,6 +105,27 @@ class Attempt:
     correct: bool
     errors: tuple[str, ...] = ()
     reason: str = ""
+
+
+def deciding(attempts: Sequence[Attempt], rule: AttemptRule) -> Attempt:
+    """The attempt that is the step's label.
+
+    Args:
+        attempts: in the order of time, at least one.
+        rule: *worst* is the first wrong one, *best* the last right one; each is the last where there is none.
+
+    Example:
+        >>> tries = [Attempt(0, 1, True), Attempt(2, 3, False), Attempt(4, 5, True)]
+        >>> [deciding(tries, rule).start for rule in ("first", "last", "best", "worst")]
+        [0, 4, 4, 2]
+    """
+    if rule == "first":
+        return attempts[0]
+    wrong = [attempt for attempt in attempts if not attempt.correct]
+    right = [attempt for attempt in attempts if attempt.correct]
+    if rule == "worst" and wrong:
+        return wrong[0]
+    return right[-1] if rule == "best" and right else attempts[-1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import yaml
 from siming_tasks.common.files import atomic_write
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.digest import content_digest
-from siming_tasks.rubrics import DEFAULT_ID, Rubric, load_rubric
+from siming_tasks.rubrics import DEFAULT_ID, load_rubric
 
 _OF_THE_OWNER = """\
 To be said by the owner of the data: why it was made and who paid for it, how the exams were recorded, who was filmed
@@ -97,16 +97,9 @@ def _card(dataset: Dataset, info: Mapping[str, Any]) -> str:
         f"Content digest (SHA-256 of rubric, labels and media): `{info['digest']}`",
     ]
     marked = "**SYNTHETIC: no real exam, person or score.** " if info.get("synthetic") else ""
-    about = f"{marked}Videos of {_exams(rubric)}, with scores of steps, for SiMing-Bench (`siming-tasks`)."
+    exams = f"“{rubric.title}”" if rubric.title and rubric.rubric_id != DEFAULT_ID else "exams"
+    about = f"{marked}Videos of {exams}, with scores of steps, for SiMing-Bench (`siming-tasks`)."
     if info.get("canary"):
         about += f" Please keep this canary with every copy: {info['canary']}"
     text = f"# {info['name']}\n\n{about}\n\n" + "".join(f"* {fact}\n" for fact in facts) + f"\n{_OF_THE_OWNER}"
     return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---\n\n{text}"
-
-
-def _exams(rubric: Rubric) -> str:
-    """The exams in the rubric's words: its title and setting; the embedded rubric's title is about itself."""
-    if rubric.rubric_id == DEFAULT_ID and not rubric.setting:
-        return "clinical skill exams"
-    title, where = (" ".join((text or "").split()) for text in (rubric.title, rubric.setting))
-    return " ".join(filter(None, (f"“{title}”" if title else "exams", where)))

@@ -57,15 +57,7 @@ def read_jsonl(
 
 
 def parse_object(text: str, strict: bool = True) -> dict[str, Any]:
-    """One JSON object under the rules of :func:`parse_value`; ValueError also for another value."""
-    value = parse_value(text, strict)
-    if not isinstance(value, dict):
-        raise ValueError(f"found {type(value).__name__}")
-    return value
-
-
-def parse_value(text: str, strict: bool = True) -> Any:
-    """Any JSON value; if ``strict``, without repeated keys, NaN, infinite numbers and half surrogates.
+    """One JSON object; if ``strict``, without repeated keys, NaN, infinite numbers and half surrogates.
 
     Raises:
         ValueError: with the reason, no full stop.
@@ -81,6 +73,8 @@ def parse_value(text: str, strict: bool = True) -> Any:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             raise ValueError("a \\u escape is half of a surrogate pair") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"found {type(value).__name__}")
     return value
 
 
@@ -101,19 +95,16 @@ def _whole(text: str) -> int:
 
 
 def _finite(text: str) -> float:
+    """A number; neither NaN or infinity in words nor one that is too large for a float."""
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text[:20]} is beyond every scale")
+        raise ValueError(f"{text[:20]} is no finite number")
     return number
-
-
-def _no_constant(text: str) -> None:
-    raise ValueError(f"{text} is not a JSON number")
 
 
 _STRICT: dict[str, Any] = {
     "object_pairs_hook": _unique_pairs,
-    "parse_constant": _no_constant,
+    "parse_constant": _finite,
     "parse_int": _whole,
     "parse_float": _finite,
 }

@@ -134,10 +134,8 @@ def fetch(repo: str, revision: str | None = None) -> Path:
             f"access to this dataset is granted person by person. Ask for it on its page (datasets/{repo}), then run "
             "`hf auth login` or set HF_TOKEN."
         )
-    except errors.RevisionNotFoundError:
-        reason = f"the repository has no revision {revision!r}. Leave out @{revision} for the newest."
-    except errors.RepositoryNotFoundError:
-        reason = "no such dataset, or it is private. Check the name; for a private one run `hf auth login`."
+    except (errors.RevisionNotFoundError, errors.RepositoryNotFoundError):
+        reason = "no such dataset or revision, or it is private. Check both; for a private one run `hf auth login`."
     except (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled):
         reason = "not in the local cache and the hub cannot be reached. Connect once, or unset HF_HUB_OFFLINE."
     except (errors.HfHubHTTPError, errors.HFValidationError, OSError) as error:

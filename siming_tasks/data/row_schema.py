@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Annotated, Any, Literal
@@ -42,21 +42,29 @@ Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class AttemptRow(BaseModel):
-    """One of several attempts at a step, in seconds of the video; without times there is no clip of it."""
+class _Timed(BaseModel):
+    """A part of the video in seconds: both times in their order, or neither."""
 
     model_config = ConfigDict(extra="allow")
 
     start: Number | None = None
     end: Number | None = None
+
+    @model_validator(mode="after")
+    def _span_whole(self) -> _Timed:
+        if (self.start is None) != (self.end is None):
+            raise ValueError("give both `start` and `end` or neither")
+        if self.start is not None and self.end is not None and not 0 <= self.start < self.end:
+            raise ValueError(f"the span {self.start:g}-{self.end:g} s is not `0 <= start < end`")
+        return self
+
+
+class AttemptRow(_Timed):
+    """One of several attempts at a step; without times there is no clip of it."""
+
     correct: StrictBool
     errors: tuple[str, ...] = ()
     reason: str = ""
-
-    @model_validator(mode="after")
-    def _span_whole(self) -> AttemptRow:
-        _check_span(self.start, self.end)
-        return self
 
 
 class RaterRow(BaseModel):
@@ -74,11 +82,10 @@ class RaterRow(BaseModel):
         return Rater(self.kind, self.heard, self.saw)
 
 
-def stated_raters(facts: Mapping[str, Rater], names: Iterable[str] | None = None) -> dict[str, Any]:
-    """The key ``raters`` of ``dataset.yaml``; nothing where nothing is known. ``names``: of these raters alone."""
-    among = facts.keys() if names is None else facts.keys() & set(names)
-    rows = {name: asdict(rater) for name, rater in facts.items() if name in among}
-    stated = {name: {key: value for key, value in row.items() if value is not None} for name, row in rows.items()}
+def stated_raters(facts: Mapping[str, Rater]) -> dict[str, Any]:
+    """The key ``raters`` of ``dataset.yaml``; nothing where nothing is known."""
+    stated = {name: {key: value for key, value in asdict(rater).items() if value is not None}
+              for name, rater in facts.items()}  # fmt: skip
     return {"raters": stated} if stated else {}
 
 
@@ -91,33 +98,16 @@ class FindingRow(BaseModel):
     reason: str = ""
 
 
-def _check_span(start: float | None, end: float | None) -> None:
-    """ValueError unless both times are there, in their order, or neither is."""
-    if (start is None) != (end is None):
-        raise ValueError("give both `start` and `end` or neither")
-    if start is not None and end is not None and not 0 <= start < end:
-        raise ValueError(f"the span {start:g}-{end:g} s is not `0 <= start < end`")
-
-
-class StepRow(BaseModel):
+class StepRow(_Timed):
     """One step of one video; its own span and points are those of the attempt that decides."""
 
-    model_config = ConfigDict(extra="allow")
-
     step_id: str
-    start: Number | None = None
-    end: Number | None = None
     score: dict[PersonName, Number | None] = Field(default_factory=dict)
     applicable: StrictBool = True
     errors: tuple[str, ...] | None = None
     reason: str | None = None
     findings: dict[PersonName, FindingRow] = Field(default_factory=dict)
     attempts: tuple[AttemptRow, ...] = ()
-
-    @model_validator(mode="after")
-    def _span_whole(self) -> StepRow:
-        _check_span(self.start, self.end)
-        return self
 
     def label(self, alike: dict[Any, Any]) -> StepLabel:
         """The row as the suite's own type; equal points of any step are one object, which ``alike`` holds."""
@@ -136,21 +126,13 @@ class StepRow(BaseModel):
         )
 
 
-def _addressable(name: str | None) -> str | None:
+def _addressable(name: str) -> str:
     """Name of a split or a part that ``--split SPLIT:PART`` can say (ValueError: it cannot)."""
-    if name is not None and (":" in name or not name.strip()):
+    if ":" in name or not name.strip():
         raise ValueError("a name of a split or of a part must not be empty or have a colon: `--split SPLIT:PART`")
     return name
 
 
-def _not_main(name: str) -> str:
-    """Name of a further split (ValueError: that of the main one, which has a key of its own)."""
-    if name == "split":
-        raise ValueError("the name `split` is that of the main split, whose part stands in `split` beside `splits`")
-    return name
-
-
-_SplitName = Annotated[str, AfterValidator(_addressable), AfterValidator(_not_main)]
 _Part = Annotated[str, AfterValidator(_addressable)]
 
 
@@ -164,11 +146,13 @@ class VideoRow(BaseModel):
     duration: Number = Field(gt=0, le=86_400)
     site: PersonName | None = None
     split: _Part | None = None
-    splits: dict[_SplitName, _Part] = Field(default_factory=dict)
+    splits: dict[_Part, _Part] = Field(default_factory=dict)
     steps: tuple[StepRow, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _named(self) -> VideoRow:
+        if "split" in self.splits:
+            raise ValueError("the name `split` is that of the main split, whose part stands in `split` beside `splits`")
         for name in ("student", "performance"):
             if isinstance(value := (self.model_extra or {}).get(name), str):
                 check_name(value)

@@ -40,9 +40,6 @@ def take_part(dataset: Dataset, part: str) -> Dataset:
     whole = dataset.whole or dataset
     if not part or part == dataset.part:
         return dataset
-    name, colon, value = part.rpartition(":")
-    if not value or ":" in name or (colon and not name):
-        raise DataError(f"--split {part!r} is neither PART nor SPLIT:PART: `test`, or `person:test`.")
     videos = tuple(video for video in whole.videos if in_part(video, part))
     if not videos:
         stated = ", ".join(f"{name} ({count})" for name, count in parts_of(whole.videos).items()) or "none"

@@ -38,11 +38,6 @@ def is_on_increment(points: float, score_increment: float) -> bool:
     return float(points / score_increment).is_integer()
 
 
-def named(score_increment: float) -> str:
-    """``whole``, or ``whole and half``."""
-    return "whole" if score_increment == WHOLE else "whole and half"
-
-
 def _parse_number(value: Any) -> Any:
     """Text of a file as people read it: 010 is 10, and ``yes``, ``1:30`` and ``2,5`` are no numbers."""
     if isinstance(value, bool) or (isinstance(value, str) and not _NUMBER.fullmatch(value.strip())):

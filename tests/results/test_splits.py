@@ -129,9 +129,3 @@ def test_names_that_cannot_be_asked_for_are_refused(folder: Path, edit: Callable
     edit(lambda rows: rows[0].update(stated))
     (error,) = check_dataset(folder, quick=True).errors
     assert (error.code, error.line) == ("row-invalid", 1) and "name" in error.what and "split" in error.what
-
-
-def test_a_split_that_says_no_part_is_refused(parted: Dataset) -> None:
-    for part in (":test", "person:", "a:b:c"):
-        with pytest.raises(DataError, match="is neither PART nor SPLIT:PART"):
-            take_part(parted, part)

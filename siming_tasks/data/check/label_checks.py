@@ -12,8 +12,7 @@ from pydantic import BaseModel
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.sanitize import alike
-from siming_tasks.common.schema import CONSENSUS, StepLabel, Video, human_raters
-from siming_tasks.data.attempts import deciding
+from siming_tasks.common.schema import CONSENSUS, StepLabel, Video, deciding, human_raters
 from siming_tasks.data.dataset import SPAN_TOLERANCE, Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import StepRow, VideoRow

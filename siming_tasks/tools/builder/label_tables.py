@@ -25,7 +25,7 @@ from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import open_regular, read_text
 from siming_tasks.common.sanitize import cell_text, shown_name
 from siming_tasks.rubrics import Rubric, RubricStep
-from siming_tasks.rubrics.rubric import HALF, HALF_POINTS_HINT, is_on_increment, named
+from siming_tasks.rubrics.rubric import HALF, HALF_POINTS_HINT, WHOLE, is_on_increment
 from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_labels
 from siming_tasks.tools.builder.label_rows import COLUMNS, NAMES, NOT_APPLICABLE, VIDEO_FIELDS, Judgment
 from siming_tasks.tools.builder.workbook import MAX_COLUMNS, MAX_ROWS, MAX_UNPACKED, Grid, read_workbook
@@ -265,7 +265,8 @@ class _Table:
             what = f"{text} is off the scale of {step.id}, 0-{step.max_score:g}."
             self._add("score-off-scale", what, "Correct the points, or max_score in the rubric.", row.number, column)
         elif not is_on_increment(value, step.score_increment):
-            what = f"{text} points, but {step.id} has {named(step.score_increment)} points only."
+            allowed = "whole" if step.score_increment == WHOLE else "whole and half"
+            what = f"{text} points, but {step.id} has {allowed} points only."
             fix = f"Correct them. {HALF_POINTS_HINT}" if is_on_increment(value, HALF) else "Correct them."
             self._add("score-off-increment", what, fix, row.number, column)
         else:

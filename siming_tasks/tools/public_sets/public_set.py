@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_file
-from siming_tasks.common.schema import CONSENSUS, Attempt, AttemptRule
-from siming_tasks.data.attempts import deciding
+from siming_tasks.common.schema import CONSENSUS, Attempt, AttemptRule, deciding
 
 LEFT_OUT = "left_out"
 """Kind of error of a step without any attempt, in sets whose own kinds have none for it."""

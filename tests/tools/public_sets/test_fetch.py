@@ -104,7 +104,7 @@ def test_labels_alone_can_be_scored(annotations: Path, tmp_path: Path, capsys: p
     assert main(["data", "fetch", "egooops", str(out), "--annotations", str(annotations)]) == 0
     assert "Labels alone; the videos: https://y-haneji.github.io" in capsys.readouterr().out
     card = (out / "README.md").read_text()
-    assert "Videos of “Tasks done after a text” on a table" in card and "the annotators' scores" in card
+    assert "Videos of “Tasks done after a text”, with scores" in card and "the annotators' scores" in card
     assert "Reference: `consensus` (the set's own annotators judged every step)" in card
     assert not any(word in card for word in ("withheld", "clinical-skills", "clinical skill exams", "physicians'"))
     dataset = open_dataset(out, media=False)
