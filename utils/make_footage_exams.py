@@ -16,22 +16,14 @@ import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-import numpy as np
-
 from siming_tasks.common.schema import Rater
 from siming_tasks.tools.builder import BuildOptions, Built, build_dataset
 
 HERE = Path(__file__).parent / "footage_exams"
 RATERS = ("rater_first", "rater_second")
 LOOKED = Rater("model", heard=False, saw="recording")
-PERSONS = {
-    "cups": "cups",
-    "blocks": "blocks",
-    "pour": "coffee",
-    "ball": "juggler",
-    "bottles": "bottles",
-    "visits": "visitors",
-}
+PERSONS = {"cups": "cups", "blocks": "blocks", "pour": "coffee", "ball": "juggler", "bottles": "bottles",
+           "visits": "visitors"}  # fmt: skip
 """Who acts, by skill: recordings that share footage are of one person. Those who sign are two, by recording."""
 
 Row = Mapping[str, str]
@@ -43,8 +35,8 @@ def read_annotator(name: str) -> dict[tuple[str, str], Row]:
         return {(row["video_id"], row["step_id"]): row for row in csv.DictReader(stream)}
 
 
-def write_sheet(path: Path, recordings: Collection[str] = ()) -> int:
-    """Write the table of labels: spans of the first annotator, and a consensus where both agree; steps written.
+def write_sheet(path: Path, recordings: Collection[str] = ()) -> None:
+    """Write the table of labels: spans of the first annotator, and a consensus where both agree.
 
     ``recordings``: the file names of those wanted; none named: all.
     """
@@ -61,35 +53,19 @@ def write_sheet(path: Path, recordings: Collection[str] = ()) -> int:
             agreed = [("consensus", points[0])] if points[0] == points[1] else []
             for given in (*zip(RATERS, points, strict=True), *agreed):
                 writer.writerow([*key, row["start"], row["end"], *given, person])
-    return len(wanted)
-
-
-def overlaps() -> list[float]:
-    """Intersection over union of the two annotators' spans, of each step that both saw begun."""
-    first, second = map(read_annotator, RATERS)
-    found = []
-    for key, row in first.items():
-        if row["start"] and second[key]["start"]:
-            (a, b), (c, d) = ((float(each["start"]), float(each["end"])) for each in (row, second[key]))
-            found.append(max(0.0, min(b, d) - max(a, c)) / (max(b, d) - min(a, c)))
-    return found
 
 
 def make(out: Path, footage: Path, recordings: Collection[str] = ()) -> Built:
     """Build the data set folder from the folder of recordings, or from those named in it."""
-    options = BuildOptions(
-        name="everyday-footage",
-        keep_rater_names=True,
-        rater_facts=dict.fromkeys((*RATERS, "consensus"), LOOKED),
-    )
+    facts = dict.fromkeys((*RATERS, "consensus"), LOOKED)
+    options = BuildOptions(name="everyday-footage", keep_rater_names=True, rater_facts=facts)
     with tempfile.TemporaryDirectory() as folder:
         sheet = Path(folder) / "sheet.csv"
         write_sheet(sheet, recordings)
         return build_dataset(out, rubric=HERE / "rubric.yaml", labels=sheet, videos=footage, options=options)
 
 
-def main() -> None:
-    """Build, and print how far the annotators agree."""
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--footage", type=Path, default=Path(__file__).parents[2] / "shared/footage")
@@ -97,12 +73,4 @@ def main() -> None:
     built = make(arguments.out, arguments.footage)
     for warning in built.warnings:
         print(warning)
-    first, second = map(read_annotator, RATERS)
-    same, spans = sum(row["points"] == second[key]["points"] for key, row in first.items()), overlaps()
-    built_of = f"{len(built.dataset.videos)} recordings, {len(first)} judged steps, digest {built.dataset.digest[:12]}"
-    print(f"{arguments.out}: {built_of}")
-    print(f"two AI annotators: same points in {same} of {len(first)} steps; spans: mean IoU {np.mean(spans):.2f}")
-
-
-if __name__ == "__main__":
-    main()
+    print(f"{arguments.out}: {len(built.dataset.videos)} recordings, digest {built.dataset.digest[:12]}")

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from siming_tasks.common.schema import Finding, StepLabel
 from siming_tasks.data import Dataset
 from siming_tasks.data.check.label_checks import label_problems
-from siming_tasks.metrics import Estimate, Rows
-from siming_tasks.options import Options
-from siming_tasks.parsing import Parsed
-from siming_tasks.results.evaluate_records import evaluate_records
-from siming_tasks.results.record import Record
 from siming_tasks.tools import public_sets
 from siming_tasks.tools.public_sets import SETS
 from siming_tasks.tools.public_sets.public_set import Recording
-from tests.records import number_of
 
 ANNOTATIONS = Path(__file__).parents[4] / "shared" / "annotations"
 FOLDERS = {name: ANNOTATIONS / name for name in SETS}
@@ -113,38 +105,3 @@ def test_egoems(made: Callable[[str], Dataset]) -> None:
     assert sum(bool(one.errors) for recording in recordings for (one,) in recording.attempts.values()) == 5
     assert counts(made("egoems"))[:3] == (76, 912, 170)
     assert made("egoems").rater_facts["consensus"].kind == "rule"
-
-
-def named_errors(dataset: Dataset, kinds: dict[str, str], rater: str = "consensus") -> dict[str, Estimate]:
-    """The numbers of a judge that gives every label of the data set, one kind of error in the place of another."""
-    said = []
-    for video in dataset.videos:
-        answers = {step.step_id: float(step.consensus == 0) for step in video.applicable}
-        ids = {step.step_id: step.errors_by("consensus") or step.errors_by(rater) or () for step in video.applicable}
-        named = {step: tuple(f"{step}.{kinds.get(kind_of(one), kind_of(one))}" for one in ids[step]) for step in ids}
-        parsed = Parsed("ok", answers, details={"named_errors": named})
-        said.append(Record("full_error_named_errors", video.video_id, None, parsed))
-    result = evaluate_records(said, dataset, Options(rater=rater), "full_error_named_errors")
-    rows = {row.metric: row for row in Rows.from_json(result["rows"]).of("named errors")}
-    return rows | {"mcc": number_of(result, "mcc", "ranked")}
-
-
-def test_kinds_of_errors_of_egooops_by_judges_that_know_them(made: Callable[[str], Dataset]) -> None:
-    dataset = made("egooops")
-    perfect = named_errors(dataset, {})
-    assert [perfect[name].value for name in ("f1", "precision", "recall", "mcc")] == [1.0] * 4
-    assert perfect["f1"].n == sum(any(step.errors for step in video.applicable) for video in dataset.videos)
-    swapped = {"wrong_way": "wrong_object", "wrong_object": "wrong_way"}
-    mixed = named_errors(dataset, swapped)
-    kept = [error for video in dataset.videos for step in video.applicable for error in step.errors or ()]
-    right = sum(kind_of(error) not in swapped for error in kept)
-    assert mixed["mcc"].value == 1 and mixed["recall"].value == pytest.approx(right / len(kept)) and right < len(kept)
-
-    def by_rater(step: StepLabel) -> StepLabel:
-        findings = {"rater_a": Finding(step.errors)} if step.errors else {}
-        return replace(step, scores={**step.scores, "rater_a": step.consensus}, errors=None, findings=findings)
-
-    videos = tuple(replace(video, steps=tuple(map(by_rater, video.steps))) for video in dataset.videos)
-    assert named_errors(replace(dataset, videos=videos), {}, "rater_a")["f1"].value == 1
-    consensus = named_errors(replace(dataset, videos=videos), {})["f1"]
-    assert consensus.value is None and consensus.why == "No error is stated or named."
