@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +36,7 @@ MODELS: Mapping[str, type[BaseModel]] = {
 }
 """Models of the entries by their key; the file itself is a :class:`Rubric`."""
 
+_FOLDER = Path(__file__).parent
 DEFAULT_ID = "siming-default"
 """``rubric_id`` of the embedded rubric."""
 
@@ -120,14 +120,12 @@ def default_rubric() -> Rubric:
         >>> len(rubric.steps), rubric.max_score
         (33, 100.0)
     """
-    with resources.as_file(resources.files("siming_tasks.rubrics") / "default.yaml") as path:
-        return load_rubric(path)
+    return load_rubric(_FOLDER / "default.yaml")
 
 
 @cache
 def _translated() -> Mapping[str, Sequence[str]]:
-    with resources.as_file(resources.files("siming_tasks.rubrics") / "default_zh.yaml") as path:
-        return dict(read_yaml(path))
+    return dict(read_yaml(_FOLDER / "default_zh.yaml"))
 
 
 def in_chinese(step: RubricStep) -> dict[str, str] | None:
