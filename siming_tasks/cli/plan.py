@@ -98,7 +98,7 @@ def plan(
             raise OptionsError("--duration is the length of the videos of --videos; give both or neither.")
         dataset = cli.open_dataset(options, media=True)
         rubric, exams = dataset.rubric, [ExamFacts.read(dataset.media_path(video), video) for video in dataset.videos]
-        say(f"{dataset.name}: {len(exams)} videos, {sum(exam.duration for exam in exams) / 60:.1f} min;")
+        say(f"{dataset.name}: {len(exams)} videos, {sum(exam.timeline.duration for exam in exams) / 60:.1f} min;")
         say(consent_in_words(dataset))
     matched = policy.density_of("clip") == "matched"
     clips = "clips at the same rate" if matched else f"{policy.clip_frames} per clip"
@@ -149,19 +149,12 @@ def _ask_canary(model: str | None, model_args: str, force_simple: bool) -> int:
 
 def _frames_and_service(name: str) -> tuple[int | None, Service | None]:
     """Frames of a full video and the service that is asked, as far as the name of a model or service says."""
-    from siming_tasks.media import preset
-    from siming_tasks.models.recipes import letters, recipe, recipes, services
+    from siming_tasks.models.recipes import recipe, services
 
     if name.lower() in services():
         return None, services()[name.lower()]
-    frames: int | None
-    try:
-        model_recipe = recipe(name)
-        frames = model_recipe.full_frames
-    except OptionsError:
-        frames = preset(name)  # the paper's word for it; refuses what is neither
-        model_recipe = next(each for each in recipes().values() if each.paper and letters(each.paper) == letters(name))
-    return frames, services().get(model_recipe.service)
+    model_recipe = recipe(name)
+    return model_recipe.full_frames, services().get(model_recipe.service)
 
 
 def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: PromptOptions) -> dict[str, int]:

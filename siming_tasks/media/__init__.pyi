@@ -1,5 +1,4 @@
 from .model_figures import PAPER_FRAMES as PAPER_FRAMES
-from .model_figures import preset as preset
 from .modes import FRAMES as FRAMES
 from .modes import MEDIA_MODES as MEDIA_MODES
 from .modes import NOTHING_SHOWN as NOTHING_SHOWN

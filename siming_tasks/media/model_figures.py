@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from siming_tasks.common.errors import OptionsError
-
 PAPER_FRAMES: Mapping[str, int] = MappingProxyType(
     {
         "LLaVA-Video": 64,
@@ -24,26 +22,6 @@ PAPER_FRAMES: Mapping[str, int] = MappingProxyType(
     }
 )
 """Model name as the table prints it -> input frames. The table does not say what a clip was given."""
-
-
-def preset(model: str) -> int:
-    """Look up the paper's number of frames for a model; case, spaces, dashes and dots in its name do not matter.
-
-    Raises:
-        OptionsError: the table does not list the model; names those it lists.
-
-    Example:
-        >>> preset("qwen3_vl")
-        64
-    """
-
-    def letters(name: str) -> str:
-        return "".join(letter for letter in name.casefold() if letter.isalnum())
-
-    frames = {letters(name): number for name, number in PAPER_FRAMES.items()}
-    if letters(model) not in frames:
-        raise OptionsError(f"The paper's table 6 has no model {model!r}. It lists {', '.join(PAPER_FRAMES)}.")
-    return frames[letters(model)]
 
 
 def qwen2_5_vl(width: int, height: int, max_pixels: int = 1_605_632, factor: int = 28) -> int:

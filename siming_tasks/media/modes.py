@@ -41,11 +41,6 @@ class MediaMode:
     images: bool
     sampled: bool
 
-    @property
-    def of_ablations(self) -> MediaMode:
-        """Mode in which altered frames are shown: only frames that we choose can be put in another order."""
-        return self if self.sampled else PROXY
-
 
 FRAMES = MediaMode("frames", images=True, sampled=True)
 """Our frames as images, each with its time."""

@@ -12,7 +12,7 @@ from typing import Any
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import Scope, Video
-from siming_tasks.media.modes import UNKNOWN, Backend, MediaMode
+from siming_tasks.media.modes import PROXY, UNKNOWN, Backend, MediaMode
 from siming_tasks.media.request_media import Request
 from siming_tasks.media.sampler import SAMPLERS, UNIFORM, matched_frames
 from siming_tasks.media.store import SIZE
@@ -115,7 +115,8 @@ class Policy:
                 f"{backend.name} of lmms-eval 0.7.3 cannot be asked without pictures or a video. Leave the tasks "
                 f"{task.task_name.removesuffix(task.base_task)}* out."
             )
-        return mode.of_ablations if task.ablation else mode
+        # only frames that we choose can be put in another order
+        return PROXY if task.ablation and not mode.sampled else mode
 
     def facts(self) -> dict[str, Any]:
         """List the options that change what is shown, under their own names; part of every cache key of a run.

@@ -45,10 +45,6 @@ class Request:
         """Find the first and last frame of the part (MediaError if the span is empty or beyond the video)."""
         return frame_range(timeline.times, *self.span) if self.span else (0, timeline.n_frames - 1)
 
-    def seconds(self, timeline: Timeline) -> float:
-        """Seconds from the part's first frame to the end of its last, which is taken to last one mean period."""
-        return timeline.seconds(*self.bounds(timeline))
-
     def indices(self, timeline: Timeline) -> list[int]:
         """Choose the frames evenly; the sampler ``motion`` takes as many, other ones (MediaError as :meth:`bounds`)."""
         indices: list[int] = sample_indices(timeline.n_frames, self.frames, self.bounds(timeline)).tolist()

@@ -54,11 +54,6 @@ class ExamFacts:
         ((_, frame),) = decode(path, timeline, [0])
         return cls(video, timeline, *Orientation.of(frame).size(frame.width, frame.height))
 
-    @property
-    def duration(self) -> float:
-        """Seconds."""
-        return self.timeline.duration
-
     def shown(self, request: Request) -> tuple[tuple[int, ...], float]:
         """Find the frames that a request shows, and how many of them a second.
 
@@ -69,7 +64,7 @@ class ExamFacts:
             indices = request.indices(self.timeline)  # the sampler motion takes as many, others
         except MediaError as error:
             raise MediaError(f"{self.video.media}: {error}") from None
-        return tuple(indices), len(indices) / request.seconds(self.timeline)
+        return tuple(indices), len(indices) / self.timeline.seconds(*request.bounds(self.timeline))
 
 
 @dataclass(frozen=True)

@@ -76,10 +76,6 @@ class Timeline:
         """Seconds of the container at which the first frame is shown: other streams count from there."""
         return float(int(self.pts[0]) * self.time_base)
 
-    @cached_property
-    def _period(self) -> float:
-        return float(1 / self.rate)
-
     @property
     def duration(self) -> float:
         """Seconds from the first frame to the end of the last, which is taken to last one mean period."""
@@ -87,7 +83,7 @@ class Timeline:
 
     def seconds(self, first: int, last: int) -> float:
         """Seconds from the beginning of one frame to the end of another, which is taken to last one mean period."""
-        return float(self.times[last] - self.times[first]) + self._period
+        return float(self.times[last] - self.times[first]) + float(1 / self.rate)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; :meth:`from_json` reads them back."""

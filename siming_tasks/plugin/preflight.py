@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.data.consent import host_of, is_here, read_by, refuse_without_consent
+from siming_tasks.data.consent import host_of, is_here, read_by
 from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy
 from siming_tasks.models.recipes.transport import transports
 from siming_tasks.plugin import host
@@ -85,7 +85,11 @@ def check_data(names: Iterable[Any] = ()) -> tuple[TaskSpec, ...]:
     """
     chosen = [name for name in names if isinstance(name, str)]
     if chosen:
-        RUN.public_set = _set_of(chosen)
+        sets = sorted({SET_GROUPS[name] for name in chosen if name in SET_GROUPS})
+        if len(sets) > 1:
+            found = ", ".join(sets)
+            raise OptionsError(f"--tasks of several sets ({found}): a run is about one. Run them one by one.")
+        RUN.public_set = sets[0] if sets else None
     RUN.begin()
     host.refuse_untested(RUN.options.lmms_eval)
     if RUN.options.prices:
@@ -101,14 +105,6 @@ def check_data(names: Iterable[Any] = ()) -> tuple[TaskSpec, ...]:
     if share := RUN.options.shard:
         check_shards(dataset.videos, specs, int(share.partition("/")[2]))
     return specs
-
-
-def _set_of(names: Iterable[str]) -> str | None:
-    """The public set whose group is among these names (OptionsError: those of several sets)."""
-    sets = sorted({SET_GROUPS[name] for name in names if name in SET_GROUPS})
-    if len(sets) > 1:
-        raise OptionsError(f"--tasks of several sets ({', '.join(sets)}): a run is about one. Run them one by one.")
-    return sets[0] if sets else None
 
 
 @dataclass(frozen=True)
@@ -236,12 +232,3 @@ def recipient_of(lm: Any, backend: Backend, arguments: Mapping[str, Any]) -> str
         address = read_by(address)
         return "" if is_here(address) else host_of(address) or address
     return (service.host or service.name.partition(".")[2]) if service else ""
-
-
-def check_consent(specs: Iterable[TaskSpec]) -> None:
-    """Refuse to give recordings to a service that the data set does not name (DataError).
-
-    Each request is held against the same list once more when it is sent, by the address that it goes to.
-    """
-    if RUN.recipient and any(spec.gives_recordings for spec in specs):
-        refuse_without_consent(RUN.current_dataset(), RUN.recipient)

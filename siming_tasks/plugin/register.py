@@ -21,6 +21,7 @@ from unittest.mock import patch
 
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError, SimingError
+from siming_tasks.data.consent import refuse_without_consent
 from siming_tasks.media import Backend, MediaMode, backend_of
 from siming_tasks.plugin import host, saved_run
 from siming_tasks.plugin.hooks.docs import BY_TASK
@@ -30,7 +31,6 @@ from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.preflight import (
     RunArguments,
     backend_with_arguments,
-    check_consent,
     check_data,
     check_names,
     check_run_arguments,
@@ -99,17 +99,6 @@ def _check_chosen_tasks(match_tasks: Any, self: Any, task_list: Any) -> Any:
     return names
 
 
-@contextmanager
-def _downloads_uncounted() -> Iterator[None]:
-    """While the block runs, ``datasets`` asks s3.amazonaws.com for nothing.
-
-    It counts there how often its readers are used, also the one for text files, with which lmms-eval reads the list of
-    exams from this machine. ``HF_UPDATE_DOWNLOAD_COUNTS=0`` or ``HF_HUB_OFFLINE=1`` would do the same.
-    """
-    with patch("datasets.config.HF_UPDATE_DOWNLOAD_COUNTS", False, create=True):
-        yield
-
-
 def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) -> Any:
     bound = inspect.signature(simple_evaluate).bind_partial(*args, **kwargs).arguments
     tasks, model = bound.get("tasks") or [], bound.get("model")
@@ -132,7 +121,10 @@ def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) ->
         return _WithArguments(model_class, added) if added and model_name == model else model_class
 
     replaced = host.replaced({"lmms_eval.models:get_model": get_model_with_arguments})
-    with _one_message(command_line), replaced, _downloads_uncounted():
+    # `datasets` counts at s3.amazonaws.com how often its readers are used, also the one for text files, with which
+    # lmms-eval reads the list of exams from this machine; HF_UPDATE_DOWNLOAD_COUNTS=0 or HF_HUB_OFFLINE=1 do the same
+    uncounted = patch("datasets.config.HF_UPDATE_DOWNLOAD_COUNTS", False, create=True)
+    with _one_message(command_line), replaced, uncounted:
         return simple_evaluate(*args, **kwargs)
 
 
@@ -211,7 +203,10 @@ def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwar
                 "siming-tasks: this %s was made without %s, which it would be given by its name. "
                 "Results may differ (%s).", type(lm).__name__, _listed(missing), see("models"),
             )  # fmt: skip
-        check_consent(specs if len(specs) == len(tasks) else TASKS.values())
+        asked = specs if len(specs) == len(tasks) else TASKS.values()  # a variant's requests may be about anything
+        if RUN.recipient and any(spec.gives_recordings for spec in asked):
+            # each request is held against the same list once more when it is sent, by the address that it goes to
+            refuse_without_consent(RUN.current_dataset(), RUN.recipient)
         return evaluate(lm, task_dict, *args, **kwargs)
 
 

@@ -101,7 +101,6 @@ def test_a_class_is_known_by_its_module_or_its_nearest_base(tmp_path: Path) -> N
 
 def test_records_name_their_mode_and_unknown_ones_claim_nothing() -> None:
     assert [recorded_mode({"mode": name}) for name in MEDIA_MODES] == list(MEDIA_MODES.values())
-    assert [mode.of_ablations for mode in (FRAMES, VIDEO, PROXY)] == [FRAMES, PROXY, PROXY]
     for media in (NOTHING_SHOWN, {"mode": UNKNOWN_MODE}, {}, None, {"mode": ["frames"]}):
         mode = recorded_mode(media)
         assert (mode.images, mode.sampled) == (False, False)

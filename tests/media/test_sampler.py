@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lmms_eval.models.model_utils.load_video import _compute_sample_count, _compute_uniform_indices
 
-from siming_tasks.common.errors import MediaError, OptionsError
-from siming_tasks.media import PAPER_FRAMES, frame_range, matched_frames, preset, sample_indices
+from siming_tasks.common.errors import MediaError
+from siming_tasks.media import PAPER_FRAMES, frame_range, matched_frames, sample_indices
 
 TIMES = np.arange(100) / 25
 
@@ -93,6 +93,3 @@ def test_matched_clips_have_the_rate_of_the_full_video() -> None:
 def test_presets_equal_table_6_of_the_paper() -> None:
     """Typed from the table in the paper's appendix D: eleven models, six different numbers of frames."""
     assert sorted(PAPER_FRAMES.values()) == [30, 30, 30, 50, 50, 60, 64, 64, 64, 120, 240]
-    assert [preset(name) for name in ("gpt-4o", "GPT-5.2", "doubao 1.6 vision")] == [50, 50, 240]
-    with pytest.raises(OptionsError, match=r"table 6 has no model 'gpt-9'. It lists LLaVA-Video, "):
-        preset("gpt-9")

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from functools import lru_cache
+from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal
 
-from siming_tasks.common.errors import DataError, OptionsError
+import pydantic
+
+from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.files import read_yaml
 from siming_tasks.media import PAPER_FRAMES
-
-T = TypeVar("T")
-
-CHECKED = ("run", "read", "not verified")
 
 BASE64 = 4 / 3
 """Characters a byte."""
@@ -26,7 +24,7 @@ OVERHEAD = 100_000
 """Bytes of a request that are no image: the prompt, the times, names of fields."""
 
 
-@dataclass(frozen=True)
+@pydantic.dataclasses.dataclass(frozen=True, config={"extra": "forbid"})
 class Recipe:
     """Recipe to run one model.
 
@@ -54,8 +52,8 @@ class Recipe:
     title: str
     where: str
     checked: date
-    how: str
-    facts: str
+    how: Literal["run", "read", "not verified"]
+    facts: Literal["read", "not verified"]
     licence: str
     paper: str = ""
     successor_of: str = ""
@@ -102,7 +100,7 @@ class Weight:
         return self.total * BASE64 + OVERHEAD
 
 
-@dataclass(frozen=True)
+@pydantic.dataclasses.dataclass(frozen=True, config={"extra": "forbid"})
 class Service:
     """One service's limits on a request.
 
@@ -146,48 +144,36 @@ class Service:
         return min(self.images, int((self.request_mb * 1e6 - OVERHEAD) / (mean * BASE64))) if mean else self.images
 
 
-def _read_entries(file: str, kind: Callable[..., T]) -> dict[str, T]:
-    """Entries of a file of this package by name; a list in it is a tuple."""
-    path = Path(str(resources.files("siming_tasks.models.recipes") / file))
-    rows: dict[str, dict[str, Any]] = read_yaml(path)
-    entries = {}
-    for name, row in rows.items():
-        values = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
-        try:
-            entries[name] = kind(name=name, **values)
-        except TypeError as error:
-            raise DataError(f"{path}: {name}: {error}.") from None
-        if isinstance(entry := entries[name], Recipe) and (
-            {entry.how, entry.facts} - set(CHECKED) or (entry.paper and entry.paper not in PAPER_FRAMES)
-        ):
-            raise DataError(f"{path}: {name}: `how`, `facts` or `paper` is none of the known words.")
-    return entries
+def _rows(file: str) -> dict[str, dict[str, Any]]:
+    """Rows of a file of this package by name."""
+    rows: dict[str, dict[str, Any]] = read_yaml(Path(str(resources.files("siming_tasks.models.recipes") / file)))
+    return rows
 
 
-@lru_cache(maxsize=1)
+@cache
 def recipes() -> dict[str, Recipe]:
     """Every recipe by name: the paper's models in the order of its tables, then their successors."""
-    return _read_entries("recipes.yaml", Recipe)
+    return {name: Recipe(name, **row) for name, row in _rows("recipes.yaml").items()}
 
 
-@lru_cache(maxsize=1)
+@cache
 def services() -> dict[str, Service]:
     """Every service whose limits are known, by name."""
-    return _read_entries("services.yaml", Service)
-
-
-def letters(text: str) -> str:
-    """Letters and digits of a model's name, small: what is the same however it is written."""
-    return "".join(letter for letter in text.casefold() if letter.isalnum())
+    return {name: Service(name, **row) for name, row in _rows("services.yaml").items()}
 
 
 def recipe(name: str) -> Recipe:
-    """One recipe by its name; case, spaces, dashes and dots do not matter.
+    """One recipe by its name or the paper's (of two sizes the first); case, spaces, dashes and dots do not matter.
 
     Raises:
         OptionsError: there is none of that name; names all.
     """
-    known = {letters(key): entry for key, entry in recipes().items()}
+
+    def letters(text: str) -> str:
+        return "".join(letter for letter in text.casefold() if letter.isalnum())
+
+    known = {letters(entry.paper): entry for entry in reversed(recipes().values()) if entry.paper}
+    known |= {letters(key): entry for key, entry in recipes().items()}
     if letters(name) not in known:
         raise OptionsError(f"There is no recipe {name!r}. There are {', '.join(recipes())}.")
     return known[letters(name)]

@@ -24,6 +24,7 @@ def test_the_papers_twelve_models() -> None:
     assert {entry.paper for entry in ours} == set(PAPER_FRAMES)
     assert all(entry.full_frames == PAPER_FRAMES[entry.paper] and entry.frames is None for entry in ours)
     assert recipe("GPT 4o").name == "gpt-4o" and recipe("gpt-4o").full_frames == 50
+    assert (recipe("LLaVA-Video").name, recipe("doubao 1.6 vision").full_frames) == ("llava-video-7b", 240)
     with pytest.raises(OptionsError, match="There is no recipe 'gpt-1'"):
         recipe("gpt-1")
 
