@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +22,6 @@ from siming_tasks.media.request_media import Request, union_of_frames, view
 from siming_tasks.media.sampler import UNIFORM
 from siming_tasks.media.store import QUALITY, SIZE, FrameStore
 from siming_tasks.options import Options
-from siming_tasks.tasks import TaskSpec
 
 
 @dataclass(frozen=True)
@@ -39,16 +38,9 @@ class Job:
     size: int | None = SIZE
 
     @classmethod
-    def of(
-        cls,
-        policy: Policy,
-        video: Video,
-        path: Path,
-        digest: str | None = None,
-        settings: Iterable[TaskSpec] | None = None,
-    ) -> Job:
-        """Collect all that some settings (all by default) show of a video under a policy."""
-        return cls(path, policy.requests(video, settings), digest, policy.mode_for(), policy.frame_size)
+    def of(cls, policy: Policy, video: Video, path: Path, digest: str | None = None) -> Job:
+        """Collect all that the plain settings show of a video under a policy."""
+        return cls(path, policy.requests(video), digest, policy.mode_for(), policy.frame_size)
 
     def store(self, cache: Path, cache_gb: float = Options.cache_gb) -> FrameStore:
         """Frame store of the video (MediaError if the file is not there)."""

@@ -113,14 +113,12 @@ class RunPlan:
         return {name: sum(cost[name] for cost in costs) for name in (costs[0] if costs else ())}
 
 
-def identical_exams(
-    rubric: Rubric, videos: int, duration: float, *, fps: float = 25.0, size: tuple[int, int] = (1280, 720)
-) -> list[ExamFacts]:
-    """Make exams when no dataset is at hand: every video alike, its steps sharing the time equally, without sound."""
+def identical_exams(rubric: Rubric, videos: int, duration: float) -> list[ExamFacts]:
+    """Make exams when no dataset is at hand: alike, of 720p and 25 frames/s, their steps sharing the time equally."""
     borders = np.linspace(0, duration, len(rubric.steps) + 1).tolist()
     spans = zip(rubric.steps, borders, borders[1:], strict=False)
     video = Video("any", "any.mp4", duration, tuple(StepLabel(step.id, a, b) for step, a, b in spans))
-    return [ExamFacts(video, Timeline.even(max(1, round(duration * fps)), fps), *size)] * videos
+    return [ExamFacts(video, Timeline.even(max(1, round(duration * 25)), 25.0), 1280, 720)] * videos
 
 
 def plan_run(

@@ -104,9 +104,9 @@ class RunContext:
     _media: OrderedDict[tuple[str, str], tuple[dict[str, Any], SentImages | None]] = field(default_factory=OrderedDict)
     _usage: OrderedDict[tuple[str, str], dict[str, Any]] = field(default_factory=OrderedDict)
     _last_evaluation: tuple[list[Item], Rows] | None = None  # with the options of the run
-    _model: tuple[Backend, str | None] = (UNKNOWN, None)
+    backend: Backend = UNKNOWN  # row of the model class that is being evaluated
+    modality: str | None = None  # the model's argument of this name
     recipient: str = ""  # host that the model sends requests to; empty for one on this machine
-    last_backend: Backend = UNKNOWN  # row of the model class that was evaluated last
     verified: bool = True  # a test runs the class that is evaluated, or the canary has passed with it
     _lock: RLock = field(default_factory=RLock)
 
@@ -152,22 +152,14 @@ class RunContext:
 
     @contextmanager
     def evaluating(self, backend: Backend, modality: str | None = None, recipient: str = "") -> Iterator[None]:
-        """While the block runs, a model of this class is evaluated; at other times an unknown one, which gets frames.
-
-        ``modality`` is the model's argument of this name, ``recipient`` whom it sends requests to.
-        """
-        before, self._model, self.last_backend = self._model, (backend, modality), backend
-        self.recipient = recipient
+        """While the block runs, a class of models is evaluated; at other times an unknown one, which gets frames."""
+        before = self.backend, self.modality, self.recipient, self.verified
+        self.backend, self.modality, self.recipient = backend, modality, recipient
         self.verified = backend.is_verified(self.options.cache_dir)
         try:
             yield
         finally:
-            self._model, self.verified, self.recipient = before, True, ""
-
-    @property
-    def backend(self) -> Backend:
-        """Row of the model class that is being evaluated."""
-        return self._model[0]
+            self.backend, self.modality, self.recipient, self.verified = before
 
     def media_mode(self, table: Mapping[str, Any] | None = None, setting: TaskSpec | None = None) -> MediaMode:
         """Mode in which the model gets its media: ``SIMING_MEDIA``, else ``media`` of a task file, else its default.
@@ -177,10 +169,10 @@ class RunContext:
         Raises:
             OptionsError: the model cannot see media of this mode.
         """
-        policy, (backend, modality) = self.policy, self._model
+        policy = self.policy
         if policy.mode == "auto" and table and table.get("media"):
             policy = replace(policy, mode=str(table["media"]))
-        return policy.mode_for(backend, modality, task=setting)
+        return policy.mode_for(self.backend, self.modality, task=setting)
 
     def current_dataset(self) -> Dataset:
         """Data set of the run: ``SIMING_DATA``, or the synthetic demo, which is made on first use.

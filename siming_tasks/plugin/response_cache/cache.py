@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
+from unittest.mock import patch
 
 from siming_tasks.common.errors import SimingError
 from siming_tasks.common.files import atomic_write, sha256_json
@@ -41,15 +42,9 @@ Ask = Callable[[Sequence[Any]], Sequence[Any]]
 @contextmanager
 def replies_kept(model: Any) -> Iterator[None]:
     """While the block runs, ``generate_until`` of a model object keeps its replies to requests of our tasks."""
-    before = vars(model).get("generate_until")
     others = functools.partial(type(model).generate_until, model)
-    model.generate_until = functools.partial(_split, functools.partial(_answer, model), others)
-    try:
+    with patch.object(model, "generate_until", functools.partial(_split, functools.partial(_answer, model), others)):
         yield
-    finally:
-        del model.generate_until
-        if before is not None:
-            model.generate_until = before
 
 
 def _split(ask_ours: Ask, ask_others: Ask, instances: Sequence[Any]) -> list[Any]:

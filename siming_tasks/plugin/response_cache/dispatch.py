@@ -29,7 +29,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
@@ -96,11 +96,8 @@ def _new_connections(model: Any) -> Iterator[None]:
         yield
         return
     openai = importlib.import_module("openai")  # the class has it imported, and lmms-eval brings it
-    model.client = client.copy(http_client=openai.DefaultAsyncHttpxClient())
-    try:
+    with patch.object(model, "client", client.copy(http_client=openai.DefaultAsyncHttpxClient())):
         yield
-    finally:
-        model.client = client
 
 
 def _in_coroutines(model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger) -> None:
@@ -116,11 +113,8 @@ def _in_coroutines(model: Any, requests: Sequence[Request], on_reply: OnReply, l
         on_reply(requests[number], generation_result(text, tokens), time.monotonic() - began)
         return text, place, tokens
 
-    model.maybe_forward_with_tool = forward_and_report
-    try:
+    with patch.object(model, "maybe_forward_with_tool", forward_and_report):
         outputs = _call(model, requests, ledger)
-    finally:
-        del model.maybe_forward_with_tool
     for request, output in zip(requests, outputs, strict=True):  # those that failed or were not sent are not reported
         on_reply(request, NOT_SENT if getattr(output, "text", output) is NOT_SENT else output, None)
 
@@ -260,8 +254,9 @@ def one_reply_per_request(
         if key and not more:
             REQUEST.set(key)  # of a class that does not ask for media
         unread: Sequence[str] = ()
+        listening: Any = unread_media(model) if backend.unread else nullcontext(())
         try:
-            with _own_arguments_as_asked(model, backend, batch[0][0].args[1]), _listening(model, backend) as unread:
+            with _own_arguments_as_asked(model, backend, batch[0][0].args[1]), listening as unread:
                 replies = type(model).generate_until(model, [request for request, _ in batch])
         except NotSent:
             replies = [NOT_SENT] * len(batch)
@@ -296,11 +291,6 @@ def _marked_if_failed(output: Any, backend: Backend) -> Any:
     if backend.failed and isinstance(text, str) and re.search(backend.failed, text.strip()):
         return f"{FAILED}{text.strip() or 'an empty reply, which it also gives after an error'}"
     return output
-
-
-def _listening(model: Any, backend: Backend) -> AbstractContextManager[Sequence[str]]:
-    """Context in which the errors are noted that a class hides when it cannot read a file."""
-    return unread_media(model) if backend.unread else nullcontext(())
 
 
 @contextmanager

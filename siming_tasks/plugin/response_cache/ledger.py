@@ -15,10 +15,11 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.public_facts import asked_name
@@ -157,18 +158,17 @@ class Ledger:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """While the block runs, everything that is sent for a request is entered."""
-        senders = [getattr(sys.modules[module], name) for module, name in SENDERS if module in sys.modules]
-        before = [(owner, vars(owner)["send"]) for owner in senders]
         submit = ThreadPoolExecutor.submit
-        for owner, send in before:
-            owner.send = self._heard(send)
-        ThreadPoolExecutor.submit = _in_this_context(submit)  # type: ignore[method-assign]
-        try:
+
+        def submit_in_context(pool: Any, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+            """Run the call in the context of the one who submits it."""
+            return submit(pool, copy_context().run, function, *args, **kwargs)
+
+        with ExitStack() as stack:
+            for owner in [getattr(sys.modules[module], name) for module, name in SENDERS if module in sys.modules]:
+                stack.enter_context(patch.object(owner, "send", self._heard(owner.send)))
+            stack.enter_context(patch.object(ThreadPoolExecutor, "submit", submit_in_context))
             yield
-        finally:
-            ThreadPoolExecutor.submit = submit  # type: ignore[method-assign]
-            for owner, send in before:
-                owner.send = send
 
     def _heard(self, send: Callable[..., Any]) -> Callable[..., Any]:
         """``send`` of a class of clients, whose requests and answers are entered."""
@@ -235,15 +235,6 @@ def _body(answer: Any) -> Any:
         return json.loads(content)
     except (ValueError, RecursionError):
         return ""
-
-
-def _in_this_context(submit: Callable[..., Any]) -> Callable[..., Any]:
-    """``ThreadPoolExecutor.submit`` whose call runs in the context of the one who submits it."""
-
-    def submit_in_context(pool: Any, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        return submit(pool, copy_context().run, function, *args, **kwargs)
-
-    return submit_in_context
 
 
 def usage_of(attempts: Sequence[Attempt], budget: Budget) -> dict[str, Any]:

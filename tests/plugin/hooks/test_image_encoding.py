@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from siming_tasks.data import open_dataset
-from siming_tasks.media import View, view
+from siming_tasks.media import view
 from siming_tasks.options import Options
 from siming_tasks.plugin.hooks import doc_to_messages, doc_to_text, doc_to_visual, process_results
 from siming_tasks.plugin.hooks.messages import stored_images_sent
@@ -37,17 +37,13 @@ def doc(short_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> di
     return {**ids, "root": str(short_demo)}
 
 
-def shown_in(doc: dict[str, str]) -> View:
-    """The frames that a document shows."""
+def stored(doc: dict[str, str]) -> list[tuple[str, bytes]]:
+    """Media type and bytes of the stored frames that a document shows, in order."""
     dataset = open_dataset(doc["root"])
     video = dataset.video(doc["video_id"])
     path, digest = dataset.media_path(video), dataset.media_digest(video)
-    return view(path, digest=digest, span=None, frames=FRAMES, cache=Options.from_env().cache_dir)
-
-
-def stored(doc: dict[str, str]) -> list[tuple[str, bytes]]:
-    """Media type and bytes of their files, in order."""
-    return [("image/jpeg", path.read_bytes()) for path in shown_in(doc).files()]
+    shown = view(path, digest=digest, span=None, frames=FRAMES, cache=Options.from_env().cache_dir)
+    return [("image/jpeg", path.read_bytes()) for path in shown.files()]
 
 
 def sent_by_chat(messages: list[dict[str, Any]]) -> list[tuple[str, bytes]]:
@@ -120,16 +116,3 @@ def test_claude_is_sent_the_stored_files(
     assert reply.text == "{}"
     assert server.options[0]["images"] == stored(doc)
     assert record(doc)["encoding"] == "jpeg90"
-
-
-def test_qwen_prepares_the_stores_frames(doc: dict[str, str]) -> None:
-    from lmms_eval.protocol import ChatMessages
-    from qwen_vl_utils import process_vision_info
-
-    size = 84, 56  # multiples of 28, so that its resizing is one that we can repeat
-    limits = {"resized_height": size[1], "resized_width": size[0]}
-    hugging = ChatMessages(messages=doc_to_messages(doc)).to_hf_messages(image_kwargs=limits)
-    images, videos = process_vision_info(hugging)
-    expected = [np.asarray(image.resize(size)) for image in shown_in(doc).images()]
-    assert videos is None and len(images) == len(expected)
-    assert all(map(np.array_equal, expected, map(np.asarray, images)))

@@ -68,19 +68,6 @@ def test_each_ablation_shows_its_altered_media(scope: str, run: Dataset) -> None
         assert [part["text"] for part in messages[name][:-1:2]] == plain
 
 
-def test_a_judge_of_times_alone_keeps_its_answers_on_another_exam(run: Dataset) -> None:
-    """Its input is all text and the number of images: as ever with another exam's frames."""
-
-    def told(name: str, count: int) -> list[tuple[Any, ...]]:
-        parts = [content(doc, FRAMES) for doc in docs(name)[::count][:4]]  # one step of every exam
-        return [tuple(part.get("text", "image") for part in some) for some in parts]
-
-    for scope, count in (("full", 1), ("clip", 33)):
-        plain = told(f"{scope}_score", count)
-        assert len(set(plain)) > 1
-        assert told(f"ablation_mismatched_video_{scope}_score", count) == plain
-
-
 def test_a_model_that_reads_files_gets_a_real_one_and_no_frame_beyond_those_of_the_plain_task(run: Dataset) -> None:
     for doc in docs("full_score"):
         hooks.doc_to_messages(doc, FRAMES)
