@@ -51,7 +51,6 @@ def test_classes_that_take_several_images_are_shown_frames(takes: dict[str, Any]
         ({"images": "one"}, "auto", "x cannot judge here: it looks at one picture a question and drops the others."),
         ({"refused": "it sings"}, "frames", "x cannot judge here: it sings."),
         ({"images": "none", "video": True}, "frames", "SIMING_MEDIA=frames: x does not take several pictures. Unset"),
-        ({"images": "one", "video": True}, "frames", "SIMING_MEDIA=frames: x does not take several pictures. Unset"),
         ({"images": "several"}, "video", "SIMING_MEDIA=video: x cannot read a video file. Unset SIMING_MEDIA."),
         ({**FILMS, "file": "faulty"}, "video", "replaces frames of a video by older ones"),
         ({**FILMS, "file": "short"}, "proxy", "ends the whole run at a file"),
