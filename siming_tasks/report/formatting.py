@@ -1,4 +1,4 @@
-"""Numbers in words and digits: one function for each kind of value that pages, tables and charts print.
+"""Numbers in words and digits: one function for each kind of value that pages, tables and charts print; templates.
 
 Text for terminals and files uses ASCII signs and ``-`` for no value; pages use a true minus sign and an en dash.
 """
@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 from unicodedata import category, combining, east_asian_width
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from siming_tasks.common.printed_value import fixed, share_text
 from siming_tasks.common.sanitize import visible
@@ -83,6 +85,24 @@ def page_points(value: float | None) -> str:
         return "–"
     value = round(value, 2)  # a sum of shares has a rest beyond that
     return page_number(value, next((digits for digits in (0, 1) if round(value, digits) == value), 2))
+
+
+def templates() -> Environment:
+    """The templates of the pages: every text is escaped, and signs that nobody sees are spelled out."""
+
+    def seen(value: Any) -> Any:
+        return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+    made = Environment(loader=PackageLoader("siming_tasks.report"), autoescape=True, undefined=StrictUndefined,
+                       finalize=seen, trim_blocks=True, lstrip_blocks=True)  # fmt: skip
+    made.filters |= {
+        "num": page_number,
+        "pct": page_percent,
+        "points": page_points,
+        "count": "{:,}".format,
+        "minus": lambda text: text.replace("-", "−"),
+    }
+    return made
 
 
 def usage_line(usage: Mapping[str, Any], videos: int) -> str:

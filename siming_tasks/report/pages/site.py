@@ -14,13 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from siming_tasks.common.files import atomic_write
-from siming_tasks.common.sanitize import visible
 from siming_tasks.common.words import WORDS, say
-from siming_tasks.report import formatting
 from siming_tasks.report.figure import ROLES
+from siming_tasks.report.formatting import templates
 from siming_tasks.report.row_tables import number
 from siming_tasks.report.table import Number
 
@@ -58,23 +55,7 @@ class Site:
 
     def __init__(self, out: Path, facts: Mapping[str, Any]) -> None:
         self.out = out
-        self.environment = Environment(
-            loader=PackageLoader("siming_tasks.report"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            finalize=lambda value: (
-                visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
-            ),
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self.environment.filters |= {
-            "num": formatting.page_number,
-            "pct": formatting.page_percent,
-            "points": formatting.page_points,
-            "count": "{:,}".format,
-            "minus": lambda text: text.replace("-", "−"),
-        }
+        self.environment = templates()
         self.environment.tests["number"] = lambda cell: isinstance(cell, Number)  # tests of the templates' own
         people = (facts.get("dataset") or {}).get("people", "physicians")
         self.environment.globals |= {"site": facts, "csp": POLICY, "roles": ROLES, "role_titles": ROLE_TITLES,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ SUPERVISED_REFUSAL = (
 
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 """Errors that a fault of the board itself raises over an unforeseen archive: only that archive loses its row."""
+
+_FINDINGS = {"answer-missing": "steps without a usable answer", "prediction-missing": "settings with missing lines"}
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,12 @@ def admit(path: Path, dataset: Dataset, options: Options) -> Entry:
                 task = TASKS[name].task_name
                 raise DataError(f"{path}: holds {task}, {what}, which is no part of the benchmark. {FIX}")
         settings = {name: run.evaluate(name, options) for name in run.settings}
-        findings = tuple(map(one_line, _findings(received, run)))
-        return Entry(
-            replace(received, predictions=b""), run, settings, findings, shown_name(received.submission.model.name)
-        )
+        card = received.submission.model
+        # what is odd is counted by kind; its reasons would tell of labels
+        kinds = Counter(problem.code for problem in run.problems)
+        findings = [one_line(f"{n:,} {_FINDINGS.get(code, code)}.") for code, n in kinds.items()]
+        findings += ["The model has seen test data, by its own card."] if card.saw_test_data == "yes" else []
+        return Entry(replace(received, predictions=b""), run, settings, tuple(findings), shown_name(card.name))
     except _UNFORESEEN as error:
         what = f"{type(error).__name__}: {one_line(error, 200)}"
         raise DataError(f"{path}: cannot be scored ({what}). {FIX}") from error
@@ -93,12 +97,3 @@ def refusal(path: Path, error: DataError) -> str:
     why = one_line(str(error).replace(str(path), path.name))
     name = one_line(path.name)
     return why if why.startswith(name) else f"{name}: {why}"
-
-
-def _findings(received: Received, run: Run) -> Iterator[str]:
-    """Oddities of a submission, not their reasons: gaps, counted by kind, and training on the test."""
-    words = {"answer-missing": "steps without a usable answer", "prediction-missing": "settings with missing lines"}
-    for code, n in Counter(problem.code for problem in run.problems).items():
-        yield f"{n:,} {words.get(code, code)}."
-    if received.submission.model.saw_test_data == "yes":
-        yield "The model has seen test data, by its own card."

@@ -144,20 +144,16 @@ _BOARD = ("a board alone", _is_board)
 
 def _entry_json(entry: Entry) -> dict[str, Any]:
     about = entry.received.submission
+    date = about.run.get("date")
+    day = re.match(r"(\d{4})(\d\d)(\d\d)_\d{6}", date) if isinstance(date, str) else None  # as lmms-eval writes it
     return {
         "archive": one_line(entry.received.path.name),
         "model": about.model.model_dump(),
         "run": about.run,
-        "date": day_of(about.run.get("date")),
+        "date": "-".join(day.groups()) if day else None,
         "sender": entry.sender,
         **{key: getattr(entry, key) for key in ("name", "findings", "agreement", "verified")},
     }
-
-
-def day_of(date: Any) -> str | None:
-    """The day of a run as lmms-eval writes it (``20260102_030405``); None for anything else."""
-    date_match = re.match(r"(\d{4})(\d\d)(\d\d)_\d{6}", date) if isinstance(date, str) else None
-    return "-".join(date_match.groups()) if date_match else None
 
 
 def _verified(entry: Entry, dataset: Dataset, reruns: Path | None, match: float) -> Entry:

@@ -35,7 +35,6 @@ from siming_tasks.results.run import Run, read_run
 from siming_tasks.tasks import STANDARD_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import expected_requests
 
-FORMAT: Literal["siming-submission-2"] = "siming-submission-2"
 FIX = "Make it with `siming board submit`."
 
 _MAX_ABOUT, _MAX_PREDICTIONS = 1_000_000, 500_000_000
@@ -127,7 +126,7 @@ def pack(source: RunSource, records: Mapping[str, Any], dataset: Dataset, card: 
         ]
         data = write_predictions(lines, Path(folder) / "predictions.jsonl").read_bytes()
     about = Submission(
-        format=FORMAT,
+        format="siming-submission-2",
         created_with=f"siming-tasks {__version__}",
         model=card,
         dataset=_DatasetRef(

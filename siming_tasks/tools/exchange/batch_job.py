@@ -35,8 +35,8 @@ def media_folder(job: Path) -> Path:
     return job.with_name(f"{job.stem}_media")
 
 
-def batch_line(request: Request, model: str) -> dict[str, Any]:
-    """Line of a job that asks a model."""
+def batch_line(request: Request, model: str, asked: str) -> dict[str, Any]:
+    """Line of a job that asks a model; ``asked``: hash of what it is asked."""
     body = {
         "model": model,
         "messages": request.messages,
@@ -46,12 +46,7 @@ def batch_line(request: Request, model: str) -> dict[str, Any]:
     if request.schema:
         named = {"name": "answer", "strict": True, "schema": request.schema}
         body["response_format"] = {"type": "json_schema", "json_schema": named}
-    return {"custom_id": f"{request.id}#{asked_of(request, model)}", "method": "POST", "url": URL, "body": body}
-
-
-def asked_of(request: Request, model: str) -> str:
-    """Hash of what a model is asked, 12 hex digits: the request's own, and the model's name."""
-    return sha256_json([model, request.asked])[:12]
+    return {"custom_id": f"{request.id}#{asked}", "method": "POST", "url": URL, "body": body}
 
 
 def write_job(
@@ -91,7 +86,8 @@ def write_job(
         media = MediaAddresses(new, folder.absolute().as_uri())
         known = open_files.enter_context(atomic_write(asked_file(job)))
         for request in asked.requests(media, watched):
-            line = json.dumps(batch_line(request, model), ensure_ascii=False) + "\n"
+            digest = sha256_json([model, request.asked])[:12]
+            line = json.dumps(batch_line(request, model, digest), ensure_ascii=False) + "\n"
             length = len(line.encode())
             if length > most_bytes:
                 raise DataError(
@@ -102,7 +98,7 @@ def write_job(
                 parts.append(job.with_name(f"{job.stem}-{len(parts) + 1}{job.suffix}") if parts else job)
                 stream, size, count = open_files.enter_context(atomic_write(parts[-1])), 0, 0
             stream.write(line)
-            facts = {"id": request.id, "asked": asked_of(request, model), "model": model, "file": parts[-1].name,
+            facts = {"id": request.id, "asked": digest, "model": model, "file": parts[-1].name,
                      "steps": request.steps, **request.facts}  # fmt: skip
             known.write(json.dumps(facts, ensure_ascii=False) + "\n")
             size, count = size + length, count + 1

@@ -16,7 +16,6 @@ from typing import Any
 
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write
-from siming_tasks.common.public_facts import public_code
 from siming_tasks.common.sanitize import well_formed
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.parsing.parsed_reply import FAILURE_MARKER
@@ -111,34 +110,18 @@ def _results(file: Path) -> Iterator[tuple[str, str, Attempt]]:
             raise DataError(f"{place}: needs `custom_id` and `response` or `error`. Is it the result file of the job?")
         response = row.get("response")
         response = response if isinstance(response, Mapping) else {}
-        body = response.get("body") or row.get("error")  # vLLM has the body of an HTTP error there
+        body = response.get("body")
         status = code if type(code := response.get("status_code")) is int else 0
-        facts = facts_of_answer(status, body)
-        if isinstance(reply := row.get("reply"), str):
+        error = next((level["error"] for level in (row, response) if level.get("error") is not None), None)
+        if error is not None:  # beside or in place of the answer; vLLM puts the body of an HTTP error there
+            inner = error.get("error") if isinstance(error, Mapping) else None
+            body = {**(body if isinstance(body, Mapping) else {}), "error": inner or error or "unnamed"}
+        facts = facts_of_answer(status or 200, body)
+        if isinstance(reply := row.get("reply"), str) and error is None:
             facts, status = {"text": reply}, 0
-        error, refused = _stated_error(row, response, body), bool(facts.get("refusal")) and status >= 400
-        if not refused and (error is not None or facts.get("error") or facts.get("text") is None):
-            facts = {**facts, "error": _reason(status, error, facts.get("error"))}
+        if facts.get("text") is None and not facts.get("error"):
+            facts = {**facts, "error": "no answer"}
         yield place, name, Attempt(name, 0, http_status=status or None, **facts)
-
-
-def _reason(status: int, error: Any, read: Any) -> str:
-    """Status and code of an answer that is no reply; its words may repeat what was sent."""
-    stated = error if isinstance(error, Mapping) else {}
-    stated = stated["error"] if isinstance(stated.get("error"), Mapping) else stated
-    codes = [public_code(stated.get(name)) for name in ("code", "type")]
-    code = next((word for word in codes if word and not word.isdigit()), codes[0])
-    if 200 <= status < 300:
-        return f"error {code}".strip() if error is not None else read or "no answer"
-    return f"HTTP {status} {code}".strip() if status else f"error {code}".strip() if error is not None else "no answer"
-
-
-def _stated_error(*levels: Any) -> Any:
-    """The first error that a line, its response, the body or one of its choices states; None: none does."""
-    choices = levels[-1].get("choices") if isinstance(levels[-1], Mapping) else None
-    levels += tuple(choices) if isinstance(choices, list) else ()
-    errors = (level.get("error") for level in levels if isinstance(level, Mapping))
-    return next((error for error in errors if error is not None), None)
 
 
 def _status(facts: Mapping[str, Any], line: Mapping[str, Any]) -> str:

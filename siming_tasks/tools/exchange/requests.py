@@ -136,13 +136,9 @@ class Asked:
                 turns = [{**turn, "content": list(map(media.part, turn["content"]))} for turn in doc_to_messages(doc)]
                 schema = RUN.reply_schema(doc)
                 about = [self.dataset.digest, dict(generation), schema, media.sent]
-                yield Request(doc["id"], _steps(doc), _facts(doc), turns, generation, schema, sha256_json(about)[:12])
-
-
-def _steps(doc: Doc) -> list[dict[str, Any]]:
-    """The steps that a request asks about."""
-    steps = RUN.dataset_of(doc).steps(doc)
-    return [step.model_dump(mode="json", by_alias=True, exclude_defaults=True) for step in steps]
+                steps = [step.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+                         for step in RUN.dataset_of(doc).steps(doc)]  # fmt: skip
+                yield Request(doc["id"], steps, _facts(doc), turns, generation, schema, sha256_json(about)[:12])
 
 
 def _facts(doc: Doc) -> dict[str, Any]:

@@ -169,7 +169,7 @@ def test_what_failed_is_no_reply_and_is_counted(
     lines_of[8]["response"]["body"]["choices"] = []
     lines_of[10]["error"] = {"message": "of the line"}
     lines_of[11]["response"]["error"] = {"message": "of the response"}
-    lines_of[12]["response"]["body"]["choices"][0]["error"] = {}
+    lines_of[12]["response"]["body"]["choices"][0]["error"] = {"message": "of the choice"}
     lines_of[14]["response"]["body"]["choices"][0]["finish_reason"] = "length"  # would be cut there again
     text = "".join(json.dumps(row) + "\n" for row in lines_of)
     (results := tmp_path / "results.jsonl").write_text(text.replace('"prompt_tokens": 7', '"prompt_tokens": NaN', 1))
