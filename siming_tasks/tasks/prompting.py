@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from siming_tasks.common.schema import Video
 from siming_tasks.options import Options
@@ -47,11 +48,10 @@ class PromptOptions:
     @classmethod
     def from_label(cls, label: str) -> PromptOptions:
         """The prompt options of a record's :attr:`label` (ValueError if it is none)."""
-        words = label.split()
-        stated = [[word for word in words if word in names[1:]] for names in CHOICES]
-        if any(len(found) > 1 for found in stated) or sum(map(len, stated)) != len(words):
-            raise ValueError(f"{label[:64]!r} is no way of asking")
-        return cls(*(found[0] if found else names[0] for found, names in zip(stated, CHOICES, strict=True)))
+        for words in product(*CHOICES):
+            if (options := cls(*words)).label == label:
+                return options
+        raise ValueError(f"{label[:64]!r} is no way of asking")
 
     @property
     def label(self) -> str:

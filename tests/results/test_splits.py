@@ -11,7 +11,7 @@ import pytest
 
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
-from siming_tasks.data import Dataset, check_dataset, open_dataset
+from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.data.minimal_pairs import read_pairs
 from siming_tasks.data.splits import parts_of, take_part
 from siming_tasks.results.lmms_eval_commands import missing_requests
@@ -120,12 +120,3 @@ def test_commands_take_the_part_that_they_are_told_or_that_the_run_names(
     captured = capsys.readouterr()
     assert "Split: person:test, which the run names." in captured.err
     assert "tiny 1, split person:test SYNTHETIC" in captured.out
-
-
-@pytest.mark.parametrize(
-    "stated", [{"split": "train", "splits": {"split": "test"}}, {"splits": {"a:b": "test"}}, {"split": "person:test"}]
-)
-def test_names_that_cannot_be_asked_for_are_refused(folder: Path, edit: Callable[..., None], stated: Any) -> None:
-    edit(lambda rows: rows[0].update(stated))
-    (error,) = check_dataset(folder, quick=True).errors
-    assert (error.code, error.line) == ("row-invalid", 1) and "name" in error.what and "split" in error.what

@@ -56,7 +56,6 @@ ERRORS = [
     ("max_score: 2", "max_score: 0", 15, "max_score: Input should be greater than 0"),
     ("max_score: 2", "max_score: 1.5", 12, "score_increment is 1, but step 'su_01' has 1.5 points. State `score_"),
     ("max_score: 2", "{m}score_increment: 0.25", 16, "0.25 is no score_increment; 1 (whole points) and 0.5 (half"),
-    ("version: '1'", "version: ''", 3, "version: String should have at least 1 character, found ''."),
     ("schema_version: 1", "schema_version: 2", 1, "schema_version: Input should be 1"),
     ("su_02\n", "su_01\n", 23, "skills.0.steps.1.id: step id 'su_01' appears twice. Rename one."),
     ("id: su_02\n", "id: SU-01\n", 23, "step ids ['su_01', 'SU-01'] differ only in case or dashes"),
@@ -67,7 +66,6 @@ ERRORS = [
     ("effect: void", "effect: cap", 34, "requires.0: give `cap` with `effect: cap`, and only there."),
     ("effect: void", "effect: avoid", 34, "effect: Input should be 'void', 'cap' or 'context', found 'avoid'."),
     ("critical: true", "facts: [{value: 1, source: AHA}]", 36, "cites source 'AHA', which `sources` lacks. Add it"),
-    ("        max_score: 1\n", "        max_score: 1\n       name: x\n", 27, "not valid YAML: "),
     ("name: Bite\n", "name: Bite\n        name: Bite\n", 14, "not valid YAML: key 'name' appears twice."),
 ]  # fmt: skip
 

@@ -156,15 +156,11 @@ def test_videos_are_matched_by_the_longest_name_and_doubtful_ones_refused(videos
     }  # fmt: skip
     assert match_videos(videos, ["S12", "S12_720p"]).keys() == {"S12_720p"}
     (videos / "S1_side.mp4").write_bytes(b"")
-    with pytest.raises(
-        DataError, match=r"S1_side\.mp4 and S1\.MP4 are both of S1\. Give a folder with one view of each"
-    ):
+    with pytest.raises(DataError, match=r"S1_side\.mp4 and S1\.MP4 are both of S1"):
         match_videos(videos, ["S1", "S12"])
     with pytest.raises(DataError, match="no such folder"):
         match_videos(videos / "none", ["S1"])
-    with pytest.raises(
-        DataError, match=r"meta/metadata\.json are not the files of https://github.com/Y-Haneji/EgoOops-annotations"
-    ):
+    with pytest.raises(DataError, match=r"are not the files of https://github.com/Y-Haneji/EgoOops-annotations"):
         public_sets.fetch("egooops", videos.parent / "x", annotations=videos)
     with pytest.raises(DataError, match="is no public set; they are egooops"):
         public_sets.fetch("nothing", videos.parent / "x")
