@@ -80,8 +80,9 @@ def test_a_value_that_cannot_be_is_named_by_its_line(tmp_path: Path) -> None:
         ("a: &x [1]\nb: *x", ":2: not valid YAML: aliases (*name) are not accepted here"),
         ("b: !!python/object/apply:os.system [true]", ":1: not valid YAML"),
         ("[" * 5_000, ":1: not valid YAML"),
+        ("a: 按压", ": not UTF-8 (byte 3)"),
     ):
-        (tmp_path / "x.yaml").write_text(text)
+        (tmp_path / "x.yaml").write_text(text, encoding="gbk")
         with pytest.raises(DataError) as caught:
             read_yaml(tmp_path / "x.yaml")
         assert f"x.yaml{message}" in str(caught.value) and len(str(caught.value)) < 500

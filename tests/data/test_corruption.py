@@ -173,6 +173,7 @@ ERRORS: list[tuple[Spoil, str, str]] = [
     (text("videos.jsonl", "{}".encode("utf-16")), "encoding", "the file is UTF-16"),
     (line(b'{"video_id": "\xff"}'), "encoding", "videos.jsonl:1: byte 15 of this line is not UTF-8"),
     (line(b'{"video_id": "v9"'), "not-json", "videos.jsonl:1: not a JSON object"),
+    (line(b"[1, 2]"), "not-json", "found list"),
     (line(b'{"duration": NaN}'), "not-json", "NaN is no finite number"),
     (line(b'{"video_id": "a", "video_id": "b"}'), "not-json", "key 'video_id' appears twice"),
     (line(b'{"video_id": "\\ud800"}'), "not-json", "half of a surrogate pair"),

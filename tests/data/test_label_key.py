@@ -116,6 +116,7 @@ def other_points(key: Key) -> None:
     [
         (lambda key: key.update(format="siming-labels-7"), "format 'siming-labels-7'; this version reads"),
         (lambda key: key.update(public_digest="0" * 64), "the labels of dataset 000000000000, the folder is"),
+        (lambda key: key.pop("digest"), "digest: Field required"),
         (lambda key: key["videos"].pop("v002"), "changed after it was written"),
         (other_points, "changed after it was written"),
         (lambda key: key.update(source_digest="0" * 64), "changed after it was written"),
