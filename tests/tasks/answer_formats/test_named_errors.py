@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from siming_tasks.common.schema import Finding, StepLabel, Video
+from siming_tasks.metrics import ScoreMatrix
 from siming_tasks.parsing import Parsed, format_answers
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tasks import ANSWER_FORMATS
+from siming_tasks.tasks.answer_formats import FormatInputs
 
 FORMAT = ANSWER_FORMATS["named_errors"]
 STEPS = default_rubric().steps[:3]
@@ -94,3 +98,24 @@ def test_formatted_replies_are_read_back(ids: list[str], answer: Any) -> None:
 def test_any_text_is_read_without_an_exception(text: str) -> None:
     parsed = parse('{"verdicts": {"cpr_02": {"errors": ' + text)
     assert set(parsed.details["named_errors"]) <= {step.id for step in STEPS}
+
+
+def test_the_reference_is_what_the_asked_rater_found_and_the_rubric_can_express() -> None:
+    """Rater a finds an error, none, and one that nobody could name; two are named, of which one is right."""
+    found = [Finding((ONE,)), Finding(()), Finding(("not_listed",))]
+    labels = tuple(
+        StepLabel(step.id, scores={"rater_a": 0}, findings={"rater_a": finding})
+        for step, finding in zip((STEP, *STEPS[::2]), found, strict=True)
+    )
+    steps = [next(step for step in STEPS if step.id == label.step_id) for label in labels]
+    scores = ScoreMatrix(
+        ("v",), tuple(step.id for step in steps), ("s",) * 3, [step.max_score for step in steps],
+        [[0, 0, 0]], [[1, 1, 1]], [[True] * 3], "error",
+    )  # fmt: skip
+    said = {STEP.id: [ONE], **{step.id: [step.errors[0].id] for step in steps[1:]}}
+    inputs = FormatInputs([{"video_id": "v", "named_errors": said}], scores, [Video("v", "v.mp4", 9, labels)], steps,
+                          "full", None, "rater_a")  # fmt: skip
+    rows = FORMAT.compute_results(inputs)
+    assert {row.metric: row.value for row in rows} == {"precision": 1 / 2, "recall": 1, "f1": 2 / 3}
+    nobody = FORMAT.compute_results(replace(inputs, rater="consensus"))
+    assert {row.why for row in nobody} == {"No error is stated or named."}
