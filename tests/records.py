@@ -1,18 +1,22 @@
-"""Records as the JSON objects that stand in sample logs, for tests that write or compare them."""
+"""Records, prediction files and tables of labels, for tests that write or compare them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import csv
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.common.schema import Video
+from siming_tasks.data import Dataset
 from siming_tasks.metrics import Estimate, Rows
 from siming_tasks.metrics.evaluate import ALL, ANSWERED
 from siming_tasks.parsing import Parsed
 from siming_tasks.results import read_predictions
 from siming_tasks.results.record import Conditions, Record, distinct_records
 
-__all__ = ["distinct", "number_of", "record_json", "write_predictions"]
+__all__ = ["distinct", "number_of", "prediction", "record_json", "write_labels", "write_predictions", "write_rater"]
 
 
 def record_json(setting: str, video_id: str, step_id: str | None, parsed: Parsed, **conditions: Any) -> dict[str, Any]:
@@ -36,3 +40,36 @@ def write_predictions(records: Iterable[Record | Mapping[str, Any]], path: Path)
     """Write records, or their JSON objects, as a prediction file."""
     known = (record if isinstance(record, Record) else Record.from_json(record) for record in records)
     return read_predictions.write_predictions(known, path)
+
+
+def prediction(setting: str, video_id: str, points: Mapping[str, float], top: Mapping[str, float], **more: Any) -> str:
+    """A line of a prediction file about a full video: points, or the verdicts that they are."""
+    words = {step: "correct" if value == top[step] else "incorrect" for step, value in points.items()}
+    answers = {"scores": points} if setting == "full_score" else {"verdicts": words}
+    return json.dumps({"setting": setting, "video_id": video_id, **answers, **more}) + "\n"
+
+
+def write_rater(dataset: Dataset, path: Path, rater: str | None, settings: Sequence[str] = ("full_score",)) -> Path:
+    """A prediction file of what a rater says of the full videos; None: full points everywhere."""
+    top = {step.id: step.max_score for step in dataset.rubric.steps}
+    lines = []
+    for setting in settings:
+        for video in dataset.videos:
+            points = {step.step_id: step.scores[rater] if rater else top[step.step_id] for step in video.applicable}
+            lines.append(prediction(setting, video.video_id, points, top))  # type: ignore[arg-type]
+    path.write_text("".join(lines))
+    return path
+
+
+def write_labels(videos: Iterable[Video], path: Path, raters: Sequence[str]) -> Path:
+    """The long table of labels that videos have."""
+    with path.open("w", newline="") as stream:
+        sheet = csv.writer(stream)
+        sheet.writerow(["video_id", "step_id", "start", "end", "rater", "points"])
+        for video in videos:
+            for step in video.steps:
+                rows = (
+                    [video.video_id, step.step_id, step.start, step.end, name, step.scores[name]] for name in raters
+                )
+                sheet.writerows(rows)
+    return path

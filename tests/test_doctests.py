@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import doctest
 import importlib
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +12,7 @@ import pytest
 
 import siming_tasks
 from siming_tasks.data import open_dataset
-from siming_tasks.tasks import TASKS
+from tests.records import write_labels, write_rater
 
 PACKAGE = Path(__file__).parents[1] / "siming_tasks"
 EXAMPLES = sorted(path for path in PACKAGE.rglob("*.py") if ">>> " in path.read_text())
@@ -24,28 +22,13 @@ EXAMPLES = sorted(path for path in PACKAGE.rglob("*.py") if ">>> " in path.read_
 def names(short_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     """What examples may name: four synthetic exams, a physician and a constant as prediction files, a sheet."""
     dataset, folder = open_dataset(short_demo), tmp_path_factory.mktemp("examples")
-    found: dict[str, object] = {"exams": short_demo}
-    for name in ("physician", "constant"):
-        lines = []
-        for setting in ("full_score", "full_error"):
-            for video in dataset.videos:
-                best = {step.id: step.max_score for step in dataset.rubric.steps}
-                given = {step.step_id: step.scores["rater_b"] for step in video.steps}
-                given = given if name == "physician" else {step: best[step] for step in given}
-                words = {step: "correct" if points == best[step] else "incorrect" for step, points in given.items()}
-                answers = {"scores": given} if TASKS[setting].answer == "score" else {"verdicts": words}
-                lines.append(json.dumps({"setting": setting, "video_id": video.video_id, **answers}))
-        found[name] = folder / f"{name}.jsonl"
-        Path(str(found[name])).write_text("\n".join(lines))
-    video = dataset.videos[0]
-    found["sheet"] = folder / "sheet.csv"
-    with Path(str(found["sheet"])).open("w", newline="") as stream:
-        write = csv.writer(stream)
-        write.writerow(["video_id", "step_id", "start", "end", "rater", "points"])
-        for step in video.steps:
-            for name in ("rater_a", "rater_b", "consensus"):
-                write.writerow([video.video_id, step.step_id, step.start, step.end, name, step.scores[name]])
-    return found
+    both = ("full_score", "full_error")
+    return {
+        "exams": short_demo,
+        "physician": write_rater(dataset, folder / "physician.jsonl", "rater_b", both),
+        "constant": write_rater(dataset, folder / "constant.jsonl", None, both),
+        "sheet": write_labels(dataset.videos[:1], folder / "sheet.csv", ("rater_a", "rater_b", "consensus")),
+    }
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: str(path.relative_to(PACKAGE)))

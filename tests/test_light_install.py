@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import subprocess
@@ -14,6 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from siming_tasks import open_dataset
+from tests.records import write_labels, write_rater
 
 ROOT = Path(__file__).parents[1]
 LIGHT = """
@@ -64,18 +64,10 @@ COMMANDS = {
 def inputs(short_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Each physician's points as predictions (``rater_a.jsonl``, ...), and a table of labels."""
     out = tmp_path_factory.mktemp("light")
-    videos = open_dataset(short_demo).videos
+    dataset = open_dataset(short_demo)
     for rater in ("rater_a", "rater_b"):
-        points = {video.video_id: {label.step_id: label.scores[rater] for label in video.steps} for video in videos}
-        lines = [{"setting": "full_score", "video_id": name, "scores": each} for name, each in points.items()]
-        (out / f"{rater}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
-    with open(out / "scores.csv", "w", encoding="utf-8", newline="") as stream:
-        sheet = csv.writer(stream)
-        sheet.writerow(("video_id", "step_id", "start", "end", "rater", "points"))
-        for video in videos:
-            for step in video.steps:
-                for rater in ("rater_a", "consensus"):
-                    sheet.writerow((video.video_id, step.step_id, step.start, step.end, rater, step.scores[rater]))
+        write_rater(dataset, out / f"{rater}.jsonl", rater)
+    write_labels(dataset.videos, out / "scores.csv", ("rater_a", "consensus"))
     return out
 
 

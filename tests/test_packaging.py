@@ -10,7 +10,6 @@ import subprocess
 import sys
 import venv
 import zipfile
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -49,15 +48,6 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     ours |= {f"siming_tasks/{path}" for path in files}
     ours |= {f"siming_tasks/docs/{path.relative_to(ROOT / 'docs')}" for path in (ROOT / "docs").glob("*/*.md")}
     assert names == {name for name in ours if "__pycache__" not in name}
-
-
-def test_every_task_file_is_a_siming_task_or_group() -> None:
-    found = {}
-    for path in Path(str(resources.files("siming_tasks.yaml_tasks"))).rglob("*.yaml"):
-        match = re.search(r"^(?:task|group): (\w+)$", path.read_text(), flags=re.MULTILINE)
-        found[path.name] = match and match.group(1)
-    shared = dict.fromkeys(("_base.yaml", "_score.yaml", "_error.yaml"))
-    assert found == {f"{name}.yaml": name for name in NAMES} | shared
 
 
 @pytest.mark.host

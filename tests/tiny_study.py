@@ -12,6 +12,7 @@ import numpy as np
 import siming_tasks
 from siming_tasks.data import open_dataset
 from siming_tasks.rubrics import default_rubric
+from tests.records import prediction
 
 VIDEOS = 12
 STEPS = default_rubric().steps
@@ -48,17 +49,14 @@ def write_answers(
     media: str = "",
 ) -> Path:  # fmt: skip
     """A prediction file of a judge that has the consensus in a share of the steps; ``media``: its mode."""
-    rng, lines = np.random.default_rng(len(path.stem)), []
+    rng, lines, top = np.random.default_rng(len(path.stem)), [], {step.id: step.max_score for step in STEPS}
+    shown = {"media": {"mode": media}} if media else {}
     for setting in settings:
         for video in open_dataset(exams, media=False).videos[:videos]:
-            said: dict[str, float | str] = {}
-            for step in STEPS:
-                truth = video.step(step.id).scores["consensus"]
-                points = truth if rng.random() < agreement else float(rng.integers(0, step.max_score + 1))
-                wrong = "incorrect" if points < step.max_score else "correct"
-                said[step.id] = points if setting == "full_score" else wrong
-            field = "scores" if setting == "full_score" else "verdicts"
-            line = {"setting": setting, "video_id": video.video_id, field: said}
-            lines.append(json.dumps(line | ({"media": {"mode": media}} if media else {})))
-    path.write_text("\n".join(lines))
+            points = {}
+            for step, most in top.items():
+                drawn_points = float(rng.integers(0, most + 1))
+                points[step] = video.step(step).scores["consensus"] if rng.random() < agreement else drawn_points
+            lines.append(prediction(setting, video.video_id, points, top, **shown))  # type: ignore[arg-type]
+    path.write_text("".join(lines))
     return path

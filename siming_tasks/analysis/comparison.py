@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.analysis.physicians import BesidePhysicians, Points, beside_physicians, pairs_of, physician_rows
+from siming_tasks.analysis.pairs import Raters
+from siming_tasks.analysis.physicians import BesidePhysicians, beside_physicians, pairs_of, physician_rows
 from siming_tasks.analysis.tables import TableText
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError
@@ -236,7 +237,7 @@ def compare_judges(
     judges: Mapping[str, ScoreMatrix],
     *,
     setting: str = "",
-    points: Points | None = None,
+    points: Raters | None = None,
     against: str | None = None,
     margin: float = MARGIN,
     mapping: LabelMapping = "absolute",

@@ -70,7 +70,7 @@ def diagnose_matrix(
     if not (matrix.counted & matrix.answered).any():
         return Rows()
     dataset, rubric = run.dataset, run.dataset.rubric
-    points, how = rater_points(dataset, matrix), {"mapping": options.mapping}
+    points = rater_points(dataset, matrix)
     rows = steps(matrix, points, mapping=options.mapping)
     rows += severity(matrix, points)
     rows += history(matrix, rubric, points, mapping=options.mapping)
@@ -79,10 +79,10 @@ def diagnose_matrix(
     rows += totals_and_steps(matrix)
     rows += minimal_pairs(matrix, list(read_pairs(dataset)))
     rows += run_inputs(run, setting, options)
-    return rows + _claims(matrix, run, setting, options, how)
+    return rows + _claims(matrix, run, setting, options)
 
 
-def _claims(matrix: ScoreMatrix, run: Run, setting: str, options: Options, how: dict[str, Any]) -> Rows:
+def _claims(matrix: ScoreMatrix, run: Run, setting: str, options: Options) -> Rows:
     """Full video against clip and points against verdicts, where the run has both and this setting is the first."""
     task, rows = TASKS[setting], Rows()
     if not task.is_benchmark:
@@ -93,7 +93,7 @@ def _claims(matrix: ScoreMatrix, run: Run, setting: str, options: Options, how: 
         return run.score_matrix(name, options.rater) if run.records.get(name) else None
 
     if task.scope == "full" and (clip := other("clip", task.answer)) is not None:
-        rows += full_video_and_clip(matrix, clip, **how)
+        rows += full_video_and_clip(matrix, clip, mapping=options.mapping)
     if task.answer == "score" and (verdicts := other(task.scope, "error")) is not None:
         rows += points_and_verdicts(matrix, verdicts)
     return rows

@@ -9,7 +9,6 @@ from itertools import combinations
 import numpy as np
 
 from siming_tasks.analysis.tables import table_row
-from siming_tasks.common.errors import DataError
 from siming_tasks.metrics.alignment import ComparisonEntry, align
 from siming_tasks.metrics.catalogue import NOTHING, counted_codes, share_of, statistic
 from siming_tasks.metrics.estimate import Rows
@@ -41,12 +40,8 @@ def as_points(matrix: ScoreMatrix) -> FloatArray:
 def rater_pairs(matrix: ScoreMatrix, raters: Raters) -> dict[str, ScoreMatrix]:
     """Every pair of physicians, the second as the judge and the first as the reference, by ``second - first``.
 
-    Over the steps of the matrix that count and that both scored (DataError: a rater has another shape).
+    Over the steps of the matrix that count and that both scored.
     """
-    for name, points in raters.items():
-        if np.shape(points) != matrix.reference.shape:
-            shapes = f"{np.shape(points)}, not {matrix.reference.shape}"
-            raise DataError(f"Rater {name!r} has shape {shapes} (videos, steps).")
     pairs, due = combinations(raters.items(), 2), replace(matrix, asked=matrix.counted)
     return {f"{b} - {a}": side_by_side(due, first, second) for (a, first), (b, second) in pairs}
 

@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from siming_tasks.analysis.pairs import side_by_side
+from siming_tasks.analysis.pairs import Raters, side_by_side
 from siming_tasks.analysis.tables import TableText
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.words import say
@@ -20,7 +20,7 @@ from siming_tasks.metrics.catalogue import CATALOGUE, headline, select, share_of
 from siming_tasks.metrics.estimate import Estimate, Rows
 from siming_tasks.metrics.jackknife import jackknife, mean, p_of_t
 from siming_tasks.metrics.labels import LabelMapping
-from siming_tasks.metrics.score_matrix import FloatArray, ScoreMatrix
+from siming_tasks.metrics.score_matrix import ScoreMatrix
 from siming_tasks.metrics.thresholds import ALPHA, COMPARABLE, MARGIN
 
 EACH_OTHER, WITH_EACH, MINUS = "physicians with each other", "judge with each physician", "judge minus physicians"
@@ -41,17 +41,15 @@ TABLES: Mapping[str, TableText] = {
         _METRICS,
     ),
 }
-Points = Mapping[str, FloatArray]
-"""Points of each physician on the videos and steps of a matrix, ``float64[V, S]``; NaN: not scored."""
 
 
-def pairs_of(matrix: ScoreMatrix, points: Points) -> dict[tuple[str, str], ScoreMatrix]:
+def pairs_of(matrix: ScoreMatrix, points: Raters) -> dict[tuple[str, str], ScoreMatrix]:
     """The second physician of each pair judged by the first; pairs that scored no step together are left out."""
     found = {(a, b): side_by_side(matrix, points[a], points[b]) for a, b in combinations(sorted(points), 2)}
     return {pair: made for pair, made in found.items() if made.asked.any()}
 
 
-def physician_rows(matrix: ScoreMatrix, points: Points, *, mapping: LabelMapping = "absolute") -> Rows:
+def physician_rows(matrix: ScoreMatrix, points: Raters, *, mapping: LabelMapping = "absolute") -> Rows:
     """Agreement of the physicians with each other: a row a pair, and the mean over the pairs.
 
     ``differ`` is the share of the steps to which they gave different points.
@@ -92,7 +90,7 @@ class BesidePhysicians:
 
 
 def beside_physicians(
-    judge: ScoreMatrix, points: Points, *, margin: float = MARGIN, mapping: LabelMapping = "absolute"
+    judge: ScoreMatrix, points: Raters, *, margin: float = MARGIN, mapping: LabelMapping = "absolute"
 ) -> BesidePhysicians:
     """Mean agreement of a judge with the physicians minus theirs with each other, missing answers imputed.
 
@@ -137,7 +135,7 @@ def _equivalence(difference: Estimate, margin: float) -> tuple[str, float | None
     return verdict, below, both
 
 
-def copied_physician(judge: ScoreMatrix, points: Points) -> str:
+def copied_physician(judge: ScoreMatrix, points: Raters) -> str:
     """The physician whose points the answers are, without exception and unlike another's; empty: nobody's."""
     said = judge.answered
     alike = []

@@ -29,10 +29,8 @@ TABLES: Mapping[str, TableText] = {
 }
 
 
-def power(
-    pilot: Estimate, videos: int, effect: float | None = None, *, wanted: float = POWER, comparisons: int = 1
-) -> Rows:
-    """Table ``power``: standard error at so many videos, smallest difference found with the wanted power, power.
+def power(pilot: Estimate, videos: int, effect: float | None = None, *, comparisons: int = 1) -> Rows:
+    """Table ``power``: standard error at so many videos, smallest difference found with power .8, power.
 
     ``pilot`` is the very value or difference that will be tested, with its jackknife standard error, which is taken
     times sqrt(its clusters / those of the plan), at as many videos a cluster. ``effect`` is a true difference;
@@ -49,14 +47,14 @@ def power(
 
     error = pilot.stderr * math.sqrt(pilot.clusters / clusters)
     reach = quantile_of_t(1 - ALPHA / comparisons / 2, clusters - 1)
-    found = {"stderr": error, "smallest": (reach + float(ndtri(wanted))) * error}
+    found = {"stderr": error, "smallest": (reach + float(ndtri(POWER))) * error}
     if effect is not None:
         found["power"] = float(ndtr(effect / error - reach) + ndtr(-effect / error - reach))
     base = Estimate(None, n=videos, clusters=clusters, unit=pilot.unit, why="Planned, not measured: no interval.")
     return Rows(replace(base, value=value).at("power", f"{videos} videos", key) for key, value in found.items())
 
 
-def stated_rates(metric: str, prevalence: float, kappa: float, effect: float = 0.0, steps: int = STEPS) -> Estimate:
+def stated_rates(metric: str, prevalence: float, kappa: float, effect: float = 0.0) -> Estimate:
     """A pilot where there is none: the difference of two simulated judges, of agreement ``kappa`` and less ``effect``.
 
     A step is wrong with the chance ``prevalence``, more often in the exams of weak trainees; 2, 1 or 0 of 3 points are
@@ -71,15 +69,15 @@ def stated_rates(metric: str, prevalence: float, kappa: float, effect: float = 0
         raise DataError("Prevalence and both kappas must lie between 0 and 1.")
     from scipy.special import ndtri
 
-    rng, shape = np.random.default_rng(0), (PILOT, steps)
+    rng, shape = np.random.default_rng(0), (PILOT, STEPS)
     cuts = ndtri(np.cumsum([0.2, 0.3, 0.5]) * prevalence)
     quality = math.sqrt(0.15) * rng.standard_normal((PILOT, 1)) + math.sqrt(0.85) * rng.standard_normal(shape)
     truth = np.searchsorted(cuts, quality).astype(np.float64)
     names, answer = tuple(f"v{number:04d}" for number in range(PILOT)), CATALOGUE[metric].answers[0]
-    ids, judges = tuple(f"s{number}" for number in range(steps)), []
+    ids, judges = tuple(f"s{number}" for number in range(STEPS)), []
     for agreement in (kappa, kappa - effect):
         points = np.where(rng.random(shape) < agreement, truth, np.searchsorted(cuts, rng.standard_normal(shape)))
         said = points if answer == "score" else np.less(points, 3).astype(np.float64)
-        judge = ScoreMatrix(names, ids, ids, np.full(steps, 3.0), truth, said, np.ones(shape, bool), answer)
+        judge = ScoreMatrix(names, ids, ids, np.full(STEPS, 3.0), truth, said, np.ones(shape, bool), answer)
         judges.append(jackknife(statistic(metric), judge))
     return (judges[0] - judges[1]).estimate(tested=True)

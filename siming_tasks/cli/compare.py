@@ -111,8 +111,8 @@ def _print_repeats(runs: Any, settings: Any, options: Options, dataset: Dataset,
     from siming_tasks.analysis.repeats import repeats
     from siming_tasks.report.row_tables import row_section
 
-    how: dict[str, Any] = {"mapping": options.mapping}
-    found = {name: repeats([run.score_matrix(name, options.rater) for run in runs], **how) for name in settings}
+    found = {name: repeats([run.score_matrix(name, options.rater) for run in runs], mapping=options.mapping)
+             for name in settings}  # fmt: skip
     printed: Section = []
     for name, rows in found.items():
         printed += [f"## {name} on {title(dataset)}, {len(runs)} repeats", *row_section(rows, reference=options.rater)]

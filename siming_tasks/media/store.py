@@ -138,8 +138,10 @@ class FrameStore:
             return _timeline(stored, stat.st_ino, stat.st_size, stat.st_mtime_ns)
         except (FileNotFoundError, ValueError, KeyError):
             timeline = read_timeline(self.source)
-            with suppress(OSError), atomic_write(stored) as stream:  # a store that cannot be written still serves
-                json.dump(timeline.to_json(), stream)
+            with suppress(OSError):  # a store that cannot be written still serves
+                media_folder(self.cache)
+                with atomic_write(stored) as stream:
+                    json.dump(timeline.to_json(), stream)
             return timeline
 
     def change(self) -> NDArray[np.float64]:
@@ -304,12 +306,17 @@ def _timeline(stored: Path, *_look: int) -> Timeline:
     return Timeline.from_json(json.loads(stored.read_text()))
 
 
+def media_folder(cache: Path) -> Path:
+    """The folder of all frames, which show faces: a new one is its owner's only, one that is there stays as it is."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):
+        (cache / "media").mkdir(mode=0o700)
+    return cache / "media"
+
+
 def lock_video(cache: Path, digest: str, timeout: float = -1) -> AbstractContextManager[None]:
     """Lock a video for one writer (:func:`siming_tasks.common.processes.locked`); readers need no lock."""
-    cache.mkdir(parents=True, exist_ok=True)
-    with suppress(FileExistsError):  # one that is there stays as its owner has it
-        (cache / "media").mkdir(mode=0o700)  # frames show faces
-    locks = cache / "media" / "locks"
+    locks = media_folder(cache) / "locks"
     locks.mkdir(exist_ok=True)
     return locked(locks / f"{digest}.lock", timeout)
 

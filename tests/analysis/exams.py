@@ -11,23 +11,9 @@ from scipy import stats
 
 from siming_tasks.metrics import Estimate, ScoreMatrix
 from siming_tasks.rubrics import Rubric, rubric_from
+from tests.metrics.conftest import make_matrix as exams
 
-
-def exams(reference: Any, predicted: Any, *, top: Any = 3.0, answer: Any = "score", **more: Any) -> ScoreMatrix:
-    """A matrix of nested lists, videos v000, v001 ... and steps s00, s01 ...; ``top``: the steps' points."""
-    reference = np.asarray(reference, float)
-    v, s = reference.shape
-    given: dict[str, Any] = {
-        "video_ids": tuple(f"v{i:03d}" for i in range(v)),
-        "step_ids": tuple(f"s{i:02d}" for i in range(s)),
-        "skills": ("cpr",) * s,
-        "max_score": np.broadcast_to(np.asarray(top, float), (s,)),
-        "reference": reference,
-        "predicted": np.asarray(predicted, float),
-        "asked": np.ones((v, s), bool),
-        "answer": answer,
-    }
-    return ScoreMatrix(**{**given, **more})
+__all__ = ["check_jackknife", "drawn", "exams", "rubric"]
 
 
 def drawn(

@@ -12,7 +12,7 @@ from tests.analysis.exams import check_jackknife, drawn, exams
 
 
 def named(values):
-    return {f"v{place:03d}": str(value) for place, value in enumerate(values)}
+    return {f"v{place:05d}": str(value) for place, value in enumerate(values)}
 
 
 def test_errors_and_differences_by_hand():

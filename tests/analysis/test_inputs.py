@@ -72,7 +72,7 @@ def test_sound_stands_apart_for_the_steps_that_need_it():
 
 TRUTH = np.array([[2, 3, 3], [2, 3, 0], [2, 3, 3], [2, 3, 0], [2, 3, 0], [2, 3, 3], [2, 3, 3], [2, 0, 3]], float)
 PAIRS = [
-    {"pair_id": str(i), "kind": kind, "video_a": f"v{2 * i:03d}", "video_b": f"v{2 * i + 1:03d}", "step_id": step,
+    {"pair_id": str(i), "kind": kind, "video_a": f"v{2 * i:05d}", "video_b": f"v{2 * i + 1:05d}", "step_id": step,
      "direction": direction, "unchanged_steps": sorted({"s00", "s01", "s02"} - {step})}
     for i, (kind, step, direction) in enumerate(
         [("history", "s02", -1), ("local", "s02", -1), ("history", "s02", 1), ("local", "s01", -1)]
@@ -112,7 +112,7 @@ def test_the_interval_is_over_the_clusters_of_the_pairs():
     hit = rng.random(30) < 0.6
     said = truth.copy()
     said[1::2][~hit] = said[::2][~hit]
-    pairs = [{**PAIRS[0], "video_a": f"v{2 * i:03d}", "video_b": f"v{2 * i + 1:03d}"} for i in range(30)]
+    pairs = [{**PAIRS[0], "video_a": f"v{2 * i:05d}", "video_b": f"v{2 * i + 1:05d}"} for i in range(30)]
     students = [f"s{i // 4:02d}" for i in range(60)]
     matrix = exams(truth, said, clusters=tuple(students), unit="performance")
     check_jackknife(minimal_pairs(matrix, pairs).one(metric="moved"), lambda kept: hit[kept].mean(), students[::2])

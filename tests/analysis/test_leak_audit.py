@@ -26,7 +26,7 @@ def videos_of(wrong: np.ndarray, **planted: Any) -> list[Video]:
     length = planted.get("length", rng.uniform(3, 9, wrong.shape))
     start = planted.get("start", 20.0 * np.arange(STEPS) + rng.uniform(0, 8, wrong.shape))
     duration = planted.get("duration", rng.uniform(120, 160, len(wrong)))
-    names = planted.get("names", [f"v{number:03d}" for number in range(len(wrong))])
+    names = planted.get("names", [f"v{number:05d}" for number in range(len(wrong))])
     site = planted.get("site", [None] * len(wrong))
     return [
         Video(name, f"media/{name}.mp4", float(duration[row]), tuple(
@@ -60,7 +60,7 @@ def by_exam(rng: np.random.Generator) -> np.ndarray:
 def bad_first(wrong, rng):
     """Bad exams are named first."""
     order = np.argsort(np.argsort(-wrong.sum(axis=1) + rng.uniform(0, 0.5, len(wrong))))
-    return {"names": [f"v{number:03d}" for number in order]}
+    return {"names": [f"v{number:05d}" for number in order]}
 
 
 def severe_site(wrong, rng):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -59,7 +60,9 @@ def test_every_number_has_a_head_and_every_absence_a_reason(answer, case):
     json.dumps(found.to_json(), allow_nan=False)
 
 
-def test_captions_are_sentences_that_name_the_reference():
+def test_captions_are_sentences_that_name_the_reference_and_no_name_is_taken_twice():
+    rooms = [import_module(f"siming_tasks.analysis.{module}") for module in tables.MODULES]
+    assert sum(len(room.TABLES) for room in rooms) == len(tables.table_texts())
     for name, text in tables.table_texts().items():
         assert "{reference}" in text.caption or "physician" in name or "raters" in name, name
         assert text.sentence("rater b").endswith(".") and "{" not in text.sentence("rater b")

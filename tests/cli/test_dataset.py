@@ -15,7 +15,7 @@ import pytest
 from siming_tasks.cli import main
 from siming_tasks.data import open_dataset, withhold
 from siming_tasks.tools.simulator import GENERATOR_VERSION
-from tests.records import number_of
+from tests.records import number_of, write_rater
 from tests.runs import unanswered, write_run
 
 ON_RUNS = pytest.mark.parametrize("command", ["score", "score --show diagnosis", "compare"])
@@ -37,11 +37,7 @@ def run(places: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Pa
     """A run folder whose results file names the folder ``run``; it answers what rater_a says."""
     folder = tmp_path_factory.mktemp("runs") / "mine"
     folder.mkdir()
-    lines = []
-    for video in open_dataset(places["run"]).videos:
-        scores = {step.step_id: step.scores["rater_a"] for step in video.applicable}
-        lines.append(json.dumps({"setting": "full_score", "video_id": video.video_id, "scores": scores}) + "\n")
-    (folder / "predictions.jsonl").write_text("".join(lines))
+    write_rater(open_dataset(places["run"]), folder / "predictions.jsonl", "rater_a")
     task = {"dataset_kwargs": {"data_files": {"test": str(places["run"] / "videos.jsonl")}}}
     results = {"config": {"model": "m"}, "configs": {"siming_full_score": task}}
     (folder / "1_results.json").write_text(json.dumps(results))

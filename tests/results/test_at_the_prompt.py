@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -13,6 +12,7 @@ import pytest
 
 import siming_tasks as st
 from siming_tasks.common.errors import SimingError
+from tests.records import write_rater
 
 
 @pytest.fixture(scope="module")
@@ -20,11 +20,7 @@ def runs(short_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> list[st.
     """What the two simulated physicians say, as runs."""
     folder, dataset, found = tmp_path_factory.mktemp("runs"), st.open_dataset(short_demo), []
     for who in ("rater_a", "rater_b"):
-        rows = [{"setting": "full_score", "video_id": video.video_id,
-                 "scores": {step.step_id: step.scores[who] for step in video.applicable}}
-                for video in dataset.videos]  # fmt: skip
-        (folder / f"{who}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        found.append(st.load(folder / f"{who}.jsonl", dataset))
+        found.append(st.load(write_rater(dataset, folder / f"{who}.jsonl", who), dataset))
     return found
 
 
