@@ -17,7 +17,7 @@ import numpy as np
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.files import atomic_path
 from siming_tasks.media.container import open_video
-from siming_tasks.media.timeline import read_timeline
+from siming_tasks.media.timeline import STATES_LENGTH, read_timeline
 
 if TYPE_CHECKING:
     from av.audio.stream import AudioStream
@@ -53,7 +53,7 @@ def options_for(sounding: InputContainer | None) -> dict[str, str]:
 
 
 def copy_plain(source: Path, target: Path, *, sound: bool = False) -> None:
-    """Write an ``.mp4`` of H.264 pictures anew, without anything that is neither picture nor sound (atomic).
+    """Write an ``.mp4`` (silent: also ``.mov`` or ``.m4v``) of H.264 pictures anew as ``.mp4``, without anything that is neither picture nor sound (atomic).
 
     Args:
         source: the recording.
@@ -72,7 +72,7 @@ def copy_plain(source: Path, target: Path, *, sound: bool = False) -> None:
         atomic_path(target) as temporary,
         av.open(str(temporary), "w", format="mp4", options=options_for(container if sound else None)) as output,
     ):
-        timeline = read_timeline(source)
+        timeline = read_timeline(source, (".mp4",) if sound else STATES_LENGTH)
         if stream.codec_context.name != "h264" or not unit_lengths(stream) or not timeline.standard:
             raise MediaError(f"{source}: may carry more than pictures, which cannot be left out of it. {_BUILD}")
         kept: dict[Any, Any] = {}
@@ -90,7 +90,8 @@ def copy_plain(source: Path, target: Path, *, sound: bool = False) -> None:
                 part.stream = kept[track]
                 output.mux(part)
     written = read_timeline(target)
-    if not np.array_equal(written.times, timeline.times) or abs(written.zero - timeline.zero) > 1e-3:
+    same = np.array_equal(written.times, timeline.times) and abs(written.zero - timeline.zero) <= 1e-3
+    if not same or not written.standard:
         target.unlink()
         raise MediaError(f"{source}: a copy of its packets has other times. {_BUILD}")
 

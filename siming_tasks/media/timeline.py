@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -98,17 +99,23 @@ class Timeline:
         return cls(pts, time_base, keyframes, rate, data["reordered"], data["standard"])
 
 
-def read_timeline(path: Path) -> Timeline:
+def read_timeline(path: Path, plain: Sequence[str] = (".mp4",)) -> Timeline:
     """Read the timeline of a video, from its packets and its first frame (some milliseconds).
+
+    Args:
+        path: the video.
+        plain: endings of files that may be ``standard``; more where they are only copied into an .mp4.
 
     Raises:
         MediaError: the file is unreadable or truncated, or its timestamps are missing, repeated or out of order.
     """
     with open_video(path) as (container, stream):
-        return timeline_of(path, container, stream)
+        return timeline_of(path, container, stream, plain)
 
 
-def timeline_of(path: Path, container: InputContainer, stream: VideoStream) -> Timeline:
+def timeline_of(
+    path: Path, container: InputContainer, stream: VideoStream, plain: Sequence[str] = (".mp4",)
+) -> Timeline:
     """:func:`read_timeline` of a file that is open already and of which no packet was read yet."""
     time_base, rate, stated, counted = stream.time_base, stream.average_rate, stream.duration, stream.frames
     rows = array("q")
@@ -139,7 +146,7 @@ def timeline_of(path: Path, container: InputContainer, stream: VideoStream) -> T
         at = float((pts[-1] - pts[0]) * time_base)
         raise MediaError(f"{path}: cut short or damaged: the last whole frame is at {at:.3f} s. {REENCODE}")
     alone = len(container.streams.video) == 1
-    standard = path.suffix.lower() == ".mp4" and alone and counted == len(pts) and _is_upright(path)
+    standard = path.suffix.lower() in plain and alone and counted == len(pts) and _is_upright(path)
     keyframes = np.flatnonzero(table[order, 3])
     return Timeline(pts, time_base, keyframes, rate, bool((order != np.arange(len(order))).any()), standard)
 

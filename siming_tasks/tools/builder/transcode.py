@@ -25,7 +25,7 @@ from siming_tasks.media.clips import x264_options
 from siming_tasks.media.container import open_video
 from siming_tasks.media.picture import BT709, WIDE_GAMUTS, Colour, Orientation, copy_colour_tags, to_bt709_filter
 from siming_tasks.media.plain_copy import copy_plain, options_for, unit_lengths, units
-from siming_tasks.media.timeline import REENCODE, read_timeline
+from siming_tasks.media.timeline import REENCODE, STATES_LENGTH, read_timeline
 from siming_tasks.tools.builder.clock import Clock
 from siming_tasks.tools.builder.kept_sound import SoundWriter
 from siming_tasks.tools.builder.source_gate import MAX_GAP
@@ -202,7 +202,7 @@ def _verify(source: Path, written: Path, result: Normalised) -> None:
 
 
 def _copied(source: Path, target: Path, check: Callable[[], None]) -> Normalised | None:
-    """Copy the coded pictures of an ``.mp4`` that is as it should be already, and count the damaged; else None.
+    """Copy the coded pictures of a file that is as an ``.mp4`` should be already, and count the damaged; else None.
 
     It is upright, at a constant rate from 0 on, of even sides and square pixels, and needs nothing but its pictures:
     every keyframe is an IDR picture, so that no decoder needs the SEI that tells it where to start.
@@ -210,7 +210,7 @@ def _copied(source: Path, target: Path, check: Callable[[], None]) -> Normalised
     import av
 
     try:
-        timeline = read_timeline(source)
+        timeline = read_timeline(source, STATES_LENGTH)
     except MediaError:
         return None
     steps = np.unique(np.diff(timeline.pts))

@@ -59,10 +59,11 @@ def test_damaged_pictures_of_a_copy_are_counted_as_the_check_counts_them(tmp_pat
     assert (result.copied, result.frames) == (False, 60) and result.damaged > 0
 
 
-def test_what_is_plain_already_is_copied_bit_for_bit(tmp_path: Path) -> None:
-    """Cameras write .MP4."""
+@pytest.mark.parametrize("name", ["a.MP4", "a.mov", "a.m4v"])
+def test_what_is_plain_already_is_copied_bit_for_bit(tmp_path: Path, name: str) -> None:
     tags = {"title": "Zhang San", "location": "+39+116/"}
-    source = write_video(tmp_path / "a.mp4", audio=True, metadata=tags).rename(tmp_path / "a.MP4")
+    made = tmp_path / name.replace("MP4", "mp4")
+    source = write_video(made, audio=name != "a.m4v", metadata=tags).rename(tmp_path / name)
     result = normalise(source, tmp_path / "b.mp4")
     assert (result.copied, result.frames, result.rate, result.duration) == (True, 20, "10", 2.0)
     np.testing.assert_array_equal(pictures(source)[1], pictures(tmp_path / "b.mp4")[1])
