@@ -16,7 +16,7 @@ from siming_tasks.common.files import check_file_name, sha256_json
 from siming_tasks.common.schema import CONSENSUS, Rater, human_raters
 from siming_tasks.data.row_schema import MAX_VIDEO_ID, VIDEO_ID
 from siming_tasks.rubrics import Rubric, load_rubric
-from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_problems, station_raters
+from siming_tasks.tools.builder.event_log_sheet import UseRatings, station_facts
 from siming_tasks.tools.builder.label_rows import LabelRow, copied, joined
 from siming_tasks.tools.builder.label_tables import read_labels
 from siming_tasks.tools.builder.source_gate import Recording
@@ -129,7 +129,7 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
     source_problems += sound_problems(sources) if options.keep_audio else []
     facts = dict(options.rater_facts)
     problems += _unmet_facts(facts, rows)
-    of_station, station_problems = station_raters(inputs.labels)
+    of_station, station_problems = station_facts(inputs.labels, inputs.ratings, videos, options.synthetic)
     scored = {name for row in rows for name in row.scores}
     facts = {**{name: rater for name, rater in of_station.items() if name in scored}, **facts}
     problems += station_problems
@@ -145,7 +145,6 @@ def make_plan(inputs: Inputs, options: BuildOptions) -> tuple[BuildPlan, list[Pr
         decision = replace(decision, problems=open_ones, open=())
     problems += source_problems
     problems += span_problems(rows, {name: source.duration for name, source in sources.items()})
-    problems += ratings_problems(inputs.labels, inputs.ratings, videos, options.synthetic)
     problems += decision.problems
     problems += copied(rows, human_raters(raters, facts))
     problems += _unkept_ids(rows) if options.keep_ids else []

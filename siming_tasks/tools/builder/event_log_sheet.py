@@ -115,18 +115,35 @@ def _span(
     return next(iter(marked.values()), (None, None)), "differs" if len(set(marked.values())) > 1 else ""
 
 
-def station_raters(inputs: Iterable[Path | None]) -> tuple[dict[str, Rater], list[Problem]]:
-    """Facts about the raters of event logs: they saw the recording, and heard it if the sound was on while it played.
+def station_facts(
+    inputs: Iterable[Path], use: UseRatings, videos: VideoFiles, synthetic: bool
+) -> tuple[dict[str, Rater], list[Problem]]:
+    """Facts about the raters of a build's event logs, and what is wrong with the logs beside their labels.
 
-    An exam was heard if at least half of what was played of it had sound. Of a rater who heard some exams and not
-    others, or of whom no playing is known, nothing is stated.
+    Raters saw the recording, and heard it if the sound was on while it played: an exam was heard if at least half of
+    what was played of it had sound. Of a rater who heard some exams and not others, or of whom no playing is known,
+    nothing is stated. Wrong are other videos than those rated, simulated ones called real, and unused options.
     """
     facts: dict[str, Rater] = {}
     problems: list[Problem] = []
-    for path in dict.fromkeys(path for path in inputs if path and is_event_log(path)):
+    paths = [path for path in dict.fromkeys(inputs) if is_event_log(path)]
+    if use != UseRatings() and not paths:
+        what = "--spans-from and --finished are about the event log of a rating station, and none is given."
+        problems.append(Problem("ratings-unused", what, "Leave them out."))
+    for path in paths:
         with closing(EventLog.read(path)) as event_log:
             states = replay_exams([*event_log.events(RATING), *event_log.events(ADJUDICATION)])
             exams = event_log.exams()
+        if event_log.synthetic and not synthetic:
+            what = "the rated videos are SYNTHETIC."
+            problems.append(Problem("synthetic-unsaid", what, "Add --synthetic.", str(path)))
+        for exam in exams.values():
+            files = videos.find(exam.name)
+            if len(files) == 1 and (digest := digest_of(files[0])) != exam.digest:
+                what = f"{files[0]} is not the video that was rated as {exam.name!r}"
+                both = f"(rated {exam.digest[:12]}, found {digest[:12]})"
+                fix = "Give the folder of the rated files as --videos."
+                problems.append(Problem("media-differs", f"{what} {both}.", fix, str(path)))
         problems += _hardly_played(path, states, exams)
         shares: dict[str, list[float | None]] = {}
         for (rater, _), state in states.items():
@@ -137,10 +154,9 @@ def station_raters(inputs: Iterable[Path | None]) -> tuple[dict[str, Rater], lis
             facts[rater] = Rater(heard=heard.pop() if len(heard) == 1 else None, saw="recording")
             if {True, False} <= heard:
                 count = sum(share is not None and share >= 0.5 for share in known)
-                what = (
-                    f"{rater} had the sound on in {count} of {len(known)} exams: nothing is stated of what was heard."
-                )
+                had = f"{rater} had the sound on in {count} of {len(known)} exams"
                 fix = "State `heard` under `raters:` in dataset.yaml, if you know better."
+                what = f"{had}: nothing is stated of what was heard."
                 problems.append(Problem("heard-differs", what, fix, str(path), severity="warning"))
     return facts, problems
 
@@ -160,28 +176,3 @@ def _hardly_played(
             fix = "Ask whether the video was watched elsewhere; if not, have them rated again."
             least = f"the least of all {name!r} ({100 * share:.0f} %)"
             yield Problem("hardly-played", f"{what}, {least}.", fix, str(path), severity="warning")
-
-
-def ratings_problems(
-    inputs: Iterable[Path | None], use: UseRatings, videos: VideoFiles, synthetic: bool
-) -> list[Problem]:
-    """Conflicts of a build's event logs: other videos than those rated, simulated ones called real, unused options."""
-    paths = [path for path in dict.fromkeys(inputs) if path and is_event_log(path)]
-    if use != UseRatings() and not paths:
-        what = "--spans-from and --finished are about the event log of a rating station, and none is given."
-        return [Problem("ratings-unused", what, "Leave them out.")]
-    problems = []
-    for path in paths:
-        with closing(EventLog.read(path)) as event_log:
-            simulated, exams = event_log.synthetic, list(event_log.exams().values())
-        if simulated and not synthetic:
-            what = "the rated videos are SYNTHETIC."
-            problems.append(Problem("synthetic-unsaid", what, "Add --synthetic.", str(path)))
-        for exam in exams:
-            files = videos.find(exam.name)
-            if len(files) == 1 and (digest := digest_of(files[0])) != exam.digest:
-                what = f"{files[0]} is not the video that was rated as {exam.name!r}"
-                both = f"(rated {exam.digest[:12]}, found {digest[:12]})"
-                fix = "Give the folder of the rated files as --videos."
-                problems.append(Problem("media-differs", f"{what} {both}.", fix, str(path)))
-    return problems

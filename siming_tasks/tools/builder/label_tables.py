@@ -16,9 +16,9 @@ import csv
 import difflib
 import io
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 from siming_tasks.common.errors import DataError, Problem
@@ -142,17 +142,6 @@ def _csv(path: Path) -> Grid:
     return Grid(str(path), [(number, cells) for number, cells in rows if any(cells)], [])
 
 
-@dataclass
-class _Row:
-    """Cells of a row by their headings."""
-
-    number: int
-    cells: dict[str, str]
-
-    def text(self, heading: str) -> str:
-        return self.cells.get(heading, "")
-
-
 class _Table:
     """One grid read as a table; what is wrong goes to ``problems``."""
 
@@ -175,8 +164,9 @@ class _Table:
                 fix = "Write decimal points, put quotes around cells with commas, and head each column."
                 self._add("row-too-long", what, fix, number)
                 continue
-            row = _Row(number, {head: cell for head, cell in zip(heads, cells, strict=False) if head})
-            yield from self._row(row, heads, steps)
+            whole = zip_longest(heads, cells[: len(heads)], fillvalue="")
+            row = defaultdict(str, {head: cell for head, cell in whole if head})
+            yield from self._row(number, row, steps)
 
     def _headings(self, number: int, heads: Sequence[str]) -> bool:
         """True if rows can be read below these headings; what is wrong with them is a finding either way."""
@@ -206,77 +196,75 @@ class _Table:
             return False
         return not lacking
 
-    def _row(self, row: _Row, heads: Sequence[str], steps: Sequence[str]) -> Iterator[Judgment]:
-        needed = [name for name in ("video_id", "step_id") if name in heads and not row.text(name)]
+    def _row(self, number: int, row: Mapping[str, str], steps: Sequence[str]) -> Iterator[Judgment]:
+        long = "step_id" in row
+        needed = [name for name in ("video_id", "step_id") if name in row and not row[name]]
         for name in needed:
-            self._add("id-missing", "the cell is empty.", "Fill it in, or delete the row.", row.number, name)
-        points = {row.text("step_id"): "points"} if "step_id" in heads else {step: step for step in steps}
-        if "step_id" not in heads and not any(row.text(column) for column in ("rater", *steps)):
-            shown = next(filter(None, row.cells.values()), "")
-            fix = "Fill the row in, or delete it."
-            self._add("row-empty", f"no rater and no points, but {shown!r}.", fix, row.number)
+            self._add("id-missing", "the cell is empty.", "Fill it in, or delete the row.", number, name)
+        points = {row["step_id"]: "points"} if long else {step: step for step in steps}
+        if not long and not any(row[column] for column in ("rater", *steps)):
+            shown = next(filter(None, row.values()), "")
+            self._add("row-empty", f"no rater and no points, but {shown!r}.", "Fill the row in, or delete it.", number)
             return
-        if not row.text("rater") and any(row.text(column) for column in points.values()):
-            fix = "Write who judged, or `consensus`."
-            self._add("rater-missing", "the cell is empty.", fix, row.number, "rater")
+        if not row["rater"] and any(row[column] for column in points.values()):
+            self._add("rater-missing", "the cell is empty.", "Write who judged, or `consensus`.", number, "rater")
             return
-        self._names(row)
-        start, end = self._time(row, "start"), self._time(row, "end")
-        about = {name: row.text(name) for name in VIDEO_FIELDS if row.text(name)}
+        self._names(number, row)
+        start, end = (self._time(number, row[column], column) for column in ("start", "end"))
+        about = {name: row[name] for name in VIDEO_FIELDS if row[name]}
         for step_id, column in points.items() if not needed else ():
             if (step := self.rubric.by_id.get(step_id)) is None:
-                self._unknown_step(row, step_id)
+                self._unknown_step(number, step_id)
                 continue
-            value, applicable = self._points(row, step, column)
-            yield Judgment(row.text("video_id"), step_id, row.text("rater"), value, applicable, start, end, about,
-                           self.file, row.number)  # fmt: skip
+            value, applicable = self._points(number, row[column], step, column)
+            yield Judgment(row["video_id"], step_id, row["rater"], value, applicable, start, end, about,
+                           self.file, number)  # fmt: skip
 
-    def _names(self, row: _Row) -> None:
+    def _names(self, number: int, row: Mapping[str, str]) -> None:
         """A finding for each name that nobody can see to be what it is."""
         for heading in NAMES:
-            name = row.text(heading)
+            name = row[heading]
             if odd := re.search(r"⟦(U\+[0-9A-F]+)⟧", shown_name(name)):
                 what = f"{name!r} holds the invisible character {odd[1]}."
-                self._add("name-unseen", what, "Write the name again, by hand.", row.number, heading)
+                self._add("name-unseen", what, "Write the name again, by hand.", number, heading)
             if heading in ("rater", *VIDEO_FIELDS) and _NO_NAME.fullmatch(name):
-                self._add("no-name", f"{name!r} is no name.", "Leave the cell empty.", row.number, heading)
+                self._add("no-name", f"{name!r} is no name.", "Leave the cell empty.", number, heading)
             elif heading in ("rater", *VIDEO_FIELDS) and re.fullmatch(r"[0-9]+\.0+", name):
                 fix = f"Write {name.partition('.')[0]!r}, in every table."
-                self._add("no-name", f"{name!r} is a number that a program wrote.", fix, row.number, heading)
+                self._add("no-name", f"{name!r} is a number that a program wrote.", fix, number, heading)
 
-    def _unknown_step(self, row: _Row, step_id: str) -> None:
+    def _unknown_step(self, number: int, step_id: str) -> None:
         """A finding for each unknown step, however many rows have it."""
         self._unknown[step_id] += 1
         if self._unknown[step_id] == 1:
             near = difflib.get_close_matches(step_id, self.rubric.by_id, 1, 0.6)
             fix = f"Write the id as the rubric has it{f' ({near[0]!r}?)' if near else ''}."
-            self._add("step-unknown", f"{step_id!r} is no step of the rubric.", fix, row.number, "step_id")
+            self._add("step-unknown", f"{step_id!r} is no step of the rubric.", fix, number, "step_id")
 
-    def _points(self, row: _Row, step: RubricStep, column: str) -> tuple[float | None, bool]:
+    def _points(self, number: int, text: str, step: RubricStep, column: str) -> tuple[float | None, bool]:
         """Points (None: none given, or no points) and whether the step applies."""
-        text = row.text(column)
         if not text or text.upper() == NOT_APPLICABLE:
             return None, not text
         value = number_of(text)
         if value is None:
             fix = f"Write the points alone, with a decimal point (2 or 1.5), {NOT_APPLICABLE}, or nothing."
-            self._add("not-a-number", f"{text!r} is not a number of points.", fix, row.number, column)
+            self._add("not-a-number", f"{text!r} is not a number of points.", fix, number, column)
         elif not 0 <= value <= step.max_score:
             what = f"{text} is off the scale of {step.id}, 0-{step.max_score:g}."
-            self._add("score-off-scale", what, "Correct the points, or max_score in the rubric.", row.number, column)
+            self._add("score-off-scale", what, "Correct the points, or max_score in the rubric.", number, column)
         elif not is_on_increment(value, step.score_increment):
             allowed = "whole" if step.score_increment == WHOLE else "whole and half"
             what = f"{text} points, but {step.id} has {allowed} points only."
             fix = f"Correct them. {HALF_POINTS_HINT}" if is_on_increment(value, HALF) else "Correct them."
-            self._add("score-off-increment", what, fix, row.number, column)
+            self._add("score-off-increment", what, fix, number, column)
         else:
             return value, True
         return None, True
 
-    def _time(self, row: _Row, column: str) -> float | None:
-        if not (text := row.text(column)):
+    def _time(self, number: int, text: str, column: str) -> float | None:
+        if not text:
             return None
         if (seconds := seconds_of(text)) is None:
             what = f"{text!r} is not a time."
-            self._add("not-a-time", what, "Write seconds (83.5) or minutes:seconds (1:23.5).", row.number, column)
+            self._add("not-a-time", what, "Write seconds (83.5) or minutes:seconds (1:23.5).", number, column)
         return seconds

@@ -11,12 +11,10 @@ from siming_tasks.common.files import inside
 from siming_tasks.tools.builder.label_rows import LabelRow
 from siming_tasks.tools.builder.source_gate import Recording, look_at_all
 
-SUFFIXES = frozenset(
-    (
-        *(".mp4", ".mov", ".m4v", ".avi", ".mkv", ".webm", ".mpg", ".mpeg", ".mpe", ".wmv", ".asf", ".flv", ".mts"),
-        *(".m2ts", ".ts", ".3gp", ".3g2", ".dav", ".mxf", ".ogv", ".vob"),
-    )
-)
+SUFFIXES = {
+    *(".mp4", ".mov", ".m4v", ".avi", ".mkv", ".webm", ".mpg", ".mpeg", ".mpe", ".wmv", ".asf", ".flv", ".mts"),
+    *(".m2ts", ".ts", ".3gp", ".3g2", ".dav", ".mxf", ".ogv", ".vob"),
+}
 SLACK = 0.5
 """Seconds by which a span may pass the end of its video and is cut back; score sheets are kept in whole seconds."""
 SHORTEST = 0.1
@@ -39,25 +37,21 @@ class VideoFiles:
                             and not path.name.startswith("."))  # fmt: skip
         if not self.files:
             raise DataError(f"{folder}: holds no video file ({', '.join(sorted(SUFFIXES))}).")
-        self._exactly: dict[str, list[Path]] = {}
-        self._composed: dict[str, list[Path]] = {}  # macOS writes an "ü" as two letters
+        self._by_name: dict[str, list[Path]] = {}
         for path in self.files:
-            for name in {path.relative_to(folder).as_posix(), path.name, path.stem}:
-                self._exactly.setdefault(name, []).append(path)
-                self._composed.setdefault(_composed(name), []).append(path)
+            for name in {_composed(each) for each in (path.relative_to(folder).as_posix(), path.name, path.stem)}:
+                self._by_name.setdefault(name, []).append(path)
 
     def find(self, name: str) -> list[Path]:
-        """The files that a name may mean: those of exactly this name, else those of the same letters."""
-        if name in self._exactly:
-            return self._exactly[name]
+        """The files that a name may mean: those of the same letters, else the one at this path."""
+        if found := self._by_name.get(_composed(name)):
+            return found
         try:
             # A file that is named in full may have any suffix: its kind is known by its content.
             path = inside(self.folder, name)
-            if path.is_file():
-                return [path]
+            return [path] if path.is_file() else []
         except (OSError, ValueError):
-            pass
-        return list(dict.fromkeys(self._composed.get(_composed(name), [])))
+            return []
 
     def speller(self) -> Callable[[str], str]:
         """Gives all spellings of one name in a sheet that mean the same file the first of them."""
@@ -80,6 +74,7 @@ class VideoFiles:
 
 
 def _composed(name: str) -> str:
+    """The name in composed letters: macOS writes an "ü" as two."""
     return unicodedata.normalize("NFC", name)
 
 

@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from concurrent.futures import as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -55,20 +55,6 @@ _FORMS = {
 _SPEAKERS = {"me": "trainee", "aide": "helper", "by": "bystander", "aed": "AED"}
 
 
-@dataclass(frozen=True)
-class _Recipe:
-    """The arguments of the generator, written into ``dataset.yaml`` under ``simulation``."""
-
-    generator_version: str
-    videos: int
-    seed: int
-    short: bool
-    pairs: bool
-    sound: bool
-    students: int | None
-    sites: int
-
-
 def make_demo(
     out: Path,
     *,
@@ -110,20 +96,20 @@ def make_demo(
     out = Path(out)
     if videos < 1 or (pairs and videos % 2):
         raise DataError(f"{videos} videos: at least 1 is needed, and an even number for pairs.")
-    recipe = _Recipe(GENERATOR_VERSION, videos, seed, short, pairs, sound, students, sites)
+    recipe = {"generator_version": GENERATOR_VERSION, "videos": videos, "seed": seed, "short": short, "pairs": pairs,
+              "sound": sound, "students": students, "sites": sites}  # fmt: skip
 
     def is_this(folder: Path) -> bool:
         try:
-            return bool(read_yaml(folder / "dataset.yaml")["simulation"] == asdict(recipe))
+            return bool(read_yaml(folder / "dataset.yaml")["simulation"] == recipe)
         except (DataError, KeyError, TypeError):
             return False
 
     def make(part: Path) -> None:
         if pairs:
             both = simulate_pairs(videos // 2, seed)
-            todo = [
-                (exam, part, recipe, slots) for pair in both for slots in [pair.slots(short)] for exam in pair.exams
-            ]
+            slots = [pair.slots(short) for pair in both]
+            todo = [(exam, part, recipe, least) for pair, least in zip(both, slots, strict=True) for exam in pair.exams]
             with atomic_write(part / "pairs.jsonl") as stream:
                 stream.writelines(json.dumps(pair.row()) + "\n" for pair in both)
         else:
@@ -132,7 +118,7 @@ def make_demo(
         _describe(part, _render(todo, jobs, progress), recipe)
         shutil.rmtree(part / "rows")
 
-    make_once(out, "this demo", is_this, make, sha256_json(asdict(recipe)))
+    make_once(out, "this demo", is_this, make, sha256_json(recipe))
     return out
 
 
@@ -153,7 +139,7 @@ def _render(todo: Sequence[tuple[Any, ...]], jobs: int, progress: bool) -> list[
             return [future.result() for future in futures]
 
 
-def _make(exam: Exam, folder: Path, recipe: _Recipe, slots: Mapping[str, float]) -> dict[str, Any]:
+def _make(exam: Exam, folder: Path, recipe: Mapping[str, Any], slots: Mapping[str, float]) -> dict[str, Any]:
     """Draw, encode and log one exam, unless an earlier run has; returns its row."""
     import cv2
 
@@ -162,9 +148,9 @@ def _make(exam: Exam, folder: Path, recipe: _Recipe, slots: Mapping[str, float])
         kept: dict[str, Any] = json.loads(row_file.read_text(encoding="utf-8"))
         return kept
     cv2.setNumThreads(1)  # the work is shared out by video
-    played = perform(exam.plan, pace=SHORT if recipe.short else FULL, seed=exam.look, slots=slots)
+    played = perform(exam.plan, pace=SHORT if recipe["short"] else FULL, seed=exam.look, slots=slots)
     media = f"media/{exam.video_id}.mp4"
-    track = sound_track(played, exam.look) if recipe.sound else None
+    track = sound_track(played, exam.look) if recipe["sound"] else None
     encode(folder / media, frames(played, exam.look), fps=FPS, sound=track)
     with atomic_write(folder / "events" / f"{exam.video_id}.json") as stream:
         json.dump(_event_log(exam, played), stream, indent=1)
@@ -173,11 +159,11 @@ def _make(exam: Exam, folder: Path, recipe: _Recipe, slots: Mapping[str, float])
         for step, scores in exam.scores.items()
     ]
     row = {"video_id": exam.video_id, "media": media, "duration": played.duration, "synthetic": True, "steps": steps}
-    if recipe.students:
+    if recipe["students"]:
         row["student"] = exam.student
-    if recipe.sites > 1:
+    if recipe["sites"] > 1:
         row["site"] = exam.site
-    if recipe.sound:
+    if recipe["sound"]:
         row["transcript"] = [
             {"start": round(said.start, 3), "end": round(said.end, 3), "text": said.text, "who": _SPEAKERS[said.who]}
             for said in played.utterances
@@ -202,21 +188,21 @@ def _event_log(exam: Exam, played: Performance) -> dict[str, Any]:
     }
 
 
-def _describe(folder: Path, rows: Sequence[dict[str, Any]], recipe: _Recipe) -> None:
+def _describe(folder: Path, rows: Sequence[dict[str, Any]], recipe: Mapping[str, Any]) -> None:
     """Write everything but media, logs and pairs: the folder is a dataset afterwards."""
     info = {
         "name": "siming-demo",
-        "version": f"{recipe.generator_version}.{recipe.seed}",
+        "version": "{generator_version}.{seed}".format(**recipe),
         "license": "CC0-1.0",
         "synthetic": True,
         "languages": ["en"],
         "label_sources": {"raters": ["rater_a", "rater_b"], "rule": "true by construction"},
-        "simulation": asdict(recipe),
-        **({"sound": True} if recipe.sound else {}),
+        "simulation": dict(recipe),
+        **({"sound": True} if recipe["sound"] else {}),
     }
     media = {row["media"]: sha256_file(folder / row["media"]) for row in rows}
     with resources.as_file(resources.files("siming_tasks.rubrics") / "default.yaml") as rubric:
         write_folder(folder, rubric, rows, info, media)
-    forms = " ".join(text for form, text in _FORMS.items() if getattr(recipe, form))
+    forms = " ".join(text for form, text in _FORMS.items() if recipe[form])
     with atomic_write(folder / "README.md") as stream:  # the usual card asks about people who were filmed
-        stream.write(_CARD.format(**asdict(recipe), forms=forms))
+        stream.write(_CARD.format(**recipe, forms=forms))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from siming_tasks.common.errors import DataError
-from siming_tasks.models.nano.exam_judge import WEIGHTS, Watcher, load
+from siming_tasks.models.nano.exam_judge import WEIGHTS, Watcher, load, sight
 from siming_tasks.parsing import parse_reply
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.tasks import TASKS
@@ -32,14 +32,24 @@ def conversation(prompt: str, frames: int = 4) -> Messages:
 
 
 def test_every_setting_is_answered_in_the_form_that_its_prompt_asks_for(watcher: Watcher) -> None:
-    settings = [TASKS[name] for name in ("full_score", "full_error", "clip_score", "clip_error")]
+    settings = [TASKS[name] for name in ("full_score", "full_error", "clip_score", "clip_error", "full_timed_score")]
     asked = [STEPS[7:8] if setting.scope == "clip" else STEPS for setting in settings]
-    prompts = [build_prompt(setting, steps) for setting, steps in zip(settings, asked, strict=True)]
+    spans = [(1.0, 2.0), *[None] * (len(STEPS) - 1)]
+    prompts = [build_prompt(setting, steps) for setting, steps in zip(settings[:4], asked, strict=False)]
+    prompts.append(build_prompt(settings[4], STEPS, spans))
     together = watcher.replies([conversation(prompt, 3 + place) for place, prompt in enumerate(prompts)])
     for place, (setting, steps, prompt) in enumerate(zip(settings, asked, prompts, strict=True)):
         parsed = parse_reply(together[place], steps, setting.answer)
         assert parsed.status == "ok" and set(parsed.answers) == {step.id for step in steps}
         assert watcher.replies([conversation(prompt, 3 + place)]) == [together[place]]  # alone as together
+
+
+def test_images_come_with_their_times_or_not_at_all() -> None:
+    pictures, times = sight(conversation("What is this?", 3), 64) or ([], [])
+    assert len(pictures) == 3 and list(times) == pytest.approx([0, 1, 2])
+    untimed = [{"role": "user", "content": [{"type": "image", "url": "picture"}, {"type": "text", "text": "?"}]}]
+    for message in (conversation("What?", 0), untimed, [{"role": "user", "content": "What is this?"}]):
+        assert sight(message, 64) is None
 
 
 def test_unknown_steps_have_no_answer_and_are_counted(watcher: Watcher) -> None:
