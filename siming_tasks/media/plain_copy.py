@@ -53,10 +53,10 @@ def options_for(sounding: InputContainer | None) -> dict[str, str]:
 
 
 def copy_plain(source: Path, target: Path, *, sound: bool = False) -> None:
-    """Write an ``.mp4`` (silent: also ``.mov`` or ``.m4v``) of H.264 pictures anew as ``.mp4``, without anything that is neither picture nor sound (atomic).
+    """Write an ``.mp4`` of H.264 pictures anew, without anything that is neither picture nor sound (atomic).
 
     Args:
-        source: the recording.
+        source: the recording; where its sound stays behind also a ``.mov`` or ``.m4v``.
         target: the ``.mp4`` to write.
         sound: whether its first sound track travels: what players play of it, and the packet before.
 
@@ -72,7 +72,8 @@ def copy_plain(source: Path, target: Path, *, sound: bool = False) -> None:
         atomic_path(target) as temporary,
         av.open(str(temporary), "w", format="mp4", options=options_for(container if sound else None)) as output,
     ):
-        timeline = read_timeline(source, (".mp4",) if sound else STATES_LENGTH)
+        into_mp4 = not sound and target.suffix.lower() == ".mp4"  # other sound than AAC may be in a .mov
+        timeline = read_timeline(source, STATES_LENGTH if into_mp4 else (".mp4",))
         if stream.codec_context.name != "h264" or not unit_lengths(stream) or not timeline.standard:
             raise MediaError(f"{source}: may carry more than pictures, which cannot be left out of it. {_BUILD}")
         kept: dict[Any, Any] = {}
