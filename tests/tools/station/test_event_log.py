@@ -26,7 +26,8 @@ def events(*rows: tuple[str, str | None, str, Any]) -> list[Event]:
     return [Event(time, f"2026-01-01T10:{time}+00:00", "rate", "a", EXAM, *row) for time, *row in rows]
 
 
-def test_points_and_not_applicable_put_each_other_out() -> None:
+def test_points_and_not_applicable_put_each_other_out_and_time_is_counted_without_breaks() -> None:
+    """Opened at 0 s, events at 10 s and 30 s, then 20 minutes of lunch, then an event after 5 s more."""
     points, none, cleared = (
         ("00:00", "look", *what) for what in (("points", 1), ("applicable", False), ("points", None))
     )
@@ -35,16 +36,8 @@ def test_points_and_not_applicable_put_each_other_out() -> None:
     step = replay(events(none, points)).step("look")
     assert (step.points, step.applicable) == (1, True)
     assert not replay(events(points, cleared)).step("look").decided
-
-
-def test_time_is_counted_without_breaks() -> None:
-    """Opened at 0 s, events at 10 s and 30 s, then 20 minutes of lunch, then an event after 5 s more."""
-    opened = ("00:00", None, "open", {"seconds": 9})
     given = [(time, "look", "points", 1) for time in ("00:10", "00:30", "20:30", "20:35")]
-    assert replay(events(opened, *given)).seconds == 10 + 20 + 5
-
-
-def test_half_points_and_odd_scales_are_kept() -> None:
+    assert replay(events(("00:00", None, "open", {"seconds": 9}), *given)).seconds == 10 + 20 + 5
     steps = rubric_from(rubric_of({"whole": 3, "odd": 2.5})).by_id
     assert (allowed_points(steps["whole"]), allowed_points(steps["odd"])) == ((0, 1, 2, 3), (0, 0.5, 1, 1.5, 2, 2.5))
 
