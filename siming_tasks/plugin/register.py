@@ -16,6 +16,7 @@ import logging
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -118,7 +119,13 @@ def _checked_simple_evaluate(simple_evaluate: Any, *args: Any, **kwargs: Any) ->
 
     def get_model_with_arguments(get_model: Any, model_name: str, force_simple: bool = False) -> Any:
         model_class = get_model(model_name, force_simple)
-        return _WithArguments(model_class, added) if added and model_name == model else model_class
+        if not added or model_name != model:
+            return model_class
+
+        def create(arg_string: str, additional_config: Mapping[str, Any] | None = None) -> Any:
+            return model_class.create_from_arg_string(arg_string, {**(additional_config or {}), **added})
+
+        return SimpleNamespace(create_from_arg_string=create)  # all that lmms-eval does with a class
 
     replaced = host.replaced({"lmms_eval.models:get_model": get_model_with_arguments})
     # `datasets` counts at s3.amazonaws.com how often its readers are used, also the one for text files, with which
@@ -160,17 +167,6 @@ def _missing_arguments(backend: Backend, mode: MediaMode, arguments: Mapping[str
 
 def _listed(arguments: Mapping[str, Any]) -> str:
     return ", ".join(f"{key}={value}" for key, value in arguments.items())
-
-
-class _WithArguments:
-    """Class of lmms-eval that is made with more arguments than the user gave."""
-
-    def __init__(self, model_class: Any, arguments: Mapping[str, Any]) -> None:
-        self.model_class, self.arguments = model_class, dict(arguments)
-
-    def create_from_arg_string(self, arg_string: str, additional_config: Mapping[str, Any] | None = None) -> Any:
-        """As ``lmms.create_from_arg_string``."""
-        return self.model_class.create_from_arg_string(arg_string, {**(additional_config or {}), **self.arguments})
 
 
 def _checked_evaluate(evaluate: Any, lm: Any, task_dict: Any, *args: Any, **kwargs: Any) -> Any:

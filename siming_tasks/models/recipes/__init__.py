@@ -207,7 +207,7 @@ def as_page() -> str:
     for entry in recipes().values():
         known = [value if key == "note" else f"{key}: {value}" for key, value in _facts(entry)]
         facts += f"| {entry.title}, `{entry.where}` | {entry.how}, {entry.facts} | {'; '.join(known)} |\n"
-        if lines := _commands(entry):
+        if lines := [line for line in (entry.server, entry.command()) if line]:
             commands += "\n".join([f"# {entry.title}", *lines]) + "\n"
     rows = [
         f"| {service.title} | {service.request_mb:g} | {service.images} | {service.checked} | {service.source}"
@@ -231,7 +231,3 @@ def _facts(entry: Recipe) -> Iterator[tuple[str, str]]:
         tense = "CANNOT be run again: retired" if entry.retired <= entry.checked else "will be retired"
         yield "service", f"{tense} on {entry.retired}"
     yield from (("note", note) for note in entry.notes)
-
-
-def _commands(entry: Recipe) -> list[str]:
-    return [line for line in (entry.server, entry.command()) if line]

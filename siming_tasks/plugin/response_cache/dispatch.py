@@ -13,7 +13,9 @@ Classes of lmms-eval 0.7.3 do not always return one reply for each request, in t
 request; their first failure raises. Most local classes take the task of a whole batch from its first request and look
 up the others' documents in that task's list. Here such classes are asked in a way that is safe.
 A class that ends with an error over an answer that it does not expect ends the run; here the request counts as answered
-as its service answered it (:mod:`siming_tasks.plugin.response_cache.attempt`).
+as its service answered it (:mod:`siming_tasks.plugin.response_cache.attempt`). Several catch the error of their reader
+of videos or pictures, write a line to the log and ask their model without them, or with black ones: a score of nothing
+that looks like any other. ``unread`` in ``media/backends.yaml`` marks them, and their readers are listened to.
 """
 
 from __future__ import annotations
@@ -42,7 +44,6 @@ from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.reply_schema import SCHEMA_ARGUMENT, schemas_sent
 from siming_tasks.plugin.response_cache.attempt import FAILED
 from siming_tasks.plugin.response_cache.ledger import REQUEST, Ledger, NotSent
-from siming_tasks.plugin.unread_media import unread_media
 
 if TYPE_CHECKING:
     from siming_tasks.plugin.response_cache.key import Request
@@ -55,6 +56,9 @@ which lmms-eval's classes count padding as tokens)."""
 
 NOT_SENT = f"{BUDGET_MARKER}]"
 """Reply that lmms-eval itself writes for a request that was not sent because too much was spent; it is never kept."""
+
+READERS = ("read_video", "load_video", "encode_video", "_encode_image_data_url")
+"""Functions of lmms-eval's modules and classes that read a file or encode a picture."""
 
 MAX_SLICE = 64
 """Requests of a slice: what a killed process loses at most."""
@@ -254,7 +258,7 @@ def one_reply_per_request(
         if key and not more:
             REQUEST.set(key)  # of a class that does not ask for media
         unread: Sequence[str] = ()
-        listening: Any = unread_media(model) if backend.unread else nullcontext(())
+        listening: Any = _unread_media(model) if backend.unread else nullcontext(())
         try:
             with _own_arguments_as_asked(model, backend, batch[0][0].args[1]), listening as unread:
                 replies = type(model).generate_until(model, [request for request, _ in batch])
@@ -291,6 +295,37 @@ def _marked_if_failed(output: Any, backend: Backend) -> Any:
     if backend.failed and isinstance(text, str) and re.search(backend.failed, text.strip()):
         return f"{FAILED}{text.strip() or 'an empty reply, which it also gives after an error'}"
     return output
+
+
+@contextmanager
+def _unread_media(model: Any) -> Iterator[list[str]]:
+    """While the block runs, note the errors of a model's readers, which are raised as before.
+
+    Readers are ``decord.VideoReader``, whatever module took it from there, and :data:`READERS` of the class's modules.
+    """
+    errors: list[str] = []
+
+    def noting(read: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(read)
+        def reader(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return read(*args, **kwargs)
+            except Exception as error:
+                first_line = next(iter(str(error).strip().splitlines()), "")
+                errors.append(f"{type(error).__name__}: {first_line}")
+                raise
+
+        return reader
+
+    modules = [sys.modules[base.__module__] for base in type(model).__mro__ if ".models." in base.__module__]
+    places = [(owner, name) for owner in (*modules, *type(model).__mro__) for name in READERS if name in vars(owner)]
+    if decord := sys.modules.get("decord"):
+        places += [(decord.VideoReader, "__init__"), (decord.VideoReader, "get_batch")]
+    with ExitStack() as stack:
+        for owner, name in places:
+            if callable(read := vars(owner)[name]):
+                stack.enter_context(patch.object(owner, name, noting(read)))
+        yield errors
 
 
 @contextmanager
