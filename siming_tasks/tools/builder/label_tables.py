@@ -16,7 +16,7 @@ import csv
 import difflib
 import io
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -147,9 +147,9 @@ class _Table:
 
     def __init__(self, grid: Grid, rubric: Rubric, problems: list[Problem]) -> None:
         self.file, self.grid, self.rubric, self.problems = grid.file, grid, rubric, problems
-        self._unknown: Counter[str] = Counter()
+        self._unknown: set[str] = set()
 
-    def _add(self, code: str, what: str, fix: str, row: int | None = None, column: str | None = None) -> None:
+    def _add(self, code: str, what: str, fix: str, row: int, column: str | None = None) -> None:
         self.problems.append(Problem(code, what, fix, self.file, row, column))
 
     def judgments(self) -> Iterator[Judgment]:
@@ -235,8 +235,8 @@ class _Table:
 
     def _unknown_step(self, number: int, step_id: str) -> None:
         """A finding for each unknown step, however many rows have it."""
-        self._unknown[step_id] += 1
-        if self._unknown[step_id] == 1:
+        if step_id not in self._unknown:
+            self._unknown.add(step_id)
             near = difflib.get_close_matches(step_id, self.rubric.by_id, 1, 0.6)
             fix = f"Write the id as the rubric has it{f' ({near[0]!r}?)' if near else ''}."
             self._add("step-unknown", f"{step_id!r} is no step of the rubric.", fix, number, "step_id")

@@ -204,7 +204,6 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "a pipe": (lambda g: pipe(g["labels"]), {}, "a pipe, and only regular files are read."),
     "an id with a blank": (lambda g: None, KEEP, "labels.csv:2: video_id: video 'Zhang San 2024-03-01' cannot be kept"),
     "an id that is a path": (lambda g: rename(g, "fall/1"), KEEP, "video 'fall/1' cannot be kept as an id"),
-    "an id that is too long": (lambda g: rename(g, "x" * 129), KEEP, "cannot be kept as an id: letters A-z"),
     "a report's list": (lambda g: rename(g, "index"), KEEP, "video 'index' cannot be kept as an id"),
     "one file elsewhere": (lambda g: rename(g, NAMES[2].upper()), KEEP, "it is one file with 'EXAM 003'"),
     "a broken file beside others": (
