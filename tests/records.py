@@ -68,8 +68,6 @@ def write_labels(videos: Iterable[Video], path: Path, raters: Sequence[str]) -> 
         sheet.writerow(["video_id", "step_id", "start", "end", "rater", "points"])
         for video in videos:
             for step in video.steps:
-                rows = (
-                    [video.video_id, step.step_id, step.start, step.end, name, step.scores[name]] for name in raters
-                )
-                sheet.writerows(rows)
+                about = [video.video_id, step.step_id, step.start, step.end]
+                sheet.writerows([*about, name, step.scores[name]] for name in raters)
     return path
