@@ -67,6 +67,8 @@ def test_matrix_and_range_are_those_of_the_tags(videos: Any, fmt: str) -> None:
             # the one kind that keeps FFmpeg's fast arithmetic
             fast = fmt == "yuv420p" and tag in (BT601_525, BT601_625) and range_ == LIMITED
             assert videos.psnr(small, halved) > ENOUGH - fast, (tag, range_)
+            for_jpeg = to_rgb(scene(fmt, matrix=tag, range_=range_), WIDTH // 2, "bgr24")[..., ::-1]
+            assert videos.psnr(for_jpeg, halved) > ENOUGH - 5 * fast, (tag, range_)
 
 
 def test_primary_colours_have_the_numbers_of_the_standard() -> None:
