@@ -7,6 +7,7 @@ import gzip
 import json
 import re
 from dataclasses import dataclass
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,21 @@ def replies_in(path: Path) -> list[Any]:
     """The run, request and entry of every reply in a packed data file of a report."""
     calls = [re.fullmatch(r'SIMING\.packed\("([A-Za-z0-9+/=]*)"\);', line) for line in path.read_text().splitlines()]
     return [each for call in calls for each in json.loads(gzip.decompress(base64.b64decode(call[1])))]
+
+
+class Page(HTMLParser):
+    """Parser of a page: its elements with their attributes, and its visible text."""
+
+    def __init__(self, text: str, path: Path | None = None) -> None:
+        super().__init__()
+        self.path, self.elements, self.text = path, [], ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
 
 
 def text_of(path: Path) -> str:

@@ -17,8 +17,8 @@ from siming_tasks.report.pages.exams import difference_kind
 def test_plain_text_has_no_negative_zero_and_a_dash_for_no_value() -> None:
     assert [plain_number(x) for x in (None, -0.0004, 0.0, -0.25)] == ["-", "0.000", "0.000", "-0.250"]
     assert [page_number(x) for x in (None, -0.0004, -0.25)] == ["–", "0.000", "−0.250"]
-    assert [page_points(x) for x in (None, float("nan"), 2.0, 2.5, 77.55)] == ["–", "–", "2", "2.5", "77.55"]
-    assert [page_points(x) for x in (55.000000001, 0.1 + 0.2, 12.504)] == ["55", "0.3", "12.5"], "sums of shares"
+    points = (None, float("nan"), 2.0, 2.5, 77.55, 0.1 + 0.2)
+    assert [page_points(x) for x in points] == ["–", "–", "2", "2.5", "77.55", "0.3"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -24,27 +23,12 @@ from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import read_run
 from siming_tasks.tasks import ABLATION_TASKS, BENCHMARK_TASKS
 from tests.records import write_predictions
-from tests.report.conftest import HOSTILE_SLUG, OPTIONS, Lab, replies_in, text_of, write_run
-
-
-class Page(HTMLParser):
-    """Parser of a page: its elements with their attributes, and its visible text."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.path, self.elements, self.text = path, [], ""
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
+from tests.report.conftest import HOSTILE_SLUG, OPTIONS, Lab, Page, replies_in, text_of, write_run
 
 
 @pytest.fixture(scope="module")
 def pages(lab: Lab) -> list[Page]:
-    return [Page(path) for path in sorted(lab.out.rglob("*.html"))]
+    return [Page(path.read_text(encoding="utf-8"), path) for path in sorted(lab.out.rglob("*.html"))]
 
 
 def one(run: Path) -> Path:

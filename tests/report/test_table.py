@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import io
-import math
 import re
 
 import pytest
@@ -35,12 +33,7 @@ def test_no_name_is_a_command_in_any_form() -> None:
     assert escape_tex("org/模型-7B", breakable=True) == r"org/\allowbreak{}\cjk{模型}-7B"
 
 
-def test_a_number_is_rounded_alike_in_text_and_whole_in_csv() -> None:
-    table = Table(["run", "kappa"], [[Name("a"), Number(1 / 3, 0.25, 0.4)]])
-    assert "| a | 0.333 [0.250, 0.400] |" in table.to_markdown()
-    assert "a & $0.333$ $[0.250, 0.400]$ " in table.to_tex()
-    (row,) = csv.DictReader(io.StringIO(table.to_csv()))
-    assert math.isclose(float(row["kappa"]), 1 / 3, rel_tol=0, abs_tol=0)
+def test_ends_of_intervals_have_columns_in_csv() -> None:
     table = Table(["run", "a", "b"], [[Name("x"), Number(0.5, 0.25, 0.75), Number(0.125)], [Name("y"), None, 1]])
     assert table.to_csv() == "run,a,a low,a high,b\nx,0.5,0.25,0.75,0.125\ny,,,,1\n"
 
@@ -49,6 +42,7 @@ def test_a_number_is_rounded_alike_in_text_and_whole_in_csv() -> None:
     ("number", "text", "tex", "value"),
     [
         (Number(None), "-", "--", ""),
+        (Number(1 / 3, 0.25, 0.4), "0.333 [0.250, 0.400]", "$0.333$ $[0.250, 0.400]$", repr(1 / 3)),
         (Number(0.474, comparable=False), "0.474‡", r"$0.474$\textsuperscript{\ddag}", "0.474"),
         (Number(0.25, 0.1, 0.4, signed=True), "+0.250 [+0.100, +0.400]", "$+0.250$ $[+0.100, +0.400]$", "0.25"),
         (Number(-0.0001), "0.000", "$0.000$", "-0.0001"),

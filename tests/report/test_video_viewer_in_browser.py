@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,37 +71,6 @@ IN_VIEW = (
     " return e.contains(document.elementFromPoint(x, y)); })"
 )
 """Script that returns true if an element's upper middle is on the screen and nothing lies over it."""
-SEEN_ROWS = (
-    f"[...document.querySelectorAll('{SHEET} tbody tr')].filter(row => {{"
-    " const b = row.getBoundingClientRect();"
-    " return [b.top + 2, b.bottom - 2].every(y => row.contains(document.elementFromPoint(b.left + 9, y))); }).length"
-)
-
-
-def with_judges(page: str, count: int) -> str:
-    """The page of an exam with so many judges: the last one's columns are written again."""
-    for cell in (r'<th [^>]*data-run="[^"]*".*?</th>', r'<td class="(?:num )?j\b.*?</td>'):
-        page = re.sub(
-            rf"((?:{cell})+)",
-            lambda row, cell=cell: row[0] + (own := re.findall(cell, row[0]))[-1] * (count - len(own)),
-            page,
-        )
-    return page
-
-
-@pytest.mark.parametrize(("size", "least"), [*zip(SCREENS.values(), (25, 17, 7), strict=True), ((720, 450), 6)])
-def test_an_exam_opens_with_the_grid_in_view(chromium: Any, served: Served, lab, first: str, size, least: int) -> None:
-    """Rows of 33 that are on the screen and uncovered, with twelve judges; the last size is a desktop at 200 %."""
-    page = lab.out / "videos" / f"{first}.html"
-    (many := page.with_stem("many")).write_text(with_judges(page.read_text(), 12))
-    try:
-        with screen(chromium, *size):
-            visit(chromium, served, "videos/many.html", PLAYER)
-            assert run(chromium, f"document.querySelectorAll('{SHEET} thead th[data-run]').length") == 12
-            assert run(chromium, SEEN_ROWS) >= least
-            assert run(chromium, "document.documentElement.scrollWidth <= innerWidth")
-    finally:
-        many.unlink()
 
 
 def test_video_and_reply_stay_in_view_while_the_grid_scrolls(browser: Any, served: Served, lab, first: str) -> None:
