@@ -10,7 +10,10 @@ tried again. Survivors are printed with their lines. Exit code 1: fewer than 90 
 Some survivors change nothing: ``return BROKEN`` (it is None); ``<`` for ``<=`` where rounding is told from variation
 (no number lies on 1e-9 or 1e-12); a shift in ``_moments`` (a correlation does not know it); an upper end of a rule of
 three above 1 (it is cut to the range); another share where ``known`` is False (only known ones are counted); ``None not
-in pair[:3]`` in ``comparable`` (the third is a request's id, never None); a limit of sizes that is one larger.
+in pair[:3]`` in ``comparable`` (the third is a request's id, never None); a limit of sizes that is one larger; a slice
+that ends behind its text; what tells that a reply needs no look at its thinking (it is read alike with one);
+``ensure_ascii`` (the JSON is equal); ``strict`` of a zip of equal lengths; ``allow_inf_nan`` behind a reader that makes
+None of both.
 """
 
 from __future__ import annotations

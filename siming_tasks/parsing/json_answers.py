@@ -31,9 +31,7 @@ DEEPEST = 8  # objects within each other that are looked at
 _Readings = dict[str, Reading]
 
 
-def read_answers(
-    groups: Sequence[Group], names: StepNames, answer: Answer, abstain: bool = False
-) -> dict[str, Reading]:
+def read_answers(groups: Sequence[Group], names: StepNames, answer: Answer, abstain: bool) -> dict[str, Reading]:
     """Step id -> reading; a later object's replaces an earlier one's.
 
     A bare ``{id: value}`` counts where no other object has the key that was asked for. Of a text that ends inside an

@@ -27,7 +27,7 @@ _OF_STEP = re.compile(
 """Beginning of a heading of all steps, and of one within a step's block."""
 
 
-def read_text(text: str, names: StepNames, answer: Answer, abstain: bool = False) -> dict[str, Reading]:
+def read_text(text: str, names: StepNames, answer: Answer, abstain: bool) -> dict[str, Reading]:
     """Step id -> reading; the last answer of a step counts."""
     text = _BOLD.sub(lambda title: f"# {title[2]}", fold(text[-MAX_TEXT:]))
     text = _MARKUP.sub("", _ANSWER_TAG.sub("\nanswer: ", text)).strip()

@@ -105,7 +105,7 @@ def asked_ids(
             share of the *first* task in lmms-eval 0.7.3.
     """
     some = [part for part in slices if part.offset or part.limit is not None or part.shard]
-    if partial or any(part.parts or 0 < (part.limit or 0) < 1 for part in some):
+    if partial or any(part.parts for part in some):
         return frozenset(have)
     if not slices:
         return frozenset(expected_ids(TASKS[setting], videos))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -121,3 +122,5 @@ def test_a_build_says_who_cannot_judge_which_steps(tmp_path: Path, capsys: pytes
             f"2 of the 4 steps need sound: 1 of 2 physicians heard it, 1 of 2 physicians did not; this task {gives}."
         )
         assert sentence.endswith(expected)
+    dataset = replace(dataset, rater_facts={})  # who heard is not stated
+    assert "need sound" not in estimand_of(build_reference_matrix(dataset, setting), dataset, "full_score").sentence

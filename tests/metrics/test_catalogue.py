@@ -12,7 +12,7 @@ from sklearn import metrics as sk
 from siming_tasks.metrics import evaluate, ordinal_labels
 from siming_tasks.metrics.catalogue import CATALOGUE, headline, select, statistic
 from siming_tasks.metrics.correlation import totals
-from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED, READINGS
+from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED, READINGS, flagged
 from siming_tasks.metrics.jackknife import jackknife
 
 nan = np.nan
@@ -105,6 +105,8 @@ def test_tables_and_rows(exams):
         (None, None, None, "")  # a count of this run, no sample
     }
     assert "not-comparable" in rows.one(RANKED, ALL, "qwk").flags  # 80 % answered
+    row = replace(rows.one(RANKED, ALL, "qwk"), flags=())
+    assert [flagged(row, "qwk", share).flags for share in (0.949, 0.95)] == [("not-comparable",), ()]
     assert "not-comparable" not in rows.one(ANSWERED, ALL, "coverage").flags
     assert rows.of(READINGS).names("row") == ["mapping proportional", "mapping proportional-3/4", "positive error",
                                               "positive correct"]  # fmt: skip

@@ -171,6 +171,12 @@ def test_lines_tables_and_blocks(reply: str, expected: str) -> None:
     assert " ".join(f"{found[step.id]:g}" if step.id in found else "-" for step in FULL) == expected
 
 
+def test_a_line_without_a_value_is_unreadable_unless_another_has_one() -> None:
+    assert read("cpr_01: two\ncpr_02: some\ncpr_02: 1\ncpr_02: most").missing == {
+        "cpr_01": "unreadable", "cpr_03": "absent",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("reply", "expected"),
     [

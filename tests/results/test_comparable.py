@@ -43,9 +43,17 @@ def test_runs_fall_into_groups_within_which_all_can_be_compared():
         comparison_entries([a, b])
 
 
-def record(**media: object) -> Record:
+def test_a_mode_that_is_not_known_is_not_stated() -> None:
+    found = [_conditions(record(mode=mode))[CONDITIONS.index("media")] for mode in ("frames", "video", "unknown")]
+    assert found == ["frames", "video", None]
+    schemas = [record(), record(prompt="a"), record(prompt="a", reply_schema="b")]
+    assert [_conditions(one)[CONDITIONS.index("schema")] for one in schemas] == [None, "none", "b"]
+
+
+def record(prompt: str | None = None, reply_schema: str | None = None, **media: object) -> Record:
     shown = {"mode": "frames", "n_frames": 8, "quality": 90, **media}
-    return Record.from_json({"id": "full_score/v0", "answers": {}, "media": shown})
+    asked = {"prompt": prompt, "reply_schema": reply_schema}
+    return Record.from_json({"id": "full_score/v0", "answers": {}, "media": shown, **asked})
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,9 @@ def test_names_come_from_what_was_run(exams: Dataset, make_run: Callable[..., Pa
     assert [s.name for s in sources] == ["rater_b", "org/Model-7B (b)", "local-3B", "mine", "org/Model-7B (b) (2)"]
     assert [s.slug for s in sources] == ["rater-b", "org-model-7b-b", "local-3b", "mine", "org-model-7b-b-2"]
     assert [s.role for s in sources] == ["reference", *["model"] * 4]
+    (tmp_path / "b").rename(tmp_path / "x=b")
+    assert find_runs([str(tmp_path / "x=b")])[0].name == "org/Model-7B"  # a path that is there gives no name
+    (tmp_path / "x=b").rename(tmp_path / "b")
     assert dataset_folder(sources) == exams.root
     assert sources[1].facts["model_args"] == "pretrained=org/Model-7B,***"  # secrets do not travel
     assert "sk-private" not in json.dumps(sources[1].facts)

@@ -17,6 +17,7 @@ from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.parsing import parse_reply
 from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.results.record import Record
+from siming_tasks.results.record_parser import raw_reply
 from siming_tasks.results.run import Run, read_run
 from siming_tasks.tasks import STANDARD_TASKS, TASKS
 from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
@@ -205,6 +206,7 @@ def test_an_edited_record_is_refused(dataset: Dataset, tmp_path: Path) -> None:
         ({"id": "full_score/v002"}, "id 'full_score/v002' is not 'full_score/v001'"),
         ({"answers": {"cpr_01": 99}}, "answer 99 to 'cpr_01' is off the scale or was not asked"),
         ({"answers": {"cpr_99": 1}}, "answer 1 to 'cpr_99' is off the scale or was not asked"),
+        ({"answers": {"cpr_01": "1"}}, "answer 1 to 'cpr_01' is off the scale"),
         ({"answers": {"cpr_01": 1e-9}}, "answer 1e-09 to 'cpr_01' is off the scale"),
         ({"answers": [1]}, "`answers` is not an object"),
         ({"missing": {"cpr_01": "lost"}}, "missing 'cpr_01': 'lost' was not asked or is no reason"),
@@ -232,6 +234,11 @@ def test_a_reply_is_read_anew_and_counts_where_its_record_says_otherwise(dataset
     )
     logged(path, [first], texts[:1])
     assert "reply-disagrees" not in {problem.code for problem in read_run(path, dataset).problems}
+
+
+def test_several_samples_of_one_reply_are_no_reply() -> None:
+    found = [raw_reply({"resps": resps}) for resps in ([["a"]], [["a", "b"]], None)]
+    assert found == ["a", '["a", "b"]', None]
 
 
 def test_half_a_surrogate_pair_or_nan_in_a_log_loses_nothing(dataset: Dataset, tmp_path: Path) -> None:
@@ -296,5 +303,7 @@ def test_paths_without_predictions_are_refused(dataset: Dataset, tmp_path: Path)
         with pytest.raises(DataError, match=message):
             read_run(tmp_path / name, dataset)
     lines(tmp_path / "many.jsonl", repeat([], 1_100))
+    lines(tmp_path / "empty" / "p.jsonl", [{**FULL, "scores": {"cpr_01": 1}}])
+    assert len(read_run(tmp_path / "empty", dataset).records["full_score"]) == 1  # a prediction file in a folder
     *_, last = read_run(tmp_path / "many.jsonl", dataset, strict=False).problems
     assert (last.code, last.line) == ("too-many-errors", 1_000)

@@ -73,7 +73,7 @@ def test_full_panel_by_hand() -> None:
     panel = build_score_matrix(records, DATASET, "full_score")
     nan = np.nan
     assert panel.video_ids == ("v1", "v2") and panel.step_ids == ("x_01", "x_02", "y_01")
-    assert panel.skills == ("x", "x", "y")
+    assert panel.skills == ("x", "x", "y") and panel.sites == ()
     np.testing.assert_array_equal(panel.max_score, [3, 2, 1])
     np.testing.assert_array_equal(panel.reference, [[3, 1, nan], [0, 2, nan]])  # N/A and withheld are no reference
     np.testing.assert_array_equal(panel.predicted, [[2, 1, nan], [0, nan, 1]])  # 9 of 2 points is no answer
@@ -145,7 +145,8 @@ def test_evaluation_counts_statuses_and_reasons() -> None:
         record("full_score", "v1", None, '{"scores": {"x_01": 2, "x_02": 7}}'),
         record("full_score", "v2", None, "[LMMS_EVAL_REQUEST_FAILED after 3 retries] timeout"),
     ]
-    result = evaluate_records(records, DATASET, Options(), "full_score")
+    other = record("clip_score", "v2", "x_01", '{"score": 1}')  # of another setting
+    result = evaluate_records([*records, other], DATASET, Options(), "full_score")
     assert result["statuses"]["partial"] == 1 and result["statuses"]["request_failed"] == 1
     assert sum(result["statuses"].values()) == 2
     assert result["missing"]["off_scale"] == 1

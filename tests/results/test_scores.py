@@ -101,3 +101,8 @@ def test_a_frame_has_one_row_for_each_step_of_each_record(folder: Path, predicti
             wanted = matrix.reference[v, s] if matrix.answer == "score" else float(matrix.reference_wrong[v, s])
             if not np.isnan(matrix.reference[v, s]):
                 assert row.reference == wanted
+    first, *others = predictions.read_text().splitlines(keepends=True)
+    predictions.write_text("".join(others))
+    fewer = st.load(predictions, folder).to_pandas()
+    lost = fewer[fewer.status == "no_line"]  # a request without a line has its rows
+    assert len(fewer) == len(frame) and set(lost.video_id) == {json.loads(first)["video_id"]}

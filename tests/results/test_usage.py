@@ -15,7 +15,7 @@ from siming_tasks.data import open_dataset
 from siming_tasks.parsing import Parsed, parse_reply
 from siming_tasks.report.formatting import usage_line
 from siming_tasks.results.record import Conditions, Record, answered_more, is_asked_again
-from siming_tasks.results.usage import Prices, add_usage, load_prices, usage_summary
+from siming_tasks.results.usage import Prices, Usage, add_usage, load_prices, usage_summary
 from tests.records import record_json
 from tests.results.test_read import logged
 
@@ -27,6 +27,11 @@ models:
   gpt-x-mini*: {input: 0.1, output: 0.4}
   gpt-x-mini-2026-*: {input: 0.2, output: 0.8}
 """
+
+
+def test_the_name_of_a_model_in_a_log_tells_no_key() -> None:
+    read = Usage(model="https://me:sk-secret@host/v1?key=sk-secret", latency=1.5)
+    assert "secret" not in f"{read!r}" and read.latency == 1.5 and Usage(model="org/Model-7B").model == "org/Model-7B"
 
 
 def test_a_price_is_that_of_the_name_or_of_its_longest_pattern(tmp_path: Path) -> None:

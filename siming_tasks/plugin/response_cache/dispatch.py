@@ -132,10 +132,10 @@ def _in_threads(model: Any, requests: Sequence[Request], on_reply: OnReply, ledg
 
     pool = ThreadPoolExecutor(threads, "siming-asks")
     with _progress_bar(model, len(requests)) as bar:
-        futures = [pool.submit(ask, request) for request in requests]
         try:
+            futures = [pool.submit(ask, request) for request in requests]
             wait(futures, return_when=FIRST_EXCEPTION)
-        finally:  # at an error or an interrupt, what is under way is still waited for and kept
+        finally:  # at an error or an interrupt (of this very list, too) what is under way is still waited for and kept
             pool.shutdown(wait=True, cancel_futures=True)
         for future in futures:
             if not future.cancelled():
