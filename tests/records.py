@@ -16,7 +16,17 @@ from siming_tasks.parsing import Parsed
 from siming_tasks.results import read_predictions
 from siming_tasks.results.record import Conditions, Record, distinct_records
 
-__all__ = ["distinct", "number_of", "prediction", "record_json", "write_labels", "write_predictions", "write_rater"]
+__all__ = ["distinct", "number_of", "prediction", "record_json", "sample", "write_labels", "write_predictions",
+           "write_rater"]  # fmt: skip
+
+
+def sample(schema: Mapping[str, Any]) -> Any:
+    """A small value that a JSON schema of a step's detail allows."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema["type"] == "array":
+        return [sample(schema["items"])] * schema.get("minItems", 0)
+    return "seen" if schema["type"] == "string" else schema.get("minimum", 1)
 
 
 def record_json(setting: str, video_id: str, step_id: str | None, parsed: Parsed, **conditions: Any) -> dict[str, Any]:

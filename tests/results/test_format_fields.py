@@ -16,7 +16,7 @@ from siming_tasks.results.read_predictions import load_predictions
 from siming_tasks.results.run import read_run
 from siming_tasks.tasks import TASKS
 from siming_tasks.tasks.expected_requests import expected_requests, steps_of
-from tests.records import distinct, record_json, write_predictions
+from tests.records import distinct, record_json, sample, write_predictions
 from tests.results.test_read import flat, lines, logged
 
 FORMS = [name for name, task in TASKS.items() if task.answer_format.record_fields]
@@ -41,7 +41,13 @@ def answered(name: str, dataset: Dataset, every: int = 3) -> list[dict[str, Any]
             "reason": lambda step, number=number: f"reason {number}",
         }
         details = {
-            key: {step.id: values[key](step) for step in steps} for key in setting.answer_format.reply_keys.values()
+            key: {
+                step.id: values[key](step)
+                if key in values
+                else sample(setting.answer_format.step_schema(step, setting.answer)[key])
+                for step in steps
+            }
+            for key in setting.answer_format.reply_keys.values()
         }
         text = format_answers(said, steps, setting.answer, abstained=away, details=details or None)
         parsed = setting.answer_format.parse(text, steps, setting.answer)

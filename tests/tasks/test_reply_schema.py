@@ -12,6 +12,7 @@ from siming_tasks.parsing import format_answers
 from siming_tasks.rubrics import default_rubric
 from siming_tasks.rubrics.rubric import RubricStep, allowed_points
 from siming_tasks.tasks import TASKS, TaskSpec
+from tests.records import sample
 
 RUBRIC = default_rubric()
 NAMED = sorted({(task.scope, task.answer, task.answer_format.name) for task in TASKS.values()})
@@ -46,12 +47,9 @@ def test_the_schema_allows_what_is_read_and_nothing_else(scope: str, answer: str
     for worst in (True, False):
         points = {s.id: float(worst) if answer == "error" else allowed_points(s)[0 if worst else -1] for s in steps}
         errors = {s.id: [error.id for error in s.errors[:1]] if worst else [] for s in steps}  # "correct" has none
-        every = {
-            "errors": errors,
-            "reason": {s.id: "seen" for s in steps},
-            "evidence": {s.id: [[1, 2.5]] for s in steps},
-        }
-        details = {key: every[key] for key in keys}
+        stated = {s.id: task.answer_format.step_schema(s, task.answer) for s in steps}
+        details: dict[str, Any] = {key: {s.id: sample(stated[s.id][key]) for s in steps} for key in keys}
+        details |= {"errors": errors} if "errors" in details else {}
         reply = json.loads(format_answers(points, steps, task.answer, details=details or None))
         assert valid(schema, reply), reply
         parsed = task.answer_format.parse(json.dumps(reply), steps, task.answer)

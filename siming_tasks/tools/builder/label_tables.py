@@ -54,6 +54,9 @@ def read_labels(
     problems: list[Problem] = []
     failed: list[Problem] = []
     empty: list[Path] = []
+    for step_id in sorted({*COLUMNS} & {*rubric.by_id}):
+        what = f"step {step_id!r} of the rubric is called as a column of every table is."
+        problems.append(Problem("step-id-reserved", what, "Give it another id in the rubric."))
     for path in paths:
         try:
             if is_event_log(path):

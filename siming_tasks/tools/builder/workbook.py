@@ -128,7 +128,8 @@ def _grid(file: str, sheet: Any, formulas: Any) -> Grid:
         if isinstance(cell.value, float) and cell.value % 1 and next(iter(rows.values())).get(column) in NAMES:
             found.append(("is a number where a name stands", "Format the column as text and write the name again"))
         row = sheet.row_dimensions.get(number)  # a filter hides rows, too
-        if column in hidden or (row and row.hidden):
+        low = sheet.sheet_format.zeroHeight if row is None or row.height is None else row.height < 1
+        if column in hidden or low or (row and row.hidden):
             place = "column" if column in hidden else "row"
             found.append((f"is in a hidden {place}", "Show it (and remove filters) if it counts, else delete it"))
         for how, fix in found:

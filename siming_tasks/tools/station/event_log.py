@@ -10,7 +10,8 @@ An act sets one field of one step, and the latest one stands: an undo is an act,
 earlier than the one before it, so the state is that of the acts in the order of time, whichever log took over which.
 
 Write-ahead logging lets several stations write and others read at the same time; ``synchronous=FULL`` waits for the
-disk before an event is acknowledged, so that neither a killed process nor a power cut takes it back.
+disk before an event is acknowledged, so that neither a killed process nor a power cut takes it back. Each event goes on
+into the file itself (``wal_autocheckpoint=1``): whoever copies that alone after a kill has all of them.
 """
 
 from __future__ import annotations
@@ -399,7 +400,13 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     """An open connection, ``rw`` or ``ro``, that several threads may use and that believes nothing the file defines."""
     address = f"{path.absolute().as_uri()}?mode={mode}"
     connection = sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False)
-    for setting in ("trusted_schema=OFF", "cell_size_check=ON", "foreign_keys=ON", "synchronous=FULL"):
+    for setting in (
+        "trusted_schema=OFF",
+        "cell_size_check=ON",
+        "foreign_keys=ON",
+        "synchronous=FULL",
+        "wal_autocheckpoint=1",
+    ):
         connection.execute(f"PRAGMA {setting}")
     return connection
 

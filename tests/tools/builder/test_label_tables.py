@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -266,6 +267,8 @@ BOOKS: dict[str, tuple[Callable[[Any], Any], list[Any] | str]] = {
     "a formula without a value": (value("=1+1"), "[cells-unseen] + :2 + column C + formula without a value + save it"),
     "merged cells": (lambda s: s.merge_cells("A2:A3"), "[cells-merged] + :2: cells A2:A3 are merged + fill in every"),
     "a hidden row": (lambda s: setattr(s.row_dimensions[2], "hidden", True), f"{UNSEEN} is in a hidden row"),
+    "a row of no height": (lambda s: setattr(s.row_dimensions[2], "height", 0.5), f"{UNSEEN} is in a hidden row"),
+    "rows of no height": (lambda s: setattr(s.sheet_format, "zeroHeight", True), "[cells-unseen] + is in a hidden row"),
     "a hidden column": (lambda s: setattr(s.column_dimensions["C"], "hidden", True),
                         "[cells-unseen] + :1: column C: 'cpr_01' is in a hidden column (and 2 more"),
     "grouped columns": (lambda s: s.column_dimensions.group("B", "C", hidden=True), "column C + in a hidden column"),
@@ -280,6 +283,13 @@ def test_a_workbook_is_read_right_or_refused(tmp_path: Path, name: str) -> None:
     got = found(book(tmp_path / "labels.xlsx", ROWS, change))
     judge(got, expected)
     assert "datetime" not in str(got)
+
+
+@pytest.mark.parametrize("step_id", ["student", "points"])
+def test_a_step_that_is_called_as_a_column_is_refused(tmp_path: Path, step_id: str) -> None:
+    rubric = rubric_from(json.loads(json.dumps(RUBRIC).replace('"cpr_01"', f'"{step_id}"')))
+    _, problems = read_labels([csv(tmp_path / "a.csv", WIDE.replace("cpr_01", "cpr_02"))], rubric)
+    assert problems[0].code == "step-id-reserved" and f"step '{step_id}' of the rubric" in problems[0].what
 
 
 def test_every_sheet_of_a_workbook_is_a_table(tmp_path: Path) -> None:

@@ -47,6 +47,8 @@ def test_event_log_is_private_and_append_only(tmp_path: Path, three: Rubric) -> 
     event_log = begun(path, three)
     act(event_log, "name-0001", "points", "look", 1)
     act(event_log, "name-0002", "comment", "look", "half \ud83d of a sign")
+    (copied := tmp_path / "copied.sqlite").write_bytes(path.read_bytes())  # as of a station that was killed
+    assert [event.value for event in EventLog.read(copied).events()] == [1, "half \ufffd of a sign"]
     assert {stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()} == {0o600}, "the log's files too"
     with sqlite3.connect(path) as other:
         for statement in ("DELETE FROM acts", "UPDATE acts SET value = '2'"):
