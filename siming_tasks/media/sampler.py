@@ -65,7 +65,7 @@ def frame_range(times: NDArray[np.float64], start: float, end: float) -> tuple[i
     """
     if not 0 <= start < end < math.inf:
         raise MediaError(f"span {start:g}-{end:g} s is empty or negative; a step needs 0 <= start < end.")
-    period = float(times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else 0.0
+    period = float(times[-1]) / (len(times) - 1) if len(times) > 1 else 0.0
     if start > times[-1] + period or end > times[-1] + period + OVERRUN:
         raise MediaError(f"span {start:g}-{end:g} s reaches past the last frame at {times[-1]:.3f} s.")
     first = int(np.searchsorted(times, start - SLACK, side="left"))
