@@ -11,14 +11,20 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.analysis.comparison import NO_VIDEO
 from siming_tasks.cli import main
 from siming_tasks.common.schema import StepLabel
 from siming_tasks.data import Dataset
-from siming_tasks.metrics.evaluate import ALL, RANKED
+from siming_tasks.metrics.catalogue import COVERAGE
+from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED
+from siming_tasks.metrics.no_video import SHUFFLED
+from siming_tasks.report.standings import Entrant, stand
+from siming_tasks.results.comparable import TaskRun
 from siming_tasks.results.discovery import find_runs
 from siming_tasks.results.run import read_run
 from siming_tasks.tasks import BENCHMARK_TASKS
 from siming_tasks.tools.board.build import build_board
+from siming_tasks.tools.board.disclosure import coarse
 from siming_tasks.tools.board.submission import ModelCard, pack, predictions_of, read_submission
 from tests.report.conftest import OPTIONS, packed, write_run
 
@@ -134,6 +140,17 @@ def test_all_that_a_board_says_of_the_labels_is_a_few_coarse_numbers(dozen: Data
                 if (row["table"], row["row"], row["metric"]) == (RANKED, ALL, "qwk")]  # fmt: skip
     assert written["settings"][0]["judges"][0]["value"] == round(value, 3) != value
     assert str(value)[:7] not in page + json.dumps(written)
+
+
+def test_a_coarse_standing_holds_no_other_number_about_labels(lab) -> None:
+    run = read_run(lab.runs / "noisy", lab.dataset)
+    judge = Entrant(TaskRun.of(run, "full_score"), "0", "model", run.evaluate("full_score", OPTIONS))
+    standing = stand([judge], lab.dataset, "full_score", OPTIONS)
+    whole, kept = standing.comparison, coarse(standing).comparison
+    told, known = ({(row.table, row.metric) for row in made.rows} for made in (kept, whole))
+    assert told == {(ANSWERED, COVERAGE), (RANKED, "qwk"), (NO_VIDEO, "qwk")} < known
+    assert any(row.row.startswith(SHUFFLED) for row in whole.rows)
+    assert not any(row.row.startswith(SHUFFLED) for row in kept.rows)
 
 
 def test_one_label_for_every_step_gives_no_label_away(dozen: Dataset, tmp_path: Path) -> None:

@@ -149,6 +149,8 @@ def test_weights_are_known_by_their_files_and_the_libraries_that_compute(
     assert new() == 1
     monkeypatch.setattr(metadata, "version", lambda name: "99")
     assert new() == 1 and new() == 0
+    known = {name: metadata.version(name) for name in ("lmms_eval", "torch")}  # those that are loaded
+    assert known.items() <= identity_of(Echo())["versions"].items()
     assert identity_of(Echo(pretrained="a--b/c"))["files"] == {}  # no name that the hub's library would take
     assert identity_of(Echo(pretrained="~nobody-of-this-name/x"))["files"] == {}
 
