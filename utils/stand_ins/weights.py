@@ -121,7 +121,7 @@ class PixelProcessor(Processor):
     """Processor that gives pixels beside the tokens: none, or those of a video, one by one."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> BatchFeature:
-        shown = torch.zeros(1, len(kwargs.get("videos") or ()), 1)
+        shown = torch.zeros(1, len(kwargs.get("videos", ())), 1)
         tokens = super().__call__(*args, **kwargs)
         return BatchFeature({**tokens, "pixel_values": torch.zeros(1), "pixel_values_videos": shown})
 
