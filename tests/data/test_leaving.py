@@ -266,7 +266,7 @@ def test_a_check_takes_at_most_300_mb_beside_one_picture(
     with av.open(str(tmp_path / "v.mp4"), "w") as out:
         stream = out.add_stream("libx264", rate=25)
         (stream.width, stream.height), stream.pix_fmt = size, "yuv420p"
-        stream.options = {"preset": "ultrafast", "x264-params": f"ref={refs}:bframes=3"}
+        stream.options = {"preset": "ultrafast", "threads": "1", "x264-params": f"ref={refs}:bframes=3:rc-lookahead=0"}
         for number in range(40 if refs == 3 else 18):
             flat[100:200, 90 * number : 90 * number + 90] = 6 * number
             out.mux(stream.encode(av.VideoFrame.from_ndarray(flat, format="yuv420p")))
