@@ -196,7 +196,8 @@ def _decode(about: _About, path: Path, timeline: Timeline, problems: list[Proble
         broken = True
     lost = len(known) - frames
     if damaged or lost > 0 or broken:
-        at = first_bad if first_bad is not None else float(known[min(frames, len(known) - 1)])
+        first_lost = float(known[min(frames, len(known) - 1)]) if len(known) else 0.0  # a file may have no key frame
+        at = first_lost if first_bad is None else first_bad
         what = f"{max(lost, 0)} pictures cannot be decoded and {damaged} are damaged, the first at {at:.2f} s."
         problems.append(about.problem("media-damaged", what, "Export it again from the source."))
     elif frames and brightest - darkest < 8:
