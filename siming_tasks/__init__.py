@@ -16,17 +16,17 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from siming_tasks.analysis.compare_runs import compare
-    from siming_tasks.analysis.diagnosis import diagnose
+    from siming_tasks.benchmark.metrics import Estimate, Rows, ScoreMatrix, difference, estimate, evaluate
+    from siming_tasks.benchmark.parsing import parse_reply
+    from siming_tasks.benchmark.rubrics import default_rubric
+    from siming_tasks.benchmark.tasks import list_tasks
+    from siming_tasks.benchmark.tasks.prompt import build_prompt
     from siming_tasks.data import Dataset, check_dataset, open_dataset
-    from siming_tasks.metrics import Estimate, Rows, ScoreMatrix, difference, estimate, evaluate
     from siming_tasks.options import Options
-    from siming_tasks.parsing import parse_reply
-    from siming_tasks.report.build import write_report
-    from siming_tasks.results.run import Run, load, read_run, score_run
-    from siming_tasks.rubrics import default_rubric
-    from siming_tasks.tasks import list_tasks
-    from siming_tasks.tasks.prompt import build_prompt
+    from siming_tasks.study.analysis.compare_runs import compare
+    from siming_tasks.study.analysis.diagnosis import diagnose
+    from siming_tasks.study.report.build import write_report
+    from siming_tasks.study.results.run import Run, load, read_run, score_run
     from siming_tasks.tools.builder import build_dataset
 
 __version__ = "0.1.0"
@@ -59,17 +59,19 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("Dataset", "check_dataset", "open_dataset"), "siming_tasks.data"),
     "build_dataset": "siming_tasks.tools.builder",
-    **dict.fromkeys(("Estimate", "Rows", "ScoreMatrix", "difference", "estimate", "evaluate"), "siming_tasks.metrics"),
+    **dict.fromkeys(
+        ("Estimate", "Rows", "ScoreMatrix", "difference", "estimate", "evaluate"), "siming_tasks.benchmark.metrics"
+    ),
     "Options": "siming_tasks.options",
-    "build_prompt": "siming_tasks.tasks.prompt",
-    "default_rubric": "siming_tasks.rubrics",
-    "list_tasks": "siming_tasks.tasks",
-    "parse_reply": "siming_tasks.parsing",
-    "write_report": "siming_tasks.report.build",
-    "compare": "siming_tasks.analysis.compare_runs",
-    "diagnose": "siming_tasks.analysis.diagnosis",
-    **dict.fromkeys(("Run", "load", "read_run"), "siming_tasks.results.run"),
-    "score_run": "siming_tasks.results.run",
+    "build_prompt": "siming_tasks.benchmark.tasks.prompt",
+    "default_rubric": "siming_tasks.benchmark.rubrics",
+    "list_tasks": "siming_tasks.benchmark.tasks",
+    "parse_reply": "siming_tasks.benchmark.parsing",
+    "write_report": "siming_tasks.study.report.build",
+    "compare": "siming_tasks.study.analysis.compare_runs",
+    "diagnose": "siming_tasks.study.analysis.diagnosis",
+    **dict.fromkeys(("Run", "load", "read_run"), "siming_tasks.study.results.run"),
+    "score_run": "siming_tasks.study.results.run",
 }
 """Module of each public name (PEP 562: ``import siming_tasks`` loads none of them)."""
 

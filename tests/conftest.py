@@ -26,8 +26,8 @@ settings.register_profile("suite", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("suite")
 
 FAST = (
-    *("metrics", "parsing", "rubrics", "tasks", "analysis/test_power.py"),
-    *("report/test_table.py", "report/test_formatting.py", "test_options.py"),
+    *("benchmark", "study/analysis/test_power.py"),
+    *("study/report/test_table.py", "study/report/test_formatting.py", "test_options.py"),
 )
 """Folders and files below tests/ whose tests are `fast`: `pytest -m fast` runs all of them in less than a minute."""
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from siming_tasks.benchmark.parsing import format_answers, parse_reply
+from siming_tasks.benchmark.tasks import BENCHMARK_TASKS, TASKS
+from siming_tasks.benchmark.tasks.expected_requests import asked_steps, expected_requests
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.models.baselines import judge
-from siming_tasks.parsing import format_answers, parse_reply
-from siming_tasks.tasks import BENCHMARK_TASKS, TASKS
-from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
 from tests.records import record_json
 
 

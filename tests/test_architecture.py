@@ -17,23 +17,31 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = (
     {"common"},
-    {"options", "rubrics", "metrics", "parsing"},
-    {"tasks"},
+    {"options", "benchmark/rubrics", "benchmark/metrics", "benchmark/parsing"},
+    {"benchmark/tasks", "benchmark"},
     {"media"},
     {"data"},
-    {"results"},
-    {"analysis"},
-    {"report", "models"},
+    {"study/results"},
+    {"study/analysis"},
+    {"study/report", "study", "models"},
     {"plugin"},
     {"tools"},
     {"cli", "__init__"},
 )
 """Folders from the bottom to the top; a folder imports from its own level and below. A request travels upwards."""
+NESTED = {"benchmark", "study"}
+"""Rooms whose folders have levels of their own; their modules beside the folders are above them."""
 LEVEL = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}
 UPWARDS = {("data/resolve.py", f"siming_tasks.tools.{maker}") for maker in ("simulator", "public_sets")}
 """The declared exceptions: the demo that is made when no data are named, and the public set that a name means."""
 FRAMEWORK = {"models", "plugin"}
 """Folders that may import lmms_eval."""
+
+
+def folder_of(parts: tuple[str, ...]) -> str:
+    """Folder of a module, or a module beside the folders, by the parts of its path or dotted name in the package."""
+    is_nested = parts[0] in NESTED and "/".join(parts[:2]) in LEVEL
+    return "/".join(parts[: 2 if is_nested else 1]).removesuffix(".py")
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,9 @@ class Import:
     def target(self) -> str | None:
         """Folder of this package that is imported; None for other packages and for the version."""
         parts = self.name.split(".")
-        return parts[1] if parts[0] == "siming_tasks" and parts[1:] not in ([], ["__version__"]) else None
+        return (
+            folder_of((*parts[1:],)) if parts[0] == "siming_tasks" and parts[1:] not in ([], ["__version__"]) else None
+        )
 
     @property
     def is_declared(self) -> bool:
@@ -69,9 +79,9 @@ def read_imports(package: Path) -> tuple[Import, ...]:
             elif isinstance(node, ast.ImportFrom):
                 assert node.level == 0, f"{path}: relative import"
                 # `from siming_tasks import data` imports a folder, not a name of one
-                is_folder = node.module in ("siming_tasks", "siming_tasks.tools")
+                is_folder = node.module in ("siming_tasks", *(f"siming_tasks.{room}" for room in ("tools", *NESTED)))
                 names = [f"{node.module}.{alias.name}" for alias in node.names] if is_folder else [node.module or ""]
-            found += [Import(file.as_posix(), file.parts[0].removesuffix(".py"), name) for name in names]
+            found += [Import(file.as_posix(), folder_of(file.parts), name) for name in names]
     return tuple(found)
 
 
@@ -113,25 +123,28 @@ def _circle(graph: dict[str, set[str]]) -> list[str]:
 
 
 def test_imports_point_downwards_in_no_circle_and_two_folders_alone_import_lmms_eval() -> None:
-    assert {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in MODULES} == set(LEVEL)
+    assert {folder_of(path.relative_to(PACKAGE).parts) for path in MODULES} == set(LEVEL)
     assert len(read_imports(PACKAGE)) > 1000
     assert upward_imports(PACKAGE) == circle_of_folders(PACKAGE) == circle_of_modules(PACKAGE) == []
 
 
 def test_an_import_that_points_upwards_and_a_circle_are_seen(tmp_path: Path) -> None:
     lines = {
-        "metrics/labels.py": ("from siming_tasks.report.build import write_report", "siming_tasks.report.build"),
+        "benchmark/metrics/labels.py": (
+            "from siming_tasks.study.report.build import write_report",
+            "siming_tasks.study.report.build",
+        ),
         "data/resolve.py": ("from siming_tasks.tools import board", "siming_tasks.tools.board"),
-        "results/run.py": ("import lmms_eval.tasks", "lmms_eval.tasks"),
+        "study/results/run.py": ("import lmms_eval.tasks", "lmms_eval.tasks"),
         "media/x.py": ("if TYPE_CHECKING:\n    from siming_tasks.data import Dataset", "siming_tasks.data"),
-        "tasks/x.py": ("def late():\n    from siming_tasks.media import view", "siming_tasks.media"),
+        "benchmark/tasks/x.py": ("def late():\n    from siming_tasks.media import view", "siming_tasks.media"),
         "data/a.py": ("if TYPE_CHECKING:\n    from siming_tasks.data.b import x", ""),
         "data/b.py": ("import siming_tasks.data.a", ""),
-        "rubrics/x.py": ("import siming_tasks.metrics.x", ""),
-        "metrics/x.py": ("import siming_tasks.rubrics", ""),
+        "benchmark/rubrics/x.py": ("import siming_tasks.benchmark.metrics.x", ""),
+        "benchmark/metrics/x.py": ("import siming_tasks.benchmark.rubrics", ""),
     }
     for file, (line, _) in lines.items():
-        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / file).write_text(line + "\n")
     assert upward_imports(tmp_path) == sorted(f"{file} imports {name}" for file, (_, name) in lines.items() if name)
     assert set(circle_of_modules(tmp_path)) == {"data/a.py", "data/b.py"} and circle_of_folders(tmp_path)
@@ -155,7 +168,7 @@ def run(code: str) -> str:
 def test_rooms_load_no_framework_and_commands_that_only_print_no_arrays() -> None:
     """All in one process, with what each one adds; the package itself loads no room."""
     modules = (
-        *("results.run", "data", "cli", "plugin.hooks", "report.build"),
+        *("study.results.run", "data", "cli", "plugin.hooks", "study.report.build"),
         *("tools.builder", "tools.station.app", "tools.board.build"),
     )
     heavy = "{'torch', 'lmms_eval', 'decord', 'transformers', 'datasets', 'cv2'}"
@@ -173,8 +186,8 @@ def test_rooms_load_no_framework_and_commands_that_only_print_no_arrays() -> Non
 
 
 def test_lazily_loaded_names_exist_and_no_module_takes_the_place_of_one() -> None:
-    for name in ("media", "parsing"):
-        modules = sorted({path.stem for path in (PACKAGE / name).glob("*.py")} - {"__init__"})
+    for name in ("media", "benchmark.parsing"):
+        modules = sorted({path.stem for path in (PACKAGE / name.replace(".", "/")).glob("*.py")} - {"__init__"})
         late = run(
             f"import siming_tasks.{name} as room; assert set(room.__all__) <= set(dir(room));"
             f"[__import__(f'siming_tasks.{name}.{{module}}') for module in {modules}];"

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from siming_tasks.benchmark.tasks import TASK_GROUPS, TASKS
 from siming_tasks.plugin import register as plugin
-from siming_tasks.tasks import TASK_GROUPS, TASKS
 
 ROOT = Path(__file__).parents[1]
 REQUIREMENTS = ("requirements-light.txt", "requirements-models.txt")

@@ -14,9 +14,9 @@ import yaml
 from PIL import Image
 
 import siming_tasks
+from siming_tasks.benchmark.metrics.catalogue import select
 from siming_tasks.cli.main import COMMANDS, main
 from siming_tasks.common.doc_pages import KINDS, pages, read_page, see
-from siming_tasks.metrics.catalogue import select
 from siming_tasks.models.baselines import KINDS as KINDS_OF_JUDGES
 from siming_tasks.options import OPTIONS
 from tests.cli.command_lines import commands_in, flags, inline_commands, parse

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 import siming_tasks
+from siming_tasks.benchmark.rubrics import default_rubric
 from siming_tasks.data import open_dataset
-from siming_tasks.rubrics import default_rubric
 from tests.records import prediction
 
 VIDEOS = 12
@@ -23,7 +23,7 @@ Points = Callable[[int, int], Mapping[str, float]]
 def write_exams(root: Path, points: Points, videos: int = VIDEOS) -> Path:
     """A data set of the default rubric's steps; two exams of each student, two sites."""
     root.mkdir(exist_ok=True)
-    shutil.copy(Path(siming_tasks.__file__).parent / "rubrics" / "default.yaml", root / "rubric.yaml")
+    shutil.copy(Path(siming_tasks.__file__).parent / "benchmark" / "rubrics" / "default.yaml", root / "rubric.yaml")
     (root / "dataset.yaml").write_text('name: tiny\nversion: "1"\nsynthetic: true\nlicense: CC0-1.0\n')
     rows = []
     for v in range(videos):

@@ -19,9 +19,9 @@ from itertools import islice, product
 
 import numpy as np
 
-from siming_tasks.metrics.catalogue import statistic
-from siming_tasks.metrics.jackknife import difference, jackknife
-from siming_tasks.metrics.score_matrix import ScoreMatrix
+from siming_tasks.benchmark.metrics.catalogue import statistic
+from siming_tasks.benchmark.metrics.jackknife import difference, jackknife
+from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
 from siming_tasks.tools.board.disclosure import NUMBERS, VALUE_DIGITS
 
 STEPS, DOUBTFUL, STUDIES, SETTINGS = 33, 6, 5, 4

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from simulated_judges import make_labels, make_runs
 
-from siming_tasks.tasks import BENCHMARK_TASKS
+from siming_tasks.benchmark.tasks import BENCHMARK_TASKS
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ from pathlib import Path
 import av
 import numpy as np
 
-from siming_tasks.rubrics import default_rubric
+from siming_tasks.benchmark.rubrics import default_rubric
 
 SECONDS = 170.0
 SIMING = ["-c", "import sys; from siming_tasks.cli import main; sys.exit(main())"]
@@ -88,7 +88,7 @@ def make_folder(root: Path, videos: int) -> None:
     tops = np.array([int(step.max_score) for step in rubric.steps])
     names = [step.id for step in rubric.steps]
     (root / "data" / "media").mkdir(parents=True)
-    default = resources.files("siming_tasks.rubrics") / "default.yaml"
+    default = resources.files("siming_tasks.benchmark.rubrics") / "default.yaml"
     (root / "data" / "rubric.yaml").write_text(default.read_text(encoding="utf-8"), encoding="utf-8")
     (root / "data" / "dataset.yaml").write_text("name: scale\nversion: '1'\nsynthetic: true\n")
     runs = {"p": 0.7, "q": 0.5}

@@ -2,7 +2,7 @@
 
     python utils/compare_readers.py
 
-* *siming*: :func:`siming_tasks.parsing.parse_reply`.
+* *siming*: :func:`siming_tasks.benchmark.parsing.parse_reply`.
 * *json-repair*: the text from the first brace to the last, repaired by json-repair and looked up by step id.
 * *regex filter*: the ``regex`` filter of lm-evaluation-harness with its pattern ``flexible-extract``,
   ``group_select: -1`` (the last number; for verdicts the last word); for several steps the first one behind the last
@@ -22,10 +22,10 @@ from typing import Any
 
 import json_repair
 
-from siming_tasks.parsing import parse_reply
-from siming_tasks.rubrics import RubricStep
+from siming_tasks.benchmark.parsing import parse_reply
+from siming_tasks.benchmark.rubrics import RubricStep
 
-TESTS = Path(__file__).parents[1] / "tests" / "parsing"
+TESTS = Path(__file__).parents[1] / "tests" / "benchmark" / "parsing"
 sys.path.insert(0, str(TESTS))
 from replyset import FOLDER, Reply, replies, verdict_on  # noqa: E402
 

@@ -24,5 +24,5 @@ uv pip install --quiet --python "$work/venv/bin/python" -c "$work/lowest.txt" \
 for module in accelerate av cv2 datasets decord pandas scipy.stats sklearn torch transformers; do
     "$work/venv/bin/python" -W ignore -c "import $module" || echo "$module: cannot be imported at its oldest version"
 done
-[ $# -gt 0 ] || set -- --ignore tests/parsing
+[ $# -gt 0 ] || set -- --ignore tests/benchmark/parsing
 "$work/venv/bin/python" -m pytest -q -m fast "$@"

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import siming_tasks
-from siming_tasks.analysis.comparison import Comparison
+from siming_tasks.benchmark.parsing import Parsed
+from siming_tasks.benchmark.rubrics import Rubric
+from siming_tasks.benchmark.tasks import TaskSpec
 from siming_tasks.data import CheckReport
-from siming_tasks.parsing import Parsed
-from siming_tasks.results.run import Scores
-from siming_tasks.rubrics import Rubric
-from siming_tasks.tasks import TaskSpec
+from siming_tasks.study.analysis.comparison import Comparison
+from siming_tasks.study.results.run import Scores
 from siming_tasks.tools.builder import Built
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "api.md"

@@ -27,7 +27,7 @@ from simulated_judges import make_labels, make_runs
 
 from siming_tasks import write_report
 from siming_tasks.data import open_dataset
-from siming_tasks.results.discovery import find_runs
+from siming_tasks.study.results.discovery import find_runs
 from siming_tasks.tools.simulator import make_demo
 
 OUT = Path(__file__).parents[1] / "docs" / "pictures"

@@ -20,9 +20,9 @@ import torch
 import transformers as t
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from siming_tasks.rubrics import default_rubric
-from siming_tasks.tasks import TASKS
-from siming_tasks.tasks.prompt import build_prompt
+from siming_tasks.benchmark.rubrics import default_rubric
+from siming_tasks.benchmark.tasks import TASKS
+from siming_tasks.benchmark.tasks.prompt import build_prompt
 
 SPECIAL = [
     *("<|endoftext|>", "<|im_start|>", "<|im_end|>"),

@@ -45,13 +45,13 @@ import statsmodels.api  # noqa: F401
 ROOT = Path(__file__).parents[1]
 
 ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "metrics": (("metrics/*.py",), ("tests/metrics", "tests/frozen")),
-    "parsing": (("parsing/*.py",), ("tests/parsing",)),
-    "results": (("results/*.py",), ("tests/results", "tests/data/test_sound_facts.py")),
+    "metrics": (("benchmark/metrics/*.py",), ("tests/benchmark/metrics", "tests/frozen")),
+    "parsing": (("benchmark/parsing/*.py",), ("tests/benchmark/parsing",)),
+    "results": (("study/results/*.py",), ("tests/study/results", "tests/data/test_sound_facts.py")),
     "sampling": (("media/sampler.py", "media/motion.py", "media/timeline.py"), ("tests/media",)),
     "labels": (
         ("data/withholding.py", "data/splits.py", "tools/board/disclosure.py"),
-        ("tests/data", "tests/results/test_splits.py", "tests/report/test_submission.py"),
+        ("tests/data", "tests/study/results/test_splits.py", "tests/study/report/test_submission.py"),
     ),
     "keys": (("plugin/response_cache/key.py",), ("tests/plugin/response_cache",)),
 }

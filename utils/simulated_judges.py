@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from siming_tasks.benchmark.parsing import format_answers
+from siming_tasks.benchmark.tasks import TASKS
+from siming_tasks.benchmark.tasks.expected_requests import asked_steps, expected_requests
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.parsing import format_answers
-from siming_tasks.tasks import TASKS
-from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
 from siming_tasks.tools.simulator import simulate_labels
 from siming_tasks.tools.simulator.video import encode
 
@@ -22,7 +22,7 @@ from siming_tasks.tools.simulator.video import encode
 def make_labels(folder: Path, videos: int) -> Dataset:
     """Simulated exams with labels; a second of grey stands for every video."""
     (folder / "media").mkdir(parents=True)
-    shutil.copyfile(str(resources.files("siming_tasks.rubrics") / "default.yaml"), folder / "rubric.yaml")
+    shutil.copyfile(str(resources.files("siming_tasks.benchmark.rubrics") / "default.yaml"), folder / "rubric.yaml")
     encode(folder / "media" / "grey.mp4", (np.full((90, 160, 3), 90 + k, np.uint8) for k in range(12)), fps=12)
     rows = []
     for exam in simulate_labels(videos, seed=11):

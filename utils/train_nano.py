@@ -34,6 +34,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from siming_tasks.benchmark.rubrics import default_rubric
 from siming_tasks.media.decode import decode
 from siming_tasks.media.picture import to_jpeg
 from siming_tasks.media.sampler import frame_range, sample_indices
@@ -41,7 +42,6 @@ from siming_tasks.media.store import QUALITY, SIZE
 from siming_tasks.media.timeline import read_timeline
 from siming_tasks.models.nano.exam_judge import WEIGHTS
 from siming_tasks.models.nano.networks import FrameEncoder, StepJudge
-from siming_tasks.rubrics import default_rubric
 from siming_tasks.tools.simulator import compute_true_scores, make_demo
 from siming_tasks.tools.simulator.choreography import Performance
 from siming_tasks.tools.simulator.trainee import TraineeErrors, draw_errors

@@ -15,8 +15,8 @@ from itertools import product
 import numpy as np
 
 from siming_tasks import ScoreMatrix
-from siming_tasks.metrics.catalogue import select, statistic
-from siming_tasks.metrics.jackknife import jackknife
+from siming_tasks.benchmark.metrics.catalogue import select, statistic
+from siming_tasks.benchmark.metrics.jackknife import jackknife
 
 STEPS, TRUTH = 33, 150_000
 INDEPENDENT = list(product((10, 30, 200), (0.2, 0.5, 0.8), ("score", "error")))

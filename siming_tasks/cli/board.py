@@ -18,7 +18,7 @@ from siming_tasks.options import Options
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
-    from siming_tasks.results.discovery import RunSource
+    from siming_tasks.study.results.discovery import RunSource
 
 _SHOWN = 10
 """Problems of one kind that are printed."""
@@ -44,7 +44,7 @@ def submit(
 
     Writes predictions, settings, digests and a model card into one archive and reads it back as the receiver will.
     """
-    from siming_tasks.results.discovery import find_runs
+    from siming_tasks.study.results.discovery import find_runs
     from siming_tasks.tools.board.admission import admit, refusal
 
     if check and not Path(run_path).exists():
@@ -76,9 +76,9 @@ def _pack(
     """Write the archive of the one run in ``sources`` and return its path."""
     from pydantic import ValidationError
 
-    from siming_tasks.results.record import has_supervised_judge
-    from siming_tasks.results.run import read_run
-    from siming_tasks.tasks import ABLATION_TASKS, TASKS
+    from siming_tasks.benchmark.tasks import ABLATION_TASKS, TASKS
+    from siming_tasks.study.results.record import has_supervised_judge
+    from siming_tasks.study.results.run import read_run
     from siming_tasks.tools.board.admission import SUPERVISED_REFUSAL
     from siming_tasks.tools.board.submission import ModelCard, pack
 

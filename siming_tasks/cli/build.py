@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 @click.option("--skill", multiple=True, help="only these skills")
 def template(out: Path, rubric: Path | None, videos: Path | None, raters: str, skill: tuple[str, ...]) -> None:
     """Make a workbook in which physicians enter points and spans, or the rubric's sheets to print."""
+    from siming_tasks.benchmark.rubrics import default_rubric, load_rubric
     from siming_tasks.common.files import atomic_write
-    from siming_tasks.report.rubric_sheet import render_rubric_html
-    from siming_tasks.rubrics import default_rubric, load_rubric
+    from siming_tasks.study.report.rubric_sheet import render_rubric_html
     from siming_tasks.tools.builder.template import write_template
 
     steps = load_rubric(rubric) if rubric else default_rubric()
@@ -121,7 +121,7 @@ def build(
 
 def _show(plan: BuildPlan) -> None:
     """Print the table of labels in short."""
-    from siming_tasks.report.table import Table
+    from siming_tasks.study.report.table import Table
     from siming_tasks.tools.builder.build_folder import overview
 
     heads, rows, notes = overview(plan)

@@ -120,8 +120,8 @@ def _restate(report: CheckReport) -> CheckReport:
 
 def _find_leaks(options: Options, path: Path, quick: bool, as_json: bool) -> int:
     """Print how well each kind of fact tells the labels, learnt from the other exams; 1 if a video cannot be read."""
-    from siming_tasks.analysis.leak_audit import audit
-    from siming_tasks.report.row_tables import row_section
+    from siming_tasks.study.analysis.leak_audit import audit
+    from siming_tasks.study.report.row_tables import row_section
 
     dataset = cli.open_dataset(options, dir=str(path))
     rows = audit(dataset, options, media=not quick)

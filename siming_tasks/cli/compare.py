@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from siming_tasks.benchmark.tasks import setting_named
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import answer, origin, title
 from siming_tasks.options import Options
-from siming_tasks.tasks import setting_named
 
 if TYPE_CHECKING:
-    from siming_tasks.analysis.comparison import Comparison
     from siming_tasks.data import Dataset
-    from siming_tasks.report.table import Section
+    from siming_tasks.study.analysis.comparison import Comparison
+    from siming_tasks.study.report.table import Section
 
 
 @cli.command("compare runs/qwen runs/gpt --data exams", "siming report runs/qwen runs/gpt --data exams --out report")
@@ -47,13 +47,13 @@ def compare(
 
     Every setting that all runs have is compared; of one run alone, what its controls changed.
     """
-    from siming_tasks.analysis.compare_runs import common_settings, compare_settings
-    from siming_tasks.analysis.inputs import run_inputs
+    from siming_tasks.benchmark.tasks import UNALTERED_TASKS
     from siming_tasks.common.sanitize import literal
-    from siming_tasks.report.row_tables import row_section
-    from siming_tasks.results.discovery import find_runs
-    from siming_tasks.results.run import read_run
-    from siming_tasks.tasks import UNALTERED_TASKS
+    from siming_tasks.study.analysis.compare_runs import common_settings, compare_settings
+    from siming_tasks.study.analysis.inputs import run_inputs
+    from siming_tasks.study.report.row_tables import row_section
+    from siming_tasks.study.results.discovery import find_runs
+    from siming_tasks.study.results.run import read_run
 
     sources = find_runs(run_paths)
     dataset = cli.open_dataset(options, sources, labels=labels, reference=True)
@@ -85,11 +85,11 @@ def compare(
 
 def _section(part: Comparison, reference: str) -> Section:
     """Ranks, every table, and what each judge is beside the physicians and the judges that never look."""
-    from siming_tasks.analysis.comparison import no_video_sentence
-    from siming_tasks.analysis.physicians import physician_sentence
     from siming_tasks.common.sanitize import literal
-    from siming_tasks.report.row_tables import number, row_section
-    from siming_tasks.report.table import Name, Table
+    from siming_tasks.study.analysis.comparison import no_video_sentence
+    from siming_tasks.study.analysis.physicians import physician_sentence
+    from siming_tasks.study.report.row_tables import number, row_section
+    from siming_tasks.study.report.table import Name, Table
 
     lines = []
     for run in part.order:
@@ -108,8 +108,8 @@ def _section(part: Comparison, reference: str) -> Section:
 
 def _print_repeats(runs: Any, settings: Any, options: Options, dataset: Dataset, as_json: bool) -> None:
     """Print how much repeated requests to one judge differ, for every setting that all runs have."""
-    from siming_tasks.analysis.repeats import repeats
-    from siming_tasks.report.row_tables import row_section
+    from siming_tasks.study.analysis.repeats import repeats
+    from siming_tasks.study.report.row_tables import row_section
 
     found = {name: repeats([run.score_matrix(name, options.rater) for run in runs], mapping=options.mapping)
              for name in settings}  # fmt: skip

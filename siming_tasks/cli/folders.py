@@ -35,7 +35,7 @@ def fetch(
     Without NAME it lists the sets. Nothing is redistributed: annotations are downloaded from their published place at
     a pinned commit, or read from --annotations; videos come from --videos or the folder in NAME_VIDEO_DIR.
     """
-    from siming_tasks.report.table import Name, Table
+    from siming_tasks.study.report.table import Name, Table
     from siming_tasks.tools.public_sets import SETS
     from siming_tasks.tools.public_sets import fetch as make
 

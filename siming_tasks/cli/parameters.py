@@ -19,7 +19,7 @@ from siming_tasks.options import OPTIONS, Options
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
-    from siming_tasks.results.discovery import RunSource
+    from siming_tasks.study.results.discovery import RunSource
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -139,7 +139,7 @@ def dataset_folder(options: Options, runs: Sequence[RunSource] = (), dir: str | 
         DataError: there is no such folder, or it cannot be fetched.
     """
     from siming_tasks.data import resolve_dataset
-    from siming_tasks.results.discovery import dataset_folder as named_folder
+    from siming_tasks.study.results.discovery import dataset_folder as named_folder
 
     if dir is not None:
         if not dir:

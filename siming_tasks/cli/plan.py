@@ -14,11 +14,11 @@ from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options
 
 if TYPE_CHECKING:
+    from siming_tasks.benchmark.rubrics import Rubric
+    from siming_tasks.benchmark.tasks.prompting import PromptOptions
     from siming_tasks.media import Policy
     from siming_tasks.media.run_plan import ExamFacts, RunPlan
     from siming_tasks.models.recipes import Service, Weight
-    from siming_tasks.rubrics import Rubric
-    from siming_tasks.tasks.prompting import PromptOptions
 
 _DURATION = 168.9  # mean seconds of the benchmark's videos, as the paper gives it
 MOST_NAMED = 33  # steps named in a line; a rubric of 24 recipes has 358
@@ -67,12 +67,12 @@ def plan(
         return _ask_canary(model, model_args, force_simple)
     if model_args or force_simple:
         raise OptionsError("--model_args and --force_simple go with --canary.")
+    from siming_tasks.benchmark.rubrics import default_rubric
+    from siming_tasks.benchmark.tasks.prompting import MAX_TOKENS, MAX_TOKENS_REASONED, PromptOptions
     from siming_tasks.data.consent import consent_in_words
     from siming_tasks.media import Policy
     from siming_tasks.media.model_figures import TOKEN_FORMULAS
     from siming_tasks.media.run_plan import ExamFacts, identical_exams, plan_run
-    from siming_tasks.rubrics import default_rubric
-    from siming_tasks.tasks.prompting import MAX_TOKENS, MAX_TOKENS_REASONED, PromptOptions
 
     policy, service = Policy.of(options), None
     if model:
@@ -159,9 +159,9 @@ def _frames_and_service(name: str) -> tuple[int | None, Service | None]:
 
 def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: PromptOptions) -> dict[str, int]:
     """Bytes of the longest prompt of each setting."""
-    from siming_tasks.tasks import STANDARD_TASKS, TASKS
-    from siming_tasks.tasks.expected_requests import step_spans
-    from siming_tasks.tasks.prompt import build_prompt
+    from siming_tasks.benchmark.tasks import STANDARD_TASKS, TASKS
+    from siming_tasks.benchmark.tasks.expected_requests import step_spans
+    from siming_tasks.benchmark.tasks.prompt import build_prompt
 
     longest = {}
     videos = {exam.video.video_id: exam.video for exam in exams}
@@ -180,9 +180,9 @@ def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: PromptOpti
 
 def _print_plan(run_plan: RunPlan, rubric: Rubric, formulas: list[str], reply: int) -> None:
     """Print the table of all settings, what is stored, what it costs, and what a video cannot show."""
+    from siming_tasks.benchmark.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS
     from siming_tasks.common.schema import SCOPES
-    from siming_tasks.report.table import Table
-    from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS
+    from siming_tasks.study.report.table import Table
 
     head = ["setting", "requests", "images", "a request", "frames/s"]
     head += [word for name in formulas for word in (f"image tokens, {name}", "context")]

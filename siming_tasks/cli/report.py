@@ -44,8 +44,8 @@ def report(
 
     Reads lmms-eval output folders (made with --log_samples) or prediction files.
     """
-    from siming_tasks.report.build import TITLE, available_cores, write_report
-    from siming_tasks.results.discovery import find_runs
+    from siming_tasks.study.report.build import TITLE, available_cores, write_report
+    from siming_tasks.study.results.discovery import find_runs
 
     sources = find_runs(runs)
     dataset = cli.open_dataset(options, sources, labels=labels, media=True)
@@ -66,7 +66,7 @@ def view(folder: Path, options: Options, port: int, no_browser: bool) -> None:
     A report is data, and no script of its own runs. On another machine: ssh -L PORT:127.0.0.1:PORT HOST, and
     open the printed address here.
     """
-    from siming_tasks.report.viewer_files import read_media_links
+    from siming_tasks.study.report.viewer_files import read_media_links
     from siming_tasks.tools.local_server.local_server import serve
     from siming_tasks.tools.local_server.report_viewer import ViewedReport, application
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import click
 
+from siming_tasks.benchmark.tasks import setting_named
 from siming_tasks.cli import parameters as cli
 from siming_tasks.cli.terminal import marked_name, say
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.options import Options, shard_of
-from siming_tasks.tasks import setting_named
 
 
 @cli.command("run prepare --data exams --jobs 4", "lmms-eval --model MODEL --tasks siming --log_samples ...")
@@ -98,9 +98,9 @@ def requests(
     """
     from tqdm import tqdm
 
+    from siming_tasks.benchmark.tasks import BENCHMARK_TASKS
     from siming_tasks.data.consent import consent_in_words, refuse_without_consent
-    from siming_tasks.results.run import read_run
-    from siming_tasks.tasks import BENCHMARK_TASKS
+    from siming_tasks.study.results.run import read_run
     from siming_tasks.tools.exchange.batch_job import answered_requests, asked_file, refuse_unlike, write_job
     from siming_tasks.tools.exchange.requests import Asked
 

@@ -16,9 +16,9 @@ from siming_tasks.options import Options
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
-    from siming_tasks.report.table import Section
-    from siming_tasks.results.discovery import RunSource
-    from siming_tasks.results.run import Run, Scores
+    from siming_tasks.study.report.table import Section
+    from siming_tasks.study.results.discovery import RunSource
+    from siming_tasks.study.results.run import Run, Scores
 
 _ONLY = {"pass_mark": "diagnosis", "tasks": "missing", "allow": "scores", "prices": "scores"}
 """Flags that go with one value of ``--show``."""
@@ -61,7 +61,7 @@ def score(
     --show diagnosis breaks the run down by step, severity, history and exam decision; card is Markdown for a model's
     README; missing lists the requests without an answer.
     """
-    from siming_tasks.results.discovery import run_at
+    from siming_tasks.study.results.discovery import run_at
 
     for name, wanted in _ONLY.items():
         if show != wanted and cli.given(name):
@@ -71,7 +71,7 @@ def score(
     source = run_at(parts)
     dataset = cli.open_dataset(options, [source], labels=labels, reference=True)
     if show == "card":
-        from siming_tasks.report.model_card import model_card
+        from siming_tasks.study.report.model_card import model_card
 
         show_markdown(model_card(source, dataset, options, partial=partial))
     elif show == "diagnosis":
@@ -85,8 +85,8 @@ def _show_scores(
     source: RunSource, dataset: Dataset, options: Options, partial: bool, allow: Sequence[str], as_json: bool
 ) -> None:
     """Print the metrics of a run, and what is to be known of them."""
-    from siming_tasks.results.run import read_run, score_run
-    from siming_tasks.results.unread_replies import UnreadReplies, unread_note
+    from siming_tasks.study.results.run import read_run, score_run
+    from siming_tasks.study.results.unread_replies import UnreadReplies, unread_note
 
     unread = UnreadReplies(dataset)
     run = read_run(source, dataset, partial=partial, allow=allow, seen=unread.put)
@@ -108,11 +108,11 @@ def _show_scores(
 
 def _print_settings(scores: Scores, run: Run) -> None:
     """Print the values by which runs are ranked and those of what was answered, and what is to be known of them."""
-    from siming_tasks.metrics import Rows
-    from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED, READINGS
-    from siming_tasks.report.formatting import usage_line
-    from siming_tasks.report.row_tables import row_section
-    from siming_tasks.results.run import partial_notes
+    from siming_tasks.benchmark.metrics import Rows
+    from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED, READINGS
+    from siming_tasks.study.report.formatting import usage_line
+    from siming_tasks.study.report.row_tables import row_section
+    from siming_tasks.study.results.run import partial_notes
 
     for name, result in scores.settings.items():
         rows, options = scores.rows(name), result["options"]
@@ -133,10 +133,10 @@ def _show_diagnosis(
     source: RunSource, dataset: Dataset, options: Options, pass_mark: float, partial: bool, as_json: bool
 ) -> None:
     """Print one report for each setting of the run; a control of a setting that was asked too stands in that one's."""
-    from siming_tasks.analysis.diagnosis import diagnose
-    from siming_tasks.report.row_tables import row_section
-    from siming_tasks.results.run import read_run
-    from siming_tasks.tasks import TASKS
+    from siming_tasks.benchmark.tasks import TASKS
+    from siming_tasks.study.analysis.diagnosis import diagnose
+    from siming_tasks.study.report.row_tables import row_section
+    from siming_tasks.study.results.run import read_run
 
     run = read_run(source, dataset, partial=partial)
     names = [name for name in run.settings if TASKS[name].base_task not in {*run.settings} - {name}]
@@ -153,10 +153,10 @@ def _show_missing(parts: Sequence[Path], options: Options, tasks: str | None, pa
 
     A folder of a run that has not begun need not be there yet.
     """
-    from siming_tasks.results.discovery import run_at
-    from siming_tasks.results.lmms_eval_commands import missing_requests, settings_named
-    from siming_tasks.results.run import read_run
-    from siming_tasks.tasks import TASKS
+    from siming_tasks.benchmark.tasks import TASKS
+    from siming_tasks.study.results.discovery import run_at
+    from siming_tasks.study.results.lmms_eval_commands import missing_requests, settings_named
+    from siming_tasks.study.results.run import read_run
 
     there = [path for path in parts if path.is_file() or next(path.rglob("*.jsonl"), None)]
     source = run_at(there) if there else None

@@ -30,8 +30,8 @@ def raters(dir: str | None, options: Options, labels: Path | None, pair: tuple[s
             raise OptionsError("An event log takes no --labels or --raters; build the data set first.")
         progress = read_progress(Path(dir))
         return answer(as_json, progress, progress_section(progress))
-    from siming_tasks.analysis.raters import rater_rows
-    from siming_tasks.report.row_tables import row_section
+    from siming_tasks.study.analysis.raters import rater_rows
+    from siming_tasks.study.report.row_tables import row_section
 
     dataset = cli.open_dataset(options, dir=dir, labels=labels)
     rows = rater_rows(dataset, options, pair)
@@ -71,13 +71,13 @@ def power(
     Standard error, smallest difference found with power .8, and the power of a stated difference, from the error of
     two runs of a pilot, or of stated rates (SYNTHETIC).
     """
-    from siming_tasks.analysis.power import power as plan
-    from siming_tasks.analysis.power import stated_rates
-    from siming_tasks.report.row_tables import row_section
+    from siming_tasks.study.analysis.power import power as plan
+    from siming_tasks.study.analysis.power import stated_rates
+    from siming_tasks.study.report.row_tables import row_section
 
     if pilot:
-        from siming_tasks.analysis.compare_runs import compare
-        from siming_tasks.results.discovery import find_runs
+        from siming_tasks.study.analysis.compare_runs import compare
+        from siming_tasks.study.results.discovery import find_runs
 
         sources = find_runs(pilot)
         compared = compare(

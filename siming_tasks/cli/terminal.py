@@ -18,7 +18,7 @@ from siming_tasks.common.sanitize import literal, one_line, visible
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset
-    from siming_tasks.report.table import Block
+    from siming_tasks.study.report.table import Block
 
 FOLDED = 3
 """Findings of one kind that are printed in full."""
@@ -163,7 +163,7 @@ def show_markdown(*blocks: Block | Iterable[Block]) -> None:
     Args:
         blocks: Markdown text, tables, or sections of both; a blank line is put between them.
     """
-    from siming_tasks.report.table import drawable, to_markdown
+    from siming_tasks.study.report.table import drawable, to_markdown
 
     section: list[Block] = []
     for block in blocks:

@@ -1,7 +1,7 @@
 """Errors that this package raises on purpose.
 
 Every message says where the fault is, what was found, and the way out. A model's reply never raises: whatever a model
-writes becomes a counted status (see :mod:`siming_tasks.parsing`).
+writes becomes a counted status (see :mod:`siming_tasks.benchmark.parsing`).
 """
 
 from __future__ import annotations

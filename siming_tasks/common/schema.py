@@ -2,7 +2,7 @@
 
 A *video* shows one exam. Raters gave each *rubric step* points. A *setting* is what a model is asked: the whole video
 or one step's clip, points or a correct/incorrect verdict. One question to a model is a *doc*; what came back, read
-against the rubric, is a *record* (see :mod:`siming_tasks.results.record`).
+against the rubric, is a *record* (see :mod:`siming_tasks.study.results.record`).
 """
 
 from __future__ import annotations

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from siming_tasks.benchmark.metrics.thresholds import FEWEST
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.sanitize import alike
 from siming_tasks.common.schema import UNITS, Unit, UnitChoice, Video
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.minimal_pairs import minimal_pairs_of
-from siming_tasks.metrics.thresholds import FEWEST
 
 _Key = tuple[str, str]
 """What ties videos: the kind of thing that they share, and its name."""
@@ -43,7 +43,7 @@ def clusters_of(dataset: Dataset, unit: UnitChoice = "auto") -> Clusters:
     Args:
         dataset: the data set.
         unit: ``auto`` is the largest unit that any video states and of which there are at least
-            :data:`siming_tasks.metrics.thresholds.FEWEST`.
+            :data:`siming_tasks.benchmark.metrics.thresholds.FEWEST`.
 
     Raises:
         DataError: the data set does not state the unit; or as :func:`siming_tasks.data.minimal_pairs.read_pairs`.

@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from siming_tasks.benchmark.rubrics import Rubric, load_rubric
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError, MediaError, Problem, RubricError
 from siming_tasks.common.files import canonical_json, digest_of, inside, open_regular, read_yaml
@@ -23,7 +24,6 @@ from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import DatasetInfo, VideoRow, problems_of
 from siming_tasks.data.sound_facts import SoundFacts, sound_facts_of
 from siming_tasks.media.container import open_video
-from siming_tasks.rubrics import Rubric, load_rubric
 
 SPAN_TOLERANCE = 0.05
 """Seconds by which a span may pass the stated duration: a frame or two of rounding in a score sheet."""
@@ -233,7 +233,7 @@ def scan(root: Path, media: bool = True) -> tuple[Dataset | None, list[Problem]]
     try:
         rubric = load_rubric(root / "rubric.yaml")
     except RubricError as error:
-        fix = "`siming data build` writes one; siming_tasks/rubrics/default.yaml is an example."
+        fix = "`siming data build` writes one; siming_tasks/benchmark/rubrics/default.yaml is an example."
         problems += error.problems or [Problem("rubric-unreadable", str(error), fix, "rubric.yaml")]
         return None, problems
     videos, lines, rows = _read_videos(root, rubric, problems, media)

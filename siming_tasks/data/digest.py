@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.benchmark.rubrics import Rubric
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.files import canonical_json, open_regular
-from siming_tasks.rubrics import Rubric
 
 _ENDS = 65_536
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import yaml
 
+from siming_tasks.benchmark.rubrics import DEFAULT_ID, load_rubric
 from siming_tasks.common.files import atomic_write
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.digest import content_digest
-from siming_tasks.rubrics import DEFAULT_ID, load_rubric
 
 _OF_THE_OWNER = """\
 To be said by the owner of the data: why it was made and who paid for it, how the exams were recorded, who was filmed

@@ -9,6 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from siming_tasks.benchmark.rubrics import RubricStep
+from siming_tasks.benchmark.tasks import STANDARD_TASKS, TASKS, TaskSpec
+from siming_tasks.benchmark.tasks.expected_requests import expected_requests
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.schema import Scope, Video
@@ -17,9 +20,6 @@ from siming_tasks.media.request_media import Request
 from siming_tasks.media.sampler import SAMPLERS, UNIFORM, matched_frames
 from siming_tasks.media.store import SIZE
 from siming_tasks.options import Options
-from siming_tasks.rubrics import RubricStep
-from siming_tasks.tasks import STANDARD_TASKS, TASKS, TaskSpec
-from siming_tasks.tasks.expected_requests import expected_requests
 
 
 @dataclass(frozen=True)

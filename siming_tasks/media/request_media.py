@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from siming_tasks.benchmark.tasks import InputAblation
 from siming_tasks.common.errors import MediaError
 from siming_tasks.media.modes import FRAMES, MEDIA_MODES, MediaMode
 from siming_tasks.media.motion import choose_by_motion, grid_frames, offers_choice
@@ -24,7 +25,6 @@ from siming_tasks.media.store import QUALITY, SIZE, FrameStore
 from siming_tasks.media.stored_image import SentImages
 from siming_tasks.media.timeline import Timeline
 from siming_tasks.options import Options
-from siming_tasks.tasks import InputAblation
 
 ABLATION_RULES = "ablations/3"
 """Version of what the ablations show; it moves when one shows something else."""

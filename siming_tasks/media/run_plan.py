@@ -11,6 +11,9 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
+from siming_tasks.benchmark.rubrics import Rubric
+from siming_tasks.benchmark.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS
+from siming_tasks.benchmark.tasks.prompting import DEFAULT_PROMPTING, MAX_TOKENS, PromptOptions
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.media.decode import decode
@@ -20,9 +23,6 @@ from siming_tasks.media.policy import Policy, unobservable_reason
 from siming_tasks.media.request_media import Request
 from siming_tasks.media.sampler import SLACK
 from siming_tasks.media.timeline import Timeline, read_timeline
-from siming_tasks.rubrics import Rubric
-from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS
-from siming_tasks.tasks.prompting import DEFAULT_PROMPTING, MAX_TOKENS, PromptOptions
 
 BYTES_PER_PIXEL = 0.12  # stored JPEG (quality 90) of a noisy 720p recording; smooth pictures take a third
 DECODE_PIXELS = 650e6  # pixels a second that a linear decode of H.264 passes on two cores; one-pass preparation too

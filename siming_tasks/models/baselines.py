@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from siming_tasks.benchmark.metrics.no_video import step_prior
+from siming_tasks.benchmark.rubrics import RubricStep
+from siming_tasks.benchmark.tasks import benchmark_task
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.common.schema import ANSWERS, CONSENSUS, Answer, Video
 from siming_tasks.data import Dataset
 from siming_tasks.media import recorded_mode, unobservable_reason
-from siming_tasks.metrics.no_video import step_prior
-from siming_tasks.results.evaluate_records import build_reference_matrix
-from siming_tasks.rubrics import RubricStep
-from siming_tasks.tasks import benchmark_task
+from siming_tasks.study.results.evaluate_records import build_reference_matrix
 
 HONEST = "honest"
 """The judge that knows the labels and calls a step not visible where the frames lack what the rubric asks for."""
@@ -77,7 +77,7 @@ def judge(kind: str, dataset: Dataset, seed: int = 0) -> Judge:
 
 
 def _step_prior(dataset: Dataset) -> Judge:
-    """The step prior of :mod:`siming_tasks.metrics.no_video`, on the points that a reply may give."""
+    """The step prior of :mod:`siming_tasks.benchmark.metrics.no_video`, on the points that a reply may give."""
     priors: dict[Answer, dict[tuple[str, str], float]] = {}
     increments = np.array([step.score_increment for step in dataset.rubric.steps])
     for answer in ANSWERS:

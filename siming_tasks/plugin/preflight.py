@@ -19,6 +19,8 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
+from siming_tasks.benchmark.tasks import SET_GROUPS, TaskSpec, tasks_of
+from siming_tasks.benchmark.tasks.expected_requests import check_shards
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.data.consent import host_of, is_here, read_by
@@ -28,9 +30,7 @@ from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.docs import refuse_empty
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.reply_schema import check_takes_schema
-from siming_tasks.results.usage import load_prices
-from siming_tasks.tasks import SET_GROUPS, TaskSpec, tasks_of
-from siming_tasks.tasks.expected_requests import check_shards
+from siming_tasks.study.results.usage import load_prices
 
 
 def tasks_path() -> str:

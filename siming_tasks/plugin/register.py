@@ -20,6 +20,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+from siming_tasks.benchmark.tasks import TASKS, TaskSpec
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError, SimingError
 from siming_tasks.data.consent import refuse_without_consent
@@ -41,7 +42,6 @@ from siming_tasks.plugin.preflight import (
 )
 from siming_tasks.plugin.response_cache.cache import replies_kept
 from siming_tasks.plugin.response_cache.key import arguments_of, remember_arguments
-from siming_tasks.tasks import TASKS, TaskSpec
 
 logger = logging.getLogger(__name__)
 

@@ -87,7 +87,7 @@ if __name__ == "__main__":
     from siming_tasks.cli.main import COMMANDS, find_command
 
     list(map(find_command, COMMANDS))
-    import siming_tasks.report.build
+    import siming_tasks.study.report.build
     import siming_tasks.tools.board.build
     import siming_tasks.tools.builder  # noqa: F401
 

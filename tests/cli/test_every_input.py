@@ -17,7 +17,7 @@ from pathlib import Path
 import yaml
 from openpyxl import Workbook
 
-from siming_tasks.rubrics import load_rubric
+from siming_tasks.benchmark.rubrics import load_rubric
 from siming_tasks.tools.station.event_log import EventLog, Known
 from tests.cli.run_cases import run_cases
 from tests.data.conftest import RUBRIC, STEPS, make_folder

@@ -19,10 +19,10 @@ import click
 import pytest
 import yaml
 
+from siming_tasks.benchmark.tasks import ABLATION_TASKS, BENCHMARK_TASKS
 from siming_tasks.cli.main import COMMANDS, find_command, main
 from siming_tasks.cli.parameters import OutputPath
 from siming_tasks.data import open_dataset
-from siming_tasks.tasks import ABLATION_TASKS, BENCHMARK_TASKS
 from tests.cli.command_lines import example, flags, parse
 from tests.cli.run_cases import run_cases
 from tests.data.conftest import RUBRIC, STEPS, make_folder

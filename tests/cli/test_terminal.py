@@ -16,7 +16,7 @@ from tqdm import tqdm
 from siming_tasks.cli import main
 from siming_tasks.cli.terminal import SafeStream, safe_terminal, show_markdown
 from siming_tasks.common.sanitize import literal
-from siming_tasks.report.table import Block, Name, Table
+from siming_tasks.study.report.table import Block, Name, Table
 
 ACTS = set("\x1b\x9b\x07\x08\x00\u202e\u2066\u200b")
 EVIL = "\x1b]0;owned\x07\x9b2J\x08\u202e\u200b"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from siming_tasks.benchmark.rubrics import default_rubric, load_rubric
 from siming_tasks.common.errors import DataError, Problem, RubricError, SimingError
 from siming_tasks.common.files import (
     check_file_name,
@@ -23,11 +24,10 @@ from siming_tasks.data import open_dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import DatasetInfo
 from siming_tasks.data.withholding import with_labels
-from siming_tasks.results.discovery import run_at
-from siming_tasks.results.read_predictions import load_predictions
-from siming_tasks.rubrics import default_rubric, load_rubric
+from siming_tasks.study.results.discovery import run_at
+from siming_tasks.study.results.read_predictions import load_predictions
 from siming_tasks.tools.builder.label_tables import read_grids
-from tests.rubrics.test_rubrics import SMALL
+from tests.benchmark.rubrics.test_rubrics import SMALL
 
 SPECIAL: dict[str, tuple[Callable[[Path], object], str]] = {
     "pipe": (os.mkfifo, "a pipe, and only regular files are read"),

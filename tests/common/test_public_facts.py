@@ -16,7 +16,7 @@ from siming_tasks.common.public_facts import (
     public_name,
     public_run,
 )
-from tests.report.secret_forms import FORMS, given_to
+from tests.study.report.secret_forms import FORMS, given_to
 
 SECRETS = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", min_size=12, max_size=24).map(
     lambda text: f"q{text}Z9"

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.benchmark.rubrics import default_rubric
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data import Dataset
 from siming_tasks.data.clusters import Clusters, clusters_of
-from siming_tasks.rubrics import default_rubric
 
 
 def data(tmp_path: Path, *videos: dict[str, Any], pairs: Any = ()) -> Dataset:

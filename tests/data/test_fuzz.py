@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from siming_tasks.benchmark.rubrics import rubric_from
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.data import open_dataset
 from siming_tasks.data.dataset import scan
 from siming_tasks.data.jsonl import read_jsonl
-from siming_tasks.rubrics import rubric_from
 from siming_tasks.tools.builder.label_tables import read_labels
 from tests.data.conftest import RUBRIC, make_folder, unstate
 

@@ -23,7 +23,7 @@ from siming_tasks.media import FrameStore, read_timeline, view
 from siming_tasks.media.modes import backends
 from siming_tasks.media.plain_copy import copy_plain, has_user_data
 from siming_tasks.plugin.preflight import recipient_of
-from siming_tasks.report.viewer_files import VideoLinker
+from siming_tasks.study.report.viewer_files import VideoLinker
 from siming_tasks.tools.builder import BuildOptions, build_dataset
 from siming_tasks.tools.exchange.hub_upload import push
 from tests.data.conftest import RUBRIC, STEPS, state, write_video

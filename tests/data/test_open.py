@@ -17,7 +17,7 @@ import yaml
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import check_dataset, open_dataset, resolve_dataset
 from siming_tasks.options import Options
-from siming_tasks.results.read_predictions import load_predictions
+from siming_tasks.study.results.read_predictions import load_predictions
 from siming_tasks.tools import simulator
 from tests.data.conftest import Edit, unstate
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 import yaml
 
+from siming_tasks.benchmark.rubrics import Rubric, default_rubric
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import Rater, StepLabel, Video
 from siming_tasks.data import Dataset, check_dataset, open_dataset
 from siming_tasks.data.check.media_checks import inspect
 from siming_tasks.media.sound import RATE, Sound, add_sound
-from siming_tasks.results.estimand import estimand_of
-from siming_tasks.results.evaluate_records import build_reference_matrix
-from siming_tasks.rubrics import Rubric, default_rubric
+from siming_tasks.study.results.estimand import estimand_of
+from siming_tasks.study.results.evaluate_records import build_reference_matrix
 from siming_tasks.tools.builder import BuildOptions, build_dataset
 from tests.data.conftest import RUBRIC, STEPS, state, write_video
 

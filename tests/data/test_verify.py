@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from siming_tasks.benchmark.rubrics import load_rubric
 from siming_tasks.cli.main import main
 from siming_tasks.common import files
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import digest_of, known_digest, sha256_file, sha256_json
 from siming_tasks.data import check_dataset, open_dataset, restate, verify_media
-from siming_tasks.rubrics import load_rubric
 from tests.data.conftest import Edit, write_video
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from siming_tasks.rubrics import default_rubric
+from siming_tasks.benchmark.rubrics import default_rubric
 from tests.lmms_eval_runs import environment
 
 ROOT = Path(__file__).parents[2]

@@ -25,7 +25,7 @@ from siming_tasks.tools.simulator import make_demo
 from tests.footage import FOOTAGE as FOLDER
 
 EXPECTED = Path(__file__).with_name("expected.json")
-REPLIES = Path(__file__).parents[1] / "parsing"
+REPLIES = Path(__file__).parents[1] / "benchmark" / "parsing"
 
 METRICS = ("plcc", "srcc", "qwk", "mcc", "precision", "recall", "f1")
 FOOTAGE = (

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from siming_tasks.benchmark.tasks import INPUT_ABLATIONS, TASKS
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import FRAMES, PROXY, VIDEO, Policy, View, ablate, backends, read_timeline, view
 from siming_tasks.options import Options
-from siming_tasks.tasks import INPUT_ABLATIONS, TASKS
 
 SHOWN = ("shuffled_frames", "frozen_frame")
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.benchmark.parsing import format_answers
+from siming_tasks.benchmark.tasks import TASKS
+from siming_tasks.benchmark.tasks.expected_requests import asked_steps, expected_requests
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.media import view
 from siming_tasks.models.baselines import judge
-from siming_tasks.parsing import format_answers
-from siming_tasks.tasks import TASKS
-from siming_tasks.tasks.expected_requests import asked_steps, expected_requests
 from tests.plugin.serving import Server, completion, pixels
 from tests.records import number_of
 

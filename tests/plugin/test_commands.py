@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from siming_tasks.tasks import INPUT_ABLATIONS
+from siming_tasks.benchmark.tasks import INPUT_ABLATIONS
 
 pytestmark = pytest.mark.host
 

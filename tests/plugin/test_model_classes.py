@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from siming_tasks.benchmark.tasks import TASKS
+from siming_tasks.benchmark.tasks.expected_requests import expected_requests
 from siming_tasks.data import open_dataset
 from siming_tasks.media import view
-from siming_tasks.tasks import TASKS
-from siming_tasks.tasks.expected_requests import expected_requests
 
 pytestmark = pytest.mark.host
 

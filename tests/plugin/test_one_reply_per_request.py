@@ -9,11 +9,11 @@ import pytest
 from lmms_eval.api.instance import Instance
 from PIL import Image
 
+from siming_tasks.benchmark.parsing import parse_reply
+from siming_tasks.benchmark.rubrics import default_rubric
 from siming_tasks.common.errors import SimingError
 from siming_tasks.media import Backend, backends
-from siming_tasks.parsing import parse_reply
 from siming_tasks.plugin.response_cache.dispatch import FAILED, one_reply_per_request
-from siming_tasks.rubrics import default_rubric
 from tests.plugin.serving import Server, message
 
 

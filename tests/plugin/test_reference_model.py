@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from siming_tasks.data import open_dataset, with_labels, withhold
-from siming_tasks.results.run import load, score_run
+from siming_tasks.study.results.run import load, score_run
 from tests.records import number_of
 
 pytestmark = pytest.mark.host

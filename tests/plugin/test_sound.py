@@ -17,12 +17,12 @@ import decord
 import numpy as np
 import pytest
 
+from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.errors import SimingError
 from siming_tasks.data import open_dataset
 from siming_tasks.media import Policy, backends
 from siming_tasks.options import Options
 from siming_tasks.plugin.preflight import check_data
-from siming_tasks.tasks import TASKS
 from tests.plugin.serving import Server, completion
 
 pytestmark = pytest.mark.host

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.benchmark.rubrics import DEFAULT_ID, load_rubric
+from siming_tasks.benchmark.rubrics.lint import lint_rubric
+from siming_tasks.benchmark.tasks.prompt import EMERGENCY_EXAM, exam_context
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import Problem, RubricError
 from siming_tasks.common.files import yaml_lines
@@ -19,9 +22,6 @@ from siming_tasks.data.check.media_checks import Inspection, inspect
 from siming_tasks.data.dataset import Dataset, scan
 from siming_tasks.data.digest import media_difference
 from siming_tasks.data.splits import parts_of
-from siming_tasks.rubrics import DEFAULT_ID, load_rubric
-from siming_tasks.rubrics.lint import lint_rubric
-from siming_tasks.tasks.prompt import EMERGENCY_EXAM, exam_context
 
 NOT_CHECKED = (
     "faces, name badges, screens and other people in the picture",

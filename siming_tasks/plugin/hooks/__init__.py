@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.plugin.hooks import docs
 from siming_tasks.plugin.hooks.messages import doc_to_messages, doc_to_target, doc_to_text, doc_to_visual
 from siming_tasks.plugin.hooks.results import aggregator, evaluation, metric_list, process_results
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.tasks import TASKS
 
 __all__ = ["doc_to_messages", "doc_to_target", "doc_to_text", "doc_to_visual", "evaluation", "process_results"]
 

@@ -6,6 +6,11 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from siming_tasks.benchmark.tasks import TaskSpec
+from siming_tasks.benchmark.tasks.expected_requests import expected_requests, record_id, shard_slice
+from siming_tasks.benchmark.tasks.mismatched_video import MismatchedVideos
+from siming_tasks.benchmark.tasks.prompt import PROMPT_VERSION, template_hash
+from siming_tasks.benchmark.tasks.prompting import MAX_TOKENS, MAX_TOKENS_REASONED
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.data import Dataset
@@ -13,11 +18,6 @@ from siming_tasks.data.minimal_pairs import minimal_pairs_of
 from siming_tasks.data.transcript import transcript_of
 from siming_tasks.media import ABLATION_RULES, backends, has_sound
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.tasks import TaskSpec
-from siming_tasks.tasks.expected_requests import expected_requests, record_id, shard_slice
-from siming_tasks.tasks.mismatched_video import MismatchedVideos
-from siming_tasks.tasks.prompt import PROMPT_VERSION, template_hash
-from siming_tasks.tasks.prompting import MAX_TOKENS, MAX_TOKENS_REASONED
 
 
 def refuse_empty(settings: Iterable[TaskSpec], dataset: Dataset) -> None:

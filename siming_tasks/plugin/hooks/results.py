@@ -12,16 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.benchmark.metrics import Rows
+from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, COVERAGE, select
+from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED
+from siming_tasks.benchmark.tasks import ANSWER_FORMATS, TASKS, TaskSpec
 from siming_tasks.common.files import sha256_json
-from siming_tasks.metrics import Rows
-from siming_tasks.metrics.catalogue import CATALOGUE, COVERAGE, select
-from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED
 from siming_tasks.plugin.hooks.run_context import RUN, Doc, Item, records_of
-from siming_tasks.results.evaluate_records import evaluate_records, format_rows
-from siming_tasks.results.read_predictions import write_predictions
-from siming_tasks.results.record import Conditions, Record, distinct_records
-from siming_tasks.results.unread_replies import EXAMPLES, UNREAD, UnreadNote, unread_reply
-from siming_tasks.tasks import ANSWER_FORMATS, TASKS, TaskSpec
+from siming_tasks.study.results.evaluate_records import evaluate_records, format_rows
+from siming_tasks.study.results.read_predictions import write_predictions
+from siming_tasks.study.results.record import Conditions, Record, distinct_records
+from siming_tasks.study.results.unread_replies import EXAMPLES, UNREAD, UnreadNote, unread_reply
 
 logger = logging.getLogger(__name__)
 

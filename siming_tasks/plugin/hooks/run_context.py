@@ -16,22 +16,22 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from siming_tasks.benchmark.metrics import Rows, evaluate
+from siming_tasks.benchmark.parsing import Parsed
+from siming_tasks.benchmark.rubrics import RubricStep
+from siming_tasks.benchmark.tasks import TASKS, TaskSpec
+from siming_tasks.benchmark.tasks.expected_requests import step_spans, steps_of
+from siming_tasks.benchmark.tasks.mismatched_video import MismatchedVideos
+from siming_tasks.benchmark.tasks.prompt import build_prompt, prompt_hash
+from siming_tasks.benchmark.tasks.prompting import PromptOptions, steps_in_part
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset, resolve_dataset, verify_media
 from siming_tasks.data.minimal_pairs import minimal_pairs_of
 from siming_tasks.data.splits import take_part
 from siming_tasks.media import UNKNOWN, UNKNOWN_MODE, Backend, MediaMode, Policy, SentImages
-from siming_tasks.metrics import Rows, evaluate
 from siming_tasks.options import Options
-from siming_tasks.parsing import Parsed
-from siming_tasks.results.evaluate_records import build_score_matrix
-from siming_tasks.results.record import Record, distinct_records
-from siming_tasks.rubrics import RubricStep
-from siming_tasks.tasks import TASKS, TaskSpec
-from siming_tasks.tasks.expected_requests import step_spans, steps_of
-from siming_tasks.tasks.mismatched_video import MismatchedVideos
-from siming_tasks.tasks.prompt import build_prompt, prompt_hash
-from siming_tasks.tasks.prompting import PromptOptions, steps_in_part
+from siming_tasks.study.results.evaluate_records import build_score_matrix
+from siming_tasks.study.results.record import Record, distinct_records
 
 Doc = Mapping[str, Any]
 """A document: id, setting, video_id, step_id ("" for none), root, the folder of its data set; and its part, where an
@@ -233,7 +233,7 @@ class RunContext:
         return {**facts, **(sent.facts() if sent else {})}
 
     def record_usage(self, doc: Doc, usage: dict[str, Any]) -> None:
-        """Remember the usage of a document's reply (:mod:`siming_tasks.results.usage`)."""
+        """Remember the usage of a document's reply (:mod:`siming_tasks.study.results.usage`)."""
         key = self._key_of(doc)
         with self._lock:
             _remember(self._usage, key, usage)

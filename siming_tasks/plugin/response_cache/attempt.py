@@ -8,9 +8,9 @@ from typing import Any
 
 import pydantic
 
+from siming_tasks.benchmark.parsing.parsed_reply import BLOCKED_MARKER, FAILURE_MARKER
 from siming_tasks.common.public_facts import asked_name, public_code
-from siming_tasks.parsing.parsed_reply import BLOCKED_MARKER, FAILURE_MARKER
-from siming_tasks.results.usage import Number, Tokens
+from siming_tasks.study.results.usage import Number, Tokens
 
 FAILED = f"{FAILURE_MARKER} by the model's class] "
 """Beginning of the reply of a request that failed, as lmms-eval's own classes write it: status ``request_failed``."""

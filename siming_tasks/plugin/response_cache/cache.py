@@ -11,6 +11,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 from unittest.mock import patch
 
+from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.errors import SimingError
 from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.common.public_facts import public_arguments
@@ -31,9 +32,8 @@ from siming_tasks.plugin.response_cache.key import (
 )
 from siming_tasks.plugin.response_cache.ledger import Budget, Ledger, usage_of
 from siming_tasks.plugin.response_cache.store import KeptReply, ReplyStore
-from siming_tasks.results.record import REQUEST_FAILED, is_asked_again
-from siming_tasks.results.usage import add_usage
-from siming_tasks.tasks import TASKS
+from siming_tasks.study.results.record import REQUEST_FAILED, is_asked_again
+from siming_tasks.study.results.usage import add_usage
 
 Ask = Callable[[Sequence[Any]], Sequence[Any]]
 """Function that returns one output for each of lmms-eval's requests, in their order."""

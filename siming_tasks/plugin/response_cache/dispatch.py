@@ -36,9 +36,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+from siming_tasks.benchmark.parsing.parsed_reply import BUDGET_MARKER
 from siming_tasks.common.errors import SimingError
 from siming_tasks.media import Backend
-from siming_tasks.parsing.parsed_reply import BUDGET_MARKER
 from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.reply_schema import SCHEMA_ARGUMENT, schemas_sent

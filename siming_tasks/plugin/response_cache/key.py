@@ -28,7 +28,7 @@ from siming_tasks.models.recipes.transport import transport_of_class
 from siming_tasks.options import lmms_eval_variables
 from siming_tasks.plugin.hooks.messages import heard_sound, shown_view
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
-from siming_tasks.results.run_parts import PLACE
+from siming_tasks.study.results.run_parts import PLACE
 
 CONTENT_BYTES = 2**20
 """A file of a model up to this size is known by what it holds; a larger one by its name, size and date."""

@@ -26,7 +26,7 @@ from siming_tasks.common.public_facts import asked_name
 from siming_tasks.options import Options
 from siming_tasks.plugin import host
 from siming_tasks.plugin.response_cache.attempt import Attempt, facts_of_answer
-from siming_tasks.results.usage import Prices, load_prices
+from siming_tasks.study.results.usage import Prices, load_prices
 
 REQUEST: ContextVar[str] = ContextVar("REQUEST")
 """Key of the request whose media were last built in this context; what is sent from here is sent for it."""
@@ -238,7 +238,7 @@ def _body(answer: Any) -> Any:
 
 
 def usage_of(attempts: Sequence[Attempt], budget: Budget) -> dict[str, Any]:
-    """Usage of a request (:class:`siming_tasks.results.usage.Usage`) from its attempts.
+    """Usage of a request (:class:`siming_tasks.study.results.usage.Usage`) from its attempts.
 
     Tokens and costs are those of all answers together: a reply that was lost afterwards is paid as well.
     """

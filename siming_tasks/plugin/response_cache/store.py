@@ -24,7 +24,7 @@ import pydantic
 from siming_tasks.common.files import open_regular
 from siming_tasks.common.processes import locked
 from siming_tasks.plugin.response_cache.attempt import Attempt
-from siming_tasks.results.usage import Number
+from siming_tasks.study.results.usage import Number
 
 
 @pydantic.dataclasses.dataclass(frozen=True, config={"extra": "forbid"})

@@ -13,19 +13,19 @@ from typing import Any
 from tqdm import tqdm
 
 from siming_tasks import __version__
+from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.output_folder import check_place, output_folder
 from siming_tasks.common.sanitize import alike, one_line, shown_name
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
-from siming_tasks.report.figure import forest_plot
-from siming_tasks.report.pages.site import Site
-from siming_tasks.report.standings import Entrant, Standing, corrected, stand
-from siming_tasks.results.comparable import TaskRun
-from siming_tasks.results.discovery import find_runs
-from siming_tasks.results.run import Run, read_run
-from siming_tasks.tasks import TASKS
+from siming_tasks.study.report.figure import forest_plot
+from siming_tasks.study.report.pages.site import Site
+from siming_tasks.study.report.standings import Entrant, Standing, corrected, stand
+from siming_tasks.study.results.comparable import TaskRun
+from siming_tasks.study.results.discovery import find_runs
+from siming_tasks.study.results.run import Run, read_run
 from siming_tasks.tools.board.admission import Entry, admit, refusal
 from siming_tasks.tools.board.disclosure import DAYS, MOST, NOBODY, chosen, coarse, public_setting
 

@@ -18,18 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.analysis.comparison import NO_VIDEO
-from siming_tasks.metrics import Rows
-from siming_tasks.metrics.catalogue import COVERAGE, headline, statistic
-from siming_tasks.metrics.estimate import Estimate
-from siming_tasks.metrics.evaluate import ALL, ANSWERED, RANKED
-from siming_tasks.metrics.jackknife import difference
-from siming_tasks.metrics.labels import ordinal_labels
-from siming_tasks.metrics.no_video import SHUFFLED
-from siming_tasks.metrics.thresholds import COMPARABLE
+from siming_tasks.benchmark.metrics import Rows
+from siming_tasks.benchmark.metrics.catalogue import COVERAGE, headline, statistic
+from siming_tasks.benchmark.metrics.estimate import Estimate
+from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED
+from siming_tasks.benchmark.metrics.jackknife import difference
+from siming_tasks.benchmark.metrics.labels import ordinal_labels
+from siming_tasks.benchmark.metrics.no_video import SHUFFLED
+from siming_tasks.benchmark.metrics.thresholds import COMPARABLE
+from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.options import Options
-from siming_tasks.report.standings import Entrant, JudgeRow, Standing
-from siming_tasks.tasks import TASKS
+from siming_tasks.study.analysis.comparison import NO_VIDEO
+from siming_tasks.study.report.standings import Entrant, JudgeRow, Standing
 
 VALUE_DIGITS, INTERVAL_DIGITS = 3, 2
 MOST, DAYS = 3, 30

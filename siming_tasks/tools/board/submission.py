@@ -23,17 +23,17 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from siming_tasks import __version__
+from siming_tasks.benchmark.tasks import STANDARD_TASKS, TASKS
+from siming_tasks.benchmark.tasks.expected_requests import expected_requests
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_path, open_regular
 from siming_tasks.common.public_facts import public_media, public_run
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
 from siming_tasks.data.jsonl import parse_object
-from siming_tasks.results.discovery import RunSource
-from siming_tasks.results.read_predictions import write_predictions
-from siming_tasks.results.run import Run, read_run
-from siming_tasks.tasks import STANDARD_TASKS, TASKS
-from siming_tasks.tasks.expected_requests import expected_requests
+from siming_tasks.study.results.discovery import RunSource
+from siming_tasks.study.results.read_predictions import write_predictions
+from siming_tasks.study.results.run import Run, read_run
 
 FIX = "Make it with `siming board submit`."
 

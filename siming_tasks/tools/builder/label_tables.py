@@ -21,11 +21,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
+from siming_tasks.benchmark.rubrics import Rubric, RubricStep
+from siming_tasks.benchmark.rubrics.rubric import HALF, HALF_POINTS_HINT, WHOLE, is_on_increment
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import open_regular, read_text
 from siming_tasks.common.sanitize import cell_text, shown_name
-from siming_tasks.rubrics import Rubric, RubricStep
-from siming_tasks.rubrics.rubric import HALF, HALF_POINTS_HINT, WHOLE, is_on_increment
 from siming_tasks.tools.builder.event_log_sheet import UseRatings, ratings_labels
 from siming_tasks.tools.builder.label_rows import COLUMNS, NAMES, NOT_APPLICABLE, VIDEO_FIELDS, Judgment
 from siming_tasks.tools.builder.workbook import MAX_COLUMNS, MAX_ROWS, MAX_UNPACKED, Grid, read_workbook

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.benchmark.rubrics import Rubric, RubricStep
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import alike, cell, cell_text, one_line, visible
 from siming_tasks.common.schema import CONSENSUS
-from siming_tasks.rubrics import Rubric, RubricStep
 from siming_tasks.tools.builder.label_rows import NOT_APPLICABLE
 from siming_tasks.tools.builder.video_files import VideoFiles
 
@@ -116,7 +116,7 @@ def allowed_points(step: RubricStep) -> list[str]:
     """Points that a step can be given, from 0 up, and N/A.
 
     Example:
-        >>> from siming_tasks.rubrics import default_rubric
+        >>> from siming_tasks.benchmark.rubrics import default_rubric
         >>> allowed_points(default_rubric().by_id["cpr_01"])
         ['0', '1', '2', 'N/A']
     """

@@ -16,8 +16,8 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.common.output_folder import output_folder
 from siming_tasks.plugin.hooks.run_context import Doc
-from siming_tasks.results.record import Record, is_asked_again
-from siming_tasks.results.run import Run
+from siming_tasks.study.results.record import Record, is_asked_again
+from siming_tasks.study.results.run import Run
 from siming_tasks.tools.exchange.requests import Asked, MediaAddresses, Request
 
 URL = "/v1/chat/completions"

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.benchmark.parsing.parsed_reply import FAILURE_MARKER
+from siming_tasks.benchmark.rubrics import RubricStep
+from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import well_formed
 from siming_tasks.data.jsonl import read_jsonl
-from siming_tasks.parsing.parsed_reply import FAILURE_MARKER
 from siming_tasks.plugin.response_cache.attempt import Attempt, facts_of_answer, reply_of
-from siming_tasks.results.record import Conditions, Record, is_asked_again
-from siming_tasks.rubrics import RubricStep
-from siming_tasks.tasks import TASKS
+from siming_tasks.study.results.record import Conditions, Record, is_asked_again
 
 USAGE = ("finish_reason", "served", "http_status", "prompt_tokens", "completion_tokens")
 """Facts of an answer that go into the usage of its record."""

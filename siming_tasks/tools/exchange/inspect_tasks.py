@@ -21,20 +21,20 @@ from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, Content
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
 from inspect_ai.solver import TaskState, generate
 
+from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED
+from siming_tasks.benchmark.parsing.parsed_reply import FAILURE_MARKER
+from siming_tasks.benchmark.tasks import TaskSpec, benchmark_task
+from siming_tasks.benchmark.tasks.prompt import PROMPT_VERSION
 from siming_tasks.common.errors import DataError, OptionsError, Problem
 from siming_tasks.common.files import canonical_json
 from siming_tasks.common.public_facts import public_name
 from siming_tasks.common.sanitize import well_formed
 from siming_tasks.data import open_dataset
-from siming_tasks.metrics.evaluate import ALL, ANSWERED
 from siming_tasks.options import Options
-from siming_tasks.parsing.parsed_reply import FAILURE_MARKER
 from siming_tasks.plugin.hooks.docs import generation_kwargs
 from siming_tasks.plugin.response_cache.attempt import count_of
-from siming_tasks.results.record_parser import RecordParser
-from siming_tasks.results.run import read_run, score_run
-from siming_tasks.tasks import TaskSpec, benchmark_task
-from siming_tasks.tasks.prompt import PROMPT_VERSION
+from siming_tasks.study.results.record_parser import RecordParser
+from siming_tasks.study.results.run import read_run, score_run
 from siming_tasks.tools.exchange.requests import Asked, MediaAddresses, Request
 
 _FOLDERS: list[tempfile.TemporaryDirectory[str]] = []

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.files import sha256_json
 from siming_tasks.data import Dataset
 from siming_tasks.media import Backend, StoredImage
@@ -16,7 +17,6 @@ from siming_tasks.options import Options
 from siming_tasks.plugin.hooks.docs import documents, generation_kwargs
 from siming_tasks.plugin.hooks.messages import doc_to_messages
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
-from siming_tasks.tasks import TASKS
 
 ANYBODY = Backend("requests", video=True, blind=True, encodes=True, hears="path")
 """Backend of an unknown model: it takes frames unless an option says otherwise, encoded as the run says."""

@@ -1,8 +1,8 @@
 """Viewer of a report that may be a stranger's: its pages and data, none of its scripts, videos of a named data set.
 
 Scripts and styles are this package's own, whatever the folder holds in their place. A data file is read as JSON and
-written anew (:func:`siming_tasks.report.viewer_files.data_calls`). A page is shown in a frame, because only the policy
-of the page around it keeps a page from going elsewhere by itself (``frame-src``); its own policy keeps it from
+written anew (:func:`siming_tasks.study.report.viewer_files.data_calls`). A page is shown in a frame, because only the
+policy of the page around it keeps a page from going elsewhere by itself (``frame-src``); its own policy keeps it from
 fetching, from running anything of its own, and from opening windows.
 """
 
@@ -22,8 +22,8 @@ from starlette.routing import Route
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import inside, read_text
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.report.pages.site import POLICY
-from siming_tasks.report.viewer_files import MediaLinks, data_calls
+from siming_tasks.study.report.pages.site import POLICY
+from siming_tasks.study.report.viewer_files import MediaLinks, data_calls
 from siming_tasks.tools.local_server.local_server import AccessKey, not_found, play, require_key
 
 PAGE_POLICY = f"{POLICY}; frame-ancestors 'self'; sandbox allow-scripts allow-same-origin"
@@ -120,7 +120,7 @@ def application(viewed: ViewedReport, *, key: AccessKey) -> Starlette:
             return around(request)
         folder, _, name = path.rpartition("/")
         if folder == "static":
-            ours = resources.files("siming_tasks.report") / "static" / name
+            ours = resources.files("siming_tasks.study.report") / "static" / name
             return Response(ours.read_bytes(), media_type=KINDS[Path(name).suffix]) if ours.is_file() else not_found()
         try:
             file = inside(viewed.folder, path)

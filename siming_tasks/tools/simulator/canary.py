@@ -21,6 +21,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from siming_tasks.benchmark.tasks import TASKS, benchmark_task
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.files import atomic_write, sha256_file
 from siming_tasks.data import open_dataset
@@ -28,8 +29,7 @@ from siming_tasks.data.folder_files import write_folder
 from siming_tasks.media import Policy
 from siming_tasks.options import Options, environment_with
 from siming_tasks.plugin.register import arguments_of_command
-from siming_tasks.results.run import read_run
-from siming_tasks.tasks import TASKS, benchmark_task
+from siming_tasks.study.results.run import read_run
 from siming_tasks.tools.simulator.sound import RATE
 from siming_tasks.tools.simulator.video import encode
 

@@ -201,7 +201,7 @@ def _describe(folder: Path, rows: Sequence[dict[str, Any]], recipe: Mapping[str,
         **({"sound": True} if recipe["sound"] else {}),
     }
     media = {row["media"]: sha256_file(folder / row["media"]) for row in rows}
-    with resources.as_file(resources.files("siming_tasks.rubrics") / "default.yaml") as rubric:
+    with resources.as_file(resources.files("siming_tasks.benchmark.rubrics") / "default.yaml") as rubric:
         write_folder(folder, rubric, rows, info, media)
     forms = " ".join(text for form, text in _FORMS.items() if recipe[form])
     with atomic_write(folder / "README.md") as stream:  # the usual card asks about people who were filmed

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from siming_tasks.rubrics import default_rubric
+from siming_tasks.benchmark.rubrics import default_rubric
 from siming_tasks.tools.simulator.simulated_exam import Exam, draw_raters, examine
 from siming_tasks.tools.simulator.trainee import TraineeErrors, draw_errors, with_consequences
 from siming_tasks.tools.simulator.video import FULL, SHORT, perform

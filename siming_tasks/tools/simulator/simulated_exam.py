@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from siming_tasks.benchmark.rubrics import default_rubric
 from siming_tasks.common.schema import CONSENSUS
-from siming_tasks.rubrics import default_rubric
 from siming_tasks.tools.simulator.trainee import TraineeErrors, draw_errors
 
 _STREAM = 63

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import expit
 
-from siming_tasks.rubrics import default_rubric
+from siming_tasks.benchmark.rubrics import default_rubric
 from siming_tasks.tools.simulator.steps import FOLLOWS, NEVER_ALONE, STEPS
 
 _BASE, _SLOPE = -1.76, 0.45

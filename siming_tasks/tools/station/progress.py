@@ -10,8 +10,8 @@ from statistics import median
 from typing import Any
 
 from siming_tasks.common.sanitize import literal
-from siming_tasks.report.formatting import plain_number
-from siming_tasks.report.table import Name, Section, Table
+from siming_tasks.study.report.formatting import plain_number
+from siming_tasks.study.report.table import Name, Section, Table
 from siming_tasks.tools.station.event_log import RATING, EventLog
 from siming_tasks.tools.station.replay import StepState, replay_exams
 from siming_tasks.tools.station.worklist import differ

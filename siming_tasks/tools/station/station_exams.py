@@ -8,12 +8,12 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from siming_tasks.benchmark.rubrics import Rubric, default_rubric, load_rubric
 from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.common.files import digest_of, known_digest
 from siming_tasks.common.sanitize import visible
 from siming_tasks.data import open_dataset
 from siming_tasks.media import read_timeline
-from siming_tasks.rubrics import Rubric, default_rubric, load_rubric
 from siming_tasks.tools.builder.source_gate import look_at_all
 from siming_tasks.tools.builder.video_files import VideoFiles
 from siming_tasks.tools.station.event_log import rubric_digest

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from siming_tasks.benchmark.parsing import parse_reply
+from siming_tasks.benchmark.rubrics import default_rubric
+from siming_tasks.benchmark.tasks import TASKS
+from siming_tasks.benchmark.tasks.prompt import build_prompt
 from siming_tasks.common.errors import DataError
 from siming_tasks.models.nano.exam_judge import WEIGHTS, Watcher, load, sight
-from siming_tasks.parsing import parse_reply
-from siming_tasks.rubrics import default_rubric
-from siming_tasks.tasks import TASKS
-from siming_tasks.tasks.prompt import build_prompt
 from tests.models.nano.conftest import Messages
 
 STEPS = default_rubric().steps

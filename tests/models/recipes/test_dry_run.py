@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.benchmark.parsing import format_answers
 from siming_tasks.data import open_dataset
 from siming_tasks.models.recipes import recipes
-from siming_tasks.parsing import format_answers
 from tests.plugin.serving import Server, completion, generated
 
 TASKS = ("full_score", "full_error", "clip_score", "clip_error")

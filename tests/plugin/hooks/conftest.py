@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.benchmark.parsing import format_answers
+from siming_tasks.benchmark.rubrics import RubricStep
+from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.data import Dataset, open_dataset, restate
 from siming_tasks.models.baselines import Judge, judge
-from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.rubrics import RubricStep
-from siming_tasks.tasks import TASKS
 
 Doc = dict[str, Any]
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.benchmark.metrics import Rows
+from siming_tasks.benchmark.metrics.catalogue import headline
+from siming_tasks.benchmark.parsing import format_answers
+from siming_tasks.benchmark.rubrics import RubricStep
+from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.media import unobservable_reason
-from siming_tasks.metrics import Rows
-from siming_tasks.metrics.catalogue import headline
 from siming_tasks.models.baselines import judge, pointer
-from siming_tasks.parsing import format_answers
 from siming_tasks.plugin import hooks
-from siming_tasks.rubrics import RubricStep
-from siming_tasks.tasks import TASKS
 from tests.plugin.hooks.conftest import Doc, aggregated, asked_steps, docs, relabelled
 from tests.records import number_of
 

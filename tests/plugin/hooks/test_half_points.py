@@ -13,7 +13,7 @@ import yaml
 from siming_tasks.data import Dataset, with_labels, withhold
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.results.run import read_run, score_run
+from siming_tasks.study.results.run import read_run, score_run
 from siming_tasks.tools.builder import BuildOptions, build_dataset
 from tests.data.conftest import write_video
 from tests.plugin.hooks.conftest import aggregated, docs, processed

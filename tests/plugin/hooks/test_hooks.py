@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from siming_tasks.benchmark.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS, UNALTERED_TASKS
 from siming_tasks.cli import main
 from siming_tasks.data import Dataset, restate, withhold
 from siming_tasks.media import backends, read_timeline, store
@@ -16,7 +17,6 @@ from siming_tasks.options import Options
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks import results as results_hook
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS, UNALTERED_TASKS
 from tests.plugin.hooks.conftest import Doc, aggregated, docs, processed, reply
 
 FRAMES = {"media": "frames"}

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from siming_tasks.benchmark.tasks import ABLATION_TASKS, INPUT_ABLATIONS, TASKS
+from siming_tasks.benchmark.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data import Dataset, restate
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.docs import refuse_empty
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.tasks import ABLATION_TASKS, INPUT_ABLATIONS, TASKS
-from siming_tasks.tasks.mismatched_video import MismatchedVideos
 from tests.plugin.hooks.conftest import Doc, docs
 
 FRAMES, FILE = {"media": "frames"}, {"media": "video"}

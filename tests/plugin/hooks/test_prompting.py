@@ -10,13 +10,13 @@ import pytest
 
 from siming_tasks.data import Dataset
 from siming_tasks.plugin import hooks
-from siming_tasks.results.comparable import TaskRun, comparable
-from siming_tasks.results.lmms_eval_commands import missing_requests
-from siming_tasks.results.read_predictions import load_predictions
-from siming_tasks.results.run import read_run
+from siming_tasks.study.results.comparable import TaskRun, comparable
+from siming_tasks.study.results.lmms_eval_commands import missing_requests
+from siming_tasks.study.results.read_predictions import load_predictions
+from siming_tasks.study.results.run import read_run
 from tests.plugin.hooks.conftest import aggregated, docs, processed
 from tests.records import distinct
-from tests.results.test_read import logged
+from tests.study.results.test_read import logged
 
 FULL = "full_score"
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import yaml
 
+from siming_tasks.benchmark.metrics.catalogue import select
+from siming_tasks.benchmark.tasks import BENCHMARK_TASKS, SET_GROUPS, TASKS
 from siming_tasks.common.files import sha256_json
 from siming_tasks.data import Dataset
 from siming_tasks.media import backends
-from siming_tasks.metrics.catalogue import select
 from siming_tasks.plugin import hooks
-from siming_tasks.tasks import BENCHMARK_TASKS, SET_GROUPS, TASKS
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of the host's own imports
 

@@ -18,7 +18,7 @@ from siming_tasks.plugin.hooks import docs
 from siming_tasks.plugin.response_cache import key
 from siming_tasks.plugin.response_cache.key import UnidentifiedModel, identity_of
 from tests.plugin.serving import Server, completion
-from tests.report.secret_forms import FORMS, given_to, traces
+from tests.study.report.secret_forms import FORMS, given_to, traces
 
 pytestmark = [pytest.mark.host, pytest.mark.filterwarnings("ignore")]  # warnings of the host's own imports
 

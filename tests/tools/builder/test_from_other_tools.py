@@ -11,7 +11,7 @@ from typing import Any
 import openpyxl
 import pytest
 
-from siming_tasks.rubrics import rubric_from
+from siming_tasks.benchmark.rubrics import rubric_from
 from siming_tasks.tools.builder.label_rows import joined
 from siming_tasks.tools.builder.label_tables import read_labels
 from siming_tasks.tools.builder.transcripts import read_transcript

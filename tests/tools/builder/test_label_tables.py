@@ -16,8 +16,8 @@ from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 from openpyxl.styles import Font
 
+from siming_tasks.benchmark.rubrics import rubric_from
 from siming_tasks.common.errors import DataError, Problem
-from siming_tasks.rubrics import rubric_from
 from siming_tasks.tools.builder.label_rows import COLUMNS, LabelRow, joined, table_of
 from siming_tasks.tools.builder.label_tables import read_labels
 from siming_tasks.tools.builder.video_files import span_problems

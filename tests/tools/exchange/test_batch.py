@@ -23,7 +23,7 @@ from siming_tasks.media import Backend
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.messages import heard_sound, stored_images_sent
 from siming_tasks.plugin.hooks.run_context import RUN
-from siming_tasks.results.read_predictions import load_predictions
+from siming_tasks.study.results.read_predictions import load_predictions
 from tests.plugin.hooks.conftest import docs
 from tests.plugin.response_cache.test_cache import ARGUMENTS, SMALL, points
 from tests.plugin.serving import Server, pixels

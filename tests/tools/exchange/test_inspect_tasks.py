@@ -16,8 +16,8 @@ from siming_tasks.cli import main
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.plugin import hooks
-from siming_tasks.results.read_predictions import load_predictions
-from siming_tasks.results.run import read_run, score_run
+from siming_tasks.study.results.read_predictions import load_predictions
+from siming_tasks.study.results.run import read_run, score_run
 from tests.plugin.hooks.conftest import docs, reply
 
 NAME = "siming_tasks/siming_full_score"

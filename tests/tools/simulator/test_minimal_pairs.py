@@ -5,10 +5,10 @@ import json
 
 import numpy as np
 
-from siming_tasks.analysis.inputs import minimal_pairs as scored_pairs
+from siming_tasks.benchmark.metrics import ScoreMatrix
+from siming_tasks.benchmark.rubrics import default_rubric
 from siming_tasks.data import open_dataset
-from siming_tasks.metrics import ScoreMatrix
-from siming_tasks.rubrics import default_rubric
+from siming_tasks.study.analysis.inputs import minimal_pairs as scored_pairs
 from siming_tasks.tools.simulator import make_demo, simulate_pairs
 from siming_tasks.tools.simulator.minimal_pairs import HISTORY, LOCAL
 from siming_tasks.tools.simulator.video import FPS, FULL, SHORT, frames, perform

@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from siming_tasks.rubrics import default_rubric
+from siming_tasks.benchmark.rubrics import default_rubric
 from siming_tasks.tools.simulator import compute_true_scores, simulate_labels
 from siming_tasks.tools.simulator.steps import FOLLOWS, NEVER_ALONE, STEPS, draw_slots
 from siming_tasks.tools.simulator.trainee import with_consequences

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import pearsonr
 from sklearn.metrics import cohen_kappa_score
 
-from siming_tasks.rubrics import default_rubric
+from siming_tasks.benchmark.rubrics import default_rubric
 from siming_tasks.tools.simulator import compute_true_scores, simulate_labels
 from siming_tasks.tools.simulator.steps import FOLLOWS, NEVER_ALONE, STEPS
 from siming_tasks.tools.simulator.trainee import draw_errors, with_consequences

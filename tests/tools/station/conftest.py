@@ -18,7 +18,7 @@ from urllib.error import HTTPError
 import pytest
 import yaml
 
-from siming_tasks.rubrics import Rubric, rubric_from
+from siming_tasks.benchmark.rubrics import Rubric, rubric_from
 from siming_tasks.tools.station import event_log as event_log_module
 from siming_tasks.tools.station.event_log import EventLog, Known
 from tests.data.conftest import write_video

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.benchmark.rubrics import Rubric, allowed_points, rubric_from
 from siming_tasks.common.errors import DataError
-from siming_tasks.rubrics import Rubric, allowed_points, rubric_from
 from siming_tasks.tools.station.event_log import Event, EventLog, Known
 from siming_tasks.tools.station.replay import replay
 from siming_tasks.tools.station.station_exams import Exam, Exams
@@ -159,7 +159,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from siming_tasks.tools.station.event_log import EventLog, Known
-from siming_tasks.rubrics import load_rubric
+from siming_tasks.benchmark.rubrics import load_rubric
 path, rubric, rater = sys.argv[1:]
 event_log = EventLog.begin(Path(path), load_rubric(rubric))
 event_log.know([Known("exam a", "a" * 64, ("call",))])

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.benchmark.rubrics import Rubric
 from siming_tasks.common.errors import DataError
-from siming_tasks.rubrics import Rubric
 from siming_tasks.tools.station.event_log import EventLog
 from siming_tasks.tools.station.replay import ExamState, replay_exams
 from tests.tools.station.conftest import EXAM, STEPS, act, begun, set_clock

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.benchmark.rubrics import Rubric
 from siming_tasks.cli import main
-from siming_tasks.rubrics import Rubric
 from siming_tasks.tools.station.event_log import EventLog, Known
 from siming_tasks.tools.station.progress import read_progress
 from tests.tools.station.conftest import STEPS, set_clock

@@ -1,0 +1,179 @@
+"""Every metric in one row: what it is called, of which answers it is computed, and its statistic.
+
+Whatever names metrics reads it here: tables, hooks, pages, planning. A new metric is a function and a row;
+``python utils/make_task_files.py`` writes its lines in the task files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siming_tasks.benchmark.metrics import classification
+from siming_tasks.benchmark.metrics.classification import Positive, ratio
+from siming_tasks.benchmark.metrics.correlation import leave_out, totals
+from siming_tasks.benchmark.metrics.jackknife import Counted, Jackknifed, Statistic, clusters_of, jackknifed
+from siming_tasks.benchmark.metrics.labels import LabelMapping, ordinal_labels, qwk
+from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
+from siming_tasks.common.schema import Answer
+
+Codes = NDArray[Any]
+Function = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric.
+
+    Attributes:
+        key: its name in files, options and task files.
+        label: printed at the head of a narrow column.
+        title: printed where there is room.
+        answers: the kinds of answer whose results have it.
+        statistic: makes it, given the reading of equation 3 and the positive class.
+        symmetric: does not depend on which of the two sides is called the reference.
+        headline: orders the tables of its kind of answer.
+        compared: an agreement, by which judges are compared; not the coverage.
+        low: smallest possible value; the largest is 1.
+    """
+
+    key: str
+    label: str
+    title: str
+    answers: tuple[Answer, ...]
+    statistic: Callable[[LabelMapping, Positive], Statistic]
+    symmetric: bool = True
+    headline: bool = False
+    compared: bool = True
+    low: float = -1.0
+
+
+@dataclass(frozen=True)
+class TotalsCorrelation:
+    """Correlation of the totals of videos by reference and judge; ``ranks``: Spearman's."""
+
+    ranks: bool
+
+    def jackknife(self, matrix: ScoreMatrix) -> Jackknifed:
+        """The value and those without each cluster."""
+        clusters = clusters_of(matrix)
+        x, y = totals(matrix)
+        value, without = leave_out(x, y, clusters, ranks=self.ranks)
+        has = ~np.isnan(x)
+        how = {"range": (-1.0, 1.0), "fisher": True, "why": _why_no_correlation(x[has], y[has])}
+        return jackknifed(matrix, value, without, has, clusters, **how)
+
+
+def _why_no_correlation(x: FloatArray, y: FloatArray) -> str:
+    if len(x) < 3:
+        return "Fewer than three videos have a total."
+    constant = [side for side, values in (("reference", x), ("judge", y)) if np.ptp(values) == 0]
+    return f"Every total by the {' and the '.join(constant)} is the same: 0/0." if constant else ""
+
+
+def label_counts(matrix: ScoreMatrix, mapping: LabelMapping = "absolute") -> FloatArray:
+    """Confusion counts of the labels of each video, ``float64[V, 16]``; column ``4 * reference + predicted``."""
+    x, y = (ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted))
+    return counted_codes(x, y, matrix.counted & matrix.answered, 4)
+
+
+def verdict_counts(matrix: ScoreMatrix, positive: Positive = "error") -> FloatArray:
+    """Counts of TN, FP, FN and TP of each video, ``float64[V, 4]``; points below the maximum are "wrong"."""
+    x, y = (side == (positive == "error") for side in (matrix.reference_wrong, matrix.predicted_wrong))
+    return counted_codes(x, y, matrix.counted & matrix.answered, 2)
+
+
+def counted_codes(x: Codes, y: Codes, known: BoolArray, k: int) -> FloatArray:
+    """Counts of each pair of labels ``0..k-1`` in each row where ``known``, ``float64[V, k * k]``."""
+    cells, rows = k * k, len(known)
+    code = np.where(known, k * x.astype(np.int64) + y, cells) + np.arange(rows)[:, None] * (cells + 1)
+    counts = np.bincount(code.ravel(), minlength=rows * (cells + 1)).reshape(rows, cells + 1)
+    return counts[:, :cells].astype(np.float64)
+
+
+NOTHING = "No step has both a reference and an answer."
+
+
+def _kappa(mapping: LabelMapping, positive: Positive) -> Statistic:
+    why = "Reference and judge are one and the same label everywhere: 0/0."
+    return Counted(partial(label_counts, mapping=mapping), qwk, lambda sums: why if sums.any() else NOTHING)
+
+
+def _verdicts(function: Function, why: str, *, share: bool = True) -> Callable[[LabelMapping, Positive], Statistic]:
+    def make(mapping: LabelMapping, positive: Positive) -> Statistic:
+        reason = why.format(positive="wrong" if positive == "error" else "correct")
+        counts, bounds = partial(verdict_counts, positive=positive), (0.0 if share else -1.0, 1.0)
+        return Counted(counts, function, lambda sums: reason if sums.any() else NOTHING, bounds, share)
+
+    return make
+
+
+def share_of(above: Callable[[ScoreMatrix], BoolArray], below: Callable[[ScoreMatrix], BoolArray], why: str) -> Counted:
+    """The share of the steps ``below`` that are ``above`` too; both functions give ``bool[V, S]``."""
+
+    def counts(matrix: ScoreMatrix) -> FloatArray:
+        of = below(matrix)
+        return np.stack([(above(matrix) & of).sum(axis=1), of.sum(axis=1)], axis=1).astype(np.float64)
+
+    return Counted(counts, lambda sums: ratio(sums[..., 0], sums[..., 1]), lambda sums: why, (0.0, 1.0), share=True)
+
+
+def _coverage(mapping: LabelMapping, positive: Positive) -> Statistic:
+    return share_of(lambda matrix: matrix.answered, lambda matrix: matrix.asked, "No step was asked about.")
+
+
+def _totals(ranks: bool) -> Callable[[LabelMapping, Positive], Statistic]:
+    return lambda mapping, positive: TotalsCorrelation(ranks)
+
+
+COVERAGE = "coverage"
+_S: tuple[Answer, ...] = ("score",)
+_E: tuple[Answer, ...] = ("error",)
+_ROWS = (
+    Metric("plcc", "PLCC", "PLCC", _S, _totals(ranks=False)),
+    Metric("srcc", "SRCC", "SRCC", _S, _totals(ranks=True)),
+    Metric("qwk", "kappa (qwk)", "kappa (quadratic)", _S, _kappa, headline=True),
+    Metric("mcc", "MCC", "MCC", _E,
+           _verdicts(classification.mcc, "Reference or judge has a single class: 0/0.", share=False), headline=True),
+    Metric("precision", "P", "Precision", _E,
+           _verdicts(classification.precision, "No step was called {positive}: 0/0."), symmetric=False, low=0.0),
+    Metric("recall", "R", "Recall", _E,
+           _verdicts(classification.recall, "No step is {positive} in the reference: 0/0."), symmetric=False, low=0.0),
+    Metric("f1", "F1", "F1", _E,
+           _verdicts(classification.f1, "No step is {positive} in the reference or was called so: 0/0."), low=0.0),
+    Metric(COVERAGE, "coverage", "Coverage", (*_S, *_E), _coverage, symmetric=False, compared=False, low=0.0),
+)  # fmt: skip
+
+CATALOGUE: dict[str, Metric] = {row.key: row for row in _ROWS}
+"""All metrics in the order in which they are printed."""
+
+
+def select(answer: Answer | None = None, **wanted: object) -> tuple[str, ...]:
+    """Keys of the metrics of one kind of answer (None: of any) whose row has these values, in printing order.
+
+    Example:
+        >>> select("error", symmetric=True)
+        ('mcc', 'f1')
+    """
+    return tuple(
+        key
+        for key, row in CATALOGUE.items()
+        if (answer is None or answer in row.answers)
+        and all(getattr(row, name) == value for name, value in wanted.items())
+    )
+
+
+def headline(answer: Answer) -> str:
+    """The metric that orders a table: step-level agreement, which the benchmark is about."""
+    (key,) = select(answer, headline=True)
+    return key
+
+
+def statistic(key: str, mapping: LabelMapping = "absolute", positive: Positive = "error") -> Statistic:
+    """The statistic of a metric by its key (KeyError: there is none)."""
+    return CATALOGUE[key].statistic(mapping, positive)

@@ -1,0 +1,289 @@
+"""The one construction of every standard error, interval and p-value: the delete-one-cluster jackknife.
+
+A statistic is a function of a :class:`ScoreMatrix`. :func:`jackknife` takes its value and its values without each
+cluster; sums and differences of such values are taken term by term, so that two judges over the same videos are
+compared in pairs. :meth:`Jackknifed.estimate` is the rule of docs/reference/definition.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siming_tasks.benchmark.metrics.estimate import Estimate
+from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
+from siming_tasks.benchmark.metrics.thresholds import FEW_VIDEOS, FEWEST, LEVEL, NOISE
+from siming_tasks.common.errors import DataError
+
+UNDEFINED = "It is 0/0 here."
+Plain = Callable[[ScoreMatrix], float]
+"""A statistic that somebody writes: a number of a matrix, NaN where it is undefined."""
+
+
+@runtime_checkable
+class Statistic(Protocol):
+    """A statistic that knows a faster way to its values without each cluster than to be computed anew."""
+
+    def jackknife(self, matrix: ScoreMatrix) -> Jackknifed:
+        """The value and those without each cluster."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Jackknifed:
+    """A value and its values without each cluster.
+
+    Attributes:
+        value: NaN where it is undefined.
+        without: ``float[C]``, without each cluster in order of the clusters' sorted names.
+        rests: ``bool[C]``, whether the value rests on anything of the cluster.
+        videos: ``bool[V]``, videos that it rests on.
+        unit: what a cluster is; ``fixed``: larger units that are not left out.
+        range: smallest and largest possible value.
+        share: of steps or videos: exactly 0 or 1 has the bound of the rule of three.
+        fisher: a correlation, whose interval is taken on Fisher's z with an error of at least 1/sqrt(n - 3).
+        why: why there is no value, if there is none.
+    """
+
+    value: float
+    without: FloatArray
+    rests: BoolArray
+    videos: BoolArray
+    unit: str = "video"
+    fixed: tuple[str, ...] = ()
+    range: tuple[float, float] = (-math.inf, math.inf)
+    share: bool = False
+    fisher: bool = False
+    why: str = UNDEFINED
+
+    def __sub__(self, other: Jackknifed) -> Jackknifed:
+        return combine(
+            [self, other], lambda a, b: a - b, (self.range[0] - other.range[1], self.range[1] - other.range[0])
+        )
+
+    @property
+    def stderr(self) -> float:
+        """Standard error on the value's own scale; NaN below two clusters or where a value without one is undefined."""
+        return _stderr(self.without[self.rests])
+
+    def estimate(self, *, tested: bool = False) -> Estimate:
+        """The value with its interval, and with the p of "it is 0" if it is a difference that is ``tested``."""
+        n, clusters = int(self.videos.sum()), int(self.rests.sum())
+        flags = tuple(f"these-{unit}s" for unit in self.fixed) + (("few-videos",) if 0 < n < FEW_VIDEOS else ())
+        found = Estimate(None, n=n, clusters=clusters, unit=self.unit, flags=flags)
+        if math.isnan(self.value):
+            return replace(found, why=self.why)
+        found, stderr = replace(found, value=self.value), self.stderr
+        degrees, known = clusters - 1, not math.isnan(stderr)
+        found = replace(found, stderr=stderr if known else None)
+        if clusters < FEWEST:
+            return replace(found, why=f"Fewer than {FEWEST} {self.unit}s: no interval.")
+        if not known:
+            return replace(found, why=f"Without one {self.unit} it is undefined: no interval.")
+        low, high = self._ends(stderr, degrees, n)
+        if math.isnan(low):
+            perfect = stderr > NOISE or (self.fisher and abs(self.value) == 1)
+            why = "Fisher's z of 1 or -1 has none" if perfect else f"It is the same without any {self.unit}"
+            return replace(found, why=f"{why}: no interval.")
+        low, high = max(low, self.range[0]), min(high, self.range[1])
+        return replace(found, low=low, high=high, p=2 * p_of_t(abs(self.value) / stderr, degrees) if tested else None)
+
+    def _ends(self, stderr: float, degrees: int, n: int) -> tuple[float, float]:
+        """Ends of the interval; NaN where nothing varies."""
+        if stderr <= NOISE:
+            three = 3 / (degrees + 1)  # the rule of three: none of c independent clusters had it
+            bounds = {0.0: (0.0, three), 1.0: (1 - three, 1.0)} if self.share else {}
+            return bounds.get(self.value, (math.nan, math.nan))
+        reach = quantile_of_t((1 + LEVEL) / 2, degrees)
+        if not self.fisher:
+            return self.value - reach * stderr, self.value + reach * stderr
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z, spread = np.arctanh(self.value), _stderr(np.arctanh(self.without[self.rests]))
+        if not np.isfinite(z + spread):
+            return math.nan, math.nan
+        reach *= max(float(spread), 1 / math.sqrt(n - 3))
+        return math.tanh(z - reach), math.tanh(z + reach)
+
+
+def jackknife(statistic: Statistic | Plain, matrix: ScoreMatrix) -> Jackknifed:
+    """The value of a statistic and its values without each cluster; a plain function is called once more for each."""
+    if isinstance(statistic, Statistic):
+        return statistic.jackknife(matrix)
+    clusters = clusters_of(matrix)
+    each = (matrix.videos(clusters != k) for k in range(matrix.n_clusters))
+    without = np.array([_number(statistic(part)) for part in each], np.float64)
+    counts: BoolArray = np.asarray((matrix.counted & matrix.answered).any(axis=1))
+    return jackknifed(matrix, _number(statistic(matrix)), without, counts, clusters)
+
+
+def jackknifed(
+    matrix: ScoreMatrix,
+    value: float,
+    without: FloatArray,
+    counts: BoolArray,
+    clusters: NDArray[np.intp],
+    **how: object,
+) -> Jackknifed:
+    """A value of a matrix whose videos ``counts`` (``bool[V]``) it rests on, in ``clusters``, ``intp[V]``."""
+    rests = np.zeros(len(without), np.bool_)
+    rests[clusters[counts]] = True
+    return Jackknifed(value, without, rests, counts, matrix.unit, matrix.fixed, **how)  # type: ignore[arg-type]
+
+
+def clusters_of(matrix: ScoreMatrix) -> NDArray[np.intp]:
+    """Number of the cluster of each video, ``intp[V]``, in the order of the clusters' sorted names."""
+    return np.unique(np.asarray(matrix.clusters, dtype=str), return_inverse=True)[1].astype(np.intp)
+
+
+def estimate(statistic: Statistic | Plain, matrix: ScoreMatrix) -> Estimate:
+    """Value of a statistic with its standard error and interval, or the reason why there is none.
+
+    Args:
+        statistic: a function of a matrix that returns a number, NaN where it is undefined.
+        matrix: reference and judge.
+
+    Example:
+        >>> import numpy as np
+        >>> from siming_tasks import ScoreMatrix, estimate
+        >>> names, said = tuple("abcdef"), np.array([[2.0], [2], [1], [0], [2], [1]])
+        >>> matrix = ScoreMatrix(names, ("s",), ("cpr",), [2], said, said, said >= 0, "score")
+        >>> found = estimate(lambda m: float(np.mean(m.predicted < m.max_score)), matrix)
+        >>> print(found, found.n, found.unit)
+        0.500 [-0.075, 1.075] 6 video
+    """
+    return jackknife(statistic, matrix).estimate()
+
+
+def difference(statistic: Statistic | Plain, a: ScoreMatrix, b: ScoreMatrix) -> Estimate:
+    """Statistic of ``a`` minus that of ``b``, paired over their clusters, with interval and p of "no difference".
+
+    Raises:
+        DataError: they are not of the same videos in the same clusters.
+
+    Example:
+        >>> import numpy as np
+        >>> from siming_tasks import ScoreMatrix, difference
+        >>> said = np.array([[2.0], [2], [1], [0], [2], [1]])
+        >>> a = ScoreMatrix(tuple("abcdef"), ("s",), ("cpr",), [2], said, said, said >= 0, "score")
+        >>> b = a.predicting(np.full((6, 1), 2.0))
+        >>> found = difference(lambda m: float(np.mean(m.predicted == m.reference)), a, b)
+        >>> print(found, round(found.p, 3))
+        0.500 [-0.075, 1.075] 0.076
+    """
+    a, b = a.sorted(), b.sorted()
+    if (a.video_ids, a.clusters) != (b.video_ids, b.clusters):
+        raise DataError("A difference needs two judges of the same videos in the same clusters. Align them first.")
+    return (jackknife(statistic, a) - jackknife(statistic, b)).estimate(tested=True)
+
+
+def combine(
+    parts: Sequence[Jackknifed],
+    formula: Callable[..., FloatArray],
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+    why: str = "",
+) -> Jackknifed:
+    """A formula of several values over the same clusters, term by term; NaN where one of them is undefined.
+
+    ``formula`` takes as many arrays as there are parts, and returns one of the same shape.
+    """
+    if len({len(part.without) for part in parts}) > 1:
+        raise DataError("Values over different clusters cannot be combined. Give every judge the same clusters.")
+    first, undefined = parts[0], [part.why for part in parts if math.isnan(part.value)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = formula(*(np.array([part.value]) for part in parts))[0]
+        # a cluster that one value does not rest on changes nothing there
+        without = formula(*(part.without for part in parts))
+    return Jackknifed(
+        _number(value),
+        np.where(np.isfinite(without), without, np.nan),
+        np.logical_or.reduce([part.rests for part in parts]),
+        np.logical_or.reduce([part.videos for part in parts]),
+        first.unit, first.fixed, bounds,
+        why=undefined[0] if undefined else why or UNDEFINED,
+    )  # fmt: skip
+
+
+def mean(parts: Sequence[Jackknifed]) -> Jackknifed:
+    """Mean of several values over the same clusters; of one, that one."""
+    if len(parts) == 1:
+        return parts[0]
+    return combine(parts, lambda *each: np.mean(each, axis=0), parts[0].range)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A statistic of counts that add up over videos: leaving a cluster out is a subtraction.
+
+    Attributes:
+        counts: of each video, ``float[V, K]``.
+        function: ``float[..., K]`` to ``float[...]``, NaN where it is undefined.
+        why: reason why it is undefined, given the summed counts ``float[K]``.
+        range: smallest and largest value; ``share``: as in :class:`Jackknifed`.
+    """
+
+    counts: Callable[[ScoreMatrix], FloatArray]
+    function: Callable[[FloatArray], FloatArray]
+    why: Callable[[FloatArray], str] = field(default=lambda sums: UNDEFINED)
+    range: tuple[float, float] = (-1.0, 1.0)
+    share: bool = False
+
+    def jackknife(self, matrix: ScoreMatrix) -> Jackknifed:
+        """The value and those without each cluster, of one sum over the videos."""
+        clusters = clusters_of(matrix)
+        counts = np.asarray(self.counts(matrix), np.float64)
+        by_cluster = np.zeros((matrix.n_clusters, counts.shape[1]))
+        np.add.at(by_cluster, clusters, counts)
+        whole = by_cluster.sum(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value, without = float(self.function(whole)), self.function(whole - by_cluster)
+            # a share rests on the videos that have its denominator
+            rests = ~np.isnan(self.function(counts)) if self.share else counts.any(axis=1)
+        why = self.why(whole) if math.isnan(value) else ""
+        how = {"range": self.range, "share": self.share, "why": why}
+        return jackknifed(matrix, value, without, rests, clusters, **how)  # type: ignore[arg-type]
+
+
+def _stderr(without: FloatArray) -> float:
+    """``sqrt((c - 1) / c * sum((value - mean)^2))`` of values without each of c clusters; NaN if one is NaN."""
+    c = len(without)
+    if c < 2 or not np.isfinite(without).all():
+        return math.nan
+    return float(np.sqrt((c - 1) / c * ((without - without.mean()) ** 2).sum()))
+
+
+def quantile_of_t(share: float, degrees: int) -> float:
+    """Quantile of Student's t."""
+    from scipy.special import stdtrit  # not at import time: slow
+
+    return float(stdtrit(degrees, share))
+
+
+def p_of_t(t: float, degrees: int) -> float:
+    """One-sided p of Student's t: the chance of one as large or larger."""
+    from scipy.special import stdtr
+
+    return float(stdtr(degrees, -t))
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm's p-values of one family of tests, in the order that they are given.
+
+    Example:
+        >>> [round(value, 3) for value in holm([0.01, 0.04, 0.03])]
+        [0.03, 0.06, 0.06]
+    """
+    given, order = np.asarray(p, np.float64), np.argsort(p, kind="stable")
+    adjusted = np.empty(len(given))
+    adjusted[order] = np.minimum(np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1)), 1)
+    return [float(value) for value in adjusted]
+
+
+def _number(value: object) -> float:
+    """A statistic's result as a float; infinity is undefined as NaN is."""
+    number = float(value)  # type: ignore[arg-type]
+    return number if math.isfinite(number) else math.nan

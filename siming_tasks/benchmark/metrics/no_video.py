@@ -1,0 +1,201 @@
+"""Judges that never look at a video: constants, what each step usually gets, shuffled answers, and a stop-watch.
+
+A judge that agrees no better than the best of them has shown nothing. What needs labels takes those of other clusters
+alone, so that none of them knows the exam that it judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
+from siming_tasks.benchmark.metrics.classification import Positive, ratio
+from siming_tasks.benchmark.metrics.jackknife import Jackknifed, clusters_of, jackknifed
+from siming_tasks.benchmark.metrics.labels import LabelMapping, ordinal_labels
+from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
+from siming_tasks.benchmark.metrics.thresholds import NOISE
+
+FOLDS, TREES, LEAF, MOST_CELLS = 5, 50, 5, 10_000
+"""Parts that the clusters are dealt into for the clock; trees of its forest, the fewest steps in a leaf, and the most
+steps that it learns from."""
+
+NOT_SHUFFLED = "No step has both a reference and an answer, or all of them are alike."
+
+
+def always_correct(matrix: ScoreMatrix) -> FloatArray:
+    """Full points (or "correct") for every step."""
+    return np.broadcast_to(matrix.max_score if matrix.answer == "score" else 0.0, matrix.asked.shape)
+
+
+def always_failed(matrix: ScoreMatrix) -> FloatArray:
+    """No points (or "wrong") for any step."""
+    return np.broadcast_to(0.0 if matrix.answer == "score" else 1.0, matrix.asked.shape)
+
+
+def step_prior(matrix: ScoreMatrix, *, within: Sequence[str] = ()) -> FloatArray:
+    """Points that each step usually gets, from the labels of the other clusters.
+
+    Steps are ordered by their mean share of points in the other clusters, and the k-th of S steps is given the
+    (k - 1/2) / S quantile of all shares there: matching the spread of the labels is what makes its kappa large.
+
+    Args:
+        matrix: the questions and their labels.
+        within: the group of each video, V names: only labels of the same group are known.
+    """
+    known, steps = matrix.counted, len(matrix.step_ids)
+    share = np.where(known, matrix.reference / matrix.max_score, 0.0)
+    levels, level = np.unique(share, return_inverse=True)
+    pairs = list(zip(within or [""] * len(share), matrix.clusters, strict=True))
+    names = sorted(set(pairs))
+    place = {pair: number for number, pair in enumerate(names)}
+    code = np.array([place[pair] for pair in pairs], np.intp)
+    held = np.zeros((len(names), steps, len(levels)))  # labels of each cluster
+    video, step = np.nonzero(known)
+    np.add.at(held, (code[video], step, level.reshape(share.shape)[video, step]), 1.0)
+    of_group: dict[str, FloatArray] = {}
+    for (group, _), own in zip(names, held, strict=True):
+        of_group[group] = of_group.get(group, 0.0) + own
+    given, middles = np.full((len(names), steps), np.nan), (np.arange(steps) + 0.5) / steps
+    for number, (group, _) in enumerate(names):
+        others = of_group[group] - held[number]
+        sizes = others.sum(axis=1)
+        if sizes.any():
+            # unknown steps rank last; one rounding, so that three thirds are one whole
+            usual = np.where(sizes > 0, ratio(others @ levels, sizes), np.inf).round(9)
+            reached = np.searchsorted(np.cumsum(others.sum(axis=0)), middles * sizes.sum() - 1e-9)
+            given[number, np.argsort(usual, kind="stable")] = levels[reached]
+    return _answers(matrix, given[code])
+
+
+def site_step_prior(matrix: ScoreMatrix) -> FloatArray:
+    """The same from the labels of the other clusters of the same site: a still frame may tell the site."""
+    return step_prior(matrix, within=matrix.sites)
+
+
+def clock(matrix: ScoreMatrix) -> FloatArray:
+    """Points by the seconds of steps, of the pauses around them and of the video, learnt from the other clusters.
+
+    A forest predicts the share of points from them and from the step; a step whose prediction is the q-th quantile of
+    the predictions for the exams that the trees were not grown on is given the q-th quantile of the labels there.
+    """
+    from sklearn.ensemble import ExtraTreesRegressor
+    from sklearn.model_selection import GroupKFold
+
+    known, seconds = matrix.counted, _seconds(matrix)
+    share, clusters = np.where(known, matrix.reference / matrix.max_score, np.nan), np.asarray(matrix.clusters)
+    share = share if matrix.answer == "score" else np.where(known, share >= 1, np.nan).astype(np.float64)
+    predicted = np.full(share.shape, np.nan)
+    folds = min(FOLDS, len(set(matrix.clusters)))
+    for learn, judge in GroupKFold(folds).split(share, groups=clusters) if folds > 1 else ():
+        usual = np.nanmean(np.where(known[learn].any(axis=0), share[learn], 1.0), axis=0)
+        rows = np.concatenate([seconds, np.broadcast_to(usual[:, None], (*share.shape, 1))], axis=2)
+        taught, labels = rows[learn][known[learn]], share[learn][known[learn]]
+        if len(labels) > MOST_CELLS:  # steps of thousands of exams teach it no more
+            kept = np.random.default_rng(0).choice(len(labels), MOST_CELLS, replace=False)
+            taught, labels = taught[kept], labels[kept]
+        forest = ExtraTreesRegressor(TREES, min_samples_leaf=LEAF, max_features=0.6, bootstrap=True, oob_score=True,
+                                     random_state=0).fit(taught, labels)  # fmt: skip
+        seen = np.sort(np.where(np.isnan(forest.oob_prediction_), labels.mean(), forest.oob_prediction_))
+        place = np.searchsorted(seen, forest.predict(rows[judge].reshape(-1, rows.shape[2])).round(9)) / len(seen)
+        given = np.quantile(labels, place, method="inverted_cdf")
+        predicted[judge] = given.reshape(-1, share.shape[1])
+    return _answers(matrix, predicted)
+
+
+def _seconds(matrix: ScoreMatrix) -> FloatArray:
+    """Features of the clock, ``float[V, S, 6]``: length, start, end, pauses before and after, seconds of the video."""
+    nothing = np.full((*matrix.asked.shape, 2), np.nan)
+    start, end = np.moveaxis(nothing if matrix.spans is None else np.round(matrix.spans, 1), 2, 0)
+    durations = np.full(len(start), np.nan) if matrix.durations is None else matrix.durations
+    length = np.broadcast_to(np.round(durations, 1)[:, None], start.shape)
+    before, after = np.full(start.shape, np.nan), np.full(start.shape, np.nan)
+    order = np.argsort(np.where(np.isnan(start), np.inf, start), axis=1, kind="stable")
+    first, last = (np.take_along_axis(side, order, axis=1) for side in (start, end))
+    pause = first[:, 1:] - last[:, :-1]
+    np.put_along_axis(before, order[:, 1:], pause, axis=1)
+    np.put_along_axis(after, order[:, :-1], pause, axis=1)
+    features: FloatArray = np.nan_to_num(np.stack([end - start, start, end, before, after, length], axis=2), nan=-1e6)
+    return features
+
+
+def _answers(matrix: ScoreMatrix, share: FloatArray) -> FloatArray:
+    """Points, or verdicts, of shares of the points."""
+    points: FloatArray = (share * matrix.max_score).round(9)
+    return points if matrix.answer == "score" else np.where(np.isnan(share), np.nan, share < 1)
+
+
+JUDGES: Mapping[str, tuple[Callable[[ScoreMatrix], FloatArray], str]] = {
+    "always-correct": (always_correct, 'full points (or "correct") for every step'),
+    "always-failed": (always_failed, 'no points (or "wrong") for any step'),
+    "step-prior": (step_prior, "what each step usually gets in the other videos"),
+    "site-step-prior": (site_step_prior, "what each step usually gets in the other videos of the same site"),
+    "clock": (clock, "what the seconds of steps, pauses and video tell, learnt from the other videos"),
+}
+"""Judges that need no run: their answers to the questions of a matrix, and the same in words."""
+
+SAME_TOTAL = ("step-prior", "site-step-prior")
+SAME_TOTAL_WHY = "It gives every video the same total; what differs is only which labels were left out."
+"""Judges whose totals hardly differ, and why a correlation of them means nothing."""
+
+SHUFFLED = "shuffled-self"
+"""Name of the judge's own answers, given to other videos of the same site."""
+
+
+def no_video_judges(matrix: ScoreMatrix) -> dict[str, ScoreMatrix]:
+    """Answers of every judge that can judge these data, with full points (or "correct") where one knows nothing."""
+    needs = {
+        "site-step-prior": len(set(matrix.sites)) > 1,
+        "clock": matrix.spans is not None or matrix.durations is not None,
+    }
+    made = {name: matrix.predicting(judge(matrix)) for name, (judge, _) in JUDGES.items() if needs.get(name, True)}
+    return {name: judge.imputed() for name, judge in made.items() if judge.answered.any()}
+
+
+def shuffled_self(
+    matrix: ScoreMatrix, key: str, mapping: LabelMapping = "absolute", positive: Positive = "error"
+) -> Jackknifed | None:
+    """A metric of a judge's own answers, exchanged between videos within each step and site: in exact expectation.
+
+    The expected counts of a step at a site are the product of its margins over its size. None for the correlations of
+    totals, which are 0 in expectation.
+    """
+    if key in ("plcc", "srcc"):
+        return None
+    k, known = 4 if key == "qwk" else 2, matrix.counted & matrix.answered
+    if key == "qwk":
+        sides = [ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted)]
+    else:
+        sides = [side == (positive == "error") for side in (matrix.reference_wrong, matrix.predicted_wrong)]
+    groups = clusters_of(matrix)
+    sites, site = np.unique(np.asarray(matrix.sites or [""] * len(known)), return_inverse=True)
+    whole, without = np.zeros(k * k), np.zeros((matrix.n_clusters, k * k))
+    for here in range(len(sites)):
+        rows = site == here
+        own, place = np.unique(groups[rows], return_inverse=True)  # the clusters that have a video at this site
+        held = [_margins(side[rows], known[rows], k, place, len(own)) for side in sides]
+        expected = _expected(*(side.sum(axis=0, keepdims=True) for side in held))[0]
+        whole, without = whole + expected, without + expected
+        without[own] += _expected(*(side.sum(axis=0) - side for side in held)) - expected
+    function = CATALOGUE[key].statistic(mapping, positive).function  # type: ignore[attr-defined]
+    without[np.abs(without) < NOISE] = 0.0  # a rest of rounding is no count
+    value, rests = float(function(whole)), np.asarray(known.any(axis=1))
+    return jackknifed(matrix, value, function(without), rests, groups, range=(-1.0, 1.0), why=NOT_SHUFFLED)
+
+
+def _margins(side: NDArray[Any], known: BoolArray, k: int, groups: NDArray[np.intp], number: int) -> FloatArray:
+    """Counts of each label in each step of each group of videos, ``float[G, S, k]``."""
+    held = np.zeros((number, known.shape[1], k))
+    video, step = np.nonzero(known)
+    np.add.at(held, (groups[video], step, side[video, step].astype(np.int64)), 1.0)
+    return held
+
+
+def _expected(reference: FloatArray, predicted: FloatArray) -> FloatArray:
+    """Expected confusion counts of shuffled steps, from margins ``float[G, S, k]`` to ``float[G, k * k]``."""
+    size = np.maximum(reference.sum(axis=2, keepdims=True), 1)
+    counts: FloatArray = np.einsum("gsi,gsj->gij", reference / size, predicted)
+    return counts.reshape(len(reference), -1)

@@ -1,0 +1,120 @@
+"""Answers to the asked steps in the JSON objects of a reply."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from siming_tasks.benchmark.parsing.json_values import Group, Value
+from siming_tasks.benchmark.parsing.steps import MAX_KEY, Reading, StepNames, key_name, read_value, words
+from siming_tasks.benchmark.rubrics import RubricStep
+from siming_tasks.common.schema import Answer
+
+_ANSWER_WORDS: Mapping[Answer, frozenset[str]] = {
+    "score": frozenset(["score", "scores", "points", "得分", "分数", "评分"]),
+    "error": frozenset(["verdict", "verdicts", "judgment", "judgement", "判断", "判定", "结论"]),
+}
+"""Words of the keys that are asked for."""
+_BESIDE = frozenset(["final", "awarded", "step", "steps", "最终"])  # words that may stand beside them
+_HOLDERS = frozenset(
+    [
+        *("answer", "answers", "final_answer", "result", "results", "evaluation", "evaluations", "assessment"),
+        *("response", "output", "json", "data", "items", "steps", "parameters", "arguments"),
+    ]
+)
+"""Keys of what may hold answers."""
+STEP_KEYS = frozenset(["step_id", "id", "step", "step_name", "name", "步骤"])
+"""Keys of the step that an object speaks of."""
+_SCALE_WORDS = frozenset(["max", "maximum", "scale", "满分"])  # words of the keys that name a scale
+DEEPEST = 8  # objects within each other that are looked at
+_Readings = dict[str, Reading]
+
+
+def read_answers(groups: Sequence[Group], names: StepNames, answer: Answer, abstain: bool) -> dict[str, Reading]:
+    """Step id -> reading; a later object's replaces an earlier one's.
+
+    A bare ``{id: value}`` counts where no other object has the key that was asked for. Of a text that ends inside an
+    object only this one counts: it may have replaced the others.
+    """
+    reader = _Reader(names, answer, abstain)
+    found = [reader.read(group) for group in groups]
+    any_asked = any(asked for asked, _ in found)
+    several = [bare | asked if asked or not any_asked else {} for asked, bare in found]
+    readings: dict[str, Reading] = {}
+    for each in several if not groups or groups[-1].closed else several[-1:]:
+        readings |= {name: reading for name, reading in each.items() if reading != "absent" or name not in readings}
+    return readings
+
+
+@dataclass
+class _Reader:
+    names: StepNames
+    answer: Answer
+    abstain: bool
+    asked: _Readings = field(default_factory=dict)  # of an object: what stands under the key that was asked for
+
+    def read(self, group: Group) -> tuple[_Readings, _Readings]:
+        """The readings of an outermost object: under the key that was asked for, and under a step's name alone."""
+        self.asked, bare = {}, _Readings()
+        self._walk(group, None, bare, (), DEEPEST)
+        return self.asked, bare
+
+    def _walk(self, group: Group, step: RubricStep | None, here: _Readings, tops: Sequence[float], depth: int) -> None:
+        """Read a group under the key of ``step``; None: under no step's.
+
+        Values under a step's name alone belong to ``here``; ``tops`` are the maxima that the objects around it name.
+        """
+        entries = [(key or "", value) for key, value in group.entries]
+        tops = [*tops, *(top for key, value in entries if (top := self._scale(key, value)) is not None)]
+        told = [value for key, value in entries if self._is_asked(key) and not isinstance(value, Group)]
+        named = [value for key, value in entries if key_name(key) in STEP_KEYS and not isinstance(value, Group)]
+        is_clip = len(self.names.steps) == 1
+        if is_clip and any(name and self.names.is_other(name) for name in named):
+            return
+        if told:
+            step = self._owner(named, step) if named else self.names.steps[0] if is_clip else step
+            if step is not None and group.closed:  # else what is cut off might say which step, or which scale
+                for said in told:
+                    _put(self.asked, step, self._read(said, step, tops))
+            return
+        for key, value in entries:
+            owner = self.names.find(key)
+            if owner is not None and not isinstance(value, Group):
+                _put(here, owner, self._read(value, owner, tops))
+            elif isinstance(value, Group) and depth:
+                if owner is not None or not key or self.names.is_skill(key):
+                    self._walk(value, owner or step, here, tops, depth - 1)
+                elif key_name(key) in _HOLDERS or self._is_asked(key):
+                    self._walk(value, step, self.asked, tops, depth - 1)
+
+    def _owner(self, named: Sequence[str | None], step: RubricStep | None) -> RubricStep | None:
+        """The step that an object names, by its key, id and name; None where they contradict, or name another."""
+        if any(name is None or self.names.is_other(name) for name in named):
+            return None
+        found = {step.id: step} if step is not None else {}
+        found |= {owner.id: owner for name in named if name and (owner := self.names.find(name)) is not None}
+        return found.popitem()[1] if len(found) == 1 else None
+
+    def _is_asked(self, key: str) -> bool:
+        """Test whether a key is one that was asked for."""
+        said, asked = {*words(key[:MAX_KEY])}, _ANSWER_WORDS[self.answer]
+        return bool(said & asked) and said <= asked | _BESIDE
+
+    def _read(self, value: str | None, step: RubricStep, tops: Sequence[float]) -> Reading:
+        reading = "unreadable" if value is None else read_value(value, step, self.answer, self.abstain)
+        other_scale = self.answer == "score" and any(top != step.max_score for top in tops)
+        return "off_scale" if isinstance(reading, float) and other_scale else reading
+
+    def _scale(self, key: str, value: Value) -> float | None:
+        """The maximum that an entry names: the last number under a key such as ``max_score`` or ``scale``."""
+        said = {*words(key[:MAX_KEY])}
+        named = bool(said & _SCALE_WORDS) and "total" not in said and self.names.find(key) is None
+        numbers = re.findall(r"[0-9]{1,4}(?:\.[0-9]{1,4})?", value[:MAX_KEY]) if isinstance(value, str) else []
+        return float(numbers[-1]) if named and numbers else None
+
+
+def _put(readings: dict[str, Reading], step: RubricStep, reading: Reading) -> None:
+    """Two different answers within one object are a conflict."""
+    known = readings.get(step.id, "absent")
+    readings[step.id] = reading if known in ("absent", reading) else known if reading == "absent" else "conflict"

@@ -1,0 +1,101 @@
+"""A reply after it was read: its answers, a closed set of statuses, and of reasons why a step has no answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from siming_tasks.common.display import ShortRepr
+from siming_tasks.common.schema import Answer, answer_key, verdict_word
+
+if TYPE_CHECKING:  # listing the tasks must not load rubrics: the command line starts with it
+    from siming_tasks.benchmark.rubrics import RubricStep
+
+FAILURE_MARKER = "[LMMS_EVAL_REQUEST_FAILED"
+"""Beginning of the text that stands for the reply of a request that failed, as lmms-eval's classes write it."""
+
+BUDGET_MARKER = "[LMMS_EVAL_BUDGET_EXCEEDED"
+"""Beginning of the text that lmms-eval writes for a request that was not sent because too much was spent."""
+
+BLOCKED_MARKER = "[SAFETY_BLOCKED"
+"""Beginning of the text that stands for a reply that the service refused to give, as lmms-eval writes it."""
+
+NOT_VISIBLE = "not visible"
+"""Words of a reply that abstains from a step."""
+
+ABSTAINED = "abstained"  # status of a reply, and reading of a step, that is neither an answer nor missing
+
+STATUSES = ("ok", ABSTAINED, "request_failed", "empty", "truncated", "refused", "unread", "partial")
+"""Every status of a reply. Where several hold, the first of this table stands; what a reply does answer is kept.
+
+===============  =====================================================================================================
+ok               every asked step is answered
+abstained        every asked step is answered or called not visible, at least one the latter; where that may be said
+request_failed   no model wrote this: the host's text for a failed or unaffordable request
+empty            nothing, or only white space
+truncated        the text ends inside a thinking block or a JSON value
+refused          no answer, and a line that begins with a refusal
+unread           no answer
+partial          some of the asked steps are answered
+===============  =====================================================================================================
+"""
+
+MISSING = ("absent", "off_scale", "conflict", "corrected", "unreadable")
+"""Reasons for a missing answer: not named, or null; not on the step's scale; two different values in one JSON object;
+taken back in words behind the JSON; a value that is no answer."""
+
+
+@dataclass(frozen=True, repr=False)
+class Parsed(ShortRepr):
+    """The answers of one reply to the steps that it was asked about."""
+
+    status: str  # one of :data:`STATUSES`
+    # step id -> points (answer "score"), or 1.0 for incorrect and 0.0 for correct (answer "error")
+    answers: Mapping[str, float] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)  # every other asked step -> one of :data:`MISSING`
+    # the steps that the reply calls not visible, in the order asked; only where it may say so
+    abstained: tuple[str, ...] = ()
+    # name of a detail -> step id -> what the reply states of it, for every step for which it can be read; only the
+    # details that were asked for (:mod:`siming_tasks.benchmark.tasks.answer_formats`)
+    details: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def format_answers(
+    answers: Mapping[str, float],
+    steps: Sequence[RubricStep],
+    answer: Answer,
+    *,
+    abstained: Collection[str] = (),
+    details: Mapping[str, Mapping[str, Any]] | None = None,
+) -> str:
+    """The JSON reply that states ``answers`` as the prompts ask (step id -> points, or 1.0 = incorrect, 0.0 = correct).
+
+    ``{"scores": {id: points}}`` or ``{"verdicts": {id: "correct" | "incorrect"}}`` for several steps, ``{"score":
+    points}`` or ``{"verdict": ...}`` for one. Asked steps without an answer are left out (``{}`` for one step).
+    ``abstained`` steps are called not visible. ``details`` has by key and step id what the reply states beside the
+    answer, in plain JSON: with any, every answer is an object that holds them, a step without one an empty list.
+    ``parse_reply`` reads back the same answers. KeyError: an answer for a step that was not asked.
+    """
+    asked = {step.id for step in steps}
+    for step_id in (*answers, *abstained, *(name for values in (details or {}).values() for name in values)):
+        if step_id not in asked:
+            raise KeyError(f"{step_id!r} is not among the asked steps")
+    written: dict[str, Any] = {}
+    for step in steps:
+        if step.id in answers:
+            value = answers[step.id]
+            number = int(value) if float(value).is_integer() else float(value)
+            written[step.id] = verdict_word(value) if answer == "error" else number
+    written |= dict.fromkeys(abstained, NOT_VISIBLE)
+    key = answer_key(answer, "clip")
+    if details is not None:
+        written = {
+            name: {key: value, **{detail: values.get(name, []) for detail, values in details.items()}}
+            for name, value in written.items()
+        }
+    if len(steps) != 1:
+        return json.dumps({answer_key(answer, "full"): written})
+    only: Any = next(iter(written.values()), {})
+    return json.dumps(only if isinstance(only, dict) else {key: only})

@@ -1,0 +1,212 @@
+"""Keys and values: the step that a key names, and the points or verdict on its scale that a value states."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+from siming_tasks.benchmark.parsing.parsed_reply import ABSTAINED, NOT_VISIBLE
+from siming_tasks.benchmark.rubrics import RubricStep
+from siming_tasks.common.schema import Answer
+
+Reading = float | str
+"""Points, or 1.0 for incorrect and 0.0 for correct; else a reason of ``MISSING`` or ``abstained``."""
+
+MAX_KEY, MAX_VALUE = 300, 300  # characters of a longer text are an explanation
+_WORD = re.compile(r"[^\W\d_]+|[0-9]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_MAXIMUM = re.compile(
+    r"[(\[]?\s*(?:maximum|max\.?|满分|out of)\s*:?\s*(?P<top>[0-9]{1,4}(?:\.[0-9]+)?)\s*(?:points?|分)?"
+    r"(?:, half points allowed)?\s*[)\]]?\s*$"
+)
+_ANY_ID = re.compile(
+    r"[\W_]{0,9}(?:[0-9]{1,2}[.)]\s)?\W{0,9}(?:(?:step|步骤)[\W_]{1,9})?"
+    r"(?P<id>(?!step|frame|clip|video|part)[^\W\d_]{2,16}[_-][0-9]{1,3})(?![0-9])"
+)
+"""A text that begins with an id as rubrics write them, of a step that was asked about or of another."""
+_Words = tuple[str, ...]
+
+
+def fold(text: str) -> str:
+    """A text in lower case, with characters of full width as plain ones."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+@lru_cache(maxsize=4096)  # the same few keys stand in every reply
+def words(text: str) -> _Words:
+    """Words and numbers of a key: ``CPR-01``, ``cpr 1`` and ``cpr_01`` are all ``("cpr", "1")``."""
+    found = _WORD.findall(fold(_CAMEL.sub("_", text)))
+    return tuple(word.lstrip("0") or "0" if word[0].isdigit() else word for word in found)
+
+
+def key_name(key: str) -> str:
+    """A key in one form: ``Max Score`` is ``max_score``."""
+    return "_".join(words(key[:MAX_KEY]))
+
+
+class StepNames:
+    """The names of the asked steps: id, name in either language, or the id and (the beginning of) a name.
+
+    A maximum behind it, as the prompt has it, and the word "step" before it are left out. A place in a list is no name;
+    a name that two steps share means neither.
+    """
+
+    def __init__(self, steps: Sequence[RubricStep]) -> None:
+        self.steps = tuple(steps)
+        self._places = _places(tuple((step.id, step.name, step.name_zh or "") for step in steps))
+        self._skills, self._id = _skills_and_ids(tuple(step.id for step in steps))
+
+    def find(self, key: str) -> RubricStep | None:
+        """The step that a key names, or None."""
+        if len(key) > MAX_KEY:
+            return None
+        place = self._places.get(words(key))
+        if place is None:
+            key = fold(key)
+            top = _MAXIMUM.search(key)
+            named = words(key[: top.start()] if top else key)
+            while named and (named[0] in ("step", "步骤") or named[0].isdecimal()):  # "Step 3: Power on at once"
+                named = named[1:]
+            place = self._places.get(named)
+            if top and place is not None and float(top["top"]) != self.steps[place].max_score:
+                return None
+        return None if place is None else self.steps[place]
+
+    def find_in(self, title: str) -> RubricStep | None:
+        """The step that a folded title names; beside its id may stand words in brackets, or before it in brackets."""
+        if (step := self.find(title)) is not None or len(title) > MAX_KEY:
+            return step
+        named = list(self._id.finditer(title))
+        if len(named) != 1:
+            return None
+        before, after = title[: named[0].start()].rstrip(), title[named[0].end() :].strip()
+        begins = not words(before) and re.fullmatch(r"[\])]?\s*(?:\([^()]*\)|[\u4e00-\u9fff]\w*)?", after)
+        ends = before[-1:] in ("(", "[") and after in (")", "]")
+        return self.find(named[0][0]) if begins or ends else None
+
+    def is_other(self, text: str) -> bool:
+        """Test whether a text begins with the id of a step that was not asked about."""
+        match = _ANY_ID.match(text)
+        return match is not None and self.find(match["id"]) is None
+
+    def named_in(self, text: str) -> list[str]:
+        """The ids of the steps whose ids a text has."""
+        return [step.id for match in self._id.finditer(fold(text)) if (step := self.find(match[0])) is not None]
+
+    def one_a_line(self, text: str) -> str:
+        """A folded text in which every step of an enumeration (``cpr_01: 2, cpr_02: 3``) begins a line.
+
+        Where one is but named (``cpr_01, cpr_02: 2``), it is not said whose the value is.
+        """
+        first = re.compile(rf"^[\W_]*{self._id.pattern}.*$", re.MULTILINE)
+        following = re.compile(rf"[,;.。]\s*(?=[\[(]?{self._id.pattern})")
+
+        def apart(line: re.Match[str]) -> str:
+            parts = following.split(line[0])
+            return line[0] if any(self.find(part) for part in parts) else "\n".join(parts)
+
+        return first.sub(apart, text)
+
+    def is_skill(self, key: str) -> bool:
+        """Test whether a key is the beginning that ids of one skill share: ``cpr`` of ``cpr_01``."""
+        return len(key) <= MAX_KEY and words(key) in self._skills
+
+
+@lru_cache(maxsize=512)
+def _skills_and_ids(ids: tuple[str, ...]) -> tuple[set[_Words], re.Pattern[str]]:
+    """The beginnings that ids share, and a pattern of the ids as replies spell them: ``CPR-01``, ``cpr 1``."""
+    named = [words(step) for step in ids]
+    spelt = [r"[\s_-]?".join(f"0*{w}" if w.isdecimal() else re.escape(w) for w in name) for name in named]
+    either = "|".join(sorted(spelt, key=len, reverse=True))
+    pattern = re.compile(rf"(?<![a-z0-9_])(?:{either})(?![a-z0-9]|[_-][a-z0-9])")
+    return {name[:-1] for name in named} - {()}, pattern
+
+
+@lru_cache(maxsize=512)
+def _places(named: tuple[tuple[str, str, str], ...]) -> dict[_Words, int | None]:
+    """Words that name a step -> its place among the asked ones; None where they name two."""
+    places: dict[_Words, int | None] = {}
+    for place, (step_id, name, name_zh) in enumerate(named):
+        own, titles = words(step_id), [title for title in (words(name), words(name_zh)) if title]
+        forms = {own, *titles}
+        for title in [*titles, *(first + second for first in titles for second in titles)]:
+            forms |= {own + title[:length] for length in range(1, len(title) + 1)}
+        for form in forms:
+            places[form] = place if places.get(form, place) == place else None
+    return places
+
+
+_NUMBER = r"[0-9]{1,4}(?:\.[0-9]{1,4})?"
+_UNIT = r"(?:points?|pts?\.?|marks?|分)"
+POINTS = (
+    rf"(?P<points>-?{_NUMBER})(?:\s*{_UNIT})?"
+    rf"(?:\s*\(?\s*(?:/|out of|of|max(?:imum)?\.?(?: of)?:?|满分)\s*(?P<top>{_NUMBER})(?:\s*{_UNIT})?\s*\)?)?"
+)
+VERDICT = (
+    r"(?P<verdict>(?:performed )?incorrect(?:ly)?|not correct|(?:fully )?correct|performed correctly|不正确|正确|错误)"
+)
+_BESIDE = r"(?:(?:final|my|the|overall|该步骤|本步骤|最终|综合)\s?)*"
+_BEHIND = r"(?:结果)?(?: for (?:this|the) step)?(?: is)?"
+TITLES = {
+    "score": rf"{_BESIDE}(?:score|points(?: awarded)?|rating|answer|得分|分数|评分|答案){_BEHIND}",
+    "error": rf"{_BESIDE}(?:verdict|judge?ment|conclusion|answer|判断|判定|结论|答案){_BEHIND}",
+}
+"""What a value may be called before it."""
+_REASON = r"(?:\s*(?:[(,;:。\n#]|\.\s|\s-+\s|[–—]|\s(?=because\b|due to\b))(?P<reason>.*))?"
+_TITLE = {answer: re.compile(rf"\A{title}\s*[:=]?\s*") for answer, title in TITLES.items()}
+_POINTS = re.compile(POINTS + _REASON, re.DOTALL)
+_VERDICT = re.compile(VERDICT + _REASON, re.DOTALL)
+_CORRECT = ("correct", "fully correct", "performed correctly", "正确")
+_DOUBT = {
+    0.0: re.compile(  # of correct
+        r"\b(?:but|however|except|although|though|not|no|wait|actually|or|if|provided|unless|placeholder|minor"
+        r"|errors?|mistakes?|incorrect(?:ly)?|incomplete|insufficient|partial(?:ly)?|wrong)\b|n't\b|[但除未没不无错误]"
+    ),
+    1.0: re.compile(r"\A(?:no|none|not|yes|false|无|没有|否|是|有)\Z|\b(?:wait|actually)\b"),  # of incorrect
+    None: re.compile(r"\b(?:or|deducted|lost|wait|actually)\b|[扣或]"),  # of points
+}
+"""Words of a reason that may take back what it is a reason for."""
+MEASURE = re.compile(
+    r"(?<![0-9.,])(?:[0-9]{1,2}:[0-9]{2}|[0-9.]{1,5}(?:\s?(?:-|–|to)\s?[0-9.]{1,5})?\s?(?:s|sec|seconds?|min|minutes?|cm"
+    r"|mm|%|bpm|/min|per minute|compressions|breaths|times|秒|厘米|分钟|次))(?![a-z0-9])"
+)
+"""A time or a quantity within a reason, which is no other number of points."""
+_MARKS = " \t\r\n*_`'\"“”‘’。.!\\✅❌✓✔✗✘"
+_NO_VALUE = {"", "null", "none", "n/a", "na", "unknown", "-"}
+_ABSTAINS = re.compile(
+    rf"(?!.*(?:[0-9]|correct))(?:{NOT_VISIBLE}|not[_-]visible|不可见)(?: in (?:the|this) \w+)?[\s*_]*(?:[:,(.].*)?",
+    re.DOTALL,
+)
+
+
+def read_value(text: str, step: RubricStep, answer: Answer, abstain: bool = False) -> Reading:
+    """Read what a value says of a step, or why it says nothing.
+
+    Points are ``2``, ``2.0``, ``2 points``, ``2/3``, ``2 out of 3``; a maximum must be the step's. A verdict is
+    ``correct`` or ``incorrect``. Before either may stand what it is called (``Score: 2``), behind it a mark and a
+    reason, without words that may take the value back (of "incorrect" any reason) and, unless the maximum is told,
+    without a further number but times and quantities (``1 - only 3 s``).
+    """
+    written = fold(text[:MAX_VALUE]).strip(_MARKS)
+    if written in _NO_VALUE:
+        return "absent"
+    if abstain and _ABSTAINS.fullmatch(written):
+        return ABSTAINED
+    written = _TITLE[answer].sub("", written).strip(_MARKS)
+    match = (_VERDICT if answer == "error" else _POINTS).fullmatch(written)
+    if match is None:
+        return "unreadable"
+    reason = (match["reason"] or "").strip(_MARKS + "()")
+    if answer == "error":
+        wrong = float(match["verdict"] not in _CORRECT)
+        again = _VERDICT.fullmatch(reason)
+        contradicted = again is not None and (again["verdict"] not in _CORRECT) != bool(wrong)
+        return "unreadable" if contradicted or _DOUBT[wrong].search(reason) else wrong
+    further = reason[:1].isdecimal() or re.search(r"[0-9]", MEASURE.sub("", reason))
+    if _DOUBT[None].search(reason) or (match["top"] is None and further):
+        return "unreadable"
+    value, top = float(match["points"]), match["top"]
+    allowed = (top is None or float(top) == step.max_score) and step.on_scale(value)
+    return abs(value) if allowed else "off_scale"  # no -0.0

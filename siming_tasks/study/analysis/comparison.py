@@ -1,0 +1,423 @@
+"""Comparison of judges over the same videos: values, paired differences, ranks, and what they add to never looking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, COVERAGE, headline, select, statistic
+from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
+from siming_tasks.benchmark.metrics.evaluate import ANSWERED, RANKED, flagged
+from siming_tasks.benchmark.metrics.jackknife import Jackknifed, holm, jackknife, quantile_of_t
+from siming_tasks.benchmark.metrics.labels import LabelMapping
+from siming_tasks.benchmark.metrics.no_video import SAME_TOTAL, SAME_TOTAL_WHY, SHUFFLED, no_video_judges, shuffled_self
+from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
+from siming_tasks.benchmark.metrics.thresholds import ALPHA, COMPARABLE, FEWEST, LEVEL, MARGIN, NOISE, POWER
+from siming_tasks.common.display import Card, Shown
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.printed_value import fixed
+from siming_tasks.common.words import say
+from siming_tasks.study.analysis.pairs import Raters
+from siming_tasks.study.analysis.physicians import BesidePhysicians, beside_physicians, pairs_of, physician_rows
+from siming_tasks.study.analysis.tables import TableText
+
+DIFFERENCES = "differences"
+NO_VIDEO, OVER_NO_VIDEO = "judges that never look", "over the best judge that never looks"
+_METRICS = {key: CATALOGUE[key].label for key in CATALOGUE}
+TABLES: Mapping[str, TableText] = {
+    ANSWERED: TableText(
+        "What was answered", "Each judge against {reference}, over the steps that it answered.", _METRICS
+    ),
+    RANKED: TableText(
+        "Agreement", "Each judge against {reference}, a missing answer counting as full points or correct.", _METRICS
+    ),
+    DIFFERENCES: TableText(
+        "Differences",
+        "The first judge minus the second, both against {reference}, paired over the videos; Holm's correction is of "
+        "the headline metric alone.",
+        _METRICS,
+    ),
+    NO_VIDEO: TableText(
+        "Judges that never look", "Judges that see no video, against {reference}, on the same questions.", _METRICS
+    ),
+    OVER_NO_VIDEO: TableText(
+        "Over the best judge that never looks",
+        "Each judge minus the best judge that never looks, both against {reference}, paired over the videos.",
+        _METRICS,
+    ),
+}
+Held = Mapping[tuple[str, str], Jackknifed]
+"""By judge and metric, its ranked value."""
+PARTIAL = say("partial")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two judges in the headline metric: ``a`` minus ``b``, missing answers imputed.
+
+    Attributes:
+        estimate: the difference with its interval, p and Holm's p.
+        state: ``better`` (the leader is, beyond chance), ``not shown``, or ``not tested``; why stands in ``why``.
+        leader: the one with the larger value; empty where both are equal.
+    """
+
+    a: str
+    b: str
+    estimate: Estimate
+    state: str
+    leader: str = ""
+    why: str = ""
+
+    @property
+    def better(self) -> str:
+        """The judge that agrees better beyond chance; empty where that is not shown."""
+        return self.leader if self.state == "better" else ""
+
+
+@dataclass(frozen=True)
+class Rank:
+    """Rank of a judge, and the ranks that the tests leave open; 1 is the best."""
+
+    rank: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
+    """Judges over the same videos in one setting.
+
+    Attributes:
+        setting: its name.
+        runs: names of the judges, in the order given.
+        answer: the kind of answer.
+        rows: of every table (``answered``, ``ranked``, ``differences``, ``judges that never look``, ``over the best
+            judge that never looks``, and those of :mod:`siming_tasks.study.analysis.physicians` with ``RUN: `` before a
+            row).
+        pairs: differences in the headline metric.
+        ranks: by run; ``unranked``: why a run has no rank.
+        rivals: by run, the best judge that never looks; ``beats``: whether it is better than every one of them beyond
+            chance (None: not tested).
+        physicians: by run, its place beside the physicians; empty without two. ``unseen``: judges that never look and
+            that the same test does not call inferior: it then says nothing.
+        detectable: difference in the headline metric that would be found with power .8; None: unknown.
+        tests: number of tests that Holm's correction is over.
+        facts: of the data and the runs, for files.
+    """
+
+    setting: str
+    runs: tuple[str, ...]
+    answer: str
+    rows: Rows
+    pairs: tuple[Pair, ...]
+    ranks: Mapping[str, Rank]
+    unranked: Mapping[str, str]
+    rivals: Mapping[str, str]
+    beats: Mapping[str, bool | None]
+    physicians: Mapping[str, BesidePhysicians] = field(default_factory=dict)
+    unseen: tuple[str, ...] = ()
+    detectable: float | None = None
+    tests: int = 0
+    videos: int = 0
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def headline(self) -> str:
+        """Key of the metric by which judges are ranked."""
+        return headline(self.answer)  # type: ignore[arg-type]
+
+    @property
+    def order(self) -> list[str]:
+        """The runs, best first; those without a rank last."""
+        return sorted(self.runs, key=lambda run: self.ranks[run].rank if run in self.ranks else len(self.runs) + 1)
+
+    def value(self, run: str) -> Estimate:
+        """The headline value by which a run is ranked."""
+        return self.rows.one(RANKED, run, self.headline)
+
+    def __str__(self) -> str:
+        return f"{self.setting}: {self.sentence()}"
+
+    @property
+    def card(self) -> Card:
+        """The answer, and every value by which runs are ranked."""
+        metrics = select(self.answer, compared=True)  # type: ignore[arg-type]
+        rows = [(run, *(str(self.rows.one(RANKED, run, key)) for key in metrics)) for run in self.order]
+        head = ("run", *(CATALOGUE[key].label for key in metrics))
+        return Card(f"Comparison in {self.setting}", self.sentence(), head, rows,
+                    "Missing answers count as full points or “correct”; 95 % intervals in brackets.")  # fmt: skip
+
+    def sentence(self, exams: str = "") -> str:
+        """The answer in one sentence, plain text: escape it, as names of runs are in it."""
+        exams = exams or ("SYNTHETIC exams" if self.facts.get("synthetic") else "exams")
+        about = {"metric": CATALOGUE[self.headline].label, "over": f"{self.videos:,} {exams}"}
+        order = [run for run in self.order if run in self.ranks]
+        if len(order) < 2:
+            why = "; ".join(f"{run}: {reason}" for run, reason in self.unranked.items())
+            return say("no pair", why=f" ({why})" if why else "", **about)
+        named = [f"{run} ({self.value(run)})" for run in order]
+        if len(order) == 2:
+            (pair,) = (pair for pair in self.pairs if {pair.a, pair.b} == {*order})
+            return pair_sentence(pair, *named, **about)
+        if not (self.value(order[0]).value or 0.0) > NOISE:
+            return say("none", first=named[0], **about)
+        first = [(run, name) for run, name in zip(order, named, strict=True) if self.ranks[run].low == 1]
+        if len(first) == 1:
+            return say("best", first=named[0], others=len(order) - 1, **about)
+        top = [name for run, name in first if (self.value(run).value or 0.0) > NOISE]
+        shown = ", ".join(top[:4]) + (", ..." if len(top) > 4 else "")
+        if left := len(first) - len(top):
+            shown += f"; and of {left} below 0 it is open"
+        return say("may be best", top=len(top), judges=len(order), named=shown, **about)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; no NaN."""
+        pairs = [{"a": p.a, "b": p.b, "state": p.state, "leader": p.leader, "why": p.why, **p.estimate.to_json()}
+                 for p in self.pairs]  # fmt: skip
+        physicians = {run: {"verdict": b.verdict, "margin": b.margin, "copy_of": b.copy_of, "p_inferior": b.p_inferior,
+                            "p_different": b.p_different} for run, b in self.physicians.items()}  # fmt: skip
+        ranks = {run: vars(rank) for run, rank in self.ranks.items()}
+        return {
+            "setting": self.setting, "runs": list(self.runs), "sentence": self.sentence(), "headline": self.headline,
+            "rows": self.rows.to_json(), "pairs": pairs, "ranks": ranks,
+            "unranked": dict(self.unranked), "rivals": dict(self.rivals), "beats": dict(self.beats),
+            "physicians": physicians, "unseen": list(self.unseen), "detectable": self.detectable, "tests": self.tests,
+            "videos": self.videos, **self.facts,
+        }  # fmt: skip
+
+
+def pair_sentence(pair: Pair, first: str, second: str, *, metric: str, over: str) -> str:
+    """The sentence on a test of two judges, the leader first."""
+    found = pair.estimate
+    size, about = fixed(abs(found.value or 0.0)), {"first": first, "second": second, "metric": metric, "over": over}
+    if pair.state == "better":
+        p = f", p = {fixed(found.p_holm or 0.0)}".replace("= 0.000", "< 0.001")
+        return say("pair better", size=size, p=p, **about)
+    if pair.state == "not tested":
+        return say("pair not tested", why=_clause(pair.why), **about)
+    return say("pair not shown", size=size, why=f" ({pair.why})" if pair.why else "", **about)
+
+
+def no_video_sentence(made: Comparison, runs: Sequence[str]) -> str:
+    """Sentences on the tests of some runs beside the judges that never look; of one run also its lead."""
+    better, others = ([run for run in runs if made.beats.get(run) is beats] for beats in (True, False))
+    said, lead = [], ""
+    if len(runs) == 1 and runs[0] in made.rivals:
+        estimate = made.rows.one(OVER_NO_VIDEO, runs[0], made.headline)
+        lead = f" (its lead over the best of them, {made.rivals[runs[0]].replace('-', ' ')}: {estimate})"
+    if better:
+        left = f"; of {_listed(others)} this is not shown" if others else ""
+        agree = f"{_listed(better)} {'agrees' if len(better) == 1 else 'agree'}"
+        said.append(say("beats", judges=agree, others=left + lead))
+    elif others:
+        said.append(say("beats none", judges=_listed(others, "or"), lead=lead))
+    for run in runs:
+        if made.beats.get(run) is None:
+            own = next(iter(made.rows.of(OVER_NO_VIDEO, run, made.headline)), None)
+            why = made.unranked.get(run) or (own.why if own else "") or "None of them has a value here."
+            said.append(say("never tested", judge=run, why=_clause(why) + lead))
+    return " ".join(said)
+
+
+def _clause(sentence: str) -> str:
+    """A sentence as the end of another one."""
+    return sentence[:1].lower() + sentence[1:].rstrip(".")
+
+
+def _listed(names: Sequence[str], word: str = "and", most: int = 3) -> str:
+    if len(names) > most:
+        return f"any of {len(names)} judges" if word == "or" else f"{len(names)} judges"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
+
+
+def compare_judges(
+    judges: Mapping[str, ScoreMatrix],
+    *,
+    setting: str = "",
+    points: Raters | None = None,
+    against: str | None = None,
+    margin: float = MARGIN,
+    mapping: LabelMapping = "absolute",
+) -> Comparison:
+    """Compare judges that answered the same questions; what is left out are their clusters, by default the videos.
+
+    Args:
+        judges: one or more by name, in one order of videos and steps
+            (:func:`siming_tasks.benchmark.metrics.alignment.align`).
+        setting: its name, for files and tables.
+        points: of each physician; None, or no step with those of two: nothing stands beside them.
+        against: compare every other judge with this one instead of all pairs.
+        margin: difference from the physicians that counts as none.
+        mapping: how points become labels.
+
+    Raises:
+        DataError: an unknown ``against``.
+    """
+    if against is not None and against not in judges:
+        raise DataError(f"There is no run {against!r} to compare with. The runs are {', '.join(judges)}.")
+    first = next(iter(judges.values()))
+    metrics, key = select(first.answer, compared=True), headline(first.answer)
+    imputed = {name: matrix.imputed() for name, matrix in judges.items()}
+    held = {(name, metric): jackknife(statistic(metric, mapping), matrix)
+            for name, matrix in imputed.items() for metric in metrics}  # fmt: skip
+    unranked = _unranked(judges, held, key)
+    rows = list(_values(judges, held, mapping))
+    pairs = []
+    for a, b in combinations(judges, 2) if against is None else ((name, against) for name in judges if name != against):
+        share = min(judges[a].answered_share, judges[b].answered_share)
+        leads = {metric: _lead(held[a, metric], held[b, metric], metric, share) for metric in metrics}
+        rows += [lead.at(DIFFERENCES, f"{a} minus {b}", metric) for metric, lead in leads.items()]
+        if not {a, b} & {*unranked}:
+            pairs.append(_pair(a, b, leads[key], judges, mapping))
+    never_look = no_video_judges(next(iter(imputed.values())))
+    unseen_rows, rivals, beats = _over_no_video(judges, held, never_look, mapping)
+    beside, unseen = dict[str, BesidePhysicians](), list[str]()
+    if points and pairs_of(first, points):
+        how: dict[str, Any] = {"margin": margin, "mapping": mapping}
+        beside, tried = ({name: beside_physicians(matrix, points, **how) for name, matrix in of.items()}
+                         for of in (judges, never_look))  # fmt: skip
+        unseen = [name for name, each in tried.items() if each.verdict in ("equivalent", "not inferior")]
+        rows += physician_rows(first, points, mapping=mapping)
+        rows += [row.at(row=f"{name}: {row.row}") for name, each in beside.items() for row in each.rows]
+    made = Comparison(
+        setting, tuple(judges), first.answer, Rows((*rows, *unseen_rows)), tuple(pairs), {}, unranked, rivals,
+        beats, beside, tuple(unseen), videos=len(first.video_ids),
+    )  # fmt: skip
+    return correct({setting: made})[setting]
+
+
+def _values(judges: Mapping[str, ScoreMatrix], held: Held, mapping: LabelMapping) -> Iterator[Estimate]:
+    """Rows of every metric of every judge: over what it answered, and as it is ranked."""
+    for name, matrix in judges.items():
+        for key in (*select(matrix.answer, compared=True), COVERAGE):
+            found = jackknife(statistic(key, mapping), matrix).estimate()
+            yield flagged(found, key, matrix.answered_share).at(ANSWERED, name, key)
+            if key != COVERAGE:
+                yield flagged(held[name, key].estimate(), key, matrix.answered_share).at(RANKED, name, key)
+
+
+def _unranked(judges: Mapping[str, ScoreMatrix], held: Held, key: str) -> dict[str, str]:
+    """By judge that cannot be ranked, why."""
+    partial = {name: PARTIAL for name, matrix in judges.items() if matrix.answered_share < COMPARABLE}
+    undefined = {name: held[name, key].why for name in judges if np.isnan(held[name, key].value)}
+    return partial | undefined
+
+
+def _pair(a: str, b: str, found: Estimate, judges: Mapping[str, ScoreMatrix], mapping: LabelMapping) -> Pair:
+    """Two judges, not yet corrected; a lead that rests on answers left out is not one."""
+    value = found.value or 0.0
+    leader = "" if abs(value) <= NOISE else a if value > 0 else b
+    if found.p is None:
+        return Pair(a, b, found, "not tested", leader, found.why)
+    both = judges[a].answered & judges[b].answered
+    if not both[judges[a].asked].all():
+        shared = [replace(judges[name], asked=judges[name].asked & both) for name in (a, b)]
+        first, second = (jackknife(statistic(headline(m.answer), mapping), m).value for m in shared)
+        if not (first - second) * value > 0:
+            return Pair(a, b, found, "not shown", leader, "on the steps that both answered there is no such lead")
+    return Pair(a, b, found, "tested", leader)
+
+
+def _lead(a: Jackknifed, b: Jackknifed, key: str, share: float) -> Estimate:
+    """One judge minus another in a metric; not tested if one of them answered too small a share."""
+    return flagged((a - b).estimate(tested=share >= COMPARABLE), key, share)
+
+
+def _over_no_video(
+    judges: Mapping[str, ScoreMatrix], held: Held, never_look: Mapping[str, ScoreMatrix], mapping: LabelMapping
+) -> tuple[list[Estimate], dict[str, str], dict[str, bool | None]]:
+    """Rows of the judges that never look and of the lead over the best; by run, that one, and if it beats every one."""
+    answer = next(iter(judges.values())).answer
+    key, metrics = headline(answer), select(answer, compared=True)
+    unseen = {(name, metric): jackknife(statistic(metric, mapping), matrix)
+              for name, matrix in never_look.items() for metric in metrics}  # fmt: skip
+    rows = []
+    for (name, metric), value in unseen.items():
+        means_nothing = metric in ("plcc", "srcc") and name in SAME_TOTAL
+        found = Estimate(None, why=SAME_TOTAL_WHY) if means_nothing else value.estimate()
+        rows.append(found.at(NO_VIDEO, name, metric))
+    rivals: dict[str, str] = {}
+    beats: dict[str, bool | None] = {}
+    for run, matrix in judges.items():
+        others = {name: value for (name, metric), value in unseen.items() if metric == key}
+        own = shuffled_self(matrix.imputed(), key, mapping)
+        if own is not None:
+            others[SHUFFLED] = own
+            rows.append(own.estimate().at(NO_VIDEO, f"{SHUFFLED} of {run}", key))
+        others = {name: value for name, value in others.items() if not np.isnan(value.value)}
+        leads = {name: _lead(held[run, key], value, key, matrix.answered_share) for name, value in others.items()}
+        if np.isnan(held[run, key].value) or not leads:
+            continue
+        rivals[run] = max(others, key=lambda name: others[name].value)
+        beats[run] = _all_above_0(leads.values()) if matrix.answered_share >= COMPARABLE else None
+        lead = leads[rivals[run]]
+        untested = next((each.why for each in leads.values() if each.low is None), "") if beats[run] is None else ""
+        rows.append(replace(lead, why=lead.why or untested).at(OVER_NO_VIDEO, run, key))
+    return rows, rivals, beats
+
+
+def _all_above_0(leads: Iterable[Estimate]) -> bool | None:
+    """True if every lead is above 0 beyond chance; None: one could not be tested.
+
+    A lead that never varies needs no test to be none.
+    """
+    lowest = [lead.low for lead in leads]
+    none = [lead for lead in leads if lead.clusters >= FEWEST and lead.stderr is not None
+            and lead.stderr <= NOISE >= (lead.value or 0.0)]  # fmt: skip
+    if none or any(low is not None and low <= NOISE for low in lowest):
+        return False
+    return None if None in lowest else True
+
+
+def correct(comparisons: Mapping[str, Comparison]) -> dict[str, Comparison]:
+    """Comparisons with Holm's correction over all pairs of ranked runs in all these settings, and their ranks."""
+    tested = [(setting, place) for setting, made in comparisons.items() for place, pair in enumerate(made.pairs)
+              if pair.estimate.p is not None]  # fmt: skip
+    adjusted = holm([comparisons[setting].pairs[place].estimate.p or 0.0 for setting, place in tested])
+    corrected = dict(zip(tested, adjusted, strict=True))
+    out = {}
+    for setting, made in comparisons.items():
+        pairs = tuple(_decided(pair, corrected.get((setting, place))) for place, pair in enumerate(made.pairs))
+        known = {(f"{pair.a} minus {pair.b}", made.headline): pair.estimate.p_holm for pair in pairs}
+        rows = Rows(replace(row, p_holm=known.get((row.row, row.metric))) if row.table == DIFFERENCES else row
+                    for row in made.rows)  # fmt: skip
+        detectable = _detectable(pairs, len(tested))
+        out[setting] = replace(made, rows=rows, pairs=pairs, ranks=_ranks(made, pairs), tests=len(tested),
+                               detectable=detectable)  # fmt: skip
+    return out
+
+
+def _decided(pair: Pair, p: float | None) -> Pair:
+    if p is None:
+        return pair
+    better = p <= ALPHA and not pair.why  # with a reason, its lead is not in the answers
+    return replace(pair, estimate=replace(pair.estimate, p_holm=p), state="better" if better else "not shown")
+
+
+def _ranks(made: Comparison, pairs: Sequence[Pair]) -> dict[str, Rank]:
+    """Ranks by value; a run may have any rank that no pair rules out. Equal values share the better rank."""
+    values = {run: made.value(run).value or 0.0 for run in made.runs if run not in made.unranked}
+    won = [(pair.better, pair.b if pair.better == pair.a else pair.a) for pair in pairs if pair.better]
+    return {
+        run: Rank(
+            1 + sum(other > value + NOISE for other in values.values()),
+            1 + sum(worse == run for _, worse in won),
+            len(values) - sum(better == run for better, _ in won),
+        )
+        for run, value in values.items()
+    }
+
+
+def _detectable(pairs: Sequence[Pair], tests: int) -> float | None:
+    """Difference that the corrected test finds with power .8, from the median standard error of the pairs."""
+    known = [pair.estimate for pair in pairs if pair.estimate.p is not None and pair.estimate.stderr]
+    if not known:
+        return None
+    degrees = min(found.clusters for found in known) - 1
+    reach = quantile_of_t(1 - (1 - LEVEL) / 2 / max(1, tests), degrees) + quantile_of_t(POWER, degrees)
+    effect = reach * float(np.median([found.stderr or 0.0 for found in known]))
+    return effect if effect <= 2 else None

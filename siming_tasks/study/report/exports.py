@@ -1,0 +1,164 @@
+"""Files of a report for further use: answers.csv, each setting's comparison as CSV, TeX and Markdown, its figure.
+
+Every table is built once from the rows of a standing, and written by :class:`siming_tasks.study.report.table.Table`.
+"""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, select
+from siming_tasks.benchmark.metrics.estimate import Rows
+from siming_tasks.benchmark.metrics.evaluate import RANKED
+from siming_tasks.benchmark.tasks import TASKS
+from siming_tasks.common.files import atomic_write
+from siming_tasks.common.sanitize import cell, literal, one_line
+from siming_tasks.common.words import say
+from siming_tasks.study.analysis.comparison import NO_VIDEO
+from siming_tasks.study.analysis.physicians import EACH_OTHER, MEAN
+from siming_tasks.study.report.figure import forest_plot
+from siming_tasks.study.report.row_tables import number
+from siming_tasks.study.report.standings import JudgeRow, Standing
+from siming_tasks.study.report.table import Name, Number, Section, Table, tex_file, to_markdown
+from siming_tasks.study.results.comparable import TaskRun
+from siming_tasks.study.results.run import Run
+
+ANSWERS = ("setting", "run", "video", "student", "site", "step", "truth", "answer", "status", "reference", "data")
+"""Columns of ``answers.csv``: one line for each step that was asked about; points, or 1 (incorrect) and 0."""
+SYNTHETIC_DATA = "SYNTHETIC data."
+
+
+def write_answers(out: Path, run: Run, task_runs: Mapping[str, TaskRun], rater: str) -> None:
+    """Write one run's share of ``answers.csv``, which :func:`join_answers` puts together; ``rater`` gave the truth."""
+    data = "SYNTHETIC " * run.dataset.synthetic + one_line(run.dataset.name)
+    end = [cell(one_line(rater)), cell(data)]
+    with atomic_write(out / "answers" / f"{run.source.slug}.csv") as stream:
+        lines = csv.writer(stream, lineterminator="\n")
+        name = cell(one_line(run.name))
+        for setting, task_run in task_runs.items():
+            matrix, score = task_run.panel, TASKS[setting].answer == "score"
+            truth = matrix.reference if score else matrix.reference_wrong.astype(float)
+            status = {(record.video_id, step): record.missing.get(step) or record.status
+                      for record in run.records[setting]
+                      for step in (*record.answers, *record.missing, *record.parsed.abstained)}  # fmt: skip
+            sides = zip(
+                truth.tolist(), matrix.counted.tolist(), matrix.predicted.tolist(), matrix.asked.tolist(), strict=True
+            )
+            for video_id, (true, counted, said, asked) in zip(matrix.video_ids, sides, strict=True):
+                video = run.dataset.video(video_id)
+                student, site = (cell(one_line(text or "")) for text in (video.extra.get("student"), video.site))
+                about = [setting, name, cell(video_id), student, site]
+                lines.writerows(
+                    [*about, step, f"{true[s]:g}" if counted[s] else "", "" if said[s] != said[s] else f"{said[s]:g}",
+                     status.get((video_id, step), "no_line"), *end]
+                    for s, step in enumerate(matrix.step_ids) if asked[s]
+                )  # fmt: skip
+
+
+def join_answers(out: Path, slugs: list[str]) -> None:
+    """Write ``answers.csv`` from the shares of the runs."""
+    with atomic_write(out / "answers.csv", "wb") as stream:
+        stream.write((",".join(ANSWERS) + "\n").encode())
+        for slug in slugs:
+            with (out / "answers" / f"{slug}.csv").open("rb") as part:
+                shutil.copyfileobj(part, stream)
+    shutil.rmtree(out / "answers")
+
+
+def comparison_table(standing: Standing, *, alone: bool = False) -> Table:
+    """The one table of a setting, as files print it; the page shows the same cells.
+
+    ``alone``: nothing stands around the rows, as in CSV, so that each says what they are held against, and that its
+    data are synthetic.
+    """
+    rows = [*standing.rows, *standing.apart_rows]
+    humans = any(row.physicians for row in rows)
+    with_each = [f"With each {standing.people[:-1]}", f"Minus the {standing.people}"] if humans else []
+    heads = ["Judge", "Kind", "Rank", standing.metric, *with_each, "Over the best judge that never looks", "That judge",
+             "Beats every such judge", "Better than", "Answered", *_NOTES[: 1 + alone]]  # fmt: skip
+    lines = []
+    for row in rows:
+        mark = {None: "not tested" if row.over else None, True: "yes", False: "not shown"}[row.beats]
+        physicians = [number(row.physicians), number(row.minus, signed=True)] if humans else []
+        lines.append([Name(row.name), row.role.replace("_", "-"), row.rank or None, number(row.value), *physicians,
+                      number(row.over, signed=True), row.rival or None, mark, better_text(row) or None,
+                      answered(row), *_notes(standing, row, alone)])  # fmt: skip
+    notes: list[str] = [Name(sentence) for sentence in standing.sentences()]
+    notes += [say("missing"), *([SYNTHETIC_DATA] if standing.synthetic else [])]
+    notes += [Name(say("reference", rater=standing.reference))] if standing.reference else []
+    left = (0, 1, *(place for place, head in enumerate(heads) if head in ("That judge", *_NOTES)))
+    return Table(heads, lines, left=left, caption=f"{TASKS[standing.setting].title}.", notes=notes).explained()
+
+
+_NOTES = ("Notes", "Reference")
+"""Heads of what a row says of itself; the second where nothing else says it."""
+
+
+def _notes(standing: Standing, row: JudgeRow, alone: bool) -> list[Name]:
+    notes = [*row.notes, *([SYNTHETIC_DATA] if standing.synthetic and alone else [])]
+    return [Name(" ".join(notes)), Name(standing.reference)][: 1 + alone]
+
+
+def metrics_table(standing: Standing, *, alone: bool = False) -> Table:
+    """The other metrics of a setting, one line for each judge, those that never look, and the physicians."""
+    known = standing.comparison.rows if standing.comparison else Rows()
+    keys = [key for key in select(TASKS[standing.setting].answer, compared=True) if key != standing.headline]
+    heads = ["Judge", *(CATALOGUE[key].title for key in keys), *(_NOTES if alone else ())]
+    lines = []
+    for row in standing.rows:
+        places = {"human": (EACH_OTHER, MEAN), "no_video": (NO_VIDEO, row.name.replace(" ", "-"))}
+        found = {each.metric: each for each in known.of(*places.get(row.role, (RANKED, row.name)))}
+        notes = _notes(standing, row, alone) if alone else []
+        lines.append([Name(row.name), *(number(found.get(key)) for key in keys), *notes])
+    left = (0, len(keys) + 1, len(keys) + 2)
+    return Table(heads, lines, left=left).explained()
+
+
+def better_text(row: JudgeRow) -> str:
+    """``3 of 11``; empty without a rank, or alone."""
+    return f"{row.better_than[0]} of {row.better_than[1]}" if row.better_than and row.better_than[1] else ""
+
+
+def answered(row: JudgeRow) -> Number | None:
+    """The share of the steps that a judge answered, without its interval."""
+    return Number(row.answered.value, percent=True) if row.answered else None
+
+
+def write_exports(out: Path, standing: Standing) -> None:
+    """Write ``figures/<setting>.svg`` and ``tables/<setting>.csv|tex|md``."""
+    name, table = standing.setting, comparison_table(standing)
+    texts = {
+        f"tables/{name}.csv": comparison_table(standing, alone=True).to_csv(),
+        f"tables/{name}_metrics.csv": metrics_table(standing, alone=True).to_csv(),
+        f"tables/{name}.tex": tex_file(table),
+        f"tables/{name}.md": to_markdown([f"## {TASKS[name].title}", table, metrics_table(standing)]),
+    }
+    if figure := forest_plot(standing):
+        texts[f"figures/{name}.svg"] = figure.file()
+    for path, text in texts.items():
+        with atomic_write(out / path) as stream:
+            stream.write(text)
+
+
+def summary_markdown(report: Mapping[str, Any], standings: Mapping[str, Standing]) -> str:
+    """The report as GitHub-flavoured Markdown: a table for each setting, and what to bear in mind."""
+    dataset, options = report["dataset"], report["options"]
+    section: Section = [f"# {literal(report['title'])}"]
+    if report["synthetic"]:
+        section.append(f"> **SYNTHETIC DATA.** {say('synthetic')}")
+    section.append(
+        f"{dataset['videos']} videos of {literal(dataset['name'])} {literal(dataset['version'])}, digest "
+        f"`{dataset['digest'][:12]}`; {dataset['steps']} steps, rubric `{report['rubric']['id']}` "
+        f"{report['rubric']['version']}; reference {literal(options['rater'])}."
+        + (f" {say('machines', machines=dataset['machines'])}" if dataset["machines"] else "")
+    )
+    for name, standing in standings.items():
+        section += [f"## {TASKS[name].title}", comparison_table(standing), metrics_table(standing)]
+    warnings = [f"- {literal(run['name'])}: {literal(note)}" for run in report["runs"] for note in run["warnings"]]
+    if warnings:
+        section += ["## Warnings", "\n".join(warnings)]
+    return to_markdown(section)

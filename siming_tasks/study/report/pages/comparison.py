@@ -1,0 +1,107 @@
+"""The comparison: settings as tabs, each with what the tests say, the figure, the one table and the other metrics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
+from siming_tasks.benchmark.metrics.estimate import Estimate
+from siming_tasks.benchmark.tasks import TASKS
+from siming_tasks.common.sanitize import visible
+from siming_tasks.study.report.exports import answered, better_text, metrics_table
+from siming_tasks.study.report.figure import forest_plot
+from siming_tasks.study.report.formatting import page_number, shortened
+from siming_tasks.study.report.pages.site import Page, ReportContents
+from siming_tasks.study.report.row_tables import number
+from siming_tasks.study.report.standings import JudgeRow, Standing, reference_of
+from siming_tasks.study.report.table import Name, Number, Table
+
+
+def _write(contents: ReportContents, share: int, shares: int) -> None:
+    """Write ``index.html``."""
+    site, dataset = contents.site, contents.dataset
+    parts = [setting_values(standing) for standing in contents.standings.values()]
+    warnings = [(run["name"], run["slug"], note) for run in contents.report["runs"] for note in run["warnings"]]
+    site.page("index.html", "comparison.html", parts=parts, runs=len(contents.analyses), warnings=warnings,
+              reference=reference_of(contents.report["options"]["rater"], dataset))  # fmt: skip
+
+
+def setting_values(standing: Standing) -> dict[str, Any]:
+    """Everything that one tab shows."""
+    made, figure = standing.comparison, forest_plot(standing)
+    rows = standing.rows
+    first, *others = (_isolated(said, standing) for said in standing.sentences())
+    found = next((row.value for row in rows if row.value and row.value.low is not None), None)
+    return {
+        "setting": standing.setting,
+        "title": TASKS[standing.setting].title,
+        "first": first,
+        "others": others,
+        "metric": standing.metric,
+        "figure": figure.page() if figure else None,
+        "rows": [_cells(row) for row in rows],
+        "apart": [_cells(row) for row in standing.apart_rows],
+        "humans": any(row.physicians for row in rows),
+        "further": metrics_table(standing) if made and len(CATALOGUE) > 1 else None,
+        "pairs": _pairs(standing),
+        "tests": made.tests if made else 0,
+        "detectable": Number(made.detectable).text if made and made.detectable else None,
+        "clusters": f"{found.clusters:,} {found.unit}s" if found else None,
+        "why": standing.why,
+    }
+
+
+def _isolated(sentence: str, standing: Standing) -> Markup:
+    """A sentence in which every run's name is isolated from the text around it, and a long one has no middle."""
+    names = "|".join(re.escape(name) for name in sorted(standing.entrants, key=len, reverse=True))
+    parts = re.split(rf"(?<!\w)({names})(?!\w)", sentence)
+    form = Markup("<bdi>{}</bdi>")
+    return Markup("").join(
+        form.format(shortened(visible(part), 44)) if place % 2 else escape(visible(part))
+        for place, part in enumerate(parts)
+    )
+
+
+def _cells(row: JudgeRow) -> Mapping[str, Any]:
+    return {
+        "name": row.name,
+        "role": row.role,
+        "slug": row.slug,
+        "rank": row.rank,
+        "value": number(row.value),
+        "physicians": number(row.physicians),
+        "beside": _beside(row.minus),
+        "over": number(row.over, signed=True),
+        "rival": row.rival,
+        "beats": row.beats,
+        "better": better_text(row),
+        "answered": answered(row),
+        "notes": row.notes,
+    }
+
+
+def _beside(minus: Estimate | None) -> str:
+    """A judge's agreement with the physicians beside theirs with each other, such as ``0.177 below theirs``."""
+    if minus is None or minus.value is None:
+        return ""
+    return f"{page_number(abs(minus.value))} {'below' if minus.value < 0 else 'above'} theirs"
+
+
+def _pairs(standing: Standing) -> Table | None:
+    """Differences of the judges in the headline metric, with what the tests say."""
+    made = standing.comparison
+    if made is None or not made.pairs:
+        return None
+    lines = []
+    for pair in made.pairs:
+        p = Number(pair.estimate.p_holm, why=pair.why)
+        said = f"{pair.better} is better" if pair.better else pair.state + (f": {pair.why}" if pair.why else "")
+        lines.append([Name(pair.a), Name(pair.b), number(pair.estimate, signed=True), p, Name(said)])
+    return Table(["Judge", "minus", standing.metric, "p (Holm)", ""], lines, left=(0, 1, 4))
+
+
+PAGE = Page(_write, "Comparison", "index.html", place=0)

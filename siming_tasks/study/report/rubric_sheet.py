@@ -1,0 +1,48 @@
+"""The rubric as an HTML page to print, one sheet per skill."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from siming_tasks.benchmark.rubrics import Rubric, RubricStep
+from siming_tasks.common.errors import DataError
+
+MAX_BOXES = 12
+"""Points that get a box each; a longer scale gets a line to write on."""
+
+
+def count_points(points: float) -> str:
+    """``1 point``, ``2.5 points``."""
+    return f"{points:g} point{'' if points == 1 else 's'}"
+
+
+def render_rubric_html(rubric: Rubric, skills: Sequence[str] = ()) -> str:
+    """The rubric as an HTML page that prints one sheet per skill (of these ids); all its text is escaped.
+
+    Raises:
+        DataError: there is no such skill.
+    """
+    from siming_tasks.study.report.formatting import templates
+
+    known = [skill.id for skill in rubric.skills]
+    if unknown := [skill for skill in skills if skill not in known]:
+        raise DataError(f"Skill {unknown[0]!r} is not in the rubric; it has {', '.join(known)}.")
+    chosen = [skill for skill in rubric.skills if not skills or skill.id in skills]
+    how = {"levels": _levels, "notes": _notes, "count_points": count_points}
+    return templates().get_template("rubric_sheet.html").render(rubric=rubric, skills=chosen, **how)
+
+
+def _levels(step: RubricStep) -> list[str]:
+    """The points of a step that get a box each."""
+    count = round(step.max_score / step.score_increment) + 1
+    return [f"{level * step.score_increment:g}" for level in range(count)] if count <= MAX_BOXES else []
+
+
+def _notes(step: RubricStep) -> list[str]:
+    """Named errors with their deductions, and what the step needs from earlier ones."""
+    notes = [f"−{error.deduct:g}: {error.observable}" for error in step.errors]
+    effects = {"void": "else 0", "context": "bear it in mind"}
+    for requirement in step.requires:
+        effect = effects.get(requirement.effect) or f"else at most {count_points(requirement.cap or 0)}"
+        notes.append(f"Needs {requirement.id}: {effect}.")
+    return notes

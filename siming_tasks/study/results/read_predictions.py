@@ -1,0 +1,195 @@
+"""Reader of prediction files and lmms-eval sample logs: one record per request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from siming_tasks.benchmark.tasks import TASKS
+from siming_tasks.benchmark.tasks.expected_requests import expected_ids
+from siming_tasks.common.doc_pages import see
+from siming_tasks.common.errors import Problem
+from siming_tasks.common.files import atomic_write
+from siming_tasks.common.sanitize import well_formed
+from siming_tasks.data.dataset import Dataset
+from siming_tasks.data.jsonl import read_jsonl
+from siming_tasks.media import UNKNOWN_MODE
+from siming_tasks.study.results.record import (
+    ASKED_AGAIN,
+    REQUEST_FAILED,
+    Record,
+    answered_more,
+    merge_parts,
+    same_answers,
+)
+from siming_tasks.study.results.record_parser import RecordParser, raw_reply
+from siming_tasks.study.results.run_parts import condition_problems
+
+MAX_LOG_LINE = 256_000_000
+"""Longest line of a sample log in bytes: a reply of many megabytes is a model's fault and must still be counted."""
+
+MAX_ERRORS = 1_000
+"""Errors after which a file is left: it is another kind of file, and the first ones say so."""
+
+_GIVE_A_RUN = "Give a prediction file, or the --output_path of a run with --log_samples."
+
+Seen = Callable[[Record, str | None], object]
+"""Callback that is given each record with the text of its reply; None where the file has none."""
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Content of prediction files.
+
+    Attributes:
+        records: by setting, one record per request that has a line, in dataset order; settings without any line are
+            absent.
+        problems: errors (the file cannot be trusted) and warnings (entries that count as missing).
+        files: the files read.
+    """
+
+    records: Mapping[str, Sequence[Record]]
+    problems: tuple[Problem, ...]
+    files: tuple[Path, ...]
+
+
+@dataclass
+class _Collector:
+    """Records by request and part, each with the place it came from; a second, different one is a conflict.
+
+    What the same command asks again (:data:`~siming_tasks.study.results.record.ASKED_AGAIN`) is no answer that another
+    part of the run could contradict; but who is asked again is asked the same, with the same prompt, data and media.
+    """
+
+    problems: list[Problem]
+    found: dict[str, dict[str, tuple[Record, Path, int]]] = field(default_factory=dict)
+
+    def add(self, record: Record, path: Path, line: int) -> bool:
+        """Keep a record, unless its request has one already, and note the problems with that; True if it was kept."""
+        entries, part = self.found.setdefault(record.id, {}), record.conditions.part
+        known = entries.get(part) or (entries.get("") if part else next(iter(entries.values()), None))
+        if known:
+            first, first_path, first_line = known
+            if first_path != path and _is_same(first, record):
+                return False
+            self._note_conflict(first, f"{first_path}:{first_line}", first_path == path, record, path, line)
+            failed_twice = first.status == record.status == REQUEST_FAILED
+            if first_path == path or not (failed_twice or answered_more(record.status, first.status)):
+                return False
+        entries[part] = record, path, line
+        return True
+
+    def _note_conflict(self, first: Record, place: str, same_file: bool, record: Record, path: Path, line: int) -> None:
+        if same_file or not {first.status, record.status} & set(ASKED_AGAIN):
+            what = f"{record.id} stands in {place} already{'' if same_file else ', with another answer'}."
+            fix = "Keep one of them." if same_file else "Score two runs apart; of one run, remove the stale file."
+            self.problems.append(Problem("prediction-twice", what, fix, str(path), line))
+            return
+        asked = (first.conditions, record.conditions)
+        shown = [stated.media for stated in asked if stated.media.get("mode") not in (None, UNKNOWN_MODE)]
+        differs = {
+            "prompt": len({stated.prompt for stated in asked} - {None, ""}) == 2,
+            "JSON schema": len({stated.reply_schema for stated in asked if stated.prompt}) == 2,
+            "view of the video": len(shown) == 2 and shown[0] != shown[1],
+        }
+        if difference := next((name for name, holds in differs.items() if holds), None):
+            what = f"{record.id} was asked with another {difference} in {place}, where one of the two is no answer."
+            fix = "Ask requests again under the options of their run."
+            self.problems.append(Problem("asked-otherwise", what, fix, str(path), line))
+
+    def records(self, dataset: Dataset) -> dict[str, Sequence[Record]]:
+        """Records by setting, in dataset order, with one record for each exam that was asked about in parts."""
+        records: dict[str, Sequence[Record]] = {}
+        for name in {request.partition("/")[0] for request in self.found} & TASKS.keys():
+            there = (self.found.get(request) for request in expected_ids(TASKS[name], dataset.videos))
+            parts = [[record for record, _, _ in entries.values()] for entries in there if entries]
+            records[name] = [one[0] if not one[0].conditions.part else merge_parts(one) for one in parts]
+        return {name: records[name] for name in TASKS if name in records}
+
+
+def load_predictions(
+    path: str | Path | Sequence[Path], dataset: Dataset, seen: Seen | None = None, *, allow: Collection[str] = ()
+) -> Predictions:
+    """Read the records of a prediction file, a sample log, or a folder of several (partial ones are joined).
+
+    Args:
+        path: the file or folder; several are read as one.
+        dataset: what was asked about.
+        seen: called with each record and its raw reply, which is too large to be kept, as it is read. A second record
+            of one request takes the place of the first, which had failed.
+        allow: ``dataset`` accepts predictions that were made on another version of the data set.
+
+    Returns:
+        One record per request that has a line, in dataset order, and every problem. Entries that name an unknown video
+        or step are left out.
+    """
+    paths = [Path(path)] if isinstance(path, str | Path) else list(path)
+    shown = ", ".join(map(str, paths))
+    files: list[Path] = []
+    problems: list[Problem] = []
+    for folder in paths:
+        logs = [folder] if folder.is_file() else sorted(folder.rglob("*_samples_*.jsonl"))
+        logs = logs or sorted(folder.rglob("*.jsonl"))
+        files += logs
+        if not logs:
+            what = "no *.jsonl file in this folder." if folder.is_dir() else "no such file or folder."
+            problems.append(Problem("no-predictions", what, _GIVE_A_RUN, str(folder)))
+    parser, collector = RecordParser(dataset, problems), _Collector(problems)
+    for file in files:
+        errors = 0
+        for line, row in _lines(file):
+            n_problems = len(problems)
+            if isinstance(row, Problem):
+                problems.append(row)
+            elif (record := parser.parse(row, file, line)) and collector.add(record, file, line) and seen:
+                seen(record, raw_reply(row))
+            errors += sum(problem.severity == "error" for problem in problems[n_problems:])
+            if errors >= MAX_ERRORS:
+                what = f"{errors:,} errors; the rest of the file was not read."
+                problems.append(Problem("too-many-errors", what, "Correct those first.", str(file), line))
+                break
+    if not collector.found and not any(problem.severity == "error" for problem in problems):
+        fix = f"Give the data set that they were made on, a prediction file ({see('data')}) or lmms-eval's sample logs."
+        part = f"the split {dataset.part!r} of " if dataset.part else ""
+        what = f"no line holds a prediction about {part}{dataset.name}, {dataset.version}."
+        problems.append(Problem("no-predictions", what, fix, shown))
+    records = collector.records(dataset)
+    problems += parser.disagreements
+    problems += condition_problems(records, dataset, shown, allow)
+    return Predictions(records, tuple(problems), tuple(files))
+
+
+def _lines(file: Path) -> Iterator[tuple[int, dict[str, Any] | Problem]]:
+    try:
+        yield from read_jsonl(file, str(file), MAX_LOG_LINE, strict="_samples_" not in file.name)
+    except OSError as error:
+        yield 0, Problem("predictions-unreadable", f"{error.strerror}.", _GIVE_A_RUN, str(file))
+
+
+def _is_same(first: Record, second: Record) -> bool:
+    """True where two records of one request cannot be told apart."""
+    if not same_answers(first, second) or (first.status, first.missing) != (second.status, second.missing):
+        return False
+    return (first.conditions.prompt, first.media) == (second.conditions.prompt, second.media)
+
+
+def write_predictions(records: Iterable[Record], path: Path) -> Path:
+    """Write records as a prediction file, from which :func:`load_predictions` gets the same records back.
+
+    Returns:
+        ``path``.
+    """
+    with atomic_write(path) as stream:
+        for record in records:
+            conditions = record.conditions
+            # Beside the answers a line says how its reply was read, and under which conditions it was asked for.
+            line: dict[str, Any] = {**record.to_prediction(), "status": record.status, "missing": dict(record.missing)}
+            line |= {name: value for name in ("prompt", "dataset") if (value := getattr(conditions, name)) is not None}
+            line["media"] = dict(conditions.media)
+            line |= {name: value for name in ("asking", "reply_schema", "part") if (value := getattr(conditions, name))}
+            line |= {"judge": dict(conditions.judge)} if conditions.judge else {}
+            stream.write(well_formed(json.dumps(line, ensure_ascii=False)) + "\n")
+    return path

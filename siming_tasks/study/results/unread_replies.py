@@ -1,0 +1,159 @@
+"""Replies that answer less than they were asked: which, how many, and what a user can do about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from siming_tasks.benchmark.tasks import TASKS
+from siming_tasks.benchmark.tasks.expected_requests import steps_of
+from siming_tasks.benchmark.tasks.prompting import steps_in_part
+from siming_tasks.common.sanitize import one_line
+from siming_tasks.data import Dataset
+from siming_tasks.study.results.record import Record
+
+if TYPE_CHECKING:
+    from siming_tasks.study.results.run import Run
+
+UNREAD = ("unread", "partial", "refused", "truncated", "empty")
+"""Statuses of a model's replies that leave steps unanswered, in the order in which they are counted."""
+
+MANY = 0.05
+"""Share of a run's replies above which it says first, not last, that so many could not be read."""
+
+EXAMPLES = 3
+ENDS = 1_500
+"""Characters at each end of a long reply that are kept."""
+LINE = 80
+"""Characters of a reply on a line of text."""
+
+
+@dataclass(frozen=True)
+class UnreadReply:
+    """A reply that was not read, or only in part.
+
+    Attributes:
+        id: of the request, with its part where the exam is asked about in parts.
+        setting: name of the setting.
+        video_id: the exam; ``step_id``: the step of a clip, None for a full video.
+        status: how the reply was read.
+        missing: by step without an answer, the reason.
+        asked: number of steps that were asked about.
+        reply: its text, a long one cut.
+    """
+
+    id: str
+    setting: str
+    video_id: str
+    step_id: str | None
+    status: str
+    missing: Mapping[str, str]
+    asked: int
+    reply: str
+
+    def line(self) -> str:
+        """Request, status, reasons with their numbers of steps, and the reply's beginning."""
+        found = list(self.missing.values())
+        reasons = ", ".join(f"{found.count(reason)} {reason}" for reason in dict.fromkeys(found))
+        said = f"“{one_line(self.reply, LINE)}”"
+        return f"{self.id}  {self.status} ({reasons or 'nothing missing'} of {self.asked}): {said}"
+
+
+@dataclass
+class UnreadReplies:
+    """The unread replies of one run, collected while its files are read.
+
+    A failed request has no reply, hence is not among them; a request that was asked again counts with its last reply.
+    """
+
+    dataset: Dataset
+    _by_id: dict[str, UnreadReply] = field(default_factory=dict)
+
+    def put(self, record: Record, reply: str | None) -> None:
+        """Look at the reply of one record; one that answers everything is not kept."""
+        name = "/".join(filter(None, (record.id, record.conditions.part)))
+        self._by_id.pop(name, None)
+        if reply is None or record.status not in UNREAD or record.video_id not in self.dataset.by_id:
+            return
+        every = steps_of(TASKS[record.setting], self.dataset.video(record.video_id), record.step_id)
+        asked = len(steps_in_part(record.conditions.part, every, self.dataset.rubric.skill_of))
+        self._by_id[name] = unread_reply(record, reply, asked)
+
+    def all(self) -> tuple[UnreadReply, ...]:
+        """The replies in the order of the table of tasks, then by id."""
+        order = {name: place for place, name in enumerate(TASKS)}
+        return tuple(sorted(self._by_id.values(), key=lambda reply: (order[reply.setting], reply.id)))
+
+
+def unread_reply(record: Record, reply: str, asked: int) -> UnreadReply:
+    """Entry of a record whose reply was asked about so many steps; of a long one, both ends are kept."""
+    name = "/".join(filter(None, (record.id, record.conditions.part)))
+    if (left_out := len(reply) - 2 * ENDS) > 0:
+        reply = f"{reply[:ENDS]}\n⟦{left_out:,} characters left out⟧\n{reply[-ENDS:]}"
+    about = record.setting, record.video_id, record.step_id, record.status
+    return UnreadReply(name, *about, dict(record.missing), asked, reply)
+
+
+@dataclass(frozen=True)
+class UnreadNote:
+    """Numbers of a run's replies that could not be read, some of them, and the remedy; its text is the note, or empty.
+
+    Attributes:
+        statuses: by setting, the number of replies by status.
+        examples: lines about some of them (:meth:`UnreadReply.line`).
+        schema: it was asked with a JSON schema of the reply.
+    """
+
+    statuses: Mapping[str, Mapping[str, int]]
+    examples: Sequence[str] = ()
+    schema: bool = False
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """By setting with any, the number of replies that leave steps unanswered."""
+        found = {name: sum(counts.get(status, 0) for status in UNREAD) for name, counts in self.statuses.items()}
+        return {name: count for name, count in found.items() if count}
+
+    @property
+    def is_many(self) -> bool:
+        """Test whether these are so many in some setting that it must be said first."""
+        return any(count > MANY * sum(self.statuses[name].values()) for name, count in self.counts.items())
+
+    @property
+    def sentence(self) -> str:
+        """The number of replies that could not be read, by setting, in a sentence; empty if there are none."""
+        said = []
+        for name, count in self.counts.items():
+            counts, total = self.statuses[name], sum(self.statuses[name].values())
+            kinds = ", ".join(f"{counts[status]:,} {status}" for status in UNREAD if counts.get(status))
+            said.append(f"{name} {count:,} of {total:,} ({count / total:.1%}: {kinds})")
+        return f"Replies that could not be read whole: {'; '.join(said)}." if said else ""
+
+    def remedies(self) -> list[str]:
+        """Sentences on what a user can do, for the statuses that there are."""
+        found, there = [], {status for counts in self.statuses.values() for status, count in counts.items() if count}
+        if there & {"unread", "partial", "refused"}:
+            schema = "SIMING_SCHEMA=json holds a model to the form where its class takes a schema"
+            step = "SIMING_ASK=step asks about one step at a time"
+            found.append(f"{step}." if self.schema else f"{schema}; {step}.")
+        if "truncated" in there:
+            found.append("Give truncated replies more new tokens (--gen_kwargs max_new_tokens=...).")
+        return found
+
+    def __str__(self) -> str:
+        if not self.counts:
+            return ""
+        return "\n".join([" ".join([self.sentence, *self.remedies()]), *(f"  {line}" for line in self.examples)])
+
+
+def unread_note(run: Run, examples: Sequence[UnreadReply]) -> UnreadNote:
+    """Note of a run, with the first of its unread replies of every setting in turn as examples."""
+    number = Counter[str]()
+    turns = sorted(examples, key=lambda reply: number.update([reply.setting]) or number[reply.setting])
+    return UnreadNote(
+        {name: Counter(record.status for record in run.records[name]) for name in run.settings},
+        [reply.line() for reply in turns[:EXAMPLES]],
+        any("json" in record.conditions.asking.split() for present in run.records.values() for record in present),
+    )

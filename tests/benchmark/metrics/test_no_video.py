@@ -1,0 +1,147 @@
+"""Judges that never look: what they know, and what they must not know."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.model_selection import GroupKFold
+
+from siming_tasks.benchmark.metrics.catalogue import statistic
+from siming_tasks.benchmark.metrics.jackknife import jackknife
+from siming_tasks.benchmark.metrics.no_video import (
+    JUDGES,
+    NOT_SHUFFLED,
+    always_correct,
+    always_failed,
+    clock,
+    no_video_judges,
+    shuffled_self,
+    site_step_prior,
+    step_prior,
+)
+from tests.benchmark.metrics.conftest import make_exams, make_matrix
+
+nan = np.nan
+
+
+@pytest.mark.parametrize(("answer", "correct", "failed"), [("score", [2, 5], [0, 0]), ("error", [0, 0], [1, 1])])
+def test_constants(matrix, answer, correct, failed):
+    made = matrix([[1, 5]], [[0, 0]], top=[2, 5], answer=answer)
+    assert always_correct(made).tolist() == [correct] and always_failed(made).tolist() == [failed]
+
+
+def test_the_step_prior_by_hand(matrix):
+    """The last video: means .25, .75, 1 of the shares 0, .5, .5, 1, 1, 1, of which they get the 1/6, 1/2 and 5/6."""
+    made = matrix([[0, 2, 3], [1, 1, 3], [2, 0, 0]], np.zeros((3, 3)), top=[2, 2, 3])
+    assert step_prior(made)[2].tolist() == [0, 1, 3]
+    verdicts = replace(made, answer="error")
+    assert step_prior(verdicts)[2].tolist() == [1, 1, 0]
+
+
+@pytest.mark.parametrize("judge", [step_prior, site_step_prior, clock])
+@pytest.mark.parametrize("answer", ["score", "error"])
+def test_none_knows_the_labels_of_its_own_cluster(judge, answer):
+    """Another label in one cluster changes nothing in what is said of it."""
+    rng = np.random.default_rng(1)
+    made = make_exams(rng, videos=24, steps=4, each=2, answer=answer, sites=tuple("xyz"[k // 2 % 3] for k in range(24)),
+                      spans=np.sort(rng.uniform(0, 99, (24, 4, 2)), axis=2), durations=np.full(24, 100.0))  # fmt: skip
+    own = np.array(made.clusters) == made.clusters[6]
+    other = made.reference.copy()
+    other[own] = made.max_score - other[own]
+    changed = replace(made, reference=other)
+    assert np.array_equal(judge(made)[own], judge(changed)[own])
+    assert answer == "error" or not np.array_equal(judge(made)[~own], judge(changed)[~own])
+
+
+def test_within_a_site_only_its_own_labels_are_known(matrix):
+    made = matrix([[3, 0], [3, 0], [0, 3], [0, 3], [1, 1]], np.zeros((5, 2)), sites=("x", "x", "y", "y", "z"))
+    said = site_step_prior(made)
+    assert said[:4].tolist() == made.reference[:4].tolist()
+    assert np.isnan(said[4]).all()  # the only one of its site: nothing is known
+    assert no_video_judges(made)["site-step-prior"].predicted[4].tolist() == [3, 3]  # as any missing answer
+
+
+def test_which_judges_there_are(matrix, exams):
+    plain = exams(np.random.default_rng(2), videos=12, steps=3)
+    assert set(no_video_judges(plain)) == {"always-correct", "always-failed", "step-prior"}
+    assert set(no_video_judges(replace(plain, sites=("x",) * 12, durations=np.arange(12.0)))) == {*JUDGES} - {
+        "site-step-prior"
+    }
+    assert "clock" in no_video_judges(replace(plain, spans=np.zeros((12, 3, 2))))
+    alone = matrix([[1, 2]], [[1, 2]], sites=("x",), durations=[9.0])
+    assert set(no_video_judges(alone)) == {"always-correct", "always-failed"}  # no other video to learn from
+
+
+def severe_sites(rng, videos=200, steps=12):
+    """Exams at three sites of unlike severity; nothing else tells a video's labels."""
+    site = rng.integers(0, 3, videos)
+    often = np.exp(rng.normal(0, 0.8, (3, steps)))  # some steps more than others, and not the same at each site
+    wrong = np.array([[0.14], [0.26], [0.41]]) * often / often.mean(axis=1, keepdims=True)
+    reference = np.where(rng.random((videos, steps)) < wrong[site], 0.0, 3.0)
+    return make_matrix(reference, 0 * reference, answer="error", sites=tuple(f"site {k}" for k in site))
+
+
+def hesitant(rng, videos=200, steps=8, wait=6.0):
+    """Exams in which a pause of ``wait`` seconds more comes before a step that goes wrong; spans tell nothing else."""
+    reference = np.where(rng.random((videos, steps)) < 0.25, rng.integers(0, 2, (videos, steps)), 3.0)
+    pauses = rng.gamma(4, 1, (videos, steps)) + wait * (reference < 3)
+    lengths = rng.gamma(9, 1, (videos, steps))
+    end = np.cumsum(pauses + lengths, axis=1)
+    spans = np.stack([end - lengths, end], axis=2).round(1)
+    durations = (end[:, -1] + rng.gamma(4, 1, videos)).round(1)
+    return make_matrix(reference, 0 * reference, spans=spans, durations=durations)
+
+
+def test_the_clock_is_that_of_the_page():
+    made = hesitant(np.random.default_rng(5), videos=30, steps=4)
+    share, said = made.reference / made.max_score, np.full(made.reference.shape, nan)
+    pause = made.spans[:, 1:, 0] - made.spans[:, :-1, 1]
+    unknown = np.full((30, 1), -1e6)
+    seconds = [made.spans[..., 1] - made.spans[..., 0], *np.moveaxis(made.spans, 2, 0), np.hstack([unknown, pause]),
+               np.hstack([pause, unknown]), np.tile(made.durations[:, None], 4)]  # fmt: skip
+    for learn, judge in GroupKFold(5).split(share, groups=made.clusters):
+        x = np.stack([*seconds, np.tile(share[learn].mean(axis=0), (30, 1))], axis=2)
+        forest = ExtraTreesRegressor(50, min_samples_leaf=5, max_features=0.6, bootstrap=True, oob_score=True,
+                                     random_state=0).fit(x[learn].reshape(-1, 7), share[learn].ravel())  # fmt: skip
+        guess = forest.predict(x[judge].reshape(-1, 7)).round(9)
+        q = (forest.oob_prediction_[:, None] < guess).mean(axis=0)
+        said[judge] = np.quantile(share[learn], q, method="inverted_cdf").reshape(-1, 4)
+    assert clock(made) == pytest.approx(said * made.max_score)
+
+
+@pytest.mark.parametrize(("answer", "key"), [("score", "qwk"), ("error", "mcc"), ("error", "f1")])
+def test_shuffled_self_is_the_mean_over_shufflings(answer, key):
+    """Tables of counts are the mean of those of random shufflings within step and site."""
+    rng = np.random.default_rng(5)
+    made = make_exams(rng, videos=60, steps=3, answer=answer, sites=tuple(rng.choice(["x", "y"], 60)))
+    counted, tables = statistic(key), []
+    for _ in range(800):
+        said = made.predicted.copy()
+        for site in "xy":
+            rows = np.array(made.sites) == site
+            said[rows] = rng.permuted(said[rows], axis=0)
+        tables.append(counted.counts(made.predicting(said)).sum(axis=0))
+    assert shuffled_self(made, key).value == pytest.approx(counted.function(np.mean(tables, axis=0)), abs=0.02)
+
+
+def test_shuffled_self_of_the_site_judge_is_itself():
+    """What is the same for all videos of a site survives the shuffling."""
+    made = severe_sites(np.random.default_rng(8))
+    rate = {site: made.reference_wrong[np.array(made.sites) == site].mean(axis=0) for site in set(made.sites)}
+    judge = made.predicting(np.array([rate[site] > 0.3 for site in made.sites], float))
+    assert shuffled_self(judge, "mcc").value == pytest.approx(jackknife(statistic("mcc"), judge).value, abs=1e-12)
+    assert shuffled_self(make_exams(np.random.default_rng(9)), "plcc") is None
+    alike = make_matrix(np.full((6, 2), 3.0), np.full((6, 2), 3.0))
+    assert shuffled_self(alike, "qwk").estimate().why == NOT_SHUFFLED
+
+
+def test_a_judge_that_knows_nothing_is_as_good_as_its_shuffled_self():
+    rng, leads = np.random.default_rng(10), []
+    for _ in range(200):
+        made = make_exams(rng, videos=40, steps=5, agreement=0.0)
+        lead = (jackknife(statistic("qwk"), made) - shuffled_self(made, "qwk")).estimate(tested=True)
+        leads.append(lead.p <= 0.05)
+    assert np.mean(leads) <= 0.085

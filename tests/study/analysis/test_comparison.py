@@ -1,0 +1,205 @@
+"""Comparison of judges: the tests, what follows from them, and judges that must not win."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
+
+from siming_tasks.benchmark.metrics.jackknife import quantile_of_t
+from siming_tasks.benchmark.metrics.no_video import SAME_TOTAL_WHY
+from siming_tasks.study.analysis.comparison import (
+    DIFFERENCES,
+    NO_VIDEO,
+    OVER_NO_VIDEO,
+    RANKED,
+    compare_judges,
+    no_video_sentence,
+    pair_sentence,
+)
+from tests.benchmark.metrics.conftest import make_exams
+from tests.benchmark.metrics.test_no_video import severe_sites
+
+nan = np.nan
+
+
+def judge_of(made, rng, agreement):
+    """A judge who has the truth in a share of the steps and else the points of another video."""
+    said = np.where(rng.random(made.reference.shape) < agreement, made.reference, rng.permuted(made.reference, axis=0))
+    return made.predicting((said < made.max_score).astype(float) if made.answer == "error" else said)
+
+
+@pytest.fixture
+def judges():
+    """A good judge, a weak one, a copy of the weak one, and a constant, of 80 exams."""
+    rng = np.random.default_rng(0)
+    weak = make_exams(rng, videos=80, agreement=0.2)
+    return {"good": judge_of(weak, rng, 0.7), "weak": weak, "copy": weak,
+            "constant": weak.predicting(np.broadcast_to(weak.max_score, weak.reference.shape))}  # fmt: skip
+
+
+def test_tests_ranks_and_what_they_leave_open(judges):
+    """Values and differences themselves are held against the page of definitions in ``tests/benchmark/metrics``."""
+    found = compare_judges(judges)
+    p = [pair.estimate.p for pair in found.pairs if pair.estimate.p is not None]
+    p_holm = [pair.estimate.p_holm for pair in found.pairs if pair.estimate.p is not None]
+    assert p_holm == pytest.approx(multipletests(p, method="holm")[1]) and found.tests == len(p) == 5
+    row = found.rows.one(DIFFERENCES, "good minus weak", "srcc")
+    assert row.p is not None and row.p_holm is None  # only the headline is corrected
+    assert {name: (rank.rank, rank.low, rank.high) for name, rank in found.ranks.items()} == {
+        "good": (1, 1, 1), "weak": (2, 2, 3), "copy": (2, 2, 3), "constant": (4, 4, 4),
+    }  # fmt: skip
+    assert found.order == ["good", "weak", "copy", "constant"]
+    assert re.match(r"good \(0.*\) agrees better with the reference than each of 3 others in kappa", found.sentence())
+    two = compare_judges({name: judges[name] for name in ("good", "weak")})
+    reach = quantile_of_t(0.975, 79) + quantile_of_t(0.8, 79)
+    assert two.detectable == pytest.approx(reach * two.pairs[0].estimate.stderr)
+    against = compare_judges(judges, against="constant")  # there are fewer tests
+    assert against.tests == 3 and {pair.b for pair in against.pairs} == {"constant"}
+    text = json.dumps(found.to_json(), allow_nan=False)
+    assert {"rows", "pairs", "ranks", "sentence", "rivals", "beats"} <= json.loads(text).keys()
+
+
+def test_three_states_have_three_sentences(judges, matrix):
+    found = compare_judges({name: judges[name] for name in ("good", "weak")})
+    assert found.pairs[0].state == "better" and "agrees better with the reference than weak" in found.sentence()
+    assert ", p < 0.001, over 80 exams." in found.sentence()
+
+    rng = np.random.default_rng(1)
+    found = compare_judges({name: judge_of(judges["weak"], rng, 0.3) for name in "ab"})
+    assert found.pairs[0].state == "not shown" and found.sentence().startswith("It is not shown that ")
+
+    few = compare_judges({name: judges[name].videos(range(4)) for name in ("good", "weak")})
+    points = np.tile([3.0, 1.0], (20, 1))
+    same = compare_judges({"all": matrix(points, points), "none": matrix(points, points[:, ::-1])})
+    for found, why in ((few, "fewer than 5 videos: no interval, over 4 exams."), (same, "it is the same without any")):
+        assert found.pairs[0].state == "not tested" and not found.pairs[0].better and found.detectable is None
+        assert f"are not tested: {why}" in found.sentence()
+        assert {(rank.low, rank.high) for rank in found.ranks.values()} == {(1, 2)}
+
+
+def test_a_lead_that_rests_on_what_was_left_out_is_not_shown():
+    """The second leaves out 4 % of the steps, all of them wrong, and the first finds these: its lead is them alone."""
+    rng = np.random.default_rng(2)
+    truth = make_exams(rng, videos=200, steps=20)
+    wrong = truth.reference < truth.max_score
+    equal = judge_of(truth, rng, 0.8)
+    silent = wrong & (rng.random(wrong.shape) < 0.15)
+    better = equal.predicting(np.where(silent, truth.reference, np.where(
+        rng.random(wrong.shape) < 0.005, truth.max_score - truth.reference, equal.predicted)))  # fmt: skip
+    lazy = equal.predicting(np.where(silent, nan, equal.predicted))
+    assert lazy.answered_share > 0.95
+    found = compare_judges({"full": better, "lazy": lazy})
+    (pair,) = found.pairs
+    assert pair.estimate.p < 0.05 and pair.leader == "full" and pair.state == "not shown" and not pair.better
+    assert "on the steps that both answered there is no such lead" in found.sentence()
+    assert found.ranks["lazy"].low == 1
+
+
+def test_below_95_percent_answered_nothing_is_ranked_or_tested(judges):
+    half = judges["good"].predicting(np.where(np.arange(80)[:, None] < 20, nan, judges["good"].predicted))
+    found = compare_judges({"half": half, "weak": judges["weak"], "good": judges["good"]})
+    assert found.unranked == {"half": "It answered less than 95 % of the steps."} and "half" not in found.ranks
+    assert {(pair.a, pair.b) for pair in found.pairs} == {("weak", "good")} and found.order[-1] == "half"
+    assert "not-comparable" in found.rows.one(RANKED, "half", "qwk").flags and found.beats["half"] is None
+    assert found.rows.one(DIFFERENCES, "half minus good", "plcc").p is None
+    alone = compare_judges({"half": half, "weak": judges["weak"]})
+    assert "there are no two judges to compare (half: It answered less" in alone.sentence()
+
+
+def test_what_is_undefined_is_neither_ranked_nor_printed_as_zero(matrix):
+    reference = np.where(np.arange(40).reshape(20, 2) % 3 == 0, 0.0, 3.0)
+    said = {"judge": (reference < 3).astype(float), "constant": np.zeros((20, 2))}
+    found = compare_judges({name: matrix(reference, own, answer="error") for name, own in said.items()})
+    assert found.unranked["constant"] == "Reference or judge has a single class: 0/0."
+    assert str(found.rows.one(RANKED, "constant", "mcc")) == "-"
+    assert found.rows.one(NO_VIDEO, "always-correct", "mcc").value is None
+    assert '"value": 0' not in json.dumps(found.rows.of(row="constant", metric="mcc").to_json())
+
+
+def test_no_run_is_called_the_best_whose_value_is_not_above_0():
+    rng = np.random.default_rng(3)
+    truth = make_exams(rng, videos=50, steps=8)
+    turned = {f"judge {k}": truth.predicting(np.where(rng.random(truth.reference.shape) < 0.3 + k / 10,
+              truth.max_score - truth.reference, judge_of(truth, rng, 0).predicted)) for k in range(3)}  # fmt: skip
+    found = compare_judges(turned)
+    assert max(found.value(name).value for name in turned) < 0
+    assert found.sentence().startswith("No judge agrees with the reference better than chance in kappa")
+    mixed = compare_judges({**turned, "weak": judge_of(truth, rng, 0.05)})
+    named = re.findall(r"(judge \d|weak) \(", mixed.sentence())
+    assert all(mixed.value(name).value > 0 for name in named) and "best" not in found.sentence()
+
+
+def test_knowing_the_hospital_beats_not_every_judge_that_never_looks():
+    """What knows step and site from the labels themselves, and nothing of the video."""
+    made = severe_sites(np.random.default_rng(0))
+    site, usual = np.array(made.sites), np.zeros(made.reference.shape)
+    for name in set(made.sites):
+        order = np.argsort(np.argsort(-made.reference_wrong[site == name].mean(axis=0)))
+        usual[site == name] = order < made.reference_wrong[site == name].mean() * len(made.step_ids)
+    judge = made.predicting(usual)
+    found = compare_judges({"site": judge})
+    assert found.value("site").low > 0.1  # alone it looks like something
+    assert compare_judges({"site": replace(judge, sites=())}).beats["site"] is True  # where no site is stated
+    assert found.beats["site"] is False and found.rivals["site"] in ("site-step-prior", "shuffled-self")
+    lead = found.rows.one(OVER_NO_VIDEO, "site", "mcc")
+    assert lead.value <= 1e-9 if lead.low is None else lead.low <= 0
+    looking = np.random.default_rng(9).random(usual.shape) < 0.4
+    looks = judge.predicting(np.where(looking, made.reference_wrong, usual))
+    assert compare_judges({"looks": looks}).beats["looks"] is True
+
+
+def test_who_beats_the_judges_that_never_look(judges):
+    found = compare_judges(judges)
+    assert found.beats["good"] is True and found.beats["constant"] is False  # it is the same as always correct
+    assert found.beats["weak"] == (found.rows.one(OVER_NO_VIDEO, "weak", "qwk").low > 0)
+    assert no_video_sentence(found, ["good", "constant"]) == (
+        "good agrees better with the reference than every judge that never looks at a video; of constant this is not "
+        "shown."
+    )
+    lead = found.rows.one(OVER_NO_VIDEO, "constant", "qwk")
+    assert no_video_sentence(found, ["constant"]) == (
+        "It is not shown that constant agrees better than every judge that never looks at a video (its lead over the "
+        f"best of them, {found.rivals['constant'].replace('-', ' ')}: {lead})."
+    )
+    assert found.rows.one(NO_VIDEO, "step-prior", "plcc").why == SAME_TOTAL_WHY  # its correlations are not shown
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(0, 10**6), st.integers(3, 30), st.integers(2, 4), st.sampled_from(["score", "error"]), st.integers(1, 3)
+)
+def test_sentences_and_ranks_follow_from_the_tests(seed, videos, number, answer, each):
+    rng = np.random.default_rng(seed)
+    made = make_exams(rng, videos=videos, steps=4, answer=answer, each=each)
+    judges = {}
+    for k in range(number):
+        judge = judge_of(made, rng, rng.choice([0.0, 0.3, 0.9]))
+        gaps = rng.random(judge.predicted.shape) < rng.choice([0, 0, 0.03, 0.2])
+        judges[f"j{k}"] = judge.predicting(np.where(gaps, nan, judge.predicted))
+    found = compare_judges(judges)
+    for pair in found.pairs:
+        said, row = pair_sentence(pair, "A", "B", metric="kappa", over="9 exams"), pair.estimate
+        assert ("agrees better with the reference than" in said) == (pair.state == "better") == bool(pair.better)
+        assert ("not tested" in said) == (row.p is None) == (pair.state == "not tested") == bool(row.why)
+        if pair.better:
+            other = pair.b if pair.better == pair.a else pair.a
+            assert row.p_holm <= 0.05 and (row.low > 0 or row.high < 0)
+            assert found.value(pair.better).value > found.value(other).value
+        elif pair.state == "not shown":
+            assert row.p_holm > 0.05 or pair.why
+    for name, rank in found.ranks.items():
+        assert 1 <= rank.low <= rank.rank <= rank.high <= len(found.ranks)
+        beaten = [pair for pair in found.pairs if name in (pair.a, pair.b) and pair.better and pair.better != name]
+        assert rank.low == 1 + len(beaten)
+    for name, judge in judges.items():
+        assert (name in found.unranked) == (judge.answered_share < 0.95 or found.value(name).value is None)
+        if found.beats.get(name):
+            assert found.rows.one(OVER_NO_VIDEO, name, found.headline).low > 0
+    assert "nan" not in found.sentence() and found.sentence().endswith(".")

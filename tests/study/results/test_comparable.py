@@ -1,0 +1,72 @@
+"""Conditions under which two runs are comparable, and the number of records that are read for it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from siming_tasks.benchmark.metrics import ScoreMatrix
+from siming_tasks.common.errors import DataError
+from siming_tasks.common.schema import CONDITIONS
+from siming_tasks.study.results.comparable import TaskRun, _conditions, comparable, comparison_entries, groups
+from siming_tasks.study.results.record import Record
+
+
+def entrant(name: str, prompts: list[object]) -> TaskRun:
+    """A run of as many videos as there are prompts; all else is the same or not stated."""
+    ids = [f"v{number}" for number in range(len(prompts))]
+    points = np.ones((len(ids), 1))
+    panel = ScoreMatrix(ids, ["s"], ["cpr"], [1.0], points, points, points > 0, "score")
+    conditions = {
+        f"full_score/{i}": (None, p, None, "frames", 8, None, None, None, None)
+        for i, p in zip(ids, prompts, strict=True)
+    }
+    return TaskRun(name, panel, conditions, {})
+
+
+def test_the_first_difference_is_named_and_all_are_counted():
+    runs = entrant("a", ["x", "x", "x", "y"]), entrant("b", ["x", None, "y", "z"])
+    assert comparable(*runs) == [
+        "Runs 'a' and 'b' differ in prompt: x against y (full_score/v2; 2 of 4 requests). "
+        "Compare runs with the same prompt, or accept the difference (--allow prompt)."
+    ]
+    assert comparable(*runs, allow=["prompt"]) == []
+
+
+def test_runs_fall_into_groups_within_which_all_can_be_compared():
+    a, b, c, d = (entrant(name, prompts) for name, prompts in zip("abcd", ("x", "y", "y", "yy"), strict=True))
+    found, why = groups([a, b, c, d])
+    assert [[run.name for run in group] for group in found] == [["b", "c"], ["a"], ["d"]]
+    assert {*why} == {"a", "d"} and "differ in prompt" in why["a"] and "different videos" in why["d"]
+    assert [entry.name for entry in comparison_entries([b, c])] == ["b", "c"]
+    with pytest.raises(DataError, match=r"differ in prompt: x against y .*; every request"):
+        comparison_entries([a, b])
+
+
+def test_a_mode_that_is_not_known_is_not_stated() -> None:
+    found = [_conditions(record(mode=mode))[CONDITIONS.index("media")] for mode in ("frames", "video", "unknown")]
+    assert found == ["frames", "video", None]
+    schemas = [record(), record(prompt="a"), record(prompt="a", reply_schema="b")]
+    assert [_conditions(one)[CONDITIONS.index("schema")] for one in schemas] == [None, "none", "b"]
+
+
+def record(prompt: str | None = None, reply_schema: str | None = None, **media: object) -> Record:
+    shown = {"mode": "frames", "n_frames": 8, "quality": 90, **media}
+    asked = {"prompt": prompt, "reply_schema": reply_schema}
+    return Record.from_json({"id": "full_score/v0", "answers": {}, "media": shown, **asked})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "differ"),
+    [
+        ({"encoding": "jpeg90"}, {"encoding": "png"}, False),  # the same pixels in another wrapping
+        ({"encoding": "jpeg60"}, {"encoding": "jpeg90"}, True),
+        ({"encoding": "jpeg90 (3 of 8 images)"}, {"encoding": "jpeg90"}, True),
+        ({"encoding": "jpeg60"}, {"mode": "video"}, False),  # the mode differs, which is said instead
+        ({"encoding": "jpeg60"}, {"quality": None}, False),  # not stated
+    ],
+)
+def test_the_loss_by_encoding_is_a_condition(one: dict[str, object], other: dict[str, object], differ: bool) -> None:
+    place = CONDITIONS.index("encoding")
+    found = [_conditions(record(**media))[place] for media in (one, other)]
+    assert (found[0] != found[1] and None not in found) == differ
