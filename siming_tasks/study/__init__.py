@@ -1,1 +1,1 @@
-"""What came out of runs: records on disk, comparisons and diagnoses, pages and tables."""
+"""Studies of finished runs: records on disk, comparisons and diagnoses, pages and tables."""
