@@ -16,9 +16,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from siming_tasks.benchmark.exams import Exams
     from siming_tasks.benchmark.metrics import Estimate, Rows, ScoreMatrix, difference, estimate, evaluate
     from siming_tasks.benchmark.parsing import parse_reply
+    from siming_tasks.benchmark.record import Record
     from siming_tasks.benchmark.rubrics import default_rubric
+    from siming_tasks.benchmark.scoring import score
     from siming_tasks.benchmark.tasks import list_tasks
     from siming_tasks.benchmark.tasks.prompt import build_prompt
     from siming_tasks.data import Dataset, check_dataset, open_dataset
@@ -34,7 +37,9 @@ __version__ = "0.1.0"
 __all__ = [
     "Dataset",
     "Estimate",
+    "Exams",
     "Options",
+    "Record",
     "Rows",
     "Run",
     "ScoreMatrix",
@@ -52,6 +57,7 @@ __all__ = [
     "open_dataset",
     "parse_reply",
     "read_run",
+    "score",
     "score_run",
     "write_report",
 ]
@@ -62,7 +68,10 @@ _HOME = {
     **dict.fromkeys(
         ("Estimate", "Rows", "ScoreMatrix", "difference", "estimate", "evaluate"), "siming_tasks.benchmark.metrics"
     ),
+    "Exams": "siming_tasks.benchmark.exams",
     "Options": "siming_tasks.options",
+    "Record": "siming_tasks.benchmark.record",
+    "score": "siming_tasks.benchmark.scoring",
     "build_prompt": "siming_tasks.benchmark.tasks.prompt",
     "default_rubric": "siming_tasks.benchmark.rubrics",
     "list_tasks": "siming_tasks.benchmark.tasks",

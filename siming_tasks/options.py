@@ -30,6 +30,11 @@ _log = logging.getLogger(__name__)
 PUBLIC_SETS = ("egooops", "captaincook4d", "egoems")
 """Names that stand for a public set in place of its folder, each with a variable ``<NAME>_VIDEO_DIR``."""
 
+CONDITIONS = ("dataset", "prompt", "schema", "media", "frames", "size", "density", "encoding", "sampler")
+"""What a request was asked about, and how."""
+DIFFERENCES = (*CONDITIONS, "videos", "steps")
+"""Differences that compared runs may have, by the names under which a user allows them."""
+
 Changes = Literal["data", "place", "shown", "scored", "asking"]
 """Effect of an option: the exams, the place of files, the media shown, the scoring, or how lmms-eval asks."""
 

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.metrics import Estimate, Rows
 from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED
 from siming_tasks.benchmark.parsing import Parsed
-from siming_tasks.common.schema import Video
+from siming_tasks.benchmark.record import Conditions, Record, distinct_records
 from siming_tasks.data import Dataset
 from siming_tasks.study.results import read_predictions
-from siming_tasks.study.results.record import Conditions, Record, distinct_records
 
 __all__ = ["distinct", "number_of", "prediction", "record_json", "sample", "write_labels", "write_predictions",
            "write_rater"]  # fmt: skip

@@ -13,6 +13,8 @@ from typing import Any
 from siming_tasks.benchmark.metrics.estimate import FLAGS, Estimate
 from siming_tasks.benchmark.parsing import parse_reply
 from siming_tasks.benchmark.parsing.parsed_reply import MISSING
+from siming_tasks.benchmark.record import SUPERVISED, Record
+from siming_tasks.benchmark.scoring import build_reference_matrix
 from siming_tasks.benchmark.tasks import RECORD_FIELDS
 from siming_tasks.common.doc_pages import pages
 from siming_tasks.data import open_dataset
@@ -20,8 +22,7 @@ from siming_tasks.media.request_media import view
 from siming_tasks.options import Options
 from siming_tasks.study.analysis.comparison import compare_judges
 from siming_tasks.study.analysis.tables import table_texts
-from siming_tasks.study.results.evaluate_records import build_reference_matrix, evaluate_records
-from siming_tasks.study.results.record import SUPERVISED, Record
+from siming_tasks.study.results.evaluate_records import evaluate_records
 from tests.records import record_json
 from tests.test_architecture import LAYERS
 

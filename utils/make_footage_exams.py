@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from siming_tasks.common.schema import Rater
+from siming_tasks.benchmark.exams import Rater
 from siming_tasks.tools.builder import BuildOptions, Built, build_dataset
 
 HERE = Path(__file__).parent / "footage_exams"

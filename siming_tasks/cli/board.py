@@ -76,8 +76,8 @@ def _pack(
     """Write the archive of the one run in ``sources`` and return its path."""
     from pydantic import ValidationError
 
+    from siming_tasks.benchmark.record import has_supervised_judge
     from siming_tasks.benchmark.tasks import ABLATION_TASKS, TASKS
-    from siming_tasks.study.results.record import has_supervised_judge
     from siming_tasks.study.results.run import read_run
     from siming_tasks.tools.board.admission import SUPERVISED_REFUSAL
     from siming_tasks.tools.board.submission import ModelCard, pack

@@ -93,7 +93,7 @@ def build(
     **kept: Any,
 ) -> None:
     """Make a data set folder from a rubric, a table of labels and videos."""
-    from siming_tasks.common.schema import Rater
+    from siming_tasks.benchmark.exams import Rater
     from siming_tasks.tools.builder import BuildOptions, UseRatings, build_dataset
     from siming_tasks.tools.builder.build_plan import Inputs, make_plan
 

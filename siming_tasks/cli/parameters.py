@@ -14,8 +14,7 @@ import click
 
 from siming_tasks.cli.terminal import say
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.common.schema import DIFFERENCES
-from siming_tasks.options import OPTIONS, Options
+from siming_tasks.options import DIFFERENCES, OPTIONS, Options
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset

@@ -181,7 +181,7 @@ def _prompt_bytes(rubric: Rubric, exams: Sequence[ExamFacts], asking: PromptOpti
 def _print_plan(run_plan: RunPlan, rubric: Rubric, formulas: list[str], reply: int) -> None:
     """Print the table of all settings, what is stored, what it costs, and what a video cannot show."""
     from siming_tasks.benchmark.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS
-    from siming_tasks.common.schema import SCOPES
+    from siming_tasks.benchmark.types import SCOPES
     from siming_tasks.study.report.table import Table
 
     head = ["setting", "requests", "images", "a request", "frames/s"]

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from siming_tasks.common.schema import is_number
+from siming_tasks.common.sanitize import is_number
 
 REST = "***"
 """Stands for what is not named."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import TypeGuard
 
 MAX_LINE = 2_000  # characters of a message's line: a key of a megabyte in somebody's file is named by its beginning
 
@@ -123,3 +124,8 @@ def cell(value: object) -> str:
 def cell_text(text: str) -> str:
     """Read the text that :func:`cell` was made of."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """True for a number of JSON; its true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -12,8 +12,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.common.errors import DataError, MediaError
-from siming_tasks.common.schema import Video
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.media.plain_copy import copy_plain
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from siming_tasks.benchmark.exams import AttemptRule, Exams, Video
 from siming_tasks.benchmark.rubrics import Rubric, load_rubric
+from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError, MediaError, Problem, RubricError
 from siming_tasks.common.files import canonical_json, digest_of, inside, open_regular, read_yaml
 from siming_tasks.common.input_kinds import misplaced, path_of
-from siming_tasks.common.schema import CONSENSUS, PERSON, AttemptRule, Rater, Video, human_raters
 from siming_tasks.data.digest import content_digest, fingerprint, label_difference, media_difference
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import DatasetInfo, VideoRow, problems_of
@@ -27,11 +26,12 @@ from siming_tasks.media.container import open_video
 
 SPAN_TOLERANCE = 0.05
 """Seconds by which a span may pass the stated duration: a frame or two of rounding in a score sheet."""
+_PAIR_KEYS = frozenset(("pair_id", "kind", "video_a", "video_b", "step_id", "direction", "unchanged_steps"))
 
 
-@dataclass(frozen=True, repr=False)
-class Dataset(Shown):
-    """A checked dataset folder.
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Dataset(Exams, Shown):
+    """Exams of a checked dataset folder.
 
     Attributes:
         root: the folder.
@@ -55,15 +55,11 @@ class Dataset(Shown):
     """
 
     root: Path
-    name: str
     version: str
     synthetic: bool
     digest: str
-    rubric: Rubric
-    videos: tuple[Video, ...]
-    meta: Mapping[str, Any]
+    meta: Mapping[str, Any] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
-    rater_facts: Mapping[str, Rater] = field(default_factory=dict)
     part: str = ""
     whole: Dataset | None = field(default=None, repr=False, compare=False)
 
@@ -84,22 +80,6 @@ class Dataset(Shown):
             ("folder", str(self.root)),
         )
         return Card(self.title, "Simulated exams: numbers say nothing about real ones." * self.synthetic, (), rows)
-
-    @cached_property
-    def by_id(self) -> dict[str, Video]:
-        """Videos by id."""
-        return {video.video_id: video for video in self.videos}
-
-    def video(self, video_id: str) -> Video:
-        """One video.
-
-        Raises:
-            DataError: the data set has no such video; names the nearest.
-        """
-        if video_id in self.by_id:
-            return self.by_id[video_id]
-        near = get_close_matches(str(video_id), self.by_id, 1) or [*self.by_id][:3]
-        raise DataError(f"{self.name}: no video {video_id!r}; there is {', '.join(near)}.")
 
     def media_path(self, video: Video) -> Path:
         """The video's file.
@@ -133,32 +113,6 @@ class Dataset(Shown):
             raise DataError.of([media_difference(self.root, video.media, stated[video.media], digest)])
         return digest
 
-    @cached_property
-    def raters(self) -> tuple[str, ...]:
-        """Names under which any step has points, sorted; ``consensus`` included."""
-        return tuple(sorted({name for video in self.videos for step in video.steps for name in step.scores}))
-
-    @cached_property
-    def physicians(self) -> tuple[str, ...]:
-        """Names of the human raters (:func:`human_raters`) who gave points to an applicable step, sorted."""
-        scored = (item for video in self.videos for step in video.applicable for item in step.scores.items())
-        return human_raters((name for name, points in scored if points is not None), self.rater_facts)
-
-    @property
-    def machine_raters(self) -> str:
-        """Raters by kind (``1 instrument and 2 models``) where no person gave points, else empty."""
-        known = [name for name in self.raters if name != CONSENSUS] or self.raters
-        raters = [self.rater_facts.get(name, Rater()) for name in known]
-        if any(rater.kind == PERSON for rater in raters):
-            return ""
-        kinds = sorted(Counter(rater.kind for rater in raters).items())
-        return " and ".join(f"{number} {kind}{'s' if number > 1 else ''}" for kind, number in kinds)
-
-    @property
-    def people(self) -> str:
-        """Noun for those who scored: physicians; raters if the rubric names another examiner or none is a person."""
-        return "raters" if self.rubric.examiner or self.machine_raters else "physicians"
-
     @property
     def raters_in_words(self) -> dict[str, str]:
         """By name, what is stated of a rater: its kind, and what a person saw and heard; of the consensus if stated."""
@@ -183,9 +137,9 @@ class Dataset(Shown):
         return self.meta.get("attempts")
 
     @property
-    def withheld(self) -> bool:
-        """True if no applicable step has a consensus: somebody else keeps the labels."""
-        return all(step.consensus is None for video in self.videos for step in video.applicable)
+    def minimal_pairs(self) -> frozenset[frozenset[str]]:
+        """The two videos of every pair of ``pairs.jsonl`` (DataError as :func:`read_pairs`)."""
+        return frozenset(frozenset((pair["video_a"], pair["video_b"])) for pair in read_pairs(self))
 
 
 def open_dataset(root: str | Path, *, media: bool = True) -> Dataset:
@@ -242,7 +196,10 @@ def scan(root: Path, media: bool = True) -> tuple[Dataset | None, list[Problem]]
     if root.resolve().parent.name == "snapshots":
         meta["revision"] = root.resolve().name  # a Hugging Face snapshot is named by its commit
     facts = {name: row.rater() for name, row in info.raters.items()}
-    dataset = Dataset(root, info.name, info.version, info.synthetic, digest, rubric, tuple(videos), meta, lines, facts)
+    dataset = Dataset(
+        rubric, tuple(videos), info.name, facts,
+        root=root, version=info.version, synthetic=info.synthetic, digest=digest, meta=meta, lines=lines,
+    )  # fmt: skip
     problems += _rater_problems(dataset)
     return (dataset if videos else None), problems
 
@@ -396,3 +353,33 @@ def _media_problems(root: Path, row: VideoRow, line: int, opened: bool) -> Itera
                 pass
         except MediaError as error:
             yield problem("media-unreadable", str(error), "Replace it with a playable H.264 .mp4.")
+
+
+def read_pairs(dataset: Dataset) -> list[dict[str, Any]]:
+    """The lines of ``pairs.jsonl`` whose two videos, which differ in one act, are both there; empty without the file.
+
+    Raises:
+        DataError: a line is no pair of this dataset; names the line.
+    """
+    path = dataset.root / "pairs.jsonl"
+    if not path.is_file():
+        return []
+    pairs: list[dict[str, Any]] = []
+    problems: list[Problem] = []
+    for line, row in read_jsonl(path):
+        if isinstance(row, Problem):
+            problems.append(row)
+        elif not (
+            row.keys() >= _PAIR_KEYS
+            and {row["video_a"], row["video_b"]} <= (dataset.whole or dataset).by_id.keys()
+            and {row["step_id"], *row["unchanged_steps"]} <= dataset.rubric.by_id.keys()
+            and row["step_id"] not in row["unchanged_steps"]
+            and row["direction"] in (1, -1)
+        ):
+            fix = "Make the folder again, or remove pairs.jsonl."
+            problems.append(Problem("pair-invalid", "not a pair of this data set.", fix, path.name, line))
+        elif {row["video_a"], row["video_b"]} <= dataset.by_id.keys():
+            pairs.append(row)
+    if problems:
+        raise DataError.of(problems)
+    return pairs

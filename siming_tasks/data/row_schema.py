@@ -18,11 +18,11 @@ from pydantic import (
     model_validator,
 )
 
+from siming_tasks.benchmark.exams import PERSON, Attempt, AttemptRule, Finding, Rater, RaterKind, StepLabel, Video
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.files import check_file_name
 from siming_tasks.common.sanitize import shown_name
-from siming_tasks.common.schema import PERSON, Attempt, AttemptRule, Finding, Rater, RaterKind, StepLabel, Video
 
 VIDEO_ID = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
 MAX_VIDEO_ID = 128

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from siming_tasks.benchmark.exams import Rater, Video, human_raters
 from siming_tasks.benchmark.rubrics import Rubric
-from siming_tasks.common.schema import Rater, Video, human_raters
 
 
 class SoundFacts(NamedTuple):

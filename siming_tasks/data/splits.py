@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import Video
 from siming_tasks.data.dataset import Dataset
 
 

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 
 import pydantic
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_json
-from siming_tasks.common.schema import Video
 
 
 @pydantic.dataclasses.dataclass(frozen=True, config={"extra": "forbid", "allow_inf_nan": False})

@@ -11,10 +11,10 @@ from typing import Any
 
 from pydantic import BaseModel, Field, ValidationError
 
+from siming_tasks.benchmark.exams import StepLabel, Video
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_path, read_bytes, read_yaml, sha256_file, sha256_json
 from siming_tasks.common.output_folder import check_place, output_folder
-from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data.consent import copy_recording
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.digest import media_difference

@@ -4,7 +4,6 @@ from .modes import MEDIA_MODES as MEDIA_MODES
 from .modes import NOTHING_SHOWN as NOTHING_SHOWN
 from .modes import PROXY as PROXY
 from .modes import UNKNOWN as UNKNOWN
-from .modes import UNKNOWN_MODE as UNKNOWN_MODE
 from .modes import VIDEO as VIDEO
 from .modes import Backend as Backend
 from .modes import MediaMode as MediaMode

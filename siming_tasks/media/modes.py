@@ -16,15 +16,13 @@ from typing import Any, Literal
 
 import pydantic
 
+from siming_tasks.benchmark.types import UNKNOWN_MODE
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.files import read_yaml
 
 NOTHING_SHOWN: Mapping[str, Any] = MappingProxyType({"mode": "none", "n_frames": 0})
 """Record of a request that shows no media."""
-
-UNKNOWN_MODE = "unknown"
-"""Word in the record of a request whose reply came from a cache: what was shown for it is not known any more."""
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.rubrics import RubricStep
 from siming_tasks.benchmark.tasks import STANDARD_TASKS, TASKS, TaskSpec
 from siming_tasks.benchmark.tasks.expected_requests import expected_requests
+from siming_tasks.benchmark.types import Scope
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.common.schema import Scope, Video
 from siming_tasks.media.modes import PROXY, UNKNOWN, Backend, MediaMode
 from siming_tasks.media.request_media import Request
 from siming_tasks.media.sampler import SAMPLERS, UNIFORM, matched_frames

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.processes import worker_pool
-from siming_tasks.common.schema import Video
 from siming_tasks.media.decode import decode
 from siming_tasks.media.modes import FRAMES, MediaMode
 from siming_tasks.media.picture import to_jpeg

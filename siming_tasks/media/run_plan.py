@@ -11,11 +11,11 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
+from siming_tasks.benchmark.exams import StepLabel, Video
 from siming_tasks.benchmark.rubrics import Rubric
 from siming_tasks.benchmark.tasks import BENCHMARK_TASKS, STANDARD_TASKS, TASKS
 from siming_tasks.benchmark.tasks.prompting import DEFAULT_PROMPTING, MAX_TOKENS, PromptOptions
 from siming_tasks.common.errors import MediaError
-from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.media.decode import decode
 from siming_tasks.media.model_figures import TOKEN_FORMULAS
 from siming_tasks.media.picture import Orientation, fit_size

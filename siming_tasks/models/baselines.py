@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.metrics.no_video import step_prior
 from siming_tasks.benchmark.rubrics import RubricStep
+from siming_tasks.benchmark.scoring import build_reference_matrix
 from siming_tasks.benchmark.tasks import benchmark_task
+from siming_tasks.benchmark.types import ANSWERS, CONSENSUS, Answer
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import sha256_json
-from siming_tasks.common.schema import ANSWERS, CONSENSUS, Answer, Video
 from siming_tasks.data import Dataset
 from siming_tasks.media import recorded_mode, unobservable_reason
-from siming_tasks.study.results.evaluate_records import build_reference_matrix
 
 HONEST = "honest"
 """The judge that knows the labels and calls a step not visible where the frames lack what the rubric asks for."""

@@ -13,12 +13,12 @@ from accelerate import Accelerator
 from lmms_eval.api.model import lmms
 from tqdm import tqdm
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.parsing import format_answers
 from siming_tasks.benchmark.parsing.parsed_reply import ABSTAINED
 from siming_tasks.benchmark.rubrics import RubricStep
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.errors import SimingError
-from siming_tasks.common.schema import Video
 from siming_tasks.models.baselines import HONEST, Judge, Pointer, judge, pointer, stated_errors, unseen
 from siming_tasks.plugin.hooks.run_context import RUN
 

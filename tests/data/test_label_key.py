@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.benchmark.clusters import clusters_of
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset, with_labels, withhold
-from siming_tasks.data.clusters import clusters_of
 from tests.data.conftest import make_folder
 
 Key = dict[str, Any]

@@ -9,14 +9,14 @@ from typing import Any, get_args
 import pytest
 import yaml
 
+from siming_tasks.benchmark.exams import Attempt, AttemptRule, Rater, deciding
+from siming_tasks.benchmark.scoring import build_reference_matrix
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import Attempt, AttemptRule, Rater, deciding
 from siming_tasks.data import Dataset, open_dataset, with_labels, withhold
 from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.study.analysis.compare_runs import rater_points
 from siming_tasks.study.analysis.raters import rater_rows
-from siming_tasks.study.results.evaluate_records import build_reference_matrix
 from tests.data.conftest import Edit, state
 
 Row = dict[str, Any]

@@ -278,7 +278,7 @@ def test_a_check_takes_at_most_300_mb_beside_one_picture(
 MEASURE = """
 import resource, sys
 from pathlib import Path
-from siming_tasks.common.schema import Video
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.data.check.media_checks import inspect
 path = Path(sys.argv[1])
 inspect(path, Video("v", "v.mp4", 1, ()), 1, quick=True)

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 import yaml
 
+from siming_tasks.benchmark.exams import Rater, StepLabel, Video
 from siming_tasks.benchmark.rubrics import Rubric, default_rubric
+from siming_tasks.benchmark.scoring import build_reference_matrix
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import Rater, StepLabel, Video
 from siming_tasks.data import Dataset, check_dataset, open_dataset
 from siming_tasks.data.check.media_checks import inspect
 from siming_tasks.media.sound import RATE, Sound, add_sound
 from siming_tasks.study.results.estimand import estimand_of
-from siming_tasks.study.results.evaluate_records import build_reference_matrix
 from siming_tasks.tools.builder import BuildOptions, build_dataset
 from tests.data.conftest import RUBRIC, STEPS, state, write_video
 
@@ -33,7 +33,11 @@ def sentences(rubric: Rubric, kept: bool, transcripts: int = 0, **facts: Rater) 
     said = [{"transcript": []} if number < transcripts else {} for number in range(3)]
     videos = tuple(Video(f"v{number}", "v.mp4", 2, (step,), None, extra) for number, extra in enumerate(said))
     about = {"sound": kept}
-    return list(Dataset(Path(), "d", "1", False, "", rubric, videos, about, rater_facts=facts).sound_facts.sentences)
+    return list(
+        Dataset(
+            rubric, videos, "d", facts, root=Path(), version="1", synthetic=False, digest="", meta=about
+        ).sound_facts.sentences
+    )
 
 
 def test_thirteen_steps_of_the_embedded_rubric_need_sound() -> None:

@@ -17,8 +17,8 @@ from av.stream import Disposition
 from PIL import Image
 
 import siming_tasks
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.common.errors import MediaError
-from siming_tasks.common.schema import Video
 from siming_tasks.media import read_timeline, view
 from siming_tasks.media.container import MOST_STREAMS, open_video
 from siming_tasks.media.decode import decode

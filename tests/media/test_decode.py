@@ -12,8 +12,8 @@ import av
 import numpy as np
 import pytest
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.common.errors import MediaError
-from siming_tasks.common.schema import Video
 from siming_tasks.media import read_timeline
 from siming_tasks.media.clips import write_clip
 from siming_tasks.media.decode import decode

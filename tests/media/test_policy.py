@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from siming_tasks.benchmark.exams import StepLabel, Video
 from siming_tasks.benchmark.tasks import TASKS
-from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.media import Policy, Request
 from siming_tasks.options import OPTIONS, Options
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from qwen_vl_utils.vision_process import smart_resize
 
+from siming_tasks.benchmark.exams import StepLabel, Video
 from siming_tasks.benchmark.rubrics import default_rubric, rubric_from
 from siming_tasks.cli import main
-from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.media import Policy, Timeline, unobservable_reason
 from siming_tasks.media.model_figures import openai_tiles, qwen2_5_vl, qwen3_vl
 from siming_tasks.media.run_plan import ExamFacts, plan_run

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from siming_tasks.benchmark.exams import StepLabel
+from siming_tasks.benchmark.types import ANSWERS
 from siming_tasks.common.errors import DataError, OptionsError
-from siming_tasks.common.schema import ANSWERS, StepLabel
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.models.baselines import judge
 

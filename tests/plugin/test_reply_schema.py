@@ -19,7 +19,7 @@ from siming_tasks.media import backends
 from siming_tasks.plugin.hooks.run_context import RUN
 from siming_tasks.plugin.reply_schema import SCHEMA_ARGUMENT, check_takes_schema
 from siming_tasks.plugin.response_cache.dispatch import dispatch
-from siming_tasks.plugin.response_cache.key import Request
+from siming_tasks.plugin.response_cache.key import KeyedRequest
 from siming_tasks.plugin.response_cache.ledger import Ledger
 from tests.plugin.serving import Server, completion, generated
 
@@ -142,7 +142,7 @@ def test_vllm_gets_the_schema_of_each_request_of_a_batch(monkeypatch: pytest.Mon
     schemas = [*({"type": "object", "title": str(number)} for number in range(3)), None]
     arguments = ("?", messages, {"max_new_tokens": 64}, 0, "t", "test")
     instance = Instance("generate_until", arguments, 0, {"task": "t", "doc_id": 0, "repeats": 1})
-    requests = [Request(instance, {}, {}, str(number), schema) for number, schema in enumerate(schemas)]
+    requests = [KeyedRequest(instance, {}, {}, str(number), schema) for number, schema in enumerate(schemas)]
     model, replies = WithoutEngine(), dict[str, Any]()
     with RUN.evaluating(backends()["chat.vllm"]):
         ledger = Ledger(lambda attempt: attempt, lambda: False)

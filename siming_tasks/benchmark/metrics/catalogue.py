@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from siming_tasks.benchmark.metrics import classification
 from siming_tasks.benchmark.metrics.classification import Positive, ratio
 from siming_tasks.benchmark.metrics.correlation import leave_out, totals
-from siming_tasks.benchmark.metrics.jackknife import Counted, Jackknifed, Statistic, clusters_of, jackknifed
+from siming_tasks.benchmark.metrics.jackknife import Counted, Jackknifed, Statistic, cluster_numbers, jackknifed
 from siming_tasks.benchmark.metrics.labels import LabelMapping, ordinal_labels, qwk
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
-from siming_tasks.common.schema import Answer
+from siming_tasks.benchmark.types import Answer
 
 Codes = NDArray[Any]
 Function = Callable[[FloatArray], FloatArray]
@@ -61,7 +61,7 @@ class TotalsCorrelation:
 
     def jackknife(self, matrix: ScoreMatrix) -> Jackknifed:
         """The value and those without each cluster."""
-        clusters = clusters_of(matrix)
+        clusters = cluster_numbers(matrix)
         x, y = totals(matrix)
         value, without = leave_out(x, y, clusters, ranks=self.ranks)
         has = ~np.isnan(x)

@@ -10,7 +10,7 @@ from typing import Any
 from siming_tasks.benchmark.metrics.thresholds import FEW_VIDEOS
 from siming_tasks.common.display import Card, Shown, short_repr
 from siming_tasks.common.printed_value import fixed
-from siming_tasks.common.words import say
+from siming_tasks.study.words import say
 
 FLAGS: Mapping[str, str] = {
     "few-videos": say("few videos", few=FEW_VIDEOS),

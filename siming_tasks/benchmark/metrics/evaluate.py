@@ -14,7 +14,8 @@ from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import COMPARABLE
 from siming_tasks.common.input_kinds import expect
 
-ANSWERED, RANKED, READINGS = "answered", "ranked", "other readings"
+ANSWERED, RANKED, READINGS = TABLES = "answered", "ranked", "other readings"
+"""Tables of the metrics; an answer format's rows are in a table of its own."""
 ALL = "all steps"
 """Row of the metrics over all steps, beside those of the skills."""
 

@@ -114,7 +114,7 @@ def jackknife(statistic: Statistic | Plain, matrix: ScoreMatrix) -> Jackknifed:
     """The value of a statistic and its values without each cluster; a plain function is called once more for each."""
     if isinstance(statistic, Statistic):
         return statistic.jackknife(matrix)
-    clusters = clusters_of(matrix)
+    clusters = cluster_numbers(matrix)
     each = (matrix.videos(clusters != k) for k in range(matrix.n_clusters))
     without = np.array([_number(statistic(part)) for part in each], np.float64)
     counts: BoolArray = np.asarray((matrix.counted & matrix.answered).any(axis=1))
@@ -135,7 +135,7 @@ def jackknifed(
     return Jackknifed(value, without, rests, counts, matrix.unit, matrix.fixed, **how)  # type: ignore[arg-type]
 
 
-def clusters_of(matrix: ScoreMatrix) -> NDArray[np.intp]:
+def cluster_numbers(matrix: ScoreMatrix) -> NDArray[np.intp]:
     """Number of the cluster of each video, ``intp[V]``, in the order of the clusters' sorted names."""
     return np.unique(np.asarray(matrix.clusters, dtype=str), return_inverse=True)[1].astype(np.intp)
 
@@ -234,7 +234,7 @@ class Counted:
 
     def jackknife(self, matrix: ScoreMatrix) -> Jackknifed:
         """The value and those without each cluster, of one sum over the videos."""
-        clusters = clusters_of(matrix)
+        clusters = cluster_numbers(matrix)
         counts = np.asarray(self.counts(matrix), np.float64)
         by_cluster = np.zeros((matrix.n_clusters, counts.shape[1]))
         np.add.at(by_cluster, clusters, counts)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
 from siming_tasks.benchmark.metrics.classification import Positive, ratio
-from siming_tasks.benchmark.metrics.jackknife import Jackknifed, clusters_of, jackknifed
+from siming_tasks.benchmark.metrics.jackknife import Jackknifed, cluster_numbers, jackknifed
 from siming_tasks.benchmark.metrics.labels import LabelMapping, ordinal_labels
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import NOISE
@@ -170,7 +170,7 @@ def shuffled_self(
         sides = [ordinal_labels(side, matrix.max_score, mapping) for side in (matrix.reference, matrix.predicted)]
     else:
         sides = [side == (positive == "error") for side in (matrix.reference_wrong, matrix.predicted_wrong)]
-    groups = clusters_of(matrix)
+    groups = cluster_numbers(matrix)
     sites, site = np.unique(np.asarray(matrix.sites or [""] * len(known)), return_inverse=True)
     whole, without = np.zeros(k * k), np.zeros((matrix.n_clusters, k * k))
     for here in range(len(sites)):

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from siming_tasks.benchmark.types import UNITS, Answer, Unit
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import UNITS, Answer, Unit
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

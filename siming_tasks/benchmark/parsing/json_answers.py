@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from siming_tasks.benchmark.parsing.json_values import Group, Value
 from siming_tasks.benchmark.parsing.steps import MAX_KEY, Reading, StepNames, key_name, read_value, words
 from siming_tasks.benchmark.rubrics import RubricStep
-from siming_tasks.common.schema import Answer
+from siming_tasks.benchmark.types import Answer
 
 _ANSWER_WORDS: Mapping[Answer, frozenset[str]] = {
     "score": frozenset(["score", "scores", "points", "得分", "分数", "评分"]),

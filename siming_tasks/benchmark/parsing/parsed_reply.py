@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from siming_tasks.benchmark.types import Answer, answer_key, verdict_word
 from siming_tasks.common.display import ShortRepr
-from siming_tasks.common.schema import Answer, answer_key, verdict_word
 
 if TYPE_CHECKING:  # listing the tasks must not load rubrics: the command line starts with it
     from siming_tasks.benchmark.rubrics import RubricStep

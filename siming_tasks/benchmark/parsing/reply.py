@@ -20,8 +20,8 @@ from siming_tasks.benchmark.parsing.step_details import StepDetail, read_step_de
 from siming_tasks.benchmark.parsing.steps import MEASURE, Reading, StepNames, fold
 from siming_tasks.benchmark.parsing.text_answers import read_text
 from siming_tasks.benchmark.rubrics import RubricStep
+from siming_tasks.benchmark.types import ANSWERS, Answer
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.common.schema import ANSWERS, Answer
 
 MAX_REPLY = 100_000
 """Characters at the end of a reply that are read: more than models write."""

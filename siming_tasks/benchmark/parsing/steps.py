@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from siming_tasks.benchmark.parsing.parsed_reply import ABSTAINED, NOT_VISIBLE
 from siming_tasks.benchmark.rubrics import RubricStep
-from siming_tasks.common.schema import Answer
+from siming_tasks.benchmark.types import Answer
 
 Reading = float | str
 """Points, or 1.0 for incorrect and 0.0 for correct; else a reason of ``MISSING`` or ``abstained``."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from siming_tasks.benchmark.parsing.steps import POINTS, TITLES, VERDICT, Reading, StepNames, fold, read_value
 from siming_tasks.benchmark.rubrics import RubricStep
-from siming_tasks.common.schema import Answer
+from siming_tasks.benchmark.types import Answer
 
 MAX_TEXT = 50_000  # characters at the end of a reply that are looked at
 _MARKUP = re.compile(r"\*\*|__|`+|\\text\{|[${}\\]|<\|(?:begin|end)_of_box\|>|</answer>")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.tasks.registry import TaskSpec
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.common.schema import Video
 from siming_tasks.options import shard_of
 
 Span = tuple[float, float] | None  # part of a video that shows a step, (start, end) in seconds; None: no part is marked

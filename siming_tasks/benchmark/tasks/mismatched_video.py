@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import Video
 
 MismatchedVideo = tuple[Video, tuple[float, float] | None]
 """Another exam, and the part of it that is shown (seconds); None: all of it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from siming_tasks.common.schema import CORRECT, INCORRECT, Answer, Scope, answer_key
+from siming_tasks.benchmark.types import CORRECT, INCORRECT, Answer, Scope, answer_key
 
 ONE_JSON_OBJECT = "Answer with one JSON object and nothing else."
 """Begins the description of every reply; a prompt with reasoning replaces it."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.tasks.expected_requests import expected_requests, steps_of
 from siming_tasks.benchmark.tasks.registry import TaskSpec
-from siming_tasks.common.schema import Video
 from siming_tasks.options import Options
 
 MAX_TOKENS, MAX_TOKENS_REASONED = 4096, 16_384

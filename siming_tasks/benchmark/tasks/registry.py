@@ -19,9 +19,9 @@ from siming_tasks.benchmark.tasks.prompt_text import (
     reply_text,
     role_text,
 )
+from siming_tasks.benchmark.types import ANSWERS, SCOPES, Answer, Scope, answer_key
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.common.schema import ANSWERS, SCOPES, Answer, Scope, answer_key
 from siming_tasks.options import PUBLIC_SETS
 
 if TYPE_CHECKING:  # listing the tasks must not load rubrics: the command line starts with it

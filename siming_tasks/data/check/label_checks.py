@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from siming_tasks.benchmark.exams import StepLabel, Video, deciding, human_raters
 from siming_tasks.benchmark.rubrics.rubric import HALF_POINTS_HINT, is_on_increment
+from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.sanitize import alike
-from siming_tasks.common.schema import CONSENSUS, StepLabel, Video, deciding, human_raters
 from siming_tasks.data.dataset import SPAN_TOLERANCE, Dataset
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.data.row_schema import StepRow, VideoRow

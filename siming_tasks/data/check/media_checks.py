@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.common.errors import MediaError, Problem
 from siming_tasks.common.files import sha256_file
-from siming_tasks.common.schema import Video
 from siming_tasks.media.container import open_video
 from siming_tasks.media.picture import WIDE_GAMUTS, Orientation
 from siming_tasks.media.plain_copy import has_user_data

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.rubrics import DEFAULT_ID, load_rubric
 from siming_tasks.benchmark.rubrics.lint import lint_rubric
 from siming_tasks.benchmark.tasks.prompt import EMERGENCY_EXAM, exam_context
@@ -16,7 +17,6 @@ from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import Problem, RubricError
 from siming_tasks.common.files import yaml_lines
 from siming_tasks.common.input_kinds import path_of
-from siming_tasks.common.schema import Video
 from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.data.check.media_checks import Inspection, inspect
 from siming_tasks.data.dataset import Dataset, scan

@@ -14,7 +14,6 @@ from siming_tasks.benchmark.tasks.prompting import MAX_TOKENS, MAX_TOKENS_REASON
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import sha256_json
 from siming_tasks.data import Dataset
-from siming_tasks.data.minimal_pairs import minimal_pairs_of
 from siming_tasks.data.transcript import transcript_of
 from siming_tasks.media import ABLATION_RULES, backends, has_sound
 from siming_tasks.plugin.hooks.run_context import RUN
@@ -28,7 +27,7 @@ def refuse_empty(settings: Iterable[TaskSpec], dataset: Dataset) -> None:
     """
     settings = tuple(settings)
     if any(setting.ablation.shows_other_exam for setting in settings):
-        mismatched = MismatchedVideos(dataset.videos, minimal_pairs_of(dataset))
+        mismatched = MismatchedVideos(dataset.videos, dataset.minimal_pairs)
         for video in dataset.videos:
             mismatched.of(video)
     for need in dict.fromkeys(need for setting in settings for need in setting.modality.needs):

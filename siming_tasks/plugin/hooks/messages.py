@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.tasks.expected_requests import Span
 from siming_tasks.benchmark.tasks.prompt import frame_caption, frames_note
-from siming_tasks.common.schema import Video, verdict_word
+from siming_tasks.benchmark.types import verdict_word
 from siming_tasks.data.transcript import Utterance, said_within, transcript_facts, transcript_of, transcript_text
 from siming_tasks.media import NOTHING_SHOWN, FrameStore, Sound, StoredImage, View, ablate, sound_of, view
 from siming_tasks.plugin import host

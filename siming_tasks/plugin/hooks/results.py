@@ -14,13 +14,13 @@ from typing import Any
 
 from siming_tasks.benchmark.metrics import Rows
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, COVERAGE, select
-from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED
+from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED, TABLES
+from siming_tasks.benchmark.record import Conditions, Record, distinct_records
 from siming_tasks.benchmark.tasks import ANSWER_FORMATS, TASKS, TaskSpec
 from siming_tasks.common.files import sha256_json
-from siming_tasks.plugin.hooks.run_context import RUN, Doc, Item, records_of
-from siming_tasks.study.results.evaluate_records import evaluate_records, format_rows
+from siming_tasks.plugin.hooks.run_context import RUN, Doc, Item
+from siming_tasks.study.results.evaluate_records import evaluate_records
 from siming_tasks.study.results.read_predictions import write_predictions
-from siming_tasks.study.results.record import Conditions, Record, distinct_records
 from siming_tasks.study.results.unread_replies import EXAMPLES, UNREAD, UnreadNote, unread_reply
 
 logger = logging.getLogger(__name__)
@@ -86,10 +86,9 @@ def aggregator(name: str) -> Callable[..., float | None] | None:
         return estimate.stderr if is_error else estimate.value
 
     def aggregate_format_metric(items: Sequence[Item]) -> float | None:
-        records, dataset = records_of(items), RUN.dataset_with_digest(items[0]["dataset"])
-        spec = TASKS[records[0].setting]
-        found = format_rows(records, dataset, spec.name, RUN.options).of(metric=spec.answer_format.metrics[name].key)
-        return found[0].value if found else None
+        answer_format = TASKS[items[0]["id"].partition("/")[0]].answer_format
+        rows = RUN.evaluate_items(list(items)).of(metric=answer_format.metrics[name].key)
+        return next((row.value for row in rows if row.table not in TABLES), None)
 
     if any(name in answer_format.metrics for answer_format in ANSWER_FORMATS.values()):
         function: Callable[..., float | None] = aggregate_format_metric

@@ -8,7 +8,7 @@ that data sets with the same video ids do not mix.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,22 +16,22 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from siming_tasks.benchmark.metrics import Rows, evaluate
+from siming_tasks.benchmark.metrics import Rows
 from siming_tasks.benchmark.parsing import Parsed
+from siming_tasks.benchmark.record import Record
 from siming_tasks.benchmark.rubrics import RubricStep
+from siming_tasks.benchmark.scoring import score
 from siming_tasks.benchmark.tasks import TASKS, TaskSpec
 from siming_tasks.benchmark.tasks.expected_requests import step_spans, steps_of
 from siming_tasks.benchmark.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.benchmark.tasks.prompt import build_prompt, prompt_hash
 from siming_tasks.benchmark.tasks.prompting import PromptOptions, steps_in_part
+from siming_tasks.benchmark.types import UNKNOWN_MODE
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset, resolve_dataset, verify_media
-from siming_tasks.data.minimal_pairs import minimal_pairs_of
 from siming_tasks.data.splits import take_part
-from siming_tasks.media import UNKNOWN, UNKNOWN_MODE, Backend, MediaMode, Policy, SentImages
+from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy, SentImages
 from siming_tasks.options import Options
-from siming_tasks.study.results.evaluate_records import build_score_matrix
-from siming_tasks.study.results.record import Record, distinct_records
 
 Doc = Mapping[str, Any]
 """A document: id, setting, video_id, step_id ("" for none), root, the folder of its data set; and its part, where an
@@ -90,7 +90,7 @@ class OpenDataset:
     @cached_property
     def mismatched(self) -> MismatchedVideos:
         """Videos whose frames the ablation ``mismatched_video`` shows."""
-        return MismatchedVideos(self.dataset.videos, minimal_pairs_of(self.dataset))
+        return MismatchedVideos(self.dataset.videos, self.dataset.minimal_pairs)
 
 
 @dataclass
@@ -259,18 +259,10 @@ class RunContext:
                 digests = sorted({item["dataset"] for item in items})
                 if len(digests) != 1:
                     raise DataError(f"One table cannot hold replies about several data sets ({', '.join(digests)}).")
-                records = records_of(items)
-                dataset = self.dataset_with_digest(digests[0])
-                about = records[0].setting, options.rater
-                matrix = build_score_matrix(records, dataset, *about)
-                rows = evaluate(matrix, mapping=options.mapping)
+                records, dataset = list(map(Record.from_json, items)), self.dataset_with_digest(digests[0])
+                rows = score(records, dataset, records[0].setting, rater=options.rater, mapping=options.mapping)
                 self._last_evaluation = (items, rows)
             return self._last_evaluation[1]
-
-
-def records_of(items: Iterable[Item]) -> list[Record]:
-    """Records of an aggregator's items, each request once; two different answers are none."""
-    return distinct_records(map(Record.from_json, items))[0]
 
 
 def _remember(entries: OrderedDict[Any, Any], key: Any, value: Any) -> None:

@@ -11,6 +11,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 from unittest.mock import patch
 
+from siming_tasks.benchmark.record import REQUEST_FAILED, add_usage, is_asked_again
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.errors import SimingError
 from siming_tasks.common.files import atomic_write, sha256_json
@@ -24,7 +25,7 @@ from siming_tasks.plugin.preflight import address_of, is_siming_task
 from siming_tasks.plugin.response_cache.attempt import Attempt, count_of, reply_of
 from siming_tasks.plugin.response_cache.dispatch import NOT_SENT, dispatch, lies_over_processes, one_reply_per_request
 from siming_tasks.plugin.response_cache.key import (
-    Request,
+    KeyedRequest,
     UnidentifiedModel,
     arguments_of,
     identity_of,
@@ -32,8 +33,6 @@ from siming_tasks.plugin.response_cache.key import (
 )
 from siming_tasks.plugin.response_cache.ledger import Budget, Ledger, usage_of
 from siming_tasks.plugin.response_cache.store import KeptReply, ReplyStore
-from siming_tasks.study.results.record import REQUEST_FAILED, is_asked_again
-from siming_tasks.study.results.usage import add_usage
 
 Ask = Callable[[Sequence[Any]], Sequence[Any]]
 """Function that returns one output for each of lmms-eval's requests, in their order."""
@@ -183,7 +182,7 @@ class _Run:
                 RUN.record_media(request.doc, dict(reply.media))
             self._record_usage(request, {"at": reply.at, "kept": True})
 
-    def _take_new(self, request: Request, output: Any, seconds: float | None) -> None:
+    def _take_new(self, request: KeyedRequest, output: Any, seconds: float | None) -> None:
         """Take a reply that just came, and keep it if it is an answer.
 
         ``seconds`` are those of its call; None where it was one of a batch, in which classes count padding as tokens.
@@ -216,7 +215,7 @@ class _Run:
             self.store.add(KeptReply(request.key, name, text, now, address_of(self.model), media, counts))
             self.kept.add(request.key)
 
-    def _record_usage(self, request: Request, facts: Mapping[str, Any]) -> dict[str, Any]:
+    def _record_usage(self, request: KeyedRequest, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Record what a request has cost, with earlier commands; repeats of one document are added up."""
         attempts = [*self.earlier.get(request.key, ()), *self.ledger.of(request.key)]
         usages = self._usages.setdefault(str(request.doc["id"]), {})
@@ -233,7 +232,7 @@ def _output(text: str, counts: Mapping[str, Any] | None) -> Any:
     return host.fetch("lmms_eval.api.instance:GenerationResult")(text, tokens)
 
 
-def _counted(request: Request, counts: Mapping[str, Any] | None) -> dict[str, Any]:
+def _counted(request: KeyedRequest, counts: Mapping[str, Any] | None) -> dict[str, Any]:
     """Facts of an attempt by the token counts of the model's class."""
     if not counts:
         return {}

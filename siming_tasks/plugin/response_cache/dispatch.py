@@ -46,11 +46,11 @@ from siming_tasks.plugin.response_cache.attempt import FAILED
 from siming_tasks.plugin.response_cache.ledger import REQUEST, Ledger, NotSent
 
 if TYPE_CHECKING:
-    from siming_tasks.plugin.response_cache.key import Request
+    from siming_tasks.plugin.response_cache.key import KeyedRequest
 
 logger = logging.getLogger(__name__)
 
-OnReply = Callable[["Request", Any, float | None], None]
+OnReply = Callable[["KeyedRequest", Any, float | None], None]
 """Gets a request, what the class returned for it, and the seconds of its call (None where it was one of a batch, in
 which lmms-eval's classes count padding as tokens)."""
 
@@ -65,7 +65,7 @@ MAX_SLICE = 64
 
 
 def dispatch(
-    model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger, spare: Request | None = None
+    model: Any, requests: Sequence[KeyedRequest], on_reply: OnReply, ledger: Ledger, spare: KeyedRequest | None = None
 ) -> None:
     """Have a model answer requests; each reply is handed over when it arrives.
 
@@ -104,7 +104,7 @@ def _new_connections(model: Any) -> Iterator[None]:
         yield
 
 
-def _in_coroutines(model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger) -> None:
+def _in_coroutines(model: Any, requests: Sequence[KeyedRequest], on_reply: OnReply, ledger: Ledger) -> None:
     generation_result = host.fetch("lmms_eval.api.instance:GenerationResult")
     token_counts = host.fetch("lmms_eval.api.instance:TokenCounts")
     forward = model.maybe_forward_with_tool
@@ -123,8 +123,8 @@ def _in_coroutines(model: Any, requests: Sequence[Request], on_reply: OnReply, l
         on_reply(request, NOT_SENT if getattr(output, "text", output) is NOT_SENT else output, None)
 
 
-def _in_threads(model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger, threads: int) -> None:
-    def ask(request: Request) -> None:
+def _in_threads(model: Any, requests: Sequence[KeyedRequest], on_reply: OnReply, ledger: Ledger, threads: int) -> None:
+    def ask(request: KeyedRequest) -> None:
         began = time.monotonic()
         (output,) = [NOT_SENT] if ledger.stopped() else _call(_copy_for_call(model), [request], ledger)
         on_reply(request, output, time.monotonic() - began)
@@ -159,7 +159,7 @@ def lies_over_processes(model: Any) -> bool:
 
 
 def _in_slices(
-    model: Any, requests: Sequence[Request], on_reply: OnReply, ledger: Ledger, spare: Request | None
+    model: Any, requests: Sequence[KeyedRequest], on_reply: OnReply, ledger: Ledger, spare: KeyedRequest | None
 ) -> None:
     wanted, sharded = len(requests), lies_over_processes(model)
     numbers = _same_count_in_all_processes(wanted) if sharded else list(range(wanted))
@@ -187,14 +187,14 @@ def _in_slices(
             bar.update(len(chosen))
 
 
-def _call(model: Any, requests: Sequence[Request], ledger: Ledger) -> list[Any]:
+def _call(model: Any, requests: Sequence[KeyedRequest], ledger: Ledger) -> list[Any]:
     instances, keys = [request.instance for request in requests], [request.key for request in requests]
     if RUN.backend.schema == "vllm":
         instances = [_with_schema_argument(request) if request.schema else request.instance for request in requests]
     return one_reply_per_request(model, RUN.backend, instances, keys, ledger)
 
 
-def _with_schema_argument(request: Request) -> Any:
+def _with_schema_argument(request: KeyedRequest) -> Any:
     """Copy of lmms-eval's request with its schema among the generation arguments."""
     added = {SCHEMA_ARGUMENT: request.schema}
     copied = copy.copy(request.instance)

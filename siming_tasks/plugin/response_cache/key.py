@@ -134,7 +134,7 @@ def _commit_in_hub_cache(name: str, revision: Any) -> str | None:
 
 
 @dataclass(frozen=True)
-class Request:
+class KeyedRequest:
     """One request of lmms-eval (``instance`` is its own object) about one of our documents.
 
     Attributes:
@@ -150,7 +150,9 @@ class Request:
     schema: Mapping[str, Any] | None = None
 
 
-def requests_with_keys(model: Any, instances: Sequence[Any], identity: Mapping[str, Any] | None) -> Iterator[Request]:
+def requests_with_keys(
+    model: Any, instances: Sequence[Any], identity: Mapping[str, Any] | None
+) -> Iterator[KeyedRequest]:
     """Requests behind lmms-eval's objects, in their order.
 
     The model object holds the documents. Without an ``identity`` of the model (:func:`identity_of`), nothing is kept
@@ -186,7 +188,7 @@ def requests_with_keys(model: Any, instances: Sequence[Any], identity: Mapping[s
         times[key, id(instance)] += 1
         if (number := times[key, id(instance)]) > 1 and not instance.metadata.get("__padding_only__"):
             key = f"{key}#{number}"
-        yield Request(instance, doc, arguments, key, schema)
+        yield KeyedRequest(instance, doc, arguments, key, schema)
 
 
 def _shown(doc: Doc, settings: Mapping[str, Any] | None) -> list[str]:

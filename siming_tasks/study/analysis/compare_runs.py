@@ -108,7 +108,7 @@ def compare(
         setting: name of the setting, such as ``full_score``; None: the first that all runs have.
         data: the data set of the folders, or its folder; None: that of a run that is loaded, else as in ``load``.
         options: rater and label mapping.
-        allow: differences to accept (:data:`siming_tasks.common.schema.DIFFERENCES`).
+        allow: differences to accept (:data:`siming_tasks.benchmark.exams.DIFFERENCES`).
         against: compare every other run with this one instead of all pairs.
         margin: difference from the physicians that counts as none.
 

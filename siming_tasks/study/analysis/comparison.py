@@ -20,10 +20,10 @@ from siming_tasks.benchmark.metrics.thresholds import ALPHA, COMPARABLE, FEWEST,
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import fixed
-from siming_tasks.common.words import say
 from siming_tasks.study.analysis.pairs import Raters
 from siming_tasks.study.analysis.physicians import BesidePhysicians, beside_physicians, pairs_of, physician_rows
 from siming_tasks.study.analysis.tables import TableText
+from siming_tasks.study.words import say
 
 DIFFERENCES = "differences"
 NO_VIDEO, OVER_NO_VIDEO = "judges that never look", "over the best judge that never looks"

@@ -9,7 +9,7 @@ from siming_tasks.benchmark.metrics import Rows, ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import MARGIN
 from siming_tasks.benchmark.tasks import TASKS, benchmark_task, setting_named
 from siming_tasks.common.errors import DataError
-from siming_tasks.data.minimal_pairs import read_pairs
+from siming_tasks.data.dataset import read_pairs
 from siming_tasks.options import Options
 from siming_tasks.study.analysis.claims import full_video_and_clip, points_and_verdicts, totals_and_steps
 from siming_tasks.study.analysis.compare_runs import rater_points

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.metrics.catalogue import NOTHING
 from siming_tasks.benchmark.metrics.classification import ratio
 from siming_tasks.benchmark.metrics.correlation import totals
@@ -14,7 +15,6 @@ from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.benchmark.metrics.formats import mean_of
 from siming_tasks.benchmark.metrics.jackknife import Counted, jackknife
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
-from siming_tasks.common.schema import Video
 from siming_tasks.study.analysis.tables import TableText, corrected
 
 MOST_GROUPS = 8

@@ -18,9 +18,9 @@ from siming_tasks.benchmark.metrics.jackknife import combine, jackknife
 from siming_tasks.benchmark.metrics.labels import LabelMapping
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
 from siming_tasks.benchmark.rubrics import Rubric
-from siming_tasks.common.words import WORDS
 from siming_tasks.study.analysis.pairs import aligned, paired_rows
 from siming_tasks.study.analysis.tables import TableText, table_row
+from siming_tasks.study.words import WORDS
 
 if TYPE_CHECKING:
     from siming_tasks.options import Options
@@ -98,7 +98,7 @@ def minimal_pairs(matrix: ScoreMatrix, pairs: Sequence[Mapping[str, Any]]) -> Ro
     ``right``: the answer to the step moved the right way and no answer moved to a step of equal truth; ``moved``: the
     right way, whatever happened elsewhere; ``elsewhere``: mean share of the steps of equal truth whose answer moved.
     A pair belongs to the cluster of its first video, and n counts first videos. ``pairs`` are lines of ``pairs.jsonl``
-    (:func:`siming_tasks.data.minimal_pairs.read_pairs`).
+    (:func:`siming_tasks.data.dataset.read_pairs`).
     """
     row = {name: place for place, name in enumerate(matrix.video_ids)}
     column = {name: place for place, name in enumerate(matrix.step_ids)}
@@ -126,7 +126,7 @@ def run_inputs(run: Run, setting: str, options: Options, allow: Collection[str] 
     """Tables ``ablations`` and ``sound`` of every control that a run made of a setting; none without the plain task.
 
     One that cannot stand beside the plain task has a row with the reason and no value. ``allow`` has differences to
-    accept (:data:`siming_tasks.common.schema.DIFFERENCES`).
+    accept (:data:`siming_tasks.benchmark.exams.DIFFERENCES`).
     """
     from siming_tasks.benchmark.tasks import ABLATION_TASKS, SOUND_TASKS, TASKS
     from siming_tasks.study.results.comparable import TaskRun, comparable

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.benchmark.metrics.jackknife import Jackknifed, jackknife
 from siming_tasks.benchmark.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.common.errors import DataError, MediaError
-from siming_tasks.common.schema import Video
 from siming_tasks.study.analysis.tables import TableText, corrected, table_row
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def audit(dataset: Dataset, options: Options, *, media: bool = True) -> Rows:
     Raises:
         DataError: the labels are withheld, or there is one cluster only.
     """
+    from siming_tasks.benchmark.scoring import build_reference_matrix
     from siming_tasks.benchmark.tasks import benchmark_task
-    from siming_tasks.study.results.evaluate_records import build_reference_matrix
 
     matrix = build_reference_matrix(dataset, benchmark_task("full", "score").name, options.rater)
     videos = [dataset.video(name) for name in matrix.video_ids]

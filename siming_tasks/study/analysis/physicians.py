@@ -19,9 +19,9 @@ from siming_tasks.benchmark.metrics.labels import LabelMapping
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import ALPHA, COMPARABLE, MARGIN
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.words import say
 from siming_tasks.study.analysis.pairs import Raters, side_by_side
 from siming_tasks.study.analysis.tables import TableText
+from siming_tasks.study.words import say
 
 EACH_OTHER, WITH_EACH, MINUS = "physicians with each other", "judge with each physician", "judge minus physicians"
 MEAN = "mean of the pairs"

@@ -11,9 +11,10 @@ from siming_tasks.benchmark.metrics import Rows, ScoreMatrix, jackknife
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, select, share_of, statistic
 from siming_tasks.benchmark.metrics.labels import LabelMapping
 from siming_tasks.benchmark.metrics.score_matrix import FloatArray
+from siming_tasks.benchmark.scoring import build_reference_matrix
 from siming_tasks.benchmark.tasks import benchmark_task
+from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.study.analysis.pairs import added, kappa, side_by_side
@@ -21,7 +22,6 @@ from siming_tasks.study.analysis.physicians import pairs_of, physician_rows
 from siming_tasks.study.analysis.severity import JUDGE, severity
 from siming_tasks.study.analysis.steps import FEWEST_WRONG, without_interval
 from siming_tasks.study.analysis.tables import TableText, table_row
-from siming_tasks.study.results.evaluate_records import build_reference_matrix
 
 NO_PAIR = (
     "The agreement of physicians cannot be computed: it needs the labels of two raters before adjudication; this data "

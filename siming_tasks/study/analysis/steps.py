@@ -13,9 +13,9 @@ from siming_tasks.benchmark.metrics.formats import mean_of
 from siming_tasks.benchmark.metrics.jackknife import Statistic, jackknife
 from siming_tasks.benchmark.metrics.labels import LabelMapping
 from siming_tasks.benchmark.metrics.score_matrix import FloatArray, ScoreMatrix
-from siming_tasks.common.words import WORDS
 from siming_tasks.study.analysis.pairs import Raters, added, kappa, rater_pairs
 from siming_tasks.study.analysis.tables import TableText, table_row
+from siming_tasks.study.words import WORDS
 
 FEWEST_WRONG = 10
 """Videos that have a step wrong below which nothing about it has an interval."""

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.benchmark.metrics.jackknife import Jackknifed, holm
-from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.benchmark.types import CONSENSUS
 
 MODULES = ("comparison", "physicians", "raters", "steps", "severity", "history", "pass_decisions", "groups", "claims",
            "inputs", "repeats", "leak_audit", "power")  # fmt: skip

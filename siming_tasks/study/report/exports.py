@@ -17,7 +17,6 @@ from siming_tasks.benchmark.metrics.evaluate import RANKED
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import cell, literal, one_line
-from siming_tasks.common.words import say
 from siming_tasks.study.analysis.comparison import NO_VIDEO
 from siming_tasks.study.analysis.physicians import EACH_OTHER, MEAN
 from siming_tasks.study.report.figure import forest_plot
@@ -26,6 +25,7 @@ from siming_tasks.study.report.standings import JudgeRow, Standing
 from siming_tasks.study.report.table import Name, Number, Section, Table, tex_file, to_markdown
 from siming_tasks.study.results.comparable import TaskRun
 from siming_tasks.study.results.run import Run
+from siming_tasks.study.words import say
 
 ANSWERS = ("setting", "run", "video", "student", "site", "step", "truth", "answer", "status", "reference", "data")
 """Columns of ``answers.csv``: one line for each step that was asked about; points, or 1 (incorrect) and 0."""

@@ -18,9 +18,9 @@ from markupsafe import Markup
 from siming_tasks.benchmark.metrics.estimate import Estimate
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.sanitize import visible
-from siming_tasks.common.words import say
 from siming_tasks.study.report.formatting import columns, page_number, shortened
 from siming_tasks.study.report.standings import Standing
+from siming_tasks.study.words import say
 
 
 class Role(NamedTuple):

@@ -8,7 +8,6 @@ from typing import Any
 from siming_tasks import __version__
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.sanitize import literal
-from siming_tasks.common.words import say
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.study.report.exports import comparison_table, metrics_table
@@ -16,6 +15,7 @@ from siming_tasks.study.report.run_analysis import RunAnalysis, analyze_run
 from siming_tasks.study.report.standings import Entrant, Standing, corrected, stand
 from siming_tasks.study.report.table import Name, Section, Table
 from siming_tasks.study.results.discovery import RunSource
+from siming_tasks.study.words import say
 
 NOT_CLINICAL = (
     "This is agreement with raters on one set of exams. It does not show that the model may pass or fail a person, "

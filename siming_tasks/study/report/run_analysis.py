@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.benchmark.metrics import Rows, ScoreMatrix
+from siming_tasks.benchmark.record import Record
 from siming_tasks.benchmark.tasks import ABLATION_TASKS, TASKS
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_json
-from siming_tasks.common.words import say
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.study.analysis.diagnosis import diagnose_matrix
@@ -20,9 +20,9 @@ from siming_tasks.study.report.exports import write_answers
 from siming_tasks.study.report.viewer_files import ReplyFiles
 from siming_tasks.study.results.comparable import TaskRun
 from siming_tasks.study.results.discovery import RunSource
-from siming_tasks.study.results.record import Record
 from siming_tasks.study.results.run import Run, partial_notes, read_run
 from siming_tasks.study.results.unread_replies import UnreadNote, UnreadReplies, UnreadReply, unread_note
+from siming_tasks.study.words import say
 
 Spans = Sequence[tuple[float, float]]
 
@@ -78,7 +78,7 @@ def analyze_run(
         options: label mapping, rater.
         out: folder of the report, for the viewer's files of raw replies and the run's answers; None writes none.
         partial: count only the requests that have a record as asked.
-        allow: differences between runs to accept (:data:`siming_tasks.common.schema.DIFFERENCES`).
+        allow: differences between runs to accept (:data:`siming_tasks.options.DIFFERENCES`).
 
     Raises:
         DataError: the run cannot be read, holds nothing, or was made with other data.

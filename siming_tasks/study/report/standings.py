@@ -18,8 +18,7 @@ from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED
 from siming_tasks.benchmark.metrics.no_video import SHUFFLED
 from siming_tasks.benchmark.metrics.thresholds import COMPARABLE
 from siming_tasks.benchmark.tasks import TASKS
-from siming_tasks.common.schema import CONSENSUS
-from siming_tasks.common.words import say
+from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.study.analysis.compare_runs import rater_points
@@ -33,6 +32,7 @@ from siming_tasks.study.analysis.comparison import (
 )
 from siming_tasks.study.analysis.physicians import EACH_OTHER, MEAN, MINUS, WITH_EACH, physician_sentence
 from siming_tasks.study.results.comparable import TaskRun, comparison_entries, groups
+from siming_tasks.study.words import say
 
 HUMANS = "physicians with each other"
 NO_MODEL = {"reference": say("reference judge"), "supervised": say("supervised")}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from siming_tasks.common.printed_value import NOT_COMPARABLE, fixed, share_text
 from siming_tasks.common.sanitize import cell as spreadsheet_cell
 from siming_tasks.common.sanitize import literal, one_line
-from siming_tasks.common.words import say
+from siming_tasks.study.words import say
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable

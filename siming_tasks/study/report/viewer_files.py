@@ -28,6 +28,8 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from siming_tasks.benchmark.exams import Video
+from siming_tasks.benchmark.record import Record, merge_parts
 from siming_tasks.benchmark.rubrics import Rubric
 from siming_tasks.benchmark.tasks import ABLATION_TASKS, TASKS
 from siming_tasks.benchmark.tasks.expected_requests import asked_steps, step_spans
@@ -36,12 +38,10 @@ from siming_tasks.common.errors import DataError, MediaError
 from siming_tasks.common.files import atomic_write, read_text
 from siming_tasks.common.public_facts import public_media
 from siming_tasks.common.sanitize import visible
-from siming_tasks.common.schema import Video
 from siming_tasks.data import Dataset
 from siming_tasks.data.consent import copy_recording
 from siming_tasks.data.transcript import transcript_of
 from siming_tasks.media import read_timeline
-from siming_tasks.study.results.record import Record, merge_parts
 
 _MEDIA = (
     "mode", "n_frames", "file_frames", "indices", "range", "start", "end", "fps", "file_fps", "size", "sampler",

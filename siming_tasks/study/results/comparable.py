@@ -15,11 +15,12 @@ from typing import Any
 
 from siming_tasks.benchmark.metrics import ScoreMatrix
 from siming_tasks.benchmark.metrics.alignment import ComparisonEntry, align
+from siming_tasks.benchmark.record import Record
+from siming_tasks.benchmark.types import CONSENSUS, UNKNOWN_MODE, UnitChoice
 from siming_tasks.common.errors import DataError, OptionsError
 from siming_tasks.common.files import sha256_json
-from siming_tasks.common.schema import CONDITIONS, CONSENSUS, DIFFERENCES, UnitChoice
-from siming_tasks.media import UNKNOWN_MODE, recorded_mode
-from siming_tasks.study.results.record import Record
+from siming_tasks.media import recorded_mode
+from siming_tasks.options import CONDITIONS, DIFFERENCES
 from siming_tasks.study.results.run import Run
 
 

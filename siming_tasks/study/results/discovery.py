@@ -13,6 +13,8 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.benchmark.exams import Video
+from siming_tasks.benchmark.record import SUPERVISED
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.tasks.expected_requests import expected_ids, shard_slice
 from siming_tasks.common.errors import DataError, Problem
@@ -20,10 +22,9 @@ from siming_tasks.common.files import open_regular, read_bytes
 from siming_tasks.common.input_kinds import misplaced, path_of
 from siming_tasks.common.public_facts import public_name, public_run
 from siming_tasks.common.sanitize import alike, shown_name
-from siming_tasks.common.schema import Video
 from siming_tasks.data.splits import in_part
 from siming_tasks.options import shard_of
-from siming_tasks.study.results.record import SUPERVISED, stated_judge
+from siming_tasks.study.results.record_parser import stated_judge
 from siming_tasks.study.results.run_parts import Result, check_alike, whole_task
 
 REFERENCE_MODEL = "siming_reference"

@@ -9,8 +9,8 @@ import numpy as np
 
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
 from siming_tasks.benchmark.tasks import TASKS
+from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.sanitize import one_line
-from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data import Dataset
 
 _PLURAL = {"video": "videos", "performance": "performances", "student": "students", "site": "sites"}

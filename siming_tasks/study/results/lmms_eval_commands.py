@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from siming_tasks.benchmark.record import is_asked_again
 from siming_tasks.benchmark.tasks import BENCHMARK_TASKS, TASKS, TaskSpec
 from siming_tasks.benchmark.tasks.expected_requests import check_shards, record_id, shard_slice
 from siming_tasks.benchmark.tasks.prompting import PromptOptions
@@ -17,7 +18,6 @@ from siming_tasks.data import Dataset
 from siming_tasks.data.splits import take_part
 from siming_tasks.options import OPTIONS
 from siming_tasks.study.results.discovery import RequestSlice
-from siming_tasks.study.results.record import is_asked_again
 from siming_tasks.study.results.run import Run
 
 

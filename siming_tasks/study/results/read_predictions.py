@@ -8,16 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.benchmark.tasks import TASKS
-from siming_tasks.benchmark.tasks.expected_requests import expected_ids
-from siming_tasks.common.doc_pages import see
-from siming_tasks.common.errors import Problem
-from siming_tasks.common.files import atomic_write
-from siming_tasks.common.sanitize import well_formed
-from siming_tasks.data.dataset import Dataset
-from siming_tasks.data.jsonl import read_jsonl
-from siming_tasks.media import UNKNOWN_MODE
-from siming_tasks.study.results.record import (
+from siming_tasks.benchmark.record import (
     ASKED_AGAIN,
     REQUEST_FAILED,
     Record,
@@ -25,6 +16,15 @@ from siming_tasks.study.results.record import (
     merge_parts,
     same_answers,
 )
+from siming_tasks.benchmark.tasks import TASKS
+from siming_tasks.benchmark.tasks.expected_requests import expected_ids
+from siming_tasks.benchmark.types import UNKNOWN_MODE
+from siming_tasks.common.doc_pages import see
+from siming_tasks.common.errors import Problem
+from siming_tasks.common.files import atomic_write
+from siming_tasks.common.sanitize import well_formed
+from siming_tasks.data.dataset import Dataset
+from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.study.results.record_parser import RecordParser, raw_reply
 from siming_tasks.study.results.run_parts import condition_problems
 
@@ -60,7 +60,7 @@ class Predictions:
 class _Collector:
     """Records by request and part, each with the place it came from; a second, different one is a conflict.
 
-    What the same command asks again (:data:`~siming_tasks.study.results.record.ASKED_AGAIN`) is no answer that another
+    What the same command asks again (:data:`~siming_tasks.benchmark.record.ASKED_AGAIN`) is no answer that another
     part of the run could contradict; but who is asked again is asked the same, with the same prompt, data and media.
     """
 

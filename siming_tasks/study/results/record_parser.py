@@ -13,19 +13,21 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.parsing import STATUSES, Parsed
 from siming_tasks.benchmark.parsing.parsed_reply import MISSING
+from siming_tasks.benchmark.record import SUPERVISED, Conditions, Record, logged_reply, same_answers
 from siming_tasks.benchmark.rubrics import RubricStep
 from siming_tasks.benchmark.tasks import ANSWER_FORMATS, RECORD_FIELDS, TASKS, TaskSpec
 from siming_tasks.benchmark.tasks.expected_requests import asked_steps, record_id
 from siming_tasks.benchmark.tasks.prompting import PromptOptions, steps_in_part
+from siming_tasks.benchmark.types import CORRECT, INCORRECT
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import Problem
-from siming_tasks.common.sanitize import well_formed
-from siming_tasks.common.schema import CORRECT, INCORRECT, Video, is_number
+from siming_tasks.common.public_facts import public_name, public_word
+from siming_tasks.common.sanitize import is_number, well_formed
 from siming_tasks.data.dataset import Dataset
 from siming_tasks.data.row_schema import problems_of
-from siming_tasks.study.results.record import Conditions, Record, logged_reply, same_answers, stated_judge
 from siming_tasks.study.results.usage import Short, Usage
 
 _RECORD_KEYS = frozenset(("id", "setting", "answers", "status"))
@@ -318,3 +320,12 @@ def raw_reply(line: Mapping[str, Any]) -> str | None:
 
 def _is_record(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() >= _RECORD_KEYS
+
+
+def stated_judge(stated: Any) -> dict[str, str] | None:
+    """Facts that a line states about a judge that was trained on these data: ``kind``, then how; None for others."""
+    if not isinstance(stated, dict) or stated.get("kind") != SUPERVISED:
+        return None
+    about = {name: public_word(stated[name]) for name in ("folds", "unit") if name in stated}
+    backbone = {"backbone": public_name(stated["backbone"])} if "backbone" in stated else {}
+    return {"kind": SUPERVISED, **backbone, **about}

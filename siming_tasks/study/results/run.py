@@ -13,20 +13,21 @@ from siming_tasks.benchmark.metrics import Rows, ScoreMatrix
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
 from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED
 from siming_tasks.benchmark.parsing import Parsed
+from siming_tasks.benchmark.record import Record
+from siming_tasks.benchmark.scoring import build_score_matrix
 from siming_tasks.benchmark.tasks import TASKS, setting_named
 from siming_tasks.benchmark.tasks.expected_requests import expected_ids, expected_requests, record_id, steps_of
+from siming_tasks.benchmark.types import CONSENSUS, UnitChoice
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.printed_value import share_text
-from siming_tasks.common.schema import CONSENSUS, UnitChoice
 from siming_tasks.data import Dataset, as_dataset, check_reference
 from siming_tasks.data.resolve import resolve_dataset
 from siming_tasks.data.splits import take_part
 from siming_tasks.options import Options
 from siming_tasks.study.results.discovery import RunSource, asked_ids, dataset_folder, run_at
-from siming_tasks.study.results.evaluate_records import build_score_matrix, evaluate_records
+from siming_tasks.study.results.evaluate_records import evaluate_records
 from siming_tasks.study.results.read_predictions import Seen, load_predictions
-from siming_tasks.study.results.record import Record
 
 if TYPE_CHECKING:
     import pandas

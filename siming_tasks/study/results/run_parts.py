@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from siming_tasks.benchmark.record import Record
+from siming_tasks.benchmark.types import UNKNOWN_MODE
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.public_facts import OPTIONS, public_arguments, public_value
 from siming_tasks.data.dataset import Dataset
-from siming_tasks.media import UNKNOWN_MODE, recorded_mode
-from siming_tasks.study.results.record import Record
+from siming_tasks.media import recorded_mode
 
 TRANSPORT = frozenset({
     "timeout", "max_retries", "retry_backoff_s", "num_concurrent", "num_cpus", "num_processes",

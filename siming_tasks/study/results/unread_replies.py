@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from siming_tasks.benchmark.record import Record
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.tasks.expected_requests import steps_of
 from siming_tasks.benchmark.tasks.prompting import steps_in_part
 from siming_tasks.common.sanitize import one_line
 from siming_tasks.data import Dataset
-from siming_tasks.study.results.record import Record
 
 if TYPE_CHECKING:
     from siming_tasks.study.results.run import Run

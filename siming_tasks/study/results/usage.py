@@ -23,7 +23,6 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from siming_tasks.benchmark.parsing.parsed_reply import ABSTAINED
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import read_yaml
@@ -70,24 +69,6 @@ class Usage(BaseModel):
     @classmethod
     def _named(cls, stated: str | None) -> str | None:
         return stated and asked_name(stated)
-
-
-def is_cut_off(status: str, usage: Mapping[str, Any] | None) -> bool:
-    """True for a reply that was cut before it answered everything, whatever its text is.
-
-    At the limit of tokens, or by a filter of the service (of a refusal, the reason says why).
-    """
-    reason, whole = (usage or {}).get("finish_reason"), ("ok", ABSTAINED, "request_failed")
-    return status not in whole and (reason == "length" or (reason == "content_filter" and status != "refused"))
-
-
-def add_usage(usages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Usage of several replies to one request: tokens, cost and seconds together, all else of the first."""
-    total = dict(usages[0]) if usages else {}
-    for name in ("prompt_tokens", "completion_tokens", "latency", "cost", "attempts", "failed_attempts"):
-        known = [usage.get(name) for usage in usages]
-        total[name] = None if None in known or not known else sum(value for value in known if value is not None)
-    return total
 
 
 class _ModelPrice(BaseModel):

@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from siming_tasks.benchmark.clusters import clusters_of
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.parsing import Parsed
+from siming_tasks.benchmark.record import SUPERVISED, Conditions, Record
 from siming_tasks.benchmark.tasks import TASKS, benchmark_task
+from siming_tasks.benchmark.types import ANSWERS
 from siming_tasks.common.errors import DataError, MediaError
-from siming_tasks.common.schema import ANSWERS, Video
 from siming_tasks.data import Dataset
-from siming_tasks.data.clusters import clusters_of
 from siming_tasks.media import Policy, view
 from siming_tasks.options import Options
 from siming_tasks.study.results.read_predictions import write_predictions
-from siming_tasks.study.results.record import SUPERVISED, Conditions, Record
 from siming_tasks.tools.baseline.backbone import Backbone
 
 FOLDS, INNER = 5, 3

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.benchmark.record import SUPERVISED, has_supervised_judge
 from siming_tasks.benchmark.tasks import ABLATION_TASKS, STANDARD_TASKS, TASKS
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.sanitize import one_line, shown_name
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.study.results.discovery import REFERENCE_MODEL
-from siming_tasks.study.results.record import SUPERVISED, has_supervised_judge
 from siming_tasks.study.results.run import Run
 from siming_tasks.tools.board.submission import FIX, Received, predictions_of, read_submission
 
@@ -22,7 +22,7 @@ SUPERVISED_REFUSAL = (
     "a supervised baseline, which learnt from the labels of this very data set. Keep it beside the models of your own "
     "report; submit a model."
 )
-"""Reason to refuse each kind of baseline that :mod:`siming_tasks.study.results.record` recognises."""
+"""Reason to refuse each kind of baseline that :mod:`siming_tasks.benchmark.record` recognises."""
 
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 """Errors that a fault of the board itself raises over an unforeseen archive: only that archive loses its row."""

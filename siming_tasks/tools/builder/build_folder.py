@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks import __version__
+from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write, read_yaml, sha256_json
 from siming_tasks.common.output_folder import check_place, make_once
 from siming_tasks.common.sanitize import cell
-from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.data.consent import ANY
 from siming_tasks.data.dataset import Dataset, open_dataset

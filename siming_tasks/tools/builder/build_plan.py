@@ -11,10 +11,11 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
+from siming_tasks.benchmark.exams import Rater, human_raters
 from siming_tasks.benchmark.rubrics import Rubric, load_rubric
+from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import check_file_name, sha256_json
-from siming_tasks.common.schema import CONSENSUS, Rater, human_raters
 from siming_tasks.data.row_schema import MAX_VIDEO_ID, VIDEO_ID
 from siming_tasks.tools.builder.event_log_sheet import UseRatings, station_facts
 from siming_tasks.tools.builder.label_rows import LabelRow, copied, joined

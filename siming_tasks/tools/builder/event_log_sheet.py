@@ -7,10 +7,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from siming_tasks.benchmark.exams import Rater
 from siming_tasks.benchmark.rubrics import Rubric
+from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import digest_of
-from siming_tasks.common.schema import CONSENSUS, Rater
 from siming_tasks.tools.builder.label_rows import Judgment
 from siming_tasks.tools.builder.video_files import VideoFiles
 from siming_tasks.tools.station.event_log import ADJUDICATION, RATING, EventLog, Known, is_event_log, rubric_digest

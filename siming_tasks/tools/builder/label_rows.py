@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import Problem
 from siming_tasks.common.sanitize import alike
-from siming_tasks.common.schema import CONSENSUS
 
 VIDEO_FIELDS = ("student", "site")
 """Optional columns that say something about the whole video: whom intervals must keep together."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.benchmark.rubrics import Rubric, RubricStep
+from siming_tasks.benchmark.rubrics import Rubric, RubricStep, allowed_points
+from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import alike, cell, cell_text, one_line, visible
-from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.tools.builder.label_rows import NOT_APPLICABLE
 from siming_tasks.tools.builder.video_files import VideoFiles
 
@@ -112,16 +112,15 @@ def rater_names(raters: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def allowed_points(step: RubricStep) -> list[str]:
+def allowed_cells(step: RubricStep) -> list[str]:
     """Points that a step can be given, from 0 up, and N/A.
 
     Example:
         >>> from siming_tasks.benchmark.rubrics import default_rubric
-        >>> allowed_points(default_rubric().by_id["cpr_01"])
+        >>> allowed_cells(default_rubric().by_id["cpr_01"])
         ['0', '1', '2', 'N/A']
     """
-    levels = round(step.max_score / step.score_increment)
-    return [*(f"{level * step.score_increment:g}" for level in range(levels + 1)), NOT_APPLICABLE]
+    return [*(f"{points:g}" for points in allowed_points(step)), NOT_APPLICABLE]
 
 
 def _book(template: Template) -> Any:
@@ -188,7 +187,7 @@ def _rule(step: RubricStep) -> Any:
     """The points that a cell takes, if a list can hold them, and what is shown beside it while it is filled in."""
     from openpyxl.worksheet.datavalidation import DataValidation
 
-    listed = f'"{",".join(allowed_points(step))}"'
+    listed = f'"{",".join(allowed_cells(step))}"'
     kind: Any = {"type": "list", "formula1": listed} if len(listed) <= MAX_LIST else {}
     rule = DataValidation(**kind, allow_blank=True)
     rule.errorTitle = step.id

@@ -12,13 +12,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from siming_tasks.benchmark.record import Record, is_asked_again
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.common.output_folder import output_folder
 from siming_tasks.plugin.hooks.run_context import Doc
-from siming_tasks.study.results.record import Record, is_asked_again
 from siming_tasks.study.results.run import Run
-from siming_tasks.tools.exchange.requests import Asked, MediaAddresses, Request
+from siming_tasks.tools.exchange.requests import Asked, BatchRequest, MediaAddresses
 
 URL = "/v1/chat/completions"
 MAX_REQUESTS = 50_000
@@ -35,7 +35,7 @@ def media_folder(job: Path) -> Path:
     return job.with_name(f"{job.stem}_media")
 
 
-def batch_line(request: Request, model: str, asked: str) -> dict[str, Any]:
+def batch_line(request: BatchRequest, model: str, asked: str) -> dict[str, Any]:
     """Line of a job that asks a model; ``asked``: hash of what it is asked."""
     body = {
         "model": model,

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from siming_tasks.benchmark.parsing.parsed_reply import FAILURE_MARKER
+from siming_tasks.benchmark.record import Conditions, Record, is_asked_again
 from siming_tasks.benchmark.rubrics import RubricStep
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.errors import DataError, Problem
@@ -22,7 +23,6 @@ from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import well_formed
 from siming_tasks.data.jsonl import read_jsonl
 from siming_tasks.plugin.response_cache.attempt import Attempt, facts_of_answer, reply_of
-from siming_tasks.study.results.record import Conditions, Record, is_asked_again
 
 USAGE = ("finish_reason", "served", "http_status", "prompt_tokens", "completion_tokens")
 """Facts of an answer that go into the usage of its record."""

@@ -7,7 +7,6 @@ lmms-eval. Inspect finds the tasks by the package's entry point.
 
 from __future__ import annotations
 
-import json
 import logging
 import tempfile
 from collections.abc import Mapping
@@ -23,7 +22,9 @@ from inspect_ai.solver import TaskState, generate
 
 from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED
 from siming_tasks.benchmark.parsing.parsed_reply import FAILURE_MARKER
-from siming_tasks.benchmark.tasks import TaskSpec, benchmark_task
+from siming_tasks.benchmark.scoring import score
+from siming_tasks.benchmark.tasks import TASKS, TaskSpec, benchmark_task
+from siming_tasks.benchmark.tasks.expected_requests import expected_ids
 from siming_tasks.benchmark.tasks.prompt import PROMPT_VERSION
 from siming_tasks.common.errors import DataError, OptionsError, Problem
 from siming_tasks.common.files import canonical_json
@@ -34,8 +35,7 @@ from siming_tasks.options import Options
 from siming_tasks.plugin.hooks.docs import generation_kwargs
 from siming_tasks.plugin.response_cache.attempt import count_of
 from siming_tasks.study.results.record_parser import RecordParser
-from siming_tasks.study.results.run import read_run, score_run
-from siming_tasks.tools.exchange.requests import Asked, MediaAddresses, Request
+from siming_tasks.tools.exchange.requests import Asked, BatchRequest, MediaAddresses
 
 _FOLDERS: list[tempfile.TemporaryDirectory[str]] = []
 """Frames of the tasks of this process; they go when it ends."""
@@ -91,7 +91,7 @@ def _task(spec: TaskSpec, data: str) -> Task:
     )
 
 
-def _sample(request: Request) -> Sample:
+def _sample(request: BatchRequest) -> Sample:
     """Sample of a request whose media are files. It holds no label."""
 
     def content(part: Mapping[str, Any]) -> Any:
@@ -152,13 +152,17 @@ def agreement(setting: str, data: str) -> Metric:
             advice = "Epochs are runs of their own: score the lines in the samples' metadata epoch by epoch."
             logging.getLogger(__name__).warning(advice)
             return {"epochs": len(epochs)}
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder, "replies.jsonl")
-            lines = (json.dumps((each.score.metadata or {})["line"]) for each in scores)
-            file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-            scored = score_run(read_run(file, open_dataset(data)), Options.from_env())
+        dataset, options, problems = open_dataset(data), Options.from_env(), list[Problem]()
+        parser = RecordParser(dataset, problems)
+        lines = ((each.score.metadata or {})["line"] for each in scores)
+        records = [parser.parse(line, Path("replies"), number) for number, line in enumerate(lines, 1)]
+        if None in records:
+            raise DataError.of(problems)
+        kept = [record for record in records if record]
+        asked = frozenset(expected_ids(TASKS[setting], dataset.videos))
+        rows = score(kept, dataset, setting, rater=options.rater, mapping=options.mapping, asked=asked)
         numbers: dict[str, float] = {}
-        for found in scored.rows(setting).of(ANSWERED, ALL):
+        for found in rows.of(ANSWERED, ALL):
             numbers |= {found.metric: found.value} if found.value is not None else {}
             numbers |= {f"{found.metric}_stderr": found.stderr} if found.stderr is not None else {}
         return numbers

@@ -23,7 +23,7 @@ ANYBODY = Backend("requests", video=True, blind=True, encodes=True, hears="path"
 
 
 @dataclass(frozen=True)
-class Request:
+class BatchRequest:
     """One request.
 
     Attributes:
@@ -118,7 +118,7 @@ class Asked:
 
     def requests(
         self, media: MediaAddresses, watched: Callable[[Sequence[Doc]], Iterable[Doc]] = iter
-    ) -> Iterator[Request]:
+    ) -> Iterator[BatchRequest]:
         """Each request, with its media decoded.
 
         Args:
@@ -138,7 +138,7 @@ class Asked:
                 about = [self.dataset.digest, dict(generation), schema, media.sent]
                 steps = [step.model_dump(mode="json", by_alias=True, exclude_defaults=True)
                          for step in RUN.dataset_of(doc).steps(doc)]  # fmt: skip
-                yield Request(doc["id"], steps, _facts(doc), turns, generation, schema, sha256_json(about)[:12])
+                yield BatchRequest(doc["id"], steps, _facts(doc), turns, generation, schema, sha256_json(about)[:12])
 
 
 def _facts(doc: Doc) -> dict[str, Any]:

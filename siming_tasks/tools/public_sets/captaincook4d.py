@@ -15,8 +15,8 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.common.schema import Attempt
-from siming_tasks.tools.public_sets.public_set import PublicSet, Recording, one_point, read_json
+from siming_tasks.benchmark.exams import Attempt
+from siming_tasks.tools.public_sets.public_set import AnnotatedRecording, PublicSet, one_point, read_json
 
 KINDS = {
     "order": "Does it in a wrong order.",
@@ -39,7 +39,7 @@ LEFT_OUT = -1
 Row = Mapping[str, Any]
 
 
-def read(folder: Path) -> tuple[list[dict[str, Any]], list[Recording]]:
+def read(folder: Path) -> tuple[list[dict[str, Any]], list[AnnotatedRecording]]:
     """Skills and recordings of a folder with the annotation files."""
     annotations = read_json(folder / "annotation_json" / "complete_step_annotations.json")
     errors = {one["recording_id"]: one for one in read_json(folder / "annotation_json" / "error_annotations.json")}
@@ -85,7 +85,9 @@ def _skill(name: str, folder: Path) -> dict[str, Any]:
     return {"id": key[:40], "name": name, "steps": steps}
 
 
-def _recording(annotated: Row, errors: Row, skill: Row, seconds: float, splits: Mapping[str, str]) -> Recording:
+def _recording(
+    annotated: Row, errors: Row, skill: Row, seconds: float, splits: Mapping[str, str]
+) -> AnnotatedRecording:
     """One recording.
 
     A text that stands at several nodes of the graph is done at each of them in turn: its n-th execution in time belongs
@@ -112,7 +114,7 @@ def _recording(annotated: Row, errors: Row, skill: Row, seconds: float, splits: 
             Attempt(start, end, not step["has_errors"], tuple(f"{name}.{kind}" for kind in kinds), reason)
         )
     last = max((one.end or 0.0 for each in attempts.values() for one in each), default=0.0)
-    return Recording(
+    return AnnotatedRecording(
         video_id=annotated["recording_id"],
         skill=skill["id"],
         duration=max(seconds, last),

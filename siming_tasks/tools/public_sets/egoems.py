@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.common.schema import Attempt
-from siming_tasks.tools.public_sets.public_set import PublicSet, Recording, one_point, read_json
+from siming_tasks.benchmark.exams import Attempt
+from siming_tasks.tools.public_sets.public_set import AnnotatedRecording, PublicSet, one_point, read_json
 
 STEPS = {
     "check_responsiveness": "Checks whether the patient responds.",
@@ -35,7 +35,7 @@ MIN_STEPS = 6
 NO_CLEAR = "no_clear"
 
 
-def read(folder: Path) -> tuple[list[dict[str, Any]], list[Recording]]:
+def read(folder: Path) -> tuple[list[dict[str, Any]], list[AnnotatedRecording]]:
     """Skills and full cardiac arrests of a folder with the annotation files."""
     files = folder / "Annotations"
     parts = {
@@ -66,7 +66,7 @@ def _arrests(file: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     ]
 
 
-def _recording(subject: Mapping[str, Any], trial: Mapping[str, Any], part: str | None) -> Recording:
+def _recording(subject: Mapping[str, Any], trial: Mapping[str, Any], part: str | None) -> AnnotatedRecording:
     """One trial: the first span of each key step, right but for a shock without a "clear" before it."""
     spans: dict[str, list[tuple[float, float]]] = {}
     for step in sorted(trial["keysteps"], key=lambda step: (step["start_t"], step["end_t"])):
@@ -80,7 +80,7 @@ def _recording(subject: Mapping[str, Any], trial: Mapping[str, Any], part: str |
         errors = (f"{name}.{NO_CLEAR}",) if uncleared else ()
         clip = next((span for span in every if span[1] > span[0]), (None, None))  # some are marked at a moment
         attempts[name] = (Attempt(clip[0], clip[1], not errors, errors),)
-    return Recording(
+    return AnnotatedRecording(
         video_id=f"{subject['subject_id']}_cardiacarrest_{trial['trial_id']}",
         skill="cardiac_arrest",
         duration=max(step["end_t"] for step in trial["keysteps"]),

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from siming_tasks.common.schema import Attempt
-from siming_tasks.tools.public_sets.public_set import LEFT_OUT, PublicSet, Recording, one_point, read_json
+from siming_tasks.benchmark.exams import Attempt
+from siming_tasks.tools.public_sets.public_set import LEFT_OUT, AnnotatedRecording, PublicSet, one_point, read_json
 
 KINDS = {
     "wrong_object": "Works with wrong objects.",
@@ -35,7 +35,7 @@ NAMES = {
 """Tasks as the paper calls them."""
 
 
-def read(folder: Path) -> tuple[list[dict[str, Any]], list[Recording]]:
+def read(folder: Path) -> tuple[list[dict[str, Any]], list[AnnotatedRecording]]:
     """Skills and recordings of a folder with the annotation files."""
     content = read_json(folder / "meta" / "metadata.json")
     steps = {
@@ -53,7 +53,7 @@ def read(folder: Path) -> tuple[list[dict[str, Any]], list[Recording]]:
     return skills, [_recording(video, steps[video["task_id"]]) for video in content["videos"]]
 
 
-def _recording(video: Mapping[str, Any], steps: Sequence[str]) -> Recording:
+def _recording(video: Mapping[str, Any], steps: Sequence[str]) -> AnnotatedRecording:
     """One recording of a task with these steps."""
     attempts: dict[str, list[Attempt]] = {}
     kinds = list(KINDS)
@@ -65,7 +65,7 @@ def _recording(video: Mapping[str, Any], steps: Sequence[str]) -> Recording:
         attempt = Attempt(segment["startTime"], segment["endTime"], not errors, errors, segment["caption"])
         attempts.setdefault(step, []).append(attempt)
     last = max(segment["endTime"] for segment in video["segments"])
-    return Recording(video["video_id"], skill=video["task_id"], duration=last, attempts=attempts)
+    return AnnotatedRecording(video["video_id"], skill=video["task_id"], duration=last, attempts=attempts)
 
 
 SET = PublicSet(

@@ -15,10 +15,10 @@ from typing import Any
 import yaml
 
 from siming_tasks import __version__
+from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import DataError, Problem
 from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.common.output_folder import make_once, output_folder
-from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder_files import write_folder
 from siming_tasks.options import PUBLIC_SETS, videos_of_public_set

@@ -9,16 +9,17 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from siming_tasks.benchmark.exams import Attempt, AttemptRule, deciding
+from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import sha256_file
-from siming_tasks.common.schema import CONSENSUS, Attempt, AttemptRule, deciding
 
 LEFT_OUT = "left_out"
 """Kind of error of a step without any attempt, in sets whose own kinds have none for it."""
 
 
 @dataclass(frozen=True)
-class Recording:
+class AnnotatedRecording:
     """One recording of a procedure.
 
     Attributes:
@@ -64,7 +65,7 @@ class PublicSet:
     license: str
     citation: str
     videos_from: str
-    read: Callable[[Path], tuple[list[dict[str, Any]], list[Recording]]]
+    read: Callable[[Path], tuple[list[dict[str, Any]], list[AnnotatedRecording]]]
 
     def check(self, folder: Path) -> None:
         """Compare the files that are read with those of the commit (DataError: they are others, or not there)."""
@@ -76,14 +77,14 @@ class PublicSet:
                 f"{self.commit}. Check out that commit, or leave --annotations out to download them."
             )
 
-    def row(self, recording: Recording, steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def row(self, recording: AnnotatedRecording, steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Object of ``videos.jsonl``, without the media's own facts; ``steps`` are those of the rubric's skill."""
         parts = dict(recording.splits)
         splits = {"split": next(iter(parts.values())), "splits": parts} if parts else {}
         rows = [self._step(step, recording) for step in steps]
         return {"video_id": recording.video_id, **recording.about, **splits, "steps": rows}
 
-    def _step(self, step: Mapping[str, Any], recording: Recording) -> dict[str, Any]:
+    def _step(self, step: Mapping[str, Any], recording: AnnotatedRecording) -> dict[str, Any]:
         """One step of a row: of several attempts the one that decides; left out, if there is none."""
         row: dict[str, Any] = {"step_id": step["id"]}
         if step["id"] in recording.not_asked:

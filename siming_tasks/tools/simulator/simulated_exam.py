@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from siming_tasks.benchmark.rubrics import default_rubric
-from siming_tasks.common.schema import CONSENSUS
+from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.tools.simulator.trainee import TraineeErrors, draw_errors
 
 _STREAM = 63
@@ -76,7 +76,7 @@ def compute_true_scores(errors: Mapping[str, str]) -> dict[str, StepTruth]:
 
 
 @dataclass(frozen=True)
-class Rater:
+class SimulatedRater:
     """A simulated physician.
 
     Attributes:
@@ -97,7 +97,7 @@ _MOOD = 0.78
 agreement on totals more than agreement on steps."""
 
 
-def draw_raters(seed: int) -> dict[str, Rater]:
+def draw_raters(seed: int) -> dict[str, SimulatedRater]:
     """``rater_a`` (more severe) and ``rater_b`` (more lenient), each with blind spots of their own."""
     rng, raters = np.random.default_rng([seed, 1]), {}
     ids = [step.id for step in default_rubric().steps]
@@ -109,11 +109,11 @@ def draw_raters(seed: int) -> dict[str, Rater]:
         misses = np.where(blind, 3.0, 1.0) * miss * rng.uniform(0.6, 1.4, len(ids))
         alarms = alarm * rng.uniform(0.3, 1.7, len(ids))
         miss_by_step, alarm_by_step = (dict(zip(ids, shares.tolist(), strict=True)) for shares in (misses, alarms))
-        raters[name] = Rater(miss_by_step, alarm_by_step, severity, leniency)
+        raters[name] = SimulatedRater(miss_by_step, alarm_by_step, severity, leniency)
     return raters
 
 
-def _rate(rater: Rater, truth: Mapping[str, StepTruth], rng: np.random.Generator) -> dict[str, float]:
+def _rate(rater: SimulatedRater, truth: Mapping[str, StepTruth], rng: np.random.Generator) -> dict[str, float]:
     """Points that the rater gives to every step, on the step's scale."""
     strictness = float(np.exp(rng.normal(0.0, _MOOD)))
     points = {}
@@ -154,7 +154,13 @@ class Exam:
 
 
 def examine(
-    video_id: str, plan: TraineeErrors, raters: Mapping[str, Rater], *, seed: tuple[int, int], student: str, site: str
+    video_id: str,
+    plan: TraineeErrors,
+    raters: Mapping[str, SimulatedRater],
+    *,
+    seed: tuple[int, int],
+    student: str,
+    site: str,
 ) -> Exam:
     """The exam that follows from a plan; ``seed`` decides the raters' luck and the look of the picture."""
     truth = compute_true_scores(plan.errors)

@@ -30,8 +30,7 @@ from siming_tasks import __version__
 from siming_tasks.benchmark.rubrics import Rubric, allowed_points, rubric_from
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.files import open_regular, sha256_json
-from siming_tasks.common.sanitize import well_formed
-from siming_tasks.common.schema import is_number
+from siming_tasks.common.sanitize import is_number, well_formed
 from siming_tasks.tools.station.words import Sentence
 
 RATING, ADJUDICATION = "rate", "adjudicate"

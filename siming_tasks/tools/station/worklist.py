@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from siming_tasks.benchmark.rubrics import Rubric, allowed_points, in_chinese
+from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.sanitize import alike, shown_name, visible, well_formed
-from siming_tasks.common.schema import CONSENSUS
 from siming_tasks.media import has_sound, read_timeline
 from siming_tasks.tools.station.event_log import (
     ABOUT_STEP,

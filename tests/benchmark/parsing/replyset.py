@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from siming_tasks.benchmark.rubrics import RubricStep, default_rubric
-from siming_tasks.common.schema import Answer
+from siming_tasks.benchmark.types import Answer
 
 FOLDER = Path(__file__).with_name("replies")
 ASKED = {"full": ("cpr_01", "cpr_02", "cpr_03", "aed_01", "aed_02"), "clip": ("cpr_11",)}

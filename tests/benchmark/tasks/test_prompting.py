@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from siming_tasks.benchmark.exams import StepLabel, Video
 from siming_tasks.benchmark.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.benchmark.tasks.expected_requests import (
     expected_ids,
@@ -14,7 +15,6 @@ from siming_tasks.benchmark.tasks.expected_requests import (
 )
 from siming_tasks.benchmark.tasks.prompt import template_hash
 from siming_tasks.benchmark.tasks.prompting import DEFAULT_PROMPTING, PromptOptions, steps_in_part
-from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.options import Options
 
 SKILL = {"a": "one", "b": "two", "c": "one", "d": "two"}

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import siming_tasks
+from siming_tasks.benchmark.exams import StepLabel, Video
 from siming_tasks.benchmark.parsing import parse_reply
 from siming_tasks.benchmark.rubrics import default_rubric
 from siming_tasks.benchmark.tasks import (
@@ -23,7 +24,7 @@ from siming_tasks.benchmark.tasks import (
     tasks_of,
 )
 from siming_tasks.benchmark.tasks.expected_requests import expected_requests
-from siming_tasks.common.schema import ANSWERS, SCOPES, StepLabel, Video
+from siming_tasks.benchmark.types import ANSWERS, SCOPES
 from tests.benchmark.tasks.conftest import own_hash
 
 VIDEO = Video("v1", "v1.mp4", 30.0, (StepLabel("a", 1.0, 2.0), StepLabel("b"), StepLabel("c", 3.0, 4.0, {}, False)))

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from siming_tasks.benchmark.exams import StepLabel, Video
 from siming_tasks.benchmark.tasks import ABLATION_TASKS, INPUT_ABLATIONS, TASKS
 from siming_tasks.benchmark.tasks.mismatched_video import MismatchedVideos
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data import Dataset, restate
 from siming_tasks.plugin import hooks
 from siming_tasks.plugin.hooks.docs import refuse_empty

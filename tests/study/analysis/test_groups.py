@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from siming_tasks.common.schema import Video
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.study.analysis.groups import groups, signed_error, stated_columns
 from tests.study.analysis.exams import check_jackknife, drawn, exams
 

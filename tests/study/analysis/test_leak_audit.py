@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
+from siming_tasks.benchmark.exams import StepLabel, Video
 from siming_tasks.benchmark.metrics import ScoreMatrix
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.study.analysis.leak_audit import PRIOR, file_facts, leak_audit, stated_facts
 from tests.data.conftest import write_video
 from tests.study.analysis.exams import exams

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
+from siming_tasks.benchmark.exams import StepLabel, Video
 from siming_tasks.benchmark.rubrics import default_rubric
-from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.study.analysis.raters import rater_rows
@@ -26,7 +26,7 @@ def dataset(points: dict[str, np.ndarray]) -> Dataset:
         scores = [{who: float(own[v, s]) for who, own in points.items() if not np.isnan(own[v, s])} for s in range(3)]
         labels = tuple(StepLabel(step.id, scores=said) for step, said in zip(STEPS, scores, strict=True))
         videos.append(Video(f"v{v:02d}", "", 1.0, labels))
-    return Dataset(Path(), "drawn", "1", True, "", default_rubric(), tuple(videos), {})
+    return Dataset(default_rubric(), tuple(videos), "drawn", root=Path(), version="1", synthetic=True, digest="")
 
 
 def drawn(seed: int, videos: int = 12) -> np.ndarray:

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from siming_tasks.common.schema import Answer
+from siming_tasks.benchmark.types import Answer
 from siming_tasks.study.report.formatting import (
     HEAD_COLUMNS,
     columns,

@@ -12,12 +12,12 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from siming_tasks.benchmark.exams import Rater
 from siming_tasks.benchmark.metrics import Rows
 from siming_tasks.benchmark.tasks import ABLATION_TASKS, BENCHMARK_TASKS
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import fixed
-from siming_tasks.common.schema import Rater
 from siming_tasks.study.report.pages.site import POLICY
 from siming_tasks.study.report.run_analysis import analyze_run
 from siming_tasks.study.results.discovery import find_runs

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.benchmark.exams import StepLabel
 from siming_tasks.benchmark.metrics.catalogue import COVERAGE
 from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED
 from siming_tasks.benchmark.metrics.no_video import SHUFFLED
 from siming_tasks.benchmark.tasks import BENCHMARK_TASKS
 from siming_tasks.cli import main
-from siming_tasks.common.schema import StepLabel
 from siming_tasks.data import Dataset
 from siming_tasks.study.analysis.comparison import NO_VIDEO
 from siming_tasks.study.report.standings import Entrant, stand

@@ -11,9 +11,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.metrics import ScoreMatrix
 from siming_tasks.benchmark.parsing import Parsed
-from siming_tasks.common.schema import Video
+from siming_tasks.benchmark.record import Record
 from siming_tasks.data import Dataset
 from siming_tasks.study.report.pages.exams import RunAnswers, VideoTotal, video_totals
 from siming_tasks.study.report.run_analysis import analyze_run
@@ -27,7 +28,6 @@ from siming_tasks.study.report.viewer_files import (
     write_transcript,
 )
 from siming_tasks.study.results.discovery import run_at
-from siming_tasks.study.results.record import Record
 from tests.media.conftest import make
 from tests.records import record_json, write_predictions
 from tests.study.report.conftest import OPTIONS, Lab, replies_in, write_run

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from siming_tasks.benchmark.metrics import ScoreMatrix
+from siming_tasks.benchmark.record import Record
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import CONDITIONS
+from siming_tasks.options import CONDITIONS
 from siming_tasks.study.results.comparable import TaskRun, _conditions, comparable, comparison_entries, groups
-from siming_tasks.study.results.record import Record
 
 
 def entrant(name: str, prompts: list[object]) -> TaskRun:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from siming_tasks.benchmark.record import SUPERVISED
 from siming_tasks.cli.main import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset
 from siming_tasks.study.results.discovery import dataset_folder, find_runs, slug_of
-from siming_tasks.study.results.record import SUPERVISED
 
 
 def test_names_come_from_what_was_run(exams: Dataset, make_run: Callable[..., Path], tmp_path: Path) -> None:

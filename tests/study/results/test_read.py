@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from siming_tasks.benchmark.parsing import parse_reply
+from siming_tasks.benchmark.record import Record
 from siming_tasks.benchmark.tasks import STANDARD_TASKS, TASKS
 from siming_tasks.benchmark.tasks.expected_requests import asked_steps, expected_requests
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset
 from siming_tasks.study.results.read_predictions import load_predictions
-from siming_tasks.study.results.record import Record
 from siming_tasks.study.results.record_parser import raw_reply
 from siming_tasks.study.results.run import Run, read_run
 from tests.records import record_json, write_predictions

@@ -11,20 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+from siming_tasks.benchmark.exams import StepLabel, Video
 from siming_tasks.benchmark.metrics import Rows
 from siming_tasks.benchmark.metrics.evaluate import RANKED
 from siming_tasks.benchmark.parsing import Parsed, parse_reply
+from siming_tasks.benchmark.record import Conditions, Record, distinct_records, merge_parts
 from siming_tasks.benchmark.rubrics import rubric_from
+from siming_tasks.benchmark.scoring import build_score_matrix
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.tasks.expected_requests import asked_steps, expected_ids
-from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options
 from siming_tasks.study.results.discovery import RequestSlice, asked_ids, slices_of
 from siming_tasks.study.results.estimand import Estimand
-from siming_tasks.study.results.evaluate_records import build_score_matrix, evaluate_records
+from siming_tasks.study.results.evaluate_records import evaluate_records
 from siming_tasks.study.results.lmms_eval_commands import command_of
-from siming_tasks.study.results.record import Conditions, Record, distinct_records, merge_parts
 from tests.records import number_of
 
 

@@ -12,7 +12,7 @@ import pytest
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.data.minimal_pairs import read_pairs
+from siming_tasks.data.dataset import read_pairs
 from siming_tasks.data.splits import parts_of, take_part
 from siming_tasks.study.results.lmms_eval_commands import missing_requests
 from siming_tasks.study.results.run import read_run, score_run

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from siming_tasks.benchmark.parsing import parse_reply
+from siming_tasks.benchmark.record import Record
 from siming_tasks.data import Dataset
-from siming_tasks.study.results.record import Record
 from siming_tasks.study.results.unread_replies import ENDS, UnreadNote, UnreadReplies
 from tests.records import record_json
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from siming_tasks.benchmark.parsing import Parsed, parse_reply
+from siming_tasks.benchmark.record import Conditions, Record, add_usage, answered_more, is_asked_again
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import open_dataset
 from siming_tasks.study.report.formatting import usage_line
-from siming_tasks.study.results.record import Conditions, Record, answered_more, is_asked_again
-from siming_tasks.study.results.usage import Prices, Usage, add_usage, load_prices, usage_summary
+from siming_tasks.study.results.usage import Prices, Usage, load_prices, usage_summary
 from tests.records import record_json
 from tests.study.results.test_read import logged
 

@@ -15,13 +15,13 @@ import torch
 from transformers import BertConfig, BertModel, CLIPConfig, CLIPImageProcessor, CLIPModel, ViTConfig, ViTImageProcessor
 from transformers import ViTModel as Vit
 
+from siming_tasks.benchmark.clusters import clusters_of
+from siming_tasks.benchmark.record import has_supervised_judge
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset, open_dataset
-from siming_tasks.data.clusters import clusters_of
 from siming_tasks.options import Options
 from siming_tasks.study.results.discovery import run_at
-from siming_tasks.study.results.record import has_supervised_judge
 from siming_tasks.study.results.run import read_run
 from siming_tasks.tools.baseline.backbone import Backbone
 from siming_tasks.tools.baseline.crossfit import SETTINGS, Baseline, predict, write_baseline

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 import yaml
 
+from siming_tasks.benchmark.exams import Rater
 from siming_tasks.cli import main
 from siming_tasks.common.errors import DataError, SimingError
-from siming_tasks.common.schema import Rater
 from siming_tasks.data import check_dataset, open_dataset, withhold
 from siming_tasks.tools.builder import BuildOptions, build_dataset
 from siming_tasks.tools.builder import build_folder as make

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.benchmark.exams import Rater
 from siming_tasks.benchmark.rubrics import rubric_from
-from siming_tasks.common.schema import Rater
 from siming_tasks.tools.builder.build_folder import write_undecided
 from siming_tasks.tools.builder.build_plan import decide, rater_names
 from siming_tasks.tools.builder.label_rows import LabelRow

@@ -8,7 +8,7 @@ import av
 import numpy as np
 import pytest
 
-from siming_tasks.common.schema import StepLabel, Video
+from siming_tasks.benchmark.exams import StepLabel, Video
 from siming_tasks.data.check.media_checks import inspect
 from siming_tasks.media import read_timeline
 from siming_tasks.media.clips import write_clip

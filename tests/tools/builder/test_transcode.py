@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from siming_tasks.benchmark.exams import StepLabel, Video
 from siming_tasks.common.errors import MediaError, Problem
-from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data.check.media_checks import inspect
 from siming_tasks.media import read_timeline
 from siming_tasks.media.sound import RATE, decode_sound

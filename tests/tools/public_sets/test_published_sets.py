@@ -13,14 +13,14 @@ from siming_tasks.data import Dataset
 from siming_tasks.data.check.label_checks import label_problems
 from siming_tasks.tools import public_sets
 from siming_tasks.tools.public_sets import SETS
-from siming_tasks.tools.public_sets.public_set import Recording
+from siming_tasks.tools.public_sets.public_set import AnnotatedRecording
 
 ANNOTATIONS = Path(__file__).parents[4] / "shared" / "annotations"
 FOLDERS = {name: ANNOTATIONS / name for name in SETS}
 pytestmark = pytest.mark.skipif(not ANNOTATIONS.is_dir(), reason="the published annotation files are not here")
 
 
-def read(name: str) -> tuple[list[dict[str, Any]], list[Recording]]:
+def read(name: str) -> tuple[list[dict[str, Any]], list[AnnotatedRecording]]:
     return SETS[name].read(FOLDERS[name])
 
 

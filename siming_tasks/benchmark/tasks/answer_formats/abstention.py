@@ -13,7 +13,7 @@ from siming_tasks.benchmark.tasks.answer_formats.answer_format import (
     Record,
     answer_schema,
 )
-from siming_tasks.common.schema import Answer, Scope, answer_key
+from siming_tasks.benchmark.types import Answer, Scope, answer_key
 
 if TYPE_CHECKING:
     from siming_tasks.benchmark.metrics import Rows

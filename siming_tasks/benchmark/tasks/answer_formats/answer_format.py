@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from siming_tasks.benchmark.exams import StepLabel, Video
 from siming_tasks.benchmark.parsing.parsed_reply import ABSTAINED, STATUSES, Parsed
 from siming_tasks.benchmark.tasks.prompt_text import reply_text
-from siming_tasks.common.schema import CONSENSUS, CORRECT, INCORRECT, Answer, Scope, StepLabel, Video, answer_key
+from siming_tasks.benchmark.types import CONSENSUS, CORRECT, INCORRECT, Answer, Scope, answer_key
 
 if TYPE_CHECKING:  # listing the tasks must load neither arrays nor rubrics: the command line starts with it
     from siming_tasks.benchmark.metrics import Rows, ScoreMatrix

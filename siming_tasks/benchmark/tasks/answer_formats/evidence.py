@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.tasks.answer_formats.answer_format import (
     AnswerFormat,
     FormatInputs,
@@ -13,7 +14,7 @@ from siming_tasks.benchmark.tasks.answer_formats.answer_format import (
     Spans,
 )
 from siming_tasks.benchmark.tasks.prompt_text import reply_with_details
-from siming_tasks.common.schema import Answer, Scope, Video
+from siming_tasks.benchmark.types import Answer, Scope
 
 if TYPE_CHECKING:
     from siming_tasks.benchmark.metrics import Rows

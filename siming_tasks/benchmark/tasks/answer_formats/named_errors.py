@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from siming_tasks.benchmark.tasks.answer_formats.answer_format import AnswerFormat, FormatInputs, FormatMetric
 from siming_tasks.benchmark.tasks.prompt_text import reply_with_details
-from siming_tasks.common.schema import Answer, Scope
+from siming_tasks.benchmark.types import Answer, Scope
 
 if TYPE_CHECKING:
     from siming_tasks.benchmark.metrics import Rows

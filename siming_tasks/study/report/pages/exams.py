@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from markupsafe import Markup, escape
 
+from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.metrics import ScoreMatrix
 from siming_tasks.benchmark.metrics.correlation import totals
 from siming_tasks.benchmark.metrics.labels import LabelMapping, ordinal_labels
 from siming_tasks.benchmark.tasks import TASKS
+from siming_tasks.benchmark.types import CONSENSUS, Answer
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.sanitize import visible
-from siming_tasks.common.schema import CONSENSUS, Answer, Video
 from siming_tasks.data import Dataset
 from siming_tasks.media import has_sound
 from siming_tasks.study.report.formatting import page_points, short_names

@@ -14,7 +14,6 @@ from siming_tasks.benchmark.metrics.evaluate import ANSWERED, RANKED, READINGS
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.common.files import atomic_write
 from siming_tasks.common.sanitize import literal
-from siming_tasks.common.words import say
 from siming_tasks.data import Dataset
 from siming_tasks.study.analysis.tables import TableText, table_texts
 from siming_tasks.study.report.formatting import page_points, usage_line
@@ -27,6 +26,7 @@ from siming_tasks.study.report.table import Section, Table, to_markdown
 from siming_tasks.study.results.discovery import RequestSlice
 from siming_tasks.study.results.lmms_eval_commands import command_of
 from siming_tasks.study.results.unread_replies import EXAMPLES, UnreadReply
+from siming_tasks.study.words import say
 
 MOST_LINKS, MOST_FAR = 12, 15
 """Exams that a step's line leads to at most, of each kind; answers in the list of those that are furthest away."""

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from siming_tasks.common.files import atomic_write
-from siming_tasks.common.words import WORDS, say
 from siming_tasks.study.report.figure import ROLES
 from siming_tasks.study.report.formatting import templates
 from siming_tasks.study.report.row_tables import number
 from siming_tasks.study.report.table import Number
+from siming_tasks.study.words import WORDS, say
 
 if TYPE_CHECKING:
     from siming_tasks.data import Dataset

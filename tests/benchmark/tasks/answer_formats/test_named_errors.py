@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from siming_tasks.benchmark.exams import Finding, StepLabel, Video
 from siming_tasks.benchmark.metrics import ScoreMatrix
 from siming_tasks.benchmark.parsing import Parsed, format_answers
 from siming_tasks.benchmark.rubrics import default_rubric
 from siming_tasks.benchmark.tasks import ANSWER_FORMATS
 from siming_tasks.benchmark.tasks.answer_formats import FormatInputs
-from siming_tasks.common.schema import Finding, StepLabel, Video
 
 FORMAT = ANSWER_FORMATS["named_errors"]
 STEPS = default_rubric().steps[:3]

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from siming_tasks.benchmark.clusters import Clusters, clusters_of
+from siming_tasks.benchmark.exams import StepLabel, Video
 from siming_tasks.benchmark.rubrics import default_rubric
 from siming_tasks.common.errors import DataError
-from siming_tasks.common.schema import StepLabel, Video
 from siming_tasks.data import Dataset
-from siming_tasks.data.clusters import Clusters, clusters_of
 
 
 def data(tmp_path: Path, *videos: dict[str, Any], pairs: Any = ()) -> Dataset:
@@ -28,7 +28,7 @@ def data(tmp_path: Path, *videos: dict[str, Any], pairs: Any = ()) -> Dataset:
         unchanged = {"kind": "local", "step_id": "cpr_01", "direction": 1, "unchanged_steps": []}
         lines = [{"pair_id": f"p{a}{b}", "video_a": a, "video_b": b, **unchanged} for a, b in pairs]
         (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return Dataset(tmp_path, "tiny", "1", True, "0" * 64, default_rubric(), tuple(rows), {})
+    return Dataset(default_rubric(), tuple(rows), "tiny", root=tmp_path, version="1", synthetic=True, digest="0" * 64)
 
 
 def groups(found: Clusters) -> list[list[str]]:

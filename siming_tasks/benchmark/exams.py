@@ -1,26 +1,22 @@
-"""Types shared by the suite: videos, step labels, scopes and answers. No I/O, no framework.
+"""Exams in memory: videos, the labels of their steps, the raters and the rubric. No files, no framework.
 
-A *video* shows one exam. Raters gave each *rubric step* points. A *setting* is what a model is asked: the whole video
-or one step's clip, points or a correct/incorrect verdict. One question to a model is a *doc*; what came back, read
-against the rubric, is a *record* (see :mod:`siming_tasks.study.results.record`).
+A *video* shows one exam. Raters gave each *rubric step* points. Exams on disk are
+:class:`siming_tasks.data.Dataset`, which reads and checks them.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, Literal, TypeGuard, get_args
+from typing import Any, Literal
 
+from siming_tasks.benchmark.rubrics import Rubric
+from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.display import ShortRepr
-
-Scope = Literal["full", "clip"]
-Answer = Literal["score", "error"]
-Unit = Literal["video", "performance", "student", "site"]
-"""What is left out at a time to say how sure a result is, from the smallest to the largest."""
-
-UnitChoice = Unit | Literal["auto"]
-"""One of the units, or the largest that the data state."""
+from siming_tasks.common.errors import DataError
 
 AttemptRule = Literal["first", "last", "best", "worst"]
 """Which of several attempts at a step is its label and its clip: *worst* is the first wrong one, *best* the last
@@ -29,32 +25,7 @@ right one; each is the last attempt where there is none."""
 RaterKind = Literal["person", "instrument", "rule", "model"]
 """Who or what gave points: a person, a manikin or sensor, a rule that makes points of other facts, or a model."""
 
-SCOPES: tuple[Scope, ...] = get_args(Scope)
-ANSWERS: tuple[Answer, ...] = get_args(Answer)
-UNITS: tuple[Unit, ...] = get_args(Unit)
 PERSON: RaterKind = "person"
-CORRECT, INCORRECT = "correct", "incorrect"  # the two verdicts, in prompts, replies, prediction files and reports
-CONSENSUS = "consensus"  # name of the reference rater in every ``score`` mapping
-CONDITIONS = ("dataset", "prompt", "schema", "media", "frames", "size", "density", "encoding", "sampler")
-"""What a request was asked about, and how."""
-DIFFERENCES = (*CONDITIONS, "videos", "steps")
-"""Differences that compared runs may have, by the names under which a user allows them."""
-
-
-def verdict_word(value: float) -> str:
-    """Name the verdict that a number stands for: 1.0 (true) for ``incorrect`` and 0.0 (false) for ``correct``."""
-    return INCORRECT if value else CORRECT
-
-
-def is_number(value: object) -> TypeGuard[float]:
-    """True for a number of JSON; its true and false are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def answer_key(answer: Answer, scope: Scope) -> str:
-    """Key of the answers in replies and prediction files: ``scores``, ``verdicts``, ``score`` or ``verdict``."""
-    word = "score" if answer == "score" else "verdict"
-    return word if scope == "clip" else f"{word}s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,3 +186,80 @@ class Video(ShortRepr):
     @cached_property
     def _by_id(self) -> dict[str, StepLabel]:
         return {step.step_id: step for step in self.steps}
+
+
+@dataclass(frozen=True, repr=False)
+class Exams(ShortRepr):
+    """Exams that share a rubric: what a task asks about, and what the answers are scored against.
+
+    Attributes:
+        rubric: what the labels refer to.
+        videos: in any order, each with its own id; their steps are the rubric's.
+        name: for messages.
+        rater_facts: by name, what is known of the raters; a rater without an entry is a person.
+
+    Example:
+        >>> from siming_tasks.benchmark.exams import Exams, StepLabel, Video
+        >>> from siming_tasks.benchmark.rubrics import default_rubric
+        >>> label = StepLabel("cpr_01", 0.0, 4.2, {"rater_a": 2, "rater_b": 1, "consensus": 2})
+        >>> exams = Exams(default_rubric(), (Video("v1", "v1.mp4", 9.0, (label,)),))
+        >>> exams.physicians, exams.video("v1").step("cpr_01").consensus
+        (('rater_a', 'rater_b'), 2)
+    """
+
+    rubric: Rubric
+    videos: tuple[Video, ...]
+    name: str = "exams"
+    rater_facts: Mapping[str, Rater] = field(default_factory=dict)
+
+    @cached_property
+    def by_id(self) -> dict[str, Video]:
+        """Videos by id."""
+        return {video.video_id: video for video in self.videos}
+
+    def video(self, video_id: str) -> Video:
+        """One video.
+
+        Raises:
+            DataError: there is no such video; names the nearest.
+        """
+        if video_id in self.by_id:
+            return self.by_id[video_id]
+        near = get_close_matches(str(video_id), self.by_id, 1) or [*self.by_id][:3]
+        raise DataError(f"{self.name}: no video {video_id!r}; there is {', '.join(near)}.")
+
+    @cached_property
+    def raters(self) -> tuple[str, ...]:
+        """Names under which any step has points, sorted; ``consensus`` included."""
+        return tuple(sorted({name for video in self.videos for step in video.steps for name in step.scores}))
+
+    @cached_property
+    def physicians(self) -> tuple[str, ...]:
+        """Names of the human raters (:func:`human_raters`) who gave points to an applicable step, sorted."""
+        scored = (item for video in self.videos for step in video.applicable for item in step.scores.items())
+        return human_raters((name for name, points in scored if points is not None), self.rater_facts)
+
+    @property
+    def machine_raters(self) -> str:
+        """Raters by kind (``1 instrument and 2 models``) where no person gave points, else empty."""
+        known = [name for name in self.raters if name != CONSENSUS] or self.raters
+        raters = [self.rater_facts.get(name, Rater()) for name in known]
+        if any(rater.kind == PERSON for rater in raters):
+            return ""
+        kinds = sorted(Counter(rater.kind for rater in raters).items())
+        return " and ".join(f"{number} {kind}{'s' if number > 1 else ''}" for kind, number in kinds)
+
+    @property
+    def people(self) -> str:
+        """Noun for those who scored: physicians; raters if the rubric names another examiner or none is a person."""
+        return "raters" if self.rubric.examiner or self.machine_raters else "physicians"
+
+    @property
+    def withheld(self) -> bool:
+        """True if no applicable step has a consensus: somebody else keeps the labels."""
+        return all(step.consensus is None for video in self.videos for step in video.applicable)
+
+    @property
+    def minimal_pairs(self) -> frozenset[frozenset[str]]:
+        """Ids of two videos each that show one performance but for one act; a data set on disk may state some."""
+        return frozenset()

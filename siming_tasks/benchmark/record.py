@@ -15,12 +15,9 @@ from siming_tasks.benchmark.parsing import STATUSES, Parsed
 from siming_tasks.benchmark.parsing.parsed_reply import ABSTAINED
 from siming_tasks.benchmark.tasks import RECORD_FIELDS, TASKS
 from siming_tasks.benchmark.tasks.expected_requests import record_id
+from siming_tasks.benchmark.types import UNKNOWN_MODE, verdict_word
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.files import sha256_json
-from siming_tasks.common.public_facts import public_name, public_word
-from siming_tasks.common.schema import verdict_word
-from siming_tasks.media import UNKNOWN_MODE
-from siming_tasks.study.results.usage import add_usage, is_cut_off
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +30,24 @@ request the one with more of an answer counts."""
 
 SUPERVISED = "supervised, cross-fitted"
 """Kind of judge that a prediction file states whose answers were learnt from the data set's other videos."""
+
+
+def is_cut_off(status: str, usage: Mapping[str, Any] | None) -> bool:
+    """True for a reply that was cut before it answered everything, whatever its text is.
+
+    At the limit of tokens, or by a filter of the service (of a refusal, the reason says why).
+    """
+    reason, whole = (usage or {}).get("finish_reason"), ("ok", ABSTAINED, "request_failed")
+    return status not in whole and (reason == "length" or (reason == "content_filter" and status != "refused"))
+
+
+def add_usage(usages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Usage of several replies to one request: tokens, cost and seconds together, all else of the first."""
+    total = dict(usages[0]) if usages else {}
+    for name in ("prompt_tokens", "completion_tokens", "latency", "cost", "attempts", "failed_attempts"):
+        known = [usage.get(name) for usage in usages]
+        total[name] = None if None in known or not known else sum(value for value in known if value is not None)
+    return total
 
 
 def is_asked_again(status: str, usage: Mapping[str, Any] | None = None) -> bool:
@@ -272,15 +287,6 @@ def merge_parts(parts: Sequence[Record]) -> Record:
         parts=statuses,
     )
     return replace(first, parsed=Parsed(status, answers, missing, tuple(abstained), details), conditions=conditions)
-
-
-def stated_judge(stated: Any) -> dict[str, str] | None:
-    """Facts that a line states about a judge that was trained on these data: ``kind``, then how; None for others."""
-    if not isinstance(stated, dict) or stated.get("kind") != SUPERVISED:
-        return None
-    about = {name: public_word(stated[name]) for name in ("folds", "unit") if name in stated}
-    backbone = {"backbone": public_name(stated["backbone"])} if "backbone" in stated else {}
-    return {"kind": SUPERVISED, **backbone, **about}
 
 
 def has_supervised_judge(records: Mapping[str, Sequence[Record]]) -> bool:

@@ -1,16 +1,15 @@
-"""Clusters of a data set: videos that are not independent, as they share a performance, a student or a site."""
+"""Clusters of exams: videos that are not independent, as they share a performance, a student or a site."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from siming_tasks.benchmark.exams import Exams, Video
 from siming_tasks.benchmark.metrics.thresholds import FEWEST
+from siming_tasks.benchmark.types import UNITS, Unit, UnitChoice
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.sanitize import alike
-from siming_tasks.common.schema import UNITS, Unit, UnitChoice, Video
-from siming_tasks.data.dataset import Dataset
-from siming_tasks.data.minimal_pairs import minimal_pairs_of
 
 _Key = tuple[str, str]
 """What ties videos: the kind of thing that they share, and its name."""
@@ -29,7 +28,7 @@ class Clusters(NamedTuple):
     fixed: tuple[Unit, ...] = ()
 
 
-def clusters_of(dataset: Dataset, unit: UnitChoice = "auto") -> Clusters:
+def clusters_of(exams: Exams, unit: UnitChoice = "auto") -> Clusters:
     """The videos of a data set that belong together.
 
     * ``performance``: one act before several cameras, or one recording altered: the same ``performance`` in
@@ -41,19 +40,19 @@ def clusters_of(dataset: Dataset, unit: UnitChoice = "auto") -> Clusters:
     cluster, since neither is independent of the other.
 
     Args:
-        dataset: the data set.
+        exams: what is clustered.
         unit: ``auto`` is the largest unit that any video states and of which there are at least
             :data:`siming_tasks.benchmark.metrics.thresholds.FEWEST`.
 
     Raises:
-        DataError: the data set does not state the unit; or as :func:`siming_tasks.data.minimal_pairs.read_pairs`.
+        DataError: the data set does not state the unit; or as :func:`siming_tasks.data.exams.read_pairs`.
     """
-    ties = _ties(dataset)
+    ties = _ties(exams)
     stated = tuple(name for name in UNITS if name == "video" or ties[name])
     if unit != "auto" and unit not in stated:
         what = f"no video states a {unit}, so that none can be left out"
-        raise DataError(f"{dataset.name}: {what}. It states {', '.join(stated)}; `cluster=auto` takes the largest.")
-    ids = [video.video_id for video in dataset.videos]
+        raise DataError(f"{exams.name}: {what}. It states {', '.join(stated)}; `cluster=auto` takes the largest.")
+    ids = [video.video_id for video in exams.videos]
     levels = {name: tied_together(ids, [ties[lower] for lower in UNITS[: UNITS.index(name) + 1]])
               for name in stated}  # fmt: skip
     sizes = {name: len(set(first.values())) for name, first in levels.items()}
@@ -66,22 +65,22 @@ def clusters_of(dataset: Dataset, unit: UnitChoice = "auto") -> Clusters:
     return Clusters(chosen, _names(chosen, levels[chosen], ties[chosen]), fixed)
 
 
-def _ties(dataset: Dataset) -> dict[Unit, dict[str, list[_Key]]]:
+def _ties(exams: Exams) -> dict[Unit, dict[str, list[_Key]]]:
     """By unit and video, what ties it to others; an empty dictionary for a unit that no video states."""
     files: dict[str, list[str]] = {}
-    for video in dataset.videos:
+    for video in exams.videos:
         files.setdefault(video.media, []).append(video.video_id)
-    performances = _stated(dataset.videos, "performance")
-    shared = [*(names for names in files.values() if len(names) > 1), *map(sorted, minimal_pairs_of(dataset))]
+    performances = _stated(exams.videos, "performance")
+    shared = [*(names for names in files.values() if len(names) > 1), *map(sorted, exams.minimal_pairs)]
     for names in shared:
         for name in names:
             performances.setdefault(name, []).append(("video", names[0]))
-    sites = _stated(dataset.videos, "site")
-    unstated = {video.video_id: [("site", "")] for video in dataset.videos} if sites else {}
+    sites = _stated(exams.videos, "site")
+    unstated = {video.video_id: [("site", "")] for video in exams.videos} if sites else {}
     return {
         "video": {},
         "performance": performances,
-        "student": _stated(dataset.videos, "student"),
+        "student": _stated(exams.videos, "student"),
         "site": unstated | sites,
     }
 
