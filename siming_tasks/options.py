@@ -20,15 +20,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, SupportsFloat, SupportsIndex, get_args, get_type_hints
 
+from siming_tasks.common.choices import AskUnit, LabelMapping, PromptStyle, SchemaUse
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.common.input_kinds import expect
 
-__all__ = ["OPTIONS", "PUBLIC_SETS", "Option", "Options", "shard_of", "videos_of_public_set"]
+__all__ = ["OPTIONS", "Option", "Options", "shard_of", "videos_of_public_set"]
 
 _log = logging.getLogger(__name__)
-
-PUBLIC_SETS = ("egooops", "captaincook4d", "egoems")
-"""Names that stand for a public set in place of its folder, each with a variable ``<NAME>_VIDEO_DIR``."""
 
 CONDITIONS = ("dataset", "prompt", "schema", "media", "frames", "size", "density", "encoding", "sampler")
 """What a request was asked about, and how."""
@@ -169,21 +167,21 @@ class Options:
         "uniform", "", "shown",
         "which frames are taken: `uniform` (evenly), or as many, more of them where the picture moves (`motion`)",
     )  # fmt: skip
-    prompt: Literal["plain", "reasoned"] = _option(
+    prompt: PromptStyle = _option(
         "plain", "", "shown",
         "`reasoned` asks to think step by step before the JSON object: a control, not comparable with `plain`",
     )  # fmt: skip
-    ask: Literal["all", "skill", "step"] = _option(
+    ask: AskUnit = _option(
         "all", "", "shown",
         "what one request about a full video asks about: `all` steps as in the paper, one `skill`, or one `step`; "
         "controls, not comparable with `all`",
     )  # fmt: skip
-    schema: Literal["off", "json"] = _option(
+    schema: SchemaUse = _option(
         "off", "", "shown",
         "`json`: the service is given a JSON schema of the reply, to which it holds the model; a control, not "
         "comparable with `off`; classes that cannot take one are refused",
     )  # fmt: skip
-    mapping: Literal["absolute", "proportional", "proportional-3/4"] = _option(
+    mapping: LabelMapping = _option(
         "absolute", "", "scored", "points to the four labels of kappa: `absolute` or `proportional`"
     )
     rater: str = _option("consensus", "NAME", "scored", "whose points are the reference")

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from siming_tasks.benchmark.metrics.labels import LabelMapping
+from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.media import MEDIA_MODES
 from siming_tasks.options import OPTIONS, Options, shard_of

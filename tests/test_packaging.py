@@ -15,12 +15,13 @@ from pathlib import Path
 import pytest
 
 from siming_tasks.benchmark.tasks import TASK_GROUPS, TASKS
+from siming_tasks.data.makers import public_sets
 from siming_tasks.plugin import register as plugin
 
 ROOT = Path(__file__).parents[1]
 REQUIREMENTS = ("requirements-light.txt", "requirements-models.txt")
 CACHES = shutil.ignore_patterns("__pycache__", ".*_cache", "*.egg-info")
-NAMES = {task.task_name for task in TASKS.values()} | {*TASK_GROUPS}
+NAMES = {task.task_name for task in TASKS.values()} | {*TASK_GROUPS} | {f"siming_{name}" for name in public_sets()}
 
 
 @pytest.fixture(scope="module")

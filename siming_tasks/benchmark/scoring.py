@@ -9,12 +9,12 @@ import numpy as np
 from siming_tasks.benchmark.clusters import clusters_of
 from siming_tasks.benchmark.exams import Exams
 from siming_tasks.benchmark.metrics import Rows, ScoreMatrix, evaluate
-from siming_tasks.benchmark.metrics.labels import LabelMapping
 from siming_tasks.benchmark.record import Record, distinct_records
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.tasks.answer_formats import FormatInputs
 from siming_tasks.benchmark.tasks.expected_requests import expected_ids, expected_requests, record_id, steps_of
 from siming_tasks.benchmark.types import CONSENSUS, UnitChoice
+from siming_tasks.common.choices import LabelMapping
 
 
 def score(

@@ -11,11 +11,11 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.common.input_kinds import path_of
 from siming_tasks.common.processes import locked
 from siming_tasks.data.dataset import Dataset, open_dataset
+from siming_tasks.data.makers import DEMO, maker_of, public_sets
 from siming_tasks.data.verify_media import verify_media
 from siming_tasks.options import Options, videos_of_public_set
 
 _log = logging.getLogger(__name__)
-DEMO_VIDEOS = 16  # of the demo that stands in where no data set is named
 _HUB = re.compile(r"^(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(?P<revision>[\w./-]+))?$")
 
 
@@ -37,9 +37,7 @@ def resolve_dataset(settings: Options, named: str = "SIMING_DATA", *, draw_demo:
     """
     if not settings.data:
         return _demo(settings, draw_demo)
-    from siming_tasks.tools import public_sets
-
-    if settings.data in public_sets.SETS and not Path(settings.data).exists():
+    if settings.data in public_sets() and not Path(settings.data).exists():
         return _public_set(settings, named)
     folder = Path(settings.data).expanduser()
     if folder.is_dir():
@@ -72,12 +70,9 @@ def as_dataset(data: object, name: str = "data") -> Dataset:
 
 def _public_set(settings: Options, named: str) -> Path:
     """The folder of a public set in the cache, made on first use of the videos that its variable names."""
-    from siming_tasks.tools import public_sets
-
     home, name = settings.cache_dir / "public-sets" / settings.data, settings.data
-    videos = videos_of_public_set(name)
-    if videos:
-        public_sets.fetch(name, home, videos=videos, cache=settings.cache_dir)
+    if videos_of_public_set(name):
+        maker_of(name).make(name, home, settings.cache_dir)
     elif not home.is_dir():
         raise DataError(
             f"{named}={name}: the videos of this set are not distributed here. Set {name.upper()}_VIDEO_DIR to their "
@@ -88,7 +83,6 @@ def _public_set(settings: Options, named: str) -> Path:
 
 def _demo(settings: Options, draw: bool) -> Path:
     """The folder of the demo; without ``draw`` only a finished one."""
-    from siming_tasks.tools import simulator
 
     def is_sound() -> bool:
         """True if the demo is there, whole and unchanged."""
@@ -98,20 +92,21 @@ def _demo(settings: Options, draw: bool) -> Path:
             return False
         return True
 
-    home = settings.cache_dir / "demo" / f"{simulator.GENERATOR_VERSION}-{DEMO_VIDEOS}"
+    maker = maker_of(DEMO)
+    home = settings.cache_dir / DEMO / maker.version
     if not draw and not is_sound():
         raise DataError(
             "no data set is named. Give its folder: --data DIR, or SIMING_DATA=DIR; `siming data demo exams` makes "
             "a SYNTHETIC one."
         )
     home.parent.mkdir(parents=True, exist_ok=True)
-    _log.warning("No SIMING_DATA: using the SYNTHETIC demo (%d simulated exams) in %s", DEMO_VIDEOS, home)
+    _log.warning("No SIMING_DATA: using the SYNTHETIC demo in %s", home)
     if is_sound():  # without a lock: a finished demo serves from a folder that cannot be written
         return home
     with locked(f"{home}.lock"):  # one process generates, the other ranks wait
         if not is_sound():
             shutil.rmtree(home, ignore_errors=True)
-            simulator.make_demo(home, videos=DEMO_VIDEOS, seed=0, jobs=2, progress=True)
+            maker.make(DEMO, home, settings.cache_dir)
     return home
 
 

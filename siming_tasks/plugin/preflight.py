@@ -19,11 +19,12 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
-from siming_tasks.benchmark.tasks import SET_GROUPS, TaskSpec, tasks_of
+from siming_tasks.benchmark.tasks import TaskSpec
 from siming_tasks.benchmark.tasks.expected_requests import check_shards
 from siming_tasks.common.doc_pages import see
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.data.consent import host_of, is_here, read_by
+from siming_tasks.data.makers import set_of_group, tasks_named
 from siming_tasks.media import UNKNOWN, Backend, MediaMode, Policy
 from siming_tasks.models.recipes.transport import transports
 from siming_tasks.plugin import host
@@ -64,12 +65,12 @@ def is_siming_task(task: Any) -> bool:
     """
     config = getattr(task, "config", task)
     if isinstance(config, str):
-        return bool(tasks_of(config))
+        return bool(tasks_named(config))
     facts = getattr(config, "__dict__", None) or config  # lmms-eval's configuration is a dictionary without entries
     facts = facts if isinstance(facts, Mapping) else {}
     metadata = facts.get("metadata", facts)
     ours = isinstance(metadata, Mapping) and any(str(name).startswith("siming_") for name in metadata)
-    return ours or bool(tasks_of(str(facts.get("task"))))
+    return ours or bool(tasks_named(str(facts.get("task"))))
 
 
 def check_data(names: Iterable[Any] = ()) -> tuple[TaskSpec, ...]:
@@ -85,7 +86,7 @@ def check_data(names: Iterable[Any] = ()) -> tuple[TaskSpec, ...]:
     """
     chosen = [name for name in names if isinstance(name, str)]
     if chosen:
-        sets = sorted({SET_GROUPS[name] for name in chosen if name in SET_GROUPS})
+        sets = sorted({found for name in chosen if (found := set_of_group(name))})
         if len(sets) > 1:
             found = ", ".join(sets)
             raise OptionsError(f"--tasks of several sets ({found}): a run is about one. Run them one by one.")
@@ -94,7 +95,7 @@ def check_data(names: Iterable[Any] = ()) -> tuple[TaskSpec, ...]:
     host.refuse_untested(RUN.options.lmms_eval)
     if RUN.options.prices:
         load_prices(RUN.options.prices)
-    specs = tuple(dict.fromkeys(spec for name in chosen for spec in tasks_of(name)))
+    specs = tuple(dict.fromkeys(spec for name in chosen for spec in tasks_named(name)))
     dataset = RUN.current_dataset()
     if chosen and RUN.public_set not in (None, dataset.name):
         raise OptionsError(

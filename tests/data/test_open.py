@@ -18,8 +18,7 @@ from siming_tasks.common.errors import DataError
 from siming_tasks.data import check_dataset, open_dataset, resolve_dataset
 from siming_tasks.options import Options
 from siming_tasks.study.results.read_predictions import load_predictions
-from siming_tasks.tools import simulator
-from tests.data.conftest import Edit, unstate
+from siming_tasks.tools.simulator import demo
 
 
 def test_a_data_set_is_opened_with_its_rows_as_written_and_steps_in_rubric_order(folder: Path, edit: Edit) -> None:
@@ -88,16 +87,16 @@ def test_a_name_that_is_neither_folder_nor_repository_is_refused(data: str) -> N
 RACE = """
 import sys
 from pathlib import Path
-from siming_tasks.tools import simulator
-from siming_tasks.data import open_dataset, resolve, resolve_dataset
+from siming_tasks.tools.simulator import demo
+from siming_tasks.data import open_dataset, resolve_dataset
 from siming_tasks.options import Options
-real = simulator.make_demo
+real = demo.make_demo
 def counted(out, **options):
     with open(sys.argv[1] + "/made", "a") as stream:
         stream.write("once\\n")
     return real(out, **{**options, "short": True, "jobs": 1})
-simulator.make_demo = counted
-resolve.DEMO_VIDEOS = 1
+demo.make_demo = counted
+demo.DEMO_VIDEOS = 1
 print(open_dataset(resolve_dataset(Options(cache=sys.argv[1]), draw_demo=True)).digest)
 """
 
@@ -113,15 +112,15 @@ def test_the_demo_is_made_once_by_several_processes_and_mended(
     assert len({output for output, _ in outputs}) == 1
     assert (tmp_path / "made").read_text() == "once\n"
 
-    real = simulator.make_demo
+    real = demo.make_demo
     made = []
 
     def short(out: Path, **options: Any) -> Path:
         made.append(out)
         return real(out, **{**options, "short": True, "jobs": 1, "progress": False})
 
-    monkeypatch.setattr(simulator, "make_demo", short)
-    monkeypatch.setattr("siming_tasks.data.resolve.DEMO_VIDEOS", 1)
+    monkeypatch.setattr(demo, "make_demo", short)
+    monkeypatch.setattr("siming_tasks.tools.simulator.demo.DEMO_VIDEOS", 1)
     settings = Options(cache=str(tmp_path))
     with caplog.at_level(logging.WARNING):
         home = resolve_dataset(settings, draw_demo=True)

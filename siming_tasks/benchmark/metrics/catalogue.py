@@ -18,9 +18,10 @@ from siming_tasks.benchmark.metrics import classification
 from siming_tasks.benchmark.metrics.classification import Positive, ratio
 from siming_tasks.benchmark.metrics.correlation import leave_out, totals
 from siming_tasks.benchmark.metrics.jackknife import Counted, Jackknifed, Statistic, cluster_numbers, jackknifed
-from siming_tasks.benchmark.metrics.labels import LabelMapping, ordinal_labels, qwk
+from siming_tasks.benchmark.metrics.labels import ordinal_labels, qwk
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.benchmark.types import Answer
+from siming_tasks.common.choices import LabelMapping
 
 Codes = NDArray[Any]
 Function = Callable[[FloatArray], FloatArray]

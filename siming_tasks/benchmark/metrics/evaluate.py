@@ -9,9 +9,10 @@ from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, COVERAGE, select
 from siming_tasks.benchmark.metrics.classification import Positive
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.benchmark.metrics.jackknife import jackknife
-from siming_tasks.benchmark.metrics.labels import MAPPINGS, LabelMapping
+from siming_tasks.benchmark.metrics.labels import MAPPINGS
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import COMPARABLE
+from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.input_kinds import expect
 
 ANSWERED, RANKED, READINGS = TABLES = "answered", "ranked", "other readings"

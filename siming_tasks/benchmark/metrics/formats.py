@@ -10,8 +10,8 @@ from siming_tasks.benchmark.metrics.catalogue import label_counts, share_of, ver
 from siming_tasks.benchmark.metrics.classification import f1, precision, ratio, recall
 from siming_tasks.benchmark.metrics.estimate import Rows
 from siming_tasks.benchmark.metrics.jackknife import Counted, Statistic, jackknife
-from siming_tasks.benchmark.metrics.labels import LabelMapping
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
+from siming_tasks.common.choices import LabelMapping
 
 Span = tuple[float, float]
 """(start, end) in seconds."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from siming_tasks.benchmark.metrics.classification import ratio
+from siming_tasks.common.choices import LabelMapping
 
-LabelMapping = Literal["absolute", "proportional", "proportional-3/4"]
-MAPPINGS: tuple[LabelMapping, ...] = ("absolute", "proportional", "proportional-3/4")
+MAPPINGS: tuple[LabelMapping, ...] = get_args(LabelMapping)
 CUTS: dict[str, float] = {"proportional": 2 / 3, "proportional-3/4": 3 / 4}
 """The share of points that still is a minor deduction, of the readings that go by one."""
 _X, _Y = np.divmod(np.arange(16.0), 4)

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
 from siming_tasks.benchmark.metrics.classification import Positive, ratio
 from siming_tasks.benchmark.metrics.jackknife import Jackknifed, cluster_numbers, jackknifed
-from siming_tasks.benchmark.metrics.labels import LabelMapping, ordinal_labels
+from siming_tasks.benchmark.metrics.labels import ordinal_labels
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import NOISE
+from siming_tasks.common.choices import LabelMapping
 
 FOLDS, TREES, LEAF, MOST_CELLS = 5, 50, 5, 10_000
 """Parts that the clusters are dealt into for the clock; trees of its forest, the fewest steps in a leaf, and the most

@@ -1,8 +1,23 @@
 """Reading of raw replies: points or verdicts per step, or a named reason. It never raises, guesses or puts zeros.
 
-The names in ``__init__.pyi`` are imported when they are first used: most importers need the statuses alone.
+The reader is imported when it is first used: most importers need the statuses alone.
 """
 
-import lazy_loader
+from __future__ import annotations
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from typing import TYPE_CHECKING, Any
+
+from siming_tasks.benchmark.parsing.parsed_reply import MISSING, STATUSES, Parsed, format_answers
+
+if TYPE_CHECKING:
+    from siming_tasks.benchmark.parsing.reply import parse_reply
+
+__all__ = ["MISSING", "STATUSES", "Parsed", "format_answers", "parse_reply"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "parse_reply":
+        from siming_tasks.benchmark.parsing.reply import parse_reply
+
+        return parse_reply
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

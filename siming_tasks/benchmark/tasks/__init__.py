@@ -6,7 +6,6 @@ from siming_tasks.benchmark.tasks.modalities import MODALITIES, Modality
 from siming_tasks.benchmark.tasks.registry import (
     ABLATION_TASKS,
     BENCHMARK_TASKS,
-    SET_GROUPS,
     SOUND_TASKS,
     STANDARD_TASKS,
     TASK_GROUPS,
@@ -26,7 +25,6 @@ __all__ = [
     "INPUT_ABLATIONS",
     "MODALITIES",
     "RECORD_FIELDS",
-    "SET_GROUPS",
     "SOUND_TASKS",
     "STANDARD_TASKS",
     "TASKS",

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.tasks.registry import TaskSpec
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.options import shard_of
 
 Span = tuple[float, float] | None  # part of a video that shows a step, (start, end) in seconds; None: no part is marked
 
@@ -44,17 +43,17 @@ def expected_ids(task: TaskSpec, videos: Iterable[Video]) -> Iterator[str]:
     return (record_id(task.name, *request) for request in expected_requests(task, videos))
 
 
-def shard_slice(share: str, size: int) -> slice:
-    """The requests of one shard, by number, of ``size`` in all; all of them for an empty share.
+def shard_slice(shard: tuple[int, int], size: int) -> slice:
+    """The requests of one shard, the first of the two numbers, of all shards, the second; ``size`` requests in all.
 
     Together the shards have every request once, in unbroken rows that differ by one in length at most.
 
     Example:
-        >>> [shard_slice(share, 10) for share in ("1/3", "2/3", "3/3", "")]
+        >>> [shard_slice(shard, 10) for shard in ((1, 3), (2, 3), (3, 3), (1, 1))]
         [slice(0, 3, None), slice(3, 6, None), slice(6, 10, None), slice(0, 10, None)]
     """
-    number, of = shard_of(share)
-    return slice((number - 1) * size // of, number * size // of)
+    number, count = shard
+    return slice((number - 1) * size // count, number * size // count)
 
 
 def check_shards(videos: Sequence[Video], settings: Iterable[TaskSpec], number: int) -> None:

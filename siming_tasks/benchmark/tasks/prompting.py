@@ -5,18 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Protocol, get_args
 
 from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.tasks.expected_requests import expected_requests, steps_of
 from siming_tasks.benchmark.tasks.registry import TaskSpec
-from siming_tasks.options import Options
+from siming_tasks.common.choices import AskUnit, PromptStyle, SchemaUse
 
 MAX_TOKENS, MAX_TOKENS_REASONED = 4096, 16_384
 """Longest reply in tokens. All 33 steps take about 600 as JSON, twice that with evidence, and a hundred words of
 reasoning on each about 5,000."""
 
-CHOICES = (("plain", "reasoned"), ("all", "skill", "step"), ("off", "json"))
+CHOICES = (get_args(PromptStyle), get_args(AskUnit), get_args(SchemaUse))
 """Of ``SIMING_PROMPT``, ``SIMING_ASK`` and ``SIMING_SCHEMA``, the benchmark's own first."""
+
+
+class Choices(Protocol):
+    """Whatever states how questions are put, such as :class:`siming_tasks.Options`."""
+
+    @property
+    def prompt(self) -> PromptStyle:
+        """Style of the prompt."""
+        ...
+
+    @property
+    def ask(self) -> AskUnit:
+        """What one request asks about."""
+        ...
+
+    @property
+    def schema(self) -> SchemaUse:
+        """Use of a JSON schema."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -36,12 +56,12 @@ class Question:
 class PromptOptions:
     """The options that change how a task's questions are put."""
 
-    style: str = "plain"  # or ``reasoned``: think step by step, then the JSON object
-    unit: str = "all"  # what one request about a full video asks about: all its steps, one ``skill``, one ``step``
-    schema: str = "off"  # or ``json``: the service is given the reply's JSON schema, to which it holds the model
+    style: PromptStyle = "plain"  # ``reasoned``: think step by step, then the JSON object
+    unit: AskUnit = "all"  # what one request about a full video asks about: all its steps, one ``skill``, one ``step``
+    schema: SchemaUse = "off"  # ``json``: the service is given the reply's JSON schema, to which it holds the model
 
     @classmethod
-    def from_options(cls, options: Options) -> PromptOptions:
+    def from_options(cls, options: Choices) -> PromptOptions:
         """The prompt options of a run's options."""
         return cls(options.prompt, options.ask, options.schema)
 

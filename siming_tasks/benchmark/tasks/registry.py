@@ -22,7 +22,6 @@ from siming_tasks.benchmark.tasks.prompt_text import (
 from siming_tasks.benchmark.types import ANSWERS, SCOPES, Answer, Scope, answer_key
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import OptionsError
-from siming_tasks.options import PUBLIC_SETS
 
 if TYPE_CHECKING:  # listing the tasks must not load rubrics: the command line starts with it
     from siming_tasks.benchmark.rubrics import RubricStep
@@ -169,18 +168,14 @@ UNALTERED_TASKS = _names(lambda task: not task.ablation)  # an exam as it was
 SOUND_TASKS = _names(lambda task: task.modality)  # sound or a transcript is given
 ABLATION_TASKS = _names(lambda task: task.ablation)
 
-SET_GROUPS: dict[str, str] = {f"siming_{name}": name for name in PUBLIC_SETS}
-"""Group of lmms-eval tasks that is the benchmark on a public set -> the set, whatever ``SIMING_DATA`` leaves open."""
-
 TASK_GROUPS: dict[str, tuple[str, ...]] = {
     "siming": tuple(dict.fromkeys(TASKS[name].group for name in BENCHMARK_TASKS)),
-    **dict.fromkeys(SET_GROUPS, ("siming_full", "siming_clip")),
     **{
         group: tuple(task.task_name for task in TASKS.values() if task.group == group)
         for group in dict.fromkeys(task.group for task in TASKS.values())
     },
 }
-"""Members of every group of lmms-eval tasks: tasks, or of ``siming`` and the public sets the benchmark's groups."""
+"""Members of every group of lmms-eval tasks: tasks, or of ``siming`` the benchmark's groups."""
 
 
 def tasks_of(name: str) -> tuple[TaskSpec, ...]:

@@ -16,6 +16,7 @@ from siming_tasks.common.files import sha256_json
 from siming_tasks.data import Dataset
 from siming_tasks.data.transcript import transcript_of
 from siming_tasks.media import ABLATION_RULES, backends, has_sound
+from siming_tasks.options import shard_of
 from siming_tasks.plugin.hooks.run_context import RUN
 
 
@@ -86,7 +87,7 @@ def documents(setting: TaskSpec, dataset: Dataset) -> list[dict[str, str]]:
     if share := RUN.options.shard:
         if RUN.options.ask != "all":
             raise OptionsError("Shards are made of whole exams: leave SIMING_ASK at all, or run without SIMING_SHARD.")
-        count, questions = len(questions), questions[shard_slice(share, len(questions))]
+        count, questions = len(questions), questions[shard_slice(shard_of(share), len(questions))]
         if not questions:
             raise OptionsError(f"SIMING_SHARD={share} of the {count} requests of {setting.task_name} is empty.")
     for question in questions:

@@ -12,8 +12,8 @@ from siming_tasks.benchmark.metrics.classification import ratio
 from siming_tasks.benchmark.metrics.correlation import totals
 from siming_tasks.benchmark.metrics.estimate import Rows
 from siming_tasks.benchmark.metrics.jackknife import Counted, jackknife
-from siming_tasks.benchmark.metrics.labels import LabelMapping
 from siming_tasks.benchmark.metrics.score_matrix import FloatArray, ScoreMatrix
+from siming_tasks.common.choices import LabelMapping
 from siming_tasks.study.analysis.pairs import aligned, as_points, kappa, paired_rows, same_answer, side_by_side
 from siming_tasks.study.analysis.tables import TableText, table_row
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from siming_tasks.benchmark.metrics.estimate import Rows
 from siming_tasks.benchmark.metrics.jackknife import Jackknifed, jackknife
-from siming_tasks.benchmark.metrics.labels import LabelMapping
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, ScoreMatrix
 from siming_tasks.benchmark.rubrics import Rubric
 from siming_tasks.benchmark.rubrics.rubric import RubricStep
+from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.errors import DataError
 from siming_tasks.study.analysis.pairs import Raters, added, kappa, rater_pairs
 from siming_tasks.study.analysis.tables import TableText, table_row

@@ -15,9 +15,9 @@ from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, headline, select
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.benchmark.metrics.formats import mean_of
 from siming_tasks.benchmark.metrics.jackknife import combine, jackknife
-from siming_tasks.benchmark.metrics.labels import LabelMapping
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
 from siming_tasks.benchmark.rubrics import Rubric
+from siming_tasks.common.choices import LabelMapping
 from siming_tasks.study.analysis.pairs import aligned, paired_rows
 from siming_tasks.study.analysis.tables import TableText, table_row
 from siming_tasks.study.words import WORDS

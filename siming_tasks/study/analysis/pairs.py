@@ -12,9 +12,10 @@ from siming_tasks.benchmark.metrics.alignment import ComparisonEntry, align
 from siming_tasks.benchmark.metrics.catalogue import NOTHING, counted_codes, share_of, statistic
 from siming_tasks.benchmark.metrics.estimate import Rows
 from siming_tasks.benchmark.metrics.jackknife import Counted, jackknife
-from siming_tasks.benchmark.metrics.labels import LabelMapping, ordinal_labels, qwk
+from siming_tasks.benchmark.metrics.labels import ordinal_labels, qwk
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import COMPARABLE
+from siming_tasks.common.choices import LabelMapping
 from siming_tasks.study.analysis.tables import table_row
 
 Raters = Mapping[str, FloatArray]

@@ -15,9 +15,9 @@ import numpy as np
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, headline, select, share_of, statistic
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.benchmark.metrics.jackknife import jackknife, mean, p_of_t
-from siming_tasks.benchmark.metrics.labels import LabelMapping
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import ALPHA, COMPARABLE, MARGIN
+from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.errors import DataError
 from siming_tasks.study.analysis.pairs import Raters, side_by_side
 from siming_tasks.study.analysis.tables import TableText

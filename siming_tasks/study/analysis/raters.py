@@ -9,11 +9,11 @@ import numpy as np
 
 from siming_tasks.benchmark.metrics import Rows, ScoreMatrix, jackknife
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, select, share_of, statistic
-from siming_tasks.benchmark.metrics.labels import LabelMapping
 from siming_tasks.benchmark.metrics.score_matrix import FloatArray
 from siming_tasks.benchmark.scoring import build_reference_matrix
 from siming_tasks.benchmark.tasks import benchmark_task
 from siming_tasks.benchmark.types import CONSENSUS
+from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.errors import DataError
 from siming_tasks.data import Dataset
 from siming_tasks.options import Options

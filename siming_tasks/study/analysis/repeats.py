@@ -14,8 +14,8 @@ import numpy as np
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, select, statistic
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.benchmark.metrics.jackknife import jackknife
-from siming_tasks.benchmark.metrics.labels import LabelMapping
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
+from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.errors import DataError
 from siming_tasks.study.analysis.pairs import added, aligned, as_points, kappa, same_answer, side_by_side
 from siming_tasks.study.analysis.tables import TableText, table_row

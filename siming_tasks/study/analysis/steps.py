@@ -11,8 +11,8 @@ from siming_tasks.benchmark.metrics.catalogue import NOTHING, share_of
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.benchmark.metrics.formats import mean_of
 from siming_tasks.benchmark.metrics.jackknife import Statistic, jackknife
-from siming_tasks.benchmark.metrics.labels import LabelMapping
 from siming_tasks.benchmark.metrics.score_matrix import FloatArray, ScoreMatrix
+from siming_tasks.common.choices import LabelMapping
 from siming_tasks.study.analysis.pairs import Raters, added, kappa, rater_pairs
 from siming_tasks.study.analysis.tables import TableText, table_row
 from siming_tasks.study.words import WORDS

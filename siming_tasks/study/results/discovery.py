@@ -52,7 +52,7 @@ class RequestSlice:
 
     def of(self, ids: Sequence[str]) -> Sequence[str]:
         """The ids of its requests among all of the task's."""
-        ids = ids[shard_slice(self.shard, len(ids))]
+        ids = ids[shard_slice(shard_of(self.shard), len(ids))]
         return ids[self.offset : None if self.limit is None else self.offset + int(self.limit)]
 
 

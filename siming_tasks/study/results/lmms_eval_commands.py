@@ -16,7 +16,7 @@ from siming_tasks.benchmark.tasks.prompting import PromptOptions
 from siming_tasks.common.errors import OptionsError
 from siming_tasks.data import Dataset
 from siming_tasks.data.splits import take_part
-from siming_tasks.options import OPTIONS
+from siming_tasks.options import OPTIONS, shard_of
 from siming_tasks.study.results.discovery import RequestSlice
 from siming_tasks.study.results.run import Run
 
@@ -124,7 +124,7 @@ def missing_requests(
         limited = bool(slices) and all(part.offset or part.limit is not None for part in slices)
         wanted = run.asked(name) if run and (limited or run.partial) else None
         missing, count = [], 0
-        for question in questions[shard_slice(shard, len(questions))]:
+        for question in questions[shard_slice(shard_of(shard), len(questions))]:
             request = record_id(name, question.video_id, question.step_id)
             if wanted is not None and request not in wanted:
                 continue

@@ -8,7 +8,6 @@ import tarfile
 import tempfile
 import urllib.request
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -21,13 +20,15 @@ from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.common.output_folder import make_once, output_folder
 from siming_tasks.data.dataset import Dataset, open_dataset
 from siming_tasks.data.folder_files import write_folder
-from siming_tasks.options import PUBLIC_SETS, videos_of_public_set
+from siming_tasks.data.makers import Maker
+from siming_tasks.options import videos_of_public_set
 from siming_tasks.tools.builder.build_folder import inputs_of
 from siming_tasks.tools.builder.transcode import transcode
+from siming_tasks.tools.public_sets import captaincook4d, egoems, egooops
 from siming_tasks.tools.public_sets.public_set import PublicSet
 
-SETS: dict[str, PublicSet] = {name: import_module(f"siming_tasks.tools.public_sets.{name}").SET for name in PUBLIC_SETS}
-"""By the name that ``siming data fetch`` and ``SIMING_DATA`` know."""
+SETS: dict[str, PublicSet] = {"egooops": egooops.SET, "captaincook4d": captaincook4d.SET, "egoems": egoems.SET}
+"""By the name that ``siming data fetch`` and ``SIMING_DATA`` know; each is registered in ``pyproject.toml``."""
 
 GITHUB = "https://codeload.github.com"
 VIDEO_SUFFIXES = (".mp4", ".mov", ".mkv", ".avi", ".webm", ".m4v")
@@ -180,3 +181,7 @@ def _info(name: str, key: str) -> dict[str, Any]:
         "processing": f"Labels alone; the videos: {public.videos_from}",
         "build": {"tool": f"siming-tasks {__version__}", "inputs": key, "annotations": public.digest},
     }
+
+
+MAKER = Maker(lambda name, folder, cache: fetch(name, folder, cache=cache))
+"""Maker of every set here, of the videos that its variable names."""

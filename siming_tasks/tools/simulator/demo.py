@@ -18,12 +18,15 @@ from siming_tasks.common.files import atomic_write, read_yaml, sha256_file, sha2
 from siming_tasks.common.output_folder import make_once
 from siming_tasks.common.processes import worker_pool
 from siming_tasks.data.folder_files import write_folder
+from siming_tasks.data.makers import Maker
 from siming_tasks.tools.simulator.choreography import Performance
 from siming_tasks.tools.simulator.minimal_pairs import simulate_pairs
 from siming_tasks.tools.simulator.simulated_exam import Exam, simulate_labels
 from siming_tasks.tools.simulator.sound import sound_track
 from siming_tasks.tools.simulator.video import FPS, FULL, SHORT, encode, frames, perform
 
+DEMO_VIDEOS = 16
+"""Exams of the demo that lmms-eval draws where no data set is named."""
 GENERATOR_VERSION = "5"
 """Moves whenever a seed no longer gives the same rubric, labels, event logs or (apart from the encoder) pictures."""
 _CARD = """\
@@ -206,3 +209,10 @@ def _describe(folder: Path, rows: Sequence[dict[str, Any]], recipe: Mapping[str,
     forms = " ".join(text for form, text in _FORMS.items() if recipe[form])
     with atomic_write(folder / "README.md") as stream:  # the usual card asks about people who were filmed
         stream.write(_CARD.format(**recipe, forms=forms))
+
+
+DEMO = Maker(
+    lambda name, folder, cache: make_demo(folder, videos=DEMO_VIDEOS, seed=0, jobs=2, progress=True),
+    version=f"{GENERATOR_VERSION}-{DEMO_VIDEOS}",
+)
+"""Maker of the demo that lmms-eval draws on first use."""

@@ -12,9 +12,10 @@ import pytest
 import yaml
 
 from siming_tasks.benchmark.metrics.catalogue import select
-from siming_tasks.benchmark.tasks import BENCHMARK_TASKS, SET_GROUPS, TASKS
+from siming_tasks.benchmark.tasks import BENCHMARK_TASKS, TASKS
 from siming_tasks.common.files import sha256_json
 from siming_tasks.data import Dataset
+from siming_tasks.data.makers import public_sets
 from siming_tasks.media import backends
 from siming_tasks.plugin import hooks
 
@@ -69,7 +70,7 @@ def test_metadata_hold_everything_that_a_result_depends_on(run: Dataset) -> None
 
 def test_groups_hold_the_settings_that_say_so() -> None:
     groups = {name: yaml.safe_load(path.read_text()) for name, path in PATHS.items() if "group:" in path.read_text()}
-    whole = [groups.pop(name)["task"] for name in ("siming", *SET_GROUPS)]
+    whole = [groups.pop(name)["task"] for name in ("siming", *(f"siming_{name}" for name in public_sets()))]
     members = {name: [s.task_name for s in TASKS.values() if s.group == name] for name in groups}
     assert {name: group["task"] for name, group in groups.items()} == members
     assert {name for tasks in members.values() for name in tasks} == {setting.task_name for setting in TASKS.values()}

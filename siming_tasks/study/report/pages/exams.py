@@ -14,9 +14,10 @@ from markupsafe import Markup, escape
 from siming_tasks.benchmark.exams import Video
 from siming_tasks.benchmark.metrics import ScoreMatrix
 from siming_tasks.benchmark.metrics.correlation import totals
-from siming_tasks.benchmark.metrics.labels import LabelMapping, ordinal_labels
+from siming_tasks.benchmark.metrics.labels import ordinal_labels
 from siming_tasks.benchmark.tasks import TASKS
 from siming_tasks.benchmark.types import CONSENSUS, Answer
+from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.errors import MediaError
 from siming_tasks.common.sanitize import visible
 from siming_tasks.data import Dataset
