@@ -11,12 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from siming_tasks.benchmark.rubrics import Rubric
 from siming_tasks.benchmark.types import CONSENSUS
 from siming_tasks.common.display import ShortRepr
 from siming_tasks.common.errors import DataError
+
+if TYPE_CHECKING:  # listing the tasks must not load rubrics
+    from siming_tasks.benchmark.rubrics import Rubric
 
 AttemptRule = Literal["first", "last", "best", "worst"]
 """Which of several attempts at a step is its label and its clip: *worst* is the first wrong one, *best* the last

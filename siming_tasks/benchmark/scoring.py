@@ -53,8 +53,8 @@ def score(
         >>> videos = tuple(Video(f"v{n}", f"v{n}.mp4", 9.0, label(points)) for n, points in enumerate(truth))
         >>> read = lambda points: parse_reply(f'{{"score": {points}}}', [rubric.by_id["cpr_01"]], "score")
         >>> records = [Record("clip_score", f"v{n}", "cpr_01", read(points)) for n, points in enumerate(replies)]
-        >>> print(score(records, Exams(rubric, videos), "clip_score").one("answered", metric="qwk"))
-        0.846 [0.571, 1.000]
+        >>> print(score(records, Exams(rubric, videos), "clip_score").one("answered", "all steps", "qwk"))
+        0.854 [-0.675, 1.000]
     """
     distinct, _ = distinct_records(record for record in records if record.setting == task)
     matrix = build_score_matrix(distinct, exams, task, rater, cluster=cluster, asked=asked)

@@ -122,12 +122,13 @@ def _find_leaks(options: Options, path: Path, quick: bool, as_json: bool) -> int
     """Print how well each kind of fact tells the labels, learnt from the other exams; 1 if a video cannot be read."""
     from siming_tasks.study.analysis.leak_audit import audit
     from siming_tasks.study.report.row_tables import row_section
+    from siming_tasks.study.words import reason
 
     dataset = cli.open_dataset(options, dir=str(path))
     rows = audit(dataset, options, media=not quick)
     section = row_section(rows, reference=options.rater)
     answer(as_json, origin(dataset) | {"rows": rows.to_json()}, f"## Leak audit of {title(dataset)}", section)
-    unread = [row.why for row in rows.of("leaks", "files") if row.value is None]
+    unread = [reason(row) for row in rows.of("leaks", "files") if row.value is None]
     for sentence in unread:
         say(sentence, error=True)
         say("What the files tell was not looked at: mend the videos, or leave them out with --quick.", error=True)

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from siming_tasks.benchmark.metrics.estimate import Estimate
+from siming_tasks.benchmark.metrics.reasons import Flag, Reason
+from siming_tasks.benchmark.metrics.thresholds import FEW_VIDEOS, FEWEST
+
 WORDS: Mapping[str, str] = {
     # every page
     "synthetic": "The exams, labels and raters are simulated: no number here says anything about real exams.",
@@ -86,6 +90,35 @@ WORDS: Mapping[str, str] = {
 }
 
 
+REASONS: Mapping[str, str] = {
+    Reason.FEW_CLUSTERS: "Fewer than {fewest} {unit}s: no interval.",
+    Reason.UNDEFINED_WITHOUT_ONE: "No interval: undefined when one {unit} is left out.",
+    Reason.PERFECT_CORRELATION: "No interval: the correlation is exactly 1 or -1, here or with one {unit} left out.",
+    Reason.NO_VARIATION: "Leaving out any one {unit} does not change the value, so no interval can be computed.",
+    Reason.UNDEFINED: "Undefined (0/0).",
+    Reason.NOTHING_ANSWERED: "No step has both a reference and an answer.",
+    Reason.NOT_ASKED: "No step was asked about.",
+    Reason.ONE_LABEL: "Undefined (0/0): reference and judge give one and the same label everywhere.",
+    Reason.ONE_CLASS: "Undefined (0/0): the reference or the judge has a single class.",
+    Reason.NONE_CALLED_WRONG: "Undefined (0/0): no step was called wrong.",
+    Reason.NONE_CALLED_CORRECT: "Undefined (0/0): no step was called correct.",
+    Reason.NONE_WRONG: "Undefined (0/0): no step is wrong in the reference.",
+    Reason.NONE_CORRECT: "Undefined (0/0): no step is correct in the reference.",
+    Reason.NONE_WRONG_OR_CALLED_SO: "Undefined (0/0): no step is wrong in the reference or was called so.",
+    Reason.NONE_CORRECT_OR_CALLED_SO: "Undefined (0/0): no step is correct in the reference or was called so.",
+    Reason.FEW_TOTALS: "Fewer than three videos have a total.",
+    Reason.EQUAL_REFERENCE_TOTALS: "Undefined (0/0): every total by the reference is the same.",
+    Reason.EQUAL_JUDGE_TOTALS: "Undefined (0/0): every total by the judge is the same.",
+    Reason.EQUAL_TOTALS: "Undefined (0/0): every total by the reference and by the judge is the same.",
+    Reason.SAME_TOTAL_BY_DESIGN: "It gives every video the same total; only the labels left out differ.",
+    Reason.NOT_SHUFFLED: "No step has both a reference and an answer, or all of them are alike.",
+    Reason.NO_SPAN_ANSWERED: "No step with a span was answered.",
+    Reason.NO_PART_NAMED: "No part of the video was named.",
+    Reason.NO_ERROR_NAMED: "No error is stated or named.",
+}
+"""The sentence on why a number or its interval is not there; a number's unit is filled in."""
+
+
 def say(key: str, /, people: str = "physicians", **values: object) -> str:
     """A sentence; ``people`` is the noun for those who scored.
 
@@ -106,3 +139,29 @@ def named_people(text: str, people: str) -> str:
     if people == "physicians":
         return text
     return text.replace("physician", people[:-1]).replace("Physician", people[:-1].capitalize())
+
+
+FLAGS: Mapping[str, str] = {
+    Flag.FEW_VIDEOS: say("few videos", few=FEW_VIDEOS),
+    Flag.NOT_COMPARABLE: say("not comparable"),
+    Flag.THESE_SITES: say("only these", whose="at these sites"),
+    Flag.THESE_STUDENTS: say("only these", whose="of these students"),
+    Flag.THESE_PERFORMANCES: say("performances"),
+}
+"""The sentence on each flag of an estimate."""
+
+
+def reason(found: Estimate) -> str:
+    """The sentence on why an estimate has no value or no interval; empty where it has both.
+
+    Example:
+        >>> from siming_tasks import Estimate
+        >>> reason(Estimate(0.5, unit="student", why="few-clusters")), reason(Estimate(0.5, why="An analysis says so."))
+        ('Fewer than 5 students: no interval.', 'An analysis says so.')
+    """
+    return REASONS[found.why].format(unit=found.unit, fewest=FEWEST) if found.why in REASONS else found.why
+
+
+def notes(found: Estimate) -> tuple[str, ...]:
+    """The reason and the flags of an estimate, as sentences to print."""
+    return ((reason(found),) if found.why else ()) + tuple(FLAGS[flag] for flag in found.flags)

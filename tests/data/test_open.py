@@ -19,6 +19,7 @@ from siming_tasks.data import check_dataset, open_dataset, resolve_dataset
 from siming_tasks.options import Options
 from siming_tasks.study.results.read_predictions import load_predictions
 from siming_tasks.tools.simulator import demo
+from tests.data.conftest import Edit, unstate
 
 
 def test_a_data_set_is_opened_with_its_rows_as_written_and_steps_in_rubric_order(folder: Path, edit: Edit) -> None:

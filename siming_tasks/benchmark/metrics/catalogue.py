@@ -19,6 +19,7 @@ from siming_tasks.benchmark.metrics.classification import Positive, ratio
 from siming_tasks.benchmark.metrics.correlation import leave_out, totals
 from siming_tasks.benchmark.metrics.jackknife import Counted, Jackknifed, Statistic, cluster_numbers, jackknifed
 from siming_tasks.benchmark.metrics.labels import ordinal_labels, qwk
+from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.benchmark.types import Answer
 from siming_tasks.common.choices import LabelMapping
@@ -72,9 +73,11 @@ class TotalsCorrelation:
 
 def _why_no_correlation(x: FloatArray, y: FloatArray) -> str:
     if len(x) < 3:
-        return "Fewer than three videos have a total."
-    constant = [side for side, values in (("reference", x), ("judge", y)) if np.ptp(values) == 0]
-    return f"Every total by the {' and the '.join(constant)} is the same: 0/0." if constant else ""
+        return Reason.FEW_TOTALS
+    constant = np.ptp(x) == 0, np.ptp(y) == 0
+    if all(constant):
+        return Reason.EQUAL_TOTALS
+    return Reason.EQUAL_REFERENCE_TOTALS if constant[0] else Reason.EQUAL_JUDGE_TOTALS if constant[1] else ""
 
 
 def label_counts(matrix: ScoreMatrix, mapping: LabelMapping = "absolute") -> FloatArray:
@@ -97,19 +100,22 @@ def counted_codes(x: Codes, y: Codes, known: BoolArray, k: int) -> FloatArray:
     return counts[:, :cells].astype(np.float64)
 
 
-NOTHING = "No step has both a reference and an answer."
-
-
 def _kappa(mapping: LabelMapping, positive: Positive) -> Statistic:
-    why = "Reference and judge are one and the same label everywhere: 0/0."
-    return Counted(partial(label_counts, mapping=mapping), qwk, lambda sums: why if sums.any() else NOTHING)
+    def why(sums: FloatArray) -> Reason:
+        return Reason.ONE_LABEL if sums.any() else Reason.NOTHING_ANSWERED
+
+    return Counted(partial(label_counts, mapping=mapping), qwk, why)
 
 
-def _verdicts(function: Function, why: str, *, share: bool = True) -> Callable[[LabelMapping, Positive], Statistic]:
+def _verdicts(
+    function: Function, wrong: Reason, correct: Reason, *, share: bool = True
+) -> Callable[[LabelMapping, Positive], Statistic]:
+    """Maker of a metric of verdicts; ``wrong`` and ``correct`` are why it is undefined, by the positive class."""
+
     def make(mapping: LabelMapping, positive: Positive) -> Statistic:
-        reason = why.format(positive="wrong" if positive == "error" else "correct")
+        reason = wrong if positive == "error" else correct
         counts, bounds = partial(verdict_counts, positive=positive), (0.0 if share else -1.0, 1.0)
-        return Counted(counts, function, lambda sums: reason if sums.any() else NOTHING, bounds, share)
+        return Counted(counts, function, lambda sums: reason if sums.any() else Reason.NOTHING_ANSWERED, bounds, share)
 
     return make
 
@@ -125,7 +131,7 @@ def share_of(above: Callable[[ScoreMatrix], BoolArray], below: Callable[[ScoreMa
 
 
 def _coverage(mapping: LabelMapping, positive: Positive) -> Statistic:
-    return share_of(lambda matrix: matrix.answered, lambda matrix: matrix.asked, "No step was asked about.")
+    return share_of(lambda matrix: matrix.answered, lambda matrix: matrix.asked, Reason.NOT_ASKED)
 
 
 def _totals(ranks: bool) -> Callable[[LabelMapping, Positive], Statistic]:
@@ -140,13 +146,14 @@ _ROWS = (
     Metric("srcc", "SRCC", "SRCC", _S, _totals(ranks=True)),
     Metric("qwk", "kappa (qwk)", "kappa (quadratic)", _S, _kappa, headline=True),
     Metric("mcc", "MCC", "MCC", _E,
-           _verdicts(classification.mcc, "Reference or judge has a single class: 0/0.", share=False), headline=True),
+           _verdicts(classification.mcc, Reason.ONE_CLASS, Reason.ONE_CLASS, share=False), headline=True),
     Metric("precision", "P", "Precision", _E,
-           _verdicts(classification.precision, "No step was called {positive}: 0/0."), symmetric=False, low=0.0),
+           _verdicts(classification.precision, Reason.NONE_CALLED_WRONG, Reason.NONE_CALLED_CORRECT),
+           symmetric=False, low=0.0),
     Metric("recall", "R", "Recall", _E,
-           _verdicts(classification.recall, "No step is {positive} in the reference: 0/0."), symmetric=False, low=0.0),
+           _verdicts(classification.recall, Reason.NONE_WRONG, Reason.NONE_CORRECT), symmetric=False, low=0.0),
     Metric("f1", "F1", "F1", _E,
-           _verdicts(classification.f1, "No step is {positive} in the reference or was called so: 0/0."), low=0.0),
+           _verdicts(classification.f1, Reason.NONE_WRONG_OR_CALLED_SO, Reason.NONE_CORRECT_OR_CALLED_SO), low=0.0),
     Metric(COVERAGE, "coverage", "Coverage", (*_S, *_E), _coverage, symmetric=False, compared=False, low=0.0),
 )  # fmt: skip
 

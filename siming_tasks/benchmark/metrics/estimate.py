@@ -7,19 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from siming_tasks.benchmark.metrics.thresholds import FEW_VIDEOS
-from siming_tasks.common.display import Card, Shown, short_repr
+from siming_tasks.benchmark.metrics.reasons import Flag
+from siming_tasks.common.display import short_repr
 from siming_tasks.common.printed_value import fixed
-from siming_tasks.study.words import say
-
-FLAGS: Mapping[str, str] = {
-    "few-videos": say("few videos", few=FEW_VIDEOS),
-    "not-comparable": say("not comparable"),
-    "these-sites": say("only these", whose="at these sites"),
-    "these-students": say("only these", whose="of these students"),
-    "these-performances": say("performances"),
-}
-"""Every flag that an estimate can carry, with the sentence to print."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +25,13 @@ class Estimate:
         n: videos that the value rests on.
         clusters: independent clusters of those videos.
         unit: what a cluster is: ``video``, ``performance``, ``student`` or ``site``.
-        why: why there is no value, or no interval; empty where both are there.
-        flags: keys of :data:`FLAGS`.
+        why: a :class:`~siming_tasks.benchmark.metrics.reasons.Reason` why there is no value or no interval, or an
+            analysis' own sentence; empty where both are there.
+        flags: each a :class:`~siming_tasks.benchmark.metrics.reasons.Flag`.
         table: what the row belongs to; ``row``: its name there; ``metric``: key of the metric.
 
     Raises:
-        ValueError: a number is NaN or infinite; no estimate can carry one into a table or a file.
+        ValueError: a number is NaN or infinite, or a flag is unknown; no estimate can carry one into a table or file.
 
     Example:
         >>> print(Estimate(0.5, stderr=0.1, low=0.31, high=0.68, n=200), Estimate(None, why="0/0"))
@@ -69,8 +60,7 @@ class Estimate:
                 if not math.isfinite(number):
                     raise ValueError(f"Estimate.{name} is {number}; use None for 'no value'")
                 object.__setattr__(self, name, float(number) + 0.0)  # + 0.0 turns -0.0 into 0.0
-        if unknown := set(self.flags) - set(FLAGS):
-            raise ValueError(f"Estimate: unknown flag {sorted(unknown)[0]!r}")
+        object.__setattr__(self, "flags", tuple(Flag(flag) for flag in self.flags))
 
     def __str__(self) -> str:
         """``0.123 [0.045, 0.201]``; ``-`` without a value."""
@@ -84,14 +74,9 @@ class Estimate:
         named: dict[str, Any] = {"table": table, "row": row, "metric": metric}
         return replace(self, **{name: text for name, text in named.items() if text is not None})
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The reason and the flags, as sentences to print."""
-        return ((self.why,) if self.why else ()) + tuple(FLAGS[flag] for flag in self.flags)
-
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; never NaN."""
-        return asdict(self) | {"flags": list(self.flags)}
+        return asdict(self) | {"why": str(self.why), "flags": list(map(str, self.flags))}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Estimate:
@@ -99,7 +84,7 @@ class Estimate:
         return cls(**{**data, "flags": tuple(data["flags"])})
 
 
-class Rows(tuple[Estimate, ...], Shown):
+class Rows(tuple[Estimate, ...]):
     """Estimates in order; found by table, row and metric.
 
     Example:
@@ -113,13 +98,6 @@ class Rows(tuple[Estimate, ...], Shown):
 
     def __repr__(self) -> str:
         return short_repr("Rows", {"estimates": len(self), "tables": ", ".join(self.names("table"))})
-
-    @property
-    def card(self) -> Card:
-        """Every estimate with its interval, or why there is none."""
-        rows = [(each.table, each.row, each.metric, str(each), f"{each.n:,}", " ".join(each.notes)) for each in self]
-        head = ("table", "row", "metric", "value [95 % interval]", "videos", "")
-        return Card(f"{len(self):,} numbers", "", head, rows)
 
     def of(self, table: str | None = None, row: str | None = None, metric: str | None = None) -> Rows:
         """Those with these names; None: any."""

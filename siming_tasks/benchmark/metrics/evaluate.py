@@ -10,6 +10,7 @@ from siming_tasks.benchmark.metrics.classification import Positive
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.benchmark.metrics.jackknife import jackknife
 from siming_tasks.benchmark.metrics.labels import MAPPINGS
+from siming_tasks.benchmark.metrics.reasons import Flag
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import COMPARABLE
 from siming_tasks.common.choices import LabelMapping
@@ -83,5 +84,5 @@ def flagged(found: Estimate, key: str, answered: float) -> Estimate:
     if not CATALOGUE[key].compared:
         return replace(found, stderr=None, low=None, high=None, why=found.why if found.value is None else "", flags=())
     if answered < COMPARABLE and found.value is not None:
-        return replace(found, flags=(*found.flags, "not-comparable"))
+        return replace(found, flags=(*found.flags, Flag.NOT_COMPARABLE))
     return found

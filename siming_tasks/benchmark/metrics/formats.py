@@ -10,6 +10,7 @@ from siming_tasks.benchmark.metrics.catalogue import label_counts, share_of, ver
 from siming_tasks.benchmark.metrics.classification import f1, precision, ratio, recall
 from siming_tasks.benchmark.metrics.estimate import Rows
 from siming_tasks.benchmark.metrics.jackknife import Counted, Statistic, jackknife
+from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.common.choices import LabelMapping
 
@@ -34,8 +35,10 @@ def accuracy(mapping: LabelMapping = "absolute") -> Counted:
         right = np.eye(4 if matrix.answer == "score" else 2, dtype=bool).ravel()
         return np.stack([pairs[:, right].sum(axis=1), pairs.sum(axis=1)], axis=1)
 
-    why = "No step with a reference was answered."
-    return Counted(counts, lambda sums: ratio(sums[..., 0], sums[..., 1]), lambda sums: why, (0.0, 1.0), share=True)
+    bounds = (0.0, 1.0)
+    return Counted(
+        counts, lambda sums: ratio(sums[..., 0], sums[..., 1]), lambda sums: Reason.NOTHING_ANSWERED, bounds, share=True
+    )
 
 
 def abstention(matrix: ScoreMatrix, away: BoolArray, *, mapping: LabelMapping = "absolute") -> Rows:
@@ -45,7 +48,7 @@ def abstention(matrix: ScoreMatrix, away: BoolArray, *, mapping: LabelMapping = 
     """
     matrix_full = matrix.imputed()
     rows = table("abstention", matrix, {
-        "abstained": share_of(lambda m: away, lambda m: m.asked, "No step was asked about."),
+        "abstained": share_of(lambda m: away, lambda m: m.asked, Reason.NOT_ASKED),
         "accuracy": accuracy(mapping),
     })  # fmt: skip
     return rows + table("abstention", matrix_full, {"accuracy_full": accuracy(mapping)})
@@ -75,9 +78,9 @@ def evidence(
         middle[v, s] = iou([(centre - length / 2, centre + length / 2)], span)
     due = matrix.answered & ~np.isnan(spans).any(axis=2)
     return table("evidence", matrix, {
-        "claimed": share_of(lambda m: claimed, lambda m: due, "No step with a span was answered."),
-        "iou": mean_of(overlap, due & claimed, "No part of the video was named."),
-        "iou_middle": mean_of(middle, due & claimed, "No part of the video was named."),
+        "claimed": share_of(lambda m: claimed, lambda m: due, Reason.NO_SPAN_ANSWERED),
+        "iou": mean_of(overlap, due & claimed, Reason.NO_PART_NAMED),
+        "iou_middle": mean_of(middle, due & claimed, Reason.NO_PART_NAMED),
     })  # fmt: skip
 
 
@@ -120,6 +123,6 @@ def named_errors(matrix: ScoreMatrix, reference: Named, named: Named) -> Rows:
     how = {"range": (0.0, 1.0), "share": True}
     functions = {"precision": precision, "recall": recall, "f1": f1}
     return table("named errors", matrix, {
-        key: Counted(lambda m: counts, function, lambda sums: "No error is stated or named.", **how)  # type: ignore[arg-type]
+        key: Counted(lambda m: counts, function, lambda sums: Reason.NO_ERROR_NAMED, **how)  # type: ignore[arg-type]
         for key, function in functions.items()
     })  # fmt: skip

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.benchmark.metrics.estimate import Estimate
+from siming_tasks.benchmark.metrics.reasons import Flag, Reason
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import FEW_VIDEOS, FEWEST, LEVEL, NOISE
 from siming_tasks.common.errors import DataError
 
-UNDEFINED = "It is 0/0 here."
 Plain = Callable[[ScoreMatrix], float]
 """A statistic that somebody writes: a number of a matrix, NaN where it is undefined."""
 
@@ -59,7 +59,7 @@ class Jackknifed:
     range: tuple[float, float] = (-math.inf, math.inf)
     share: bool = False
     fisher: bool = False
-    why: str = UNDEFINED
+    why: str = Reason.UNDEFINED
 
     def __sub__(self, other: Jackknifed) -> Jackknifed:
         return combine(
@@ -74,7 +74,9 @@ class Jackknifed:
     def estimate(self, *, tested: bool = False) -> Estimate:
         """The value with its interval, and with the p of "it is 0" if it is a difference that is ``tested``."""
         n, clusters = int(self.videos.sum()), int(self.rests.sum())
-        flags = tuple(f"these-{unit}s" for unit in self.fixed) + (("few-videos",) if 0 < n < FEW_VIDEOS else ())
+        flags = tuple(Flag(f"these-{unit}s") for unit in self.fixed) + (
+            (Flag.FEW_VIDEOS,) if 0 < n < FEW_VIDEOS else ()
+        )
         found = Estimate(None, n=n, clusters=clusters, unit=self.unit, flags=flags)
         if math.isnan(self.value):
             return replace(found, why=self.why)
@@ -82,14 +84,13 @@ class Jackknifed:
         degrees, known = clusters - 1, not math.isnan(stderr)
         found = replace(found, stderr=stderr if known else None)
         if clusters < FEWEST:
-            return replace(found, why=f"Fewer than {FEWEST} {self.unit}s: no interval.")
+            return replace(found, why=Reason.FEW_CLUSTERS)
         if not known:
-            return replace(found, why=f"Without one {self.unit} it is undefined: no interval.")
+            return replace(found, why=Reason.UNDEFINED_WITHOUT_ONE)
         low, high = self._ends(stderr, degrees, n)
         if math.isnan(low):
             perfect = stderr > NOISE or (self.fisher and abs(self.value) == 1)
-            why = "Fisher's z of 1 or -1 has none" if perfect else f"It is the same without any {self.unit}"
-            return replace(found, why=f"{why}: no interval.")
+            return replace(found, why=Reason.PERFECT_CORRELATION if perfect else Reason.NO_VARIATION)
         low, high = max(low, self.range[0]), min(high, self.range[1])
         return replace(found, low=low, high=high, p=2 * p_of_t(abs(self.value) / stderr, degrees) if tested else None)
 
@@ -204,7 +205,7 @@ def combine(
         np.logical_or.reduce([part.rests for part in parts]),
         np.logical_or.reduce([part.videos for part in parts]),
         first.unit, first.fixed, bounds,
-        why=undefined[0] if undefined else why or UNDEFINED,
+        why=undefined[0] if undefined else why or Reason.UNDEFINED,
     )  # fmt: skip
 
 
@@ -228,7 +229,7 @@ class Counted:
 
     counts: Callable[[ScoreMatrix], FloatArray]
     function: Callable[[FloatArray], FloatArray]
-    why: Callable[[FloatArray], str] = field(default=lambda sums: UNDEFINED)
+    why: Callable[[FloatArray], str] = field(default=lambda sums: Reason.UNDEFINED)
     range: tuple[float, float] = (-1.0, 1.0)
     share: bool = False
 

@@ -16,6 +16,7 @@ from siming_tasks.benchmark.metrics.catalogue import CATALOGUE
 from siming_tasks.benchmark.metrics.classification import Positive, ratio
 from siming_tasks.benchmark.metrics.jackknife import Jackknifed, cluster_numbers, jackknifed
 from siming_tasks.benchmark.metrics.labels import ordinal_labels
+from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import NOISE
 from siming_tasks.common.choices import LabelMapping
@@ -23,8 +24,6 @@ from siming_tasks.common.choices import LabelMapping
 FOLDS, TREES, LEAF, MOST_CELLS = 5, 50, 5, 10_000
 """Parts that the clusters are dealt into for the clock; trees of its forest, the fewest steps in a leaf, and the most
 steps that it learns from."""
-
-NOT_SHUFFLED = "No step has both a reference and an answer, or all of them are alike."
 
 
 def always_correct(matrix: ScoreMatrix) -> FloatArray:
@@ -139,8 +138,7 @@ JUDGES: Mapping[str, tuple[Callable[[ScoreMatrix], FloatArray], str]] = {
 """Judges that need no run: their answers to the questions of a matrix, and the same in words."""
 
 SAME_TOTAL = ("step-prior", "site-step-prior")
-SAME_TOTAL_WHY = "It gives every video the same total; what differs is only which labels were left out."
-"""Judges whose totals hardly differ, and why a correlation of them means nothing."""
+"""Judges that give every video the same total but for the labels left out: a correlation of them means nothing."""
 
 SHUFFLED = "shuffled-self"
 """Name of the judge's own answers, given to other videos of the same site."""
@@ -184,7 +182,7 @@ def shuffled_self(
     function = CATALOGUE[key].statistic(mapping, positive).function  # type: ignore[attr-defined]
     without[np.abs(without) < NOISE] = 0.0  # a rest of rounding is no count
     value, rests = float(function(whole)), np.asarray(known.any(axis=1))
-    return jackknifed(matrix, value, function(without), rests, groups, range=(-1.0, 1.0), why=NOT_SHUFFLED)
+    return jackknifed(matrix, value, function(without), rests, groups, range=(-1.0, 1.0), why=Reason.NOT_SHUFFLED)
 
 
 def _margins(side: NDArray[Any], known: BoolArray, k: int, groups: NDArray[np.intp], number: int) -> FloatArray:

@@ -30,7 +30,7 @@ class Choices(Protocol):
 
     @property
     def ask(self) -> AskUnit:
-        """What one request asks about."""
+        """Unit that one request asks about."""
         ...
 
     @property

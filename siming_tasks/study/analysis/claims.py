@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, NOTHING, TotalsCorrelation, select
+from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, TotalsCorrelation, select
 from siming_tasks.benchmark.metrics.classification import ratio
 from siming_tasks.benchmark.metrics.correlation import totals
 from siming_tasks.benchmark.metrics.estimate import Rows
 from siming_tasks.benchmark.metrics.jackknife import Counted, jackknife
+from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.common.choices import LabelMapping
 from siming_tasks.study.analysis.pairs import aligned, as_points, kappa, paired_rows, same_answer, side_by_side
@@ -78,7 +79,7 @@ def implied_by_steps(matrix: ScoreMatrix) -> Counted:
         return r * g / np.sqrt(1 - r**2 + (r * g) ** 2)
 
     why = "The reference or the judge does not vary: 0/0."
-    return Counted(lambda m: counts, implied, lambda sums: why if sums.any() else NOTHING)
+    return Counted(lambda m: counts, implied, lambda sums: why if sums.any() else Reason.NOTHING_ANSWERED)
 
 
 def full_video_and_clip(full: ScoreMatrix, clip: ScoreMatrix, *, mapping: LabelMapping = "absolute") -> Rows:

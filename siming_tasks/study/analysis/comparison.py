@@ -13,7 +13,8 @@ from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, COVERAGE, headli
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.benchmark.metrics.evaluate import ANSWERED, RANKED, flagged
 from siming_tasks.benchmark.metrics.jackknife import Jackknifed, holm, jackknife, quantile_of_t
-from siming_tasks.benchmark.metrics.no_video import SAME_TOTAL, SAME_TOTAL_WHY, SHUFFLED, no_video_judges, shuffled_self
+from siming_tasks.benchmark.metrics.no_video import SAME_TOTAL, SHUFFLED, no_video_judges, shuffled_self
+from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import ALPHA, COMPARABLE, FEWEST, LEVEL, MARGIN, NOISE, POWER
 from siming_tasks.common.choices import LabelMapping
@@ -23,7 +24,7 @@ from siming_tasks.common.printed_value import fixed
 from siming_tasks.study.analysis.pairs import Raters
 from siming_tasks.study.analysis.physicians import BesidePhysicians, beside_physicians, pairs_of, physician_rows
 from siming_tasks.study.analysis.tables import TableText
-from siming_tasks.study.words import say
+from siming_tasks.study.words import reason, say
 
 DIFFERENCES = "differences"
 NO_VIDEO, OVER_NO_VIDEO = "judges that never look", "over the best judge that never looks"
@@ -157,7 +158,7 @@ class Comparison(Shown):
         about = {"metric": CATALOGUE[self.headline].label, "over": f"{self.videos:,} {exams}"}
         order = [run for run in self.order if run in self.ranks]
         if len(order) < 2:
-            why = "; ".join(f"{run}: {reason}" for run, reason in self.unranked.items())
+            why = "; ".join(f"{run}: {said}" for run, said in self.unranked.items())
             return say("no pair", why=f" ({why})" if why else "", **about)
         named = [f"{run} ({self.value(run)})" for run in order]
         if len(order) == 2:
@@ -218,7 +219,7 @@ def no_video_sentence(made: Comparison, runs: Sequence[str]) -> str:
     for run in runs:
         if made.beats.get(run) is None:
             own = next(iter(made.rows.of(OVER_NO_VIDEO, run, made.headline)), None)
-            why = made.unranked.get(run) or (own.why if own else "") or "None of them has a value here."
+            why = made.unranked.get(run) or (reason(own) if own else "") or "None of them has a value here."
             said.append(say("never tested", judge=run, why=_clause(why) + lead))
     return " ".join(said)
 
@@ -303,7 +304,7 @@ def _values(judges: Mapping[str, ScoreMatrix], held: Held, mapping: LabelMapping
 def _unranked(judges: Mapping[str, ScoreMatrix], held: Held, key: str) -> dict[str, str]:
     """By judge that cannot be ranked, why."""
     partial = {name: PARTIAL for name, matrix in judges.items() if matrix.answered_share < COMPARABLE}
-    undefined = {name: held[name, key].why for name in judges if np.isnan(held[name, key].value)}
+    undefined = {name: reason(held[name, key].estimate()) for name in judges if np.isnan(held[name, key].value)}
     return partial | undefined
 
 
@@ -312,7 +313,7 @@ def _pair(a: str, b: str, found: Estimate, judges: Mapping[str, ScoreMatrix], ma
     value = found.value or 0.0
     leader = "" if abs(value) <= NOISE else a if value > 0 else b
     if found.p is None:
-        return Pair(a, b, found, "not tested", leader, found.why)
+        return Pair(a, b, found, "not tested", leader, reason(found))
     both = judges[a].answered & judges[b].answered
     if not both[judges[a].asked].all():
         shared = [replace(judges[name], asked=judges[name].asked & both) for name in (a, b)]
@@ -338,7 +339,7 @@ def _over_no_video(
     rows = []
     for (name, metric), value in unseen.items():
         means_nothing = metric in ("plcc", "srcc") and name in SAME_TOTAL
-        found = Estimate(None, why=SAME_TOTAL_WHY) if means_nothing else value.estimate()
+        found = Estimate(None, why=Reason.SAME_TOTAL_BY_DESIGN) if means_nothing else value.estimate()
         rows.append(found.at(NO_VIDEO, name, metric))
     rivals: dict[str, str] = {}
     beats: dict[str, bool | None] = {}

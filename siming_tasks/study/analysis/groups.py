@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from siming_tasks.benchmark.exams import Video
-from siming_tasks.benchmark.metrics.catalogue import NOTHING
 from siming_tasks.benchmark.metrics.classification import ratio
 from siming_tasks.benchmark.metrics.correlation import totals
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.benchmark.metrics.formats import mean_of
 from siming_tasks.benchmark.metrics.jackknife import Counted, jackknife
+from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.study.analysis.tables import TableText, corrected
 
@@ -80,7 +80,7 @@ def signed_error(matrix: ScoreMatrix) -> FloatArray:
 
 
 def _mean(error: FloatArray, of: BoolArray) -> Counted:
-    return mean_of(error[:, None], of[:, None], NOTHING, (-1.0, 1.0))
+    return mean_of(error[:, None], of[:, None], Reason.NOTHING_ANSWERED, (-1.0, 1.0))
 
 
 def _difference(matrix: ScoreMatrix, error: FloatArray, inside: BoolArray, outside: BoolArray) -> Estimate:

@@ -9,10 +9,11 @@ from itertools import combinations
 import numpy as np
 
 from siming_tasks.benchmark.metrics.alignment import ComparisonEntry, align
-from siming_tasks.benchmark.metrics.catalogue import NOTHING, counted_codes, share_of, statistic
+from siming_tasks.benchmark.metrics.catalogue import counted_codes, share_of, statistic
 from siming_tasks.benchmark.metrics.estimate import Rows
 from siming_tasks.benchmark.metrics.jackknife import Counted, jackknife
 from siming_tasks.benchmark.metrics.labels import ordinal_labels, qwk
+from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import COMPARABLE
 from siming_tasks.common.choices import LabelMapping
@@ -53,7 +54,9 @@ def added(statistic: Counted, matrices: Iterable[ScoreMatrix]) -> Counted:
     return replace(statistic, counts=lambda matrix: np.asarray(counts))
 
 
-def kappa(mapping: LabelMapping = "absolute", of: BoolArray | None = None, nothing: str = NOTHING) -> Counted:
+def kappa(
+    mapping: LabelMapping = "absolute", of: BoolArray | None = None, nothing: str = Reason.NOTHING_ANSWERED
+) -> Counted:
     """Quadratic kappa of the labels of equation 3, of verdicts Cohen's, of the steps ``of``, ``bool[V, S]``; None: all.
 
     ``nothing``: why there is none where no step is ``of`` them.
@@ -70,7 +73,7 @@ def kappa(mapping: LabelMapping = "absolute", of: BoolArray | None = None, nothi
     return Counted(counts, qwk, lambda sums: one_label if sums.any() else nothing)
 
 
-def same_answer(nothing: str = NOTHING) -> Counted:
+def same_answer(nothing: str = Reason.NOTHING_ANSWERED) -> Counted:
     """Share of the steps with the same points, or the same verdict."""
 
     def same(matrix: ScoreMatrix) -> BoolArray:

@@ -10,12 +10,13 @@ from functools import partial
 
 import numpy as np
 
-from siming_tasks.benchmark.metrics.catalogue import NOTHING, share_of
+from siming_tasks.benchmark.metrics.catalogue import share_of
 from siming_tasks.benchmark.metrics.classification import ratio
 from siming_tasks.benchmark.metrics.correlation import totals
 from siming_tasks.benchmark.metrics.estimate import Rows
 from siming_tasks.benchmark.metrics.formats import mean_of
 from siming_tasks.benchmark.metrics.jackknife import Counted, Statistic, jackknife
+from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.study.analysis.pairs import Raters, rater_pairs
 from siming_tasks.study.analysis.tables import TableText, table_row
@@ -48,9 +49,13 @@ def severity(matrix: ScoreMatrix, raters: Raters | None = None) -> Rows:
     for name, side in {JUDGE: matrix, **rater_pairs(matrix, raters or {})}.items():
         gap = side.predicted_wrong.astype(np.float64) - side.reference_wrong
         found: dict[str, Statistic] = {**_of_totals(side)} if side.answer == "score" else {}
-        found["called_wrong"] = share_of(lambda m: m.predicted_wrong, lambda m: m.counted & m.answered, NOTHING)
-        found["prevalence"] = share_of(lambda m: m.reference_wrong, lambda m: m.counted & m.answered, NOTHING)
-        found["offset"] = mean_of(gap, side.counted & side.answered, NOTHING, (-1.0, 1.0))
+        found["called_wrong"] = share_of(
+            lambda m: m.predicted_wrong, lambda m: m.counted & m.answered, Reason.NOTHING_ANSWERED
+        )
+        found["prevalence"] = share_of(
+            lambda m: m.reference_wrong, lambda m: m.counted & m.answered, Reason.NOTHING_ANSWERED
+        )
+        found["offset"] = mean_of(gap, side.counted & side.answered, Reason.NOTHING_ANSWERED, (-1.0, 1.0))
         rows += table_row("severity", name, {key: jackknife(each, side) for key, each in found.items()})
     return rows
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from siming_tasks.benchmark.metrics.catalogue import NOTHING, share_of
+from siming_tasks.benchmark.metrics.catalogue import share_of
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.benchmark.metrics.formats import mean_of
 from siming_tasks.benchmark.metrics.jackknife import Statistic, jackknife
+from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.score_matrix import FloatArray, ScoreMatrix
 from siming_tasks.common.choices import LabelMapping
 from siming_tasks.study.analysis.pairs import Raters, added, kappa, rater_pairs
@@ -58,13 +59,13 @@ def _statistics(part: ScoreMatrix, mapping: LabelMapping) -> dict[str, Statistic
         gap = part.predicted - part.reference
     top = float(part.max_score[0]) if part.answer == "score" else 1.0
     return {
-        "imperfect": share_of(lambda m: m.reference_wrong, lambda m: known, NOTHING),
+        "imperfect": share_of(lambda m: m.reference_wrong, lambda m: known, Reason.NOTHING_ANSWERED),
         "kappa": kappa(mapping),
         "missed": share_of(lambda m: ~m.predicted_wrong, lambda m: known & m.reference_wrong, "No video has it wrong."),
         "false_alarms": share_of(
             lambda m: m.predicted_wrong, lambda m: known & ~m.reference_wrong, "No video has it correct."
         ),
-        "bias": mean_of(gap, known, NOTHING, (-top, top)),
+        "bias": mean_of(gap, known, Reason.NOTHING_ANSWERED, (-top, top)),
     }
 
 

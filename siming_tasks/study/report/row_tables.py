@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from siming_tasks.benchmark.metrics.estimate import FLAGS, Estimate, Rows
+from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
+from siming_tasks.benchmark.metrics.reasons import Flag
 from siming_tasks.study.analysis.tables import TableText, table_texts
 from siming_tasks.study.report.table import Name, Number, Section, Table
+from siming_tasks.study.words import FLAGS, notes, reason
 
 
 def number(found: Estimate | None, *, signed: bool = False, href: str = "") -> Number | None:
     """The cell of an estimate; None without one."""
     if found is None:
         return None
-    comparable = "not-comparable" not in found.flags
-    return Number(found.value, found.low, found.high, signed=signed, comparable=comparable, why=" ".join(found.notes),
+    comparable = Flag.NOT_COMPARABLE not in found.flags
+    return Number(found.value, found.low, found.high, signed=signed, comparable=comparable, why=" ".join(notes(found)),
                   href=href)  # fmt: skip
 
 
@@ -59,14 +61,14 @@ def row_table(
 
 def _notes(part: Rows, text: TableText) -> list[str]:
     """The p of what is tested, why values or intervals are not there, and what flags mean."""
-    notes = [Name(f"{each.row}, {text.heads.get(each.metric, each.metric)}: p = {_p(each)}")
+    below = [Name(f"{each.row}, {text.heads.get(each.metric, each.metric)}: p = {_p(each)}")
              for each in part if each.p is not None]  # fmt: skip
     why: dict[str, list[str]] = {}
     for each in part:
         if each.why:
-            why.setdefault(each.why, []).append(each.row)
-    notes += [Name(f"{reason} ({_some(carriers)})") for reason, carriers in why.items()]
-    return [*notes, *(FLAGS[flag] for flag in FLAGS if any(flag in each.flags for each in part))]
+            why.setdefault(reason(each), []).append(each.row)
+    below += [Name(f"{sentence} ({_some(carriers)})") for sentence, carriers in why.items()]
+    return [*below, *(FLAGS[flag] for flag in FLAGS if any(flag in each.flags for each in part))]
 
 
 def _p(found: Estimate) -> str:

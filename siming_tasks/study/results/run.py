@@ -28,6 +28,7 @@ from siming_tasks.options import Options
 from siming_tasks.study.results.discovery import RunSource, asked_ids, dataset_folder, run_at
 from siming_tasks.study.results.evaluate_records import evaluate_records
 from siming_tasks.study.results.read_predictions import Seen, load_predictions
+from siming_tasks.study.words import notes
 
 if TYPE_CHECKING:
     import pandas
@@ -321,7 +322,7 @@ class Scores(Shown):
             for key in shown.of(ANSWERED, ALL).names("metric"):
                 table = RANKED if CATALOGUE[key].compared else ANSWERED
                 found = shown.one(table, ALL, key)
-                rows.append((name, key, str(found), f"{found.n:,} videos", " ".join(found.notes)))
+                rows.append((name, key, str(found), f"{found.n:,} videos", " ".join(notes(found))))
         note = "Missing answers count as full points or “correct”."
         note = " ".join([note, *partial_notes(self.settings)])
         return Card(f"Scores on {self.dataset.title}", "", ("setting", "metric", "value [95 % interval]", "of", ""),

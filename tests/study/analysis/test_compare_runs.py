@@ -98,7 +98,7 @@ def test_a_control_stands_beside_its_plain_task_or_says_why_not(dataset, tmp_pat
     shuffled, other = ("shuffled_frames: change", "mismatched_video: change")
     rows = run_inputs(run, "full_score", siming.Options())
     found = rows.one("ablations", shuffled, "qwk")
-    assert (found.value, found.why) == (0, "It is the same without any student: no interval.")
+    assert (found.value, found.why) == (0, "no-variation")
     refused = rows.one("ablations", other, "qwk")
     assert refused.value is None and "differ in size" in refused.why
     allowed = run_inputs(run, "full_score", siming.Options(), allow=["size"])

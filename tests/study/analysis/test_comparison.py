@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from siming_tasks.benchmark.metrics.jackknife import quantile_of_t
-from siming_tasks.benchmark.metrics.no_video import SAME_TOTAL_WHY
 from siming_tasks.study.analysis.comparison import (
     DIFFERENCES,
     NO_VIDEO,
@@ -78,7 +77,7 @@ def test_three_states_have_three_sentences(judges, matrix):
     few = compare_judges({name: judges[name].videos(range(4)) for name in ("good", "weak")})
     points = np.tile([3.0, 1.0], (20, 1))
     same = compare_judges({"all": matrix(points, points), "none": matrix(points, points[:, ::-1])})
-    for found, why in ((few, "fewer than 5 videos: no interval, over 4 exams."), (same, "it is the same without any")):
+    for found, why in ((few, "fewer than 5 videos: no interval, over 4 exams."), (same, "leaving out any one")):
         assert found.pairs[0].state == "not tested" and not found.pairs[0].better and found.detectable is None
         assert f"are not tested: {why}" in found.sentence()
         assert {(rank.low, rank.high) for rank in found.ranks.values()} == {(1, 2)}
@@ -117,7 +116,7 @@ def test_what_is_undefined_is_neither_ranked_nor_printed_as_zero(matrix):
     reference = np.where(np.arange(40).reshape(20, 2) % 3 == 0, 0.0, 3.0)
     said = {"judge": (reference < 3).astype(float), "constant": np.zeros((20, 2))}
     found = compare_judges({name: matrix(reference, own, answer="error") for name, own in said.items()})
-    assert found.unranked["constant"] == "Reference or judge has a single class: 0/0."
+    assert found.unranked["constant"] == "Undefined (0/0): the reference or the judge has a single class."
     assert str(found.rows.one(RANKED, "constant", "mcc")) == "-"
     assert found.rows.one(NO_VIDEO, "always-correct", "mcc").value is None
     assert '"value": 0' not in json.dumps(found.rows.of(row="constant", metric="mcc").to_json())
@@ -168,7 +167,9 @@ def test_who_beats_the_judges_that_never_look(judges):
         "It is not shown that constant agrees better than every judge that never looks at a video (its lead over the "
         f"best of them, {found.rivals['constant'].replace('-', ' ')}: {lead})."
     )
-    assert found.rows.one(NO_VIDEO, "step-prior", "plcc").why == SAME_TOTAL_WHY  # its correlations are not shown
+    assert (
+        found.rows.one(NO_VIDEO, "step-prior", "plcc").why == "same-total-by-design"
+    )  # its correlations are not shown
 
 
 @settings(max_examples=30, deadline=None)

@@ -101,7 +101,7 @@ def test_areas_are_pooled_over_videos_and_jackknifed():
     ranks, positive = rankdata(given.ravel()), wrong.sum()
     area = (ranks[wrong.ravel()].sum() - positive * (positive + 1) / 2) / (positive * (wrong.size - positive))
     found = leak_audit(matrix, {}).one(row=PRIOR)
-    assert found.value == pytest.approx(area) and found.why == "Fewer than 5 sites: no interval."
+    assert found.value == pytest.approx(area) and found.why == "few-clusters"
 
 
 def test_videos_of_a_cluster_tell_nothing_of_each_other():

@@ -118,4 +118,4 @@ def test_the_reference_is_what_the_asked_rater_found_and_the_rubric_can_express(
     rows = FORMAT.compute_results(inputs)
     assert {row.metric: row.value for row in rows} == {"precision": 1 / 2, "recall": 1, "f1": 2 / 3}
     nobody = FORMAT.compute_results(replace(inputs, rater="consensus"))
-    assert {row.why for row in nobody} == {"No error is stated or named."}
+    assert {row.why for row in nobody} == {"no-error-named"}
