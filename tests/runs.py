@@ -67,7 +67,7 @@ def write_run(
         "lmms_eval_version": "0.7.3",
         "configs": {
             f"siming_{name}": {
-                "metadata": {"version": "4-A"},
+                "metadata": {"version": "1-A"},
                 "dataset_kwargs": {"data_files": {"test": str(dataset.root / "videos.jsonl")}},
             }
             for name in settings

@@ -22,7 +22,7 @@ from siming_tasks.data.folder_files import write_folder
 from siming_tasks.data.jsonl import parse_object, read_jsonl
 from siming_tasks.data.row_schema import RaterRow, Sha256, StepRow, problems_of, stated_raters
 
-FORMAT = "siming-labels-2"
+FORMAT = "siming-labels-1"
 MAX_KEY = 400_000_000  # largest label file in bytes: 20,000 videos with three raters have 50 million
 _MEND = "Restore the file, or write it anew from the full data set with `siming data split`."
 

@@ -37,7 +37,7 @@ def test_oracle_is_perfect_everywhere(host: Callable[..., Any], command: tuple[s
     assert details["statuses"]["ok"] == 4 == sum(details["statuses"].values()) == len(run.samples("full_score"))
     assert "SYNTHETIC" in run.output  # in the printed table
     metadata = run.results()["configs"]["siming_full_score"]["metadata"]
-    assert metadata["version"] == run.results()["versions"]["siming_clip_error"] == "4-A"
+    assert metadata["version"] == run.results()["versions"]["siming_clip_error"] == "1-A"
     assert metadata["siming_digest"] == open_dataset(short_demo).digest
     spans = sum(step.span is not None for video in open_dataset(short_demo).videos for step in video.applicable)
     assert len(run.samples("clip_error")) == spans

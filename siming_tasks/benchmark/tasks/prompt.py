@@ -16,7 +16,7 @@ from siming_tasks.benchmark.tasks.prompt_text import ONE_JSON_OBJECT
 from siming_tasks.benchmark.tasks.registry import BENCHMARK_TASKS, TASKS, TaskSpec, setting_named
 from siming_tasks.common.files import sha256_json
 
-PROMPT_VERSION = "4-A"
+PROMPT_VERSION = "1-A"
 """Moves with the tasks' version: the number when results stop being comparable, the letter for the interface alone."""
 
 _NAME = "[{id}] {name} (maximum {max_score:g} {points})"

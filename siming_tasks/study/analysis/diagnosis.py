@@ -14,10 +14,12 @@ from siming_tasks.options import Options
 from siming_tasks.study.analysis.claims import full_video_and_clip, points_and_verdicts, totals_and_steps
 from siming_tasks.study.analysis.compare_runs import rater_points
 from siming_tasks.study.analysis.comparison import compare_judges
+from siming_tasks.study.analysis.disputed import disputed_steps
 from siming_tasks.study.analysis.groups import groups, stated_columns
 from siming_tasks.study.analysis.history import history
 from siming_tasks.study.analysis.inputs import minimal_pairs, run_inputs
 from siming_tasks.study.analysis.pass_decisions import PASS_MARK, pass_decisions
+from siming_tasks.study.analysis.sequence import sequential_credit
 from siming_tasks.study.analysis.severity import severity
 from siming_tasks.study.analysis.steps import steps
 from siming_tasks.study.results.run import Run, load
@@ -73,8 +75,10 @@ def diagnose_matrix(
     dataset, rubric = run.dataset, run.dataset.rubric
     points = rater_points(dataset, matrix)
     rows = steps(matrix, points, mapping=options.mapping)
+    rows += disputed_steps(matrix, points)
     rows += severity(matrix, points)
     rows += history(matrix, rubric, points, mapping=options.mapping)
+    rows += sequential_credit(matrix)
     rows += pass_decisions(matrix, rubric, points, pass_mark=pass_mark)
     rows += groups(matrix, stated_columns(dataset.video(name) for name in matrix.video_ids))
     rows += totals_and_steps(matrix)

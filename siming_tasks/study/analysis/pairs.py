@@ -73,14 +73,15 @@ def kappa(
     return Counted(counts, qwk, lambda sums: one_label if sums.any() else nothing)
 
 
+def is_same(matrix: ScoreMatrix) -> BoolArray:
+    """Steps whose answer equals the reference, ``bool[V, S]``: the same points, or the same verdict."""
+    points = matrix.reference == matrix.predicted
+    return points if matrix.answer == "score" else np.equal(matrix.reference_wrong, matrix.predicted_wrong)
+
+
 def same_answer(nothing: str = Reason.NOTHING_ANSWERED) -> Counted:
     """Share of the steps with the same points, or the same verdict."""
-
-    def same(matrix: ScoreMatrix) -> BoolArray:
-        points = matrix.reference == matrix.predicted
-        return points if matrix.answer == "score" else np.equal(matrix.reference_wrong, matrix.predicted_wrong)
-
-    return share_of(same, lambda matrix: matrix.counted & matrix.answered, nothing)
+    return share_of(is_same, lambda matrix: matrix.counted & matrix.answered, nothing)
 
 
 def aligned(*matrices: ScoreMatrix) -> list[ScoreMatrix]:

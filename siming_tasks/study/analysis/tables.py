@@ -10,8 +10,8 @@ from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.benchmark.metrics.jackknife import Jackknifed, holm
 from siming_tasks.benchmark.types import CONSENSUS
 
-MODULES = ("comparison", "physicians", "raters", "steps", "severity", "history", "pass_decisions", "groups", "claims",
-           "inputs", "repeats", "leak_audit", "power")  # fmt: skip
+MODULES = ("comparison", "physicians", "raters", "steps", "disputed", "severity", "history", "sequence",
+           "pass_decisions", "groups", "claims", "inputs", "repeats", "leak_audit", "power")  # fmt: skip
 """Modules of :mod:`siming_tasks.study.analysis` that make tables; each has its texts in ``TABLES``."""
 
 

@@ -79,7 +79,7 @@ def build_board(
     entries = _told_apart(entries)
     settings, figures = _settings(entries, dataset, options)
     board = {
-        "format": "siming-board-3",
+        "format": "siming-board-1",
         "version": __version__,
         "synthetic": dataset.synthetic,
         "dataset": {**dataset.facts, "videos": len(dataset.videos), "steps": len(dataset.rubric.steps),

@@ -87,7 +87,7 @@ class _DatasetRef(_Model):
 class Submission(_Model):
     """``submission.json``: what the archive says of itself. It holds no numbers: the board computes them."""
 
-    format: Literal["siming-submission-2"]
+    format: Literal["siming-submission-1"]
     created_with: Annotated[str, Field(pattern=r"^siming-tasks [\w.+-]{1,40}$")]
     model: ModelCard
     dataset: _DatasetRef
@@ -126,7 +126,7 @@ def pack(source: RunSource, records: Mapping[str, Any], dataset: Dataset, card: 
         ]
         data = write_predictions(lines, Path(folder) / "predictions.jsonl").read_bytes()
     about = Submission(
-        format="siming-submission-2",
+        format="siming-submission-1",
         created_with=f"siming-tasks {__version__}",
         model=card,
         dataset=_DatasetRef(

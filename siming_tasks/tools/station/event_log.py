@@ -48,7 +48,7 @@ MAX_SECONDS = 86_400
 """Of a video; no step has as many points."""
 
 _APPLICATION = 0x53694D52  # "SiMR": says whose file it is
-_FORMAT = 4
+_FORMAT = 1
 _MAGIC = b"SQLite format 3\0"
 _WAIT = 30.0
 """Seconds to wait for another process that is writing."""

@@ -92,7 +92,7 @@ def test_reasoned_and_plain_are_not_compared_unless_asked(run: Dataset, begin: A
     aggregates = aggregated(reasoned)
     assert aggregates["siming_stderr"]["prompt"]["template"] != "888bdb743a0b"
     assert aggregates["siming_stderr"]["prompt"]["asking"] == "reasoned" and aggregates["coverage"] == 1
-    assert hooks.metadata_full_score["siming_prompt"] != "4-A 888bdb743a0b"
+    assert hooks.metadata_full_score["siming_prompt"] != "1-A 888bdb743a0b"
     entrants = []
     for name, records in (("a", plain), ("b", [row["siming_stderr"] for row in reasoned])):
         path = logged(tmp_path / f"{name}_samples_siming_full_score.jsonl", records)

@@ -56,16 +56,16 @@ def test_metadata_hold_everything_that_a_result_depends_on(run: Dataset) -> None
     """It is part of every cache key. To the letter, because a changed byte would lose all replies cached so far."""
     for name in BENCHMARK_TASKS:
         assert load(f"siming_{name}")["metadata"] == {
-            "version": "4-A",
+            "version": "1-A",
             "siming_dataset": "siming-demo (synthetic)",
             "siming_digest": run.digest,
-            "siming_prompt": "4-A 888bdb743a0b",
+            "siming_prompt": "1-A 888bdb743a0b",
             "siming_options": '{"media": "auto", "frames": 6, "clip_frames": 3, "frame_size": 896, '
             '"clip_density": "native"}',
             "siming_media": sha256_json({name: row.media and row.media.name for name, row in backends().items()})[:12],
         }
     timed, error = (load(f"siming_full_timed_{answer}")["metadata"] for answer in ("score", "error"))
-    assert timed["siming_prompt"] not in ("4-A 888bdb743a0b", error["siming_prompt"])
+    assert timed["siming_prompt"] not in ("1-A 888bdb743a0b", error["siming_prompt"])
 
 
 def test_groups_hold_the_settings_that_say_so() -> None:
@@ -75,7 +75,7 @@ def test_groups_hold_the_settings_that_say_so() -> None:
     assert {name: group["task"] for name, group in groups.items()} == members
     assert {name for tasks in members.values() for name in tasks} == {setting.task_name for setting in TASKS.values()}
     assert whole == [["siming_full", "siming_clip"]] * len(whole)
-    assert all(group["metadata"] == {"version": "4-A"} for group in groups.values())
+    assert all(group["metadata"] == {"version": "1-A"} for group in groups.values())
 
 
 def test_task_files_are_those_of_the_registry() -> None:

@@ -56,14 +56,22 @@ def rubric(steps: int, *, scopes: Sequence[str] = (), requires: Any = None, crit
     return rubric_from({"schema_version": 1, "rubric_id": "test", "version": "1", "skills": skills})
 
 
-def check_jackknife(found: Estimate, function: Callable[[np.ndarray], float], clusters: Sequence[Any] | int) -> None:
-    """Assert that an estimate is a function of the kept videos' places, with its jackknife error and t interval."""
+def check_jackknife(
+    found: Estimate, function: Callable[[np.ndarray], float], clusters: Sequence[Any] | int, least: float = -np.inf
+) -> None:
+    """Assert that an estimate is a function of the kept videos' places, with its jackknife error and t interval.
+
+    ``least``: smallest possible value; where it is given, 1 is the largest.
+    """
     names = np.arange(clusters) if isinstance(clusters, int) else np.asarray(clusters)
     everything, different = np.arange(len(names)), np.unique(names)
     value, c = function(everything), len(different)
     without = np.array([function(everything[names != name]) for name in different])
     error = float(np.sqrt((c - 1) / c * ((without - without.mean()) ** 2).sum()))
+    most = 1.0 if least > -np.inf else np.inf
     reach = stats.t.ppf(0.975, c - 1) * error
     assert (found.value, found.stderr) == pytest.approx((value, error), abs=1e-8), found
-    assert (found.low, found.high) == pytest.approx((value - reach, value + reach), abs=1e-7), found
+    assert (found.low, found.high) == pytest.approx((max(value - reach, least), min(value + reach, most)), abs=1e-7), (
+        found
+    )
     assert found.clusters == c

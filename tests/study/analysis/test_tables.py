@@ -14,11 +14,13 @@ from siming_tasks.benchmark.metrics import ScoreMatrix
 from siming_tasks.benchmark.metrics.estimate import Rows
 from siming_tasks.study.analysis import tables
 from siming_tasks.study.analysis.claims import full_video_and_clip, points_and_verdicts, totals_and_steps
+from siming_tasks.study.analysis.disputed import disputed_steps
 from siming_tasks.study.analysis.groups import groups
 from siming_tasks.study.analysis.history import history
 from siming_tasks.study.analysis.inputs import changed_input
 from siming_tasks.study.analysis.pass_decisions import pass_decisions
 from siming_tasks.study.analysis.repeats import repeats
+from siming_tasks.study.analysis.sequence import sequential_credit
 from siming_tasks.study.analysis.severity import severity
 from siming_tasks.study.analysis.steps import steps
 from tests.study.analysis.exams import drawn, rubric
@@ -45,7 +47,7 @@ def test_every_number_has_a_head_and_every_absence_a_reason(answer, case):
     found: Rows = Rows()
     for given in ({}, raters):
         found += steps(matrix, given) + severity(matrix, given) + history(matrix, book, given)
-        found += pass_decisions(matrix, book, given)
+        found += pass_decisions(matrix, book, given) + disputed_steps(matrix, given) + sequential_credit(matrix)
     found += totals_and_steps(matrix) + full_video_and_clip(matrix, matrix) + repeats([matrix, matrix])
     found += points_and_verdicts(matrix, verdicts) if answer == "score" else ()
     found += groups(matrix, {"site": {name: "ab"[place % 2] for place, name in enumerate(matrix.video_ids)}})
