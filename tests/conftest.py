@@ -35,8 +35,8 @@ SLOW_FIXTURES = {"short_demo", "heard_demo", "photo_video"}
 """Fixtures that draw or encode a video; a test that needs one is not fast."""
 
 SLOW_TESTS = {
-    "test_a_judge_that_knows_nothing_is_as_good_as_its_shuffled_self",
-    "test_differences_and_judges_that_never_look",
+    "test_a_judge_that_knows_nothing_is_as_good_as_its_shuffled_answers",
+    "test_differences_and_no_video_baselines",
     "test_any_json_with_a_wound",
     "test_none_knows_the_labels_of_its_own_cluster",
 }

@@ -1,4 +1,4 @@
-"""``siming compare``: do runs differ, do they agree better than judges that never look, how far is a physician."""
+"""``siming compare``: do runs differ, do they agree better than no-video baselines, how far is a physician."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def compare(
     margin: float,
     as_json: bool,
 ) -> None:
-    """Compare runs over the same videos, with paired intervals, with judges that never look and with physicians.
+    """Compare runs over the same videos, with paired intervals, with no-video baselines and with physicians.
 
     Every setting that all runs have is compared; of one run alone, what its controls changed.
     """
@@ -84,7 +84,7 @@ def compare(
 
 
 def _section(part: Comparison, reference: str) -> Section:
-    """Ranks, every table, and what each judge is beside the physicians and the judges that never look."""
+    """Ranks, every table, and what each judge is beside the physicians and the no-video baselines."""
     from siming_tasks.common.sanitize import literal
     from siming_tasks.study.analysis.comparison import no_video_sentence
     from siming_tasks.study.analysis.physicians import physician_sentence

@@ -54,11 +54,11 @@ def test_compare_prints_a_sentence_and_every_table_and_json_holds_the_same(data,
         f"**good ({qwk(good, data)}) agrees better with the reference than weak ({qwk(weak, data)}): by "
     )
     assert first.endswith("over 12 SYNTHETIC exams.**")
-    titles = ["Agreement", "Differences", "Physicians with each other", "Judge with each physician"]
-    titles += ["Judge minus physicians", "Judges that never look", "Over the best judge that never looks"]
+    titles = ["Agreement", "Differences", "Inter-physician agreement", "Judge with each physician"]
+    titles += ["Judge minus physicians", "No-video baselines", "Lead over the best no-video baseline"]
     for title in titles:
         assert f"\n### {title}\n" in out
-    assert "| good minus weak |" in out and "| shuffled-self of good |" in out
+    assert "| good minus weak |" in out and "| shuffled-answers of good |" in out
     options = ("--data", str(data), "--json", "--against", "b", "--margin", "0.1")
     code, out, _ = run(capsys, "compare", f"a={good}", f"b={weak}", *options)
     found = json.loads(out, parse_constant=pytest.fail)
@@ -97,7 +97,7 @@ def test_allowed_differences_repeats_and_one_run_alone(data, runs, capsys):
     assert code == 0 and out.startswith("## full_score on tiny 1, SYNTHETIC data, 2 repeats\n")
     code, out, _ = run(capsys, "compare", paths[0], "--data", str(data))
     assert code == 0 and "there are no two judges to compare" in out
-    assert "good agrees better with the reference than every judge that never looks at a video" in out
+    assert "good agrees better with the reference than every no-video baseline" in out
 
 
 def test_raters_are_chosen_by_name_and_a_consensus_alone_is_nobody(data, runs, capsys, tmp_path):

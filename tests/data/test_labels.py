@@ -31,7 +31,7 @@ def with_manikin(folder: Path, edit: Edit) -> Path:
 
 def pairs(dataset: Dataset, names: list[str] | None = None) -> list[str]:
     """The pairs of raters whose agreement is shown."""
-    return rater_rows(dataset, None, names).of("physicians with each other", metric="qwk").names("row")[:-1]
+    return rater_rows(dataset, None, names).of("inter-physician agreement", metric="qwk").names("row")[:-1]
 
 
 @pytest.mark.parametrize("kind", ["instrument", "model"])

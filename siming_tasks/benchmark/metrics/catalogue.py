@@ -144,7 +144,7 @@ _E: tuple[Answer, ...] = ("error",)
 _ROWS = (
     Metric("plcc", "PLCC", "PLCC", _S, _totals(ranks=False)),
     Metric("srcc", "SRCC", "SRCC", _S, _totals(ranks=True)),
-    Metric("qwk", "kappa (qwk)", "kappa (quadratic)", _S, _kappa, headline=True),
+    Metric("qwk", "kappa (quadratic)", "kappa (quadratic)", _S, _kappa, headline=True),
     Metric("mcc", "MCC", "MCC", _E,
            _verdicts(classification.mcc, Reason.ONE_CLASS, Reason.ONE_CLASS, share=False), headline=True),
     Metric("precision", "P", "Precision", _E,

@@ -1,4 +1,4 @@
-"""Judges that never look at a video: constants, what each step usually gets, shuffled answers, and a stop-watch.
+"""No-video baselines: constants, what each step usually gets, shuffled answers, and a stop-watch.
 
 A judge that agrees no better than the best of them has shown nothing. What needs labels takes those of other clusters
 alone, so that none of them knows the exam that it judges.
@@ -140,11 +140,11 @@ JUDGES: Mapping[str, tuple[Callable[[ScoreMatrix], FloatArray], str]] = {
 SAME_TOTAL = ("step-prior", "site-step-prior")
 """Judges that give every video the same total but for the labels left out: a correlation of them means nothing."""
 
-SHUFFLED = "shuffled-self"
+SHUFFLED = "shuffled-answers"
 """Name of the judge's own answers, given to other videos of the same site."""
 
 
-def no_video_judges(matrix: ScoreMatrix) -> dict[str, ScoreMatrix]:
+def no_video_baselines(matrix: ScoreMatrix) -> dict[str, ScoreMatrix]:
     """Answers of every judge that can judge these data, with full points (or "correct") where one knows nothing."""
     needs = {
         "site-step-prior": len(set(matrix.sites)) > 1,
@@ -154,7 +154,7 @@ def no_video_judges(matrix: ScoreMatrix) -> dict[str, ScoreMatrix]:
     return {name: judge.imputed() for name, judge in made.items() if judge.answered.any()}
 
 
-def shuffled_self(
+def shuffled_answers(
     matrix: ScoreMatrix, key: str, mapping: LabelMapping = "absolute", positive: Positive = "error"
 ) -> Jackknifed | None:
     """A metric of a judge's own answers, exchanged between videos within each step and site: in exact expectation.

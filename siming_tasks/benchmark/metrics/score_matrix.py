@@ -37,7 +37,7 @@ class ScoreMatrix(ShortRepr):
         spans: start and end of each step in seconds, ``float[V, S, 2]``, for the judge that knows the clock alone; NaN
             where unknown or where the setting does not show them. None: unknown.
         durations: of each video in seconds, ``float[V]``; None: unknown.
-        sites: the site of each video, V names; empty where none is stated. Judges that never look know it too.
+        sites: the site of each video, V names; empty where none is stated. No-video baselines know it too.
         clusters: the name of each video's cluster, V names; the videos' own ids where the unit is the video. Videos of
             one cluster share a performance, a student or a site and are not independent: they are left out together.
         unit: what a cluster is: ``"video"``, ``"performance"``, ``"student"`` or ``"site"``.

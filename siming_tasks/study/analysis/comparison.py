@@ -1,4 +1,4 @@
-"""Comparison of judges over the same videos: values, paired differences, ranks, and what they add to never looking."""
+"""Comparison of judges over the same videos: values, paired differences, ranks, leads over no-video baselines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, COVERAGE, headli
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
 from siming_tasks.benchmark.metrics.evaluate import ANSWERED, RANKED, flagged
 from siming_tasks.benchmark.metrics.jackknife import Jackknifed, holm, jackknife, quantile_of_t
-from siming_tasks.benchmark.metrics.no_video import SAME_TOTAL, SHUFFLED, no_video_judges, shuffled_self
+from siming_tasks.benchmark.metrics.no_video import SAME_TOTAL, SHUFFLED, no_video_baselines, shuffled_answers
 from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
 from siming_tasks.benchmark.metrics.thresholds import ALPHA, COMPARABLE, FEWEST, LEVEL, MARGIN, NOISE, POWER
@@ -27,7 +27,7 @@ from siming_tasks.study.analysis.tables import TableText
 from siming_tasks.study.words import reason, say
 
 DIFFERENCES = "differences"
-NO_VIDEO, OVER_NO_VIDEO = "judges that never look", "over the best judge that never looks"
+NO_VIDEO, OVER_NO_VIDEO = "no-video baselines", "lead over the best no-video baseline"
 _METRICS = {key: CATALOGUE[key].label for key in CATALOGUE}
 TABLES: Mapping[str, TableText] = {
     ANSWERED: TableText(
@@ -43,11 +43,11 @@ TABLES: Mapping[str, TableText] = {
         _METRICS,
     ),
     NO_VIDEO: TableText(
-        "Judges that never look", "Judges that see no video, against {reference}, on the same questions.", _METRICS
+        "No-video baselines", "Judges that see no video, against {reference}, on the same questions.", _METRICS
     ),
     OVER_NO_VIDEO: TableText(
-        "Over the best judge that never looks",
-        "Each judge minus the best judge that never looks, both against {reference}, paired over the videos.",
+        "Lead over the best no-video baseline",
+        "Each judge minus the best no-video baseline, both against {reference}, paired over the videos.",
         _METRICS,
     ),
 }
@@ -96,14 +96,14 @@ class Comparison(Shown):
         setting: its name.
         runs: names of the judges, in the order given.
         answer: the kind of answer.
-        rows: of every table (``answered``, ``ranked``, ``differences``, ``judges that never look``, ``over the best
-            judge that never looks``, and those of :mod:`siming_tasks.study.analysis.physicians` with ``RUN: `` before a
+        rows: of every table (``answered``, ``ranked``, ``differences``, ``no-video baselines``, ``lead over the
+            best no-video baseline``, and those of :mod:`siming_tasks.study.analysis.physicians` with ``RUN: `` before a
             row).
         pairs: differences in the headline metric.
         ranks: by run; ``unranked``: why a run has no rank.
-        rivals: by run, the best judge that never looks; ``beats``: whether it is better than every one of them beyond
+        rivals: by run, the best no-video baseline; ``beats``: whether it is better than every one of them beyond
             chance (None: not tested).
-        physicians: by run, its place beside the physicians; empty without two. ``unseen``: judges that never look and
+        physicians: by run, its place beside the physicians; empty without two. ``unseen``: no-video baselines
             that the same test does not call inferior: it then says nothing.
         detectable: difference in the headline metric that would be found with power .8; None: unknown.
         tests: number of tests that Holm's correction is over.
@@ -204,7 +204,7 @@ def pair_sentence(pair: Pair, first: str, second: str, *, metric: str, over: str
 
 
 def no_video_sentence(made: Comparison, runs: Sequence[str]) -> str:
-    """Sentences on the tests of some runs beside the judges that never look; of one run also its lead."""
+    """Sentences on the tests of some runs beside the no-video baselines; of one run also its lead."""
     better, others = ([run for run in runs if made.beats.get(run) is beats] for beats in (True, False))
     said, lead = [], ""
     if len(runs) == 1 and runs[0] in made.rivals:
@@ -274,13 +274,13 @@ def compare_judges(
         rows += [lead.at(DIFFERENCES, f"{a} minus {b}", metric) for metric, lead in leads.items()]
         if not {a, b} & {*unranked}:
             pairs.append(_pair(a, b, leads[key], judges, mapping))
-    never_look = no_video_judges(next(iter(imputed.values())))
-    unseen_rows, rivals, beats = _over_no_video(judges, held, never_look, mapping)
+    baselines = no_video_baselines(next(iter(imputed.values())))
+    unseen_rows, rivals, beats = _over_no_video(judges, held, baselines, mapping)
     beside, unseen = dict[str, BesidePhysicians](), list[str]()
     if points and pairs_of(first, points):
         how: dict[str, Any] = {"margin": margin, "mapping": mapping}
         beside, tried = ({name: beside_physicians(matrix, points, **how) for name, matrix in of.items()}
-                         for of in (judges, never_look))  # fmt: skip
+                         for of in (judges, baselines))  # fmt: skip
         unseen = [name for name, each in tried.items() if each.verdict in ("equivalent", "not inferior")]
         rows += physician_rows(first, points, mapping=mapping)
         rows += [row.at(row=f"{name}: {row.row}") for name, each in beside.items() for row in each.rows]
@@ -329,13 +329,13 @@ def _lead(a: Jackknifed, b: Jackknifed, key: str, share: float) -> Estimate:
 
 
 def _over_no_video(
-    judges: Mapping[str, ScoreMatrix], held: Held, never_look: Mapping[str, ScoreMatrix], mapping: LabelMapping
+    judges: Mapping[str, ScoreMatrix], held: Held, baselines: Mapping[str, ScoreMatrix], mapping: LabelMapping
 ) -> tuple[list[Estimate], dict[str, str], dict[str, bool | None]]:
-    """Rows of the judges that never look and of the lead over the best; by run, that one, and if it beats every one."""
+    """Rows of the no-video baselines and of the lead over the best; by run, that one, and if it beats every one."""
     answer = next(iter(judges.values())).answer
     key, metrics = headline(answer), select(answer, compared=True)
     unseen = {(name, metric): jackknife(statistic(metric, mapping), matrix)
-              for name, matrix in never_look.items() for metric in metrics}  # fmt: skip
+              for name, matrix in baselines.items() for metric in metrics}  # fmt: skip
     rows = []
     for (name, metric), value in unseen.items():
         means_nothing = metric in ("plcc", "srcc") and name in SAME_TOTAL
@@ -345,7 +345,7 @@ def _over_no_video(
     beats: dict[str, bool | None] = {}
     for run, matrix in judges.items():
         others = {name: value for (name, metric), value in unseen.items() if metric == key}
-        own = shuffled_self(matrix.imputed(), key, mapping)
+        own = shuffled_answers(matrix.imputed(), key, mapping)
         if own is not None:
             others[SHUFFLED] = own
             rows.append(own.estimate().at(NO_VIDEO, f"{SHUFFLED} of {run}", key))

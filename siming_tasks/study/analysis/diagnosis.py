@@ -54,7 +54,7 @@ def diagnose(
         >>> from siming_tasks import diagnose, open_dataset, read_run
         >>> rows = diagnose(read_run(physician, open_dataset(exams)), "full_score")
         >>> rows.names("table")[:3], len(rows.of("steps").names("row"))
-        (['answered', 'ranked', 'physicians with each other'], 33)
+        (['answered', 'ranked', 'inter-physician agreement'], 33)
     """
     run, setting, options = load(run), setting_named(setting), Options.of(options)
     if not run.records.get(setting):

@@ -23,12 +23,12 @@ from siming_tasks.study.analysis.pairs import Raters, side_by_side
 from siming_tasks.study.analysis.tables import TableText
 from siming_tasks.study.words import say
 
-EACH_OTHER, WITH_EACH, MINUS = "physicians with each other", "judge with each physician", "judge minus physicians"
+EACH_OTHER, WITH_EACH, MINUS = "inter-physician agreement", "judge with each physician", "judge minus physicians"
 MEAN = "mean of the pairs"
 _METRICS = {**{key: CATALOGUE[key].label for key in select(symmetric=True)}, "differ": "differ"}
 TABLES: Mapping[str, TableText] = {
     EACH_OTHER: TableText(
-        "Physicians with each other", "Each physician against each other one, on the steps that both scored.", _METRICS
+        "Inter-physician agreement", "Each physician against each other one, on the steps that both scored.", _METRICS
     ),
     WITH_EACH: TableText(
         "Judge with each physician",
@@ -50,7 +50,7 @@ def pairs_of(matrix: ScoreMatrix, points: Raters) -> dict[tuple[str, str], Score
 
 
 def physician_rows(matrix: ScoreMatrix, points: Raters, *, mapping: LabelMapping = "absolute") -> Rows:
-    """Agreement of the physicians with each other: a row a pair, and the mean over the pairs.
+    """Table ``inter-physician agreement``: one row per pair, and the mean over the pairs.
 
     ``differ`` is the share of the steps to which they gave different points.
     """
@@ -148,7 +148,7 @@ def copied_physician(judge: ScoreMatrix, points: Raters) -> str:
 
 
 def physician_sentence(beside: BesidePhysicians, judge: str, answer: str, unseen: Sequence[str] = ()) -> str:
-    """The claim that the tests allow; ``unseen``: judges that never look and are not inferior by the same test."""
+    """The claim that the tests allow; ``unseen``: no-video baselines that are not inferior by the same test."""
     metric = CATALOGUE[headline(answer)].title  # type: ignore[arg-type]
     if unseen and beside.verdict in ("equivalent", "not inferior"):
         names = ", ".join(name.replace("-", " ") for name in unseen)

@@ -46,7 +46,7 @@ TABLES: Mapping[str, TableText] = {
 def rater_rows(dataset: Dataset, options: Options | None = None, names: Sequence[str] | None = None) -> Rows:
     """Every table about the raters of a data set; its physicians, or those named (at least two).
 
-    Tables ``physicians with each other`` (points, and rows ``verdicts: ...``), ``severity``, ``raters by step`` and
+    Tables ``inter-physician agreement`` (points, and rows ``verdicts: ...``), ``severity``, ``raters by step`` and
     ``raters and consensus``.
 
     Raises:

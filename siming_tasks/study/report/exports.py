@@ -78,7 +78,7 @@ def comparison_table(standing: Standing, *, alone: bool = False) -> Table:
     rows = [*standing.rows, *standing.apart_rows]
     humans = any(row.physicians for row in rows)
     with_each = [f"With each {standing.people[:-1]}", f"Minus the {standing.people}"] if humans else []
-    heads = ["Judge", "Kind", "Rank", standing.metric, *with_each, "Over the best judge that never looks", "That judge",
+    heads = ["Judge", "Kind", "Rank", standing.metric, *with_each, "Lead over the best no-video baseline", "That judge",
              "Beats every such judge", "Better than", "Answered", *_NOTES[: 1 + alone]]  # fmt: skip
     lines = []
     for row in rows:
@@ -104,7 +104,7 @@ def _notes(standing: Standing, row: JudgeRow, alone: bool) -> list[Name]:
 
 
 def metrics_table(standing: Standing, *, alone: bool = False) -> Table:
-    """The other metrics of a setting, one line for each judge, those that never look, and the physicians."""
+    """The other metrics of a setting, one line for each judge, the no-video baselines, and the physicians."""
     known = standing.comparison.rows if standing.comparison else Rows()
     keys = [key for key in select(TASKS[standing.setting].answer, compared=True) if key != standing.headline]
     heads = ["Judge", *(CATALOGUE[key].title for key in keys), *(_NOTES if alone else ())]

@@ -1,6 +1,6 @@
 """The one figure: a row for each judge, with its interval in two panels that share the names and the scale.
 
-The left panel is agreement with the reference labels, over the zone of judges that never look; the right one agreement
+The left panel is agreement with the reference labels, over the zone of no-video baselines; the right one agreement
 with each physician, over the band of the physicians' agreement with each other (the reference, which they made
 together, is not on that scale). The same SVG stands in the page (coloured by the style sheet, light and dark, once wide
 and once for phones) and in ``figures/`` for papers (with its colours in it).

@@ -34,7 +34,7 @@ from siming_tasks.study.analysis.physicians import EACH_OTHER, MEAN, MINUS, WITH
 from siming_tasks.study.results.comparable import TaskRun, comparison_entries, groups
 from siming_tasks.study.words import say
 
-HUMANS = "physicians with each other"
+HUMANS = "inter-physician agreement"
 NO_MODEL = {"reference": say("reference judge"), "supervised": say("supervised")}
 """Why a judge of such a role has no rank beside models."""
 
@@ -74,7 +74,7 @@ class Entrant:
 
 @dataclass(frozen=True)
 class JudgeRow:
-    """One line of the comparison: a judge, a judge that never looks, or the physicians.
+    """One line of the comparison: a judge, a no-video baseline, or the physicians.
 
     Attributes:
         name: of the judge.
@@ -83,7 +83,7 @@ class JudgeRow:
         rank: in words, such as ``1 to 3``; empty without one.
         value: the headline metric against the reference, as ranked.
         physicians: mean agreement with each physician; ``minus``: less theirs with each other.
-        over: lead over the best judge that never looks, ``rival``; ``beats``: better than every one of them.
+        over: lead over the best no-video baseline, ``rival``; ``beats``: better than every one of them.
         better_than: runs that it is better than, of the ranked others; None without a rank.
         answered: share of the asked steps.
         notes: what a reader must know before reading the line.
@@ -162,7 +162,7 @@ class Standing:
 
     @cached_property
     def rows(self) -> list[JudgeRow]:
-        """The judges, best first; then those that never look, and the physicians with each other."""
+        """The judges, best first; then the no-video baselines and the inter-physician agreement."""
         made = self.comparison
         if made is None:
             return []

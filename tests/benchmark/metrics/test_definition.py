@@ -16,7 +16,7 @@ from siming_tasks.benchmark.metrics.catalogue import select, statistic
 from siming_tasks.benchmark.metrics.evaluate import ALL, ANSWERED, RANKED, READINGS
 from siming_tasks.benchmark.metrics.jackknife import difference, holm
 from siming_tasks.benchmark.metrics.labels import CUTS
-from siming_tasks.benchmark.metrics.no_video import no_video_judges, shuffled_self
+from siming_tasks.benchmark.metrics.no_video import no_video_baselines, shuffled_answers
 from siming_tasks.study.analysis.comparison import compare_judges
 from siming_tasks.study.analysis.physicians import MEAN, MINUS, beside_physicians
 from tests.frozen.cases import matrices
@@ -139,10 +139,10 @@ def test_other_readings(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_differences_and_judges_that_never_look(name):
+def test_differences_and_no_video_baselines(name):
     matrix = CASES[name].sorted()
     imputed, judge = matrix.imputed(), page.ranked(judge_of(matrix))
-    theirs = no_video_judges(imputed)
+    theirs = no_video_baselines(imputed)
     mine = {"step-prior": page.step_prior(judge), "site-step-prior": page.step_prior(judge, within_sites=True)}
     for label, other in mine.items():
         if label not in theirs:
@@ -155,7 +155,7 @@ def test_differences_and_judges_that_never_look(name):
             same(difference(statistic(key), imputed, theirs[label]), page.estimate(lead), name, key, tested=True)
     for key in ("qwk",) if matrix.answer == "score" else ("mcc", "precision", "recall", "f1"):
         expected = page.jackknife(judge, key, page.shuffled)
-        found = shuffled_self(imputed, key)
+        found = shuffled_answers(imputed, key)
         assert (found.value, *found.without) == pytest.approx(
             (expected.value, *expected.without), abs=1e-11, nan_ok=True
         )

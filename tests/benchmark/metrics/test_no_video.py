@@ -1,4 +1,4 @@
-"""Judges that never look: what they know, and what they must not know."""
+"""No-video baselines: what they know, and what they must not know."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from siming_tasks.benchmark.metrics.no_video import (
     always_correct,
     always_failed,
     clock,
-    no_video_judges,
-    shuffled_self,
+    no_video_baselines,
+    shuffled_answers,
     site_step_prior,
     step_prior,
 )
@@ -60,18 +60,18 @@ def test_within_a_site_only_its_own_labels_are_known(matrix):
     said = site_step_prior(made)
     assert said[:4].tolist() == made.reference[:4].tolist()
     assert np.isnan(said[4]).all()  # the only one of its site: nothing is known
-    assert no_video_judges(made)["site-step-prior"].predicted[4].tolist() == [3, 3]  # as any missing answer
+    assert no_video_baselines(made)["site-step-prior"].predicted[4].tolist() == [3, 3]  # as any missing answer
 
 
 def test_which_judges_there_are(matrix, exams):
     plain = exams(np.random.default_rng(2), videos=12, steps=3)
-    assert set(no_video_judges(plain)) == {"always-correct", "always-failed", "step-prior"}
-    assert set(no_video_judges(replace(plain, sites=("x",) * 12, durations=np.arange(12.0)))) == {*JUDGES} - {
+    assert set(no_video_baselines(plain)) == {"always-correct", "always-failed", "step-prior"}
+    assert set(no_video_baselines(replace(plain, sites=("x",) * 12, durations=np.arange(12.0)))) == {*JUDGES} - {
         "site-step-prior"
     }
-    assert "clock" in no_video_judges(replace(plain, spans=np.zeros((12, 3, 2))))
+    assert "clock" in no_video_baselines(replace(plain, spans=np.zeros((12, 3, 2))))
     alone = matrix([[1, 2]], [[1, 2]], sites=("x",), durations=[9.0])
-    assert set(no_video_judges(alone)) == {"always-correct", "always-failed"}  # no other video to learn from
+    assert set(no_video_baselines(alone)) == {"always-correct", "always-failed"}  # no other video to learn from
 
 
 def severe_sites(rng, videos=200, steps=12):
@@ -112,7 +112,7 @@ def test_the_clock_is_that_of_the_page():
 
 
 @pytest.mark.parametrize(("answer", "key"), [("score", "qwk"), ("error", "mcc"), ("error", "f1")])
-def test_shuffled_self_is_the_mean_over_shufflings(answer, key):
+def test_shuffled_answers_is_the_mean_over_shufflings(answer, key):
     """Tables of counts are the mean of those of random shufflings within step and site."""
     rng = np.random.default_rng(5)
     made = make_exams(rng, videos=60, steps=3, answer=answer, sites=tuple(rng.choice(["x", "y"], 60)))
@@ -123,24 +123,24 @@ def test_shuffled_self_is_the_mean_over_shufflings(answer, key):
             rows = np.array(made.sites) == site
             said[rows] = rng.permuted(said[rows], axis=0)
         tables.append(counted.counts(made.predicting(said)).sum(axis=0))
-    assert shuffled_self(made, key).value == pytest.approx(counted.function(np.mean(tables, axis=0)), abs=0.02)
+    assert shuffled_answers(made, key).value == pytest.approx(counted.function(np.mean(tables, axis=0)), abs=0.02)
 
 
-def test_shuffled_self_of_the_site_judge_is_itself():
+def test_shuffled_answers_of_the_site_judge_is_itself():
     """What is the same for all videos of a site survives the shuffling."""
     made = severe_sites(np.random.default_rng(8))
     rate = {site: made.reference_wrong[np.array(made.sites) == site].mean(axis=0) for site in set(made.sites)}
     judge = made.predicting(np.array([rate[site] > 0.3 for site in made.sites], float))
-    assert shuffled_self(judge, "mcc").value == pytest.approx(jackknife(statistic("mcc"), judge).value, abs=1e-12)
-    assert shuffled_self(make_exams(np.random.default_rng(9)), "plcc") is None
+    assert shuffled_answers(judge, "mcc").value == pytest.approx(jackknife(statistic("mcc"), judge).value, abs=1e-12)
+    assert shuffled_answers(make_exams(np.random.default_rng(9)), "plcc") is None
     alike = make_matrix(np.full((6, 2), 3.0), np.full((6, 2), 3.0))
-    assert shuffled_self(alike, "qwk").estimate().why == "not-shuffled"
+    assert shuffled_answers(alike, "qwk").estimate().why == "not-shuffled"
 
 
-def test_a_judge_that_knows_nothing_is_as_good_as_its_shuffled_self():
+def test_a_judge_that_knows_nothing_is_as_good_as_its_shuffled_answers():
     rng, leads = np.random.default_rng(10), []
     for _ in range(200):
         made = make_exams(rng, videos=40, steps=5, agreement=0.0)
-        lead = (jackknife(statistic("qwk"), made) - shuffled_self(made, "qwk")).estimate(tested=True)
+        lead = (jackknife(statistic("qwk"), made) - shuffled_answers(made, "qwk")).estimate(tested=True)
         leads.append(lead.p <= 0.05)
     assert np.mean(leads) <= 0.085

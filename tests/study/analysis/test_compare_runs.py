@@ -40,7 +40,7 @@ def test_runs_are_given_as_files_or_loaded_and_the_physicians_stand_beside_them(
     points, label = rater_points(dataset, matrix), dataset.videos[3].step(matrix.step_ids[5])
     assert list(points) == ["rater_a", "rater_b"] and points["rater_a"][3, 5] == label.scores["rater_a"]
     assert set(from_files.physicians) == {"good", "weak"}
-    assert from_files.rows.one("physicians with each other", "rater_a and rater_b", "qwk").value is not None
+    assert from_files.rows.one("inter-physician agreement", "rater_a and rater_b", "qwk").value is not None
 
 
 def test_what_is_refused(runs, dataset, tmp_path):

@@ -146,7 +146,7 @@ def test_knowing_the_hospital_beats_not_every_judge_that_never_looks():
     found = compare_judges({"site": judge})
     assert found.value("site").low > 0.1  # alone it looks like something
     assert compare_judges({"site": replace(judge, sites=())}).beats["site"] is True  # where no site is stated
-    assert found.beats["site"] is False and found.rivals["site"] in ("site-step-prior", "shuffled-self")
+    assert found.beats["site"] is False and found.rivals["site"] in ("site-step-prior", "shuffled-answers")
     lead = found.rows.one(OVER_NO_VIDEO, "site", "mcc")
     assert lead.value <= 1e-9 if lead.low is None else lead.low <= 0
     looking = np.random.default_rng(9).random(usual.shape) < 0.4
@@ -154,17 +154,16 @@ def test_knowing_the_hospital_beats_not_every_judge_that_never_looks():
     assert compare_judges({"looks": looks}).beats["looks"] is True
 
 
-def test_who_beats_the_judges_that_never_look(judges):
+def test_who_beats_the_no_video_baselines(judges):
     found = compare_judges(judges)
     assert found.beats["good"] is True and found.beats["constant"] is False  # it is the same as always correct
     assert found.beats["weak"] == (found.rows.one(OVER_NO_VIDEO, "weak", "qwk").low > 0)
     assert no_video_sentence(found, ["good", "constant"]) == (
-        "good agrees better with the reference than every judge that never looks at a video; of constant this is not "
-        "shown."
+        "good agrees better with the reference than every no-video baseline; of constant this is not shown."
     )
     lead = found.rows.one(OVER_NO_VIDEO, "constant", "qwk")
     assert no_video_sentence(found, ["constant"]) == (
-        "It is not shown that constant agrees better than every judge that never looks at a video (its lead over the "
+        "It is not shown that constant agrees better than every no-video baseline (its lead over the "
         f"best of them, {found.rivals['constant'].replace('-', ' ')}: {lead})."
     )
     assert (

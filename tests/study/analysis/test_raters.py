@@ -41,7 +41,7 @@ def labels(points: np.ndarray) -> np.ndarray:
 def test_agreement_of_every_pair_equals_other_libraries() -> None:
     points = {"a": drawn(1), "b": drawn(2), "c": drawn(3)}
     rows = rater_rows(dataset(points))
-    table, kappas = rows.of("physicians with each other"), []
+    table, kappas = rows.of("inter-physician agreement"), []
     for first, second in (("a", "b"), ("a", "c"), ("b", "c")):
         x, y = points[first], points[second]
         kappas.append(cohen_kappa_score(labels(x).ravel(), labels(y).ravel(), weights="quadratic"))

@@ -87,11 +87,11 @@ def test_rows_are_a_table_with_reasons_p_values_and_flags_below() -> None:
     text = shown()
     assert text.startswith("### Differences\n") and "### Something new\n" in text
     head, _, first, second = [line for line in text.splitlines() if line.startswith("|")][:4]
-    assert [cell.strip() for cell in head.strip("|").split("|")] == ["", "PLCC", "kappa (qwk)"]
+    assert [cell.strip() for cell in head.strip("|").split("|")] == ["", "PLCC", "kappa (quadratic)"]
     assert [cell.strip() for cell in first.strip("|").split("|")] == ["a minus b", "-", "0.500 [0.300, 0.700]"]
     assert second.endswith("| 0.250‡ |") and "<img>" not in second, "names of strangers are no markup"
     differences, _, new = text.replace("\\", "").partition("### Something new")
-    assert "a minus b, kappa (qwk): p = < 0.001" in differences and "p = 0.040 (Holm 0.080)" in differences
+    assert "a minus b, kappa (quadratic): p = < 0.001" in differences and "p = 0.040 (Holm 0.080)" in differences
     assert "0/0. (a minus b)" in differences
     assert "Fewer than 20 videos" in new and "Fewer than 20 videos" not in differences
     assert number(ROWS[0]).comparable and not number(ROWS[2]).comparable

@@ -44,7 +44,7 @@ ROLE_TITLES = {
     "reference": "reference judge: no model",
     "supervised": "baseline learnt from labels",
     "human": "physicians",
-    "no_video": "judge that never looks",
+    "no_video": "no-video baseline",
 }
 SCRIPT_WORDS = ("no video", "no parts", "no reply", "no place", "no prompt")
 """Sentences that the scripts say."""
