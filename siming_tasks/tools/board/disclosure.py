@@ -131,7 +131,7 @@ def _public(row: JudgeRow) -> dict[str, Any]:
         "value": found.value,
         "low": found.low,
         "high": found.high,
-        "beats_every_judge_that_never_looks": row.beats,
+        "beats_all_no_video_baselines": row.beats,
         "better_than": list(better) if better else None,
         "answered": None if row.answered is None or row.answered.value is None else round(row.answered.value, 3),
     }

@@ -103,7 +103,7 @@ def test_an_interrupted_run_keeps_its_replies(runs: Runs, kept: Callable[[], Any
         if number == 7:
             os.kill(warm.pid, signal.SIGINT)
         if number >= 7:  # slower than any machine is to interrupt
-            time.sleep(3)
+            time.sleep(10)
         return points(images, text)
 
     runs.answer = interrupting

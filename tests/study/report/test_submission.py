@@ -130,7 +130,7 @@ def test_all_that_a_board_says_of_the_labels_is_a_few_coarse_numbers(dozen: Data
     written, page, *_ = board_of(dozen, tmp_path / "inbox")
     rows = [row for part in written["settings"] for row in (*part["judges"], *part["no_video"])]
     assert {key for row in rows for key in row} == {
-        "name", "rank", "value", "low", "high", "beats_every_judge_that_never_looks", "better_than", "answered",
+        "name", "rank", "value", "low", "high", "beats_all_no_video_baselines", "better_than", "answered",
     }  # fmt: skip
     numbers = [(row[key], digits) for row in rows for key, digits in (("value", 3), ("low", 2), ("high", 2))]
     known = [(value, digits) for value, digits in numbers if value is not None]
