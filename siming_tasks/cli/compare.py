@@ -100,9 +100,9 @@ def _section(part: Comparison, reference: str) -> Section:
     if part.detectable:
         notes.append(f"A difference of {part.detectable:.3f} would be found with a chance of 80 %.")
     section: Section = [Table(["run", "rank", part.headline], lines, notes=notes)]
-    section += [literal(no_video_sentence(part, [run])) for run in part.order]
+    section += [literal(no_video_sentence(part, [run])) for run in part.judged]
     section += [literal(physician_sentence(part.physicians[run], run, part.answer, part.unseen))
-                for run in part.order if run in part.physicians]  # fmt: skip
+                for run in part.judged if run in part.physicians]  # fmt: skip
     return section + row_section(part.rows, reference=reference)
 
 

@@ -22,26 +22,31 @@ WORDS: Mapping[str, str] = {
     "intervals": "Brackets hold 95 % intervals over {clusters}.",
     # the verdicts: of the judges
     "alone": "{judge} agrees with the reference by {value} in {metric}, over {over}.",
-    "no pair": "By {metric} over {over} there are no two judges to compare{why}.",
+    "no pair": "Fewer than two judges can be ranked in {metric}, over {over}{why}.",
     "pair better": "{first} agrees better with the reference than {second}: by {size} in {metric}{p}, over {over}.",
-    "pair not shown": "It is not shown that {first} agrees better than {second}: a difference of {size} in "
+    "pair open": "It is open which agrees better with the reference, {first} or {second}: they differ by {size} in "
     "{metric}{why}, over {over}.",
+    "pair equal": "{first} and {second} give the same answers, over {over}.",
     "pair not tested": "{first} and {second} are not tested: {why}, over {over}.",
     "none": "No judge agrees with the reference better than chance in {metric}, over {over}; the largest: {first}.",
     "best": "{first} agrees better with the reference than each of {others} others in {metric}, over {over}.",
-    "may be best": "{top} of {judges} judges may be the best in {metric}, over {over}: {named}.",
+    "may be best": "{named} lead in {metric}; {over} cannot tell these {top} of {judges} judges apart.",
     # ... of the physicians
-    "equivalent": "{judge} agrees with these physicians as they agree with each other, within {margin:g} {metric}.",
-    "not inferior": "{judge} agrees with these physicians no less than they do with each other, less a margin of "
-    "{margin:g} {metric}.",
-    "not shown": "It is not shown that {judge} agrees with these physicians as they do with each other: its "
-    "agreement may be lower by {margin:g} {metric} or more.",
-    "not tested": "Whether {judge} agrees with these physicians as they do with each other cannot be tested here.",
-    "cannot tell": "The test cannot tell here: {judges}, without any video, meets the margin of {margin} too.",
+    "physicians as good": "{judge} agrees with the physicians as well as they do with each other, within {margin:g} "
+    "{metric} (difference {size}).",
+    "physicians better": "{judge} agrees better with the physicians than they do with each other: by {size} {metric}.",
+    "physicians worse": "{judge} agrees less well with the physicians than they do with each other: by {size} "
+    "{metric}.",
+    "physicians open": "It is open whether {judge} agrees with the physicians as well as they do with each other: the "
+    "difference is {size} {metric}.",
+    "physicians not tested": "Whether {judge} agrees with the physicians as well as they do with each other is not "
+    "tested here. {why}",
+    "cannot tell": "The test cannot tell here: {judges}, without any video, passes it too (margin {margin}).",
     "copy": "Its answers are the points of {physician}, who is left out.",
     # ... of the no-video baselines
-    "beats": "{judges} better with the reference than every no-video baseline{others}.",
-    "beats none": "It is not shown that {judges} agrees better than every no-video baseline{lead}.",
+    "beats": "{judges} better with the reference than each of the {tried} no-video baselines tried here{others}.",
+    "beats none": "It is not shown that {judges} agrees better with the reference than each of the {tried} no-video "
+    "baselines tried here{lead}.",
     "never tested": "{judge} is not tested against the no-video baselines: {why}.",
     # the comparison
     "band": "green: inter-physician agreement",
@@ -49,15 +54,15 @@ WORDS: Mapping[str, str] = {
     "missing": "A missing answer counts as full points or as “correct”.",
     "rank": "The rank, and the ranks that chance leaves open.",
     "with each": "Agreement with each physician, averaged.",
-    "over": "The judge minus the best no-video baseline.",
+    "over": "The judge minus the no-video baseline over which its lead is least sure.",
     "than": "Ranked judges that it is better than, beyond chance.",
     "answered": "Share of the asked steps that have an answer.",
     "detectable": "A difference of {value} would have been found in four of five such studies.",
     "pairs": "Each difference is the first judge minus the second; p is corrected for {tests} tests (Holm).",
     "apart": "These runs were asked or shown something else: their values do not stand beside those above.",
     # why a judge has no rank, and what else a row says
-    "reference judge": "Reference judge, no model: not ranked.",
-    "supervised": "Learnt from these labels: not ranked.",
+    "reference judge": "A reference judge is not ranked.",
+    "supervised": "A judge that learnt from these labels is not ranked.",
     "partial": "It answered less than 95 % of the steps.",
     "not comparable": "‡ rests on less than 95 % of the asked steps: neither ranked nor tested.",
     "few videos": "Fewer than {few} videos: intervals of so few hold the truth in 90 to 98 % of studies.",

@@ -55,7 +55,7 @@ def test_compare_prints_a_sentence_and_every_table_and_json_holds_the_same(data,
     )
     assert first.endswith("over 12 SYNTHETIC exams.**")
     titles = ["Agreement", "Differences", "Inter-physician agreement", "Judge with each physician"]
-    titles += ["Judge minus physicians", "No-video baselines", "Lead over the best no-video baseline"]
+    titles += ["Judge minus physicians", "No-video baselines", "Lead over the no-video baselines"]
     for title in titles:
         assert f"\n### {title}\n" in out
     assert "| good minus weak |" in out and "| shuffled-answers of good |" in out

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from siming_tasks.benchmark.metrics.estimate import Estimate
 from siming_tasks.benchmark.metrics.reasons import Flag, Reason
 from siming_tasks.benchmark.metrics.score_matrix import BoolArray, FloatArray, ScoreMatrix
-from siming_tasks.benchmark.metrics.thresholds import FEW_VIDEOS, FEWEST, LEVEL, NOISE
+from siming_tasks.benchmark.metrics.thresholds import FEW_VIDEOS, FEWEST, FEWEST_ALIKE, LEVEL, NOISE
 from siming_tasks.common.errors import DataError
 
 Plain = Callable[[ScoreMatrix], float]
@@ -90,7 +90,10 @@ class Jackknifed:
         low, high = self._ends(stderr, degrees, n)
         if math.isnan(low):
             perfect = stderr > NOISE or (self.fisher and abs(self.value) == 1)
-            return replace(found, why=Reason.PERFECT_CORRELATION if perfect else Reason.NO_VARIATION)
+            sure = tested and not perfect and clusters >= FEWEST_ALIKE and abs(self.value) > NOISE
+            # each of c clusters shows the same difference: the sign test's p
+            p = 2 * 0.5**clusters if sure else None
+            return replace(found, p=p, why=Reason.PERFECT_CORRELATION if perfect else Reason.NO_VARIATION)
         low, high = max(low, self.range[0]), min(high, self.range[1])
         return replace(found, low=low, high=high, p=2 * p_of_t(abs(self.value) / stderr, degrees) if tested else None)
 

@@ -12,6 +12,8 @@ FEWEST = 5
 """Clusters below which there is neither an interval nor a test; a larger unit of which there are fewer is fixed."""
 FEW_VIDEOS = 20
 """Videos below which a number is marked ``few videos``: intervals of so few hold the truth in 90 to 98 % of studies."""
+FEWEST_ALIKE = 6
+"""Clusters below which a difference that is the same without any of them is not tested: 2 / 2**6 is below .05."""
 NOISE = 1e-9
 """A standard error below this is rounding: nothing varies."""
 COMPARABLE = 0.95

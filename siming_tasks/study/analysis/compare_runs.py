@@ -169,8 +169,9 @@ def _compare(
         silent = next(name for name, matrix in judges.items() if not matrix.answered.any())
         raise DataError(f"Run {silent!r} has nothing to compare: no step has an answer.")
     points = rater_points(dataset, next(iter(judges.values())))
+    roles = {run.name: run.source.role for run in runs}
     made = compare_judges(judges, setting=setting, points=points, against=against, margin=margin,
-                          mapping=options.mapping)  # fmt: skip
+                          mapping=options.mapping, roles=roles)  # fmt: skip
     facts = {"dataset": dataset.facts, "synthetic": dataset.synthetic, "reference": options.rater,
              "allowed": sorted(allow), "mapping": options.mapping}  # fmt: skip
     return replace(made, facts=facts)

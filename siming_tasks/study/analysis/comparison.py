@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -16,18 +16,19 @@ from siming_tasks.benchmark.metrics.jackknife import Jackknifed, holm, jackknife
 from siming_tasks.benchmark.metrics.no_video import SAME_TOTAL, SHUFFLED, no_video_baselines, shuffled_answers
 from siming_tasks.benchmark.metrics.reasons import Reason
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
-from siming_tasks.benchmark.metrics.thresholds import ALPHA, COMPARABLE, FEWEST, LEVEL, MARGIN, NOISE, POWER
+from siming_tasks.benchmark.metrics.thresholds import COMPARABLE, LEVEL, MARGIN, NOISE, POWER
 from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.display import Card, Shown
 from siming_tasks.common.errors import DataError
 from siming_tasks.common.printed_value import fixed
+from siming_tasks.study.analysis.claim import NO_MODEL, all_above_0, claim_of, least_sure
 from siming_tasks.study.analysis.pairs import Raters
 from siming_tasks.study.analysis.physicians import BesidePhysicians, beside_physicians, pairs_of, physician_rows
 from siming_tasks.study.analysis.tables import TableText
 from siming_tasks.study.words import reason, say
 
 DIFFERENCES = "differences"
-NO_VIDEO, OVER_NO_VIDEO = "no-video baselines", "lead over the best no-video baseline"
+NO_VIDEO, OVER_NO_VIDEO = "no-video baselines", "lead over the no-video baselines"
 _METRICS = {key: CATALOGUE[key].label for key in CATALOGUE}
 TABLES: Mapping[str, TableText] = {
     ANSWERED: TableText(
@@ -46,8 +47,9 @@ TABLES: Mapping[str, TableText] = {
         "No-video baselines", "Judges that see no video, against {reference}, on the same questions.", _METRICS
     ),
     OVER_NO_VIDEO: TableText(
-        "Lead over the best no-video baseline",
-        "Each judge minus the best no-video baseline, both against {reference}, paired over the videos.",
+        "Lead over the no-video baselines",
+        "Each judge minus the no-video baseline over which its lead in the headline metric is least sure, both against "
+        "{reference}, paired over the videos.",
         _METRICS,
     ),
 }
@@ -62,7 +64,8 @@ class Pair:
 
     Attributes:
         estimate: the difference with its interval, p and Holm's p.
-        state: ``better`` (the leader is, beyond chance), ``not shown``, or ``not tested``; why stands in ``why``.
+        state: ``better`` (the leader is, beyond chance), ``as good`` (the answers are the same), ``open``, or ``not
+            tested``; ``why``: the reason of the last two, if there is one.
         leader: the one with the larger value; empty where both are equal.
     """
 
@@ -101,10 +104,10 @@ class Comparison(Shown):
             row).
         pairs: differences in the headline metric.
         ranks: by run; ``unranked``: why a run has no rank.
-        rivals: by run, the best no-video baseline; ``beats``: whether it is better than every one of them beyond
-            chance (None: not tested).
+        rivals: by run, the no-video baseline over which its lead is least sure; ``beats``: whether it is better than
+            every one of them beyond chance (None: not tested). ``baselines``: how many there are.
         physicians: by run, its place beside the physicians; empty without two. ``unseen``: no-video baselines
-            that the same test does not call inferior: it then says nothing.
+            that the same test calls as good or better: it then says nothing.
         detectable: difference in the headline metric that would be found with power .8; None: unknown.
         tests: number of tests that Holm's correction is over.
         facts: of the data and the runs, for files.
@@ -119,6 +122,7 @@ class Comparison(Shown):
     unranked: Mapping[str, str]
     rivals: Mapping[str, str]
     beats: Mapping[str, bool | None]
+    baselines: int = 0
     physicians: Mapping[str, BesidePhysicians] = field(default_factory=dict)
     unseen: tuple[str, ...] = ()
     detectable: float | None = None
@@ -135,6 +139,11 @@ class Comparison(Shown):
     def order(self) -> list[str]:
         """The runs, best first; those without a rank last."""
         return sorted(self.runs, key=lambda run: self.ranks[run].rank if run in self.ranks else len(self.runs) + 1)
+
+    @property
+    def judged(self) -> list[str]:
+        """The runs that sentences are about, best first: those with a rank, or all where none has one."""
+        return [run for run in self.order if run in self.ranks] or self.order
 
     def value(self, run: str) -> Estimate:
         """The headline value by which a run is ranked."""
@@ -158,7 +167,7 @@ class Comparison(Shown):
         about = {"metric": CATALOGUE[self.headline].label, "over": f"{self.videos:,} {exams}"}
         order = [run for run in self.order if run in self.ranks]
         if len(order) < 2:
-            why = "; ".join(f"{run}: {said}" for run, said in self.unranked.items())
+            why = "; ".join(f"{run}: {_clause(said)}" for run, said in self.unranked.items())
             return say("no pair", why=f" ({why})" if why else "", **about)
         named = [f"{run} ({self.value(run)})" for run in order]
         if len(order) == 2:
@@ -166,26 +175,26 @@ class Comparison(Shown):
             return pair_sentence(pair, *named, **about)
         if not (self.value(order[0]).value or 0.0) > NOISE:
             return say("none", first=named[0], **about)
-        first = [(run, name) for run, name in zip(order, named, strict=True) if self.ranks[run].low == 1]
-        if len(first) == 1:
+        if self.ranks[order[0]].high == 1:
             return say("best", first=named[0], others=len(order) - 1, **about)
-        top = [name for run, name in first if (self.value(run).value or 0.0) > NOISE]
+        beaten = {pair.b if pair.better == pair.a else pair.a for pair in self.pairs if pair.better == order[0]}
+        top = [name for run, name in zip(order, named, strict=True)
+               if run not in beaten and (self.value(run).value or 0.0) > NOISE]  # fmt: skip
         shown = ", ".join(top[:4]) + (", ..." if len(top) > 4 else "")
-        if left := len(first) - len(top):
-            shown += f"; and of {left} below 0 it is open"
         return say("may be best", top=len(top), judges=len(order), named=shown, **about)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; no NaN."""
         pairs = [{"a": p.a, "b": p.b, "state": p.state, "leader": p.leader, "why": p.why, **p.estimate.to_json()}
                  for p in self.pairs]  # fmt: skip
-        physicians = {run: {"verdict": b.verdict, "margin": b.margin, "copy_of": b.copy_of, "p_inferior": b.p_inferior,
-                            "p_different": b.p_different} for run, b in self.physicians.items()}  # fmt: skip
+        physicians = {run: {"claim": b.claim.kind, "margin": b.margin, "copy_of": b.copy_of,
+                            "p_margin": b.claim.p_margin} for run, b in self.physicians.items()}  # fmt: skip
         ranks = {run: vars(rank) for run, rank in self.ranks.items()}
         return {
             "setting": self.setting, "runs": list(self.runs), "sentence": self.sentence(), "headline": self.headline,
             "rows": self.rows.to_json(), "pairs": pairs, "ranks": ranks,
             "unranked": dict(self.unranked), "rivals": dict(self.rivals), "beats": dict(self.beats),
+            "baselines": self.baselines,
             "physicians": physicians, "unseen": list(self.unseen), "detectable": self.detectable, "tests": self.tests,
             "videos": self.videos, **self.facts,
         }  # fmt: skip
@@ -197,10 +206,13 @@ def pair_sentence(pair: Pair, first: str, second: str, *, metric: str, over: str
     size, about = fixed(abs(found.value or 0.0)), {"first": first, "second": second, "metric": metric, "over": over}
     if pair.state == "better":
         p = f", p = {fixed(found.p_holm or 0.0)}".replace("= 0.000", "< 0.001")
+        p = f"{p} and alike in every exam" if found.low is None else p
         return say("pair better", size=size, p=p, **about)
     if pair.state == "not tested":
         return say("pair not tested", why=_clause(pair.why), **about)
-    return say("pair not shown", size=size, why=f" ({pair.why})" if pair.why else "", **about)
+    if pair.state == "as good":
+        return say("pair equal", **about)
+    return say("pair open", size=size, why=f" ({pair.why})" if pair.why else "", **about)
 
 
 def no_video_sentence(made: Comparison, runs: Sequence[str]) -> str:
@@ -209,13 +221,14 @@ def no_video_sentence(made: Comparison, runs: Sequence[str]) -> str:
     said, lead = [], ""
     if len(runs) == 1 and runs[0] in made.rivals:
         estimate = made.rows.one(OVER_NO_VIDEO, runs[0], made.headline)
-        lead = f" (its lead over the best of them, {made.rivals[runs[0]].replace('-', ' ')}: {estimate})"
+        lead = f" (its least sure lead, over {made.rivals[runs[0]].replace('-', ' ')}: {estimate})"
+    tried = {"tried": made.baselines}
     if better:
-        left = f"; of {_listed(others)} this is not shown" if others else ""
+        left = f"; {_listed(others)} {'does' if len(others) == 1 else 'do'} not clearly beat them" if others else ""
         agree = f"{_listed(better)} {'agrees' if len(better) == 1 else 'agree'}"
-        said.append(say("beats", judges=agree, others=left + lead))
+        said.append(say("beats", judges=agree, others=left + lead, **tried))
     elif others:
-        said.append(say("beats none", judges=_listed(others, "or"), lead=lead))
+        said.append(say("beats none", judges=_listed(others, "or"), lead=lead, **tried))
     for run in runs:
         if made.beats.get(run) is None:
             own = next(iter(made.rows.of(OVER_NO_VIDEO, run, made.headline)), None)
@@ -243,6 +256,7 @@ def compare_judges(
     against: str | None = None,
     margin: float = MARGIN,
     mapping: LabelMapping = "absolute",
+    roles: Mapping[str, str] | None = None,
 ) -> Comparison:
     """Compare judges that answered the same questions; what is left out are their clusters, by default the videos.
 
@@ -254,6 +268,8 @@ def compare_judges(
         against: compare every other judge with this one instead of all pairs.
         margin: difference from the physicians that counts as none.
         mapping: how points become labels.
+        roles: of judges that are no models (:data:`siming_tasks.study.analysis.claim.NO_MODEL`): these have values and
+            intervals, and neither rank nor test, here and so everywhere.
 
     Raises:
         DataError: an unknown ``against``.
@@ -265,7 +281,8 @@ def compare_judges(
     imputed = {name: matrix.imputed() for name, matrix in judges.items()}
     held = {(name, metric): jackknife(statistic(metric, mapping), matrix)
             for name, matrix in imputed.items() for metric in metrics}  # fmt: skip
-    unranked = _unranked(judges, held, key)
+    no_model = {name: NO_MODEL[role] for name, role in (roles or {}).items() if name in judges and role in NO_MODEL}
+    unranked = {**_unranked(judges, held, key), **no_model}
     rows = list(_values(judges, held, mapping))
     pairs = []
     for a, b in combinations(judges, 2) if against is None else ((name, against) for name in judges if name != against):
@@ -275,18 +292,18 @@ def compare_judges(
         if not {a, b} & {*unranked}:
             pairs.append(_pair(a, b, leads[key], judges, mapping))
     baselines = no_video_baselines(next(iter(imputed.values())))
-    unseen_rows, rivals, beats = _over_no_video(judges, held, baselines, mapping)
+    unseen_rows, rivals, beats, tried = _over_no_video(judges, held, baselines, mapping)
     beside, unseen = dict[str, BesidePhysicians](), list[str]()
     if points and pairs_of(first, points):
         how: dict[str, Any] = {"margin": margin, "mapping": mapping}
-        beside, tried = ({name: beside_physicians(matrix, points, **how) for name, matrix in of.items()}
-                         for of in (judges, baselines))  # fmt: skip
-        unseen = [name for name, each in tried.items() if each.verdict in ("equivalent", "not inferior")]
+        beside, theirs = ({name: beside_physicians(matrix, points, **how) for name, matrix in of.items()}
+                          for of in (judges, baselines))  # fmt: skip
+        unseen = [name for name, each in theirs.items() if each.claim.kind in ("as good", "better")]
         rows += physician_rows(first, points, mapping=mapping)
         rows += [row.at(row=f"{name}: {row.row}") for name, each in beside.items() for row in each.rows]
     made = Comparison(
         setting, tuple(judges), first.answer, Rows((*rows, *unseen_rows)), tuple(pairs), {}, unranked, rivals,
-        beats, beside, tuple(unseen), videos=len(first.video_ids),
+        beats, tried, beside, tuple(unseen), videos=len(first.video_ids),
     )  # fmt: skip
     return correct({setting: made})[setting]
 
@@ -312,6 +329,8 @@ def _pair(a: str, b: str, found: Estimate, judges: Mapping[str, ScoreMatrix], ma
     """Two judges, not yet corrected; a lead that rests on answers left out is not one."""
     value = found.value or 0.0
     leader = "" if abs(value) <= NOISE else a if value > 0 else b
+    if np.array_equal(judges[a].imputed().predicted, judges[b].imputed().predicted, equal_nan=True):
+        return Pair(a, b, found, "as good", "", "Their answers are the same.")
     if found.p is None:
         return Pair(a, b, found, "not tested", leader, reason(found))
     both = judges[a].answered & judges[b].answered
@@ -319,7 +338,7 @@ def _pair(a: str, b: str, found: Estimate, judges: Mapping[str, ScoreMatrix], ma
         shared = [replace(judges[name], asked=judges[name].asked & both) for name in (a, b)]
         first, second = (jackknife(statistic(headline(m.answer), mapping), m).value for m in shared)
         if not (first - second) * value > 0:
-            return Pair(a, b, found, "not shown", leader, "on the steps that both answered there is no such lead")
+            return Pair(a, b, found, "open", leader, "on the steps that both answered there is no such lead")
     return Pair(a, b, found, "tested", leader)
 
 
@@ -330,8 +349,8 @@ def _lead(a: Jackknifed, b: Jackknifed, key: str, share: float) -> Estimate:
 
 def _over_no_video(
     judges: Mapping[str, ScoreMatrix], held: Held, baselines: Mapping[str, ScoreMatrix], mapping: LabelMapping
-) -> tuple[list[Estimate], dict[str, str], dict[str, bool | None]]:
-    """Rows of the no-video baselines and of the lead over the best; by run, that one, and if it beats every one."""
+) -> tuple[list[Estimate], dict[str, str], dict[str, bool | None], int]:
+    """Rows of the no-video baselines and of the least sure lead; by run, whose, and if it beats all; their number."""
     answer = next(iter(judges.values())).answer
     key, metrics = headline(answer), select(answer, compared=True)
     unseen = {(name, metric): jackknife(statistic(metric, mapping), matrix)
@@ -342,6 +361,7 @@ def _over_no_video(
         found = Estimate(None, why=Reason.SAME_TOTAL_BY_DESIGN) if means_nothing else value.estimate()
         rows.append(found.at(NO_VIDEO, name, metric))
     rivals: dict[str, str] = {}
+    tried = 0
     beats: dict[str, bool | None] = {}
     for run, matrix in judges.items():
         others = {name: value for (name, metric), value in unseen.items() if metric == key}
@@ -353,25 +373,10 @@ def _over_no_video(
         leads = {name: _lead(held[run, key], value, key, matrix.answered_share) for name, value in others.items()}
         if np.isnan(held[run, key].value) or not leads:
             continue
-        rivals[run] = max(others, key=lambda name: others[name].value)
-        beats[run] = _all_above_0(leads.values()) if matrix.answered_share >= COMPARABLE else None
-        lead = leads[rivals[run]]
-        untested = next((each.why for each in leads.values() if each.low is None), "") if beats[run] is None else ""
-        rows.append(replace(lead, why=lead.why or untested).at(OVER_NO_VIDEO, run, key))
-    return rows, rivals, beats
-
-
-def _all_above_0(leads: Iterable[Estimate]) -> bool | None:
-    """True if every lead is above 0 beyond chance; None: one could not be tested.
-
-    A lead that never varies needs no test to be none.
-    """
-    lowest = [lead.low for lead in leads]
-    none = [lead for lead in leads if lead.clusters >= FEWEST and lead.stderr is not None
-            and lead.stderr <= NOISE >= (lead.value or 0.0)]  # fmt: skip
-    if none or any(low is not None and low <= NOISE for low in lowest):
-        return False
-    return None if None in lowest else True
+        rivals[run], tried = least_sure(leads), max(tried, len(leads))
+        beats[run] = all_above_0(leads.values()) if matrix.answered_share >= COMPARABLE else None
+        rows.append(leads[rivals[run]].at(OVER_NO_VIDEO, run, key))
+    return rows, rivals, beats, tried
 
 
 def correct(comparisons: Mapping[str, Comparison]) -> dict[str, Comparison]:
@@ -393,10 +398,10 @@ def correct(comparisons: Mapping[str, Comparison]) -> dict[str, Comparison]:
 
 
 def _decided(pair: Pair, p: float | None) -> Pair:
-    if p is None:
-        return pair
-    better = p <= ALPHA and not pair.why  # with a reason, its lead is not in the answers
-    return replace(pair, estimate=replace(pair.estimate, p_holm=p), state="better" if better else "not shown")
+    if p is None or pair.state != "tested":  # with a reason, its lead is not in the answers
+        return pair if p is None else replace(pair, estimate=replace(pair.estimate, p_holm=p))
+    found = replace(pair.estimate, p_holm=p)
+    return replace(pair, estimate=found, state="open" if claim_of(found).kind == "open" else "better")
 
 
 def _ranks(made: Comparison, pairs: Sequence[Pair]) -> dict[str, Rank]:

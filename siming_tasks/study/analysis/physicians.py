@@ -14,11 +14,12 @@ import numpy as np
 
 from siming_tasks.benchmark.metrics.catalogue import CATALOGUE, headline, select, share_of, statistic
 from siming_tasks.benchmark.metrics.estimate import Estimate, Rows
-from siming_tasks.benchmark.metrics.jackknife import jackknife, mean, p_of_t
+from siming_tasks.benchmark.metrics.jackknife import jackknife, mean
 from siming_tasks.benchmark.metrics.score_matrix import ScoreMatrix
-from siming_tasks.benchmark.metrics.thresholds import ALPHA, COMPARABLE, MARGIN
+from siming_tasks.benchmark.metrics.thresholds import COMPARABLE, MARGIN
 from siming_tasks.common.choices import LabelMapping
 from siming_tasks.common.errors import DataError
+from siming_tasks.study.analysis.claim import Claim, claim_of
 from siming_tasks.study.analysis.pairs import Raters, side_by_side
 from siming_tasks.study.analysis.tables import TableText
 from siming_tasks.study.words import say
@@ -76,17 +77,13 @@ class BesidePhysicians:
             physicians``: that mean minus the physicians' own.
         copy_of: the physician whose points the answers are, if they are one's: that one is left out; empty otherwise.
         margin: difference in the headline metric that counts as none.
-        verdict: ``equivalent``, ``not inferior``, ``not shown`` or ``not tested``.
-        p_inferior: one-sided p of "it agrees less by the margin or more"; ``p_different``: the larger p of the two
-            one-sided tests; None where nothing can be tested.
+        claim: what its difference in the headline metric allows to be said, by this margin.
     """
 
     rows: Rows
     copy_of: str
     margin: float
-    verdict: str
-    p_inferior: float | None = None
-    p_different: float | None = None
+    claim: Claim
 
 
 def beside_physicians(
@@ -94,9 +91,9 @@ def beside_physicians(
 ) -> BesidePhysicians:
     """Mean agreement of a judge with the physicians minus theirs with each other, missing answers imputed.
 
-    Each pair of physicians stands beside the judge on the steps that the pair has scored. The judge is *equivalent* if
-    both one-sided t tests of the difference in the headline metric against the margin are significant, *not inferior*
-    if the lower one is. One that answered less than 95 % of the steps is not tested.
+    Each pair of physicians is compared with the judge on the steps that the pair has scored. The judge is *as good* if
+    both one-sided t tests of the difference in the headline metric against the margin are significant; else *better*
+    or *worse* if the difference is. One that answered less than 95 % of the steps is not tested.
 
     Raises:
         DataError: the margin is not above 0, or no two physicians scored the same steps.
@@ -120,19 +117,8 @@ def beside_physicians(
                          for pair, made in pairs.items() for name in pair if name in others])  # fmt: skip
         rows.append(of_judge.estimate().at(WITH_EACH, MEAN, key))
         found[key] = (of_judge - among).estimate(tested=tested).at(MINUS, MEAN, key)
-    verdict, below, both = _equivalence(found[headline(judge.answer)], margin)
-    return BesidePhysicians(Rows((*rows, *found.values())), copy, margin, verdict, below, both)
-
-
-def _equivalence(difference: Estimate, margin: float) -> tuple[str, float | None, float | None]:
-    """Verdict of the two one-sided tests, and their p: of "less by the margin", and the larger of both."""
-    if difference.p is None or difference.value is None or not difference.stderr:
-        return "not tested", None, None
-    sides = [(margin + sign * difference.value) / difference.stderr for sign in (1, -1)]
-    below, above = (p_of_t(lead, difference.clusters - 1) for lead in sides)
-    both = max(below, above)
-    verdict = "equivalent" if both <= ALPHA else "not inferior" if below <= ALPHA else "not shown"
-    return verdict, below, both
+    claim = claim_of(found[headline(judge.answer)], margin)
+    return BesidePhysicians(Rows((*rows, *found.values())), copy, margin, claim)
 
 
 def copied_physician(judge: ScoreMatrix, points: Raters) -> str:
@@ -148,10 +134,12 @@ def copied_physician(judge: ScoreMatrix, points: Raters) -> str:
 
 
 def physician_sentence(beside: BesidePhysicians, judge: str, answer: str, unseen: Sequence[str] = ()) -> str:
-    """The claim that the tests allow; ``unseen``: no-video baselines that are not inferior by the same test."""
+    """The claim with the estimate that decided it; ``unseen``: no-video baselines with the claim as good or better."""
     metric = CATALOGUE[headline(answer)].title  # type: ignore[arg-type]
-    if unseen and beside.verdict in ("equivalent", "not inferior"):
+    claim = beside.claim
+    if unseen and claim.kind in ("as good", "better"):
         names = ", ".join(name.replace("-", " ") for name in unseen)
         return say("cannot tell", judges=names, margin=f"{beside.margin:g} {metric}")
-    said = say(beside.verdict, judge=judge, margin=beside.margin, metric=metric)
+    how = {"judge": judge, "margin": beside.margin, "metric": metric, "size": str(claim.estimate), "why": claim.why}
+    said = say(f"physicians {claim.kind}", **how)
     return said + (f" {say('copy', physician=beside.copy_of)}" if beside.copy_of else "")

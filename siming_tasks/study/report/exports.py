@@ -78,11 +78,11 @@ def comparison_table(standing: Standing, *, alone: bool = False) -> Table:
     rows = [*standing.rows, *standing.apart_rows]
     humans = any(row.physicians for row in rows)
     with_each = [f"With each {standing.people[:-1]}", f"Minus the {standing.people}"] if humans else []
-    heads = ["Judge", "Kind", "Rank", standing.metric, *with_each, "Lead over the best no-video baseline", "That judge",
+    heads = ["Judge", "Kind", "Rank", standing.metric, *with_each, "Lead over the no-video baselines", "That judge",
              "Beats every such judge", "Better than", "Answered", *_NOTES[: 1 + alone]]  # fmt: skip
     lines = []
     for row in rows:
-        mark = {None: "not tested" if row.over else None, True: "yes", False: "not shown"}[row.beats]
+        mark = {None: "not tested" if row.over else None, True: "yes", False: "no"}[row.beats]
         physicians = [number(row.physicians), number(row.minus, signed=True)] if humans else []
         lines.append([Name(row.name), row.role.replace("_", "-"), row.rank or None, number(row.value), *physicians,
                       number(row.over, signed=True), row.rival or None, mark, better_text(row) or None,

@@ -35,8 +35,6 @@ from siming_tasks.study.results.comparable import TaskRun, comparison_entries, g
 from siming_tasks.study.words import say
 
 HUMANS = "inter-physician agreement"
-NO_MODEL = {"reference": say("reference judge"), "supervised": say("supervised")}
-"""Why a judge of such a role has no rank beside models."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ class JudgeRow:
         rank: in words, such as ``1 to 3``; empty without one.
         value: the headline metric against the reference, as ranked.
         physicians: mean agreement with each physician; ``minus``: less theirs with each other.
-        over: lead over the best no-video baseline, ``rival``; ``beats``: better than every one of them.
+        over: lead over the no-video baseline ``rival``, the least sure one; ``beats``: better than every one of them.
         better_than: runs that it is better than, of the ranked others; None without a rank.
         answered: share of the asked steps.
         notes: what a reader must know before reading the line.
@@ -153,12 +151,10 @@ class Standing:
         if len(made.runs) == 1:
             only, over = made.runs[0], f"{made.videos:,} {self.exams}"
             said = [say("alone", judge=only, metric=self.metric, value=made.value(only), over=over)]
-        best = next((run for run in made.order if run in made.physicians and run in made.ranks), None)
+        best = next((run for run in made.judged if run in made.physicians), None)
         if best is not None:
             said.append(physician_sentence(made.physicians[best], best, made.answer, made.unseen))
-        if ranked := [run for run in made.order if run in made.ranks]:
-            said.append(no_video_sentence(made, ranked))
-        return said
+        return [*said, no_video_sentence(made, made.judged)]
 
     @cached_property
     def rows(self) -> list[JudgeRow]:
@@ -229,8 +225,7 @@ def stand(
 ) -> Standing | None:
     """One setting's judges, its tests not yet corrected for other settings; None without an entrant.
 
-    The largest group of runs that can be compared is; the others stand apart with the reason. Where models are among
-    them, reference judges and supervised baselines have values and no rank.
+    The largest group of runs that can be compared is; the others are shown apart with the reason.
     """
     if not entrants:
         return None
@@ -246,11 +241,8 @@ def stand(
     first = aligned[0].panel
     if not (first.counted & first.answered).any() and not any((m.counted & m.answered).any() for m in judges.values()):
         return Standing(setting, None, apart, held, say("withheld"), dataset.synthetic, dataset.people)
-    made = compare_judges(judges, setting=setting, points=rater_points(dataset, first), mapping=options.mapping)
-    if any(held[name].role == "model" for name in judges):
-        others = {name: NO_MODEL[held[name].role] for name in judges if held[name].role != "model"}
-        pairs = tuple(pair for pair in made.pairs if not {pair.a, pair.b} & {*others})
-        made = replace(made, pairs=pairs, unranked={**made.unranked, **others})
+    made = compare_judges(judges, setting=setting, points=rater_points(dataset, first), mapping=options.mapping,
+                          roles={name: held[name].role for name in judges})  # fmt: skip
     facts = {"reference": options.rater, "mapping": options.mapping, "synthetic": dataset.synthetic}
     made = replace(made, facts=facts | {"allowed": sorted(allow)})
     return Standing(setting, made, apart, held, "", dataset.synthetic, dataset.people)

@@ -87,13 +87,13 @@ def test_every_table_with_both_has_the_column_with_each_physician():
 def test_what_cannot_be_tested_is_not_and_the_margin_is_stated():
     few, points = study(np.random.default_rng(5), videos=4)
     beside = beside_physicians(few, points)
-    assert (beside.verdict, beside.p_inferior) == ("not tested", None)
-    assert "cannot be tested here" in physician_sentence(beside, "m", "score")
+    assert (beside.claim.kind, beside.claim.p_margin) == ("not tested", None)
+    assert "is not tested here. Fewer than 5" in physician_sentence(beside, "m", "score")
     made, points = study(np.random.default_rng(14))
     gaps = made.predicting(np.where(np.arange(960).reshape(120, 8) % 25 == 0, nan, made.predicted))
     assert beside_physicians(gaps, points) == beside_physicians(gaps.imputed(), points), "they count as full points"
     half = made.predicting(np.where(np.arange(8) < 4, nan, made.predicted))
-    assert beside_physicians(half, points).verdict == "not tested"  # below 95 % answered
+    assert beside_physicians(half, points).claim.kind == "not tested"  # below 95 % answered
     assert MARGIN == 0.05 == beside_physicians(made, points).margin  # and does not come from the physicians
     assert compare_judges({"m": made}, points=points, margin=0.1).physicians["m"].margin == 0.1
     with pytest.raises(DataError, match="margin is 0; give a difference"):
@@ -134,11 +134,12 @@ def test_sentences_follow_from_the_tests(answer):
         beside = beside_physicians(made, points)
         row = beside.rows.one(MINUS, MEAN, "qwk" if answer == "score" else "mcc")
         said = physician_sentence(beside, "J", answer)
-        seen.add(beside.verdict)
-        words = {"equivalent": "within 0.05", "not inferior": "no less than", "not shown": "It is not shown"}
-        assert [verdict for verdict, word in words.items() if word in said] == [beside.verdict]
-        if beside.verdict in ("equivalent", "not inferior"):
-            assert row.value > -0.05 and beside.p_inferior <= 0.05
-        if beside.verdict == "equivalent":
-            assert abs(row.value) < 0.05 and beside.p_different <= 0.05
-    assert {"not shown", "not inferior"} <= seen
+        kind = beside.claim.kind
+        seen.add(kind)
+        words = {"as good": "within 0.05", "better": "agrees better", "worse": "agrees less well", "open": "It is open"}
+        assert [claim for claim, word in words.items() if word in said] == [kind] and str(row) in said
+        if kind == "as good":
+            assert abs(row.value) < 0.05 and beside.claim.p_margin <= 0.05
+        else:
+            assert {"better": row.low > 0, "worse": row.high < 0, "open": row.low <= 0 <= row.high}[kind]
+    assert {"better", "worse", "open"} <= seen

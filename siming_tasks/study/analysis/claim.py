@@ -1,0 +1,87 @@
+"""Claims: what a test allows to be said of a difference. Ranks, sentences, pages and boards follow from these alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from siming_tasks.benchmark.metrics.estimate import Estimate
+from siming_tasks.benchmark.metrics.jackknife import p_of_t
+from siming_tasks.benchmark.metrics.reasons import Reason
+from siming_tasks.benchmark.metrics.thresholds import ALPHA, NOISE
+from siming_tasks.study.words import reason, say
+
+Kind = Literal["as good", "better", "worse", "open", "not tested"]
+NO_MODEL: Mapping[str, str] = {"reference": say("reference judge"), "supervised": say("supervised")}
+"""Roles of judges that are never ranked or tested beside models, with the reason."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The claim about one difference, first minus second.
+
+    Attributes:
+        kind: ``as good`` (within the margin, which is asked first), ``better``, ``worse``, ``open`` or ``not tested``.
+        estimate: the difference that decided it.
+        why: the reason of ``not tested``; empty otherwise.
+        p_margin: larger p of the two one-sided tests against the margin; None without a margin or a test.
+    """
+
+    kind: Kind
+    estimate: Estimate
+    why: str = ""
+    p_margin: float | None = None
+
+    @property
+    def in_every_exam(self) -> bool:
+        """True where the difference is the same without any cluster: it is no matter of which exams were drawn."""
+        return self.estimate.p is not None and self.estimate.low is None
+
+
+def claim_of(found: Estimate, margin: float | None = None) -> Claim:
+    """Claim that a tested difference allows, at the level .05 (after Holm's correction where there is one).
+
+    Args:
+        found: the difference.
+        margin: difference that counts as none; None: no difference does.
+    """
+    if found.p is None or found.value is None:
+        return Claim("not tested", found, reason(found))
+    p_margin = None
+    if margin is not None and found.stderr is not None and found.stderr > NOISE:
+        sides = [(margin + sign * found.value) / found.stderr for sign in (1, -1)]
+        p_margin = max(p_of_t(lead, found.clusters - 1) for lead in sides)
+        if p_margin <= ALPHA:
+            return Claim("as good", found, p_margin=p_margin)
+    p = found.p if found.p_holm is None else found.p_holm
+    kind: Kind = "open" if p > ALPHA else "better" if found.value > 0 else "worse"
+    return Claim(kind, found, p_margin=p_margin)
+
+
+def least_sure(leads: Mapping[str, Estimate]) -> str:
+    """Name of the lead that decides whether all are above 0: the one with the lowest lower end.
+
+    One that cannot be tested is the least sure of all; one that no cluster changes is as sure as its value.
+    """
+
+    def bound(lead: Estimate) -> float:
+        if lead.low is not None:
+            return lead.low
+        return (lead.value or 0.0) if lead.why == Reason.NO_VARIATION else float("-inf")
+
+    return min(leads, key=lambda name: bound(leads[name]))
+
+
+def all_above_0(leads: Iterable[Estimate]) -> bool | None:
+    """True if every lead is above 0 beyond chance; None: one could not be tested.
+
+    A lead that never varies and is not above 0 needs no test.
+    """
+    claims = [claim_of(lead) for lead in leads]
+    if any(claim.kind in ("open", "worse") for claim in claims):
+        return False
+    untested = [claim.estimate for claim in claims if claim.kind == "not tested"]
+    if any(lead.why == Reason.NO_VARIATION and (lead.value or 0.0) <= NOISE for lead in untested):
+        return False
+    return None if untested else True
