@@ -28,7 +28,7 @@ __all__ = ["OPTIONS", "Option", "Options", "shard_of", "videos_of_public_set"]
 
 _log = logging.getLogger(__name__)
 
-CONDITIONS = ("dataset", "prompt", "schema", "media", "frames", "size", "density", "encoding", "sampler")
+CONDITIONS = ("dataset", "prompt", "schema", "media", "frames", "size", "density", "encoding", "sampler", "pixels")
 """What a request was asked about, and how."""
 DIFFERENCES = (*CONDITIONS, "videos", "steps")
 """Differences that compared runs may have, by the names under which a user allows them."""

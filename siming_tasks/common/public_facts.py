@@ -46,6 +46,7 @@ TASK_FACTS = ("version", "siming_dataset", "siming_digest", "siming_prompt", "si
 MEDIA = frozenset({
     "mode", "n_frames", "file_frames", "indices", "range", "start", "end", "fps", "file_fps", "size", "density",
     "quality", "encoding", "bytes", "sampler", "reader", "ablation", "mismatched_video", "sound", "transcript",
+    "pixels", "decoder",
 })  # fmt: skip
 """Facts about what a model was shown."""
 

@@ -1,3 +1,5 @@
+from .decode import decoder as decoder
+from .decode import pixels as pixels
 from .model_figures import PAPER_FRAMES as PAPER_FRAMES
 from .modes import FRAMES as FRAMES
 from .modes import MEDIA_MODES as MEDIA_MODES

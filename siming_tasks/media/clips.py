@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from siming_tasks.common.files import atomic_path
-from siming_tasks.media.container import open_video
+from siming_tasks.media.container import tags_of
 from siming_tasks.media.decode import decode
-from siming_tasks.media.picture import BT601, Colour, Orientation
+from siming_tasks.media.picture import BT601, UNTAGGED, Colour, Tags, to_yuv420
 from siming_tasks.media.timeline import Timeline
 
 if TYPE_CHECKING:
-    from av.video.codeccontext import VideoCodecContext
     from av.video.frame import VideoFrame
 
 CRF = 16
@@ -68,9 +67,8 @@ def write_clip(source: Path, timeline: Timeline, first: int, last: int, target: 
         MediaError: a frame cannot be decoded.
     """
     pts = timeline.pts[first : last + 1] - timeline.pts[first]
-    with open_video(source) as (_, original):
-        upright = _decode_upright(source, timeline, range(first, last + 1))
-        _encode(upright, pts, timeline.time_base, timeline.rate, target, "25", original.codec_context)
+    shown = (frame for _, frame in decode(source, timeline, range(first, last + 1)))
+    _encode(shown, pts, timeline.time_base, timeline.rate, target, "25", tags_of(source))
 
 
 def write_images(images: Iterable[Image.Image], times: Sequence[float], target: Path) -> None:
@@ -85,48 +83,27 @@ def write_images(images: Iterable[Image.Image], times: Sequence[float], target: 
         Fraction((len(pts) - 1) / IMAGE_CLOCK / int(pts[-1])).limit_denominator(1001) if len(pts) > 1 else Fraction(1)
     )
 
-    def pictures() -> Iterator[tuple[VideoFrame, Colour]]:
+    def frames() -> Iterator[VideoFrame]:
         for image in images:
-            pixels = np.asarray(image)
-            pixels = np.pad(pixels, ((0, pixels.shape[0] % 2), (0, pixels.shape[1] % 2), (0, 0)), mode="edge")
-            yield av.VideoFrame.from_ndarray(pixels, format="rgb24").reformat(format="yuv420p"), Colour(BT601, False)
+            frame = av.VideoFrame.from_ndarray(np.asarray(image), format="rgb24")
+            frame.colorspace = BT601
+            yield frame
 
-    _encode(pictures(), pts, IMAGE_CLOCK, rate, target, "1")
-
-
-def _decode_upright(source: Path, timeline: Timeline, indices: Iterable[int]) -> Iterator[tuple[VideoFrame, Colour]]:
-    """Decode frames as upright 8-bit 4:2:0 pictures with even sides; a frame that already is one stays itself.
-
-    The numbers keep their matrix and range: FFmpeg leaves the range alone among "j" formats and among others, and takes
-    grey for one of the former. RGB alone is converted, by the matrix that it will be tagged with.
-    """
-    import av
-
-    for _, frame in decode(source, timeline, indices):
-        colour, name, orientation = Colour.of(frame), frame.format.name, Orientation.of(frame)
-        if name not in ("yuv420p", "yuvj420p") or any(orientation) or frame.width % 2 or frame.height % 2:
-            planar = "yuvj444p" if name.startswith("yuvj") or colour.grey else "yuv444p"
-            matrix = {} if colour.coded else {"src_colorspace": BT601, "dst_colorspace": colour.matrix}
-            planes: NDArray[Any] = frame.reformat(format=planar, **matrix).to_ndarray()
-            planes = np.pad(planes, ((0, 0), (0, frame.height % 2), (0, frame.width % 2)), mode="edge")
-            upright = np.stack([orientation.apply(plane) for plane in planes])
-            kind = "yuvj" if colour.full else "yuv"
-            frame = av.VideoFrame.from_ndarray(upright, format=f"{kind}444p").reformat(format=f"{kind}420p")
-        yield frame, colour
+    _encode(frames(), pts, IMAGE_CLOCK, rate, target, "1")
 
 
 def _encode(
-    pictures: Iterable[tuple[VideoFrame, Colour]],
+    frames: Iterable[VideoFrame],
     pts: NDArray[np.int64],
     time_base: Fraction,
     rate: Fraction,
     target: Path,
     group: str,
-    original: VideoCodecContext | None = None,
+    tags: Tags = UNTAGGED,
 ) -> None:
-    """Encode pictures at these times, ``group`` of them from keyframe to keyframe; a single one is shown twice.
+    """Encode frames at these times, ``group`` of them from keyframe to keyframe; a single one is shown twice.
 
-    ``rate`` is stated, and is the period of a single picture. Primaries and curve are those of ``original``.
+    ``rate`` is stated, and is the period of a single picture. Primaries and curve are those of ``tags``.
     """
     import av
 
@@ -142,15 +119,14 @@ def _encode(
 
     with atomic_path(target) as temporary, av.open(str(temporary), "w", format="mp4") as output:
         stream: Any = None
-        for place, (picture, colour) in enumerate(pictures):
+        for place, frame in enumerate(frames):
+            picture = to_yuv420(frame)
             if stream is None:
                 stream = output.add_stream("libx264", rate=rate)
                 stream.width, stream.height, stream.pix_fmt = picture.width, picture.height, picture.format.name
                 stream.time_base = stream.codec_context.time_base = time_base
-                written = stream.codec_context
-                written.colorspace, written.color_range = colour.matrix, colour.range
-                if original is not None:
-                    written.color_primaries, written.color_trc = original.color_primaries, original.color_trc
+                colour = Colour.of(frame)
+                tags._replace(matrix=colour.matrix).write(stream.codec_context, full=colour.full)
                 options = {"crf": str(CRF), "preset": "veryfast", "bf": "0", "g": group, "forced-idr": "1"}
                 stream.options = x264_options(options)
             for at in pts if number == 1 else pts[place : place + 1]:

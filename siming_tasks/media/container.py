@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from siming_tasks.common.errors import DISK_FULL, MediaError
-from siming_tasks.media.picture import refuse_colours
+from siming_tasks.media.picture import UNTAGGED, Tags, refuse_colours
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -34,7 +35,7 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     """Open a container and its main video stream (:func:`main_stream`), and close it afterwards.
 
     FFmpeg may read this file and no other: kinds that name further files or addresses are refused before they are
-    opened.
+    opened. Colours are judged by the first picture: a container may call HDR what it is not.
 
     Raises:
         MediaError: the file is missing, no file, of a kind that is not read, holds no video or more than
@@ -42,6 +43,36 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
             are not read (HDR), or is broken in a way that the decoder library reports.
         OSError: what is written while the video is open does not fit on its disk.
     """
+    with _opened(path) as (container, stream):
+        refuse_colours(path, tags_of(path))
+        yield container, stream
+
+
+def tags_of(path: Path) -> Tags:
+    """Read what a video's first picture states of its colours and how it is turned, once as long as it looks the same.
+
+    Raises:
+        MediaError: as :func:`open_video`, but for colours.
+    """
+    look = path.stat()
+    return _first_tags(path, look.st_ino, look.st_size, look.st_mtime_ns)
+
+
+@lru_cache(maxsize=1024)
+def _first_tags(path: Path, *_look: int) -> Tags:
+    import av
+
+    with _opened(path) as (container, stream):
+        for packet in container.demux(stream):
+            with suppress(av.error.FFmpegError):  # the first that can be decoded counts
+                for frame in stream.decode(packet):
+                    return Tags.of(frame, stream.codec_context)
+    return UNTAGGED
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
+    """Open a container and its main video stream, whatever its colours."""
     import av
 
     if not path.is_file():  # a fifo would wait for ever
@@ -67,7 +98,6 @@ def open_video(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
         chosen = main_stream(container.streams.video)
         if chosen is None:
             raise MediaError(f"{path}: holds no video{' but a cover picture' if container.streams.video else ''}.")
-        refuse_colours(path, chosen.codec_context)
         try:
             yield container, chosen
         except av.error.FFmpegError as error:

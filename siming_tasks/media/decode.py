@@ -1,11 +1,16 @@
-"""Exact frames by index: a frame counts only if it comes out of the decoder undamaged, in order, at its timestamp."""
+"""Exact frames by index, and the number of their pixels.
+
+A frame counts only if it comes out of the decoder undamaged, in order, at its timestamp.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from siming_tasks.common.errors import MediaError
@@ -14,6 +19,28 @@ from siming_tasks.media.timeline import REENCODE, Timeline
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
+
+
+PIXELS = 4
+"""Number of what becomes of a recording here: pixels, times, names of files in the store. It moves when one does."""
+
+TESTED = (61, 62)
+"""Major versions of libavcodec (FFmpeg 7 and 8) with which a test holds the same pixels."""
+
+
+@cache
+def decoder() -> Mapping[str, str]:
+    """Read the versions of PyAV and of FFmpeg's libraries in it, for the record of a request."""
+    import av
+
+    libraries = {name: ".".join(map(str, numbers)) for name, numbers in av.library_versions.items()}
+    return MappingProxyType({"av": av.__version__, **libraries})
+
+
+def pixels() -> int | str:
+    """Give :data:`PIXELS`; with the decoder's version where no test has shown that it gives the same."""
+    major = decoder()["libavcodec"].split(".")[0]
+    return PIXELS if int(major) in TESTED else f"{PIXELS}-libavcodec{major}"
 
 
 class _Missed(Exception):

@@ -16,12 +16,13 @@ than ``1.5 k`` frames offers no choice: the even rule holds, as it does for most
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.media.decode import decode
+from siming_tasks.media.picture import rows_of, to_numbers
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
@@ -33,7 +34,7 @@ TIME_SHARE = 0.25  # weight of every frame of the grid, in means of the square r
 CHOICE = 1.5  # frames of the grid for each frame taken, below which there is no choice
 WIDTH, HEIGHT, WITHIN = 64, 36, 5
 _LUMA_FIRST = ("yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p", "nv12", "gray")
-"""Formats whose first plane is the luma in 8 bits; others are converted first."""
+"""Formats whose first plane is the luma in 8 bits; of others, the numbers are brought to 8 bits first."""
 
 
 def grid_frames(timeline: Timeline) -> NDArray[np.int64]:
@@ -56,12 +57,11 @@ def measure_change(path: Path, timeline: Timeline) -> NDArray[np.float64]:
 
 
 def _thumbnail(frame: VideoFrame) -> NDArray[np.float32]:
-    plane: Any = (frame if frame.format.name in _LUMA_FIRST else frame.reformat(format="gray")).planes[0]
-    luma = np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size)
+    luma = rows_of(frame.planes[0]) if frame.format.name in _LUMA_FIRST else to_numbers(frame)[0]
     # Samples of the luma in place of a scaled picture: a tenth of the time.
     rows, columns = (
         ((np.arange(parts * WITHIN) + 0.5) * side / (parts * WITHIN)).astype(np.intp)
-        for parts, side in ((HEIGHT, plane.height), (WIDTH, plane.width))
+        for parts, side in ((HEIGHT, frame.height), (WIDTH, frame.width))
     )
     samples = luma[rows[:, None], columns].reshape(HEIGHT, WITHIN, WIDTH, WITHIN)
     return np.asarray(samples.mean(axis=(1, 3)), np.float32)

@@ -6,7 +6,6 @@ ranges are those of ITU-T H.273, which FFmpeg uses too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +18,7 @@ from siming_tasks.common.errors import MediaError
 if TYPE_CHECKING:
     from av.video.codeccontext import VideoCodecContext
     from av.video.frame import VideoFrame
+    from av.video.plane import VideoPlane
 
 LIMITED_RANGE, FULL_RANGE = 1, 2
 BT709, BT601, BT2020 = 1, 5, 9
@@ -87,55 +87,28 @@ class Colour:
         coded = not (frame.format.is_rgb or frame.format.has_palette)
         return cls(MATRICES.get(frame.colorspace, usual), full and coded, coded, grey)
 
-    @property
-    def range(self) -> int:
-        """``LIMITED_RANGE`` or ``FULL_RANGE``."""
-        return FULL_RANGE if self.full else LIMITED_RANGE
 
-    def rgb_arguments(self) -> dict[str, Any]:
-        """Arguments of PyAV's ``reformat`` and ``to_ndarray`` with which a conversion to RGB comes out right.
-
-        PyAV hands matrix and range on to FFmpeg only if those of source and target differ. FFmpeg would take grey
-        pictures for full range, whose matrix does not matter.
-        """
-        if not self.coded:
-            return {}
-        return {
-            "src_colorspace": BT709 if self.grey else self.matrix,
-            "dst_colorspace": BT601,
-            "src_color_range": self.range,
-            "dst_color_range": LIMITED_RANGE,
-        }
-
-
-def copy_colour_tags(source: VideoCodecContext, target: VideoCodecContext, matrix: int, full: bool) -> None:
-    """Tag what will be encoded: matrix and range as given, primaries and transfer curve as the source says."""
-    target.colorspace, target.color_range = matrix, FULL_RANGE if full else LIMITED_RANGE
-    target.color_primaries, target.color_trc = source.color_primaries, source.color_trc
-
-
-def to_bt709_filter(coded: VideoCodecContext, matrix: int) -> str | None:
+def to_bt709_filter(tags: Tags, matrix: int) -> str | None:
     """Arguments of FFmpeg's filter ``colorspace`` from wide gamut to BT.709; None if the gamut is not wide."""
-    if coded.color_primaries not in WIDE_GAMUTS:
+    if tags.primaries not in WIDE_GAMUTS:
         return None
-    source = f"iprimaries={WIDE_GAMUTS[coded.color_primaries]}:itrc={CURVES.get(coded.color_trc, 'bt709')}"
+    source = f"iprimaries={WIDE_GAMUTS[tags.primaries]}:itrc={CURVES.get(tags.curve, 'bt709')}"
     space = "smpte170m" if matrix == BT601 else MATRIX_NAMES[matrix]
     return f"{source}:ispace={space}:irange=tv:all=bt709:range=tv:format=yuv420p"
 
 
-def refuse_colours(path: Path, coded: VideoCodecContext) -> None:
+def refuse_colours(path: Path, tags: Tags) -> None:
     """Refuse colours that would come out wrong: HDR curves, and matrices and curves that no recorder writes.
 
     Raises:
         MediaError: names the file, the colours and the way out.
     """
-    if coded.color_trc in HDR_CURVES:
+    if tags.curve in HDR_CURVES:
         raise MediaError(
-            f"{path}: is HDR ({HDR_CURVES[coded.color_trc]}), which would be shown pale and dark. "
+            f"{path}: is HDR ({HDR_CURVES[tags.curve]}), which would be shown pale and dark. "
             f"Export it as SDR, or tone-map it: {TONE_MAP}"
         )
-    unread = UNREAD_MATRICES.get(coded.colorspace) or UNREAD_CURVES.get(coded.color_trc)
-    if unread:
+    if unread := UNREAD_MATRICES.get(tags.matrix) or UNREAD_CURVES.get(tags.curve):
         raise MediaError(f"{path}: has {unread} colours, which are not read. Export it in BT.709.")
 
 
@@ -160,7 +133,10 @@ class Orientation(NamedTuple):
 
         Angles between quarter turns count as the nearest one.
         """
-        for data in side_data(frame):
+        from av.sidedata.sidedata import SideDataContainer
+
+        container: Any = SideDataContainer  # frame.side_data would keep every frame until Python looks for cycles
+        for data in list(container(frame)):
             if data.type.name == "DISPLAYMATRIX":
                 a, b, _, c, d = np.frombuffer(bytes(data), np.int32)[:5].tolist()
                 if abs(a) + abs(d) >= abs(b) + abs(c):
@@ -178,12 +154,30 @@ class Orientation(NamedTuple):
         return (height, width) if self.transposed else (width, height)
 
 
-def side_data(frame: VideoFrame) -> Sequence[Any]:
-    """Side data of a frame; ``frame.side_data`` would keep every frame until Python looks for unused cycles."""
-    from av.sidedata.sidedata import SideDataContainer
+class Tags(NamedTuple):
+    """Facts that a video's first picture states, colours by the numbers of H.273; its container may state others."""
 
-    container: Any = SideDataContainer
-    return list(container(frame))
+    matrix: int
+    primaries: int
+    curve: int
+    orientation: Orientation
+
+    @classmethod
+    def of(cls, frame: VideoFrame, decoder: VideoCodecContext) -> Tags:
+        """Read them of a frame that the decoder has just returned.
+
+        Frames of PyAV 15 have neither primaries nor curve; its decoder has those of the frame once it is decoded.
+        """
+        given: Any = frame if hasattr(frame, "color_trc") else decoder
+        return cls(int(frame.colorspace), given.color_primaries, given.color_trc, Orientation.of(frame))
+
+    def write(self, encoder: VideoCodecContext, *, full: bool) -> None:
+        """Tag what will be encoded, of full or limited range; how it is turned is not written."""
+        encoder.colorspace, encoder.color_range = self.matrix, FULL_RANGE if full else LIMITED_RANGE
+        encoder.color_primaries, encoder.color_trc = self.primaries, self.curve
+
+
+UNTAGGED = Tags(2, 2, 2, Orientation())
 
 
 def to_rgb(frame: VideoFrame, size: int | None = None, order: str = "rgb24") -> NDArray[np.uint8]:
@@ -199,32 +193,85 @@ def to_rgb(frame: VideoFrame, size: int | None = None, order: str = "rgb24") -> 
         size: longest side, None for the original.
         order: ``rgb24`` or ``bgr24``.
     """
+    import cv2
+
     colour, name = Colour.of(frame), frame.format.name
     width, height = fit_size(frame.width, frame.height, size)
     same = (width, height) == (frame.width, frame.height)
     # FFmpeg converts BT.601 of limited range rightly without being told
     fast = colour == Colour(BT601, full=False) and name == "yuv420p"
-    exact: dict[str, Any] = {"interpolation": (BILINEAR if same else AREA) | (0 if fast else EXACT)}
-    arguments = exact | colour.rgb_arguments() | ({} if same else {"width": width, "height": height})
+    how: dict[str, Any] = {"interpolation": (BILINEAR if same else AREA) | (0 if fast else EXACT)}
+    how |= {} if same else {"width": width, "height": height}
     array: NDArray[Any]
-    if fast or same:
-        array = frame.to_ndarray(format=order, **arguments)
-    else:  # FFmpeg's exact arithmetic writes planes in a third of the time that it takes for interleaved pixels
-        array = _interleave(frame.reformat(format="gbrp", **arguments), order)
-    if same and colour.grey and not colour.full and frame.format.components[0].bits == 8:
-        array = STRETCH[array]  # FFmpeg copies 8-bit grey as it is
+    if colour.grey:  # versions of FFmpeg differ in the range of grey
+        grey = frame.reformat(format="gray", **how).to_ndarray()
+        array = cv2.cvtColor(grey if colour.full else STRETCH[grey], cv2.COLOR_GRAY2RGB)
+    else:
+        if colour.coded:  # PyAV 15 hands matrix and range on only where those of source and target differ
+            how |= {"src_colorspace": colour.matrix, "src_color_range": FULL_RANGE if colour.full else LIMITED_RANGE}
+            how |= {"dst_colorspace": BT601, "dst_color_range": LIMITED_RANGE}
+        bare = _bare(frame, colour)
+        if fast:
+            array = bare.to_ndarray(format=order, **how)
+        else:  # versions agree about planes alone, which are also written in a third of the time
+            planes = bare.reformat(format="gbrp", **how).planes
+            green, blue, red = (rows_of(plane)[:, : plane.width] for plane in planes)
+            array = cv2.merge((red, green, blue) if order == "rgb24" else (blue, green, red))
     return np.ascontiguousarray(Orientation.of(frame).apply(array), dtype=np.uint8)
 
 
-def _interleave(planar: VideoFrame, order: str) -> NDArray[np.uint8]:
-    """Turn a picture in the planes green, blue, red into ``[height, width, 3]``."""
-    import cv2
+def rows_of(plane: VideoPlane) -> NDArray[np.uint8]:
+    """Give the bytes of a plane, uint8 ``[height, bytes and padding]``; writing there changes the frame."""
+    return np.frombuffer(plane, np.uint8).reshape(plane.height, -1)  # type: ignore[call-overload, no-any-return]
 
-    green, blue, red = (
-        np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size)[:, : plane.width]  # type: ignore[call-overload]
-        for plane in planar.planes
-    )
-    return np.asarray(cv2.merge((red, green, blue) if order == "rgb24" else (blue, green, red)), np.uint8)
+
+def _bare(frame: VideoFrame, colour: Colour) -> VideoFrame:
+    """Copy a YCbCr frame's numbers, matrix and range, and nothing else.
+
+    FFmpeg 8 converts by where in the stream's pixels the samples of colour lie; FFmpeg 7, and readers that build on it,
+    take all for centred, as is right for a frame that states no place.
+    """
+    import av
+
+    if not colour.coded or colour.grey:
+        return frame
+    bare = av.VideoFrame(frame.width, frame.height, frame.format.name)
+    bare.colorspace, bare.color_range = frame.colorspace, frame.color_range
+    for rows, stored in zip(map(rows_of, bare.planes), map(rows_of, frame.planes), strict=True):
+        used = min(rows.shape[1], stored.shape[1])  # the rest of a row is padding
+        rows[:, :used] = stored[:, :used]
+    return bare
+
+
+def to_numbers(frame: VideoFrame) -> NDArray[np.uint8]:
+    """Give a frame's own numbers in 8 bits, not turned: uint8 ``[3, height, width]``, of grey ``[1, height, width]``.
+
+    They keep their matrix and range: of a grey frame, and between formats of one kind ("j" or not), FFmpeg leaves them
+    alone. RGB alone is converted, by the matrix that it will be tagged with, to limited range.
+    """
+    colour, name = Colour.of(frame), frame.format.name
+    planar = "gray" if colour.grey else "yuvj444p" if name.startswith("yuvj") else "yuv444p"
+    rgb = {"src_colorspace": BT601, "dst_colorspace": colour.matrix, "dst_color_range": LIMITED_RANGE}
+    numbers: NDArray[Any] = _bare(frame, colour).reformat(format=planar, **({} if colour.coded else rgb)).to_ndarray()
+    return numbers[None] if colour.grey else numbers
+
+
+def to_yuv420(frame: VideoFrame) -> VideoFrame:
+    """Convert a frame to an upright 8-bit 4:2:0 picture with even sides, of its own matrix and range.
+
+    One that already is one stays itself; an odd side gets its last row of pixels twice.
+    """
+    import av
+
+    colour, orientation = Colour.of(frame), Orientation.of(frame)
+    if frame.format.name in ("yuv420p", "yuvj420p") and not (any(orientation) or frame.width % 2 or frame.height % 2):
+        return frame
+    planes = np.pad(to_numbers(frame), ((0, 0), (0, frame.height % 2), (0, frame.width % 2)), mode="edge")
+    if colour.grey:
+        planes = np.concatenate([planes, np.full((2, *planes.shape[1:]), 128, np.uint8)])
+    upright = np.stack([orientation.apply(plane) for plane in planes])
+    kind = "yuvj" if colour.full else "yuv"
+    return av.VideoFrame.from_ndarray(upright, format=f"{kind}444p").reformat(format=f"{kind}420p")
 
 
 def to_jpeg(frame: VideoFrame, size: int | None, quality: int) -> bytes:

@@ -17,6 +17,7 @@ from PIL import Image
 
 from siming_tasks.benchmark.tasks import InputAblation
 from siming_tasks.common.errors import MediaError
+from siming_tasks.media.decode import decoder, pixels
 from siming_tasks.media.modes import FRAMES, MEDIA_MODES, MediaMode
 from siming_tasks.media.motion import choose_by_motion, grid_frames, offers_choice
 from siming_tasks.media.sampler import SAMPLER, SAMPLERS, UNIFORM, frame_range, sample_indices
@@ -138,6 +139,8 @@ class View:
             "quality": QUALITY if stored else None,
             "sampler": self.sampler if stored else None,
             "reader": "siming" if images else "backend",
+            "pixels": pixels(),
+            "decoder": dict(decoder()),
         }
 
 

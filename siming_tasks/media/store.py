@@ -2,7 +2,7 @@
 
 ::
 
-    <cache>/media/<LAYOUT>/<digest>/
+    <cache>/media/v<PIXELS>/<digest>/
         timeline.json               every frame's time
         motion.json                 how much the video moves, if frames were ever chosen by that
         bytes                       what all of this holds, for the disk limit; its date is the last use
@@ -44,7 +44,7 @@ from siming_tasks.common.errors import DISK_FULL, MediaError
 from siming_tasks.common.files import atomic_write, digest_of
 from siming_tasks.common.processes import locked
 from siming_tasks.media.clips import write_clip, write_images
-from siming_tasks.media.decode import decode
+from siming_tasks.media.decode import decode, pixels
 from siming_tasks.media.motion import measure_change
 from siming_tasks.media.picture import to_jpeg
 from siming_tasks.media.plain_copy import copy_plain
@@ -55,9 +55,6 @@ from siming_tasks.options import Options
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
-
-LAYOUT = "v3"
-"""Layout of the store; moves when the same video gives other pixels, times or names of files."""
 
 NOTE = "bytes"
 """Name of the file with the number of bytes; it is absent while somebody writes, and so after a kill."""
@@ -110,7 +107,7 @@ class FrameStore:
     @property
     def folder(self) -> Path:
         """Folder of everything stored about this video."""
-        return self.cache / "media" / LAYOUT / self.digest
+        return self.cache / "media" / f"v{pixels()}" / self.digest
 
     @property
     def frames(self) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from siming_tasks.common.errors import MediaError
-from siming_tasks.media.container import open_video
+from siming_tasks.media.container import open_video, tags_of
 from siming_tasks.media.picture import Orientation
 
 if TYPE_CHECKING:
@@ -146,15 +145,10 @@ def timeline_of(
         at = float((pts[-1] - pts[0]) * time_base)
         raise MediaError(f"{path}: cut short or damaged: the last whole frame is at {at:.3f} s. {REENCODE}")
     alone = len(container.streams.video) == 1
-    standard = path.suffix.lower() in plain and alone and counted == len(pts) and _is_upright(path)
+    standard = path.suffix.lower() in plain and alone and counted == len(pts)
+    standard = standard and tags_of(path).orientation == Orientation()
     keyframes = np.flatnonzero(table[order, 3])
     return Timeline(pts, time_base, keyframes, rate, bool((order != np.arange(len(order))).any()), standard)
-
-
-def _is_upright(path: Path) -> bool:
-    """True if the first frame is shown as it is stored, without a turn or a flip."""
-    with open_video(path) as (container, stream):
-        return all(Orientation.of(frame) == Orientation() for frame in itertools.islice(container.decode(stream), 1))
 
 
 def _check_order(

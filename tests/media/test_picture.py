@@ -117,14 +117,17 @@ def filmed(
     primaries: int = 2,
     curve: int = 2,
     sample: av.VideoFrame | None = None,
+    said: str = "",
 ) -> Path:
-    """A tagged video of the scene (or of ``sample``), hardly lossy: five frames."""
+    """A tagged video of the scene (or of ``sample``), hardly lossy: five frames. ``said``: in the pictures alone."""
     quality = {"libx264": {"qp": "1"}, "libx265": {"x265-params": "qp=1:log-level=none"}, "libvpx-vp9": {"crf": "2"}}
     with av.open(str(path), "w") as output:
         stream: Any = output.add_stream(codec, rate=25)
         shape = sample or scene(fmt, matrix=matrix, range_=range_)
         stream.width, stream.height, stream.pix_fmt = shape.width, shape.height, fmt
         stream.options = quality.get(codec, {})
+        if said:
+            stream.options = {"x265-params": f"{quality[codec]['x265-params']}:{said}"}
         coded = stream.codec_context
         coded.colorspace, coded.color_range, coded.color_primaries, coded.color_trc = matrix, range_, primaries, curve
         for index in range(5):
@@ -208,20 +211,34 @@ def test_an_untagged_hd_video_is_tagged_when_it_is_written_again(tmp_path: Path)
     assert [tags(tmp_path / f"{name}.mp4").colorspace for name in ("built", "clip")] == [BT709, BT709]
 
 
-@pytest.mark.parametrize("fmt", ["rgb24", "gray"])
-def test_rgb_and_grey_are_tagged_with_a_matrix_when_they_are_written(videos: Any, tmp_path: Path, fmt: str) -> None:
-    """RGB from a screen recorder, and grey pictures of full range."""
-    image = np.full((96, 160, 3), 190 if fmt == "gray" else (200, 90, 40), np.uint8)
-    path = filmed(
-        tmp_path / "v.mov", fmt, codec="png", matrix=UNTAGGED, range_=0,
-        sample=av.VideoFrame.from_ndarray(image, format="rgb24").reformat(format=fmt),
-    )  # fmt: skip
+@pytest.mark.parametrize(
+    ("fmt", "name", "range_"),
+    [
+        ("rgb24", "png.mov", 0),
+        ("gray", "png.mov", 0),
+        ("gray", "ffv1.mkv", LIMITED),
+        ("gray10le", "ffv1.mkv", LIMITED),
+        ("gray10le", "ffv1.mkv", FULL),
+    ],
+)
+def test_rgb_and_grey_are_tagged_with_a_matrix_when_they_are_written(
+    videos: Any, tmp_path: Path, fmt: str, name: str, range_: int
+) -> None:
+    """RGB from a screen recorder, and grey pictures of either range."""
+    image = np.full((96, 160, 3), 190 if fmt.startswith("gray") else (200, 90, 40), np.uint8)
+    sample = av.VideoFrame.from_ndarray(image, format="rgb24")
+    if fmt.startswith("gray"):
+        luma = 16 + 190 * 219 / 255 if range_ == LIMITED else 190
+        grey = np.full((96, 160), luma * (4 if fmt == "gray10le" else 1))
+        sample = stored(fmt, [grey], matrix=UNTAGGED, range_=range_)
+    path = filmed(tmp_path / name, fmt, codec=Path(name).stem, matrix=UNTAGGED, range_=range_, sample=sample)
     ((_, decoded),) = decode(path, read_timeline(path), [2])
     assert np.abs(to_rgb(decoded).astype(int) - image).max() <= 1
     normalise(path, tmp_path / "built.mp4")
     write_clip(path, read_timeline(path), 0, 4, tmp_path / "clip.mp4")
     for name in ("built", "clip"):
         assert np.abs(videos.shown(tmp_path / f"{name}.mp4")[2] - image).max() <= 4, name
+        assert tags(tmp_path / f"{name}.mp4").colorspace == BT601
 
 
 @pytest.mark.parametrize(
@@ -230,9 +247,13 @@ def test_rgb_and_grey_are_tagged_with_a_matrix_when_they_are_written(videos: Any
         ({"matrix": BT2020, "primaries": 9, "curve": 16}, "is HDR (PQ), which would be shown pale and dark. Export it"),
         ({"matrix": BT2020, "primaries": 9, "curve": 18}, "is HDR (HLG), which"),
         ({"matrix": 7}, "has SMPTE 240M colours, which are not read. Export it in BT.709."),
+        # the container says BT.709, the pictures say otherwise, and they decide
+        ({"primaries": BT709, "curve": BT709, "said": "transfer=smpte2084"}, "is HDR (PQ), which"),
+        ({"primaries": BT709, "curve": BT709, "said": "transfer=arib-std-b67"}, "is HDR (HLG), which"),
+        ({"primaries": BT709, "curve": BT709, "said": "colormatrix=smpte240m"}, "has SMPTE 240M colours"),
     ],
 )
-def test_colours_that_would_come_out_wrong_are_refused(tmp_path: Path, how: dict[str, int], words: str) -> None:
+def test_colours_that_would_come_out_wrong_are_refused(tmp_path: Path, how: dict[str, Any], words: str) -> None:
     path = filmed(tmp_path / "v.mp4", "yuv420p10le", codec="libx265", **how)
     for act in (
         lambda: normalise(path, tmp_path / "built.mp4"),

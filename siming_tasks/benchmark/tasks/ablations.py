@@ -61,7 +61,7 @@ UNALTERED = InputAblation("")  # the input as it is
 _ABLATIONS = (
     InputAblation(
         "no_video", "no video", "Nothing is shown: the rubric alone.", "without any video", shows_media=False,
-        changes=("prompt", "media", "frames", "size", "density", "encoding", "sampler"),
+        changes=("prompt", "media", "frames", "size", "density", "encoding", "sampler", "pixels"),
     ),
     InputAblation(
         "shuffled_frames", "frames in random order",

@@ -12,8 +12,8 @@ import numpy as np
 from siming_tasks.benchmark.exams import Video
 from siming_tasks.common.errors import MediaError, Problem
 from siming_tasks.common.files import sha256_file
-from siming_tasks.media.container import open_video
-from siming_tasks.media.picture import WIDE_GAMUTS, Orientation
+from siming_tasks.media.container import open_video, tags_of
+from siming_tasks.media.picture import WIDE_GAMUTS, Tags, to_rgb
 from siming_tasks.media.plain_copy import has_user_data
 from siming_tasks.media.sampler import frame_range
 from siming_tasks.media.sound import silences_of
@@ -71,7 +71,7 @@ def inspect(
             has_track = bool(container.streams.audio)
             problems = list(_header(about, container, sound))
             timeline = timeline_of(path, container, stream)
-            odd = list(_odd_form(container, stream, timeline))
+            odd = list(_odd_form(container, stream, timeline, tags_of(path)))
     except MediaError as error:
         fix = "Export it again; `siming data build` repairs odd timestamps."
         return Inspection((about.problem("media-unreadable", str(error), fix),))
@@ -86,7 +86,7 @@ def inspect(
     return Inspection(tuple(problems), sha256_file(path), frames)
 
 
-def _odd_form(container: InputContainer, stream: VideoStream, timeline: Timeline) -> Iterator[str]:
+def _odd_form(container: InputContainer, stream: VideoStream, timeline: Timeline, tags: Tags) -> Iterator[str]:
     """Features that readers go by, refuse or show pale, and times by which they disagree about spans."""
     codec, pixels = stream.codec_context.name, stream.pix_fmt
     if "mp4" not in container.format.name:
@@ -95,7 +95,9 @@ def _odd_form(container: InputContainer, stream: VideoStream, timeline: Timeline
         yield f"{codec} {pixels} (some models read only 8-bit H.264 4:2:0)"
     if stream.width % 2 or stream.height % 2:
         yield f"odd sides ({stream.width}x{stream.height})"
-    if gamut := WIDE_GAMUTS.get(stream.codec_context.color_primaries):
+    if any(tags.orientation):
+        yield "pictures to be turned or mirrored"
+    if gamut := WIDE_GAMUTS.get(tags.primaries):
         yield f"wide-gamut colours ({gamut})"
     steps = np.diff(timeline.pts) * float(timeline.time_base)
     if len(steps) and np.ptp(steps) > max(0.002, 0.1 * float(np.median(steps))):
@@ -182,13 +184,11 @@ def _decode(about: _About, path: Path, timeline: Timeline, problems: list[Proble
                 known = timeline.times[timeline.keyframes]
                 odd.append(f"pictures above 4K, of which the check decoded {len(known)} key frames alone")
             for frame in container.decode(stream):
-                if not frames and any(Orientation.of(frame)):
-                    odd.append("pictures to be turned or mirrored")
                 if frame.is_corrupt:
                     damaged += 1
                     first_bad = frame.time if first_bad is None else first_bad
                 if brightest - darkest < 16:  # until any picture shows something
-                    grey = frame.to_ndarray(format="gray", width=32, height=24, interpolation="AREA")
+                    grey = to_rgb(frame, 32).mean(axis=2)
                     darkest, brightest = min(darkest, int(grey.min())), max(brightest, int(grey.max()))
                 frames += 1
                 del frame  # while the next one is decoded

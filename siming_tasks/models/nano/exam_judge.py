@@ -19,6 +19,7 @@ from safetensors.torch import load as unpacked
 
 from siming_tasks.common.errors import DataError
 from siming_tasks.media.decode import decode
+from siming_tasks.media.picture import to_rgb
 from siming_tasks.media.sampler import sample_indices
 from siming_tasks.media.timeline import read_timeline
 from siming_tasks.models.nano.networks import SIZE, FrameEncoder, StepJudge
@@ -95,7 +96,7 @@ def sight(messages: Messages, frames: int) -> Sight | None:
 def _of_file(path: Path, frames: int) -> Sight:
     timeline = read_timeline(path)
     indices = sample_indices(timeline.n_frames, frames)
-    shown = {index: frame.to_ndarray(format="rgb24") for index, frame in decode(path, timeline, indices.tolist())}
+    shown = {index: to_rgb(frame) for index, frame in decode(path, timeline, indices.tolist())}
     times = timeline.times[indices] - timeline.times[0]
     return [shown[index] for index in indices.tolist()], times.astype(np.float32)
 

@@ -24,7 +24,7 @@ from siming_tasks.benchmark.tasks.expected_requests import Span
 from siming_tasks.benchmark.tasks.prompt import frame_caption, frames_note
 from siming_tasks.benchmark.types import verdict_word
 from siming_tasks.data.transcript import Utterance, said_within, transcript_facts, transcript_of, transcript_text
-from siming_tasks.media import NOTHING_SHOWN, FrameStore, Sound, StoredImage, View, ablate, sound_of, view
+from siming_tasks.media import NOTHING_SHOWN, FrameStore, Sound, StoredImage, View, ablate, decoder, sound_of, view
 from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.run_context import RUN, Doc
 
@@ -110,7 +110,7 @@ def _media_facts(doc: Doc, media: View | None) -> dict[str, Any]:
     facts = {**(media.info() if media else NOTHING_SHOWN), "density": RUN.policy.density_of(setting.scope)}
     video = dataset.video(doc["video_id"])
     if (sound := heard_sound(doc)) is not None:
-        facts["sound"] = sound.info()
+        facts |= {"sound": sound.info(), "decoder": dict(decoder())}
     if (transcript := read_transcript(doc)) is not None:
         facts["transcript"] = transcript_facts(transcript)
     if setting.ablation:

@@ -18,6 +18,7 @@ from siming_tasks.common.files import atomic_write, sha256_json
 from siming_tasks.common.public_facts import public_arguments
 from siming_tasks.common.sanitize import well_formed
 from siming_tasks.data.consent import refuse_without_consent
+from siming_tasks.media import pixels
 from siming_tasks.models.recipes.transport import transport_of_class
 from siming_tasks.plugin import host
 from siming_tasks.plugin.hooks.run_context import RUN
@@ -178,8 +179,9 @@ class _Run:
         for key, reply in kept.items():
             request, output = self.requests[key], well_formed(reply.reply)
             self.outputs[key] = _output(output, reply.tokens)
-            if reply.media:
-                RUN.record_media(request.doc, dict(reply.media))
+            if reply.media:  # the same bytes: their pixels have this run's number, too
+                ours = {"pixels": pixels()} if "pixels" in reply.media else {}
+                RUN.record_media(request.doc, {**reply.media, **ours})
             self._record_usage(request, {"at": reply.at, "kept": True})
 
     def _take_new(self, request: KeyedRequest, output: Any, seconds: float | None) -> None:

@@ -32,7 +32,7 @@ NO_AGREEMENT = (
     "The plain task is not shown to agree beyond chance (an interval above 0), so there is nothing to survive."
 )
 _METRICS = {key: CATALOGUE[key].label for key in select(symmetric=True)}
-_WITHOUT_PICTURES = ("media", "frames", "size", "density", "encoding", "sampler")
+_WITHOUT_PICTURES = ("media", "frames", "size", "density", "encoding", "sampler", "pixels")
 
 TABLES: Mapping[str, TableText] = {
     "ablations": TableText(

@@ -1,10 +1,10 @@
 """Comparability of two runs: one rule, for every command that puts runs side by side.
 
 They must have been asked about the same data, in the same words, with the same JSON schema or none, and been shown the
-same: mode of the media, and where our frames were sent, their number, size, density, the rule that took them and what
-encoding cost them, request by request. They must count the same requests as asked (a run with ``--limit`` does not
-stand beside a whole one). The reference (rater, mapping) is the command's, the same for all. What a run does not state
-differs from nothing.
+same: mode of the media, number of the pixels, and where our frames were sent, their number, size, density, the rule
+that took them and what encoding cost them, request by request. They must count the same requests as asked (a run with
+``--limit`` does not stand beside a whole one). The reference (rater, mapping) is the command's, the same for all. What
+a run does not state differs from nothing.
 """
 
 from __future__ import annotations
@@ -147,6 +147,7 @@ def _conditions(record: Record) -> tuple[Any, ...]:
         *((offered, media.get("size"), media.get("density")) if ours else (None,) * 3),
         pixels if mode.images else None,
         media.get("sampler") if ours else None,
+        media.get("pixels"),
     )
 
 

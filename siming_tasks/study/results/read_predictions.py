@@ -89,7 +89,11 @@ class _Collector:
             self.problems.append(Problem("prediction-twice", what, fix, str(path), line))
             return
         asked = (first.conditions, record.conditions)
-        shown = [stated.media for stated in asked if stated.media.get("mode") not in (None, UNKNOWN_MODE)]
+        shown = [
+            {**stated.media, "decoder": None}  # which gives what the number of the pixels says
+            for stated in asked
+            if stated.media.get("mode") not in (None, UNKNOWN_MODE)
+        ]
         differs = {
             "prompt": len({stated.prompt for stated in asked} - {None, ""}) == 2,
             "JSON schema": len({stated.reply_schema for stated in asked if stated.prompt}) == 2,

@@ -54,6 +54,8 @@ class _Media(BaseModel):
     encoding: Short | None = None
     bytes: Whole | None = None
     sampler: Short | int | None = None
+    pixels: Short | int | None = None
+    decoder: dict[Short, Short] | None = None
     reader: Short | None = None
     steps: dict[Short, Whole] | None = None
     ablation: Short | None = None

@@ -116,6 +116,7 @@ def _stated(record: Record) -> dict[str, Any]:
         "media mode": None if media.get("mode") == UNKNOWN_MODE else media.get("mode"),
         "frame size": media.get("size"),
         "density": media.get("density"),
+        "pixels": media.get("pixels"),
         "number of frames": _frames(record),
         "JSON schema": (conditions.reply_schema or "none") if is_known and not conditions.parts else None,
     }

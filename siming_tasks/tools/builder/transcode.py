@@ -22,8 +22,8 @@ from siming_tasks import __version__
 from siming_tasks.common.errors import DataError, MediaError, Problem
 from siming_tasks.common.files import atomic_path, atomic_write, sha256_file, sha256_json
 from siming_tasks.media.clips import x264_options
-from siming_tasks.media.container import open_video
-from siming_tasks.media.picture import BT709, WIDE_GAMUTS, Colour, Orientation, copy_colour_tags, to_bt709_filter
+from siming_tasks.media.container import open_video, tags_of
+from siming_tasks.media.picture import BT709, WIDE_GAMUTS, Colour, Tags, to_bt709_filter
 from siming_tasks.media.plain_copy import copy_plain, options_for, unit_lengths, units
 from siming_tasks.media.timeline import REENCODE, STATES_LENGTH, read_timeline
 from siming_tasks.tools.builder.clock import Clock
@@ -221,7 +221,7 @@ def _copied(source: Path, target: Path, check: Callable[[], None]) -> Normalised
         coded, length = stream.codec_context, unit_lengths(stream)
         if coded.name != "h264" or stream.pix_fmt != "yuv420p" or stream.width % 2 or stream.height % 2 or not length:
             return None
-        if (stream.sample_aspect_ratio or 1) != 1 or coded.color_primaries in WIDE_GAMUTS:
+        if (stream.sample_aspect_ratio or 1) != 1 or tags_of(source).primaries in WIDE_GAMUTS:
             return None
         if (container.start_time or 0) > 0:
             return None
@@ -283,7 +283,7 @@ def _encode(
                 raise MediaError(f"{source}: its times jump from {last:.0f} s to {frame.time:.0f} s.")
             last = frame.time
             if writer is None:
-                writer = _Writer(output, clock, stream, frame)
+                writer = _Writer(output, clock, stream, frame, tags_of(source))
                 if sound is not None:
                     sound.open()
             writer.write(frame)
@@ -300,15 +300,14 @@ def _encode(
 class _Writer:
     """The output's video stream and the filters before it, made for the first picture."""
 
-    def __init__(self, output: Any, clock: Clock, source: VideoStream, first: VideoFrame) -> None:
+    def __init__(self, output: Any, clock: Clock, source: VideoStream, first: VideoFrame, tags: Tags) -> None:
         self.output, self.clock, self.rate = output, clock, clock.rate
         self.frames, self.damaged = 0, 0
         self.given: list[int] = []
-        orientation, colour = Orientation.of(first), Colour.of(first)
-        aspect = source.sample_aspect_ratio or Fraction(1)
-        width, height = orientation.size(round(first.width * aspect), first.height)
+        colour, aspect = Colour.of(first), source.sample_aspect_ratio or Fraction(1)
+        width, height = tags.orientation.size(round(first.width * aspect), first.height)
         width, height = self.size = max(2, width // 2 * 2), max(2, height // 2 * 2)
-        self.graph = self._filters(source, first, orientation, colour)
+        self.graph = self._filters(source, first, tags, colour)
 
         self.stream = output.add_stream("libx264", rate=self.rate)
         self.stream.width, self.stream.height, self.stream.pix_fmt = width, height, "yuv420p"
@@ -316,26 +315,30 @@ class _Writer:
         gop = str(max(1, round(2 * self.rate)))
         how = {"crf": str(CRF), "preset": "veryfast", "bf": "0", "g": gop, "threads": str(THREADS)}
         self.stream.options = x264_options(how)
-        coded, written = source.codec_context, self.stream.codec_context
-        copy_colour_tags(coded, written, colour.matrix, full=False)
-        if coded.color_primaries in WIDE_GAMUTS:
-            written.colorspace = written.color_primaries = written.color_trc = BT709
+        matrix = colour.matrix
+        if tags.primaries in WIDE_GAMUTS:  # the filter brings them to BT.709
+            tags, matrix = tags._replace(primaries=BT709, curve=BT709), BT709
+        tags._replace(matrix=matrix).write(self.stream.codec_context, full=False)
 
-    def _filters(self, source: VideoStream, first: VideoFrame, orientation: Orientation, colour: Colour) -> Any:
+    def _filters(self, source: VideoStream, first: VideoFrame, tags: Tags, colour: Colour) -> Any:
         """FFmpeg's filters from the decoder's pictures to ours."""
         import av
 
-        # The matrix stays, the range becomes limited, RGB gets the matrix of its size.
-        colours = f"out_color_matrix={colour.matrix}:out_range=limited"
+        # The matrix stays, the range becomes limited, RGB gets the matrix of its size. FFmpeg 7 takes all grey for full
+        # range: numbers of limited range stay as they are from "full" to "full".
+        as_they_are = colour.grey and not colour.full
+        colours = f"out_color_matrix={colour.matrix}:out_range={'full' if as_they_are else 'limited'}"
         if colour.coded:
-            full = "full" if colour.full else "limited"
+            full = "full" if colour.full or as_they_are else "limited"
             colours = f"in_color_matrix={colour.matrix}:in_range={full}:{colours}"
         steps = [("yadif", "deint=interlaced")] if first.interlaced_frame else []
-        steps += [("transpose", "cclock_flip")] if orientation.transposed else []  # rows become columns, and no more
-        steps += [("vflip", "")] if orientation.rows else []
-        steps += [("hflip", "")] if orientation.columns else []
+        transposed, rows, columns = tags.orientation
+        steps += [("transpose", "cclock_flip")] if transposed else []  # rows become columns, and no more
+        steps += [("vflip", "")] if rows else []
+        steps += [("hflip", "")] if columns else []
         steps += [("scale", "{}:{}:flags=area:{}".format(*self.size, colours)), ("setsar", "1")]
-        if wide := to_bt709_filter(source.codec_context, colour.matrix):
+        steps += [("setparams", "range=limited")] if as_they_are else []
+        if wide := to_bt709_filter(tags, colour.matrix):
             steps += [("format", "yuv420p10le"), ("colorspace", wide)]
         start = float(self.clock.start * self.clock.time_base)
         steps += [("format", "yuv420p"), ("fps", f"fps={self.rate}:start_time={start}")]  # last: it makes copies
